@@ -1,0 +1,3 @@
+//! The dispatch-hook executable.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The dispatch executable.
+
+fn main() {}

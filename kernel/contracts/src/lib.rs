@@ -1,0 +1,1 @@
+//! The ABI: plain data and traits that every extension compiles against.

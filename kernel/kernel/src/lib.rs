@@ -1,0 +1,1 @@
+//! The pure kernel: bus, extension host, turn loop and services.

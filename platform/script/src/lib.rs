@@ -1,0 +1,1 @@
+//! The JavaScript and TypeScript engine that user code runs in.

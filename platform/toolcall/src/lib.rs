@@ -1,0 +1,1 @@
+//! Says what a tool call of any host does.

@@ -1,0 +1,1 @@
+//! A deterministic executor with a virtual clock.

@@ -1,0 +1,3 @@
+//! The xtask executable.
+
+fn main() {}
