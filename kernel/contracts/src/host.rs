@@ -1,0 +1,346 @@
+//! The host as an extension sees it: typed calls over an untyped backend.
+
+use crate::BoxFuture;
+use crate::auth::Auth;
+use crate::contribution::{Command, Job, Route};
+use crate::hook::{
+    AnyHandler, Chain, ChainFailed, ErasedValue, Event, EventHandler, Filter, FilterHandler, HandlerError, Payload,
+};
+use crate::ids::ExtensionId;
+use crate::manifest::Capability;
+use crate::migration::Migration;
+use crate::permission::{PermissionDecision, PermissionRequest};
+use crate::ports::{Clock, Ids, Level};
+use crate::provider::Provider;
+use crate::secret::Secrets;
+use crate::service::Service;
+use crate::settings::Settings;
+use crate::storage::{Storage, StorageBackend};
+use crate::tool::Tool;
+use serde_json::{Map, Value};
+use std::any::Any;
+use std::future::Future;
+use std::sync::Arc;
+
+/// Why the host refused a call. The text names the extension and what to change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// The manifest does not ask for the capability.
+    #[error("extension `{extension}` may not {action}: its manifest does not list the capability `{}`", capability.name())]
+    Capability {
+        /// Who called.
+        extension: ExtensionId,
+        /// What it tried.
+        action: &'static str,
+        /// What it lacks.
+        capability: Capability,
+    },
+    /// The manifest does not declare the contribution.
+    #[error("extension `{extension}` may not add {kind} `{name}`: its manifest does not list it under `contributes`")]
+    Undeclared {
+        /// Who called.
+        extension: ExtensionId,
+        /// What kind of thing.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// The name is taken.
+    #[error("{kind} `{name}` is already provided by extension `{by}`")]
+    Taken {
+        /// What kind of thing.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// Who has it.
+        by: ExtensionId,
+    },
+    /// The hook or service belongs to somebody who is not a declared dependency.
+    #[error("extension `{extension}` uses `{id}` but its manifest does not list `{owner}` under `dependsOn`")]
+    NoDependency {
+        /// Who called.
+        extension: ExtensionId,
+        /// The hook or service.
+        id: String,
+        /// Whose it is.
+        owner: String,
+    },
+    /// Nobody provides the service.
+    #[error("no active extension provides the service `{id}`")]
+    NoService {
+        /// The service.
+        id: String,
+    },
+    /// The extension was disabled or disposed.
+    #[error("extension `{extension}` is not active any more")]
+    Inactive {
+        /// Who called.
+        extension: ExtensionId,
+    },
+}
+
+/// Undoes one registration. Dropping it does nothing; disposal of the extension undoes all.
+#[derive(Clone)]
+pub struct Registration {
+    undo: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Registration {
+    /// A registration that is undone by the given function.
+    pub fn new(undo: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { undo: Arc::new(undo) }
+    }
+
+    /// Takes the registration back. A second call does nothing.
+    pub fn dispose(&self) {
+        (self.undo)();
+    }
+}
+
+/// A contribution of any kind.
+pub enum Contribution {
+    /// A tool.
+    Tool(Arc<dyn Tool>),
+    /// A provider, by name.
+    Provider(String, Arc<dyn Provider>),
+    /// A credential source, by name.
+    Auth(String, Arc<dyn Auth>),
+    /// An HTTP route.
+    Route(Route),
+    /// A command.
+    Command(Command),
+    /// A recurring job.
+    Job(Job),
+    /// The extension's migrations, in order.
+    Migrations(Vec<Migration>),
+    /// A service, by id; the value is an `Arc<T>` of the service's interface.
+    Service(&'static str, Arc<dyn Any + Send + Sync>),
+}
+
+/// What the kernel's extension host implements for one extension.
+pub trait HostBackend: Send + Sync {
+    /// Whose backend this is.
+    fn extension(&self) -> &ExtensionId;
+    /// Adds a contribution.
+    fn contribute(&self, contribution: Contribution) -> Result<Registration, HostError>;
+    /// Subscribes to an event.
+    fn on(&self, id: &'static str, handler: EventHandler) -> Result<Registration, HostError>;
+    /// Subscribes to every event.
+    fn on_any(&self, handler: AnyHandler) -> Result<Registration, HostError>;
+    /// Joins a filter chain; a higher priority runs earlier.
+    fn filter(&self, chain: Chain, priority: i32, handler: FilterHandler) -> Result<Registration, HostError>;
+    /// Emits an event that the extension owns.
+    fn emit(&self, id: &'static str, payload: ErasedValue) -> Result<(), HostError>;
+    /// Runs a filter chain that the extension owns.
+    fn apply(
+        &self,
+        chain: Chain,
+        value: ErasedValue,
+    ) -> BoxFuture<'_, Result<Result<ErasedValue, ChainFailed>, HostError>>;
+    /// Finds a service.
+    fn service(&self, id: &'static str) -> Result<Arc<dyn Any + Send + Sync>, HostError>;
+    /// The extension's own store.
+    fn storage(&self) -> Result<Arc<dyn Storage>, HostError>;
+    /// The extension's own secrets.
+    fn secrets(&self) -> Result<Arc<dyn Secrets>, HostError>;
+    /// The extension's own section of the settings.
+    fn settings(&self) -> Settings;
+    /// Asks the permission rules.
+    fn permission(&self, request: &PermissionRequest) -> PermissionDecision;
+    /// Runs work in the background; its failure is the extension's fault.
+    fn spawn(
+        &self,
+        name: &'static str,
+        work: BoxFuture<'static, Result<(), HandlerError>>,
+    ) -> Result<Registration, HostError>;
+    /// Writes a log record in the extension's name.
+    fn log(&self, level: Level, message: &str, fields: Map<String, Value>);
+    /// Time.
+    fn clock(&self) -> Arc<dyn Clock>;
+    /// Fresh ids.
+    fn ids(&self) -> Arc<dyn Ids>;
+}
+
+/// The service through which a storage extension serves everybody's `host.storage()`.
+pub const STORAGE: Service<dyn StorageBackend> = Service::new("kernel/storage");
+
+/// The service through which a vault extension serves everybody's `host.secrets()`.
+pub const SECRETS: Service<dyn SecretsBackend> = Service::new("kernel/secrets");
+
+/// What a vault extension provides: a vault per namespace.
+pub trait SecretsBackend: Send + Sync {
+    /// The vault of one namespace.
+    fn open(&self, namespace: &str) -> Arc<dyn Secrets>;
+}
+
+/// What `activate` receives. Clones speak for the same extension.
+#[derive(Clone)]
+pub struct Host {
+    backend: Arc<dyn HostBackend>,
+}
+
+impl Host {
+    /// A typed view of a backend.
+    pub fn new(backend: Arc<dyn HostBackend>) -> Self {
+        Self { backend }
+    }
+
+    /// Whose host this is.
+    pub fn extension(&self) -> &ExtensionId {
+        self.backend.extension()
+    }
+
+    /// Observes an event. The handler's failure never reaches the emitter.
+    pub fn on<T, F, R>(&self, event: &Event<T>, handler: F) -> Result<Registration, HostError>
+    where
+        T: Payload,
+        F: Fn(Arc<T>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), HandlerError>> + Send + 'static,
+    {
+        let erased: EventHandler = Arc::new(move |payload| match payload.typed::<T>() {
+            Ok(typed) => Box::pin(handler(typed)),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        });
+        self.backend.on(event.id(), erased)
+    }
+
+    /// Observes every event. For observability only, never for features.
+    pub fn on_any(
+        &self,
+        handler: impl Fn(&str, &ErasedValue) + Send + Sync + 'static,
+    ) -> Result<Registration, HostError> {
+        self.backend.on_any(Arc::new(handler))
+    }
+
+    /// Joins a filter chain. Higher priority first; equal priority in dependency order.
+    pub fn filter<T, F, R>(&self, filter: &Filter<T>, priority: i32, handler: F) -> Result<Registration, HostError>
+    where
+        T: Payload,
+        F: Fn(T) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, HandlerError>> + Send + 'static,
+    {
+        let erased: FilterHandler = Arc::new(move |value| match value.typed::<T>() {
+            Ok(typed) => {
+                let changed = handler(T::clone(&typed));
+                Box::pin(async move { changed.await.map(ErasedValue::new) })
+            }
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        });
+        self.backend.filter(filter.chain(), priority, erased)
+    }
+
+    /// Emits an event that this extension owns. Returns at once.
+    pub fn emit<T: Payload>(&self, event: &Event<T>, payload: T) -> Result<(), HostError> {
+        self.backend.emit(event.id(), ErasedValue::new(payload))
+    }
+
+    /// Runs a filter chain that this extension owns.
+    pub async fn apply<T: Payload>(&self, filter: &Filter<T>, value: T) -> Result<Result<T, ChainFailed>, HostError> {
+        let chain = filter.chain();
+        let result = self.backend.apply(chain, ErasedValue::new(value)).await?;
+        Ok(result.and_then(|changed| {
+            changed.typed::<T>().map(Arc::unwrap_or_clone).map_err(|error| ChainFailed {
+                hook: chain.id.to_owned(),
+                extension: self.extension().to_string(),
+                cause: error.to_string(),
+            })
+        }))
+    }
+
+    /// Provides a service. Exactly one extension may.
+    pub fn provide<T: ?Sized + Send + Sync + 'static>(
+        &self,
+        service: &Service<T>,
+        implementation: Arc<T>,
+    ) -> Result<Registration, HostError> {
+        self.backend.contribute(Contribution::Service(service.id(), Arc::new(implementation)))
+    }
+
+    /// Finds a service.
+    pub fn service<T: ?Sized + Send + Sync + 'static>(&self, service: &Service<T>) -> Result<Arc<T>, HostError> {
+        let found = self.backend.service(service.id())?;
+        found
+            .downcast::<Arc<T>>()
+            .map(Arc::unwrap_or_clone)
+            .map_err(|_| HostError::NoService { id: service.id().to_owned() })
+    }
+
+    /// Adds a tool.
+    pub fn define_tool(&self, tool: Arc<dyn Tool>) -> Result<Registration, HostError> {
+        self.backend.contribute(Contribution::Tool(tool))
+    }
+
+    /// Adds a provider.
+    pub fn define_provider(&self, name: &str, provider: Arc<dyn Provider>) -> Result<Registration, HostError> {
+        self.backend.contribute(Contribution::Provider(name.to_owned(), provider))
+    }
+
+    /// Adds a credential source.
+    pub fn define_auth(&self, name: &str, auth: Arc<dyn Auth>) -> Result<Registration, HostError> {
+        self.backend.contribute(Contribution::Auth(name.to_owned(), auth))
+    }
+
+    /// Adds an HTTP route.
+    pub fn define_route(&self, route: Route) -> Result<Registration, HostError> {
+        self.backend.contribute(Contribution::Route(route))
+    }
+
+    /// Adds a command.
+    pub fn define_command(&self, command: Command) -> Result<Registration, HostError> {
+        self.backend.contribute(Contribution::Command(command))
+    }
+
+    /// Adds a recurring job.
+    pub fn define_job(&self, job: Job) -> Result<Registration, HostError> {
+        self.backend.contribute(Contribution::Job(job))
+    }
+
+    /// Declares the extension's migrations.
+    pub fn define_migrations(&self, migrations: Vec<Migration>) -> Result<Registration, HostError> {
+        self.backend.contribute(Contribution::Migrations(migrations))
+    }
+
+    /// The extension's own store.
+    pub fn storage(&self) -> Result<Arc<dyn Storage>, HostError> {
+        self.backend.storage()
+    }
+
+    /// The extension's own secrets.
+    pub fn secrets(&self) -> Result<Arc<dyn Secrets>, HostError> {
+        self.backend.secrets()
+    }
+
+    /// The extension's own section of the settings.
+    pub fn settings(&self) -> Settings {
+        self.backend.settings()
+    }
+
+    /// Asks the permission rules.
+    pub fn permission(&self, request: &PermissionRequest) -> PermissionDecision {
+        self.backend.permission(request)
+    }
+
+    /// Runs work in the background; its failure is counted as this extension's fault.
+    pub fn spawn(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = Result<(), HandlerError>> + Send + 'static,
+    ) -> Result<Registration, HostError> {
+        self.backend.spawn(name, Box::pin(work))
+    }
+
+    /// Writes a log record.
+    pub fn log(&self, level: Level, message: &str, fields: Map<String, Value>) {
+        self.backend.log(level, message, fields);
+    }
+
+    /// Time.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.backend.clock()
+    }
+
+    /// Fresh ids.
+    pub fn ids(&self) -> Arc<dyn Ids> {
+        self.backend.ids()
+    }
+}

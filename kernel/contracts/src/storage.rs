@@ -1,0 +1,89 @@
+//! Storage: SQL in a portable subset plus keys and values, behind one interface.
+//!
+//! The subset: `?1`-style parameters, `INTEGER`, `REAL`, `TEXT` and `BLOB` columns, `INSERT ... ON
+//! CONFLICT`, `RETURNING`. Table names carry the extension's prefix, which the host checks.
+
+use crate::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+/// A value of a column or a parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SqlValue {
+    /// No value.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Real(f64),
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+/// A statement with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// The text.
+    pub sql: String,
+    /// `?1`, `?2`, ... in order.
+    pub parameters: Vec<SqlValue>,
+}
+
+/// One row of a result, in column order.
+pub type Record = Vec<SqlValue>;
+
+/// Why storage did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StorageError {
+    /// A constraint said no: the row is there already, or what it names is not.
+    #[error("a constraint refused the change: {0}")]
+    Constraint(String),
+    /// Somebody else holds the data for longer than the wait allows.
+    #[error("the database is busy")]
+    Busy,
+    /// No room, or read-only.
+    #[error("the database cannot be written: {0}")]
+    Unwritable(String),
+    /// The file is damaged.
+    #[error("the database is damaged: {0}")]
+    Corrupt(String),
+    /// The statement is wrong.
+    #[error("the statement failed: {0}")]
+    Statement(String),
+    /// The work itself gave up; everything was rolled back.
+    #[error("the transaction was given up: {0}")]
+    GivenUp(String),
+}
+
+/// A running transaction; everything in it happens, or nothing.
+pub trait Transaction {
+    /// Runs a statement; returns how many rows it changed.
+    fn execute(&mut self, statement: &Statement) -> Result<u64, StorageError>;
+    /// Runs a query.
+    fn query(&mut self, statement: &Statement) -> Result<Vec<Record>, StorageError>;
+}
+
+/// Work for one transaction. An error rolls back.
+pub type TransactionWork = Box<dyn FnOnce(&mut dyn Transaction) -> Result<Vec<Record>, StorageError> + Send>;
+
+/// A store, scoped to one extension by the host.
+pub trait Storage: Send + Sync {
+    /// Runs one query outside a transaction.
+    fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>>;
+    /// Runs work in one durable transaction.
+    fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>>;
+    /// Reads a value by key.
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StorageError>>;
+    /// Writes a value by key; `None` removes it.
+    fn put<'a>(&'a self, key: &'a str, value: Option<Vec<u8>>) -> BoxFuture<'a, Result<(), StorageError>>;
+    /// The keys that start with a prefix, in order.
+    fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, StorageError>>;
+}
+
+/// What a storage extension provides: a store per namespace.
+pub trait StorageBackend: Send + Sync {
+    /// The store of one namespace.
+    fn open(&self, namespace: &str) -> std::sync::Arc<dyn Storage>;
+}
