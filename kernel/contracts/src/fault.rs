@@ -67,4 +67,7 @@ pub struct Disabled {
     pub reason: String,
     /// When, in Unix milliseconds.
     pub at_ms: u64,
+    /// The filters it had joined; those that fail closed stay shut until it is enabled again or removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
 }

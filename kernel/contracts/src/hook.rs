@@ -50,18 +50,21 @@ pub enum OnFailure {
     Closed,
 }
 
+/// What every handler of a filter must leave as it was: the value before, the value after.
+pub type Invariant<T> = fn(&T, &T) -> Result<(), &'static str>;
+
 /// A filter: a chain of handlers, each of which may change the value.
 pub struct Filter<T> {
     id: &'static str,
     on_failure: OnFailure,
     timeout_ms: u64,
-    payload: PhantomData<fn() -> T>,
+    invariant: Invariant<T>,
 }
 
 impl<T> Filter<T> {
     /// Declares a filter that fails open; the id is `owner/name`.
     pub const fn new(id: &'static str) -> Self {
-        Self { id, on_failure: OnFailure::Open, timeout_ms: DEFAULT_FILTER_TIMEOUT_MS, payload: PhantomData }
+        Self { id, on_failure: OnFailure::Open, timeout_ms: DEFAULT_FILTER_TIMEOUT_MS, invariant: anything_goes }
     }
 
     /// The same filter, failing closed.
@@ -76,6 +79,12 @@ impl<T> Filter<T> {
         self
     }
 
+    /// The same filter, whose handlers fail when they break the invariant.
+    pub const fn invariant(mut self, invariant: Invariant<T>) -> Self {
+        self.invariant = invariant;
+        self
+    }
+
     /// The id, `owner/name`.
     pub const fn id(&self) -> &'static str {
         self.id
@@ -85,6 +94,15 @@ impl<T> Filter<T> {
     pub const fn chain(&self) -> Chain {
         Chain { id: self.id, on_failure: self.on_failure, timeout_ms: self.timeout_ms }
     }
+
+    /// What a handler must leave as it was.
+    pub const fn keeps(&self) -> Invariant<T> {
+        self.invariant
+    }
+}
+
+fn anything_goes<T>(_before: &T, _after: &T) -> Result<(), &'static str> {
+    Ok(())
 }
 
 /// A filter without its type.
@@ -125,6 +143,11 @@ impl ErasedValue {
     /// Puts the type back on.
     pub fn typed<T: Payload>(&self) -> Result<Arc<T>, HandlerError> {
         Arc::clone(&self.value).downcast::<T>().map_err(|_| wrong_type::<T>())
+    }
+
+    /// Whether both payloads have the same type.
+    pub fn same_type(&self, other: &Self) -> bool {
+        self.value.as_ref().type_id() == other.value.as_ref().type_id()
     }
 
     /// The payload as JSON.
@@ -187,6 +210,7 @@ mod tests {
         assert_eq!(*other.typed::<Vec<u8>>().unwrap(), vec![7]);
         assert!(value.with_json(serde_json::json!("no list")).is_err());
         assert!(value.typed::<String>().is_err());
+        assert!(value.same_type(&other) && !value.same_type(&ErasedValue::new(1_u8)));
     }
 
     #[test]

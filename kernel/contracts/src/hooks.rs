@@ -1,6 +1,6 @@
 //! The hooks that the kernel itself owns: the moments of a turn and of an extension's life.
 
-use crate::conversation::{Row, ToolCall, ToolResult};
+use crate::conversation::{Row, ToolCall, ToolResult, validate};
 use crate::fault::{Disabled, Fault};
 use crate::hook::{Event, Filter};
 use crate::ids::{SessionId, TurnId};
@@ -61,7 +61,7 @@ pub struct ToolBefore {
     pub turn: TurnRef,
     /// The call. A handler may change the arguments; name and id stay.
     pub call: ToolCall,
-    /// Set by a handler that refuses the call; later handlers cannot take it back.
+    /// Set by a handler that refuses the call; a later handler that takes it back fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<Denial>,
 }
@@ -115,10 +115,39 @@ pub const EXTENSION_FAULTED: Event<Fault> = Event::new("kernel/extension.faulted
 pub const EXTENSION_DISABLED: Event<Disabled> = Event::new("kernel/extension.disabled");
 
 /// A tool call is about to run: guards change or refuse it. Fails closed.
-pub const TOOL_BEFORE: Filter<ToolBefore> = Filter::new("kernel/tool.before").fail_closed();
+pub const TOOL_BEFORE: Filter<ToolBefore> = Filter::new("kernel/tool.before").fail_closed().invariant(keeps_call);
 
 /// A tool call has ended: its result may be changed before the model reads it.
-pub const TOOL_AFTER: Filter<ToolAfter> = Filter::new("kernel/tool.after");
+pub const TOOL_AFTER: Filter<ToolAfter> = Filter::new("kernel/tool.after").invariant(keeps_outcome);
 
 /// A model call is about to be made.
-pub const REQUEST_BEFORE: Filter<RequestBefore> = Filter::new("kernel/request.before");
+pub const REQUEST_BEFORE: Filter<RequestBefore> = Filter::new("kernel/request.before").invariant(keeps_history_valid);
+
+fn keeps_call(before: &ToolBefore, after: &ToolBefore) -> Result<(), &'static str> {
+    if before.turn != after.turn || before.call.id != after.call.id || before.call.name != after.call.name {
+        return Err("a guard may change a call's arguments, but not which call it is");
+    }
+    if before.denied.is_some() && after.denied != before.denied {
+        return Err("a guard may not take back another guard's refusal");
+    }
+    Ok(())
+}
+
+fn keeps_outcome(before: &ToolAfter, after: &ToolAfter) -> Result<(), &'static str> {
+    let same = before.turn == after.turn
+        && before.call == after.call
+        && before.result.call == after.result.call
+        && before.result.status == after.result.status;
+    if same {
+        Ok(())
+    } else {
+        Err("a handler may change what a result says, but not which call it answers or how it ended")
+    }
+}
+
+fn keeps_history_valid(before: &RequestBefore, after: &RequestBefore) -> Result<(), &'static str> {
+    if before.turn != after.turn {
+        return Err("a handler may not move a request to another turn");
+    }
+    validate(&after.request.messages).map_err(|_| "a handler left a history that providers refuse")
+}

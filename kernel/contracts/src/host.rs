@@ -35,6 +35,16 @@ pub enum HostError {
         /// What it lacks.
         capability: Capability,
     },
+    /// The manifest asks for the capability, but the user has not granted it.
+    #[error("extension `{extension}` may not {action}: the settings do not grant it the capability `{}`", capability.name())]
+    NotGranted {
+        /// Who called.
+        extension: ExtensionId,
+        /// What it tried.
+        action: &'static str,
+        /// What it was not granted.
+        capability: Capability,
+    },
     /// The manifest does not declare the contribution.
     #[error("extension `{extension}` may not add {kind} `{name}`: its manifest does not list it under `contributes`")]
     Undeclared {
@@ -64,6 +74,24 @@ pub enum HostError {
         id: String,
         /// Whose it is.
         owner: String,
+    },
+    /// Only the owner of a hook emits or applies it.
+    #[error("extension `{extension}` may not run `{id}`: only its owner `{owner}` may")]
+    NotOwner {
+        /// Who called.
+        extension: ExtensionId,
+        /// The hook.
+        id: String,
+        /// Whose it is.
+        owner: String,
+    },
+    /// The service gives access to everybody's data; extensions outside the core reach their own part only.
+    #[error("extension `{extension}` may not use `{id}` directly: ask the host for its own part instead")]
+    Reserved {
+        /// Who called.
+        extension: ExtensionId,
+        /// The service.
+        id: String,
     },
     /// Nobody provides the service.
     #[error("no active extension provides the service `{id}`")]
@@ -219,10 +247,15 @@ impl Host {
         F: Fn(T) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, HandlerError>> + Send + 'static,
     {
+        let keeps = filter.keeps();
         let erased: FilterHandler = Arc::new(move |value| match value.typed::<T>() {
-            Ok(typed) => {
-                let changed = handler(T::clone(&typed));
-                Box::pin(async move { changed.await.map(ErasedValue::new) })
+            Ok(before) => {
+                let changed = handler(T::clone(&before));
+                Box::pin(async move {
+                    let after = changed.await?;
+                    keeps(&before, &after).map_err(|broken| HandlerError(broken.to_owned()))?;
+                    Ok(ErasedValue::new(after))
+                })
             }
             Err(error) => Box::pin(std::future::ready(Err(error))),
         });

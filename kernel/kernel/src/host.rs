@@ -1,1 +1,186 @@
-//! Placeholder.
+//! The extension host: starts extensions in order, gives each a gated view of the kernel, counts its
+//! faults and stops it, without one extension's failure becoming another's.
+
+mod backend;
+mod boot;
+mod disabled;
+mod faults;
+mod gate;
+pub mod graph;
+mod judge;
+mod lifecycle;
+pub mod manifest;
+mod registry;
+mod roster;
+mod status;
+mod work;
+
+pub use boot::{Boot, BootError, Candidate, boot};
+pub use disabled::{DISABLED_STORE_TIMEOUT_MS, DisabledStore, DisabledStoreError, MemoryDisabledStore, enable};
+pub use judge::{Verdict, judge};
+pub use lifecycle::{ACTIVATION_TIMEOUT_MS, DEACTIVATION_TIMEOUT_MS};
+pub use registry::Owned;
+pub use status::{ExtensionState, ExtensionStatus};
+pub use work::{JOB_TIMEOUT_MS, MIN_JOB_PERIOD_MS};
+
+use crate::bus::Bus;
+use disabled::DisabledList;
+use dispatch_contracts::auth::Auth;
+use dispatch_contracts::contribution::{Command, Job, Route};
+use dispatch_contracts::fault::FaultBudget;
+use dispatch_contracts::ids::ExtensionId;
+use dispatch_contracts::migration::Migration;
+use dispatch_contracts::permission::{PermissionDecision, PermissionRequest};
+use dispatch_contracts::ports::{Clock, Ids, LogSink, Spawner};
+use dispatch_contracts::provider::Provider;
+use dispatch_contracts::service::Service;
+use dispatch_contracts::settings::Settings;
+use dispatch_contracts::tool::Tool;
+use registry::Registry;
+use roster::Roster;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the host needs of the world.
+#[derive(Clone)]
+pub struct Ports {
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Fresh ids, for extensions.
+    pub ids: Arc<dyn Ids>,
+    /// Runs handlers, jobs and background work.
+    pub spawner: Arc<dyn Spawner>,
+    /// Where the kernel and the extensions write their records.
+    pub log: Arc<dyn LogSink>,
+}
+
+/// Answers an extension's question to the permission rules.
+pub type Permissions = Arc<dyn Fn(&PermissionRequest) -> PermissionDecision + Send + Sync>;
+
+/// The running extensions. Clones share one host.
+#[derive(Clone)]
+pub struct ExtensionHost {
+    inner: Arc<Inner>,
+}
+
+/// Everything the host knows.
+pub(crate) struct Inner {
+    ports: Ports,
+    bus: Bus,
+    registry: Registry,
+    roster: Roster,
+    settings: Settings,
+    permissions: Permissions,
+    budget: FaultBudget,
+    disabled: DisabledList,
+    fatal: Mutex<Option<String>>,
+    left_out: Vec<ExtensionStatus>,
+}
+
+impl Inner {
+    fn set_fatal(&self, reason: &str) {
+        let mut fatal = self.fatal.lock().unwrap_or_else(PoisonError::into_inner);
+        fatal.get_or_insert_with(|| reason.to_owned());
+    }
+
+    fn service<T: ?Sized + Send + Sync + 'static>(&self, service: &Service<T>) -> Option<Arc<T>> {
+        let found = self.registry.lock().services.find(service.id())?;
+        found.downcast::<Arc<T>>().ok().map(Arc::unwrap_or_clone)
+    }
+}
+
+impl ExtensionHost {
+    /// The bus the extensions speak on.
+    pub fn bus(&self) -> &Bus {
+        &self.inner.bus
+    }
+
+    /// Why turns must stop: the first fault of a core extension since the start.
+    pub fn fatal(&self) -> Option<String> {
+        self.inner.fatal.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Every extension and how it is doing, by id.
+    pub fn status(&self) -> Vec<ExtensionStatus> {
+        let mut all = self.inner.roster.status();
+        for status in &mut all {
+            status.dropped_events = self.inner.bus.dropped_events(&status.id);
+        }
+        all.extend(self.inner.left_out.iter().cloned());
+        all.sort_by(|a, b| a.id.cmp(&b.id));
+        all
+    }
+
+    /// Forgets that an extension was disabled; it starts at the next boot. Answers whether it was.
+    pub async fn enable(&self, extension: &ExtensionId) -> Result<bool, DisabledStoreError> {
+        let Some(disabled) = self.inner.disabled.find(extension) else { return Ok(false) };
+        self.inner.disabled.remove(extension);
+        if let Err(error) = self.inner.disabled.save_changes().await {
+            self.inner.disabled.add(disabled);
+            return Err(error);
+        }
+        self.inner.roster.enabled(extension);
+        Ok(true)
+    }
+
+    /// Stops every extension, dependents first.
+    pub async fn shutdown(&self) {
+        self.inner.shutdown().await;
+    }
+
+    /// The tools, by name.
+    pub fn tools(&self) -> Vec<Owned<Arc<dyn Tool>>> {
+        self.inner.registry.lock().tools.list()
+    }
+
+    /// The model providers, by name.
+    pub fn providers(&self) -> Vec<Owned<Arc<dyn Provider>>> {
+        self.inner.registry.lock().providers.list()
+    }
+
+    /// The credential sources, by name.
+    pub fn auth(&self) -> Vec<Owned<Arc<dyn Auth>>> {
+        self.inner.registry.lock().auth.list()
+    }
+
+    /// The HTTP routes, by `METHOD /path`. A panic in one becomes its error and a fault.
+    pub fn routes(&self) -> Vec<Owned<Route>> {
+        self.inner.registry.lock().routes.list()
+    }
+
+    /// The commands, by name. A panic in one becomes its error and a fault.
+    pub fn commands(&self) -> Vec<Owned<Command>> {
+        self.inner.registry.lock().commands.list()
+    }
+
+    /// The recurring jobs, by name; the host runs them.
+    pub fn jobs(&self) -> Vec<Owned<Job>> {
+        self.inner.registry.lock().jobs.list()
+    }
+
+    /// The migrations of each extension that has some.
+    pub fn migrations(&self) -> Vec<Owned<Vec<Migration>>> {
+        self.inner.registry.lock().migrations.list()
+    }
+
+    /// The services, by id; [`ExtensionHost::service`] gives the thing itself.
+    pub fn services(&self) -> Vec<Owned<()>> {
+        let found = self.inner.registry.lock().services.list();
+        found.into_iter().map(|it| Owned { owner: it.owner, name: it.name, item: () }).collect()
+    }
+
+    /// A service, for the program around the extensions.
+    pub fn service<T: ?Sized + Send + Sync + 'static>(&self, service: &Service<T>) -> Option<Arc<T>> {
+        self.inner.service(service)
+    }
+
+    /// The hooks that running extensions declare, by id.
+    pub fn hooks(&self) -> Vec<Owned<()>> {
+        self.inner.roster.hooks()
+    }
+
+    /// The settings schemas of all extensions that could be read, by extension.
+    pub fn settings_schemas(&self) -> Vec<Owned<Value>> {
+        self.inner.roster.settings_schemas()
+    }
+}

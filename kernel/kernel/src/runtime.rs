@@ -1,1 +1,18 @@
-//! Placeholder.
+//! The turn loop: a model, tools and a history in; rows, events and a named end out.
+
+mod call;
+mod input;
+mod live_output;
+mod recorder;
+mod reply;
+mod schedule;
+mod step;
+mod truncate;
+mod turn;
+
+#[cfg(test)]
+mod tests;
+
+pub use input::{OfferedTool, TurnInput};
+pub use schedule::{Claim, Schedule};
+pub use turn::run_turn;

@@ -1,1 +1,13 @@
-//! Placeholder.
+//! What the kernel gives every extension: settings, permission rules, migrations, logging.
+//!
+//! Everything here is a function from values to values; files, variables and tables are read by
+//! the caller.
+
+pub mod builtin;
+pub mod config;
+pub mod dotted;
+pub mod logger;
+pub mod migration;
+pub mod permission;
+pub mod schema;
+pub(crate) mod suggest;

@@ -19,8 +19,8 @@ pub fn explode(message: &Message) -> Vec<RowBody> {
     rows.collect()
 }
 
-/// The messages that a log holds, in model order whatever the order on disk. Adjacent messages of
-/// one role become one. The result is only as valid as the log: see the kernel's `reconcile`.
+/// The messages that a log holds, in model order whatever the order on disk. Empty chunks are left
+/// out; adjacent messages of one role become one. The result is only as valid as the log: see the kernel's `reconcile`.
 pub fn project(rows: &[Row]) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     for step in steps(rows) {
@@ -83,7 +83,7 @@ impl Step<'_> {
                 chunks.push((index, piece.clone()));
             }
         }
-        chunks.into_iter().map(|(_, chunk)| chunk).collect()
+        chunks.into_iter().map(|(_, chunk)| chunk).filter(|chunk| !chunk.is_empty()).collect()
     }
 
     /// Results in the order of the calls, then the text steered in behind them.
@@ -108,7 +108,8 @@ impl Step<'_> {
             .collect();
         steered.sort_by_key(|(index, _)| *index);
         let results = results.into_iter().cloned().map(Chunk::ToolResult);
-        results.chain(steered.into_iter().map(|(_, text)| Chunk::Text { text: text.clone() })).collect()
+        let steered = steered.into_iter().map(|(_, text)| Chunk::Text { text: text.clone() });
+        results.chain(steered.filter(|chunk| !chunk.is_empty())).collect()
     }
 
     fn markers(&self) -> Vec<Chunk> {

@@ -1,0 +1,132 @@
+//! Emitting: into the mailboxes under the lock, out of them in tasks.
+
+use super::Bus;
+use super::isolate::{TimeLimit, isolate, isolate_call, yield_once};
+use super::mailbox::{Envelope, MAILBOX_LIMIT, Mailbox, Next, Pushed, Recipient};
+use super::table::Table;
+use dispatch_contracts::fault::FaultKind;
+use dispatch_contracts::hook::{EVENT_HANDLER_TIMEOUT_MS, ErasedValue};
+use dispatch_contracts::ids::ExtensionId;
+use dispatch_contracts::ports::{Level, LogRecord};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// What is left to do once the table is unlocked.
+#[derive(Default)]
+#[must_use]
+pub(super) struct Dispatch {
+    start: Vec<Arc<Mailbox>>,
+    overflowed: Vec<(ExtensionId, Arc<str>)>,
+    refused: Vec<Envelope>,
+    pub(super) wake: Vec<ExtensionId>,
+}
+
+impl Dispatch {
+    pub(super) fn push(&mut self, mailbox: &Arc<Mailbox>, envelope: Envelope, table: &mut TableCounts<'_>) {
+        match mailbox.push(envelope) {
+            Pushed::Queued => {}
+            Pushed::Start => self.start.push(Arc::clone(mailbox)),
+            Pushed::FirstLoss(envelope) => {
+                self.overflowed.push((mailbox.subscriber.extension.clone(), Arc::clone(&envelope.hook)));
+                self.lost(&mailbox.subscriber.extension, envelope, table);
+            }
+            Pushed::FurtherLoss(envelope) => self.lost(&mailbox.subscriber.extension, envelope, table),
+            Pushed::Refused(envelope) => self.refused.push(envelope),
+        }
+    }
+
+    /// Notes an event that had no room before its extension was even active.
+    pub(super) fn overflow(&mut self, extension: &ExtensionId, hook: &Arc<str>) {
+        self.overflowed.push((extension.clone(), Arc::clone(hook)));
+    }
+
+    pub(super) fn lost(&mut self, extension: &ExtensionId, envelope: Envelope, table: &mut TableCounts<'_>) {
+        *table.dropped.entry(extension.clone()).or_default() += 1;
+        self.refused.push(envelope);
+    }
+}
+
+/// The part of the table that counts losses.
+pub(super) struct TableCounts<'a> {
+    pub(super) dropped: &'a mut std::collections::BTreeMap<ExtensionId, u64>,
+}
+
+impl Bus {
+    /// Emits an event whose type was taken off.
+    pub fn emit_erased(&self, hook: &str, payload: ErasedValue) {
+        let envelope = Envelope { hook: Arc::from(hook), payload };
+        let dispatch = enqueue(&mut self.shared.table(), &envelope);
+        drop(envelope);
+        self.carry_out(dispatch);
+    }
+
+    pub(super) fn carry_out(&self, dispatch: Dispatch) {
+        let Dispatch { start, overflowed, refused, wake } = dispatch;
+        for mailbox in start {
+            let bus = self.clone();
+            self.shared.ports.spawner.spawn(Box::pin(async move { bus.drain(&mailbox).await }));
+        }
+        for extension in &wake {
+            let _ = self.wake(extension);
+        }
+        for (extension, hook) in overflowed {
+            let message = format!("fell more than {MAILBOX_LIMIT} events behind; the newest were dropped");
+            self.report(&extension, &hook, FaultKind::Overflow, &message);
+        }
+        drop(refused);
+    }
+
+    async fn drain(&self, mailbox: &Mailbox) {
+        loop {
+            match mailbox.next() {
+                Next::Deliver(envelope) => self.deliver(mailbox, envelope).await,
+                Next::Rest { lost } => {
+                    self.log_losses(&mailbox.subscriber.extension, lost);
+                    return;
+                }
+            }
+            yield_once().await;
+        }
+    }
+
+    async fn deliver(&self, mailbox: &Mailbox, envelope: Envelope) {
+        let Envelope { hook, payload } = envelope;
+        let outcome = match &mailbox.recipient {
+            Recipient::Event(handler) => {
+                let limit = TimeLimit::Ms(EVENT_HANDLER_TIMEOUT_MS);
+                isolate(self.shared.ports.clock.as_ref(), limit, || handler(payload)).await
+            }
+            Recipient::Any(handler) => isolate_call(|| handler(&hook, &payload)),
+        };
+        if let Err(failure) = outcome {
+            self.report(&mailbox.subscriber.extension, &hook, failure.kind, &failure.message);
+        }
+    }
+
+    fn log_losses(&self, extension: &ExtensionId, lost: u64) {
+        if lost > 0 {
+            self.shared.ports.log.write(LogRecord {
+                level: Level::Warn,
+                source: "kernel".to_owned(),
+                message: format!("extension `{extension}` has caught up; {lost} events were dropped"),
+                fields: Map::from_iter([("dropped".to_owned(), Value::from(lost))]),
+            });
+        }
+    }
+}
+
+fn enqueue(table: &mut Table, envelope: &Envelope) -> Dispatch {
+    let mut dispatch = Dispatch::default();
+    let hook: &str = &envelope.hook;
+    let mut counts = TableCounts { dropped: &mut table.dropped };
+    for (extension, dormant) in table.dormant.iter_mut().filter(|(_, dormant)| dormant.waits_for(hook)) {
+        dormant.keep(extension, envelope, &mut dispatch, &mut counts);
+    }
+    let awake = |mailbox: &&Arc<Mailbox>| {
+        !table.dormant.get(&mailbox.subscriber.extension).is_some_and(|dormant| dormant.waits_for(hook))
+    };
+    for mailbox in table.events.get(hook).into_iter().flatten().filter(awake).chain(&table.any) {
+        dispatch.push(mailbox, envelope.clone(), &mut counts);
+    }
+    dispatch
+}

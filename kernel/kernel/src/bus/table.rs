@@ -1,0 +1,125 @@
+//! The table of subscriptions: plain data, changed under one lock that foreign code never runs in.
+
+use super::Subscriber;
+use super::dormant::Dormant;
+use super::mailbox::{Mailbox, Recipient};
+use dispatch_contracts::hook::{AnyHandler, EventHandler, FilterHandler};
+use dispatch_contracts::ids::ExtensionId;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// All subscriptions of one bus.
+#[derive(Default)]
+pub(super) struct Table {
+    last_ticket: u64,
+    pub(super) events: BTreeMap<String, Vec<Arc<Mailbox>>>,
+    pub(super) any: Vec<Arc<Mailbox>>,
+    pub(super) filters: BTreeMap<String, Vec<Arc<Link>>>,
+    pub(super) dormant: BTreeMap<ExtensionId, Dormant>,
+    pub(super) dropped: BTreeMap<ExtensionId, u64>,
+    /// By hook: who guarded it once, and why nobody may pass.
+    pub(super) shut: BTreeMap<String, BTreeMap<ExtensionId, String>>,
+}
+
+/// One handler of a filter chain.
+pub(super) struct Link {
+    ticket: u64,
+    pub(super) subscriber: Subscriber,
+    priority: i32,
+    pub(super) handler: FilterHandler,
+    closed: AtomicBool,
+}
+
+impl Link {
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    fn order(&self) -> (Reverse<i32>, u32, u64) {
+        (Reverse(self.priority), self.subscriber.rank, self.ticket)
+    }
+}
+
+/// What was taken out of the table. Its destructors are foreign code: close it outside the lock.
+#[derive(Default)]
+#[must_use]
+pub(super) struct Removed {
+    mailboxes: Vec<Arc<Mailbox>>,
+    links: Vec<Arc<Link>>,
+    dormant: Option<Dormant>,
+}
+
+impl Removed {
+    pub(super) fn close(self) {
+        for link in &self.links {
+            link.closed.store(true, Ordering::Release);
+        }
+        let waiting: Vec<_> = self.mailboxes.iter().map(|mailbox| mailbox.close()).collect();
+        let _ = super::isolate::isolate_call(move || drop((waiting, self)));
+    }
+}
+
+impl Table {
+    pub(super) fn add_event(&mut self, subscriber: &Subscriber, hook: &str, handler: EventHandler) -> u64 {
+        let ticket = self.next_ticket();
+        let mailbox = Mailbox::new(ticket, subscriber.clone(), Recipient::Event(handler));
+        self.events.entry(hook.to_owned()).or_default().push(Arc::new(mailbox));
+        ticket
+    }
+
+    pub(super) fn add_any(&mut self, subscriber: &Subscriber, handler: AnyHandler) -> u64 {
+        let ticket = self.next_ticket();
+        self.any.push(Arc::new(Mailbox::new(ticket, subscriber.clone(), Recipient::Any(handler))));
+        ticket
+    }
+
+    pub(super) fn add_filter(
+        &mut self,
+        subscriber: &Subscriber,
+        hook: &str,
+        priority: i32,
+        handler: FilterHandler,
+    ) -> u64 {
+        let ticket = self.next_ticket();
+        let link = Link { ticket, subscriber: subscriber.clone(), priority, handler, closed: AtomicBool::new(false) };
+        let links = self.filters.entry(hook.to_owned()).or_default();
+        let at = links.partition_point(|other| other.order() < link.order());
+        links.insert(at, Arc::new(link));
+        ticket
+    }
+
+    pub(super) fn filters_of(&self, extension: &ExtensionId) -> BTreeSet<String> {
+        let joined = |links: &Vec<Arc<Link>>| links.iter().any(|link| &link.subscriber.extension == extension);
+        self.filters.iter().filter(|(_, links)| joined(links)).map(|(hook, _)| hook.clone()).collect()
+    }
+
+    pub(super) fn remove_ticket(&mut self, ticket: u64) -> Removed {
+        self.remove(|_, its_ticket| its_ticket == ticket)
+    }
+
+    pub(super) fn remove_extension(&mut self, extension: &ExtensionId) -> Removed {
+        let mut removed = self.remove(|owner, _| owner == extension);
+        removed.dormant = self.dormant.remove(extension);
+        removed
+    }
+
+    fn remove(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool) -> Removed {
+        let mut removed = Removed::default();
+        for mailboxes in self.events.values_mut().chain(std::iter::once(&mut self.any)) {
+            removed.mailboxes.extend(mailboxes.extract_if(.., |it| matches(&it.subscriber.extension, it.ticket)));
+        }
+        for links in self.filters.values_mut() {
+            removed.links.extend(links.extract_if(.., |it| matches(&it.subscriber.extension, it.ticket)));
+        }
+        self.events.retain(|_, mailboxes| !mailboxes.is_empty());
+        self.filters.retain(|_, links| !links.is_empty());
+        removed
+    }
+
+    fn next_ticket(&mut self) -> u64 {
+        self.last_ticket += 1;
+        self.last_ticket
+    }
+}

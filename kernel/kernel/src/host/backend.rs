@@ -1,0 +1,250 @@
+//! The host as one extension has it: every call passes the gate first.
+
+use super::gate::{Gate, Kind};
+use super::registry::{Refused, Shelves};
+use super::roster::{Member, Scope};
+use super::work::Worker;
+use super::{Inner, Permissions, Ports};
+use crate::bus::{Subscriber, WaitLog};
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::contribution::{Command, Job, Route};
+use dispatch_contracts::hook::{
+    AnyHandler, Chain, ChainFailed, ErasedValue, EventHandler, FilterHandler, HandlerError,
+};
+use dispatch_contracts::host::{Contribution, HostBackend, HostError, Registration, SECRETS, STORAGE};
+use dispatch_contracts::ids::ExtensionId;
+use dispatch_contracts::manifest::Capability;
+use dispatch_contracts::permission::{PermissionDecision, PermissionRequest, Verdict};
+use dispatch_contracts::ports::{Clock, Ids, Level, LogRecord};
+use dispatch_contracts::secret::Secrets;
+use dispatch_contracts::settings::Settings;
+use dispatch_contracts::storage::Storage;
+use serde_json::{Map, Value};
+use std::any::Any;
+use std::sync::{Arc, Weak};
+
+/// One extension's view. Weak towards the host, because handlers that the host keeps hold it.
+pub(super) struct Backend {
+    subscriber: Subscriber,
+    gate: Gate,
+    scope: Arc<Scope>,
+    settings: Settings,
+    permissions: Permissions,
+    ports: Ports,
+    inner: Weak<Inner>,
+}
+
+impl Backend {
+    pub(super) fn new(inner: &Arc<Inner>, member: &Member) -> Self {
+        let id = member.manifest.id.clone();
+        Self {
+            gate: member.gate.clone(),
+            scope: Arc::clone(&member.scope),
+            settings: inner.settings.section(&format!("extensions.{id}")),
+            permissions: Arc::clone(&inner.permissions),
+            ports: inner.ports.clone(),
+            inner: Arc::downgrade(inner),
+            subscriber: Subscriber { extension: id, rank: member.rank },
+        }
+    }
+
+    fn id(&self) -> &ExtensionId {
+        &self.subscriber.extension
+    }
+
+    fn inactive(&self) -> HostError {
+        HostError::Inactive { extension: self.id().clone() }
+    }
+
+    fn live(&self) -> Result<Arc<Inner>, HostError> {
+        let inner = self.inner.upgrade().filter(|_| !self.scope.is_over());
+        inner.ok_or_else(|| self.inactive())
+    }
+
+    /// Takes a registration back that was made while the extension was being disposed.
+    fn keep(&self, registration: Registration) -> Result<Registration, HostError> {
+        if self.scope.is_over() {
+            registration.dispose();
+            return Err(self.inactive());
+        }
+        Ok(registration)
+    }
+
+    fn worker(&self, inner: &Inner, place: String) -> Worker {
+        Worker::new(inner, self.id(), &self.scope, place)
+    }
+
+    fn add<T>(
+        &self,
+        inner: &Arc<Inner>,
+        add: impl FnOnce(&mut Shelves, u64, &ExtensionId) -> Result<(), Box<Refused<T>>>,
+    ) -> Result<Registration, HostError> {
+        let (ticket, outcome) = {
+            let mut shelves = inner.registry.lock();
+            let ticket = shelves.next_ticket();
+            (ticket, add(&mut shelves, ticket, self.id()))
+        };
+        outcome.map_err(|refused| refused.error)?;
+        let host = Arc::downgrade(inner);
+        self.keep(Registration::new(move || {
+            if let Some(inner) = host.upgrade() {
+                inner.registry.remove_ticket(ticket);
+            }
+        }))
+    }
+
+    fn add_route(&self, inner: &Arc<Inner>, route: Route) -> Result<Registration, HostError> {
+        let name = route.name();
+        self.gate.declares(Kind::Route, &name)?;
+        let respond = self.worker(inner, format!("route {name}")).contain(route.respond);
+        self.add(inner, |shelves, ticket, owner| shelves.routes.add(ticket, owner, &name, Route { respond, ..route }))
+    }
+
+    fn add_command(&self, inner: &Arc<Inner>, command: Command) -> Result<Registration, HostError> {
+        self.gate.declares(Kind::Command, command.name)?;
+        let respond = self.worker(inner, format!("command {}", command.name)).contain(command.respond);
+        let command = Command { respond, ..command };
+        self.add(inner, |shelves, ticket, owner| shelves.commands.add(ticket, owner, command.name, command))
+    }
+
+    fn add_job(&self, inner: &Arc<Inner>, job: Job) -> Result<Registration, HostError> {
+        self.gate.capability("run jobs", Capability::Spawn)?;
+        self.gate.declares(Kind::Job, job.name)?;
+        let kept = job.clone();
+        let listed = self.add(inner, |shelves, ticket, owner| shelves.jobs.add(ticket, owner, kept.name, kept))?;
+        let running = self.worker(inner, format!("job {}", job.name)).repeat(inner, job);
+        Ok(Registration::new(move || {
+            running.dispose();
+            listed.dispose();
+        }))
+    }
+}
+
+impl HostBackend for Backend {
+    fn extension(&self) -> &ExtensionId {
+        self.id()
+    }
+
+    fn contribute(&self, contribution: Contribution) -> Result<Registration, HostError> {
+        let inner = &self.live()?;
+        match contribution {
+            Contribution::Tool(tool) => {
+                let name = tool.spec().name.clone();
+                self.gate.declares(Kind::Tool, &name)?;
+                self.add(inner, |shelves, ticket, owner| shelves.tools.add(ticket, owner, &name, tool))
+            }
+            Contribution::Provider(name, provider) => {
+                self.gate.declares(Kind::Provider, &name)?;
+                self.add(inner, |shelves, ticket, owner| shelves.providers.add(ticket, owner, &name, provider))
+            }
+            Contribution::Auth(name, auth) => {
+                self.gate.declares(Kind::Auth, &name)?;
+                self.add(inner, |shelves, ticket, owner| shelves.auth.add(ticket, owner, &name, auth))
+            }
+            Contribution::Route(route) => self.add_route(inner, route),
+            Contribution::Command(command) => self.add_command(inner, command),
+            Contribution::Job(job) => self.add_job(inner, job),
+            Contribution::Migrations(steps) => {
+                self.gate.capability("change tables", Capability::Db)?;
+                let name = self.id().to_string();
+                self.add(inner, |shelves, ticket, owner| shelves.migrations.add(ticket, owner, &name, steps))
+            }
+            Contribution::Service(id, service) => {
+                self.gate.declares(Kind::Service, id)?;
+                self.add(inner, |shelves, ticket, owner| shelves.services.add(ticket, owner, id, service))
+            }
+        }
+    }
+
+    fn on(&self, id: &'static str, handler: EventHandler) -> Result<Registration, HostError> {
+        let inner = self.live()?;
+        self.gate.hears(id)?;
+        self.keep(inner.bus.on(&self.subscriber, id, handler))
+    }
+
+    fn on_any(&self, handler: AnyHandler) -> Result<Registration, HostError> {
+        let inner = self.live()?;
+        self.gate.capability("watch every event", Capability::Observe)?;
+        self.keep(inner.bus.on_any(&self.subscriber, handler))
+    }
+
+    fn filter(&self, chain: Chain, priority: i32, handler: FilterHandler) -> Result<Registration, HostError> {
+        let inner = self.live()?;
+        self.gate.hears(chain.id)?;
+        self.keep(inner.bus.filter(&self.subscriber, chain.id, priority, handler))
+    }
+
+    fn emit(&self, id: &'static str, payload: ErasedValue) -> Result<(), HostError> {
+        let inner = self.live()?;
+        self.gate.owns(id)?;
+        inner.bus.emit_erased(id, payload);
+        Ok(())
+    }
+
+    fn apply(
+        &self,
+        chain: Chain,
+        value: ErasedValue,
+    ) -> BoxFuture<'_, Result<Result<ErasedValue, ChainFailed>, HostError>> {
+        Box::pin(async move {
+            let bus = self.live()?.bus.clone();
+            self.gate.owns(chain.id)?;
+            Ok(bus.apply_for(Some(self.id()), chain, value, &WaitLog::new()).await)
+        })
+    }
+
+    fn service(&self, id: &'static str) -> Result<Arc<dyn Any + Send + Sync>, HostError> {
+        let inner = self.live()?;
+        self.gate.calls(id)?;
+        let found = inner.registry.lock().services.find(id);
+        found.ok_or_else(|| HostError::NoService { id: id.to_owned() })
+    }
+
+    fn storage(&self) -> Result<Arc<dyn Storage>, HostError> {
+        let inner = self.live()?;
+        self.gate.capability("keep data", Capability::Db)?;
+        let backend = inner.service(&STORAGE).ok_or_else(|| HostError::NoService { id: STORAGE.id().to_owned() })?;
+        Ok(backend.open(self.id().as_str()))
+    }
+
+    fn secrets(&self) -> Result<Arc<dyn Secrets>, HostError> {
+        let inner = self.live()?;
+        self.gate.capability("use secrets", Capability::Secrets)?;
+        let backend = inner.service(&SECRETS).ok_or_else(|| HostError::NoService { id: SECRETS.id().to_owned() })?;
+        Ok(backend.open(self.id().as_str()))
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.clone()
+    }
+
+    fn permission(&self, request: &PermissionRequest) -> PermissionDecision {
+        match self.live() {
+            Ok(_) => (self.permissions)(request),
+            Err(error) => PermissionDecision { verdict: Verdict::Deny, rule: None, reason: error.to_string() },
+        }
+    }
+
+    fn spawn(
+        &self,
+        name: &'static str,
+        work: BoxFuture<'static, Result<(), HandlerError>>,
+    ) -> Result<Registration, HostError> {
+        let inner = self.live()?;
+        self.gate.capability("run work in the background", Capability::Spawn)?;
+        Ok(self.worker(&inner, format!("task {name}")).spawn(&inner, work))
+    }
+
+    fn log(&self, level: Level, message: &str, fields: Map<String, Value>) {
+        let (source, message) = (self.id().to_string(), message.to_owned());
+        self.ports.log.write(LogRecord { level, source, message, fields });
+    }
+
+    fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.ports.clock)
+    }
+
+    fn ids(&self) -> Arc<dyn Ids> {
+        Arc::clone(&self.ports.ids)
+    }
+}

@@ -1,0 +1,213 @@
+//! The extensions of one run: what each is, how it is doing, and what it did wrong.
+
+use super::gate::Gate;
+use super::judge::{Verdict, judge};
+use super::registry::Owned;
+use super::status::{ExtensionState, ExtensionStatus};
+use dispatch_contracts::cancel::CancelToken;
+use dispatch_contracts::extension::Extension;
+use dispatch_contracts::fault::{Fault, FaultBudget};
+use dispatch_contracts::ids::ExtensionId;
+use dispatch_contracts::manifest::{Activation, Manifest, Tier};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many faults of one extension are remembered, unless its budget is larger.
+const FAULTS_KEPT: usize = 64;
+
+/// Ends with the extension: its host calls, its background work.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    over: AtomicBool,
+    pub(super) cancel: CancelToken,
+}
+
+impl Scope {
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+        self.cancel.cancel();
+    }
+}
+
+/// One extension that is part of the plan. What never changes is shared, so that no lock is held
+/// while it is used.
+#[derive(Clone)]
+pub(super) struct Member {
+    pub(super) manifest: Arc<Manifest>,
+    pub(super) origin: String,
+    pub(super) extension: Arc<dyn Extension>,
+    pub(super) rank: u32,
+    pub(super) gate: Gate,
+    pub(super) scope: Arc<Scope>,
+}
+
+/// What a fault means for its extension.
+pub(super) struct Judged {
+    pub(super) tier: Tier,
+    pub(super) before: ExtensionState,
+    pub(super) verdict: Verdict,
+}
+
+struct Slot {
+    member: Member,
+    state: ExtensionState,
+    faults: VecDeque<Fault>,
+    fault_count: u64,
+}
+
+/// All members, in activation order.
+pub(super) struct Roster {
+    order: Vec<ExtensionId>,
+    slots: Mutex<BTreeMap<ExtensionId, Slot>>,
+}
+
+impl Roster {
+    pub(super) fn new(members: Vec<Member>) -> Self {
+        let order = members.iter().map(|member| member.manifest.id.clone()).collect();
+        let slot = |member| Slot { member, state: ExtensionState::Starting, faults: VecDeque::new(), fault_count: 0 };
+        let slots = members.into_iter().map(|member| (member.manifest.id.clone(), slot(member))).collect();
+        Self { order, slots: Mutex::new(slots) }
+    }
+
+    pub(super) fn order(&self) -> &[ExtensionId] {
+        &self.order
+    }
+
+    pub(super) fn member(&self, id: &ExtensionId) -> Option<Member> {
+        self.lock().get(id).map(|slot| slot.member.clone())
+    }
+
+    pub(super) fn state(&self, id: &ExtensionId) -> Option<ExtensionState> {
+        self.lock().get(id).map(|slot| slot.state.clone())
+    }
+
+    /// Sets a state; answers the one before.
+    pub(super) fn set_state(&self, id: &ExtensionId, state: ExtensionState) -> Option<ExtensionState> {
+        self.lock().get_mut(id).map(|slot| std::mem::replace(&mut slot.state, state))
+    }
+
+    /// Makes an extension active, unless it was stopped while it was starting.
+    pub(super) fn activated(&self, id: &ExtensionId) -> Result<(), String> {
+        let mut slots = self.lock();
+        let Some(slot) = slots.get_mut(id) else { return Err("is not known".to_owned()) };
+        if let (false, Some(obstacle)) = (slot.state.is_running(), slot.state.obstacle()) {
+            return Err(obstacle);
+        }
+        slot.state = ExtensionState::Active;
+        Ok(())
+    }
+
+    pub(super) fn enabled(&self, id: &ExtensionId) {
+        let mut slots = self.lock();
+        if let Some(slot) = slots.get_mut(id).filter(|slot| matches!(slot.state, ExtensionState::Disabled { .. })) {
+            let reason = "enabled again; it starts when the program starts again".to_owned();
+            slot.state = ExtensionState::Skipped { reason };
+        }
+    }
+
+    /// Writes a fault down and judges its extension. An extension that is to be disabled has that
+    /// state when this returns, so that nobody disables it a second time.
+    pub(super) fn record(&self, fault: &Fault, budget: FaultBudget, now_ms: u64) -> Option<Judged> {
+        let mut slots = self.lock();
+        let slot = slots.get_mut(&fault.extension)?;
+        slot.fault_count += 1;
+        slot.faults.push_back(fault.clone());
+        let kept = usize::try_from(budget.faults).unwrap_or(usize::MAX).max(FAULTS_KEPT);
+        while slot.faults.len() > kept {
+            slot.faults.pop_front();
+        }
+        let (tier, before) = (slot.member.manifest.tier, slot.state.clone());
+        if !before.is_running() {
+            return Some(Judged { tier, before, verdict: Verdict::Keep });
+        }
+        let verdict = judge(tier, slot.faults.make_contiguous(), budget, now_ms);
+        if let Verdict::Disable { reason } = &verdict {
+            slot.state = ExtensionState::Disabled { reason: reason.clone() };
+        }
+        Some(Judged { tier, before, verdict })
+    }
+
+    /// The extensions that need `id`, directly or by way of others, last in the order first.
+    pub(super) fn dependents(&self, id: &ExtensionId) -> Vec<ExtensionId> {
+        let slots = self.lock();
+        let mut needing = BTreeSet::from([id.clone()]);
+        let mut dependents = Vec::new();
+        for candidate in &self.order {
+            let depends_on = slots.get(candidate).into_iter().flat_map(|slot| &slot.member.manifest.depends_on);
+            if depends_on.into_iter().any(|dependency| needing.contains(&dependency.id)) {
+                needing.insert(candidate.clone());
+                dependents.push(candidate.clone());
+            }
+        }
+        dependents.reverse();
+        dependents
+    }
+
+    /// The extensions that start with the program: the eager ones and what they need.
+    pub(super) fn eager(&self) -> BTreeSet<ExtensionId> {
+        let slots = self.lock();
+        let mut eager = BTreeSet::new();
+        for id in self.order.iter().rev() {
+            let Some(slot) = slots.get(id) else { continue };
+            if slot.member.manifest.activation == Activation::Eager || eager.contains(id) {
+                eager.insert(id.clone());
+                eager.extend(slot.member.manifest.depends_on.iter().map(|dependency| dependency.id.clone()));
+            }
+        }
+        eager
+    }
+
+    pub(super) fn status(&self) -> Vec<ExtensionStatus> {
+        self.lock().values().map(status_of).collect()
+    }
+
+    pub(super) fn hooks(&self) -> Vec<Owned<()>> {
+        let slots = self.lock();
+        let running = slots.values().filter(|slot| slot.state.is_running());
+        let declared = running.flat_map(|slot| {
+            let manifest = &slot.member.manifest;
+            manifest.contributes.hooks.iter().map(|hook| Owned {
+                owner: manifest.id.clone(),
+                name: hook.clone(),
+                item: (),
+            })
+        });
+        let mut hooks: Vec<_> = declared.collect();
+        hooks.sort_by(|a, b| a.name.cmp(&b.name));
+        hooks
+    }
+
+    pub(super) fn settings_schemas(&self) -> Vec<Owned<Value>> {
+        let slots = self.lock();
+        let manifests = slots.values().map(|slot| &slot.member.manifest);
+        let with_schema = manifests.filter_map(|manifest| Some((&manifest.id, manifest.settings_schema.clone()?)));
+        with_schema.map(|(id, item)| Owned { owner: id.clone(), name: id.to_string(), item }).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ExtensionId, Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn status_of(slot: &Slot) -> ExtensionStatus {
+    let manifest = &slot.member.manifest;
+    ExtensionStatus {
+        id: manifest.id.clone(),
+        origin: slot.member.origin.clone(),
+        version: Some(manifest.version.clone()),
+        tier: Some(manifest.tier),
+        trust: manifest.trust,
+        state: slot.state.clone(),
+        contributes: manifest.contributes.clone(),
+        granted: slot.member.gate.granted().iter().copied().collect(),
+        faults: slot.fault_count,
+        dropped_events: 0,
+        last_fault: slot.faults.back().cloned(),
+    }
+}

@@ -1,0 +1,198 @@
+//! One tool call's life: judged, started, run, looked at again, cut to size, recorded.
+
+use super::input::{OfferedTool, TurnInput};
+use super::live_output::LiveOutput;
+use super::recorder::Recorder;
+use super::schedule::Claim;
+use super::truncate::{Cut, cut};
+use crate::bus::WaitLog;
+use crate::bus::isolate::{Failure, TimeLimit, isolate, isolate_call};
+use crate::reconcile::OUTCOME_UNKNOWN;
+use crate::services::schema;
+use dispatch_contracts::cancel::CancelToken;
+use dispatch_contracts::conversation::{ResultStatus, RowBody, ToolCall, ToolResult};
+use dispatch_contracts::hooks::{TOOL_AFTER, TOOL_BEFORE, ToolAfter, ToolBefore, TurnRef};
+use dispatch_contracts::tool::{Resources, ToolContext, ToolError, ToolOutput};
+use dispatch_contracts::turn::{SinkError, TurnEvent};
+use futures_util::FutureExt;
+use futures_util::future::{Either, select};
+use serde_json::{Map, Value};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What stands in for output that is empty.
+const NO_OUTPUT: &str = "(no output)";
+
+/// What all calls of a step share.
+#[derive(Clone, Copy)]
+pub(super) struct CallScene<'a> {
+    pub(super) input: &'a TurnInput<'a>,
+    pub(super) recorder: &'a Recorder<'a>,
+    pub(super) waits: &'a WaitLog,
+    pub(super) step: u32,
+}
+
+/// A call on its way. Clones share what is known of its progress.
+#[derive(Clone)]
+pub(super) struct Pending {
+    pub(super) index: u32,
+    pub(super) call: ToolCall,
+    pub(super) offered: OfferedTool,
+    /// Whether the guards have seen it.
+    pub(super) judged: bool,
+    pub(super) started: Arc<AtomicBool>,
+    pub(super) output: Arc<LiveOutput>,
+}
+
+/// How far a call came.
+pub(super) enum Progress {
+    /// It has its outcome, and that is recorded.
+    Ended(ToolResult),
+    /// A guard changed what it touches; it must wait again.
+    Requeue(ToolCall, Claim),
+}
+
+impl<'a> CallScene<'a> {
+    /// Runs a call as far as it can go.
+    pub(super) async fn run(self, mut pending: Pending, cancel: CancelToken) -> Result<Progress, SinkError> {
+        if !pending.judged {
+            let claimed = claim(&pending.offered, &pending.call.arguments);
+            match self.judge(&pending.call).await {
+                Ok(judged) => pending.call = judged,
+                Err(refusal) => return self.end(refusal).await.map(Progress::Ended),
+            }
+            let needed = claim(&pending.offered, &pending.call.arguments);
+            if needed != claimed {
+                return Ok(Progress::Requeue(pending.call, needed));
+            }
+        }
+        let result = match self.check_arguments(&pending) {
+            Some(refusal) => refusal,
+            None => self.execute(&pending, cancel).await?,
+        };
+        self.end(result).await.map(Progress::Ended)
+    }
+
+    /// Asks the guards; the call as they left it, or their refusal.
+    async fn judge(&self, call: &ToolCall) -> Result<ToolCall, ToolResult> {
+        let value = ToolBefore { turn: self.turn(), call: call.clone(), denied: None };
+        match self.input.bus.apply(&TOOL_BEFORE, value, self.waits).await {
+            Err(failed) => Err(result(call, ResultStatus::Denied, format!("This call was refused: {failed}."))),
+            Ok(ToolBefore { denied: Some(denial), .. }) => {
+                let text = format!("This call was refused ({}): {}", denial.code, denial.reason);
+                Err(result(call, ResultStatus::Denied, text))
+            }
+            Ok(judged) => Ok(ToolCall { arguments: judged.call.arguments, ..call.clone() }),
+        }
+    }
+
+    fn check_arguments(&self, pending: &Pending) -> Option<ToolResult> {
+        let arguments = Value::Object(pending.call.arguments.clone());
+        let violations = schema::check(&pending.offered.tool.spec().parameters, &arguments);
+        let problems: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        let text = format!("This call was not run, because its arguments do not fit: {}.", problems.join("; "));
+        (!problems.is_empty()).then(|| result(&pending.call, ResultStatus::NotRun, text))
+    }
+
+    async fn execute(&self, pending: &Pending, cancel: CancelToken) -> Result<ToolResult, SinkError> {
+        let call = &pending.call;
+        self.recorder.record(self.step, RowBody::CallStarted { index: pending.index, call: call.clone() }).await?;
+        pending.started.store(true, Ordering::Relaxed);
+        (self.input.emit)(TurnEvent::CallStarted { call: call.id.clone(), tool: call.name.clone() });
+        let outcome = self.outcome(pending, cancel).await;
+        let value = ToolAfter { turn: self.turn(), call: call.clone(), result: outcome.clone() };
+        // The chain fails open, so an error here means that nobody could look at the result.
+        let seen = self.input.bus.apply(&TOOL_AFTER, value, self.waits).await.map(|value| value.result);
+        Ok(self.fit(seen.unwrap_or(outcome)).await)
+    }
+
+    /// Runs the tool under its time limit.
+    async fn outcome(&self, pending: &Pending, cancel: CancelToken) -> ToolResult {
+        let call = &pending.call;
+        let context = ToolContext {
+            call_id: call.id.clone(),
+            workdir: self.input.workdir.clone(),
+            cancel: cancel.clone(),
+            sink: pending.output.sink(call.id.clone(), Arc::clone(&self.input.emit)),
+        };
+        let (tool, arguments) = (Arc::clone(&pending.offered.tool), call.arguments.clone());
+        let answered = || async move { Ok::<_, Infallible>(tool.call(arguments, context).await) }.boxed();
+        let work = isolate(self.input.clock, TimeLimit::None, answered).boxed();
+        let limits = &self.input.limits;
+        match select(work, self.input.clock.sleep_ms(limits.call_ms)).await {
+            Either::Left((ended, _)) => self.ended(pending, ended),
+            Either::Right(((), work)) => {
+                cancel.cancel();
+                match select(work, self.input.clock.sleep_ms(limits.cancel_grace_ms)).await {
+                    Either::Left((ended, _)) => self.ended(pending, ended),
+                    Either::Right(_) => unknown(call, &pending.output),
+                }
+            }
+        }
+    }
+
+    fn ended(&self, pending: &Pending, ended: Result<Result<ToolOutput, ToolError>, Failure>) -> ToolResult {
+        let call = &pending.call;
+        match ended {
+            Ok(Ok(output)) => {
+                let text = if output.text.trim().is_empty() { NO_OUTPUT.to_owned() } else { output.text };
+                ToolResult { images: output.images, ..result(call, ResultStatus::Succeeded, text) }
+            }
+            Ok(Err(ToolError(text))) => result(call, ResultStatus::Failed, text),
+            Err(failure) => {
+                let place = format!("tool {}", call.name);
+                self.input.bus.report(&pending.offered.owner, &place, failure.kind, &failure.message);
+                let text = format!("The tool crashed and may have done part of its work: it {}.", failure.message);
+                result(call, ResultStatus::Failed, text)
+            }
+        }
+    }
+
+    /// Cuts a result to what the model reads, and keeps the rest where a tool can read it.
+    async fn fit(&self, mut result: ToolResult) -> ToolResult {
+        let Cut::Parts { head, tail, missing } = cut(&result.text, self.input.limits.output_bytes) else {
+            return result;
+        };
+        let kept = match self.input.spill.keep(result.call.as_str(), &result.text).await {
+            Ok(place) => format!("the full output is in {place}"),
+            Err(error) => error.to_string(),
+        };
+        result.text = format!("{head}\n[... {missing} bytes left out; {kept} ...]\n{tail}");
+        result
+    }
+
+    /// Records an outcome and shows it.
+    pub(super) async fn end(&self, mut result: ToolResult) -> Result<ToolResult, SinkError> {
+        if result.text.trim().is_empty() {
+            result.text = NO_OUTPUT.to_owned();
+        }
+        self.recorder.record(self.step, RowBody::CallEnded { result: result.clone() }).await?;
+        (self.input.emit)(TurnEvent::CallEnded { call: result.call.clone(), status: result.status });
+        Ok(result)
+    }
+
+    fn turn(&self) -> TurnRef {
+        TurnRef { session: self.input.session.clone(), turn: self.input.turn.clone() }
+    }
+}
+
+/// A result of text alone.
+pub(super) fn result(call: &ToolCall, status: ResultStatus, text: impl Into<String>) -> ToolResult {
+    ToolResult { call: call.id.clone(), status, text: text.into(), images: Vec::new() }
+}
+
+/// The result of a call whose end nobody saw, with what it printed until then.
+pub(super) fn unknown(call: &ToolCall, output: &LiveOutput) -> ToolResult {
+    let printed = output.kept();
+    let seen =
+        if printed.trim().is_empty() { String::new() } else { format!("\nIts output so far ended with:\n{printed}") };
+    result(call, ResultStatus::Unknown, format!("{OUTCOME_UNKNOWN}{seen}"))
+}
+
+/// What a call needs for itself; everything, if its tool cannot say.
+pub(super) fn claim(offered: &OfferedTool, arguments: &Map<String, Value>) -> Claim {
+    let declared = isolate_call(|| (offered.tool.resources(arguments), offered.tool.spec().concurrency_safe));
+    let (resources, safe) = declared.unwrap_or((Resources::Undeclared, false));
+    Claim::new(resources, safe)
+}

@@ -1,0 +1,166 @@
+//! The settings that Dispatch itself knows: their schema, their defaults, and how they are read.
+
+use super::config::Layer;
+use super::config::tree;
+use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
+use dispatch_contracts::permission::PermissionRule;
+use dispatch_contracts::ports::Level;
+use dispatch_contracts::settings::{Origin, Settings};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+#[cfg(test)]
+mod tests;
+
+/// What a project's file must not decide before its owner trusted the project: where prompts and
+/// keys are sent, what is allowed, what is hidden, what runs. For [`Layer::withhold`].
+pub const NEEDS_TRUST: [&str; 5] = ["model.provider", "model.base-url", "permissions", "redact", "extensions"];
+
+/// The greatest limit that can be set, so that a limit fits a 32-bit machine too.
+const MAX_LIMIT: u32 = u32::MAX;
+
+/// The schema of all settings; the tables of extensions are checked by their own.
+pub fn builtin_schema() -> Value {
+    table(json!({
+        "model": table(json!({
+            "provider": { "type": "string", "minLength": 1, "description": "Which model provider answers." },
+            "name": { "type": "string", "minLength": 1, "description": "Which of its models." },
+            "base-url": { "type": "string", "minLength": 1, "description": "Where the provider is reached." },
+            "options": { "type": "object", "description": "Passed to the provider as it is." }
+        })),
+        "dispatch": table(json!({
+            "max-concurrent": {
+                "type": "integer", "minimum": 0, "maximum": u32::MAX,
+                "description": "How many tool calls run at once: 0 for no limit, 1 for one after the other."
+            },
+            "eager": {
+                "type": "boolean",
+                "description": "Whether a call starts when it arrives, or when the model has finished speaking."
+            }
+        })),
+        "limits": table(Value::Object(limits_schema())),
+        "log": table(json!({
+            "level": { "enum": ["debug", "info", "warn", "error"], "description": "The least that is logged." }
+        })),
+        "permissions": table(json!({ "rules": { "type": "array", "items": rule_schema() } })),
+        "redact": table(json!({
+            "patterns": { "type": "array", "items": pattern_schema() },
+            "allow": {
+                "type": "array", "items": { "type": "string" },
+                "description": "Texts that look like secrets and are none."
+            }
+        })),
+        "extensions": {
+            "type": "object",
+            "properties": {
+                "disabled": {
+                    "type": "array", "items": { "type": "string" }, "uniqueItems": true,
+                    "description": "Ids of extensions that are switched off."
+                }
+            },
+            "additionalProperties": { "type": "object" }
+        }
+    }))
+}
+
+/// The values that hold when nobody sets others.
+pub fn builtin_defaults() -> Value {
+    json!({
+        "dispatch": kebab(&DispatchPolicy::default()),
+        "limits": kebab(&TurnLimits::default()),
+        "log": { "level": Level::Info },
+        "permissions": { "rules": [] },
+        "redact": { "patterns": [], "allow": [] },
+        "extensions": { "disabled": [] }
+    })
+}
+
+/// The weakest layer.
+pub fn builtin_layer() -> Layer {
+    Layer::new(Origin::BuiltIn, builtin_defaults())
+}
+
+/// The bounds of a turn.
+pub fn turn_limits(settings: &Settings) -> TurnLimits {
+    read_section(settings, "limits").unwrap_or_default()
+}
+
+/// How tool calls are started.
+pub fn dispatch_policy(settings: &Settings) -> DispatchPolicy {
+    read_section(settings, "dispatch").unwrap_or_default()
+}
+
+/// The permission rules; unreadable ones leave every question to a person.
+pub fn permission_rules(settings: &Settings) -> Vec<PermissionRule> {
+    settings.read("permissions.rules").unwrap_or_default()
+}
+
+/// The least level that is logged.
+pub fn log_level(settings: &Settings) -> Level {
+    settings.read("log.level").unwrap_or(Level::Info)
+}
+
+fn table(properties: Value) -> Value {
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn limits_schema() -> Map<String, Value> {
+    let limit = |name: String| {
+        // A grace of nothing is a choice; any other limit of 0 would stop every turn.
+        let minimum = u32::from(name != "cancel-grace-ms");
+        (name, json!({ "type": "integer", "minimum": minimum, "maximum": MAX_LIMIT }))
+    };
+    kebab(&TurnLimits::default()).into_iter().map(|(name, _)| limit(name)).collect()
+}
+
+fn rule_schema() -> Value {
+    let mut schema = table(json!({
+        "permission": { "type": "string" },
+        "target": { "type": "string" },
+        "verdict": { "enum": ["allow", "ask", "deny"] },
+        "reason": { "type": "string" }
+    }));
+    schema["required"] = json!(["permission", "verdict"]);
+    schema
+}
+
+fn pattern_schema() -> Value {
+    let text = json!({ "type": "string", "minLength": 1 });
+    let mut schema = table(json!({ "name": text, "regex": text }));
+    schema["required"] = json!(["name", "regex"]);
+    schema
+}
+
+/// The fields of a value under the spelling that settings use.
+fn kebab(value: &impl Serialize) -> Map<String, Value> {
+    let fields = serde_json::to_value(value).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default();
+    fields.into_iter().map(|(name, value)| (kebab_name(&name), value)).collect()
+}
+
+fn read_section<T: DeserializeOwned>(settings: &Settings, section: &str) -> Option<T> {
+    let Value::Object(values) = tree(&settings.section(section)) else { return None };
+    let fields = values.into_iter().map(|(name, value)| (camel_name(&name), value)).collect();
+    serde_json::from_value(Value::Object(fields)).ok()
+}
+
+fn kebab_name(name: &str) -> String {
+    name.chars().fold(String::new(), |mut kebab, c| {
+        if c.is_ascii_uppercase() {
+            kebab.push('-');
+        }
+        kebab.push(c.to_ascii_lowercase());
+        kebab
+    })
+}
+
+fn camel_name(name: &str) -> String {
+    let mut words = name.split('-');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |mut camel, word| {
+        let mut letters = word.chars();
+        camel.extend(letters.next().map(|c| c.to_ascii_uppercase()));
+        camel.extend(letters);
+        camel
+    })
+}
