@@ -1,1 +1,25 @@
-//! The one place that touches the operating system.
+//! The one place that touches the operating system, so that everything above it stays portable and testable.
+
+pub mod alarm;
+pub mod clock;
+pub mod env;
+mod error;
+pub mod exit;
+pub mod files;
+pub mod ids;
+pub mod lock;
+pub mod paths;
+pub mod process;
+
+pub use clock::{Deadline, MonotonicWall};
+pub use error::OsError;
+pub use files::{
+    Access, AppendOptions, CompleteLines, Durability, LineAppender, ReplaceOptions, SymlinkPolicy, TailRepair,
+};
+pub use ids::{Ulid, UlidParseError, Uuid};
+pub use lock::{FileLock, LockKind};
+pub use paths::{Containment, PathStyle, ProjectMarker, ProjectRoot, ResolvedPath, UserDirs};
+pub use process::{
+    Canceller, CaptureLimit, Captured, ChildSpec, End, Leftovers, Outcome, OutputStream, StartCause, StartFailure,
+    SweepReport,
+};

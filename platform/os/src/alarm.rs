@@ -1,0 +1,97 @@
+//! A last resort for the hot path: when time is up, a prepared answer is written and the process ends.
+//!
+//! Native code that never returns cannot be stopped from within, so the answer is prepared before
+//! the work starts and delivered by a signal handler (Unix) or a watchdog thread (elsewhere). There
+//! is one alarm per process, because there is one stdout and one interval timer.
+//!
+//! Exactly one side answers: both the alarm and the normal path go through [`claim`], and only the
+//! winner writes. The normal path claims before its first byte, or calls [`answer`], which does both.
+
+#[cfg(not(unix))]
+mod thread;
+#[cfg(unix)]
+mod unix;
+
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::time::Duration;
+
+use crate::{OsError, exit};
+
+#[cfg(not(unix))]
+use thread as system;
+#[cfg(unix)]
+use unix as system;
+#[cfg(unix)]
+pub(crate) use unix::write_all_to_stdout;
+
+static ARMED: AtomicBool = AtomicBool::new(false);
+static CLAIMED: AtomicBool = AtomicBool::new(false);
+static PREPARED: AtomicPtr<Prepared> = AtomicPtr::new(ptr::null_mut());
+
+struct Prepared {
+    bytes: Box<[u8]>,
+    exit_code: i32,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "only the side that won may write"]
+pub enum Claim {
+    /// The caller answers; the alarm will not.
+    Won,
+    /// The answer is being given by the other side; the caller must not write.
+    Lost,
+}
+
+/// Starts the timer: after `timeout` the alarm writes `bytes` to stdout and ends the process with `exit_code`.
+///
+/// On Unix this uses `ITIMER_REAL` and the handler of `SIGALRM`, which nothing else in the process
+/// may use. A timeout of zero becomes one millisecond.
+pub fn arm(timeout: Duration, bytes: &[u8], exit_code: i32) -> Result<(), OsError> {
+    if ARMED.swap(true, Ordering::AcqRel) {
+        return Err(OsError::AlarmArmed);
+    }
+    prepare(bytes, exit_code);
+    system::start(timeout.max(Duration::from_millis(1))).map_err(|source| {
+        ARMED.store(false, Ordering::Release);
+        OsError::AlarmRefused { source }
+    })
+}
+
+/// Exchanges the prepared answer in one step; the alarm writes the old or the new one, never a mixture.
+///
+/// The old answer is not freed, because the alarm may be reading it: call this a few times per
+/// process, not in a loop.
+pub fn prepare(bytes: &[u8], exit_code: i32) {
+    let prepared = Box::new(Prepared { bytes: bytes.into(), exit_code });
+    PREPARED.store(Box::leak(prepared), Ordering::Release);
+}
+
+/// Stops the timer. The alarm does not fire after this returns, unless it has already claimed.
+pub fn disarm() {
+    if ARMED.swap(false, Ordering::AcqRel) {
+        system::stop();
+    }
+}
+
+/// Decides who answers; the first caller in the life of the process wins.
+pub fn claim() -> Claim {
+    match CLAIMED.compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => Claim::Won,
+        Err(_) => Claim::Lost,
+    }
+}
+
+/// Answers by the normal path and ends the process; if the other side was first, waits for it to end the process.
+pub fn answer(bytes: &[u8], exit_code: i32) -> ! {
+    match claim() {
+        Claim::Won => {
+            disarm();
+            exit::answer(bytes, exit_code)
+        }
+        Claim::Lost => loop {
+            std::thread::park();
+        },
+    }
+}

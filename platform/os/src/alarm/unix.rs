@@ -1,0 +1,119 @@
+//! The alarm by interval timer and signal handler: works while every thread is stuck in native code.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::{ARMED, Claim, PREPARED, claim};
+
+const STDOUT: libc::c_int = 1;
+/// A timer this far away is as good as none.
+const MAX_TIMEOUT_SECONDS: u64 = 100_000_000;
+const FULL_PIPE_WAIT_MS: libc::c_int = 1_000;
+
+pub(super) fn start(timeout: Duration) -> io::Result<()> {
+    install_handler()?;
+    unblock_signal()?;
+    set_timer(timeout)
+}
+
+pub(super) fn stop() {
+    // Stopping can only fail for invalid arguments; a late signal is ignored, because ARMED is off.
+    let _ = set_timer(Duration::ZERO);
+}
+
+/// Async-signal-safe: atomics, `write`, `poll` and `_exit` only; no allocation, no lock.
+extern "C" fn on_alarm(_signal: libc::c_int) {
+    if !ARMED.load(Ordering::Acquire) || claim() == Claim::Lost {
+        return;
+    }
+    let prepared = PREPARED.load(Ordering::Acquire);
+    #[allow(unsafe_code, reason = "reads the leaked answer inside a signal handler")]
+    // SAFETY: a non-null PREPARED comes from Box::leak and is never freed or changed.
+    let Some(prepared) = (unsafe { prepared.as_ref() }) else {
+        return;
+    };
+    write_all_to_stdout(&prepared.bytes);
+    #[allow(unsafe_code, reason = "_exit has no wrapper in std or rustix")]
+    // SAFETY: _exit is async-signal-safe and does not return.
+    unsafe {
+        libc::_exit(prepared.exit_code)
+    }
+}
+
+/// Writes past Rust's buffer; gives up if nobody reads. Async-signal-safe.
+pub(crate) fn write_all_to_stdout(mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        #[allow(unsafe_code, reason = "std's stdout takes a lock, which a handler may not")]
+        // SAFETY: the pointer and the length describe a live slice.
+        let written = unsafe { libc::write(STDOUT, bytes.as_ptr().cast(), bytes.len()) };
+        match usize::try_from(written) {
+            Ok(0) => return,
+            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+            Err(_) => match io::Error::last_os_error().kind() {
+                io::ErrorKind::Interrupted => {}
+                io::ErrorKind::WouldBlock if wait_until_writable() => {}
+                _ => return,
+            },
+        }
+    }
+}
+
+fn wait_until_writable() -> bool {
+    let mut poll = libc::pollfd { fd: STDOUT, events: libc::POLLOUT, revents: 0 };
+    #[allow(unsafe_code, reason = "a handler needs the plain system call")]
+    // SAFETY: one live pollfd is passed, and its count is one.
+    let ready = unsafe { libc::poll(&raw mut poll, 1, FULL_PIPE_WAIT_MS) };
+    ready > 0
+}
+
+fn install_handler() -> io::Result<()> {
+    #[allow(unsafe_code, reason = "signal handlers have no wrapper in std or rustix")]
+    // SAFETY: the action is fully initialised, and the handler is async-signal-safe. SA_ONSTACK
+    // uses the alternate stack that std sets up, so that a nearly full stack does not matter.
+    let result = unsafe {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+        action.sa_sigaction = on_alarm as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(libc::SIGALRM, &raw const action, ptr::null_mut())
+    };
+    succeeded(result)
+}
+
+/// A signal mask survives `exec`, so the parent may have left the alarm blocked.
+fn unblock_signal() -> io::Result<()> {
+    #[allow(unsafe_code, reason = "signal masks have no wrapper in std or rustix")]
+    // SAFETY: the set is initialised by sigemptyset before it is read.
+    let result = unsafe {
+        let mut set = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGALRM);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut())
+    };
+    match result {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+fn set_timer(timeout: Duration) -> io::Result<()> {
+    let timer = libc::itimerval {
+        it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 },
+        it_value: libc::timeval {
+            // Their types differ between systems, and the values fit into the narrowest.
+            tv_sec: timeout.as_secs().min(MAX_TIMEOUT_SECONDS) as _,
+            tv_usec: timeout.subsec_micros() as _,
+        },
+    };
+    #[allow(unsafe_code, reason = "interval timers have no wrapper in std or rustix")]
+    // SAFETY: the new value is a live struct; the old one is not asked for.
+    let result = unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, ptr::null_mut()) };
+    succeeded(result)
+}
+
+fn succeeded(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,0 +1,22 @@
+//! Files that survive crashes and concurrent writers: atomic replacement, one-write appends, bounded reads.
+
+mod append;
+mod create;
+mod read;
+mod replace;
+
+pub use append::{AppendOptions, LineAppender, MAX_LINE_BYTES, TailRepair, append_line};
+pub use create::{Access, create_dir_owner_only, create_new};
+pub use read::{CompleteLines, read_at_most, read_complete_lines, read_stream_at_most, read_text_at_most, tail_lines};
+pub use replace::{Durability, ReplaceOptions, remove_stale_temporaries, replace, replace_with};
+
+/// What to do when the path itself is a symbolic link. Links in the folders above are always followed;
+/// on Windows, where making a link takes a privilege, appending follows every link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SymlinkPolicy {
+    /// Fail, so that a link planted in a shared folder cannot redirect the write.
+    #[default]
+    Refuse,
+    /// Write to what the link points at.
+    Follow,
+}

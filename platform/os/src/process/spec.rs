@@ -1,0 +1,207 @@
+//! What to run and within which bounds.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::record::GroupRecord;
+use super::{Canceller, CaptureLimit, Outcome, launch};
+use crate::ids::Ulid;
+
+#[cfg(not(unix))]
+use super::portable as supervise;
+#[cfg(unix)]
+use super::supervise;
+
+const DEFAULT_GRACE: Duration = Duration::from_secs(2);
+
+/// Which of the child's streams a chunk came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// What happens to processes that the child leaves behind when it ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leftovers {
+    /// They are killed: the process group always; those who left it, if they kept an output open.
+    #[default]
+    Kill,
+    /// They live on, with closed output pipes.
+    Leave,
+}
+
+/// A child to run: program, arguments as a list (never a shell text), environment, bounds.
+#[derive(Clone)]
+pub struct ChildSpec {
+    pub(super) program: OsString,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) working_folder: Option<PathBuf>,
+    pub(super) allowed_variables: Vec<OsString>,
+    pub(super) variables: Vec<(OsString, OsString)>,
+    pub(super) stdin: Vec<u8>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) grace: Duration,
+    pub(super) capture: CaptureLimit,
+    pub(super) leftovers: Leftovers,
+    pub(super) record_folder: Option<PathBuf>,
+}
+
+impl ChildSpec {
+    /// A child with no arguments, no stdin, no timeout, and the allow-listed environment.
+    ///
+    /// A name without a separator is looked up on the child's `PATH`; a relative path starts at the
+    /// child's working folder. A script without a `#!` line is run by `sh` where the C library does so.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            working_folder: None,
+            allowed_variables: Vec::new(),
+            variables: Vec::new(),
+            stdin: Vec::new(),
+            timeout: None,
+            grace: DEFAULT_GRACE,
+            capture: CaptureLimit::default(),
+            leftovers: Leftovers::default(),
+            record_folder: None,
+        }
+    }
+
+    /// Adds one argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Runs the child in this folder instead of ours.
+    #[must_use]
+    pub fn working_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.working_folder = Some(folder.into());
+        self
+    }
+
+    /// Sets a variable for the child; wins over an inherited one.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// Passes one more variable of this process on, if it is set.
+    #[must_use]
+    pub fn pass_variable(mut self, name: impl Into<OsString>) -> Self {
+        self.allowed_variables.push(name.into());
+        self
+    }
+
+    /// Feeds these bytes to the child's stdin and closes it; without any, stdin is empty.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Kills the tree when the child has not ended by then.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// How long the tree has between the polite signal and the kill (2 s unless told); zero kills at once.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// How much of each output stream to keep.
+    #[must_use]
+    pub fn capture(mut self, limit: CaptureLimit) -> Self {
+        self.capture = limit;
+        self
+    }
+
+    /// What happens to processes that the child leaves behind.
+    #[must_use]
+    pub fn leftovers(mut self, leftovers: Leftovers) -> Self {
+        self.leftovers = leftovers;
+        self
+    }
+
+    /// Keeps a record in this folder while the child runs, for [`super::sweep`] after a crash of this process.
+    #[must_use]
+    pub fn record_in(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.record_folder = Some(folder.into());
+        self
+    }
+
+    /// The program as named.
+    pub fn program(&self) -> &OsStr {
+        &self.program
+    }
+
+    /// The folder asked for.
+    pub fn folder(&self) -> Option<&Path> {
+        self.working_folder.as_deref()
+    }
+
+    /// Runs the child to its end.
+    pub fn run(&self) -> Outcome {
+        self.run_with(&Canceller::new(), &mut |_, _| {})
+    }
+
+    /// Runs the child to its end, stoppable by `canceller`, handing every chunk of output to `on_output`
+    /// as it comes.
+    ///
+    /// Blocks the calling thread, which is also what ties the child's life to ours: the kernel's
+    /// parent-death signal follows the thread that started the child, and this one stays. While
+    /// `on_output` runs, neither timeout nor cancel is noticed, so it should be short.
+    pub fn run_with(&self, canceller: &Canceller, on_output: &mut dyn FnMut(OutputStream, &[u8])) -> Outcome {
+        let started = Instant::now();
+        let token = launch::new_token(Ulid::generate());
+        let record = match self.record_folder.as_deref() {
+            None => None,
+            Some(folder) => match GroupRecord::create(folder, &token) {
+                Ok(record) => Some(record),
+                Err(error) => {
+                    return Outcome::not_started(launch::record_failure(self, error), started.elapsed());
+                }
+            },
+        };
+        let outcome = supervise::run(self, &token, record.as_ref(), canceller, on_output);
+        match outcome {
+            Ok(ended) => {
+                Outcome { end: ended.end, duration: started.elapsed(), stdout: ended.stdout, stderr: ended.stderr }
+            }
+            Err(failure) => Outcome::not_started(failure, started.elapsed()),
+        }
+    }
+}
+
+impl std::fmt::Debug for ChildSpec {
+    /// Arguments, variables and stdin may hold secrets and are only counted.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("ChildSpec")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments.len())
+            .field("working_folder", &self.working_folder)
+            .field("variables", &self.variables.len())
+            .field("stdin_bytes", &self.stdin.len())
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
