@@ -1,1 +1,34 @@
 //! Finds secrets in text and takes them out.
+#![forbid(unsafe_code)]
+
+mod assignment;
+mod charset;
+mod cookie;
+mod edge;
+mod error;
+mod finding;
+mod fingerprint;
+mod header;
+mod json;
+mod jwt;
+pub mod limits;
+mod marker;
+mod options;
+mod pem;
+mod prefilter;
+mod redactor;
+mod rule;
+mod rules;
+mod scan;
+mod span;
+mod stream;
+mod url;
+mod user;
+mod value;
+
+pub use error::RedactError;
+pub use finding::Finding;
+pub use fingerprint::FingerprintKey;
+pub use options::{Allowed, Builtin, Compile, Marker, Options, UserPattern};
+pub use redactor::Redactor;
+pub use stream::StreamRedactor;

@@ -1,0 +1,103 @@
+//! Finds the literals of all built-in patterns in one pass, from tables that exist at compile time.
+//!
+//! Three bytes at a time are folded to 15 bits, in which a letter equals its other case, and
+//! looked up in a 4 KiB bitmap. Nothing is built when the process starts, and text without a
+//! secret costs one lookup per byte.
+
+use crate::rules::{LITERAL_COUNT, RULES};
+
+const GRAM_BYTES: usize = 3;
+const FOLD_BITS: u32 = 5;
+const GRAM_MASK: u32 = (1 << (FOLD_BITS * GRAM_BYTES as u32)) - 1;
+const BITMAP_WORDS: usize = (GRAM_MASK as usize + 1) / 64;
+
+/// A literal under the gram it starts with.
+#[derive(Clone, Copy)]
+struct Entry {
+    gram: u16,
+    rule: u8,
+    literal: u8,
+}
+
+static ENTRIES: [Entry; LITERAL_COUNT] = sorted_entries();
+static BITMAP: [u64; BITMAP_WORDS] = bitmap();
+
+/// A literal of a built-in pattern that stands in a text.
+#[derive(Clone, Copy)]
+pub(crate) struct Hit {
+    /// The index of the rule in [`RULES`].
+    pub(crate) rule: usize,
+    pub(crate) at: usize,
+    /// How long the literal is.
+    pub(crate) length: usize,
+}
+
+/// Calls `found` for every literal in `text`, in the order in which they start.
+pub(crate) fn literals(text: &[u8], mut found: impl FnMut(Hit)) {
+    let mut gram = 0;
+    for (i, &byte) in text.iter().enumerate() {
+        gram = roll(gram, byte);
+        if BITMAP[(gram >> 6) as usize] >> (gram & 63) & 1 == 1
+            && let Some(at) = (i + 1).checked_sub(GRAM_BYTES)
+        {
+            literals_at(text, at, gram, &mut found);
+        }
+    }
+}
+
+#[inline(never)]
+fn literals_at(text: &[u8], at: usize, gram: u32, found: &mut impl FnMut(Hit)) {
+    let first = ENTRIES.partition_point(|entry| u32::from(entry.gram) < gram);
+    let same = ENTRIES.iter().skip(first);
+    for entry in same.take_while(|entry| u32::from(entry.gram) == gram) {
+        let rule = RULES[entry.rule as usize];
+        let literal = rule.literals[entry.literal as usize];
+        if rule.literal_at(text, at, literal) {
+            found(Hit { rule: entry.rule as usize, at, length: literal.len() });
+        }
+    }
+}
+
+const fn roll(gram: u32, byte: u8) -> u32 {
+    (gram << FOLD_BITS | (byte & ((1 << FOLD_BITS) - 1)) as u32) & GRAM_MASK
+}
+
+const fn gram_of(literal: &str) -> u16 {
+    let bytes = literal.as_bytes();
+    assert!(bytes.len() >= GRAM_BYTES, "a literal needs three bytes");
+    roll(roll(roll(0, bytes[0]), bytes[1]), bytes[2]) as u16
+}
+
+const fn sorted_entries() -> [Entry; LITERAL_COUNT] {
+    let mut entries = [Entry { gram: 0, rule: 0, literal: 0 }; LITERAL_COUNT];
+    let mut count = 0;
+    let mut rule = 0;
+    while rule < RULES.len() {
+        let literals = RULES[rule].literals;
+        let mut literal = 0;
+        while literal < literals.len() {
+            let entry = Entry { gram: gram_of(literals[literal]), rule: rule as u8, literal: literal as u8 };
+            let mut place = count;
+            while place > 0 && entries[place - 1].gram > entry.gram {
+                entries[place] = entries[place - 1];
+                place -= 1;
+            }
+            entries[place] = entry;
+            count += 1;
+            literal += 1;
+        }
+        rule += 1;
+    }
+    entries
+}
+
+const fn bitmap() -> [u64; BITMAP_WORDS] {
+    let mut words = [0; BITMAP_WORDS];
+    let mut i = 0;
+    while i < ENTRIES.len() {
+        let gram = ENTRIES[i].gram as usize;
+        words[gram / 64] |= 1 << (gram % 64);
+        i += 1;
+    }
+    words
+}

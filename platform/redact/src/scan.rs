@@ -1,0 +1,43 @@
+//! One pass over a text with the built-in patterns.
+
+use std::ops::Range;
+
+use crate::marker;
+use crate::prefilter;
+use crate::rules::{MARKER_RULE, RULES};
+use crate::span::Span;
+
+/// What one pass saw.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) spans: Vec<Span>,
+    /// Where an earlier redaction left its marker.
+    pub(crate) markers: Vec<Range<usize>>,
+}
+
+/// Finds every built-in secret and every marker.
+pub(crate) fn builtin(text: &[u8]) -> Seen {
+    let mut seen = Seen::default();
+    // A literal inside what its own rule has looked through starts nothing new; trying it
+    // would make a text of nothing but prefixes take quadratic time.
+    let mut resume = [0usize; RULES.len()];
+    prefilter::literals(text, |hit| {
+        if hit.rule == MARKER_RULE {
+            seen.markers.extend(marker::at(text, hit.at));
+            return;
+        }
+        let (Some(rule), Some(resume)) = (RULES.get(hit.rule), resume.get_mut(hit.rule)) else {
+            return;
+        };
+        if hit.at < *resume {
+            return;
+        }
+        *resume = rule.collect(text, hit.at, hit.length, &mut seen.spans);
+    });
+    seen
+}
+
+/// Finds only the markers.
+pub(crate) fn markers(text: &[u8]) -> Vec<Range<usize>> {
+    builtin(text).markers
+}

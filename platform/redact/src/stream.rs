@@ -1,0 +1,182 @@
+//! Redaction of output that arrives in pieces, so that a secret cut in two does not slip through.
+
+use std::fmt;
+
+use crate::limits::{STREAM_HOLD_BYTES, STREAM_TAIL_BYTES};
+use crate::pem;
+use crate::redactor::Redactor;
+use crate::span::{End, Span};
+
+/// Redacts a stream of bytes.
+///
+/// Lines are given out when they are complete. A longer line than [`STREAM_HOLD_BYTES`] is cut
+/// where no secret stands; a private key block is swallowed from its first line to its last.
+/// A user pattern sees whole lines, but not the line that follows in another piece.
+pub struct StreamRedactor<'r> {
+    redactor: &'r Redactor,
+    held: Vec<u8>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Text is held until it can be judged.
+    Reading,
+    /// The rest of a secret that is longer than the hold is dropped.
+    InSecret,
+    /// A private key block is dropped up to its last line.
+    InBlock,
+}
+
+impl<'r> StreamRedactor<'r> {
+    /// Starts a stream.
+    pub fn new(redactor: &'r Redactor) -> Self {
+        Self { redactor, held: Vec::new(), state: State::Reading }
+    }
+
+    /// Takes the next piece and gives out what is safe to show.
+    pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+        let mut output = Vec::new();
+        // A huge piece is taken in steps, so that no more than the hold is ever copied twice.
+        for step in piece.chunks(STREAM_HOLD_BYTES) {
+            let known = self.held.len();
+            self.held.extend_from_slice(step);
+            let news = self.state != State::Reading || step.iter().any(|&byte| ends_line(byte));
+            if news || known + step.len() > STREAM_HOLD_BYTES {
+                while self.advance(&mut output) {}
+            }
+        }
+        output
+    }
+
+    /// Ends the stream and gives out the rest.
+    pub fn finish(mut self) -> Vec<u8> {
+        let mut output = Vec::new();
+        while self.advance(&mut output) {}
+        if self.state == State::Reading {
+            output.extend_from_slice(&self.redactor.redact_bytes(&self.held));
+        }
+        output
+    }
+
+    /// Does one step; `false` if more bytes are needed.
+    fn advance(&mut self, output: &mut Vec<u8>) -> bool {
+        match self.state {
+            State::Reading => self.read(output),
+            State::InSecret => self.skip_secret(),
+            State::InBlock => self.skip_block(),
+        }
+    }
+
+    fn read(&mut self, output: &mut Vec<u8>) -> bool {
+        let lines = self.held.iter().rposition(|&byte| ends_line(byte)).map_or(0, |at| at + 1);
+        let safe = pem::undecided(self.held.get(..lines).unwrap_or_default()).map_or(lines, |block| block.min(lines));
+        if safe > 0 {
+            return self.give_lines(safe, output);
+        }
+        if self.held.len() <= STREAM_HOLD_BYTES {
+            return false;
+        }
+        self.give_part(output)
+    }
+
+    /// Gives out the first `length` bytes, which end where no pattern continues but a block may.
+    fn give_lines(&mut self, length: usize, output: &mut Vec<u8>) -> bool {
+        let rest = self.held.split_off(length);
+        let open = self.redactor.spans(&self.held).iter().any(|span| span.ends == End::OpenBlock);
+        output.extend_from_slice(&self.redactor.redact_bytes(&self.held));
+        self.held = rest;
+        if open {
+            self.state = State::InBlock;
+        }
+        true
+    }
+
+    /// Cuts a line that is too long to hold.
+    fn give_part(&mut self, output: &mut Vec<u8>) -> bool {
+        let spans = self.redactor.spans(&self.held);
+        let wanted = self.held.len() - STREAM_TAIL_BYTES;
+        let crossing = spans.iter().find(|span| span.context < wanted && wanted < span.end);
+        match crossing {
+            Some(span) if span.end == self.held.len() && span.context == 0 => {
+                self.give_endless(*span, output);
+                true
+            }
+            Some(span) if span.end == self.held.len() => self.give_lines(span.context, output),
+            Some(span) => self.give_lines(span.end, output),
+            None => self.give_lines(word_start(&self.held, wanted), output),
+        }
+    }
+
+    /// The held bytes are one secret that is still growing.
+    fn give_endless(&mut self, span: Span, output: &mut Vec<u8>) {
+        output.extend_from_slice(&self.redactor.redact_bytes(&self.held));
+        match span.ends {
+            // The last line of the block may have begun.
+            End::OpenBlock => {
+                self.keep_last(pem::CLOSING_BYTES);
+                self.state = State::InBlock;
+            }
+            End::Closed => {
+                self.held.clear();
+                self.state = State::InSecret;
+            }
+        }
+    }
+
+    fn skip_secret(&mut self) -> bool {
+        match self.held.iter().position(|&byte| ends_secret(byte)) {
+            Some(end) => {
+                self.held.drain(..end);
+                self.state = State::Reading;
+                true
+            }
+            None => {
+                self.held.clear();
+                false
+            }
+        }
+    }
+
+    fn skip_block(&mut self) -> bool {
+        match pem::closing(&self.held, 0) {
+            Some(close) if close.end < self.held.len() || close.len() >= pem::CLOSING_BYTES => {
+                self.held.drain(..close.end);
+                self.state = State::Reading;
+                true
+            }
+            _ => {
+                self.keep_last(2 * pem::CLOSING_BYTES);
+                false
+            }
+        }
+    }
+
+    fn keep_last(&mut self, bytes: usize) {
+        let dropped = self.held.len().saturating_sub(bytes);
+        self.held.drain(..dropped);
+    }
+}
+
+impl fmt::Debug for StreamRedactor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamRedactor").field("held_bytes", &self.held.len()).field("state", &self.state).finish()
+    }
+}
+
+fn ends_line(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+fn ends_secret(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>')
+}
+
+/// The last place up to `at` where a word may start, so that a cut makes no new word.
+fn word_start(held: &[u8], at: usize) -> usize {
+    let head = held.get(..at).unwrap_or_default();
+    let far = head.len().saturating_sub(STREAM_TAIL_BYTES);
+    let blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b';' | b'{' | b'}');
+    let found = head.get(far..).unwrap_or_default().iter().rposition(blank);
+    found.map_or(at, |place| far + place + 1)
+}

@@ -1,0 +1,80 @@
+//! Output in pieces: what must not be shown is not, wherever the cuts are.
+
+use dispatch_redact::limits::{STREAM_HOLD_BYTES, STREAM_TAIL_BYTES};
+use dispatch_redact::{Redactor, StreamRedactor};
+
+use crate::samples::{self, Dice, key_block};
+
+/// The output for `text` in pieces of `size` bytes.
+pub(crate) fn in_pieces(text: &[u8], size: usize) -> String {
+    let redactor = Redactor::builtin();
+    let mut stream = StreamRedactor::new(&redactor);
+    let mut output = Vec::new();
+    for piece in text.chunks(size.max(1)) {
+        output.extend(stream.push(piece));
+    }
+    output.extend(stream.finish());
+    String::from_utf8_lossy(&output).into_owned()
+}
+
+#[test]
+fn every_cut_gives_what_the_whole_gives() {
+    for sample in samples::all(19) {
+        let text = format!("first line\nsee {} here\nlast line", sample.text);
+        let whole = Redactor::builtin().redact(&text).into_owned();
+        for size in [1, 2, 3, 7, 16, 61, 1000] {
+            assert_eq!(in_pieces(text.as_bytes(), size), whole, "{} by {size}", sample.kind);
+        }
+    }
+}
+
+#[test]
+fn complete_lines_are_given_out_at_once() {
+    let redactor = Redactor::builtin();
+    let mut stream = StreamRedactor::new(&redactor);
+    assert_eq!(stream.push(b"one\ntwo\nthr"), b"one\ntwo\n");
+    assert_eq!(stream.push(b"ee"), b"");
+    assert_eq!(stream.push(b"\n"), b"three\n");
+    assert_eq!(stream.finish(), b"");
+}
+
+#[test]
+fn a_key_block_is_swallowed_while_it_arrives() {
+    let block = key_block("RSA PRIVATE KEY", &mut Dice::new(20), "\n");
+    let text = format!("before\n{block}\nafter\n");
+    for size in [1, 10, 64, 100, 5000] {
+        assert_eq!(in_pieces(text.as_bytes(), size), "before\n[REDACTED]\nafter\n", "by {size}");
+    }
+    let cut = text.split("-----END").next().unwrap_or_default();
+    assert_eq!(in_pieces(cut.as_bytes(), 33), "before\n[REDACTED]");
+}
+
+#[test]
+fn a_huge_key_block_on_one_line_is_swallowed() {
+    let body = Dice::new(21).base64(3 * STREAM_HOLD_BYTES);
+    let text = format!("k: -----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY----- after");
+    for size in [100, 4096, 1_000_000] {
+        assert_eq!(in_pieces(text.as_bytes(), size), "k: [REDACTED] after", "by {size}");
+    }
+}
+
+#[test]
+fn a_mention_of_a_key_block_is_given_out() {
+    let text = "x -----BEGIN PRIVATE KEY----- y\n".to_owned() + &"ordinary words on a line\n".repeat(100);
+    for size in [1, 50, 5000] {
+        assert_eq!(in_pieces(text.as_bytes(), size), text, "by {size}");
+    }
+}
+
+#[test]
+fn a_line_longer_than_the_hold_hides_a_secret_wherever_it_stands() {
+    let sample = format!("\"password\":\"{}\",", Dice::new(22).alnum(40));
+    let secret = &sample[12..52];
+    let filler = "\"name\":\"value\",";
+    for offset in (0..STREAM_TAIL_BYTES * 2).step_by(997) {
+        let before = filler.repeat((STREAM_HOLD_BYTES - STREAM_TAIL_BYTES + offset) / filler.len());
+        let text = format!("{before}{sample}{}", filler.repeat(STREAM_HOLD_BYTES / filler.len()));
+        let output = in_pieces(text.as_bytes(), 1500);
+        assert!(output == text.replace(secret, "[REDACTED]"), "at {offset}");
+    }
+}
