@@ -1,0 +1,96 @@
+//! A fresh set of globals: what the language offers, minus what is ambient, plus what was granted.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use rquickjs::{Context, Ctx, Exception, Function, Persistent, Runtime};
+
+use crate::error::ScriptError;
+use crate::log::LogLevel;
+
+use super::shared::Shared;
+use super::{failure, json};
+
+const GLOBALS: &str = include_str!("globals.js");
+
+/// A context, and its function that writes a value as JSON (a `Set` as an array, a `Map` as an object).
+///
+/// The function is held outside JavaScript only: a native closure that held it would be a cycle no collector sees.
+#[derive(Clone)]
+pub(crate) struct Realm {
+    pub(crate) encode: Persistent<Function<'static>>,
+    pub(crate) context: Context,
+}
+
+impl Realm {
+    pub(crate) fn new(runtime: &Runtime, shared: &Rc<Shared>) -> Result<Self, ScriptError> {
+        let context = Context::full(runtime).map_err(|error| failure::at_start(&error))?;
+        let encode = context.with(|ctx| {
+            install_globals(&ctx, shared)
+                .map(|encode| Persistent::save(&ctx, encode))
+                .map_err(|error| failure::describe(&ctx, shared, error))
+        })?;
+        Ok(Self { encode, context })
+    }
+}
+
+fn install_globals<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Function<'js>> {
+    let clock = Rc::clone(shared);
+    let now = Function::new(ctx.clone(), move || clock.now_ms())?.with_name("now")?;
+    let state = Cell::new(shared.random_seed);
+    let random = Function::new(ctx.clone(), move || next_random(&state))?.with_name("random")?;
+    let names: Vec<String> = shared.host.names().map(str::to_owned).collect();
+    let install: Function<'js> = ctx.eval(GLOBALS)?;
+    install.call((now, random, shared.now_ms(), log_function(ctx, shared)?, names, host_function(ctx, shared)?))
+}
+
+fn log_function<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Function<'js>> {
+    let shared = Rc::clone(shared);
+    Function::new(ctx.clone(), move |level: usize, text: String| {
+        if let Some((level, _)) = LogLevel::ALL.get(level) {
+            shared.log.write(*level, text);
+        }
+    })
+}
+
+/// Calls the host function at an index of the sorted names: JSON text of all arguments in, JSON text out.
+fn host_function<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Function<'js>> {
+    let shared = Rc::clone(shared);
+    Function::new(ctx.clone(), move |ctx: Ctx<'js>, index: usize, arguments: String| {
+        call_host(&shared, index, arguments).map_err(|message| Exception::throw_message(&ctx, &message))
+    })
+}
+
+fn call_host(shared: &Shared, index: usize, arguments: String) -> Result<String, String> {
+    let max_bytes = shared.limits.value_bytes;
+    let function = shared.host.at(index).ok_or("no such host function")?;
+    let arguments = json::parse(Some(arguments), max_bytes).map_err(|error| error.message)?;
+    let arguments = arguments.as_array().map_or(&[][..], Vec::as_slice);
+    let result = function(arguments)?.to_string();
+    json::check_size(result.len(), max_bytes).map_err(|error| error.message)?;
+    Ok(result)
+}
+
+/// SplitMix64, the 53 upper bits as a number in `[0, 1)`.
+fn next_random(state: &Cell<u64>) -> f64 {
+    let seed = state.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    state.set(seed);
+    let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_is_uniform_enough_and_repeats_by_seed() {
+        let (one, two) = (Cell::new(7), Cell::new(7));
+        let numbers: Vec<f64> = (0..10_000).map(|_| next_random(&one)).collect();
+        assert!(numbers.iter().all(|number| (0.0..1.0).contains(number)));
+        let mean = numbers.iter().sum::<f64>() / 10_000.0;
+        assert!((0.48..0.52).contains(&mean), "{mean}");
+        assert!(numbers.iter().all(|number| *number == next_random(&two)));
+    }
+}

@@ -1,0 +1,189 @@
+//! How imports are found and compiled: virtual modules, relative sources of the caller's, and nothing else.
+
+use std::rc::Rc;
+
+use rquickjs::loader::{ImportAttributes, Loader, Resolver};
+use rquickjs::module::Declared;
+use rquickjs::{Ctx, Exception, Module, WriteOptions};
+
+use crate::cache::{Cache, Key};
+use crate::error::{ErrorKind, ScriptError};
+use crate::limits::MAX_IMPORTS;
+use crate::source::{Language, Source};
+use crate::typescript;
+
+use super::failure;
+use super::shared::Shared;
+
+pub(crate) struct Imports(pub(crate) Rc<Shared>);
+
+impl Resolver for Imports {
+    fn resolve<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        referrer: &str,
+        specifier: &str,
+        attributes: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<String> {
+        // The engine asks for a script it is about to load itself with no referrer.
+        if referrer.is_empty() {
+            return Ok(specifier.to_owned());
+        }
+        let resolved = if attributes.is_some() {
+            Err(refusal(specifier, referrer, "import attributes are not supported"))
+        } else {
+            resolve(&self.0, specifier, referrer)
+        };
+        resolved.map_err(|error| throw(ctx, &self.0, error))
+    }
+}
+
+impl Loader for Imports {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _attributes: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<Module<'js, Declared>> {
+        let pending = self.0.pending.borrow_mut().remove(name);
+        let declared = match (pending, self.0.virtual_modules.get(name)) {
+            (Some(source), _) => javascript_of(&self.0, &source).and_then(|text| declare(ctx, &self.0, name, text)),
+            (None, Some(text)) => declare(ctx, &self.0, name, text.clone()),
+            (None, None) => Err(refusal(name, "", "it was not resolved")),
+        };
+        declared.map_err(|error| throw(ctx, &self.0, error))
+    }
+}
+
+/// Records the whole error and throws its message; the two meet again where the exception comes out.
+fn throw(ctx: &Ctx<'_>, shared: &Shared, error: ScriptError) -> rquickjs::Error {
+    let thrown = Exception::throw_message(ctx, &error.message);
+    shared.load_failures.borrow_mut().push(error);
+    thrown
+}
+
+fn resolve(shared: &Shared, specifier: &str, referrer: &str) -> Result<String, ScriptError> {
+    if shared.virtual_modules.contains_key(specifier) {
+        return Ok(specifier.to_owned());
+    }
+    if !(specifier.starts_with("./") || specifier.starts_with("../")) {
+        return Err(refused_specifier(shared, specifier, referrer));
+    }
+    let imports = shared.imports.get() + 1;
+    if imports > MAX_IMPORTS {
+        return Err(ScriptError::new(ErrorKind::Limit, format!("more than {MAX_IMPORTS} imports")));
+    }
+    shared.imports.set(imports);
+    let Some(sources) = &shared.sources else {
+        return Err(refusal(specifier, referrer, "this script may not import other files"));
+    };
+    let source = sources.load(specifier, referrer).map_err(|reason| refusal(specifier, referrer, &reason))?;
+    let name = source.name.clone();
+    if name.is_empty() || shared.virtual_modules.contains_key(&name) {
+        return Err(refusal(specifier, referrer, "its name is reserved"));
+    }
+    shared.pending.borrow_mut().insert(name.clone(), source);
+    Ok(name)
+}
+
+fn refused_specifier(shared: &Shared, specifier: &str, referrer: &str) -> ScriptError {
+    let known: Vec<&str> = shared.virtual_modules.keys().map(String::as_str).collect();
+    let hint = if specifier.starts_with("node:") {
+        "node's modules do not exist here; run the script as an external command if it needs them".to_owned()
+    } else if known.is_empty() {
+        "packages cannot be imported; copy the code beside the script and import it by a relative path".to_owned()
+    } else {
+        format!("import a file by a relative path (\"./name.ts\"), or one of: {}", known.join(", "))
+    };
+    refusal(specifier, referrer, "only relative paths and built-in modules can be imported").with_hint(hint)
+}
+
+fn refusal(specifier: &str, referrer: &str, reason: &str) -> ScriptError {
+    ScriptError::new(ErrorKind::Import, format!("cannot import \"{specifier}\" from \"{referrer}\": {reason}"))
+}
+
+/// The JavaScript to compile for a source.
+fn javascript_of(shared: &Shared, source: &Source) -> Result<String, ScriptError> {
+    let text = source.checked_text(&shared.limits)?;
+    let javascript = match Language::of(&source.name) {
+        Some(Language::JavaScript) => text.to_owned(),
+        Some(Language::TypeScript) => stripped(shared.cache.as_ref(), &source.name, text)?,
+        None => {
+            return Err(ScriptError::new(
+                ErrorKind::Import,
+                format!("{} is neither JavaScript nor TypeScript", source.name),
+            )
+            .with_hint("name it .js, .mjs, .ts or .mts"));
+        }
+    };
+    let mut originals = shared.originals.borrow_mut();
+    originals.insert(source.name.clone(), text.to_owned());
+    Ok(javascript)
+}
+
+fn stripped(cache: Option<&Cache>, name: &str, text: &str) -> Result<String, ScriptError> {
+    let Some(cache) = cache else {
+        return typescript::strip(name, text);
+    };
+    let key = Key::stripped(text);
+    if let Some(stripped) = cache.stripped(&key) {
+        return Ok(stripped);
+    }
+    let stripped = typescript::strip(name, text)?;
+    cache.write(&key, stripped.as_bytes());
+    Ok(stripped)
+}
+
+fn declare<'js>(
+    ctx: &Ctx<'js>,
+    shared: &Shared,
+    name: &str,
+    text: String,
+) -> Result<Module<'js, Declared>, ScriptError> {
+    let cache = shared.cache.as_ref().filter(|cache| cache.holds_bytecode());
+    let Some(cache) = cache else {
+        return compile(ctx, shared, name, text);
+    };
+    let key = Key::bytecode(name, &text);
+    if let Some(module) = cache.bytecode(&key).and_then(|bytes| load(ctx, &bytes)) {
+        return Ok(module);
+    }
+    let module = compile(ctx, shared, name, text)?;
+    if let Ok(bytecode) = module.write(WriteOptions::default()) {
+        cache.write(&key, &bytecode);
+    } else {
+        ctx.catch();
+    }
+    Ok(module)
+}
+
+#[allow(
+    unsafe_code,
+    reason = "bytecode is read only from a store that the caller declared trusted, under a digest of its content"
+)]
+fn load<'js>(ctx: &Ctx<'js>, bytecode: &[u8]) -> Option<Module<'js, Declared>> {
+    // SAFETY: the bytes are what `Module::write` of this engine version wrote for this name and text.
+    let module = unsafe { Module::load(ctx.clone(), bytecode) };
+    module
+        .inspect_err(|_| {
+            ctx.catch();
+        })
+        .ok()
+}
+
+/// Compiles, and tells a text that does not parse from an import of it that failed.
+fn compile<'js>(
+    ctx: &Ctx<'js>,
+    shared: &Shared,
+    name: &str,
+    text: String,
+) -> Result<Module<'js, Declared>, ScriptError> {
+    Module::declare(ctx.clone(), name, text).map_err(|error| {
+        let mut error = failure::describe(ctx, shared, error);
+        if error.kind == ErrorKind::Thrown && error.message.starts_with("SyntaxError: ") {
+            error.kind = ErrorKind::Syntax;
+            error.message = error.message.split_off("SyntaxError: ".len());
+        }
+        error
+    })
+}

@@ -1,0 +1,70 @@
+//! What the callbacks of one engine share: limits, grants and the books kept while scripts run.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use crate::cache::Cache;
+use crate::error::ScriptError;
+use crate::grants::{ClockGrant, Grants, HostFunctions};
+use crate::limits::Limits;
+use crate::log::BoundedLog;
+use crate::source::{ModuleSource, Source};
+
+use super::watch::{Entry, Watch};
+
+pub(crate) struct Shared {
+    pub(crate) limits: Limits,
+    pub(crate) watch: Watch,
+    pub(crate) log: BoundedLog,
+    pub(crate) host: HostFunctions,
+    pub(crate) virtual_modules: BTreeMap<String, String>,
+    pub(crate) sources: Option<Box<dyn ModuleSource>>,
+    pub(crate) cache: Option<Cache>,
+    pub(crate) clock: RefCell<ClockGrant>,
+    pub(crate) random_seed: u64,
+    /// Texts as they were written, by name, to find positions in when an error is shown.
+    pub(crate) originals: RefCell<BTreeMap<String, String>>,
+    /// Sources resolved but not yet compiled.
+    pub(crate) pending: RefCell<BTreeMap<String, Source>>,
+    /// Failures of the loader; what JavaScript throws for them carries only the message.
+    pub(crate) load_failures: RefCell<Vec<ScriptError>>,
+    pub(crate) imports: Cell<usize>,
+    alarm: Option<Box<dyn crate::grants::Alarm>>,
+}
+
+impl Shared {
+    pub(crate) fn new(limits: Limits, grants: Grants) -> Self {
+        Self {
+            log: BoundedLog::new(grants.log, &limits),
+            limits,
+            watch: Watch::default(),
+            host: grants.host,
+            virtual_modules: grants.virtual_modules,
+            sources: grants.sources,
+            cache: grants.cache,
+            clock: RefCell::new(grants.clock),
+            random_seed: grants.random_seed,
+            originals: RefCell::default(),
+            pending: RefCell::default(),
+            load_failures: RefCell::default(),
+            imports: Cell::new(0),
+            alarm: grants.alarm,
+        }
+    }
+
+    /// Begins a load or call: time and log budgets start anew.
+    pub(crate) fn enter(&self) -> Result<Entry<'_>, ScriptError> {
+        self.log.refill();
+        self.load_failures.borrow_mut().clear();
+        self.pending.borrow_mut().clear();
+        self.imports.set(0);
+        self.watch.enter(self.limits.time, self.alarm.as_deref())
+    }
+
+    pub(crate) fn now_ms(&self) -> f64 {
+        match &*self.clock.borrow() {
+            ClockGrant::Fixed(ms) => *ms,
+            ClockGrant::Real(now) => now(),
+        }
+    }
+}

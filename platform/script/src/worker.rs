@@ -1,0 +1,14 @@
+//! Scripts in a child process, for programs that must outlive any script they run.
+
+mod backoff;
+mod frame;
+mod protocol;
+mod request;
+mod serve;
+mod spawn;
+mod supervisor;
+
+pub use request::{Action, Lifetime, Port, Request};
+pub use serve::worker_main;
+pub use spawn::WorkerCommand;
+pub use supervisor::{Supervisor, SupervisorLimits};

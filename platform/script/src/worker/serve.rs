@@ -1,0 +1,170 @@
+//! The worker's side: an engine per request (or kept), with everything it may reach relayed to the parent.
+
+use std::io::{self, BufReader, Read, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::cache::{Cache, CacheTrust, MemoryCache};
+use crate::engine::{Callee, Engine, Script, parse_json};
+use crate::error::{ErrorKind, ScriptError};
+use crate::grants::{ClockGrant, Grants, HostFunctions};
+use crate::log::{LogLevel, LogSink};
+use crate::source::{ModuleSource, Source};
+
+use super::frame;
+use super::protocol::{ConsoleWire, FromWorker, ImportsWire, RunWire, ScriptWire, ToWorker};
+use super::request::Lifetime;
+
+/// Modules kept between requests; the oldest goes first.
+const MAX_KEPT_SCRIPTS: usize = 16;
+
+/// Serves requests until the input ends. A program calls this when it is started as a script worker, on its main
+/// thread and before it opens anything else.
+///
+/// # Errors
+/// When the parent is gone or breaks the protocol; the program then simply exits.
+pub fn worker_main(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<()> {
+    let pipe = Pipe(Arc::new(Mutex::new(Ends { input: Box::new(BufReader::new(input)), output: Box::new(output) })));
+    let mut bench = Bench { kept: Vec::new(), cache: Arc::default(), pipe: pipe.clone() };
+    pipe.send(&FromWorker::Ready)?;
+    while let Some(message) = pipe.receive()? {
+        let ToWorker::Run(run) = message else {
+            return Err(io::Error::other("a reply without a question"));
+        };
+        let outcome = bench.run(*run).map(|value| value.to_string());
+        pipe.send(&FromWorker::Done(outcome))?;
+    }
+    Ok(())
+}
+
+struct Ends {
+    input: Box<dyn Read + Send>,
+    output: Box<dyn Write + Send>,
+}
+
+/// The two pipes to the parent, shared by the callbacks of all engines.
+#[derive(Clone)]
+struct Pipe(Arc<Mutex<Ends>>);
+
+impl Pipe {
+    fn send(&self, message: &FromWorker) -> io::Result<()> {
+        let mut ends = self.0.lock().map_err(|_| io::Error::other("poisoned"))?;
+        frame::write(&mut ends.output, message)
+    }
+
+    fn receive(&self) -> io::Result<Option<ToWorker>> {
+        let mut ends = self.0.lock().map_err(|_| io::Error::other("poisoned"))?;
+        frame::read(&mut ends.input)
+    }
+
+    fn ask(&self, question: &FromWorker) -> Result<ToWorker, String> {
+        self.send(question).map_err(|error| error.to_string())?;
+        let reply = self.receive().map_err(|error| error.to_string())?;
+        reply.ok_or_else(|| "the parent process is gone".to_owned())
+    }
+}
+
+impl LogSink for Pipe {
+    fn line(&self, level: LogLevel, text: &str) {
+        let text = text.to_owned();
+        // A parent that is gone shows at the next read.
+        let _ = self.send(&FromWorker::Logged { level, text });
+    }
+}
+
+impl ModuleSource for Pipe {
+    fn load(&self, specifier: &str, referrer: &str) -> Result<Source, String> {
+        match self.ask(&FromWorker::ImportWanted { specifier: specifier.to_owned(), referrer: referrer.to_owned() })? {
+            ToWorker::Imported(source) => source,
+            _ => Err("the parent answered another question".to_owned()),
+        }
+    }
+}
+
+struct Kept {
+    wire: ScriptWire,
+    script: Script,
+    engine: Engine,
+}
+
+/// What the worker keeps between requests.
+struct Bench {
+    kept: Vec<Kept>,
+    /// Written by this process alone, so its bytecode can be trusted.
+    cache: Arc<MemoryCache>,
+    pipe: Pipe,
+}
+
+impl Bench {
+    fn run(&mut self, run: RunWire) -> Result<Value, ScriptError> {
+        let deadline = Instant::now().checked_add(run.script.limits.time);
+        let found = match run.lifetime {
+            Lifetime::Fresh => None,
+            Lifetime::Kept => self.kept.iter().position(|kept| kept.wire == run.script),
+        };
+        let kept = match found {
+            Some(index) => self.kept.remove(index),
+            None => self.load(&run, deadline)?,
+        };
+        kept.engine.set_now_ms(run.now_ms);
+        kept.engine.set_deadline(deadline);
+        let outcome = act(&kept.script, run.call, run.script.limits.value_bytes);
+        let stopped = matches!(&outcome, Err(error) if error.kind == ErrorKind::Deadline);
+        if run.lifetime == Lifetime::Kept && !stopped {
+            if self.kept.len() >= MAX_KEPT_SCRIPTS {
+                self.kept.remove(0);
+            }
+            self.kept.push(kept);
+        }
+        outcome
+    }
+
+    fn load(&self, run: &RunWire, deadline: Option<Instant>) -> Result<Kept, ScriptError> {
+        let wire = run.script.clone();
+        let pipe = || self.pipe.clone();
+        let engine = Engine::new(
+            wire.limits.clone(),
+            Grants {
+                clock: ClockGrant::Fixed(run.now_ms),
+                random_seed: wire.random_seed,
+                log: (wire.console == ConsoleWire::Relayed).then(|| Box::new(pipe()) as _),
+                host: self.host_functions(&wire),
+                virtual_modules: wire.virtual_modules.clone(),
+                sources: (wire.imports == ImportsWire::Relayed).then(|| Box::new(pipe()) as _),
+                cache: Some(Cache::new(Arc::clone(&self.cache), CacheTrust::TextAndBytecode)),
+                ..Grants::default()
+            },
+        )?;
+        engine.set_deadline(deadline);
+        let script = engine.load(&wire.source)?;
+        Ok(Kept { wire, script, engine })
+    }
+
+    fn host_functions(&self, wire: &ScriptWire) -> HostFunctions {
+        let max_bytes = wire.limits.value_bytes;
+        wire.host_names.iter().fold(HostFunctions::new(), |functions, name| {
+            let (pipe, called) = (self.pipe.clone(), name.clone());
+            functions.with(name.clone(), move |arguments| {
+                let question =
+                    FromWorker::HostCalled { name: called.clone(), arguments: Value::from(arguments).to_string() };
+                match pipe.ask(&question)? {
+                    ToWorker::HostReturned(result) => {
+                        parse_json(Some(result?), max_bytes).map_err(|error| error.message)
+                    }
+                    _ => Err("the parent answered another question".to_owned()),
+                }
+            })
+        })
+    }
+}
+
+fn act(script: &Script, call: Option<(Callee, Vec<String>)>, max_bytes: usize) -> Result<Value, ScriptError> {
+    let Some((callee, arguments)) = call else {
+        return script.exports();
+    };
+    let arguments =
+        arguments.into_iter().map(|text| parse_json(Some(text), max_bytes)).collect::<Result<Vec<_>, _>>()?;
+    script.call(&callee, &arguments)
+}

@@ -1,0 +1,247 @@
+//! The parent's side: one worker, one request at a time, and an end to every request.
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::engine::{check_json_size, parse_json};
+use crate::error::{ErrorKind, ScriptError};
+
+use super::backoff::Backoff;
+use super::frame;
+use super::protocol::{ConsoleWire, FromWorker, ImportsWire, RunWire, ScriptWire, ToWorker};
+use super::request::{Action, Port, Request};
+use super::spawn::{Worker, WorkerCommand};
+
+/// Longest budget that is believed; a longer one is a mistake or an attempt to have none.
+const MAX_REQUEST_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How patient a supervisor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SupervisorLimits {
+    /// Time past a request's own budget after which the worker is killed.
+    pub kill_grace: Duration,
+    /// Time a worker may take to start.
+    pub start: Duration,
+}
+
+impl Default for SupervisorLimits {
+    fn default() -> Self {
+        Self { kill_grace: Duration::from_millis(100), start: Duration::from_secs(5) }
+    }
+}
+
+/// Runs scripts in a child process that it starts when needed, kills at the deadline and starts again.
+///
+/// Calls block the thread and wait for each other; for parallel work make several. A host function must not call the
+/// supervisor that runs it.
+pub struct Supervisor {
+    command: WorkerCommand,
+    limits: SupervisorLimits,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    worker: Option<Worker>,
+    backoff: Backoff,
+}
+
+impl Supervisor {
+    /// A supervisor whose worker starts with the first request.
+    pub fn new(command: WorkerCommand, limits: SupervisorLimits) -> Self {
+        Self { command, limits, state: Mutex::default() }
+    }
+
+    /// The process id of the worker, if one runs.
+    pub fn worker_id(&self) -> Option<u32> {
+        self.lock().worker.as_ref().map(Worker::id)
+    }
+
+    /// Runs one request to its end.
+    ///
+    /// # Errors
+    /// What [`crate::Script`] reports, and [`ErrorKind::Deadline`] when the worker had to be killed,
+    /// [`ErrorKind::WorkerCrashed`] when it died, [`ErrorKind::WorkerUnavailable`] when it cannot be started or died
+    /// too often of late.
+    pub fn run(&self, request: &Request, port: &Port<'_>) -> Result<Value, ScriptError> {
+        let frame = encode(&ToWorker::Run(Box::new(wire(request, port)?)))?;
+        let mut state = self.lock();
+        let mut worker = self.take_worker(&mut state)?;
+        match self.converse(&mut worker, frame, request, port) {
+            Ok(outcome) => {
+                state.worker = Some(worker);
+                state.backoff.succeeded();
+                let text = outcome?;
+                parse_json(Some(text), request.limits.value_bytes)
+            }
+            Err(error) => {
+                state.backoff.failed(Instant::now());
+                Err(error)
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic in a host function leaves no half-made state: the worker was taken out.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The running worker, or a new one if it is gone and enough time has passed.
+    fn take_worker(&self, state: &mut State) -> Result<Worker, ScriptError> {
+        if let Some(mut worker) = state.worker.take()
+            && worker.is_alive()
+        {
+            return Ok(worker);
+        }
+        if let Some(wait) = state.backoff.wait(Instant::now()) {
+            return Err(ScriptError::new(
+                ErrorKind::WorkerUnavailable,
+                format!("the script worker died too often; next start in {} ms", wait.as_millis()),
+            ));
+        }
+        self.start().inspect_err(|_| state.backoff.failed(Instant::now()))
+    }
+
+    fn start(&self) -> Result<Worker, ScriptError> {
+        let unavailable = |reason: String| {
+            ScriptError::new(ErrorKind::WorkerUnavailable, format!("the script worker did not start: {reason}"))
+        };
+        let mut worker = self.command.start().map_err(|error| unavailable(error.to_string()))?;
+        match worker.from.recv_timeout(self.limits.start) {
+            Ok(Ok(FromWorker::Ready)) => Ok(worker),
+            Ok(_) => Err(unavailable("it does not speak the worker protocol".to_owned())),
+            Err(RecvTimeoutError::Timeout) => Err(unavailable("it took too long".to_owned())),
+            Err(RecvTimeoutError::Disconnected) => Err(unavailable(worker.kill())),
+        }
+    }
+
+    /// Sends the request and serves the worker until it is done. An outer error means the worker is gone.
+    fn converse(
+        &self,
+        worker: &mut Worker,
+        frame: Vec<u8>,
+        request: &Request,
+        port: &Port<'_>,
+    ) -> Result<Result<String, ScriptError>, ScriptError> {
+        let grace = self.limits.kill_grace;
+        let mut kill_at = Instant::now() + request.limits.time.min(MAX_REQUEST_TIME) + grace;
+        let mut reply = Some(frame);
+        loop {
+            if let Some(frame) = reply.take()
+                && worker.to.send(frame).is_err()
+            {
+                return Err(crashed(worker));
+            }
+            let wait = kill_at.saturating_duration_since(Instant::now());
+            match worker.from.recv_timeout(wait) {
+                Ok(Ok(FromWorker::Done(outcome))) => return Ok(outcome),
+                Ok(Ok(message)) => {
+                    reply = serve(message, request, port)?;
+                    // The parent may have been slow to serve; the worker still deserves to say so itself.
+                    kill_at = kill_at.max(Instant::now() + grace);
+                }
+                Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return Err(crashed(worker)),
+                Err(RecvTimeoutError::Timeout) => {
+                    worker.kill();
+                    return Err(over_time(request, grace));
+                }
+            }
+        }
+    }
+}
+
+/// Does what the worker asks of the parent; gives the frame to answer with.
+fn serve(message: FromWorker, request: &Request, port: &Port<'_>) -> Result<Option<Vec<u8>>, ScriptError> {
+    match message {
+        FromWorker::Logged { level, text } => {
+            if let Some(log) = port.log {
+                log.line(level, &text);
+            }
+            Ok(None)
+        }
+        FromWorker::HostCalled { name, arguments } => {
+            let result = call_host(&name, arguments, request, port);
+            encode(&ToWorker::HostReturned(result)).map(Some)
+        }
+        FromWorker::ImportWanted { specifier, referrer } => {
+            let source = match port.sources {
+                Some(sources) => sources.load(&specifier, &referrer),
+                None => Err("this script may not import other files".to_owned()),
+            };
+            encode(&ToWorker::Imported(source)).map(Some)
+        }
+        FromWorker::Ready | FromWorker::Done(_) => {
+            Err(ScriptError::new(ErrorKind::WorkerCrashed, "the worker sent a message out of turn"))
+        }
+    }
+}
+
+fn call_host(name: &str, arguments: String, request: &Request, port: &Port<'_>) -> Result<String, String> {
+    let function =
+        port.host.and_then(|host| host.get(name)).ok_or_else(|| format!("there is no host function \"{name}\""))?;
+    let arguments = parse_json(Some(arguments), request.limits.value_bytes).map_err(|error| error.message)?;
+    let arguments = arguments.as_array().map_or(&[][..], Vec::as_slice);
+    function(arguments).map(|value| value.to_string())
+}
+
+fn wire(request: &Request, port: &Port<'_>) -> Result<RunWire, ScriptError> {
+    request.source.checked_text(&request.limits)?;
+    Ok(RunWire {
+        script: ScriptWire {
+            source: request.source.clone(),
+            limits: request.limits.clone(),
+            random_seed: request.random_seed,
+            virtual_modules: request.virtual_modules.clone(),
+            host_names: port.host.map(|host| host.names().map(str::to_owned).collect()).unwrap_or_default(),
+            imports: match port.sources {
+                Some(_) => ImportsWire::Relayed,
+                None => ImportsWire::Refused,
+            },
+            console: match port.log {
+                Some(_) => ConsoleWire::Relayed,
+                None => ConsoleWire::Dropped,
+            },
+        },
+        call: match &request.action {
+            Action::Exports => None,
+            Action::Call(callee, values) => Some((callee.clone(), texts(values, request)?)),
+        },
+        lifetime: request.lifetime,
+        now_ms: request.now_ms,
+    })
+}
+
+fn texts(values: &[Value], request: &Request) -> Result<Vec<String>, ScriptError> {
+    let texts: Vec<String> = values.iter().map(Value::to_string).collect();
+    let bytes = texts.iter().map(String::len).sum();
+    check_json_size(bytes, request.limits.value_bytes)?;
+    Ok(texts)
+}
+
+fn encode(message: &ToWorker) -> Result<Vec<u8>, ScriptError> {
+    frame::encode(message).map_err(|error| {
+        ScriptError::new(
+            ErrorKind::Limit,
+            format!("the request does not fit into {} bytes: {error}", frame::MAX_FRAME_BYTES),
+        )
+    })
+}
+
+fn crashed(worker: &mut Worker) -> ScriptError {
+    let status = worker.kill();
+    ScriptError::new(ErrorKind::WorkerCrashed, format!("the script worker ended while it ran the script: {status}"))
+}
+
+fn over_time(request: &Request, grace: Duration) -> ScriptError {
+    ScriptError::new(
+        ErrorKind::Deadline,
+        format!(
+            "the script worker was killed {} ms after the script's budget of {} ms",
+            grace.as_millis(),
+            request.limits.time.as_millis()
+        ),
+    )
+}
