@@ -1,0 +1,13 @@
+//! `cargo xtask tidy`: house rules that a compiler does not know, one file per rule.
+
+pub(crate) mod allow_reason;
+pub(crate) mod clippy_settings;
+pub(crate) mod header;
+pub(crate) mod hooks;
+pub(crate) mod kernel_roots;
+pub(crate) mod length;
+pub(crate) mod markers;
+pub(crate) mod mentions;
+pub(crate) mod names;
+pub(crate) mod purity;
+pub(crate) mod text;
