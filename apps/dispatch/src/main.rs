@@ -1,3 +1,7 @@
-//! The dispatch executable.
+//! The `dispatch` executable: the bundled extensions and nothing else.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    dispatch::App::new().run()
+}

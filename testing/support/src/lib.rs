@@ -1,1 +1,9 @@
-//! Test support: contexts, scripted peers, compliance checks.
+//! Test support: a place to run the real executables in, cut off from the user's own files.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot be set up has failed")]
+
+mod context;
+mod output;
+
+pub use context::TestContext;
+pub use output::Output;

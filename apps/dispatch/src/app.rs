@@ -1,0 +1,95 @@
+//! From arguments to exit status: parse, load settings, run the command, report.
+
+use crate::args::{Args, Command};
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::settings::Loaded;
+use crate::{commands, compose};
+use clap::Parser;
+use dispatch_contracts::extension::Extension;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// The application with its extensions.
+pub struct App {
+    extensions: Vec<Arc<dyn Extension>>,
+}
+
+impl Default for App {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl App {
+    /// The application with the bundled extensions.
+    pub fn new() -> Self {
+        Self { extensions: compose::bundled() }
+    }
+
+    /// Adds an extension of your own.
+    #[must_use]
+    pub fn extension(mut self, extension: Arc<dyn Extension>) -> Self {
+        self.extensions.push(extension);
+        self
+    }
+
+    /// Runs the command that the process was started with.
+    pub fn run(self) -> ExitCode {
+        let args = Args::parse();
+        let printer = Printer::new();
+        match self.execute(args, &printer) {
+            Ok(status) => status.into(),
+            Err(failure) => {
+                printer.failure(&failure);
+                failure.status.into()
+            }
+        }
+    }
+
+    fn execute(self, args: Args, printer: &Printer) -> Result<Status, Failure> {
+        match args.command {
+            Command::Completions { shell } => return commands::completions::run(shell, printer),
+            Command::ScriptWorker => return commands::script_worker::run(),
+            _ => {}
+        }
+        let loaded = Loaded::read(&args.common)?;
+        if !matches!(args.command, Command::Doctor { .. }) {
+            loaded.require_valid()?;
+        }
+        match args.command {
+            Command::Doctor { json } => commands::doctor::run(&loaded, self.extensions, json.into(), printer),
+            Command::Config { command } => commands::config::run(&loaded, &command, printer),
+            Command::Ext { command } => commands::ext::run(&loaded, self.extensions, &command, printer),
+            Command::Trust(request) => commands::trust::run(&loaded, &request, printer),
+            Command::Completions { .. } | Command::ScriptWorker => Ok(Status::Done),
+        }
+    }
+}
+
+/// What the process tells its caller; scripts rely on the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// 0: done, or the answer is yes.
+    Done,
+    /// 1: the answer is no: a check failed.
+    No,
+    /// 2: the command line was wrong.
+    Usage,
+    /// 3: a configuration file or setting is wrong.
+    Configuration,
+    /// 4: something failed that should not have.
+    Internal,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(match status {
+            Status::Done => 0,
+            Status::No => 1,
+            Status::Usage => 2,
+            Status::Configuration => 3,
+            Status::Internal => 4,
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! What a command could not do, in words for a person, with a way out.
+
+use crate::app::Status;
+use dispatch_os::OsError;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: Status,
+    pub(crate) messages: Vec<String>,
+    pub(crate) hints: Vec<String>,
+}
+
+impl Failure {
+    /// The command line asks for something that is not there.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Status::Usage, message)
+    }
+
+    /// A file or a setting is wrong.
+    pub(crate) fn configuration(message: impl Into<String>) -> Self {
+        Self::new(Status::Configuration, message)
+    }
+
+    /// Something failed that should not have.
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(Status::Internal, message)
+    }
+
+    fn new(status: Status, message: impl Into<String>) -> Self {
+        Self { status, messages: vec![message.into()], hints: Vec::new() }
+    }
+
+    /// The same failure with advice.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+impl From<OsError> for Failure {
+    fn from(error: OsError) -> Self {
+        let failure = Self::internal(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The `dispatch` application as a library, so that one line makes a binary with more extensions:
+//! `dispatch::App::new().extension(my::extension()).run()`.
+
+mod app;
+mod args;
+mod commands;
+mod compose;
+mod disabled_file;
+mod failure;
+mod ports;
+mod printer;
+mod settings;
+mod trust;
+
+pub use app::App;
+pub use compose::bundled;

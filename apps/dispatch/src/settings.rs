@@ -1,0 +1,200 @@
+//! Reads every layer of settings and merges them, with a clear word about each file.
+
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::trust::{Approval, Trust};
+use dispatch_contracts::settings::{Origin, Settings};
+use dispatch_kernel::services::builtin::{NEEDS_TRUST, builtin_layer, builtin_schema};
+use dispatch_kernel::services::config::{ConfigProblem, Layer, from_environment, from_flag, merge};
+use dispatch_os::files::read_text_at_most;
+use dispatch_os::paths::{ProjectRoot, find_project_root};
+use dispatch_os::{UserDirs, env};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The largest settings file.
+const LIMIT_BYTES: u64 = 1024 * 1024;
+
+/// The name of a settings file.
+const FILE_NAME: &str = "dispatch.toml";
+
+/// The settings in force and where everything is.
+pub(crate) struct Loaded {
+    pub(crate) settings: Settings,
+    pub(crate) dirs: UserDirs,
+    pub(crate) project: Option<ProjectRoot>,
+    pub(crate) files: Vec<SettingsFile>,
+    pub(crate) trust_file: PathBuf,
+    pub(crate) disabled_file: PathBuf,
+    pub(crate) minimal: bool,
+    problems: Vec<ConfigProblem>,
+}
+
+/// One settings file and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SettingsFile {
+    pub(crate) path: PathBuf,
+    #[serde(flatten)]
+    pub(crate) state: FileState,
+}
+
+/// What became of a settings file.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "state", rename_all = "camelCase")]
+pub(crate) enum FileState {
+    /// It is not there; nothing is wrong with that.
+    Absent,
+    /// Every setting in it counts.
+    Read,
+    /// It came with the project and is not approved: these settings in it do not count.
+    Withheld { settings: Vec<String>, changed: bool },
+}
+
+impl Loaded {
+    /// Reads and merges all layers. Where something is wrong the built-in settings count, and
+    /// [`Self::problems`] says what.
+    pub(crate) fn read(common: &Common) -> Result<Self, Failure> {
+        let dirs = UserDirs::discover()?;
+        let start = match &common.project {
+            Some(folder) => existing_folder(folder)?,
+            None => env::current_dir()?,
+        };
+        let project = find_project_root(&start);
+        let trust_file = dirs.data.join("trust.json");
+        let mut layers = vec![builtin_layer()];
+        let mut files = Vec::new();
+        let mut problems = Vec::new();
+
+        let global = dirs.config.join(FILE_NAME);
+        let global_values = read_toml(&global, &mut problems);
+        files.push(SettingsFile { path: global.clone(), state: read_state(global_values.is_some()) });
+        layers.extend(global_values.map(|values| Layer::new(Origin::Global { file: shown(&global) }, values)));
+
+        if let Some(root) = &project {
+            let path = root.path.join(".dispatch").join(FILE_NAME);
+            let values = read_toml(&path, &mut problems);
+            let (layer, state) = project_layer(&path, values, &trust_file)?;
+            layers.extend(layer);
+            files.push(SettingsFile { path, state });
+        }
+        match from_environment(&text_variables()) {
+            Ok(more) => layers.extend(more),
+            Err(more) => problems.extend(more),
+        }
+        for flag in &common.set {
+            match from_flag(flag) {
+                Ok(layer) => layers.push(layer),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        let settings = match merge(&layers, &builtin_schema(), &BTreeMap::new()) {
+            Ok(settings) if problems.is_empty() => settings,
+            merged => {
+                problems.extend(merged.err().unwrap_or_default());
+                merge(&[builtin_layer()], &builtin_schema(), &BTreeMap::new()).unwrap_or_default()
+            }
+        };
+        let disabled_file = dirs.data.join("extensions.json");
+        Ok(Self { settings, dirs, project, files, trust_file, disabled_file, minimal: common.minimal, problems })
+    }
+
+    /// Everything that is wrong with the settings.
+    pub(crate) fn problems(&self) -> &[ConfigProblem] {
+        &self.problems
+    }
+
+    /// Refuses to go on with settings that are wrong.
+    pub(crate) fn require_valid(&self) -> Result<(), Failure> {
+        if self.problems.is_empty() { Ok(()) } else { Err(wrong_settings(&self.problems)) }
+    }
+
+    /// The project's settings file, if there is a project.
+    pub(crate) fn project_file(&self) -> Option<PathBuf> {
+        self.project.as_ref().map(|root| root.path.join(".dispatch").join(FILE_NAME))
+    }
+}
+
+fn existing_folder(folder: &Path) -> Result<PathBuf, Failure> {
+    let missing = || {
+        Failure::usage(format!("there is no folder {}", folder.display())).hint("--project takes a folder that exists")
+    };
+    let absolute = std::path::absolute(folder).map_err(|_| missing())?;
+    if absolute.is_dir() { Ok(absolute) } else { Err(missing()) }
+}
+
+fn read_state(present: bool) -> FileState {
+    if present { FileState::Read } else { FileState::Absent }
+}
+
+/// A TOML file as values; `None` when it is absent or cannot be read (then with a problem).
+fn read_toml(path: &Path, problems: &mut Vec<ConfigProblem>) -> Option<Value> {
+    let mut wrong = |message: String, hint: Option<&str>| {
+        problems.push(ConfigProblem {
+            name: String::new(),
+            message,
+            origin: Origin::Global { file: shown(path) },
+            hint: hint.map(str::to_owned),
+        });
+        None
+    };
+    let text = match read_text_at_most(path, LIMIT_BYTES) {
+        Ok(text) => text,
+        Err(error) if error.is_not_found() => return None,
+        Err(error) => return wrong(error.to_string(), error.hint()),
+    };
+    match toml::from_str::<Value>(&text) {
+        Ok(values) => Some(values),
+        Err(error) => wrong(syntax_message(&text, &error), Some("the file must be valid TOML")),
+    }
+}
+
+fn syntax_message(text: &str, error: &toml::de::Error) -> String {
+    let place = error.span().and_then(|span| text.get(..span.start)).map(|before| {
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!("line {line}, column {column}: ")
+    });
+    format!("{}{}", place.unwrap_or_default(), error.message().trim())
+}
+
+/// The project's layer without what its owner has not approved.
+fn project_layer(path: &Path, values: Option<Value>, trust_file: &Path) -> Result<(Option<Layer>, FileState), Failure> {
+    let Some(values) = values else { return Ok((None, FileState::Absent)) };
+    let layer = Layer::new(Origin::Project { file: shown(path) }, values);
+    let content = crate::trust::read_content(path)?;
+    let approval = Trust::read(trust_file)?.approval(path, &content);
+    if approval == Approval::Approved {
+        return Ok((Some(layer), FileState::Read));
+    }
+    let (layer, settings) = layer.withhold(&NEEDS_TRUST);
+    let state = if settings.is_empty() {
+        FileState::Read
+    } else {
+        FileState::Withheld { settings, changed: approval == Approval::Changed }
+    };
+    Ok((Some(layer), state))
+}
+
+fn text_variables() -> Vec<(String, String)> {
+    env::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+}
+
+fn wrong_settings(problems: &[ConfigProblem]) -> Failure {
+    let mut hints: Vec<String> = Vec::new();
+    for hint in problems.iter().filter_map(|problem| problem.hint.clone()) {
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    Failure {
+        messages: problems.iter().map(ToString::to_string).collect(),
+        hints,
+        ..Failure::configuration(String::new())
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,81 @@
+//! What a new user meets first: help, version, wrong arguments, completions, pipes.
+
+use dispatch_support::TestContext;
+use insta::assert_snapshot;
+use std::process::Stdio;
+
+#[test]
+fn help_fits_one_screen_and_lists_every_command() {
+    let output = TestContext::new().dispatch(&["--help"]);
+    assert_snapshot!(output.snapshot(), @r"
+    status: 0
+    --- stdout
+    One policy pipeline between AI agents and the code, messages and machines they touch
+
+    Usage: dispatch [OPTIONS] <COMMAND>
+
+    Commands:
+      doctor       Say what is configured, found and wrong, and how to fix it
+      config       Show the settings in force
+      ext          List and switch extensions
+      trust        Approve the present content of files that came with a project
+      completions  Print a completion script for a shell
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+          --project <DIR>     Work on the project in this folder instead of the current one
+          --set <NAME=VALUE>  Set one setting for this run, for example --set model.name=qwen3
+          --minimal           Run with the core extensions alone
+      -h, --help              Print help
+      -V, --version           Print version
+
+    Exit status: 0 done, 1 the answer is no, 2 usage, 3 configuration, 4 internal.
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_wrong_argument_is_a_usage_error() {
+    let output = TestContext::new().dispatch(&["docter"]);
+    assert_eq!(output.status, 2);
+    assert!(output.stderr.contains("doctor"), "{output:?}");
+    assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn no_argument_shows_the_help() {
+    let output = TestContext::new().dispatch(&[]);
+    assert_eq!(output.status, 2);
+    assert!(output.stderr.contains("Usage: dispatch"), "{output:?}");
+}
+
+#[test]
+fn every_shell_gets_a_completion_script() {
+    let context = TestContext::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = context.dispatch(&["completions", shell]);
+        assert_eq!(output.status, 0, "{shell}");
+        assert!(output.stdout.contains("doctor"), "{shell}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let context = TestContext::new();
+    let mut child = context
+        .command("dispatch")
+        .args(["config", "schema"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn a_script_worker_without_a_parent_ends() {
+    let output = TestContext::new().run("dispatch", &["script-worker"], b"", &[]);
+    assert_eq!(output.status, 0, "{output:?}");
+}

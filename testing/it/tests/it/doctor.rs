@@ -1,0 +1,46 @@
+//! The doctor finds what is there and what is wrong.
+
+use dispatch_support::TestContext;
+
+#[test]
+fn a_fresh_machine_is_healthy() {
+    let context = TestContext::new();
+    let output = context.dispatch(&["doctor"]);
+    assert_eq!(output.status, 0, "{output:?}");
+    assert!(output.stdout.ends_with("everything needed is in order\n"), "{output:?}");
+    let report = context.dispatch(&["doctor", "--json"]).json();
+    assert_eq!(report["healthy"], true);
+    assert!(report["findings"].as_array().unwrap().iter().all(|finding| finding["check"].is_string()));
+}
+
+#[test]
+fn a_home_that_is_a_file_is_wrong_and_has_a_fix() {
+    let context = TestContext::new();
+    context.write("home-file", "");
+    let home = context.project().join("home-file");
+    let output = context.run("dispatch", &["doctor", "--json"], b"", &[("DISPATCH_HOME", home.to_str().unwrap())]);
+    assert_eq!(output.status, 1, "{output:?}");
+    let report = output.json();
+    let data = report["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "data folder").unwrap();
+    assert_eq!((&data["health"], &data["fix"]), (&"wrong".into(), &"move the file away, or set DISPATCH_HOME".into()));
+}
+
+#[test]
+fn wrong_settings_do_not_stop_the_doctor() {
+    let context = TestContext::new();
+    context.write_home("config/dispatch.toml", "[log]\nlevel = \"loud\"\n");
+    let output = context.dispatch(&["doctor"]);
+    assert_eq!(output.status, 1);
+    assert!(output.stdout.contains("WRONG") && output.stdout.contains("log.level"), "{output:?}");
+    assert!(output.stdout.ends_with("1 thing is wrong\n"), "{output:?}");
+}
+
+#[test]
+fn settings_that_wait_for_approval_are_a_note_with_the_command() {
+    let context = TestContext::new();
+    context.write(".dispatch/dispatch.toml", "[permissions]\nrules = [{ permission = \"*\", verdict = \"allow\" }]\n");
+    let report = context.dispatch(&["doctor", "--json"]).json();
+    let note = report["findings"].as_array().unwrap().iter().find(|finding| finding["health"] == "note");
+    assert_eq!(note.unwrap()["fix"], "dispatch trust");
+    assert_eq!(report["healthy"], true);
+}

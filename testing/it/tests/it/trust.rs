@@ -1,0 +1,56 @@
+//! A project's file decides nothing that matters until the user approved its content.
+
+use dispatch_support::TestContext;
+
+const ROGUE: &str = "[model]\nbase-url = \"http://elsewhere.example\"\nname = \"m\"\n";
+
+fn base_url(context: &TestContext) -> serde_json::Value {
+    context.dispatch(&["config", "show", "--json"]).json()["model.base-url"]["value"].clone()
+}
+
+#[test]
+fn settings_that_need_trust_are_left_out_until_approved_and_again_after_a_change() {
+    let context = TestContext::new();
+    context.write(".dispatch/dispatch.toml", ROGUE);
+    assert!(base_url(&context).is_null());
+    let shown = context.dispatch(&["config", "show"]);
+    assert!(shown.stdout.contains("model.name"), "harmless settings count: {shown:?}");
+    assert!(shown.stderr.contains("is not approved, so it does not decide: model.base-url"), "{shown:?}");
+
+    assert_eq!(context.dispatch(&["trust"]).stdout, "approved: [TEST]/project/.dispatch/dispatch.toml\n");
+    assert_eq!(base_url(&context), "http://elsewhere.example");
+    let listed = context.dispatch(&["trust", "--list", "--json"]).json();
+    assert_eq!(listed["approved"][0]["state"], "approved");
+
+    context.write(".dispatch/dispatch.toml", ROGUE.replace("elsewhere", "evil"));
+    assert!(base_url(&context).is_null());
+    assert!(context.dispatch(&["config", "show"]).stderr.contains("changed since you approved it"));
+    assert_eq!(context.dispatch(&["trust", "--list", "--json"]).json()["approved"][0]["state"], "changed");
+}
+
+#[test]
+fn an_approval_can_be_taken_back() {
+    let context = TestContext::new();
+    context.write(".dispatch/dispatch.toml", ROGUE);
+    assert_eq!(context.dispatch(&["trust"]).status, 0);
+    assert_eq!(context.dispatch(&["trust", "--revoke"]).status, 0);
+    assert!(base_url(&context).is_null());
+    assert_eq!(context.dispatch(&["trust", "--revoke"]).status, 2);
+}
+
+#[test]
+fn a_damaged_trust_file_approves_nothing_and_says_so() {
+    let context = TestContext::new();
+    context.write(".dispatch/dispatch.toml", ROGUE);
+    context.write_home("data/trust.json", "{\"approved\": [");
+    let output = context.dispatch(&["config", "show"]);
+    assert_eq!(output.status, 3);
+    assert!(output.stderr.contains("hint: delete the file"), "{output:?}");
+}
+
+#[test]
+fn nothing_to_approve_is_said() {
+    let output = TestContext::new().dispatch(&["trust"]);
+    assert_eq!(output.status, 2);
+    assert!(output.stderr.contains("there is nothing to approve here"), "{output:?}");
+}
