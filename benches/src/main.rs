@@ -1,0 +1,36 @@
+//! Benchmarks that print a table: `cargo xtask bench [start|script|redact|bus]`, all without a name.
+
+#![allow(clippy::print_stdout, reason = "a table is what a benchmark is for")]
+
+mod bus;
+mod process;
+mod redact;
+mod sample;
+mod script;
+mod start;
+mod table;
+
+use anyhow::{Result, bail};
+
+/// A benchmark: prints its table.
+type Bench = fn() -> Result<()>;
+
+const BENCHES: &[(&str, Bench)] =
+    &[("start", start::run), ("script", script::run), ("redact", redact::run), ("bus", bus::run)];
+
+fn main() -> Result<()> {
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    for name in &names {
+        if !BENCHES.iter().any(|(known, _)| known == name) {
+            let known: Vec<_> = BENCHES.iter().map(|(known, _)| *known).collect();
+            bail!("there is no benchmark `{name}`; there are: {}", known.join(", "));
+        }
+    }
+    for (name, bench) in BENCHES {
+        if names.is_empty() || names.iter().any(|wanted| wanted == name) {
+            println!("\n## {name}\n");
+            bench()?;
+        }
+    }
+    Ok(())
+}
