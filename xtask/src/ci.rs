@@ -1,11 +1,12 @@
 //! `cargo xtask ci`: the stages that must pass before a merge, cheapest first, one line each.
 
-use crate::Verdict;
-use crate::cargo;
+use crate::hook_size::Builds;
+use crate::violation::Violation;
+use crate::{Mode, Verdict, cargo, checks, hook_size, schemas, source, workspace};
 use anyhow::{Context as _, Result};
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
 /// Which test runner is there.
@@ -15,20 +16,35 @@ enum Runner {
     CargoTest,
 }
 
-/// One stage: a name, and the cargo command that is also what a person runs to see it alone.
-#[derive(Debug, PartialEq, Eq)]
+/// One stage: a name, and what it does.
 struct Stage {
     name: &'static str,
-    cargo: &'static [&'static str],
+    work: Work,
+}
+
+/// What a stage does.
+enum Work {
+    /// A check of our own. It runs in this process: the tests may replace the executable on disk.
+    Own(&'static str, fn(&Path) -> Result<Vec<Violation>>),
+    /// A cargo command.
+    Cargo(&'static [&'static str]),
 }
 
 impl Stage {
-    const fn new(name: &'static str, cargo: &'static [&'static str]) -> Self {
-        Self { name, cargo }
+    const fn own(name: &'static str, arguments: &'static str, check: fn(&Path) -> Result<Vec<Violation>>) -> Self {
+        Self { name, work: Work::Own(arguments, check) }
     }
 
+    const fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Self {
+        Self { name, work: Work::Cargo(arguments) }
+    }
+
+    /// What a person runs to see the stage alone.
     fn command_line(&self) -> String {
-        format!("cargo {}", self.cargo.join(" "))
+        match &self.work {
+            Work::Own(arguments, _) => format!("cargo xtask {arguments}"),
+            Work::Cargo(arguments) => format!("cargo {}", arguments.join(" ")),
+        }
     }
 }
 
@@ -46,17 +62,17 @@ pub(crate) fn run(root: &Path) -> Result<Verdict> {
 
 fn stages(runner: Runner) -> Vec<Stage> {
     vec![
-        Stage::new("layers", &["xtask", "layers"]),
-        Stage::new("tidy", &["xtask", "tidy"]),
-        Stage::new("schemas", &["xtask", "schemas"]),
-        Stage::new("fmt", &["fmt", "--all", "--check"]),
-        Stage::new("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        Stage::own("layers", "layers", |root| Ok(checks::run(checks::LAYERS, &workspace::load(root)?))),
+        Stage::own("tidy", "tidy", |root| Ok(checks::run(checks::TIDY, &source::load(root)?))),
+        Stage::own("schemas", "schemas", |root| schemas::run(root, Mode::Compare)),
+        Stage::cargo("fmt", &["fmt", "--all", "--check"]),
+        Stage::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
         match runner {
-            Runner::Nextest => Stage::new("tests", &["nextest", "run", "--workspace"]),
-            Runner::CargoTest => Stage::new("tests", &["test", "--workspace", "--tests"]),
+            Runner::Nextest => Stage::cargo("tests", &["nextest", "run", "--workspace"]),
+            Runner::CargoTest => Stage::cargo("tests", &["test", "--workspace", "--tests"]),
         },
-        Stage::new("doc tests", &["test", "--workspace", "--doc"]),
-        Stage::new("hook-size", &["xtask", "hook-size", "--plain"]),
+        Stage::cargo("doc tests", &["test", "--workspace", "--doc"]),
+        Stage::own("hook-size", "hook-size --plain", |root| hook_size::run(root, Mode::Compare, Builds::Plain)),
     ]
 }
 
@@ -73,29 +89,40 @@ fn run_stage(root: &Path, stage: &Stage) -> Result<Verdict> {
     print!("{:<10} ... ", stage.name);
     std::io::stdout().flush().context("cannot write to stdout")?;
     let start = Instant::now();
-    let output = cargo::output(&mut command(root, stage)?)?;
+    let (verdict, report) = match &stage.work {
+        Work::Own(_, check) => judge(&check(root)?),
+        Work::Cargo(arguments) => run_cargo(root, arguments)?,
+    };
     let seconds = start.elapsed().as_secs_f64();
-    if output.status.success() {
-        println!("ok {seconds:.1} s");
-        return Ok(Verdict::Good);
+    match verdict {
+        Verdict::Good => println!("ok {seconds:.1} s{report}"),
+        Verdict::Broken => {
+            println!("FAILED {seconds:.1} s");
+            eprintln!("{report}");
+            eprintln!("error: the stage `{}` failed\n  hint: to see it alone: {}", stage.name, stage.command_line());
+        }
     }
-    println!("FAILED {seconds:.1} s");
-    print!("{}", String::from_utf8_lossy(&output.stdout));
-    eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    eprintln!("error: the stage `{}` failed\n  hint: to see it alone: {}", stage.name, stage.command_line());
-    Ok(Verdict::Broken)
+    Ok(verdict)
 }
 
-// Own commands run in this very executable: `cargo xtask` would wait to build it again.
-fn command(root: &Path, stage: &Stage) -> Result<Command> {
-    if let ["xtask", arguments @ ..] = stage.cargo {
-        let mut command = Command::new(std::env::current_exe().context("cannot find this executable")?);
-        command.args(arguments).arg("--root").arg(root);
-        return Ok(command);
-    }
-    let mut command = cargo::command(root);
-    command.args(stage.cargo);
-    Ok(command)
+fn judge(violations: &[Violation]) -> (Verdict, String) {
+    let verdict = if violations.is_empty() { Verdict::Good } else { Verdict::Broken };
+    (verdict, violations.iter().map(|violation| format!("{violation}\n")).collect())
+}
+
+fn run_cargo(root: &Path, arguments: &[&str]) -> Result<(Verdict, String)> {
+    let output = cargo::output(cargo::command(root).args(arguments))?;
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok((Verdict::Good, test_counts(&text))) } else { Ok((Verdict::Broken, text)) }
+}
+
+/// The closing lines of a test runner that ran something, so that a run shows what it tested.
+fn test_counts(text: &str) -> String {
+    let closing = |line: &&str| {
+        (line.contains("Summary [") && line.contains("tests run"))
+            || (line.contains("test result:") && !line.contains(" 0 passed"))
+    };
+    text.lines().filter(closing).map(|line| format!("\n  {}", line.trim())).collect()
 }
 
 #[cfg(test)]
@@ -118,11 +145,20 @@ mod tests {
     }
 
     #[test]
+    fn a_run_shows_what_was_tested_and_not_what_was_empty() {
+        let text = "x\n     Summary [  2.0s] 3 tests run: 3 passed\ntest result: ok. 0 passed; 0 failed\n";
+        assert_eq!(test_counts(text), "\n  Summary [  2.0s] 3 tests run: 3 passed");
+    }
+
+    #[test]
     fn a_failing_stage_fails_the_run() {
+        let here = Path::new(".");
+        let broken = Stage::own("probe", "probe", |_| Ok(vec![Violation::new("probe", "here", "no", "yes")]));
+        assert_eq!(run_stage(here, &broken).unwrap(), Verdict::Broken);
         let nowhere = tempfile::tempdir().unwrap();
-        let failing = Stage::new("probe", &["metadata", "--format-version", "1", "--offline"]);
+        let failing = Stage::cargo("probe", &["metadata", "--format-version", "1", "--offline"]);
         assert_eq!(run_stage(nowhere.path(), &failing).unwrap(), Verdict::Broken);
-        let passing = Stage::new("probe", &["--version"]);
+        let passing = Stage::cargo("probe", &["--version"]);
         assert_eq!(run_stage(nowhere.path(), &passing).unwrap(), Verdict::Good);
     }
 }

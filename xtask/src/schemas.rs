@@ -17,7 +17,11 @@ pub(crate) struct Generated {
 }
 
 /// Every generated file.
-pub(crate) const GENERATED: &[Generated] = &[Generated { path: "docs/checks.md", render: checks_page }];
+pub(crate) const GENERATED: &[Generated] = &[
+    Generated { path: "docs/checks.md", render: checks_page },
+    Generated { path: "sdk/schema/extension-manifest.schema.json", render: manifest_schema },
+    Generated { path: "sdk/schema/settings.schema.json", render: settings_schema },
+];
 
 /// Compares the files with what they should be, or makes them so.
 pub(crate) fn run(root: &Path, mode: Mode) -> Result<Vec<Violation>> {
@@ -59,6 +63,20 @@ fn write(full: &Path, text: &str) -> Result<()> {
     std::fs::write(full, text).with_context(|| format!("cannot write {}", full.display()))?;
     println!("wrote {}", full.display());
     Ok(())
+}
+
+/// The schema of `manifest.json`, for people who write extensions.
+fn manifest_schema() -> String {
+    pretty(&schemars::schema_for!(dispatch_contracts::manifest::Manifest).to_value())
+}
+
+/// The schema of `dispatch.toml`, for editors.
+fn settings_schema() -> String {
+    pretty(&dispatch_kernel::services::builtin::builtin_schema())
+}
+
+fn pretty(schema: &serde_json::Value) -> String {
+    format!("{schema:#}\n")
 }
 
 fn checks_page() -> String {
