@@ -1,1 +1,23 @@
-//! Says what a tool call of any host does.
+//! Says what a tool call of any host does: its kind, the paths it touches and the effects of its shell command.
+//!
+//! Everything here is a function from values to values: no file is opened, no
+//! variable of the environment is read, no clock is asked. Paths are therefore
+//! resolved by their text alone; a symbolic link is not followed.
+
+mod access;
+mod call;
+mod hosts;
+mod input;
+mod mcp;
+mod patch;
+mod path;
+mod shell;
+
+pub use access::{Access, PathAccess, ToolKind};
+pub use call::{Call, ToolCall};
+pub use patch::{PatchError, patch_paths};
+pub use path::resolve;
+pub use shell::{
+    EffectPath, MAX_COMMAND_BYTES, Move, ShellContext, ShellEffects, SimpleCommand, Unbounded, UnboundedKind, Unknown,
+    UnknownReason, analyze,
+};

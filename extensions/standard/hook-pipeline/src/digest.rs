@@ -1,0 +1,50 @@
+//! Content hashes as records show them.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Hex digits of a hash that only tells things apart within one session.
+const SHORT_DIGITS: usize = 16;
+
+/// SHA-256 in lower-case hex.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// SHA-256 of the compact JSON text.
+#[must_use]
+pub fn sha256_of_json(value: &Value) -> String {
+    sha256_hex(value.to_string().as_bytes())
+}
+
+/// The first digits of the hash over several parts; where one part ends matters.
+#[must_use]
+pub fn short_key(parts: &[&[u8]]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    let mut text = hex(&hasher.finalize());
+    text.truncate(SHORT_DIGITS);
+    text
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+    digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_hex_and_keep_parts_apart() {
+        assert!(sha256_hex(b"abc").starts_with("ba7816bf8f01cfea"));
+        assert_eq!(sha256_hex(b"").len(), 64);
+        assert_ne!(short_key(&[b"ab", b"c"]), short_key(&[b"a", b"bc"]));
+        assert_eq!(short_key(&[]).len(), 16);
+    }
+}

@@ -1,0 +1,49 @@
+//! One name or several, as people write them in JSON.
+
+use serde::{Deserialize, Serialize};
+
+/// `"a"` or `["a", "b"]`; it is written as it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Names {
+    /// A single name.
+    One(String),
+    /// A list of names.
+    Many(Vec<String>),
+}
+
+impl Names {
+    /// The names in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let names = match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Many(names) => names.as_slice(),
+        };
+        names.iter().map(String::as_str)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl From<&str> for Names {
+    fn from(name: &str) -> Self {
+        Self::One(name.to_owned())
+    }
+}
+
+impl<T: Into<String>> FromIterator<T> for Names {
+    fn from_iter<I: IntoIterator<Item = T>>(names: I) -> Self {
+        Self::Many(names.into_iter().map(Into::into).collect())
+    }
+}

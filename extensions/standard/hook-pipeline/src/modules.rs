@@ -1,0 +1,59 @@
+//! The modules that come with the program: one line each.
+
+mod graph_pretooluse;
+mod memory_activation;
+mod memory_journal;
+mod own_commands;
+mod plan_graph_exec;
+mod plan_subagent_contract;
+mod rlm_work;
+mod self_guard;
+mod session;
+mod stop_synth;
+mod subagent_output;
+
+use crate::module::Module;
+
+pub use graph_pretooluse::GraphPretooluse;
+pub use memory_activation::MemoryActivation;
+pub use memory_journal::MemoryJournal;
+pub(crate) use own_commands::{is_handshake_only, is_own_mcp_tool};
+pub use plan_graph_exec::PlanGraphExec;
+pub use plan_subagent_contract::PlanSubagentContract;
+#[cfg(any(test, feature = "schema"))]
+pub(crate) use rlm_work::PolicyRule;
+pub use rlm_work::RlmWork;
+pub use self_guard::SelfGuard;
+pub use session::{Session, ToolOutcome, tool_outcome};
+pub(crate) use session::{Settings as SessionSettings, starts_new_work};
+pub use stop_synth::StopSynth;
+
+/// The names that `init` writes and that the documentation explains, in the order they run.
+pub const NATIVE_NAMES: [&str; 10] = [
+    "session",
+    "self-guard",
+    "graph-pretooluse",
+    "intents",
+    "planGraph-exec",
+    "plan-subagent-contract",
+    "rlm-work",
+    "memory-journal",
+    "memory-activation",
+    "stop-synth",
+];
+
+/// Every module of this crate. A new one adds its line here and nothing else.
+#[must_use]
+pub fn native_modules() -> Vec<&'static dyn Module> {
+    vec![
+        &Session,
+        &SelfGuard,
+        &GraphPretooluse,
+        &PlanGraphExec,
+        &PlanSubagentContract,
+        &RlmWork,
+        &MemoryJournal,
+        &MemoryActivation,
+        &StopSynth,
+    ]
+}

@@ -1,0 +1,122 @@
+//! The unbounded guard: stops a call whose effect or cost has no bound, before it runs.
+
+mod background;
+mod code;
+mod credentials;
+mod exfiltration;
+mod flow;
+mod git;
+mod options;
+mod place;
+mod queries;
+mod rules;
+mod search;
+mod settings;
+mod unbounded;
+
+#[cfg(test)]
+mod tests;
+
+use dispatch_toolcall::{ShellEffects, ToolCall};
+use serde_json::Value;
+
+use crate::action::{Decision, HookAction};
+use crate::context::Context;
+use crate::event::EventName;
+use crate::module::{Module, ModuleError};
+
+use place::Workspace;
+use rules::{Finding, Findings, Severity};
+use settings::Settings;
+
+/// Judges what a call does, as far as it is known; a call that cannot be judged is not refused for that.
+pub struct GraphPretooluse;
+
+impl Module for GraphPretooluse {
+    fn name(&self) -> &str {
+        "graph-pretooluse"
+    }
+
+    fn supports(&self, event: &EventName) -> bool {
+        matches!(event, EventName::PreToolUse)
+    }
+
+    fn priority(&self) -> i32 {
+        10
+    }
+
+    fn hot_path_safe(&self) -> bool {
+        true
+    }
+
+    fn critical(&self) -> bool {
+        true
+    }
+
+    fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
+        let Some(call) = ctx.call.filter(|_| ctx.is_before_tool()) else {
+            return Ok(HookAction::none());
+        };
+        let settings: Settings = ctx.settings();
+        let workspace = Workspace::new(&ctx.paths.repo_root, ctx.home, &settings.scratch, ctx.session);
+        let mut findings = Findings::default();
+        if let Some(effects) = &call.effects {
+            Shell::new(call, effects, &workspace, &ctx.event.tool_input).judge(&mut findings);
+        } else {
+            unbounded::judge_paths(call, &workspace, &mut findings);
+            queries::judge_fields(call, &ctx.event.tool_input, &mut findings);
+        }
+        let estimate = search::judge(ctx, call, &workspace, &settings, &mut findings);
+        let objection = decide(ctx, &settings, findings);
+        Ok(match estimate {
+            Some(patch) => objection.with_state(patch),
+            None => objection,
+        })
+    }
+}
+
+/// A command with what the rules need to judge it.
+struct Shell<'a> {
+    effects: &'a ShellEffects,
+    /// The command as written: evidence beside what was parsed, never the only one.
+    text: &'a str,
+    workspace: &'a Workspace<'a>,
+    /// The tool's input, for the host's own time limit and background switch.
+    input: &'a Value,
+}
+
+impl<'a> Shell<'a> {
+    fn new(call: &'a ToolCall, effects: &'a ShellEffects, workspace: &'a Workspace<'a>, input: &'a Value) -> Self {
+        Self { effects, text: call.command.as_deref().unwrap_or_default(), workspace, input }
+    }
+
+    fn judge(&self, findings: &mut Findings) {
+        unbounded::judge(self, findings);
+        for (index, command) in self.effects.commands.iter().enumerate() {
+            match command.program.as_str() {
+                "git" => git::judge(self, command, findings),
+                _ => queries::judge_command(self, index, command, findings),
+            }
+            code::judge(self, index, command, findings);
+        }
+        exfiltration::judge(self, findings);
+    }
+}
+
+/// The strongest finding that the user did not switch off or excuse; of equals, the first.
+fn decide(ctx: &Context<'_>, settings: &Settings, findings: Findings) -> HookAction {
+    let mut judged: Vec<(Severity, Finding)> =
+        findings.into_iter().map(|finding| (settings.severity(finding.rule), finding)).collect();
+    judged.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
+    for (severity, finding) in judged {
+        let decision = match severity {
+            Severity::Off => continue,
+            Severity::Ask => Decision::Ask,
+            Severity::Deny => Decision::Deny,
+        };
+        if !ctx.is_excused(finding.rule.code) {
+            return HookAction::objection(decision, finding.rule.code, finding.reason());
+        }
+    }
+    HookAction::none()
+}

@@ -1,0 +1,283 @@
+//! `EX03` to `EX05`: code that runs unseen, because it is fetched, decoded or typed by another machine.
+
+use dispatch_toolcall::{SimpleCommand, UnknownReason, resolve};
+
+use super::options::Options;
+use super::rules::{EX03, EX04, EX05, Findings, Rule};
+use super::{Shell, flow};
+
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh"];
+/// Interpreters, and the letters of the options that hold their code.
+const INTERPRETERS: &[(&str, &str)] = &[
+    ("python", "c"),
+    ("pypy", "c"),
+    ("perl", "eE"),
+    ("ruby", "e"),
+    ("node", "ep"),
+    ("nodejs", "ep"),
+    ("php", "rBRE"),
+    ("lua", "e"),
+    ("bun", "e"),
+    ("Rscript", "e"),
+];
+/// Programs that print what another machine sends.
+const DOWNLOADERS: &[&str] = &[
+    "curl", "wget", "fetch", "http", "https", "xh", "xhs", "lynx", "w3m", "links", "GET", "nc", "ncat", "netcat",
+    "socat", "dig", "nslookup", "aria2c",
+];
+const NETCATS: &[&str] = &["nc", "ncat", "netcat"];
+const DECODERS: &[&str] = &["base64", "base32", "basenc", "gbase64", "xxd", "openssl", "uudecode", "rev"];
+/// Decoding and running, as interpreters spell it.
+const DECODE_WORDS: &[&str] =
+    &["b64decode", "unhexlify", "fromhex", "decode64", "base64_decode", "hex2bin", "atob(", "'base64'", "\"base64\""];
+const RUN_WORDS: &[&str] = &["exec(", "eval(", "system(", "subprocess", "popen", "child_process", "spawn("];
+
+/// Code that a call runs and that its text does not show.
+enum Unseen<'a> {
+    /// From standard input, or from a descriptor.
+    Input,
+    /// From words that are computed.
+    Words(Vec<&'a str>),
+    /// From a file.
+    File(String),
+}
+
+/// Judges one call as the place where code ends up.
+pub(super) fn judge(shell: &Shell<'_>, index: usize, command: &SimpleCommand, findings: &mut Findings) {
+    if is_remote_shell(shell, index, command) {
+        findings.push(&EX05, &command.program);
+    }
+    if decodes_and_runs(command) {
+        findings.push(&EX04, &command.program);
+    }
+    let rule = match unseen(shell, command) {
+        None => None,
+        Some(Unseen::Input) => fed_by(shell, index),
+        Some(Unseen::Words(words)) => {
+            let computed =
+                words.iter().any(|word| flow::substitutes(word)) || command.wrapped_by.iter().any(|by| by == "xargs");
+            let direct = if computed { fed_by(shell, index) } else { None };
+            direct.or_else(|| words.iter().find_map(|word| set_from(shell, word)))
+        }
+        Some(Unseen::File(path)) => saved_by(shell, index, &path),
+    };
+    if let Some(rule) = rule {
+        let shown =
+            if command.program.is_empty() { command.argv.first().map_or("", String::as_str) } else { &command.program };
+        findings.push(rule, shown);
+    }
+}
+
+fn unseen<'a>(shell: &Shell<'_>, command: &'a SimpleCommand) -> Option<Unseen<'a>> {
+    let program = command.program.as_str();
+    let words = command.argv.get(1..).unwrap_or_default();
+    let file =
+        |path: &str| Unseen::File(resolve(path, command.cwd.as_deref().unwrap_or_default(), shell.workspace.home()));
+    if SHELLS.contains(&program) {
+        let options = Options::parse(words, "coO", &["--rcfile", "--init-file"]);
+        if let Some(code) = options.values(&["c"]).next() {
+            return (!command.exact).then(|| Unseen::Words(vec![code]));
+        }
+        return match options.operands.first() {
+            Some(path) if is_descriptor(path) => Some(Unseen::Input),
+            Some(path) if !options.has(&["s"]) => Some(file(path)),
+            _ => reads_code(shell, program).then_some(Unseen::Input),
+        };
+    }
+    match program {
+        "eval" => (!command.exact).then(|| Unseen::Words(words.iter().map(String::as_str).collect())),
+        "source" | "." => words.first().map(|path| match command.exact {
+            true if is_descriptor(path) => Unseen::Input,
+            true => file(path),
+            false => Unseen::Words(vec![path]),
+        }),
+        "" => command.argv.first().filter(|path| path.contains('/') && command.exact).map(|path| file(path)),
+        _ => interpreter_code(program).and_then(|letters| match first_script(words, letters)? {
+            Script::Code(code) => (!command.exact).then(|| Unseen::Words(vec![code])),
+            Script::Input => Some(Unseen::Input),
+            Script::File(path) => Some(file(path)),
+        }),
+    }
+}
+
+/// Whether the analysis could not see what a shell reads; text that it saw was judged by itself.
+fn reads_code(shell: &Shell<'_>, program: &str) -> bool {
+    shell
+        .effects
+        .unknown
+        .iter()
+        .any(|unknown| unknown.reason == UnknownReason::UnresolvedCode && unknown.detail == program)
+}
+
+fn is_descriptor(path: &str) -> bool {
+    path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/")
+}
+
+enum Script<'a> {
+    Code(&'a str),
+    Input,
+    File(&'a str),
+}
+
+fn interpreter_code(program: &str) -> Option<&'static str> {
+    let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.iter().find(|(known, _)| *known == name).map(|(_, letters)| *letters)
+}
+
+/// Where an interpreter gets its code; nothing for a module, or if it only says its version.
+fn first_script<'a>(words: &'a [String], letters: &str) -> Option<Script<'a>> {
+    let mut words = words.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word.strip_prefix('-') {
+            Some("") => return Some(Script::Input),
+            Some("-eval" | "-print") => return words.next().map(Script::Code),
+            Some("m" | "V" | "v" | "h" | "-version" | "-help") => return None,
+            Some(flags) if !flags.starts_with('-') && flags.contains(|c| letters.contains(c)) => {
+                let attached =
+                    flags.get(1..).filter(|rest| !rest.is_empty() && flags.starts_with(|c| letters.contains(c)));
+                return attached.or_else(|| words.next()).map(Script::Code);
+            }
+            Some(_) => {}
+            None if is_descriptor(word) => return Some(Script::Input),
+            None => return Some(Script::File(word)),
+        }
+    }
+    Some(Script::Input)
+}
+
+/// What feeds a call: something fetched, or something decoded.
+fn fed_by(shell: &Shell<'_>, index: usize) -> Option<&'static Rule> {
+    let mut rule = None;
+    for source in flow::feeding(&shell.effects.commands, index) {
+        if prints_download(source) {
+            return Some(&EX03);
+        }
+        if decodes(source) {
+            rule = Some(&EX04);
+        }
+    }
+    rule
+}
+
+/// What a computed word comes to, if its variables are set in the same command.
+fn set_from(shell: &Shell<'_>, word: &str) -> Option<&'static Rule> {
+    let ran =
+        |programs: &[&str]| shell.effects.commands.iter().any(|command| programs.contains(&command.program.as_str()));
+    flow::assigned(shell.text, word).into_iter().filter(|value| flow::substitutes(value)).find_map(|value| {
+        if flow::mentions(value, DOWNLOADERS) && ran(DOWNLOADERS) {
+            Some(&EX03)
+        } else if flow::mentions(value, DECODERS) && ran(DECODERS) {
+            Some(&EX04)
+        } else {
+            None
+        }
+    })
+}
+
+/// Whether a file that is run was fetched or decoded by the same command.
+fn saved_by(shell: &Shell<'_>, index: usize, path: &str) -> Option<&'static Rule> {
+    if !shell.effects.writes.iter().any(|written| written.path == path) {
+        return None;
+    }
+    let earlier = shell.effects.commands.get(..index).unwrap_or_default();
+    earlier.iter().find_map(|source| match source.program.as_str() {
+        program if DOWNLOADERS.contains(&program) => saves_as(shell, source, path).then_some(&EX03),
+        _ => decodes(source).then_some(&EX04),
+    })
+}
+
+/// Whether a download may end in this file: by its own option, by its address, or by a redirection.
+fn saves_as(shell: &Shell<'_>, source: &SimpleCommand, path: &str) -> bool {
+    let named = source.argv.iter().skip(1).any(|word| {
+        let end = word.rsplit(['/', '=']).next().unwrap_or(word);
+        let bare = word.strip_prefix("-o").or_else(|| word.strip_prefix("-O")).unwrap_or(word);
+        [word.as_str(), bare, end]
+            .iter()
+            .any(|name| resolve(name, source.cwd.as_deref().unwrap_or_default(), shell.workspace.home()) == path)
+    });
+    named || prints_download(source)
+}
+
+fn prints_download(source: &SimpleCommand) -> bool {
+    let words = source.argv.get(1..).unwrap_or_default();
+    match source.program.as_str() {
+        "curl" => {
+            let options = Options::parse(
+                words,
+                "oXHduATFbcDeKmrUxyYzCEPQtw",
+                &["--output", "--header", "--request", "--data", "--user"],
+            );
+            let saved = options.has(&["O", "--remote-name", "--remote-name-all"]);
+            !saved && options.values(&["o", "--output"]).all(is_output)
+        }
+        "wget" => {
+            let options = Options::parse(words, "OoaPiUteTwQBlADIXRY", &["--output-document", "--output-file"]);
+            options.values(&["O", "--output-document"]).any(is_output)
+        }
+        "aria2c" => false,
+        program => DOWNLOADERS.contains(&program),
+    }
+}
+
+fn is_output(path: &str) -> bool {
+    matches!(path, "-" | "/dev/stdout" | "/dev/fd/1")
+}
+
+fn decodes(source: &SimpleCommand) -> bool {
+    let words = source.argv.get(1..).unwrap_or_default();
+    let has = |flags: &[&str]| words.iter().any(|word| flags.contains(&word.as_str()));
+    let cluster = |letter: char| {
+        words.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
+    };
+    match source.program.as_str() {
+        "base64" | "base32" | "basenc" | "gbase64" => {
+            cluster('d') || cluster('D') || has(&["--decode", "--decod", "--deco", "--dec"])
+        }
+        "openssl" => has(&["-d"]),
+        "xxd" => cluster('r'),
+        "uudecode" | "rev" => true,
+        "printf" => words.iter().any(|word| has_escape(word)),
+        "echo" => cluster('e') && words.iter().any(|word| has_escape(word)),
+        program => interpreter_code(program).is_some() && words.iter().any(|word| contains_any(word, DECODE_WORDS)),
+    }
+}
+
+/// `\x72`, `\162` and `\u0072` spell a letter.
+fn has_escape(word: &str) -> bool {
+    word.split('\\').skip(1).any(|rest| rest.starts_with(|c: char| c == 'x' || c == 'u' || c.is_ascii_digit()))
+}
+
+/// `python -c "exec(b64decode(...))"` in any of these languages.
+fn decodes_and_runs(command: &SimpleCommand) -> bool {
+    interpreter_code(&command.program).is_some()
+        && command.argv.iter().skip(1).any(|word| contains_any(word, DECODE_WORDS) && contains_any(word, RUN_WORDS))
+}
+
+fn contains_any(word: &str, needles: &[&str]) -> bool {
+    needles.iter().any(|needle| word.contains(needle))
+}
+
+fn is_remote_shell(shell: &Shell<'_>, index: usize, command: &SimpleCommand) -> bool {
+    let program = command.program.as_str();
+    let words = command.argv.get(1..).unwrap_or_default();
+    if NETCATS.contains(&program) {
+        let options = Options::parse(words, "ecpswqIiGXxTVmMO", &["--exec", "--sh-exec", "--lua-exec"]);
+        let runs = |value: &str| {
+            SHELLS.contains(&value.split(' ').next().and_then(|word| word.rsplit('/').next()).unwrap_or_default())
+        };
+        return options.values(&["e", "c"]).any(runs) || options.has(&["--exec", "--sh-exec"]);
+    }
+    if program == "socat" {
+        return words.iter().any(|word| {
+            let kind = word.split(':').next().unwrap_or_default();
+            kind.eq_ignore_ascii_case("exec") || kind.eq_ignore_ascii_case("system")
+        });
+    }
+    if !SHELLS.contains(&program) {
+        return false;
+    }
+    let open = words.iter().any(|word| word == "-i") || matches!(unseen(shell, command), Some(Unseen::Input));
+    let raw_socket = shell.effects.network && (shell.text.contains("/dev/tcp/") || shell.text.contains("/dev/udp/"));
+    let next = shell.effects.commands.get(index + 1).is_some_and(|next| NETCATS.contains(&next.program.as_str()));
+    open && (raw_socket || next)
+}

@@ -1,0 +1,229 @@
+//! `EX01` and `EX02`: credentials and the environment on their way to another machine.
+
+use dispatch_toolcall::{SimpleCommand, resolve};
+
+use super::credentials::{is_credential, is_environment};
+use super::options::Options;
+use super::rules::{EX01, EX02, Findings, Rule};
+use super::{Shell, flow};
+
+/// Programs that send their standard input as it is.
+const SENDS_INPUT: &[&str] = &["nc", "ncat", "netcat", "socat", "telnet", "sendmail", "mail", "mailx", "mutt"];
+/// Programs that send their standard input only when something is piped into them.
+const SENDS_PIPE: &[&str] = &["ssh", "http", "https", "xh", "xhs", "openssl"];
+/// Programs that copy files to and from stores.
+const STORES: &[&str] = &["aws", "gsutil", "gcloud", "rclone", "az", "mc", "s3cmd", "azcopy"];
+/// Programs whose address alone can carry data.
+const LOOKUPS: &[&str] = &["dig", "nslookup", "host", "ping"];
+/// Options that carry a credential where it belongs: to the service that issued it.
+const IDENTITY_OPTIONS: &[&str] = &["-H", "--header", "-u", "--user", "--oauth2-bearer", "-b", "--cookie"];
+const CURL_VALUES: &str = "oXHduATFbcDeKmrUxyYzCEPQtw";
+const CURL_LONG: &[&str] = &[
+    "--data",
+    "--data-raw",
+    "--data-binary",
+    "--data-ascii",
+    "--data-urlencode",
+    "--form",
+    "--upload-file",
+    "--json",
+    "--output",
+    "--header",
+    "--request",
+    "--user",
+    "--cert",
+    "--key",
+    "--cacert",
+    "--config",
+    "--cookie",
+    "--url",
+];
+
+/// Judges all calls of a command that may reach another machine.
+pub(super) fn judge(shell: &Shell<'_>, findings: &mut Findings) {
+    for (index, command) in shell.effects.commands.iter().enumerate() {
+        if !reaches_out(&command.program) || stays_here(command) {
+            continue;
+        }
+        if let Some(path) = sent_files(command).into_iter().find(|path| is_secret(shell, command, path)) {
+            findings.push(&EX01, path);
+        }
+        let rule = if sends_input(shell, command) { input_of(shell, index) } else { None };
+        if let Some(rule) = rule.or_else(|| substituted(shell, index, command)) {
+            findings.push(rule, &command.program);
+        }
+    }
+    let raw_socket = shell.text.contains("/dev/tcp/") || shell.text.contains("/dev/udp/");
+    if shell.effects.network && raw_socket {
+        let rule =
+            shell.effects.commands.iter().find_map(|command| source(shell, command)).or_else(|| redirected(shell));
+        if let Some(rule) = rule {
+            findings.push(rule, "/dev/tcp");
+        }
+    }
+}
+
+fn reaches_out(program: &str) -> bool {
+    matches!(program, "curl" | "wget" | "scp" | "rsync" | "sftp" | "gh" | "glab")
+        || [SENDS_INPUT, SENDS_PIPE, STORES, LOOKUPS].iter().any(|list| list.contains(&program))
+}
+
+/// A service on the same machine is no stranger.
+fn stays_here(command: &SimpleCommand) -> bool {
+    let mut hosts = command.argv.iter().skip(1).filter_map(|word| host_of(word)).peekable();
+    hosts.peek().is_some() && hosts.all(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]" | "0.0.0.0"))
+}
+
+fn host_of(word: &str) -> Option<&str> {
+    let word = word.trim_matches(['"', '\'']);
+    let rest = match word.split_once("://") {
+        Some((_, rest)) => rest,
+        None => {
+            word.strip_prefix("localhost").map(|_| word).or_else(|| word.strip_prefix("127.0.0.1").map(|_| word))?
+        }
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    match host.starts_with('[') {
+        true => host.find(']').and_then(|end| host.get(..=end)),
+        false => host.split(':').next(),
+    }
+}
+
+fn is_secret(shell: &Shell<'_>, command: &SimpleCommand, path: &str) -> bool {
+    let resolved = resolve(path, command.cwd.as_deref().unwrap_or_default(), shell.workspace.home());
+    is_credential(&resolved) || is_environment(&resolved)
+}
+
+/// The files that a call itself sends.
+fn sent_files(command: &SimpleCommand) -> Vec<&str> {
+    let words = command.argv.get(1..).unwrap_or_default();
+    match command.program.as_str() {
+        "curl" => curl_files(&Options::parse(words, CURL_VALUES, CURL_LONG)),
+        "wget" => Options::parse(words, "O", &["--post-file", "--body-file"])
+            .values(&["--post-file", "--body-file"])
+            .collect(),
+        "scp" | "sftp" => to_remote(&Options::parse(words, "cFiJloPSDX", &[]).operands),
+        "rsync" => {
+            to_remote(&Options::parse(words, "efBTM", &["--rsh", "--exclude", "--include", "--filter"]).operands)
+        }
+        "gh" | "glab" if words.iter().any(|word| matches!(word.as_str(), "gist" | "snippet" | "release")) => {
+            Options::parse(words, "dft", &[]).operands
+        }
+        "http" | "https" | "xh" | "xhs" => {
+            words.iter().filter_map(|word| word.split_once('@').map(|(_, file)| file)).collect()
+        }
+        program if STORES.contains(&program) => to_remote(&Options::parse(words, "", &[]).operands),
+        _ => Vec::new(),
+    }
+}
+
+fn curl_files<'a>(options: &Options<'a>) -> Vec<&'a str> {
+    let mut files: Vec<&str> = options.values(&["T", "--upload-file"]).collect();
+    let data =
+        options.values(&["d", "--data", "--data-binary", "--data-ascii", "--data-urlencode", "--json", "F", "--form"]);
+    for value in data {
+        let file = value
+            .strip_prefix('@')
+            .or_else(|| value.split_once('=').and_then(|(_, file)| file.strip_prefix(['@', '<'])));
+        files.extend(file.map(|file| file.split(';').next().unwrap_or(file)));
+    }
+    files
+}
+
+/// The sources of a copy whose target lies elsewhere.
+fn to_remote<'a>(operands: &[&'a str]) -> Vec<&'a str> {
+    match operands.split_last() {
+        Some((target, sources)) if target.contains(':') => sources.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+fn sends_input(shell: &Shell<'_>, command: &SimpleCommand) -> bool {
+    let program = command.program.as_str();
+    let dash = || sent_files(command).iter().any(|file| matches!(*file, "-" | "." | "/dev/stdin"));
+    match program {
+        _ if SENDS_INPUT.contains(&program) => true,
+        "openssl" => command.argv.iter().any(|word| word == "s_client"),
+        _ if SENDS_PIPE.contains(&program) => shell.text.contains('|') || shell.text.contains('<'),
+        _ => dash(),
+    }
+}
+
+/// What reaches the standard input of a call.
+fn input_of(shell: &Shell<'_>, index: usize) -> Option<&'static Rule> {
+    flow::feeding(&shell.effects.commands, index)
+        .find_map(|command| source(shell, command))
+        .or_else(|| redirected(shell))
+}
+
+/// What one call prints, if it is a secret.
+fn source(shell: &Shell<'_>, command: &SimpleCommand) -> Option<&'static Rule> {
+    let home = shell.workspace.home();
+    if dumps_environment(command) || flow::names_path(command, home, is_environment) {
+        return Some(&EX02);
+    }
+    let reads =
+        !reaches_out(&command.program) && !matches!(command.program.as_str(), "source" | "." | "echo" | "printf");
+    (reads && flow::names_path(command, home, is_credential)).then_some(&EX01)
+}
+
+fn dumps_environment(command: &SimpleCommand) -> bool {
+    let words = command.argv.get(1..).unwrap_or_default();
+    let only_options = words.iter().all(|word| word.starts_with('-'));
+    match command.program.as_str() {
+        "env" | "printenv" => only_options,
+        "set" => words.is_empty(),
+        "export" | "declare" | "typeset" => {
+            only_options && words.iter().any(|word| word.contains('p') || word.contains('x'))
+        }
+        "compgen" => words.iter().any(|word| matches!(word.as_str(), "-e" | "-v")),
+        _ => false,
+    }
+}
+
+/// A secret that is read by a redirection: no call names it.
+fn redirected(shell: &Shell<'_>) -> Option<&'static Rule> {
+    let home = shell.workspace.home();
+    let by_name = shell.effects.commands.iter().any(|command| flow::names_path(command, home, is_credential));
+    let secret = shell.effects.reads.iter().any(|read| is_credential(&read.path));
+    (secret && !by_name && shell.text.contains('<')).then_some(&EX01)
+}
+
+/// A secret that is computed into a word of the call.
+fn substituted(shell: &Shell<'_>, index: usize, command: &SimpleCommand) -> Option<&'static Rule> {
+    if command.exact {
+        return None;
+    }
+    let mut identity = false;
+    for word in command.argv.iter().skip(1) {
+        let own = std::mem::replace(&mut identity, IDENTITY_OPTIONS.contains(&word.as_str()));
+        let rule = match flow::substitutes(word) {
+            true => input_of(shell, index),
+            false => {
+                flow::assigned(shell.text, word).into_iter().find_map(|value| written_source(shell, command, value))
+            }
+        };
+        // A header that carries one credential is how services are used; the whole environment never is.
+        if let Some(rule) = rule.filter(|rule| !own || **rule == EX02) {
+            return Some(rule);
+        }
+    }
+    None
+}
+
+/// The same for a variable that was set to a substitution, as written.
+fn written_source(shell: &Shell<'_>, command: &SimpleCommand, value: &str) -> Option<&'static Rule> {
+    if !flow::substitutes(value) {
+        return None;
+    }
+    let mut words =
+        value.split(|c: char| c.is_whitespace() || "$()`\"'<>|;".contains(c)).filter(|word| !word.is_empty());
+    let first = words.clone().next().unwrap_or_default();
+    if matches!(first, "env" | "printenv") {
+        return Some(&EX02);
+    }
+    // One value picked out of a file is used, not sent away.
+    let picks = flow::mentions(value, &["grep", "cut", "awk", "sed", "jq", "yq"]);
+    (!picks && words.any(|word| is_secret(shell, command, word))).then_some(&EX01)
+}

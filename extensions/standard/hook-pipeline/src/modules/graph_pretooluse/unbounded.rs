@@ -1,0 +1,287 @@
+//! `UB01` to `UB05`: trees, walks, endless commands, fork bombs and devices.
+
+use dispatch_toolcall::{Access, Move, SimpleCommand, ToolCall, UnboundedKind, resolve};
+
+use super::place::{Place, Workspace, is_wild};
+use super::rules::{Findings, UB01, UB02, UB03, UB04, UB05};
+use super::{Shell, background};
+
+/// Programs that change disks and boot entries without naming a device file.
+const DISK_PROGRAMS: &[&str] = &["efibootmgr", "grub-install", "grub2-install", "bootctl", "zpool", "nvme"];
+/// Verbs of those that also have harmless ones.
+const DISK_VERBS: &[&str] =
+    &["install", "remove", "destroy", "format", "sanitize", "labelclear", "-B", "--delete-bootnum"];
+/// Programs that walk a tree.
+const WALKERS: &[&str] =
+    &["find", "gfind", "fd", "fdfind", "grep", "egrep", "fgrep", "rg", "ag", "ack", "ls", "du", "tree"];
+/// Programs that remove or change a tree and are not `find`.
+const TREE_PROGRAMS: &[&str] = &["rm", "rsync", "chmod", "chown", "chgrp", "setfacl", "chattr"];
+/// Tests of `find` that narrow down what it finds.
+const FIND_TESTS: &[&str] = &[
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-iwholename",
+    "-regex",
+    "-iregex",
+    "-lname",
+    "-mtime",
+    "-mmin",
+    "-ctime",
+    "-cmin",
+    "-atime",
+    "-amin",
+    "-size",
+    "-inum",
+    "-samefile",
+    "-user",
+    "-group",
+    "-perm",
+];
+const FIND_ACTIONS: &[&str] = &["-delete", "-exec", "-execdir", "-ok", "-okdir"];
+
+/// Judges what the analysis found to have no bound.
+pub(super) fn judge(shell: &Shell<'_>, findings: &mut Findings) {
+    for fact in &shell.effects.unbounded {
+        let target = fact.target.as_str();
+        match fact.what {
+            UnboundedKind::RecursiveDelete | UnboundedKind::RecursiveChange => {
+                if is_unbounded_tree(shell, target) && !is_judged_elsewhere(shell, target) {
+                    findings.push(&UB01, target);
+                }
+            }
+            UnboundedKind::RecursiveTraversal => {
+                let far = match target.starts_with('/') || target.contains(':') {
+                    true => shell.workspace.is_endless_walk(target),
+                    false => names_a_home(unquoted(target).as_str()),
+                };
+                if far && !is_timed(shell, WALKERS) {
+                    findings.push(&UB02, target);
+                }
+            }
+            UnboundedKind::Endless => {
+                if !background::is_lifted(shell.input, shell.text, target) {
+                    findings.push(&UB03, target);
+                }
+            }
+            UnboundedKind::ForkBomb => findings.push(&UB04, ""),
+            UnboundedKind::DeviceWrite => {
+                if is_guarded_device(target) {
+                    findings.push(&UB05, target);
+                }
+            }
+        }
+    }
+    for moved in &shell.effects.moves {
+        judge_move(shell.workspace, moved, findings);
+    }
+    let written = shell.effects.writes.iter().chain(&shell.effects.creates).chain(&shell.effects.deletes);
+    for path in written {
+        if is_boot(&path.path) {
+            findings.push(&UB05, &path.path);
+        }
+    }
+    for command in &shell.effects.commands {
+        if changes_disks(command) {
+            findings.push(&UB05, &command.program);
+        }
+    }
+}
+
+/// Judges the paths of a tool that runs no command.
+pub(super) fn judge_paths(call: &ToolCall, workspace: &Workspace<'_>, findings: &mut Findings) {
+    for path in call.paths.iter().filter(|path| path.access != Access::Read) {
+        let removed = path.access == Access::Delete;
+        if removed && matches!(workspace.place(&path.path), Place::Root | Place::Above) {
+            findings.push(&UB01, &path.path);
+        }
+        if is_boot(&path.path) || (path.path.starts_with("/dev/") && is_guarded_device(&path.path)) {
+            findings.push(&UB05, &path.path);
+        }
+    }
+}
+
+/// Whether a tree has no bound that is known; what cannot be told is none of this rule's business.
+fn is_unbounded_tree(shell: &Shell<'_>, target: &str) -> bool {
+    match target.starts_with('/') || target.get(1..2) == Some(":") || target.starts_with("\\\\") {
+        true => !shell.workspace.is_bounded_tree(target),
+        false => is_unresolved_root(shell.text, &unquoted(target)),
+    }
+}
+
+/// A path that could not be resolved, but is a whole folder whatever it turns out to be.
+fn is_unresolved_root(text: &str, target: &str) -> bool {
+    if names_a_home(target) {
+        return true;
+    }
+    let Some(variable) = target.strip_prefix('$') else {
+        // `cd build; rm -rf *`: where `cd` fails, this is the folder before it.
+        return !target.is_empty() && target.split('/').all(|part| matches!(part, "" | "." | "..") || is_wild(part));
+    };
+    let (name, rest) = match variable.strip_prefix('{') {
+        Some(braced) => braced.split_once('}').unwrap_or_default(),
+        None => {
+            variable.split_at(variable.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(variable.len()))
+        }
+    };
+    let plain = !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
+    // `"$X"/*` is `/*` where nobody set the variable.
+    plain
+        && rest.starts_with('/')
+        && rest.split('/').all(|part| part.is_empty() || is_wild(part))
+        && !assigns(text, name)
+}
+
+fn names_a_home(target: &str) -> bool {
+    target.starts_with('~')
+        || ["$HOME", "${HOME}"]
+            .iter()
+            .any(|home| target.strip_prefix(home).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
+fn assigns(text: &str, name: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find(name) {
+        let before = rest.get(..at).and_then(|head| head.chars().next_back());
+        let after = rest.get(at + name.len()..).unwrap_or_default();
+        let starts = before.is_none_or(|c| c != '_' && c != '$' && c != '{' && !c.is_ascii_alphanumeric());
+        if starts && (after.starts_with('=') || after.starts_with(" in ")) {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
+fn unquoted(word: &str) -> String {
+    word.chars().filter(|c| !matches!(c, '"' | '\'')).collect()
+}
+
+/// Trees that another rule judges, or that a test of `find` narrows down.
+fn is_judged_elsewhere(shell: &Shell<'_>, target: &str) -> bool {
+    let commands = &shell.effects.commands;
+    let direct = commands.iter().any(|command| {
+        TREE_PROGRAMS.contains(&command.program.as_str()) && !command.wrapped_by.iter().any(|by| by == "find")
+    });
+    if direct {
+        return false;
+    }
+    let finds: Vec<Find> = commands.iter().filter_map(|command| Find::of(shell.workspace, command)).collect();
+    if finds.is_empty() {
+        return commands
+            .iter()
+            .any(|command| command.program == "git" && command.argv.iter().any(|word| word == "clean"));
+    }
+    let mut concerned = finds.iter().filter(|find| find.may_cover(target)).peekable();
+    concerned.peek().is_some() && concerned.all(|find| find.is_narrow && find.covers(target))
+}
+
+/// A `find` that removes or runs something.
+struct Find {
+    /// Where it starts; nothing if that is not known or not in the workspace.
+    roots: Vec<String>,
+    deletes: bool,
+    /// Whether a test selects what it acts on.
+    is_narrow: bool,
+}
+
+impl Find {
+    fn of(workspace: &Workspace<'_>, command: &SimpleCommand) -> Option<Self> {
+        let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
+        let start = words.iter().position(|word| word.starts_with(['-', '!', '('])).unwrap_or(words.len());
+        let (named, expression) = words.split_at(start);
+        let action = expression.iter().position(|word| FIND_ACTIONS.contains(word))?;
+        if command.program != "find" {
+            return None;
+        }
+        let named = if named.is_empty() { &["."][..] } else { named };
+        let cwd = command.cwd.as_deref().filter(|_| command.exact);
+        let resolved = cwd.map(|cwd| named.iter().map(|root| resolve(root, cwd, workspace.home())).collect::<Vec<_>>());
+        let inside = |root: &String| matches!(workspace.place(root), Place::Inside | Place::Root);
+        Some(Self {
+            roots: resolved.filter(|roots| roots.iter().all(inside)).unwrap_or_default(),
+            deletes: expression.contains(&"-delete"),
+            is_narrow: selects(expression.get(..action).unwrap_or_default()),
+        })
+    }
+
+    /// Whether the fact about this target can only come from what is found.
+    fn covers(&self, target: &str) -> bool {
+        self.roots.iter().any(|root| match target.strip_prefix(root.as_str()) {
+            Some("") => self.deletes,
+            Some(rest) => rest == "/**" && !self.deletes,
+            None => false,
+        })
+    }
+
+    /// The same, but a start that is not known may be any.
+    fn may_cover(&self, target: &str) -> bool {
+        self.roots.is_empty() || self.roots.iter().any(|root| target.starts_with(root.as_str()))
+    }
+}
+
+fn selects(tests: &[&str]) -> bool {
+    let mut depth = 0_usize;
+    let mut selected = false;
+    for (at, test) in tests.iter().enumerate() {
+        let negated =
+            at.checked_sub(1).and_then(|before| tests.get(before)).is_some_and(|word| matches!(*word, "!" | "-not"));
+        match *test {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            "-o" | "-or" | "," if depth == 0 => return false,
+            "-empty" => selected |= !negated,
+            test if FIND_TESTS.contains(&test) || test.starts_with("-newer") => {
+                let value = tests.get(at + 1).copied().unwrap_or_default();
+                selected |= !negated && !value.trim_start_matches("./").split('/').all(is_wild);
+            }
+            _ => {}
+        }
+    }
+    selected
+}
+
+fn is_timed(shell: &Shell<'_>, programs: &[&str]) -> bool {
+    let mut timed =
+        shell.effects.commands.iter().filter(|command| programs.contains(&command.program.as_str())).peekable();
+    timed.peek().is_some() && timed.all(|command| command.wrapped_by.iter().any(|by| by.ends_with("timeout")))
+}
+
+/// A move takes a whole folder along; a name with an extension is taken for a file.
+fn judge_move(workspace: &Workspace<'_>, moved: &Move, findings: &mut Findings) {
+    let from = moved.from.path.as_str();
+    let name = from.rsplit(['/', '\\']).next().unwrap_or(from);
+    let is_file = name.trim_start_matches('.').contains('.') && !is_wild(name);
+    let unbounded = match workspace.place(from) {
+        Place::Root | Place::Above => true,
+        Place::Outside => !is_file,
+        Place::Inside | Place::Scratch => false,
+    };
+    if unbounded || (moved.to.path.starts_with("/dev/null") && !is_file) {
+        findings.push(&UB01, from);
+    }
+}
+
+/// Terminals, sound and random numbers take what is written without losing anything.
+fn is_guarded_device(path: &str) -> bool {
+    let name = path.strip_prefix("/dev/").unwrap_or(path);
+    !["tty", "pts/", "random", "urandom", "snd/", "dsp", "kmsg", "log", "uinput", "input/", "video"]
+        .iter()
+        .any(|harmless| name.starts_with(harmless))
+}
+
+fn is_boot(path: &str) -> bool {
+    path == "/boot"
+        || path == "/efi"
+        || path.starts_with("/boot/")
+        || path.starts_with("/efi/")
+        || path == "/proc/sysrq-trigger"
+}
+
+fn changes_disks(command: &SimpleCommand) -> bool {
+    let acts = || command.argv.iter().skip(1).any(|word| DISK_VERBS.contains(&word.as_str()));
+    let program = command.program.as_str();
+    DISK_PROGRAMS.contains(&program) && (program.starts_with("grub") || acts())
+}

@@ -1,0 +1,103 @@
+//! Writes down what happened in a session and may be worth remembering, and at its end what that comes to.
+
+mod attempt;
+mod keeping;
+mod preference;
+mod prompt;
+mod stop;
+mod tool;
+
+#[cfg(test)]
+mod tests;
+
+use serde::Deserialize;
+
+use crate::action::{FileWrite, HookAction};
+use crate::context::Context;
+use crate::digest::short_key;
+use crate::event::EventName;
+use crate::memory::{EXPERIENCE_FILE, Experience, JOURNAL, What, parse_experiences};
+use crate::module::{Module, ModuleError};
+
+/// The largest `experience.jsonl` that is read back.
+const EXPERIENCE_LIMIT_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Keeps the journal.
+pub struct MemoryJournal;
+
+/// What can be set for the module.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Settings {
+    /// The longest text of one entry.
+    text_chars: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { text_chars: 300 }
+    }
+}
+
+impl Module for MemoryJournal {
+    fn name(&self) -> &str {
+        JOURNAL
+    }
+
+    fn supports(&self, event: &EventName) -> bool {
+        matches!(event, EventName::UserPromptSubmit | EventName::PostToolUse | EventName::Stop)
+    }
+
+    fn priority(&self) -> i32 {
+        50
+    }
+
+    fn hot_path_safe(&self) -> bool {
+        false
+    }
+
+    fn critical(&self) -> bool {
+        false
+    }
+
+    fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
+        Ok(match ctx.event.name {
+            EventName::UserPromptSubmit => prompt::submitted(ctx),
+            EventName::PostToolUse => tool::ended(ctx),
+            EventName::Stop => stop::stop(ctx),
+            _ => HookAction::none(),
+        })
+    }
+}
+
+/// What the session wrote down so far; nothing once it is too much to read.
+fn journal(ctx: &Context<'_>) -> Option<Vec<Experience>> {
+    let file = ctx.feature.output.join(EXPERIENCE_FILE);
+    match ctx.session.read(&file, EXPERIENCE_LIMIT_BYTES) {
+        Some(bytes) => Some(parse_experiences(&bytes)),
+        None => ctx.session.modified_ms(&file).is_none().then(Vec::new),
+    }
+}
+
+/// An entry about this event. `which` tells apart several entries of one event.
+fn entry(ctx: &Context<'_>, which: &str, what: What) -> Experience {
+    let call = ctx.event.tool_use_id.as_deref();
+    let parts = [ctx.ids.session_id.as_str(), &ctx.ids.hook_run_id, call.unwrap_or_default(), which];
+    Experience {
+        id: short_key(&parts.map(str::as_bytes)),
+        ts: dispatch_os::clock::rfc3339(ctx.timers.start_ms),
+        turn_id: ctx.ids.turn_id,
+        hook_run_id: ctx.ids.hook_run_id.clone(),
+        tool_use_id: call.map(str::to_owned),
+        what,
+    }
+}
+
+/// The entries as lines at the end of the journal; no file for none.
+fn appended(action: HookAction, entries: &[Experience]) -> HookAction {
+    let lines: Vec<String> = entries.iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
+    if lines.is_empty() {
+        return action;
+    }
+    action.with_file(FileWrite::append(EXPERIENCE_FILE, lines.join("\n") + "\n"))
+}

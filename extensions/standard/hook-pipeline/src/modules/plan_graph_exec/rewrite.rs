@@ -1,0 +1,35 @@
+//! Adds a bound or the plan's scope to a call, where that keeps its meaning.
+
+mod command;
+mod search;
+mod words;
+
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::dialect::{Abilities, by_name};
+use crate::plan::PlanNode;
+
+/// A call with a bound.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rewrite {
+    /// The keys of the tool input to overwrite, or the new text.
+    pub(super) update: Value,
+    /// What the model is told.
+    pub(super) note: String,
+}
+
+/// The rewrite that fits the call, if there is one and the host can take it.
+pub(super) fn find(ctx: &Context<'_>, open: &[&PlanNode], max_count: u32) -> Option<Rewrite> {
+    let dialect = by_name(ctx.event.host)?;
+    if !dialect.support().abilities(&ctx.event.host_event).has(Abilities::REWRITE) {
+        return None;
+    }
+    search::with_scope(ctx, open).or_else(|| command::bounded(ctx, open, max_count))
+}
+
+/// Whether every tool reads a text the same way: nothing but names, `/`, `*` and `?`.
+fn is_plain(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./*?".contains(&byte);
+    !text.is_empty() && !text.starts_with('-') && text.bytes().all(plain)
+}

@@ -1,0 +1,149 @@
+//! Work that must be delegated: rules of the user that bind the main agent until a subagent delivered.
+
+mod before;
+mod outputs;
+mod policy;
+mod schema;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::subagent_output::{OutputFolder, can_block};
+use crate::action::{FileWrite, HookAction};
+use crate::context::Context;
+use crate::event::EventName;
+use crate::module::{Module, ModuleError};
+use crate::record::RecordType;
+use policy::{Policy, Rule};
+
+#[cfg(any(test, feature = "schema"))]
+pub(crate) use policy::Rule as PolicyRule;
+
+const NAME: &str = "rlm-work";
+/// The rule a stop is held up by.
+const OUTPUT_CODE: &str = "RLM-OUTPUT";
+
+/// Makes sure that delegated work is delegated.
+pub struct RlmWork;
+
+/// What can be set for the module.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Settings {
+    /// How often a stop without the required output is held up.
+    max_blocks: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { max_blocks: 2 }
+    }
+}
+
+impl Module for RlmWork {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports(&self, event: &EventName) -> bool {
+        matches!(event, EventName::PreToolUse | EventName::SubagentStart | EventName::SubagentStop)
+    }
+
+    fn priority(&self) -> i32 {
+        40
+    }
+
+    fn hot_path_safe(&self) -> bool {
+        true
+    }
+
+    fn critical(&self) -> bool {
+        false
+    }
+
+    fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
+        let policy = Policy::read(ctx);
+        if policy.rules.is_empty() {
+            return Ok(HookAction::none());
+        }
+        Ok(match ctx.event.name {
+            EventName::PreToolUse => before::judge(ctx, &policy),
+            EventName::SubagentStart => begin(ctx, &policy),
+            EventName::SubagentStop => end(ctx, &policy),
+            _ => HookAction::none(),
+        })
+    }
+}
+
+/// Whether a rule was met for the work at hand.
+fn is_satisfied(ctx: &Context<'_>, rule: &Rule) -> bool {
+    let satisfied = ctx.state.get("rlm", "satisfied").and_then(|rules| rules.get(&rule.id));
+    satisfied.and_then(Value::as_str) == Some(&ctx.ids.work_id)
+}
+
+fn unmet<'p>(ctx: &Context<'_>, policy: &'p Policy, agent_type: &str) -> Vec<&'p Rule> {
+    let wanted = |rule: &&Rule| rule.require.subagent.iter().any(|kind| kind == agent_type);
+    policy.rules.iter().filter(wanted).filter(|rule| !is_satisfied(ctx, rule)).collect()
+}
+
+fn begin(ctx: &Context<'_>, policy: &Policy) -> HookAction {
+    let kind = ctx.event.agent_type.as_deref().unwrap_or_default();
+    let rules = unmet(ctx, policy, kind);
+    if rules.is_empty() {
+        return HookAction::none();
+    }
+    let folder = OutputFolder::of(ctx, kind);
+    let mut lines = vec![format!("Write your results as JSON files into {}/:", folder.shown)];
+    lines.extend(rules.iter().map(|rule| {
+        let files = rule.require.output.as_ref().map_or("any `*.json` you need", |output| output.glob.as_str());
+        let schema = rule.require.output.as_ref().and_then(|output| schema::summary(ctx, output.schema.as_ref()?));
+        let shape = schema.map_or_else(String::new, |schema| format!(", each {schema}"));
+        format!("- for `{}` ({}): {files}{shape}", rule.id, rule.message)
+    }));
+    let text = lines.join("\n");
+    HookAction::none()
+        .with_file(FileWrite::replace(format!("{}/contract.md", folder.below_output), format!("{text}\n")))
+        .with_context(NAME, text)
+}
+
+fn end(ctx: &Context<'_>, policy: &Policy) -> HookAction {
+    let kind = ctx.event.agent_type.as_deref().unwrap_or_default();
+    let rules = unmet(ctx, policy, kind);
+    let folder = OutputFolder::of(ctx, kind);
+    let mut action = HookAction::none();
+    let mut met = Map::new();
+    let mut artifacts = BTreeMap::new();
+    let mut missing = Vec::new();
+    for rule in rules {
+        match outputs::check(ctx, &folder, rule) {
+            Ok(found) => {
+                let paths: Vec<&str> = found.iter().map(|artifact| artifact.path.as_str()).collect();
+                let data = json!({"rule": rule.id, "agent": ctx.ids.agent_id, "agentType": kind, "outputs": paths});
+                action = action.with_record(RecordType::RlmSatisfied, data);
+                met.insert(rule.id.clone(), ctx.ids.work_id.as_str().into());
+                artifacts.extend(found.into_iter().map(|artifact| (artifact.path.clone(), artifact)));
+            }
+            Err(problems) => missing.extend(problems),
+        }
+    }
+    if !met.is_empty() {
+        action.state_patch = Some(json!({"rlm": {"satisfied": met}}));
+    }
+    action.register_artifacts = artifacts.into_values().collect();
+    if missing.is_empty() {
+        return action;
+    }
+    let settings: Settings = ctx.settings();
+    let list = missing.iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n");
+    let text = format!("The required output is not delivered yet. In {}:\n{list}", folder.shown);
+    if can_block(ctx, OUTPUT_CODE, settings.max_blocks) {
+        let held = HookAction::deny(OUTPUT_CODE, text);
+        return HookAction { decision: held.decision, code: held.code, deny_reason: held.deny_reason, ..action };
+    }
+    action.with_warning(text)
+}

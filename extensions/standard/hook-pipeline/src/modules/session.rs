@@ -1,0 +1,106 @@
+//! Ids, turns and the plain facts of a session: who asked what, which tool ran, how it ended.
+
+mod compact;
+mod outcome;
+mod pointers;
+mod start;
+mod stop;
+mod subagent;
+mod tool;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::action::HookAction;
+use crate::context::Context;
+use crate::digest::sha256_hex;
+use crate::event::EventName;
+use crate::module::{Module, ModuleError};
+use crate::phase::Phase;
+use crate::record::RecordType;
+
+pub use outcome::{ToolOutcome, tool_outcome};
+pub(crate) use work::starts_new_work;
+
+/// Keeps the record of a session.
+pub struct Session;
+
+/// What can be set for the module.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Settings {
+    /// Regular expressions; a prompt that matches one starts new work.
+    pub(crate) new_work_on: Vec<String>,
+    /// Whether ids are put into the tool's input.
+    pub(crate) stamp_input: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { new_work_on: vec![work::DEFAULT_NEW_WORK.to_owned()], stamp_input: false }
+    }
+}
+
+impl Module for Session {
+    fn name(&self) -> &str {
+        "session"
+    }
+
+    fn supports(&self, event: &EventName) -> bool {
+        !matches!(event, EventName::Other(_))
+    }
+
+    fn priority(&self) -> i32 {
+        0
+    }
+
+    fn hot_path_safe(&self) -> bool {
+        true
+    }
+
+    fn critical(&self) -> bool {
+        true
+    }
+
+    fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
+        let mut action = match &ctx.event.name {
+            EventName::SessionStart => start::session_start(ctx),
+            EventName::UserPromptSubmit => prompt(ctx),
+            EventName::PreToolUse => tool::before(ctx),
+            EventName::PostToolUse => tool::after(ctx),
+            EventName::SubagentStart => subagent::start(ctx),
+            EventName::SubagentStop => subagent::stop(ctx),
+            EventName::PreCompact => compact::before_compaction(ctx),
+            EventName::Stop => stop::stop(ctx),
+            EventName::Other(_) => HookAction::none(),
+        };
+        action.state_patch = pointers::patch(ctx);
+        Ok(action)
+    }
+}
+
+fn prompt(ctx: &Context<'_>) -> HookAction {
+    let text = ctx.event.prompt.as_deref().unwrap_or_default();
+    let data = json!({
+        "sha256": sha256_hex(text.as_bytes()),
+        "chars": text.chars().count(),
+        "text": text,
+    });
+    let action = HookAction::none().with_record(RecordType::Prompt, data);
+    let new_work = ctx.state.work_id().is_some_and(|work| work != ctx.ids.work_id);
+    match ctx.phase() {
+        from if new_work => {
+            let data = json!({"from": from.as_str(), "to": Phase::Planning.as_str(), "trigger": "new work"});
+            action.with_record(RecordType::PhaseChanged, data)
+        }
+        from @ Phase::Uninitialized => {
+            let data = json!({"from": from.as_str(), "to": Phase::Planning.as_str(), "trigger": "first prompt"});
+            action.with_record(RecordType::PhaseChanged, data)
+        }
+        _ => action,
+    }
+}

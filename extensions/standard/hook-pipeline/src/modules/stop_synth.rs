@@ -1,0 +1,76 @@
+//! Writes, at the end of a turn, what the session came to: a summary and drafts of its decisions.
+
+mod adr;
+mod decision;
+mod denials;
+mod drafts;
+mod facts;
+mod failures;
+mod path_rules;
+mod plan;
+mod summary;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use crate::action::{Artifact, FileWrite, HookAction};
+use crate::context::Context;
+use crate::event::EventName;
+use crate::memory::{EXPERIENCE_FILE, JOURNAL, parse_experiences};
+use crate::module::{Module, ModuleError};
+
+use facts::Facts;
+use path_rules::PathRules;
+
+const SUMMARY_FILE: &str = "summary.md";
+/// The largest journal that is read.
+const EXPERIENCE_LIMIT_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Sums up.
+pub struct StopSynth;
+
+impl Module for StopSynth {
+    fn name(&self) -> &str {
+        "stop-synth"
+    }
+
+    fn supports(&self, event: &EventName) -> bool {
+        *event == EventName::Stop
+    }
+
+    fn priority(&self) -> i32 {
+        100
+    }
+
+    fn hot_path_safe(&self) -> bool {
+        false
+    }
+
+    fn critical(&self) -> bool {
+        false
+    }
+
+    fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
+        let journal = ctx.paths.feature_output(JOURNAL).join(EXPERIENCE_FILE);
+        let experiences = ctx.session.read(&journal, EXPERIENCE_LIMIT_BYTES).unwrap_or_default();
+        let facts = Facts::of(ctx, &parse_experiences(&experiences));
+        let mut action = HookAction::none();
+        action = keep(ctx, action, "summary", SUMMARY_FILE, summary::render(&facts));
+        for (path, content) in adr::files(ctx, &drafts::drafts(&facts, &PathRules::of(ctx))) {
+            action = keep(ctx, action, "adr", &path, content);
+        }
+        Ok(action)
+    }
+}
+
+/// Writes a file; one that is new is registered too.
+fn keep(ctx: &Context<'_>, mut action: HookAction, kind: &str, path: &str, content: String) -> HookAction {
+    let file = ctx.feature.output.join(Path::new(path));
+    let is_new = ctx.session.modified_ms(&file).is_none();
+    if let Some(path) = ctx.paths.rel_ref(&file).filter(|_| is_new) {
+        action.register_artifacts.push(Artifact { kind: kind.to_owned(), path, ..Artifact::default() });
+    }
+    action.with_file(FileWrite::replace(path, content))
+}

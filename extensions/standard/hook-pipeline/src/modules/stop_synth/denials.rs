@@ -1,0 +1,40 @@
+//! The calls and prompts that were refused, by rule.
+
+use crate::deeds::{self, text};
+use crate::event::EventName;
+use crate::record::Record;
+
+/// Refusals by one rule of one tool.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Denial {
+    pub(super) code: String,
+    /// The tool; nothing for a prompt.
+    pub(super) tool: Option<String>,
+    pub(super) reason: String,
+    pub(super) count: usize,
+}
+
+/// In the order in which they first came.
+pub(super) fn denials(records: &[Record]) -> Vec<Denial> {
+    let mut found: Vec<Denial> = Vec::new();
+    for record in records.iter().filter(|record| is_refusal(record)) {
+        let code = text(&record.data, "code").or_else(|| text(&record.data, "decidedBy")).unwrap_or("unknown");
+        let tool = text(&record.data, "tool");
+        match found.iter_mut().find(|denial| denial.code == code && denial.tool.as_deref() == tool) {
+            Some(denial) => denial.count += 1,
+            None => found.push(Denial {
+                code: code.to_owned(),
+                tool: tool.map(str::to_owned),
+                reason: text(&record.data, "reason").unwrap_or("no reason given").to_owned(),
+                count: 1,
+            }),
+        }
+    }
+    found
+}
+
+/// A refused stop is not one: it would be a new fact after every stop.
+fn is_refusal(record: &Record) -> bool {
+    let event = EventName::known(&record.event);
+    deeds::is_refusal(record) && matches!(event, Some(EventName::PreToolUse | EventName::UserPromptSubmit))
+}

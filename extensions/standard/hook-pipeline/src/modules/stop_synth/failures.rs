@@ -1,0 +1,96 @@
+//! The commands that failed and how each ended.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::deeds::text;
+use crate::memory::{Experience, Likeness, What};
+use crate::record::{Record, RecordType};
+
+/// A command that failed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// The command where the journal has it, else the tool.
+    pub(super) what: String,
+    /// What was said about it first.
+    pub(super) error: String,
+    pub(super) count: usize,
+    pub(super) end: End,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    /// The same command worked later.
+    Worked,
+    /// Another command worked in its place.
+    Corrected(String),
+    /// Another command of the same program worked.
+    Followed(String),
+    /// Nothing that worked came after it.
+    Open,
+}
+
+/// In the order in which they first failed.
+pub(super) fn failures(records: &[Record], experiences: &[Experience]) -> Vec<Failure> {
+    let hashes = command_hashes(records);
+    let mut groups: Vec<(Option<&str>, Failure)> = Vec::new();
+    for record in records.iter().filter(|record| is_command_result(record)) {
+        let hash = text(&record.data, "toolUseId").and_then(|call| hashes.get(call).copied());
+        let known = groups.iter_mut().find(|(known, _)| hash.is_some() && *known == hash).map(|(_, failure)| failure);
+        let ok = record.data.get("ok").and_then(Value::as_bool) != Some(false);
+        match (ok, known) {
+            (true, Some(failure)) => failure.end = End::Worked,
+            (true, None) => {}
+            (false, Some(failure)) => {
+                failure.count += 1;
+                failure.end = End::Open;
+            }
+            (false, None) => groups.push((hash, first_failure(record, experiences))),
+        }
+    }
+    let mut failures: Vec<Failure> = groups.into_iter().map(|(_, failure)| failure).collect();
+    for failure in failures.iter_mut().filter(|failure| failure.end == End::Open) {
+        failure.end = end_in_journal(&failure.what, experiences);
+    }
+    failures
+}
+
+fn command_hashes(records: &[Record]) -> BTreeMap<&str, &str> {
+    let calls = records.iter().filter(|record| record.kind == RecordType::ToolCall);
+    calls.filter_map(|record| Some((text(&record.data, "toolUseId")?, text(&record.data, "commandHash")?))).collect()
+}
+
+fn is_command_result(record: &Record) -> bool {
+    record.kind == RecordType::ToolResult && text(&record.data, "kind") == Some("execute")
+}
+
+fn first_failure(record: &Record, experiences: &[Experience]) -> Failure {
+    let call = text(&record.data, "toolUseId");
+    let same = |line: &&Experience| line.hook_run_id == record.hook_run_id && line.tool_use_id.as_deref() == call;
+    let told = experiences.iter().filter(same).find_map(|line| match &line.what {
+        What::Failure { command, .. } => Some(command.clone()),
+        _ => None,
+    });
+    Failure {
+        what: told.unwrap_or_else(|| text(&record.data, "tool").unwrap_or("a command").to_owned()),
+        error: text(&record.data, "error").unwrap_or("failed").to_owned(),
+        count: 1,
+        end: End::Open,
+    }
+}
+
+/// The last word of the journal about a command.
+fn end_in_journal(command: &str, experiences: &[Experience]) -> End {
+    let ends = experiences.iter().rev().find_map(|line| match &line.what {
+        What::Correction { from, to, likeness, .. } if from == command => Some(match likeness {
+            Likeness::Same => End::Worked,
+            Likeness::Close => End::Corrected(to.clone()),
+            Likeness::Loose => End::Followed(to.clone()),
+        }),
+        What::Failure { command: failed, .. } if failed == command => Some(End::Open),
+        _ => None,
+    });
+    ends.unwrap_or(End::Open)
+}

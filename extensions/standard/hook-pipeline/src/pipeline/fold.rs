@@ -1,0 +1,327 @@
+//! Runs the modules in order and makes one decision of their answers.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use dispatch_toolcall::ToolCall;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::classify::classify;
+use super::effective::effective;
+use super::folded::{Folded, ModuleRun, Said};
+use super::rewrite::{STAMP_PREFIX, rewritten, stamped};
+use super::select::Slot;
+use crate::action::{Decision, EmittedRecord, HookAction};
+use crate::clock::milliseconds;
+use crate::config::Config;
+use crate::context::{Context, Ids, Notes, Paths, SessionView, Timers};
+use crate::event::{EventName, HookEvent};
+use crate::manifest::Unattended;
+use crate::module::ModuleError;
+use crate::record::RecordType;
+use crate::state::State;
+
+/// The only module whose stamps count.
+const STAMP_OWNER: &str = "session";
+
+/// Where stamps go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stamps {
+    /// Into the log only.
+    Logged,
+    /// Into the tool's input as well.
+    InInput,
+}
+
+/// What is the same for every module of one invocation.
+#[derive(Clone, Copy)]
+pub struct Stage<'a> {
+    /// The ids.
+    pub ids: &'a Ids,
+    /// Where everything is.
+    pub paths: &'a Paths,
+    /// The state when the invocation began.
+    pub state: &'a State,
+    /// The configuration of all modules.
+    pub config: &'a Config,
+    /// How much time there is.
+    pub timers: Timers<'a>,
+    /// The user's home directory.
+    pub home: Option<&'a str>,
+    /// What becomes of a question when nobody is there.
+    pub unattended: Option<Unattended>,
+    /// Bounded reads.
+    pub session: &'a dyn SessionView,
+    /// The one module whose rewrites count.
+    pub rewrite_owner: &'a str,
+    /// Where stamps go.
+    pub stamps: Stamps,
+}
+
+/// Shows the event to each module in turn; `call` is what [`classify`] says of it. Same values in,
+/// same result out, except for durations.
+#[must_use]
+pub fn fold(slots: &[Slot<'_>], event: &HookEvent, call: Option<&ToolCall>, stage: &Stage<'_>) -> Folded {
+    let mut flow =
+        Flow { stage, event: Cow::Borrowed(event), call: call.map(Cow::Borrowed), folded: Folded::default() };
+    for (index, slot) in slots.iter().enumerate() {
+        if flow.is_out_of_time() {
+            flow.run_out_of_time(slot);
+            break;
+        }
+        if flow.step(slot, slots.get(..index).unwrap_or_default()) == Next::Stop {
+            break;
+        }
+    }
+    flow.finish(event)
+}
+
+#[derive(PartialEq, Eq)]
+enum Next {
+    GoOn,
+    Stop,
+}
+
+struct Flow<'a> {
+    stage: &'a Stage<'a>,
+    /// The event with the input in force.
+    event: Cow<'a, HookEvent>,
+    call: Option<Cow<'a, ToolCall>>,
+    folded: Folded,
+}
+
+impl Flow<'_> {
+    fn step(&mut self, slot: &Slot<'_>, earlier: &[Slot<'_>]) -> Next {
+        let name = slot.module.name().to_owned();
+        let (result, notes, took) = self.ask(slot);
+        let mut run = ModuleRun { name: name.clone(), decision: None, ms: milliseconds(took) };
+        self.keep_notes(&name, &notes);
+        let action = match result {
+            Ok(action) => action,
+            Err(error) => {
+                self.folded.runs.push(run);
+                return self.fail(slot, &name, &error);
+            }
+        };
+        let objection = self.objection(&name, &action);
+        run.decision = Some(objection);
+        self.folded.runs.push(run);
+        let update = self.keep(&name, action, objection);
+        if objection != Decision::Allow {
+            return Next::Stop;
+        }
+        match update {
+            Some(update) => self.rewrite(&name, &update, earlier),
+            None => Next::GoOn,
+        }
+    }
+
+    /// Calls the module; what it does wrong stays with it.
+    fn ask(&self, slot: &Slot<'_>) -> (Result<HookAction, ModuleError>, Notes, Duration) {
+        let stage = self.stage;
+        let notes = Notes::default();
+        let name = slot.module.name();
+        let context = Context {
+            ids: stage.ids,
+            event: &self.event,
+            call: self.call.as_deref(),
+            paths: stage.paths,
+            state: stage.state,
+            config: stage.config.section(name),
+            feature: stage.paths.feature(name),
+            cap: stage.state.capabilities(),
+            timers: stage.timers,
+            home: stage.home,
+            unattended: stage.unattended,
+            session: stage.session,
+            notes: &notes,
+        };
+        let before = stage.timers.elapsed();
+        let result = catch_unwind(AssertUnwindSafe(|| slot.module.handle(&context)))
+            .unwrap_or_else(|panic| Err(ModuleError::Panicked(panic_text(panic.as_ref()))));
+        let took = stage.timers.elapsed().saturating_sub(before);
+        (result, notes, took)
+    }
+
+    fn keep_notes(&mut self, name: &str, notes: &Notes) {
+        let (lines, warnings, excused) = notes.take();
+        Folded::say(&mut self.folded.log, name, lines);
+        Folded::say(&mut self.folded.warnings, name, warnings);
+        Folded::say(&mut self.folded.excused, name, excused);
+    }
+
+    /// What the module's decision comes to at this event.
+    fn objection(&mut self, name: &str, action: &HookAction) -> Decision {
+        let wanted = action.decision.unwrap_or_default();
+        let found = effective(&self.event, wanted, self.stage.unattended);
+        if let Some(note) = found.note {
+            let reason = action.deny_reason.as_deref().unwrap_or("no reason given");
+            let code = action.code.as_deref().map_or_else(String::new, |code| format!("{code}: "));
+            let warning =
+                format!("`{}` came to `{}`: {note} ({code}{reason})", wanted.as_str(), found.decision.as_str());
+            Folded::say(&mut self.folded.warnings, name, [warning]);
+        }
+        found.decision
+    }
+
+    /// Keeps what the module gave, and hands back a rewrite that counts.
+    fn keep(&mut self, name: &str, action: HookAction, objection: Decision) -> Option<serde_json::Value> {
+        let folded = &mut self.folded;
+        // A refusal that this event cannot express still reaches the model as text.
+        let unheard = objection == Decision::Allow && action.decision == Some(Decision::Deny);
+        if objection != Decision::Allow {
+            folded.decision = objection;
+            folded.reason.clone_from(&action.deny_reason);
+            folded.code.clone_from(&action.code);
+            folded.decided_by = Some(name.to_owned());
+        } else if unheard && !self.event.stop_hook_active {
+            let value = action.deny_reason.clone().unwrap_or_default();
+            folded.context.push(crate::action::ContextNote { key: name.to_owned(), value });
+        }
+        folded.grant |= action.grant && action.decision.unwrap_or_default() == Decision::Allow;
+        folded.context.extend(action.additional_context);
+        Folded::say(&mut folded.patches, name, action.state_patch);
+        for record in action.emit_events {
+            keep_record(folded, name, record);
+        }
+        Folded::say(&mut folded.artifacts, name, action.register_artifacts);
+        Folded::say(&mut folded.files, name, action.files);
+        Folded::say(&mut folded.warnings, name, action.warnings);
+        if let Some(metrics) = action.metrics {
+            folded.metrics.insert(name.to_owned(), metrics.into());
+        }
+        if let Some(stamps) = action.input_metadata {
+            keep_stamps(folded, name, stamps);
+        }
+        let update = action.updated_input.filter(|update| !update.is_null())?;
+        self.rewrite_that_counts(name, update)
+    }
+
+    fn rewrite_that_counts(&mut self, name: &str, update: serde_json::Value) -> Option<serde_json::Value> {
+        let refusal = if self.event.name != EventName::PreToolUse {
+            "only a tool call's input can be rewritten"
+        } else if name != self.stage.rewrite_owner {
+            "it is not the rewrite owner"
+        } else if self.folded.rewritten_by.is_some() {
+            "the input was rewritten before"
+        } else {
+            return Some(update);
+        };
+        let warning = format!("a rewrite by `{name}` is ignored: {refusal}");
+        Folded::say(&mut self.folded.warnings, name, [warning]);
+        None
+    }
+
+    /// Puts the new input in force and lets everyone who judged the old one judge it again.
+    fn rewrite(&mut self, name: &str, update: &serde_json::Value, earlier: &[Slot<'_>]) -> Next {
+        let Some(input) = rewritten(&self.event.tool_input, update) else {
+            return Next::GoOn;
+        };
+        self.folded.rewritten_by = Some(name.to_owned());
+        self.event.to_mut().tool_input = input;
+        self.call = classify(&self.event, self.stage.home).map(Cow::Owned);
+        for slot in earlier {
+            if self.judge_again(slot, name) == Next::Stop {
+                return Next::Stop;
+            }
+        }
+        Next::GoOn
+    }
+
+    /// Only the judgement of the second look counts; everything else was said at the first one.
+    fn judge_again(&mut self, slot: &Slot<'_>, rewriter: &str) -> Next {
+        let name = slot.module.name().to_owned();
+        match self.ask(slot).0 {
+            Ok(action) => {
+                let objection = self.objection(&name, &action);
+                if objection == Decision::Allow {
+                    return Next::GoOn;
+                }
+                self.folded.decision = objection;
+                self.folded.code = action.code;
+                let reason = action.deny_reason.unwrap_or_else(|| "the rewritten call is not permitted".to_owned());
+                self.folded.reason = Some(format!("{reason} (after the rewrite by {rewriter})"));
+                self.folded.decided_by = Some(name);
+                Next::Stop
+            }
+            Err(error) => self.fail(slot, &name, &error),
+        }
+    }
+
+    fn fail(&mut self, slot: &Slot<'_>, name: &str, error: &ModuleError) -> Next {
+        let text = error.to_string();
+        let kind = if slot.critical { RecordType::ErrorModuleCritical } else { RecordType::ErrorModule };
+        let data = json!({"event": self.event.name.as_str(), "error": text, "stackHash": short_hash(name, &text)});
+        Folded::say(&mut self.folded.records, name, [EmittedRecord { kind, data }]);
+        if !slot.critical {
+            return Next::GoOn;
+        }
+        if self.event.name == EventName::PreToolUse {
+            self.folded.decision = Decision::Deny;
+            self.folded.code = Some("ERROR_MODULE_CRITICAL".to_owned());
+            self.folded.reason = Some(format!("The guard `{name}` failed, so nothing may run: {text}"));
+            self.folded.decided_by = Some(name.to_owned());
+        }
+        Next::Stop
+    }
+
+    fn is_out_of_time(&self) -> bool {
+        self.stage.timers.elapsed() > Duration::from_millis(self.stage.timers.budget_ms)
+    }
+
+    fn run_out_of_time(&mut self, slot: &Slot<'_>) {
+        let name = slot.module.name();
+        let data = json!({
+            "before": name,
+            "budgetMs": self.stage.timers.budget_ms,
+            "elapsedMs": milliseconds(self.stage.timers.elapsed()),
+        });
+        let record = EmittedRecord { kind: RecordType::BudgetExceeded, data };
+        Folded::say(&mut self.folded.records, "pipeline", [record]);
+        self.folded.out_of_time_at = Some(name.to_owned());
+    }
+
+    fn finish(self, original: &HookEvent) -> Folded {
+        let Self { stage, event, mut folded, .. } = self;
+        let stamp = stage.stamps == Stamps::InInput && event.name == EventName::PreToolUse;
+        let stamped = stamp.then(|| stamped(&event.tool_input, &folded.metadata)).flatten();
+        let last = stamped.as_ref().unwrap_or(&event.tool_input);
+        if *last != original.tool_input {
+            folded.updated_input = Some(last.clone());
+        }
+        folded.grant &= folded.decision == Decision::Allow;
+        folded
+    }
+}
+
+/// The run's own record is the pipeline's to write.
+fn keep_record(folded: &mut Folded, name: &str, record: EmittedRecord) {
+    if record.kind == RecordType::HookRun {
+        let warning = format!("`{name}` may not write {} records", record.kind);
+        Folded::say(&mut folded.warnings, name, [warning]);
+    } else {
+        folded.records.push(Said { module: name.to_owned(), what: record });
+    }
+}
+
+fn keep_stamps(folded: &mut Folded, name: &str, stamps: serde_json::Map<String, serde_json::Value>) {
+    if name != STAMP_OWNER {
+        let warning = format!("stamps of `{name}` are ignored: only `{STAMP_OWNER}` stamps");
+        Folded::say(&mut folded.warnings, name, [warning]);
+        return;
+    }
+    folded.metadata.extend(stamps.into_iter().filter(|(key, _)| key.starts_with(STAMP_PREFIX)));
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+fn short_hash(name: &str, text: &str) -> String {
+    let digest = Sha256::digest(format!("{name}\n{text}").as_bytes());
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}

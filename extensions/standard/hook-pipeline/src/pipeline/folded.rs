@@ -1,0 +1,101 @@
+//! The result of a fold: one decision, and everything that is to be kept.
+
+use serde_json::{Map, Value};
+
+use crate::action::{Artifact, ContextNote, Decision, EmittedRecord, FileWrite};
+use crate::answer::{Answer, Verdict};
+use crate::context::{Exception, LogLine};
+
+/// Something a module said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said<T> {
+    /// Which module.
+    pub module: String,
+    /// What.
+    pub what: T,
+}
+
+/// How one module ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModuleRun {
+    /// Which module.
+    pub name: String,
+    /// What it decided; nothing if it failed.
+    pub decision: Option<Decision>,
+    /// How long it took.
+    pub ms: f64,
+}
+
+/// One decision from many modules.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Folded {
+    /// The decision.
+    pub decision: Decision,
+    /// Whether the host's own permission prompt is answered too.
+    pub grant: bool,
+    /// Why.
+    pub reason: Option<String>,
+    /// The rule.
+    pub code: Option<String>,
+    /// The module that decided, if one objected.
+    pub decided_by: Option<String>,
+    /// Text for the model.
+    pub context: Vec<ContextNote>,
+    /// The stamps of `session`.
+    pub metadata: Map<String, Value>,
+    /// The whole tool input as it should be, if it changed.
+    pub updated_input: Option<Value>,
+    /// The module that changed it.
+    pub rewritten_by: Option<String>,
+    /// Patches of the state, in order.
+    pub patches: Vec<Said<Value>>,
+    /// Records, in order.
+    pub records: Vec<Said<EmittedRecord>>,
+    /// What modules made.
+    pub artifacts: Vec<Said<Artifact>>,
+    /// Files to write.
+    pub files: Vec<Said<FileWrite>>,
+    /// Sentences for people.
+    pub warnings: Vec<Said<String>>,
+    /// Lines for the logs of modules.
+    pub log: Vec<Said<LogLine>>,
+    /// Exceptions that let something pass.
+    pub excused: Vec<Said<Exception>>,
+    /// Numbers that modules gave.
+    pub metrics: Map<String, Value>,
+    /// Every module that ran, in order.
+    pub runs: Vec<ModuleRun>,
+    /// The first module that was not asked because time had run out.
+    pub out_of_time_at: Option<String>,
+}
+
+impl Folded {
+    /// The answer for the host.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        let verdict = match self.decision {
+            Decision::Deny => Verdict::Deny,
+            Decision::Ask => Verdict::Ask,
+            Decision::Allow if self.grant => Verdict::Grant,
+            Decision::Allow => Verdict::Pass,
+        };
+        let mut context: Vec<String> = Vec::new();
+        for note in &self.context {
+            if !note.value.is_empty() && !context.contains(&note.value) {
+                context.push(note.value.clone());
+            }
+        }
+        Answer {
+            verdict,
+            reason: self.reason.clone(),
+            code: self.code.clone(),
+            context,
+            updated_input: self.updated_input.clone().filter(|_| self.decision != Decision::Deny),
+            ..Answer::default()
+        }
+    }
+
+    pub(super) fn say<T>(list: &mut Vec<Said<T>>, module: &str, what: impl IntoIterator<Item = T>) {
+        list.extend(what.into_iter().map(|what| Said { module: module.to_owned(), what }));
+    }
+}

@@ -1,0 +1,79 @@
+//! The phase policy as a module, so that it shows up wherever modules do.
+
+use dispatch_toolcall::ToolKind;
+
+use crate::action::HookAction;
+use crate::context::Context;
+use crate::event::EventName;
+use crate::module::{Module, ModuleError};
+use crate::phase::{PhaseMode, PhasePolicy, kind_name};
+
+/// The name it runs under.
+pub const PHASE_GATE: &str = "phase-policy";
+/// The rule it denies by.
+pub const PHASE_CODE: &str = "PHASE_POLICY";
+
+/// Refuses tools that the present phase is not open to.
+pub struct PhaseGate<'a> {
+    policy: &'a PhasePolicy,
+}
+
+impl<'a> PhaseGate<'a> {
+    /// Enforces this policy.
+    #[must_use]
+    pub fn new(policy: &'a PhasePolicy) -> Self {
+        Self { policy }
+    }
+}
+
+impl Module for PhaseGate<'_> {
+    fn name(&self) -> &str {
+        PHASE_GATE
+    }
+
+    fn supports(&self, event: &EventName) -> bool {
+        *event == EventName::PreToolUse
+    }
+
+    /// After `session`, so that the call is on record.
+    fn priority(&self) -> i32 {
+        1
+    }
+
+    fn hot_path_safe(&self) -> bool {
+        true
+    }
+
+    fn critical(&self) -> bool {
+        false
+    }
+
+    fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
+        let phase = ctx.phase();
+        let (Some(call), Some(rule)) = (ctx.call, self.policy.get(&phase)) else {
+            return Ok(HookAction::none());
+        };
+        if rule.mode == PhaseMode::Allow || rule.allow_tools.contains(&call.name, call.kind) || leads_on(ctx) {
+            return Ok(HookAction::none());
+        }
+        let (tool, phase) = (&call.name, phase.as_str());
+        let kind = kind_name(call.kind);
+        let reason = format!("`{tool}` ({kind}) is not open in the phase {phase}.");
+        Ok(match rule.mode {
+            PhaseMode::Deny if !ctx.is_excused(PHASE_CODE) => HookAction::deny(PHASE_CODE, reason),
+            _ => HookAction::none().with_warning(reason.clone()).with_context(PHASE_GATE, reason),
+        })
+    }
+}
+
+/// The handshakes that lead to the next phase are open in every phase.
+fn leads_on(ctx: &Context<'_>) -> bool {
+    let Some(call) = ctx.call else {
+        return false;
+    };
+    match (&call.effects, call.kind) {
+        (_, ToolKind::Mcp) => crate::modules::is_own_mcp_tool(ctx.event),
+        (Some(effects), _) => crate::modules::is_handshake_only(effects),
+        _ => false,
+    }
+}

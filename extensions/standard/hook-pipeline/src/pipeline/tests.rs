@@ -1,0 +1,6 @@
+//! The rules of the algorithm, one test each.
+
+mod decisions;
+mod order;
+mod rewrites;
+mod stand_in;

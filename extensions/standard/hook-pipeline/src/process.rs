@@ -1,0 +1,122 @@
+//! The hook process: one event in on standard input, one answer out, and the end. The same code behind
+//! `dispatch-hook` and `dispatch hook`.
+
+use std::ffi::OsString;
+use std::io::stdin;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use dispatch_os::{env, files};
+
+use crate::answer::Reply;
+use crate::clock::SystemClock;
+use crate::dialect::{self, Dialect, Hints, INPUT_LIMIT_BYTES};
+use crate::event::EventName;
+use crate::manifest::PipelineManifest;
+use crate::module::Module;
+use crate::run::{Effects, Invocation, ScriptModules, run};
+use crate::watch::AlarmWatch;
+
+/// What the command line says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Arguments {
+    /// The event, in the host's spelling or ours.
+    pub event: Option<String>,
+    /// `--host NAME`.
+    pub host: Option<String>,
+}
+
+impl Arguments {
+    /// Reads `[EVENT] [--host NAME]`. Total: what it does not know it leaves out, because a host that
+    /// passes something new must still get its answer.
+    #[must_use]
+    pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Self {
+        let mut read = Self::default();
+        let mut words = arguments.into_iter().map(|word| word.to_string_lossy().into_owned());
+        while let Some(word) = words.next() {
+            match word.strip_prefix("--host") {
+                Some("") => read.host = words.next(),
+                Some(value) if value.starts_with('=') => read.host = value.get(1..).map(str::to_owned),
+                _ if word.starts_with('-') || read.event.is_some() => {}
+                _ => read.event = Some(word),
+            }
+        }
+        read
+    }
+
+    fn dialect(&self) -> &'static Dialect {
+        let named = self.host.as_deref().and_then(dialect::by_name);
+        named.or_else(|| dialect::by_name("native")).unwrap_or(dialect::ALL[0])
+    }
+}
+
+/// Handles the event on standard input and ends the process.
+pub fn serve(arguments: &Arguments, modules: &[&dyn Module], scripts: Option<&dyn ScriptModules>) -> ! {
+    let clock = SystemClock::start();
+    // Whatever a panic says would reach the host's screen; what it means is settled below.
+    std::panic::set_hook(Box::new(|_| {}));
+    let dialect = arguments.dialect();
+    let event = arguments.event.as_deref().map_or(EventName::PreToolUse, |name| dialect.event_name(name));
+    let go_on = dialect.go_on(&event);
+    let patience = Duration::from_millis(PipelineManifest::default().budget_ms(&event));
+    let watch = AlarmWatch::start(clock, patience, &go_on);
+    let work = AssertUnwindSafe(|| answer(arguments, modules, scripts, clock, &watch));
+    match catch_unwind(work) {
+        Ok(reply) => AlarmWatch::answer(&reply),
+        Err(_) => AlarmWatch::answer_prepared(),
+    }
+}
+
+fn answer(
+    arguments: &Arguments,
+    modules: &[&dyn Module],
+    scripts: Option<&dyn ScriptModules>,
+    clock: SystemClock,
+    watch: &AlarmWatch,
+) -> Reply {
+    // A payload that is too large or cannot be read is judged as one that makes no sense: the host goes on.
+    let payload = files::read_stream_at_most(stdin().lock(), "standard input", INPUT_LIMIT_BYTES as u64);
+    let hints = Hints::collect(|name| env::text(name).ok().flatten());
+    let hints = match env::current_dir() {
+        Ok(folder) => hints.with_process_cwd(folder.to_string_lossy()),
+        Err(_) => hints,
+    };
+    let home = env::text("HOME").ok().flatten();
+    let outcome = run(&Invocation {
+        host: arguments.host.as_deref(),
+        event: arguments.event.as_deref(),
+        stdin: payload.as_deref().unwrap_or_default(),
+        hints: &hints,
+        home: home.as_deref(),
+        root: None,
+        manifest: None,
+        modules,
+        scripts,
+        clock: &clock,
+        watch,
+        effects: Effects::Commit,
+    });
+    outcome.reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_read_whatever_it_says() {
+        let cases: [(&[&str], Option<&str>, Option<&str>); 7] = [
+            (&[], None, None),
+            (&["PreToolUse"], Some("PreToolUse"), None),
+            (&["PreToolUse", "--host", "codex"], Some("PreToolUse"), Some("codex")),
+            (&["--host=codex", "Stop"], Some("Stop"), Some("codex")),
+            (&["--host"], None, None),
+            (&["--verbose", "Stop", "extra"], Some("Stop"), None),
+            (&["--hostile", "Stop"], Some("Stop"), None),
+        ];
+        for (words, event, host) in cases {
+            let read = Arguments::read(words.iter().map(OsString::from));
+            assert_eq!((read.event.as_deref(), read.host.as_deref()), (event, host), "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! One invocation from the bytes a host sends to the bytes it gets back. Whatever fails on the way, it gets an answer.
+
+mod account;
+mod ids;
+mod open;
+mod root;
+mod setup;
+mod subject;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::Duration;
+
+use dispatch_toolcall::ToolCall;
+
+use crate::action::Decision;
+use crate::answer::{Answer, Reply};
+use crate::clock::Clock;
+use crate::context::{Paths, Timers};
+use crate::delivery::{StoredAnswer, delivery_key};
+use crate::dialect::{self, Dialect, Hints};
+use crate::event::{EventName, HookEvent, sid};
+use crate::module::Module;
+use crate::pipeline::{Folded, PhaseGate, Slot, Stage, Stamps, classify, fold, select};
+use crate::record::Record;
+use crate::report::DecisionReport;
+use crate::session_files::{Journal, Shelter};
+use crate::state::State;
+use crate::watch::Watch;
+use account::Account;
+use open::OpenSession;
+use setup::Setup;
+
+pub use root::find_workspace;
+pub use subject::event_of;
+
+/// Whether anything is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effects {
+    /// The session's files are.
+    Commit,
+    /// Nothing is.
+    DryRun,
+}
+
+/// Finds modules that are scripts in the workspace.
+pub trait ScriptModules {
+    /// The script module of this name, looked at within `time_left`.
+    fn find<'s>(&'s self, name: &str, paths: &Paths, time_left: Duration) -> FoundScript<'s>;
+}
+
+/// What became of looking for a script module.
+pub enum FoundScript<'s> {
+    /// It can run.
+    Module(Box<dyn Module + 's>),
+    /// There is none of this name.
+    Absent,
+    /// There is one that the user has not approved; says what to do.
+    Refused(String),
+    /// There is one that cannot be loaded; says why.
+    Broken(String),
+}
+
+/// Everything an invocation starts from.
+#[derive(Clone, Copy)]
+pub struct Invocation<'a> {
+    /// `--host`, if given.
+    pub host: Option<&'a str>,
+    /// The event argument, if given.
+    pub event: Option<&'a str>,
+    /// What the host wrote.
+    pub stdin: &'a [u8],
+    /// What else is known about the process.
+    pub hints: &'a Hints,
+    /// The user's home directory.
+    pub home: Option<&'a str>,
+    /// The workspace, if it is not to be found from the event.
+    pub root: Option<&'a Path>,
+    /// In place of the workspace's manifest.
+    pub manifest: Option<&'a [u8]>,
+    /// The native modules.
+    pub modules: &'a [&'a dyn Module],
+    /// Script modules, where the build has them.
+    pub scripts: Option<&'a dyn ScriptModules>,
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// The last resort.
+    pub watch: &'a dyn Watch,
+    /// Whether anything is written.
+    pub effects: Effects,
+}
+
+/// What an invocation comes to.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// For the host.
+    pub reply: Reply,
+    /// For people, unless the payload could not be read or something broke.
+    pub report: Option<DecisionReport>,
+    /// What is wrong with configuration, scripts or files; for people.
+    pub problems: Vec<String>,
+    /// Text for the model that went with the answer.
+    pub context: Vec<String>,
+}
+
+/// A session as it was when an event was recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct Past<'a> {
+    /// The session.
+    pub session_id: &'a str,
+    /// Its state at that time.
+    pub state: &'a State,
+}
+
+/// Handles one hook event. Never fails and never panics.
+#[must_use]
+pub fn run(invocation: &Invocation<'_>) -> Outcome {
+    let (dialect, event, unreadable) = read(invocation);
+    let go_on = dialect.go_on(&event.name);
+    invocation.watch.prepare(&go_on);
+    let decided = RefCell::new(None);
+    let work = AssertUnwindSafe(|| handle(invocation, dialect, &event, None, unreadable.as_deref(), &decided));
+    catch_unwind(work).unwrap_or_else(|_| Outcome {
+        reply: decided.take().unwrap_or(go_on),
+        report: None,
+        problems: vec!["the pipeline failed; whatever was decided before stands".to_owned()],
+        context: Vec::new(),
+    })
+}
+
+/// Judges an event that did not come from a host now, such as a recorded one, in the session as it is or was.
+/// Writes nothing.
+#[must_use]
+pub fn judge(invocation: &Invocation<'_>, event: &HookEvent, past: Option<&Past<'_>>) -> Outcome {
+    let dialect = dialect::by_name(event.host).unwrap_or_else(native);
+    let dry = Invocation { effects: Effects::DryRun, ..*invocation };
+    handle(&dry, dialect, event, past, None, &RefCell::new(None))
+}
+
+fn native() -> &'static Dialect {
+    dialect::by_name("native").unwrap_or(dialect::ALL[0])
+}
+
+/// The event, or as much of it as the command line tells, with what is wrong with the payload.
+fn read(invocation: &Invocation<'_>) -> (&'static Dialect, HookEvent, Option<String>) {
+    let parse = || dialect::parse(invocation.stdin, invocation.host, invocation.event, invocation.hints);
+    match catch_unwind(AssertUnwindSafe(parse)) {
+        Ok(Ok(parsed)) => (parsed.dialect, parsed.event, None),
+        Ok(Err(failure)) => {
+            let spelling = failure.name.as_str().to_owned();
+            let event = HookEvent::new(failure.name, failure.dialect.id(), spelling, serde_json::Value::Null);
+            (failure.dialect, event, Some(failure.cause.to_string()))
+        }
+        Err(_) => {
+            let dialect = invocation.host.and_then(dialect::by_name).unwrap_or_else(native);
+            let spelling = invocation.event.unwrap_or_default();
+            let name = dialect.event_name(spelling);
+            let event = HookEvent::new(name, dialect.id(), spelling.to_owned(), serde_json::Value::Null);
+            (dialect, event, Some("the payload could not be read".to_owned()))
+        }
+    }
+}
+
+fn handle(
+    invocation: &Invocation<'_>,
+    dialect: &'static Dialect,
+    event: &HookEvent,
+    past: Option<&Past<'_>>,
+    unreadable: Option<&str>,
+    decided: &RefCell<Option<Reply>>,
+) -> Outcome {
+    let session_id = past.map_or_else(|| sid(event), |past| past.session_id.to_owned());
+    let Some(root) = root::find(invocation, event) else {
+        let call = classify(event, invocation.home);
+        let folded = Folded::default();
+        let report = unreadable.is_none().then(|| DecisionReport::new(event, &session_id, call.as_ref(), &folded));
+        return Outcome { reply: dialect.go_on(&event.name), report, problems: Vec::new(), context: Vec::new() };
+    };
+    let paths = Paths::new(&root, &session_id);
+    let mut setup = Setup::load(&paths, invocation.manifest);
+    setup.problems.extend(unreadable.map(|cause| format!("the payload could not be read: {cause}")));
+    let budget_ms = setup.manifest.budget_ms(&event.name);
+    invocation.watch.limit(Duration::from_millis(budget_ms));
+    let scene = Scene { invocation, dialect, event, paths: &paths, budget_ms, session_id: &session_id, past };
+    scene.play(setup, decided)
+}
+
+/// One event in one workspace.
+struct Scene<'a> {
+    invocation: &'a Invocation<'a>,
+    dialect: &'static Dialect,
+    event: &'a HookEvent,
+    paths: &'a Paths,
+    budget_ms: u64,
+    session_id: &'a str,
+    past: Option<&'a Past<'a>>,
+}
+
+impl Scene<'_> {
+    fn play(&self, mut setup: Setup, decided: &RefCell<Option<Reply>>) -> Outcome {
+        let shelter = match self.invocation.effects {
+            Effects::DryRun => None,
+            Effects::Commit => Shelter::check(self.paths).map_err(|error| setup.problems.push(error.to_string())).ok(),
+        };
+        let key = delivery_key(self.event, self.session_id, &setup.fingerprint);
+        let wait = Duration::from_millis(self.budget_ms / 2);
+        // Held to the end, so that a second delivery under way waits for the answer to the first.
+        let _delivering = shelter.as_ref().zip(key.as_deref()).and_then(|(shelter, key)| shelter.deliver(key, wait));
+        let session = OpenSession::open(self, shelter, &setup, wait);
+        let earlier = key.as_deref().and_then(|key| session.view.raw_tail().delivery(key));
+
+        let stored = earlier.as_ref().and_then(stored_answer);
+        if let (Some(record), Some(answer)) = (&earlier, &stored)
+            && record.decision == Some(Decision::Allow)
+        {
+            return self.repeat(&session, &setup, record, answer, decided);
+        }
+
+        let call = classify(self.event, self.invocation.home);
+        let folded = self.fold(&session, &mut setup, call.as_ref());
+        let same = |record: &&Record| {
+            let code = record.data.get("code").and_then(serde_json::Value::as_str);
+            record.decision == Some(folded.decision) && code == folded.code.as_deref()
+        };
+        if let Some(record) = earlier.as_ref().filter(same) {
+            let answer = stored.unwrap_or_else(|| folded.answer());
+            return self.repeat(&session, &setup, record, &answer, decided);
+        }
+        self.conclude(&session, setup, call.as_ref(), folded, key, decided)
+    }
+
+    fn fold(&self, session: &OpenSession<'_>, setup: &mut Setup, call: Option<&ToolCall>) -> Folded {
+        let scripts = self.scripts(setup);
+        let mut available: Vec<&dyn Module> = self.invocation.modules.to_vec();
+        available.extend(scripts.iter().map(AsRef::as_ref));
+        let mut selection = select(&setup.manifest, &available, &self.event.name);
+        let gate = PhaseGate::new(&setup.manifest.phase_policy);
+        if setup.manifest.enforce_phases && self.event.name == EventName::PreToolUse {
+            let at = selection.slots.partition_point(|slot| slot.priority < gate.priority());
+            selection.slots.insert(at, Slot::of(&gate));
+        }
+        let stage = Stage {
+            ids: &session.ids,
+            paths: self.paths,
+            state: &session.state,
+            config: &setup.config,
+            timers: Timers { start_ms: session.start_ms, budget_ms: self.budget_ms, clock: self.invocation.clock },
+            home: self.invocation.home,
+            unattended: setup.manifest.unattended,
+            session: &session.view,
+            rewrite_owner: &setup.manifest.rewrite_owner,
+            stamps: if setup.stamps_input() { Stamps::InInput } else { Stamps::Logged },
+        };
+        let folded = fold(&selection.slots, self.event, call, &stage);
+        setup.absent.extend(selection.missing);
+        folded
+    }
+
+    /// The script modules that the manifest names and no native module answers to.
+    fn scripts(&self, setup: &mut Setup) -> Vec<Box<dyn Module + '_>> {
+        let Some(source) = self.invocation.scripts else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for entry in setup.manifest.modules.iter().filter(|entry| entry.enabled) {
+            if self.invocation.modules.iter().any(|module| module.name() == entry.name) {
+                continue;
+            }
+            let time_left = Duration::from_millis(self.budget_ms).saturating_sub(self.invocation.clock.elapsed());
+            match source.find(&entry.name, self.paths, time_left) {
+                FoundScript::Module(module) => found.push(module),
+                FoundScript::Absent => {}
+                FoundScript::Refused(why) => setup.notes.push(format!("module `{}` does not run: {why}", entry.name)),
+                FoundScript::Broken(why) => setup.problems.push(format!("module `{}` is broken: {why}", entry.name)),
+            }
+        }
+        found
+    }
+
+    /// Answers, then writes what is to be kept.
+    fn conclude(
+        &self,
+        session: &OpenSession<'_>,
+        mut setup: Setup,
+        call: Option<&ToolCall>,
+        folded: Folded,
+        key: Option<String>,
+        decided: &RefCell<Option<Reply>>,
+    ) -> Outcome {
+        let answer = folded.answer();
+        let reply = self.decide(&answer, decided);
+        let report = DecisionReport::new(self.event, self.session_id, call, &folded);
+        let account = Account { scene: self, session, setup: &setup };
+        let batch = account.batch(folded, call, key, &answer);
+        let failures = self.commit(session, &setup, batch);
+        setup.problems.extend(failures);
+        Outcome { reply, report: Some(report), problems: setup.all_problems(), context: answer.context }
+    }
+
+    /// Gives the answer of the first delivery again; the only trace is that it was asked for.
+    fn repeat(
+        &self,
+        session: &OpenSession<'_>,
+        setup: &Setup,
+        record: &Record,
+        answer: &Answer,
+        decided: &RefCell<Option<Reply>>,
+    ) -> Outcome {
+        let reply = self.decide(answer, decided);
+        let account = Account { scene: self, session, setup };
+        let mut problems = setup.all_problems();
+        problems.extend(self.commit(session, setup, account.repetition(record, answer)));
+        let report = DecisionReport::from_record(record);
+        Outcome { reply, report, problems, context: answer.context.clone() }
+    }
+
+    fn decide(&self, answer: &Answer, decided: &RefCell<Option<Reply>>) -> Reply {
+        let reply = self.dialect.render(self.event, answer);
+        self.invocation.watch.prepare(&reply);
+        decided.replace(Some(reply.clone()));
+        reply
+    }
+
+    fn commit(&self, session: &OpenSession<'_>, setup: &Setup, batch: crate::session_files::Batch) -> Vec<String> {
+        let Some(shelter) = session.shelter else {
+            return Vec::new();
+        };
+        let redactor = setup.config.redactor();
+        let journal = Journal { shelter, redactor: &redactor };
+        let stamp = format!("{} {}", session.ts, session.ids.hook_run_id);
+        let line = self.trace_line(&stamp, setup, &batch);
+        let failures = journal.commit(batch, session.state_lock.as_ref(), &stamp);
+        let failures: Vec<String> = failures.iter().map(ToString::to_string).collect();
+        journal.trace(&format!(
+            "{line}{}",
+            failures.iter().map(|failure| format!(" FAILED {failure}")).collect::<String>()
+        ));
+        failures
+    }
+
+    fn trace_line(&self, stamp: &str, setup: &Setup, batch: &crate::session_files::Batch) -> String {
+        let run = batch.records.last();
+        let decision = run.and_then(|record| record.decision).map_or("?", Decision::as_str);
+        let ms = run.and_then(|record| record.ms).unwrap_or_default();
+        let tool = self.event.tool_name.as_deref().unwrap_or("-");
+        let mut line = format!("{stamp} {} {tool} {decision} {ms}ms", self.event.host);
+        for name in &setup.absent {
+            line.push_str(&format!(" absent={name}"));
+        }
+        for note in &setup.notes {
+            line.push_str(&format!(" note=\"{note}\""));
+        }
+        line
+    }
+}
+
+fn stored_answer(record: &Record) -> Option<Answer> {
+    let stored = record.data.get("answer")?.clone();
+    serde_json::from_value::<StoredAnswer>(stored).ok().map(Answer::from)
+}

@@ -1,0 +1,247 @@
+//! Turns the result of a fold into what is written: records, prompts, artifacts, state.
+
+use dispatch_os::Ulid;
+use dispatch_toolcall::ToolCall;
+use serde_json::{Map, Value, json};
+
+use super::Scene;
+use super::open::OpenSession;
+use super::setup::Setup;
+use super::subject::subject_of;
+use crate::action::Decision;
+use crate::answer::{Answer, Verdict};
+use crate::clock::milliseconds;
+use crate::config::PromptAudit;
+use crate::delivery::StoredAnswer;
+use crate::digest::sha256_of_json;
+use crate::phase::kind_name;
+use crate::pipeline::{Folded, Said};
+use crate::record::{Record, RecordType};
+use crate::report::module_reports;
+use crate::session_files::Batch;
+use crate::state::merge;
+
+/// The name under which the pipeline itself speaks.
+const PIPELINE: &str = "pipeline";
+/// What a record shows of a prompt; all of it is in `p.jsonl`.
+const EXCERPT_CHARS: usize = 400;
+const PROMPT_LIMIT_BYTES: usize = 64 * 1024;
+
+pub(super) struct Account<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) session: &'a OpenSession<'a>,
+    pub(super) setup: &'a Setup,
+}
+
+impl Account<'_> {
+    /// Everything that a decision leaves behind; the `HOOK_RUN` record comes last.
+    pub(super) fn batch(&self, folded: Folded, call: Option<&ToolCall>, key: Option<String>, answer: &Answer) -> Batch {
+        let mut batch = Batch::default();
+        for said in &folded.records {
+            self.keep_record(&mut batch, said.module.as_str(), said.what.kind.clone(), said.what.data.clone());
+        }
+        for said in &folded.excused {
+            let exception = &said.what;
+            let until = dispatch_os::clock::rfc3339(exception.until);
+            let data = json!({"code": exception.code, "until": until, "reason": exception.reason});
+            batch.records.push(self.record(RecordType::ExceptionUsed, &said.module, data));
+        }
+        let (patch, rejected) = self.state_patch(&folded.patches);
+        let own = self.setup.problems.iter().chain(&rejected).map(|problem| (PIPELINE, problem));
+        let warnings = own.chain(folded.warnings.iter().map(|said| (said.module.as_str(), &said.what)));
+        let warnings: Vec<Record> = warnings
+            .map(|(module, message)| self.record(RecordType::Warning, module, json!({ "message": message })))
+            .collect();
+        batch.records.extend(warnings);
+        batch.records.push(self.hook_run(&folded, call, key, answer, patch.clone()));
+        batch.registry = folded.artifacts.iter().map(|said| self.artifact(said)).collect();
+        batch.patches = self.rebuilt().into_iter().chain(patch).collect();
+        batch.files = folded.files;
+        batch.log = folded.log;
+        batch
+    }
+
+    /// A second delivery: one record, and nothing else.
+    pub(super) fn repetition(&self, first: &Record, answer: &Answer) -> Batch {
+        let data = json!({
+            "decision": decision_of(answer).as_str(),
+            "reason": answer.reason,
+            "code": answer.code,
+            "host": self.scene.event.host,
+            "tool": self.scene.event.tool_name,
+            "toolUseId": self.scene.event.tool_use_id,
+            "redelivered": true,
+            "first": first.hook_run_id,
+        });
+        let mut record = self.record(RecordType::HookRun, PIPELINE, data);
+        record.decision = Some(decision_of(answer));
+        record.ms = Some(milliseconds(self.scene.invocation.clock.elapsed()));
+        Batch { records: vec![record], ..Batch::default() }
+    }
+
+    fn record(&self, kind: RecordType, module: &str, data: Value) -> Record {
+        let id = Ulid::generate().to_string();
+        let event = self.scene.event.name.as_str();
+        Record::new(id, self.session.ts.clone(), &self.session.ids, event, kind, module, data)
+    }
+
+    fn keep_record(&self, batch: &mut Batch, module: &str, kind: RecordType, mut data: Value) {
+        if kind == RecordType::Prompt && module == "session" {
+            batch.prompts.push(self.audit_line(&mut data));
+        }
+        batch.records.push(self.record(kind, module, data));
+    }
+
+    /// The line for `p.jsonl`; the record keeps the beginning of the text only.
+    fn audit_line(&self, data: &mut Value) -> Value {
+        let ids = &self.session.ids;
+        let mut line = json!({
+            "ts": self.session.ts,
+            "hookRunId": ids.hook_run_id,
+            "sessionId": ids.session_id,
+            "workId": ids.work_id,
+            "turnId": ids.turn_id,
+            "sha256": data["sha256"],
+            "chars": data["chars"],
+        });
+        let Some(fields) = data.as_object_mut() else {
+            return line;
+        };
+        let Some(Value::String(text)) = fields.shift_remove("text") else {
+            return line;
+        };
+        if self.setup.config.prompts == PromptAudit::Text {
+            // Cut after redaction: a secret that is cut in half is no longer recognised.
+            let text = self.setup.config.redactor().redact(&text).into_owned();
+            let excerpt: String = text.chars().take(EXCERPT_CHARS).collect();
+            fields.insert("text".to_owned(), excerpt.into());
+            let end = text.floor_char_boundary(PROMPT_LIMIT_BYTES.min(text.len()));
+            line["text"] = text.get(..end).unwrap_or_default().into();
+        }
+        line
+    }
+
+    fn artifact(&self, said: &Said<crate::action::Artifact>) -> Value {
+        let ids = &self.session.ids;
+        let mut line = json!({
+            "ts": self.session.ts,
+            "hookRunId": ids.hook_run_id,
+            "sessionId": ids.session_id,
+            "workId": ids.work_id,
+            "agentId": ids.agent_id,
+            "turnId": ids.turn_id,
+            "module": said.module,
+        });
+        let artifact = serde_json::to_value(&said.what).unwrap_or_default();
+        if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), artifact) {
+            for (key, value) in fields {
+                line.entry(key).or_insert(value);
+            }
+        }
+        line
+    }
+
+    /// All patches as one, if they change anything, and what was wrong with them.
+    fn state_patch(&self, patches: &[Said<Value>]) -> (Option<Value>, Vec<String>) {
+        let mut rejected = Vec::new();
+        let mut state = self.session.state.clone();
+        let mut whole = Value::Object(Map::new());
+        for said in patches {
+            let (next, problems) = merge(&state, &said.what);
+            rejected.extend(problems.iter().map(|problem| format!("{}: {problem}", said.module)));
+            state = next;
+            compose(&mut whole, &said.what);
+        }
+        let changed = state != self.session.state;
+        (changed.then_some(whole), rejected)
+    }
+
+    /// What the log told when there was no snapshot; it goes into the new one.
+    fn rebuilt(&self) -> Option<Value> {
+        self.session.rebuilt.then(|| self.session.state.to_value())
+    }
+
+    fn hook_run(
+        &self,
+        folded: &Folded,
+        call: Option<&ToolCall>,
+        key: Option<String>,
+        answer: &Answer,
+        patch: Option<Value>,
+    ) -> Record {
+        let event = self.scene.event;
+        let mut data = Map::new();
+        let mut put = |name: &str, value: Value| {
+            if !value.is_null() {
+                data.insert(name.to_owned(), value);
+            }
+        };
+        put("decision", folded.decision.as_str().into());
+        put("reason", json!(folded.reason));
+        put("code", json!(folded.code));
+        put("decidedBy", json!(folded.decided_by));
+        put("grant", if folded.grant { true.into() } else { Value::Null });
+        put("modules", json!(module_reports(folded)));
+        put("host", event.host.into());
+        put("tool", json!(event.tool_name));
+        put("toolKind", json!(call.map(|call| kind_name(call.kind))));
+        put("toolUseId", json!(event.tool_use_id));
+        if !event.tool_input.is_null() {
+            let before = sha256_of_json(&event.tool_input);
+            let after = folded.updated_input.as_ref().map_or_else(|| before.clone(), sha256_of_json);
+            put("inputHash", before.into());
+            put("finalInputHash", after.into());
+        }
+        put("rewrittenBy", json!(folded.rewritten_by));
+        put("stamps", non_empty(folded.metadata.clone()));
+        put("metrics", non_empty(folded.metrics.clone()));
+        put("outOfTimeAt", json!(folded.out_of_time_at));
+        put("statePatch", patch.unwrap_or_default());
+        put("subject", subject_of(event));
+        if key.is_some() {
+            put("answer", self.storable(answer));
+        }
+        let mut record = self.record(RecordType::HookRun, PIPELINE, Value::Object(data));
+        record.decision = Some(folded.decision);
+        record.ms = Some(milliseconds(self.scene.invocation.clock.elapsed()));
+        record.delivery = key;
+        record
+    }
+
+    /// The answer for a second delivery, unless redaction would change it: then it is worked out again.
+    fn storable(&self, answer: &Answer) -> Value {
+        let stored = serde_json::to_value(StoredAnswer::from(answer)).unwrap_or_default();
+        let mut redacted = stored.clone();
+        self.setup.config.redactor().redact_json(&mut redacted);
+        if redacted == stored { stored } else { Value::Null }
+    }
+}
+
+fn decision_of(answer: &Answer) -> Decision {
+    match answer.verdict {
+        Verdict::Pass | Verdict::Grant => Decision::Allow,
+        Verdict::Ask => Decision::Ask,
+        Verdict::Deny => Decision::Deny,
+    }
+}
+
+fn non_empty(map: Map<String, Value>) -> Value {
+    if map.is_empty() { Value::Null } else { Value::Object(map) }
+}
+
+/// Two merge patches in a row as one: what the later one says holds, and removals stay removals.
+fn compose(whole: &mut Value, patch: &Value) {
+    match (whole, patch) {
+        (Value::Object(fields), Value::Object(changes)) => {
+            for (key, change) in changes {
+                match fields.get_mut(key) {
+                    Some(existing) if existing.is_object() && change.is_object() => compose(existing, change),
+                    _ => {
+                        fields.insert(key.clone(), change.clone());
+                    }
+                }
+            }
+        }
+        (whole, patch) => *whole = patch.clone(),
+    }
+}

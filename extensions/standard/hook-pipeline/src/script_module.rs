@@ -1,0 +1,243 @@
+//! Modules that are scripts of the workspace, run by the embedded engine under the same rules as native ones.
+
+mod cache;
+mod sources;
+mod values;
+
+use std::cell::{OnceCell, RefCell};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use dispatch_os::files::read_at_most;
+use dispatch_script::{
+    Cache, CacheTrust, Callee, ClockGrant, Engine, ErrorKind, Grants, Limits, LogLevel as ScriptLevel, Script,
+    ScriptError, Source,
+};
+use dispatch_trust::Trust;
+use serde::{Deserialize, Serialize};
+
+use crate::action::{Decision, HookAction};
+use crate::context::{Context, LogLevel, Paths};
+use crate::digest::sha256_hex;
+use crate::event::{EventName, same_name};
+use crate::module::{Module, ModuleError};
+use crate::run::{FoundScript, ScriptModules};
+use cache::FolderCache;
+use sources::{ApprovedFiles, SOURCE_LIMIT_BYTES};
+
+const ENTRY: &str = include_str!("script_module/entry.mjs");
+/// The file that a module's folder holds, in order of preference.
+const FILES: [&str; 2] = ["hook.mjs", "hook.ts"];
+const DEFAULT_PRIORITY: i32 = 100;
+const MAX_NAME_BYTES: usize = 64;
+/// No load or call takes longer, whatever the budget; each has a deadline of its own as well.
+const LONGEST_CALL: Duration = Duration::from_secs(60);
+/// The part of the budget that is kept back for writing the answer.
+const RESERVE: u32 = 10;
+
+/// Where compiled scripts are kept between processes.
+#[derive(Debug, Clone)]
+pub struct ScriptCache {
+    /// A folder that nobody but the user can write.
+    pub folder: PathBuf,
+    /// Whether bytecode may be read from it.
+    pub trust: CacheTrust,
+}
+
+/// The script modules of one invocation. The engine starts with the first one that has to run.
+pub struct Scripts {
+    trust: Rc<Trust>,
+    cache: Option<ScriptCache>,
+    engine: OnceCell<Result<Engine, ScriptError>>,
+    lines: Rc<RefCell<Vec<(ScriptLevel, String)>>>,
+}
+
+/// What a script says about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Meta {
+    supports: Vec<String>,
+    priority: i32,
+    hot_path_safe: bool,
+    critical: bool,
+}
+
+impl Default for Meta {
+    fn default() -> Self {
+        Self { supports: Vec::new(), priority: DEFAULT_PRIORITY, hot_path_safe: false, critical: false }
+    }
+}
+
+struct ScriptModule<'s> {
+    scripts: &'s Scripts,
+    name: String,
+    entry: Source,
+    meta: Meta,
+    hooks_root: PathBuf,
+    repo_root: PathBuf,
+}
+
+impl Scripts {
+    /// Scripts that run only as far as the user approved them.
+    #[must_use]
+    pub fn new(trust: Trust, cache: Option<ScriptCache>) -> Self {
+        Self { trust: Rc::new(trust), cache, engine: OnceCell::new(), lines: Rc::default() }
+    }
+
+    fn engine(&self, hooks_root: &Path, repo_root: &Path) -> Result<&Engine, ScriptError> {
+        let started = self.engine.get_or_init(|| {
+            let lines = Rc::clone(&self.lines);
+            let sink = move |level: ScriptLevel, text: &str| lines.borrow_mut().push((level, text.to_owned()));
+            let grants = Grants {
+                clock: ClockGrant::Real(Box::new(|| dispatch_os::clock::unix_ms() as f64)),
+                log: Some(Box::new(sink)),
+                host: values::host_functions(repo_root.to_path_buf()),
+                sources: Some(Box::new(ApprovedFiles::new(hooks_root.to_path_buf(), Rc::clone(&self.trust)))),
+                cache: self
+                    .cache
+                    .as_ref()
+                    .map(|cache| Cache::new(FolderCache::new(cache.folder.join("scripts")), cache.trust)),
+                ..Grants::default()
+            };
+            Engine::new(Limits { time: LONGEST_CALL, ..Limits::default() }, grants)
+        });
+        started.as_ref().map_err(Clone::clone)
+    }
+
+    /// The flags of a script, from the cache or by loading it.
+    fn meta(&self, hash: &str, module: &ScriptModule<'_>, time: Duration) -> Result<Meta, ScriptError> {
+        let folder = self.cache.as_ref().map(|cache| FolderCache::new(cache.folder.join("modules")));
+        let known = folder.as_ref().and_then(|folder| serde_json::from_slice(&folder.read(hash)?).ok());
+        if let Some(meta) = known {
+            return Ok(meta);
+        }
+        let script = module.load(time)?;
+        let value = script.export("meta")?.unwrap_or_default();
+        let meta: Meta = serde_json::from_value(value).unwrap_or_default();
+        if let Some(folder) = folder {
+            folder.write(hash, &serde_json::to_vec(&meta).unwrap_or_default());
+        }
+        Ok(meta)
+    }
+}
+
+impl ScriptModules for Scripts {
+    fn find<'s>(&'s self, name: &str, paths: &Paths, time_left: Duration) -> FoundScript<'s> {
+        if !is_module_name(name) {
+            return FoundScript::Broken("its name has characters that no folder name should have".to_owned());
+        }
+        let folder = paths.module_source(name);
+        let found = FILES.into_iter().find_map(|file| {
+            let bytes = read_at_most(&folder.join(file), SOURCE_LIMIT_BYTES).ok()?;
+            Some((file, bytes))
+        });
+        let Some((file, bytes)) = found else {
+            return FoundScript::Absent;
+        };
+        if !self.trust.is_approved(&bytes) {
+            return FoundScript::Refused(format!("{file} is not approved; look at it, then run `dispatch trust`"));
+        }
+        let entry = Source::new(format!("features/{name}/entry.mjs"), ENTRY.replace("HOOK_FILE", file));
+        let mut module = ScriptModule {
+            scripts: self,
+            name: name.to_owned(),
+            entry,
+            meta: Meta::default(),
+            hooks_root: paths.hooks_root.clone(),
+            repo_root: paths.repo_root.clone(),
+        };
+        match self.meta(&sha256_hex(&bytes), &module, time_left) {
+            Ok(meta) => {
+                module.meta = meta;
+                FoundScript::Module(Box::new(module))
+            }
+            Err(error) => FoundScript::Broken(describe(&error)),
+        }
+    }
+}
+
+impl ScriptModule<'_> {
+    fn load(&self, time: Duration) -> Result<Script, ScriptError> {
+        let engine = self.scripts.engine(&self.hooks_root, &self.repo_root)?;
+        engine.set_deadline(Instant::now().checked_add(time));
+        engine.load(&self.entry)
+    }
+
+    fn call(&self, ctx: &Context<'_>) -> Result<serde_json::Value, ScriptError> {
+        let reserve = Duration::from_millis(ctx.timers.budget_ms) / RESERVE;
+        let script = self.load(ctx.timers.remaining().saturating_sub(reserve))?;
+        let arguments = [ctx.event.name.as_str().into(), values::context_value(ctx)];
+        script.call(&Callee::export("handle"), &arguments)
+    }
+}
+
+impl Module for ScriptModule<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn supports(&self, event: &EventName) -> bool {
+        self.meta.supports.iter().any(|name| same_name(name, event.as_str()))
+    }
+
+    fn priority(&self) -> i32 {
+        self.meta.priority
+    }
+
+    fn hot_path_safe(&self) -> bool {
+        self.meta.hot_path_safe
+    }
+
+    fn critical(&self) -> bool {
+        self.meta.critical
+    }
+
+    fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
+        let result = self.call(ctx);
+        for (level, text) in self.scripts.lines.take() {
+            ctx.log(log_level(level), text);
+        }
+        let value = result.map_err(|error| match error.kind {
+            ErrorKind::Deadline => ModuleError::Deadline(describe(&error)),
+            _ => ModuleError::Failed(describe(&error)),
+        })?;
+        if value.is_null() {
+            return Ok(HookAction::none());
+        }
+        let action: HookAction = serde_json::from_value(value)
+            .map_err(|error| ModuleError::failed(format!("its answer is not usable: {error}")))?;
+        Ok(excused(action, ctx))
+    }
+}
+
+/// An objection by a rule that the user has let pass for a while is none.
+fn excused(action: HookAction, ctx: &Context<'_>) -> HookAction {
+    let objects = action.decision.is_some_and(|decision| decision != Decision::Allow);
+    if objects && action.code.as_deref().is_some_and(|code| ctx.is_excused(code)) {
+        return HookAction { decision: None, deny_reason: None, code: None, ..action };
+    }
+    action
+}
+
+fn describe(error: &ScriptError) -> String {
+    match &error.hint {
+        Some(hint) => format!("{error} ({hint})"),
+        None => error.to_string(),
+    }
+}
+
+fn log_level(level: ScriptLevel) -> LogLevel {
+    match level {
+        ScriptLevel::Debug => LogLevel::Debug,
+        ScriptLevel::Log | ScriptLevel::Info => LogLevel::Info,
+        ScriptLevel::Warn => LogLevel::Warn,
+        ScriptLevel::Error => LogLevel::Error,
+    }
+}
+
+/// A name that is one folder and nothing else on every system.
+fn is_module_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.bytes().all(plain)
+}

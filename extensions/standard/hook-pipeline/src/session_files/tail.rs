@@ -1,0 +1,139 @@
+//! The end of a log, in whole lines; a log of any length costs the same.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use memchr::{memchr, memmem, memrchr};
+
+use super::header::{DELIVERY_KEY, Header};
+use crate::record::Record;
+
+/// The part of the log that every invocation looks at.
+pub const TAIL_BYTES: u64 = 64 * 1024;
+
+/// Whole lines from the end of a file.
+#[derive(Debug, Default, Clone)]
+pub struct Tail {
+    lines: Vec<u8>,
+}
+
+impl Tail {
+    /// The last whole lines within `limit` bytes; none if the file cannot be read.
+    #[must_use]
+    pub fn read(path: &Path, limit: u64) -> Self {
+        // Asked before the file is opened: opening a pipe that nobody writes to would never return.
+        let length = match std::fs::metadata(path) {
+            Ok(found) if found.is_file() => found.len(),
+            _ => return Self::default(),
+        };
+        let offset = length.saturating_sub(limit);
+        let Ok(mut lines) = read_from(path, offset, limit) else {
+            return Self::default();
+        };
+        lines.truncate(memrchr(b'\n', &lines).map_or(0, |end| end + 1));
+        if offset > 0 {
+            // The first line is the end of another one.
+            let start = memchr(b'\n', &lines).map_or(lines.len(), |end| end + 1);
+            lines.drain(..start);
+        }
+        Self { lines }
+    }
+
+    /// The lines, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = self.lines.as_slice();
+        std::iter::from_fn(move || {
+            let end = memchr(b'\n', rest)?;
+            let (line, after) = rest.split_at(end);
+            rest = after.get(1..).unwrap_or_default();
+            Some(line)
+        })
+        .filter(|line| !line.is_empty())
+    }
+
+    /// The lines, newest first.
+    pub fn iter_back(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = self.lines.strip_suffix(b"\n").unwrap_or_default();
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let start = memrchr(b'\n', rest).map_or(0, |end| end + 1);
+            let (before, line) = rest.split_at(start);
+            rest = before.strip_suffix(b"\n").unwrap_or_default();
+            Some(line)
+        })
+        .filter(|line| !line.is_empty())
+    }
+
+    /// The records among the lines, oldest first.
+    #[must_use]
+    pub fn records(&self) -> Vec<Record> {
+        self.iter().filter_map(Record::parse).collect()
+    }
+
+    /// The highest turn that a line tells of.
+    #[must_use]
+    pub fn last_turn_id(&self) -> u64 {
+        self.iter().filter_map(|line| Header::of(line).turn_id()).max().unwrap_or(0)
+    }
+
+    /// The newest record of this delivery.
+    #[must_use]
+    pub fn delivery(&self, key: &str) -> Option<Record> {
+        let mark = format!("{DELIVERY_KEY}{key}\"");
+        memmem::find(&self.lines, mark.as_bytes())?;
+        let newest_first = self.iter_back().filter(|line| memmem::find(line, mark.as_bytes()).is_some());
+        newest_first.filter_map(Record::parse).find(|record| record.delivery.as_deref() == Some(key))
+    }
+
+    /// Whether there is no line.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+}
+
+fn read_from(path: &Path, offset: u64, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tail(content: &[u8], limit: u64) -> Vec<String> {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), content).expect("writable");
+        let tail = Tail::read(file.path(), limit);
+        let forwards: Vec<String> = tail.iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+        let mut backwards: Vec<String> =
+            tail.iter_back().map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+        backwards.reverse();
+        assert_eq!(forwards, backwards);
+        forwards
+    }
+
+    #[test]
+    fn only_whole_lines_within_the_limit_are_seen() {
+        assert_eq!(tail(b"", 10), Vec::<String>::new());
+        assert_eq!(tail(b"one\ntwo\n", 100), ["one", "two"]);
+        assert_eq!(tail(b"one\n\n\ntwo\nthr", 100), ["one", "two"]);
+        assert_eq!(tail(b"one\ntwo\n", 6), ["two"]);
+        assert_eq!(tail(b"one\ntwo\n", 4), Vec::<String>::new());
+        assert_eq!(tail(b"a line longer than the limit\n", 8), Vec::<String>::new());
+        assert_eq!(tail(b"torn", 100), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_no_file_has_no_lines() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(Tail::read(folder.path(), 10).is_empty());
+        assert!(Tail::read(&folder.path().join("missing"), 10).is_empty());
+    }
+}

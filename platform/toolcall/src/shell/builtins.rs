@@ -1,0 +1,288 @@
+//! Builtins that change the shell itself: folder, variables, code that is run by name.
+
+use super::command::Lookup;
+use super::effects::UnknownReason;
+use super::field::{Field, Value};
+use super::interpreter::{Context, Interpreter};
+use super::recorder::Reach;
+use super::state::{Directories, OnError, Outcome, State};
+use crate::access::Access;
+
+/// A builtin: what it does to the state, and its effects.
+pub(super) type Builtin = fn(&mut Interpreter, &[Field], State, &Context) -> Outcome;
+
+/// The builtin of a name, if it is one that the state depends on.
+pub(super) fn find(name: &str) -> Option<Builtin> {
+    Some(match name {
+        "cd" | "chdir" => cd,
+        "pushd" => pushd,
+        "popd" => popd,
+        "pwd" => pwd,
+        "echo" => echo,
+        "printf" => printf,
+        "eval" => eval,
+        "source" | "." => source,
+        "exec" => exec,
+        "command" => command,
+        "builtin" => builtin,
+        "trap" => trap,
+        "alias" => alias,
+        "unalias" | "true" | "false" | ":" | "wait" | "umask" | "type" | "times" | "caller" | "dirs" | "help"
+        | "break" | "continue" | "shopt" | "ulimit" | "suspend" | "disown" | "fg" | "bg" => nothing,
+        "test" | "[" => test,
+        "exit" | "return" | "logout" => leave,
+        "set" => set,
+        "shift" => shift,
+        "read" | "getopts" | "mapfile" | "readarray" => read,
+        "let" => arithmetic,
+        "export" | "declare" | "typeset" | "local" | "readonly" | "unset" => names,
+        "enable" | "hash" | "bind" | "complete" | "compopt" | "compgen" | "fc" | "history" | "jobs" => opaque,
+        _ => return None,
+    })
+}
+
+fn nothing(_: &mut Interpreter, _: &[Field], state: State, _: &Context) -> Outcome {
+    Outcome::same(state)
+}
+
+fn opaque(interpreter: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+    if !arguments.is_empty() {
+        interpreter.recorder.code(UnknownReason::UnresolvedCode, "builtin");
+    }
+    Outcome::same(state)
+}
+
+/// A quoted `$(` in an index runs when the variable is looked up.
+fn test(interpreter: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+    if arguments.iter().any(|field| field.text.contains("$(") || field.text.contains('`')) {
+        interpreter.recorder.code(UnknownReason::UnresolvedCode, "test");
+    }
+    Outcome::same(state)
+}
+
+fn leave(_: &mut Interpreter, _: &[Field], mut state: State, _: &Context) -> Outcome {
+    state.ended = true;
+    Outcome::same(state)
+}
+
+fn cd(_: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+    let target = arguments.iter().find(|field| !matches!(field.text.as_str(), "-P" | "-L" | "-e" | "--"));
+    let directories = match target {
+        None => state.home().map_or(Directories::Unknown, |home| Directories::at(&home)),
+        Some(field) if field.known() == Some("-") => state.previous.clone(),
+        Some(field) => target_directories(field, &state),
+    };
+    go(state, directories)
+}
+
+fn target_directories(field: &Field, state: &State) -> Directories {
+    let paths = field.known().and_then(|text| state.directories.resolve(text));
+    paths.map_or(Directories::Unknown, Directories::Known)
+}
+
+/// The folder changes only if the command worked.
+fn go(state: State, directories: Directories) -> Outcome {
+    let failure = state.clone();
+    let mut success = state;
+    success.previous = std::mem::replace(&mut success.directories, directories);
+    Outcome { success, failure }
+}
+
+fn pushd(_: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+    let plain = arguments.first().filter(|field| !field.text.starts_with(['+', '-']));
+    let directories = plain.map_or(Directories::Unknown, |field| target_directories(field, &state));
+    let here = state.directories.clone();
+    let mut outcome = go(state, directories);
+    outcome.success.stack.push(here);
+    outcome
+}
+
+fn popd(_: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+    let top = state.stack.pop().filter(|_| arguments.is_empty());
+    go(state, top.unwrap_or(Directories::Unknown))
+}
+
+fn pwd(interpreter: &mut Interpreter, _: &[Field], state: State, _: &Context) -> Outcome {
+    interpreter.output = state.directories.single().map(|cwd| format!("{cwd}\n"));
+    Outcome::same(state)
+}
+
+fn echo(interpreter: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+    let words: Option<Vec<&str>> = arguments.iter().map(Field::known).collect();
+    let plain = words.filter(|words| !words.iter().any(|word| word.starts_with('-') || word.contains('\\')));
+    interpreter.output = plain.map(|words| words.join(" ") + "\n");
+    Outcome::same(state)
+}
+
+fn printf(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+    if let Some(at) = arguments.iter().position(|field| field.text.starts_with("-v") || field.may_hide_option()) {
+        match arguments.get(at).map(|field| field.text.as_str()) {
+            Some("-v") => forget(interpreter, arguments.get(at + 1), &mut state),
+            _ => state.forget_variables(),
+        }
+        return Outcome::same(state);
+    }
+    let words: Option<Vec<&str>> = arguments.iter().map(Field::known).collect();
+    interpreter.output = match words.as_deref() {
+        Some([text]) if !text.contains(['%', '\\']) => Some((*text).to_owned()),
+        Some(["%s", text]) => Some((*text).to_owned()),
+        Some(["%s\\n", text]) => Some(format!("{text}\n")),
+        _ => None,
+    };
+    Outcome::same(state)
+}
+
+fn eval(interpreter: &mut Interpreter, arguments: &[Field], state: State, context: &Context) -> Outcome {
+    let words: Option<Vec<&str>> = arguments.iter().map(Field::known).collect();
+    match words {
+        Some(words) => interpreter.script(&words.join(" "), state, &context.wrapped("eval")),
+        None => {
+            interpreter.recorder.code(UnknownReason::UnresolvedCode, "eval");
+            forget_everything(state)
+        }
+    }
+}
+
+fn source(interpreter: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+    if let Some(file) = arguments.first() {
+        interpreter.recorder.touch(&state, file, Access::Read, Reach::Itself);
+    }
+    interpreter.recorder.code(UnknownReason::UnresolvedCode, "source");
+    forget_everything(state)
+}
+
+/// After code that is not seen, nothing of the shell's state is known.
+fn forget_everything(mut state: State) -> Outcome {
+    state.forget_variables();
+    state.directories = Directories::Unknown;
+    Outcome::same(state)
+}
+
+fn exec(interpreter: &mut Interpreter, arguments: &[Field], state: State, context: &Context) -> Outcome {
+    let skip = arguments.iter().take_while(|field| matches!(field.text.as_str(), "-c" | "-l" | "--")).count();
+    let rest = arguments.get(skip..).unwrap_or_default();
+    match rest.first() {
+        None => Outcome::same(state),
+        Some(first) if first.text == "-a" => {
+            let rest = rest.get(2..).unwrap_or_default();
+            interpreter.invoke(rest, state, &context.wrapped("exec"), Lookup::Programs)
+        }
+        Some(_) => interpreter.invoke(rest, state, &context.wrapped("exec"), Lookup::Programs),
+    }
+}
+
+fn command(interpreter: &mut Interpreter, arguments: &[Field], state: State, context: &Context) -> Outcome {
+    let asks = arguments.iter().take_while(|field| field.text.starts_with('-'));
+    if asks.clone().any(|field| field.text.contains(['v', 'V'])) {
+        return Outcome::same(state);
+    }
+    let rest = arguments.get(asks.count()..).unwrap_or_default();
+    interpreter.invoke(rest, state, &context.wrapped("command"), Lookup::Programs)
+}
+
+fn builtin(interpreter: &mut Interpreter, arguments: &[Field], state: State, context: &Context) -> Outcome {
+    interpreter.invoke(arguments, state, &context.wrapped("builtin"), Lookup::Programs)
+}
+
+fn trap(interpreter: &mut Interpreter, arguments: &[Field], state: State, context: &Context) -> Outcome {
+    let arguments = match arguments.split_first() {
+        Some((first, rest)) if first.text == "--" => rest,
+        _ => arguments,
+    };
+    let Some((handler, [_, ..])) = arguments.split_first() else {
+        return Outcome::same(state);
+    };
+    match handler.known() {
+        Some("-" | "" | "-p" | "-l") => {}
+        Some(code) => {
+            interpreter.script(code, state.clone(), &context.wrapped("trap"));
+        }
+        None => interpreter.recorder.code(UnknownReason::UnresolvedCode, "trap"),
+    }
+    Outcome::same(state)
+}
+
+fn alias(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+    for field in arguments {
+        match field.text.split_once('=') {
+            Some((name, _)) => state.add_alias(name),
+            None if field.exact => {}
+            None => interpreter.recorder.code(UnknownReason::UnresolvedCode, "alias"),
+        }
+    }
+    Outcome::same(state)
+}
+
+fn set(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+    let mut words = arguments.iter();
+    while let Some(field) = words.next() {
+        let text = field.text.as_str();
+        if text == "--" || !text.starts_with(['-', '+']) {
+            state.positional = None;
+            break;
+        }
+        let named = text.ends_with('o').then(|| words.next().map(|name| name.text.as_str())).flatten();
+        // Every word that looks like an assignment then reaches the program's environment.
+        if text.contains('k') || named == Some("keyword") {
+            interpreter.recorder.unknown(UnknownReason::Environment, "set -k");
+        }
+        if text.contains('e') || named == Some("errexit") {
+            state.on_error = if text.starts_with('-') { OnError::Exit } else { OnError::Continue };
+        }
+    }
+    Outcome::same(state)
+}
+
+fn shift(_: &mut Interpreter, _: &[Field], mut state: State, _: &Context) -> Outcome {
+    state.positional = None;
+    Outcome::same(state)
+}
+
+fn read(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+    if arguments.iter().any(|field| field.text.starts_with('-') && field.text.contains('C')) {
+        interpreter.recorder.code(UnknownReason::UnresolvedCode, "mapfile");
+    }
+    for name in ["REPLY", "MAPFILE", "OPTARG", "OPTIND"] {
+        state.assign(name, Value::Unknown);
+    }
+    for field in arguments.iter().filter(|field| !field.text.starts_with('-') || !field.exact) {
+        forget(interpreter, Some(field), &mut state);
+    }
+    Outcome::same(state)
+}
+
+fn arithmetic(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+    for field in arguments {
+        if !field.exact || field.text.contains("$(") || field.text.contains(['`', '[']) {
+            interpreter.recorder.code(UnknownReason::UnresolvedCode, "let");
+        }
+        let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
+        for name in field.text.split(|c| !is_name(c)) {
+            let held = state.variable(name);
+            let number = !matches!(&held, Value::Known(text) if !text.chars().all(|c| c.is_ascii_digit()));
+            if !number {
+                interpreter.recorder.code(UnknownReason::UnresolvedCode, name);
+            }
+            state.assign(name, Value::Unknown);
+        }
+    }
+    Outcome::same(state)
+}
+
+/// `export`, `declare`, `unset` and the like where the grammar did not see them as such.
+fn names(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+    interpreter.declare_words(arguments, &mut state);
+    Outcome::same(state)
+}
+
+/// The variable gets a value that is not known; a computed name may be any variable.
+pub(super) fn forget(interpreter: &mut Interpreter, name: Option<&Field>, state: &mut State) {
+    let plain = |name: &str| name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
+    match name.and_then(Field::known) {
+        Some(name) if plain(name) => interpreter.set_variable(name, Value::Unknown, state),
+        Some(name) if name.contains("$(") || name.contains('`') => {
+            interpreter.recorder.code(UnknownReason::UnresolvedCode, "[");
+        }
+        _ => state.forget_variables(),
+    }
+}

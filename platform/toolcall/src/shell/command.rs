@@ -1,0 +1,240 @@
+//! Simple commands: assignments, words, and finding what the first word runs.
+
+use tree_sitter::Node;
+
+use super::effects::{SimpleCommand, UnknownReason};
+use super::environment;
+use super::field::{Field, Value};
+use super::interpreter::{Context, Interpreter, Place};
+use super::programs;
+use super::source::Source;
+use super::state::{Function, Outcome, State};
+use super::unbounded::UnboundedKind;
+use super::{builtins, tree, wrappers};
+
+/// A program call with everything it can see.
+pub(super) struct Invocation<'a> {
+    pub(super) program: &'a str,
+    pub(super) arguments: &'a [Field],
+    pub(super) state: &'a State,
+    pub(super) context: &'a Context,
+}
+
+/// Whether a name may be a function, or only a builtin or a program (`command x`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lookup {
+    Functions,
+    Programs,
+}
+
+impl Interpreter {
+    /// Runs a `command` node; `extra` are words that the grammar put behind a redirection.
+    pub(super) fn command(
+        &mut self,
+        source: &Source<'_>,
+        node: Node<'_>,
+        extra: &[Node<'_>],
+        state: State,
+        context: &Context,
+    ) -> Outcome {
+        let mut state = state;
+        let mut words: Vec<Word<'_>> = Vec::new();
+        let mut redirects = Vec::new();
+        let mut assignments = Vec::new();
+        for child in tree::children(node) {
+            match child.kind() {
+                "variable_assignment" if words.is_empty() => assignments.push(child),
+                "file_redirect" | "herestring_redirect" | "heredoc_redirect" => redirects.push(child),
+                "comment" => {}
+                _ => push_word(&mut words, child, node),
+            }
+        }
+        let applied = self.redirects(source, &redirects, &state, context);
+        let context = &applied.context;
+        for word in applied.words.iter().chain(extra) {
+            push_word(&mut words, *word, *word);
+        }
+        let mut fields = Vec::new();
+        for word in words {
+            fields.extend(self.word(source, word.node, (word.start, word.end), &state, context));
+        }
+        let only_assigns = fields.is_empty();
+        let mut inner = state.clone();
+        for assignment in assignments {
+            let target = if only_assigns { &mut state } else { &mut inner };
+            self.assignment(source, assignment, target, context);
+        }
+        if only_assigns {
+            return Outcome::same(state);
+        }
+        let outcome = self.invoke(&fields, state, context, Lookup::Functions);
+        if applied.hides_output {
+            self.output = None;
+        }
+        outcome
+    }
+
+    pub(super) fn assignments(
+        &mut self,
+        source: &Source<'_>,
+        node: Node<'_>,
+        mut state: State,
+        context: &Context,
+    ) -> Outcome {
+        if node.kind() == "variable_assignment" {
+            self.assignment(source, node, &mut state, context);
+        }
+        for child in tree::children(node).into_iter().filter(|child| child.kind() == "variable_assignment") {
+            self.assignment(source, child, &mut state, context);
+        }
+        Outcome::same(state)
+    }
+
+    /// Applies `name=value`, `name+=value` or `name[i]=value`.
+    pub(super) fn assignment(&mut self, source: &Source<'_>, node: Node<'_>, state: &mut State, context: &Context) {
+        let Some(target) = node.child_by_field_name("name") else {
+            self.recorder.unknown(UnknownReason::Syntax, "=");
+            return;
+        };
+        let name = target.child_by_field_name("name").map_or_else(|| source.slice(target), |name| source.slice(name));
+        if target.kind() == "subscript" {
+            self.arithmetic(source, target, state, context);
+        }
+        let mut value = match node.child_by_field_name("value") {
+            Some(array) if array.kind() == "array" => {
+                for element in tree::children(array).into_iter().filter(Node::is_named) {
+                    self.word(source, element, (element.start_byte(), element.end_byte()), state, context);
+                }
+                Value::Unknown
+            }
+            Some(right) => self.assigned_value(source, right, state, context),
+            None => Value::Known(String::new()),
+        };
+        let plain = target.kind() != "subscript" && !source.slice(node).contains("+=");
+        if !plain {
+            value = Value::Unknown;
+        }
+        self.set_variable(name, value, state);
+    }
+
+    pub(super) fn set_variable(&mut self, name: &str, value: Value, state: &mut State) {
+        if environment::changes_programs(name, &value) {
+            self.recorder.code(UnknownReason::Environment, name);
+        }
+        state.assign(name, value);
+    }
+
+    /// Runs a program, builtin or function by its words.
+    pub(super) fn invoke(&mut self, fields: &[Field], state: State, context: &Context, lookup: Lookup) -> Outcome {
+        self.output = None;
+        let Some((first, arguments)) = fields.split_first() else {
+            return Outcome::same(state);
+        };
+        let (true, Some(context)) = (self.recorder.spend(), &context.deeper()) else {
+            self.recorder.code(UnknownReason::TooDeep, "");
+            return Outcome::same(state);
+        };
+        let name = first.known().and_then(programs::trusted_name);
+        self.list_command(name.unwrap_or_default(), fields, &state, context);
+        let Some(word) = first.known() else {
+            self.recorder.code(UnknownReason::UnresolvedProgram, &first.raw);
+            return Outcome::same(state);
+        };
+        let Some(program) = name else {
+            self.recorder.code(UnknownReason::ProjectCode, word);
+            return Outcome::same(state);
+        };
+        if lookup == Lookup::Functions
+            && let Some(function) = state.function(word).cloned()
+        {
+            return self.call(word, &function, arguments, state, context);
+        }
+        if state.has_alias(word) {
+            self.recorder.code(UnknownReason::UnresolvedCode, word);
+        }
+        if word == program
+            && let Some(run) = builtins::find(program)
+        {
+            return run(self, arguments, state, context);
+        }
+        let invocation = Invocation { program, arguments, state: &state, context };
+        if !wrappers::run(self, &invocation) {
+            programs::run(self, &invocation);
+        }
+        Outcome::same(state)
+    }
+
+    fn list_command(&mut self, program: &str, fields: &[Field], state: &State, context: &Context) {
+        self.recorder.command(SimpleCommand {
+            program: program.to_owned(),
+            argv: fields.iter().map(|field| field.shown().to_owned()).collect(),
+            cwd: state.directories.single().map(str::to_owned),
+            wrapped_by: context.wrapped_by.clone(),
+            exact: fields.iter().all(|field| field.exact),
+        });
+    }
+
+    fn call(
+        &mut self,
+        name: &str,
+        function: &Function,
+        arguments: &[Field],
+        state: State,
+        context: &Context,
+    ) -> Outcome {
+        let Function::Body(body) = function else {
+            self.recorder.code(UnknownReason::UnresolvedCode, name);
+            return Outcome::same(state);
+        };
+        if context.calls.iter().any(|caller| caller == name) {
+            self.recorder.unknown(UnknownReason::Recursion, name);
+            if context.place == Place::Beside {
+                self.recorder.unbounded(UnboundedKind::ForkBomb, name);
+            }
+            return Outcome::same(state);
+        }
+        let mut inner = context.clone();
+        inner.calls.push(name.to_owned());
+        inner.place = Place::Foreground;
+        let outer = state.positional.clone();
+        let mut entry = state;
+        entry.positional = Some(std::rc::Rc::new(arguments.to_vec()));
+        let mut outcome = self.script(body, entry, &inner);
+        for end in [&mut outcome.success, &mut outcome.failure] {
+            end.positional.clone_from(&outer);
+            end.ended = false;
+        }
+        outcome
+    }
+
+    /// `[ ... ]` and `[[ ... ]]`: only what is substituted inside runs.
+    pub(super) fn test(&mut self, source: &Source<'_>, node: Node<'_>, state: State, context: &Context) -> Outcome {
+        self.nested(source, node, &state, context);
+        let text = source.slice(node);
+        // `[ a > b ]` writes a file, and a quoted `$(` can run where a number is expected.
+        let redirects = !text.starts_with("[[") && text.contains(['<', '>']);
+        let hides_code = text.contains('\'') && (text.contains("$(") || text.contains('`'));
+        if redirects || hides_code {
+            self.recorder.unknown(UnknownReason::Syntax, "[");
+        }
+        Outcome::same(state)
+    }
+}
+
+/// A word of a command: where it stands, and the node that its expansions lie in.
+struct Word<'t> {
+    node: Node<'t>,
+    start: usize,
+    end: usize,
+}
+
+/// Words that touch are one word, however the grammar cut them.
+fn push_word<'t>(words: &mut Vec<Word<'t>>, node: Node<'t>, command: Node<'t>) {
+    match words.last_mut() {
+        Some(last) if last.end == node.start_byte() => {
+            last.end = node.end_byte();
+            last.node = command;
+        }
+        _ => words.push(Word { node, start: node.start_byte(), end: node.end_byte() }),
+    }
+}

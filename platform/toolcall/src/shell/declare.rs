@@ -1,0 +1,77 @@
+//! `export`, `declare`, `local`, `readonly`, `typeset` and `unset`.
+
+use tree_sitter::Node;
+
+use super::builtins::forget;
+use super::effects::UnknownReason;
+use super::field::{Field, Value};
+use super::interpreter::{Context, Interpreter};
+use super::source::Source;
+use super::state::{Outcome, State};
+use super::tree;
+
+impl Interpreter {
+    pub(super) fn declaration(
+        &mut self,
+        source: &Source<'_>,
+        node: Node<'_>,
+        mut state: State,
+        context: &Context,
+    ) -> Outcome {
+        for child in tree::children(node).into_iter().skip(1) {
+            if child.kind() == "variable_assignment" {
+                self.assignment(source, child, &mut state, context);
+            } else if child.is_named() && child.kind() != "comment" {
+                let range = (child.start_byte(), child.end_byte());
+                let fields = self.word(source, child, range, &state, context);
+                self.declare_words(&fields, &mut state);
+            }
+        }
+        // Arithmetic variables evaluate what is assigned to them.
+        let text = source.slice(node);
+        if text.contains("-i") && (text.contains("$(") || text.contains('[')) {
+            self.recorder.code(UnknownReason::UnresolvedCode, "declare -i");
+        }
+        Outcome::same(state)
+    }
+
+    pub(super) fn unset(
+        &mut self,
+        source: &Source<'_>,
+        node: Node<'_>,
+        mut state: State,
+        context: &Context,
+    ) -> Outcome {
+        for child in tree::children(node).into_iter().skip(1) {
+            let range = (child.start_byte(), child.end_byte());
+            for field in self.word(source, child, range, &state, context) {
+                if let Some(name) = field.known() {
+                    state.undefine(name);
+                }
+                if !field.text.starts_with('-') {
+                    forget(self, Some(&field), &mut state);
+                }
+            }
+        }
+        Outcome::same(state)
+    }
+
+    /// Words of a declaration: options, names, and assignments that stand in quotes.
+    pub(super) fn declare_words(&mut self, words: &[Field], state: &mut State) {
+        for field in words {
+            if !field.exact {
+                self.recorder.code(UnknownReason::Environment, &field.raw);
+                state.forget_variables();
+                continue;
+            }
+            match field.text.split_once('=') {
+                Some((name, value)) => {
+                    let name = name.trim_end_matches('+');
+                    self.set_variable(name, Value::Known(value.to_owned()), state);
+                }
+                None if field.text.starts_with('-') && field.text.contains('n') => state.forget_variables(),
+                None => {}
+            }
+        }
+    }
+}

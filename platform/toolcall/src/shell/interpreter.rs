@@ -1,0 +1,213 @@
+//! Runs a command in the abstract: walks its tree with a state and records what would happen.
+
+use tree_sitter::Node;
+
+use super::effects::{ShellEffects, UnknownReason};
+use super::expansion;
+use super::field::{Field, Value};
+use super::lexer::{Lexer, Token};
+use super::limits::{MAX_COMMAND_BYTES, MAX_DEPTH, MAX_PARSED_BYTES, MAX_PARSED_TEXTS};
+use super::recorder::Recorder;
+use super::source::{Defect, ParseFailure, Source, parse};
+use super::state::{Outcome, State};
+use super::tree;
+
+/// What a command finds on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stdin {
+    /// Whatever the shell itself was given.
+    Inherited,
+    /// This text.
+    Text(String),
+    /// The output of another program, or a file.
+    Computed,
+}
+
+/// Whether something stops a program that would not end by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lifetime {
+    Open,
+    Bounded,
+}
+
+/// Whether a command runs beside others (in a pipe or in the background).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Foreground,
+    Beside,
+}
+
+/// How a command is run, apart from the state of its shell.
+#[derive(Debug, Clone)]
+pub(super) struct Context {
+    pub(super) stdin: Stdin,
+    pub(super) lifetime: Lifetime,
+    pub(super) place: Place,
+    pub(super) wrapped_by: Vec<String>,
+    /// The functions that are being called, outermost first.
+    pub(super) calls: Vec<String>,
+    pub(super) depth: u32,
+}
+
+impl Context {
+    fn new() -> Self {
+        Self {
+            stdin: Stdin::Inherited,
+            lifetime: Lifetime::Open,
+            place: Place::Foreground,
+            wrapped_by: Vec::new(),
+            calls: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    /// The same one level deeper; `None` at the limit.
+    pub(super) fn deeper(&self) -> Option<Self> {
+        (self.depth < MAX_DEPTH).then(|| Self { depth: self.depth + 1, ..self.clone() })
+    }
+
+    pub(super) fn with_stdin(&self, stdin: Stdin) -> Self {
+        Self { stdin, ..self.clone() }
+    }
+
+    pub(super) fn wrapped(&self, program: &str) -> Self {
+        let mut inner = self.clone();
+        inner.wrapped_by.push(program.to_owned());
+        inner
+    }
+}
+
+/// The state of one analysis.
+pub(super) struct Interpreter {
+    pub(super) recorder: Recorder,
+    /// What the command run last would print, where that is plain.
+    pub(super) output: Option<String>,
+    home: Option<String>,
+    texts: u32,
+    bytes: usize,
+}
+
+impl Interpreter {
+    pub(super) fn new(home: Option<&str>) -> Self {
+        Self { recorder: Recorder::default(), output: None, home: home.map(str::to_owned), texts: 0, bytes: 0 }
+    }
+
+    pub(super) fn run(mut self, command: &str, cwd: &str) -> ShellEffects {
+        if command.len() > MAX_COMMAND_BYTES {
+            self.recorder.code(UnknownReason::TooLong, "");
+            return self.recorder.effects;
+        }
+        let state = State::new(cwd, self.home.as_deref());
+        self.script(command, state, &Context::new());
+        self.recorder.effects
+    }
+
+    /// Runs a text in the given state: the command itself, `sh -c`, `eval`, a function's body.
+    pub(super) fn script(&mut self, text: &str, state: State, context: &Context) -> Outcome {
+        self.output = None;
+        let Some(inner) = context.deeper() else {
+            self.recorder.code(UnknownReason::TooDeep, "");
+            return Outcome::same(state);
+        };
+        self.texts += 1;
+        self.bytes = self.bytes.saturating_add(text.len());
+        if self.texts > MAX_PARSED_TEXTS || self.bytes > MAX_PARSED_BYTES {
+            self.recorder.code(UnknownReason::TooMuchWork, "");
+            return Outcome::same(state);
+        }
+        let parsed = match parse(text) {
+            Ok((parsed, None)) => parsed,
+            Ok((parsed, Some(Defect::Syntax | Defect::WrongDocuments))) => {
+                self.recorder.unknown(UnknownReason::Syntax, "");
+                parsed
+            }
+            Ok((_, Some(Defect::TooMuchWork))) | Err(ParseFailure::TooMuchWork) => {
+                self.recorder.code(UnknownReason::TooMuchWork, "");
+                return Outcome::same(state);
+            }
+            Err(ParseFailure::NoGrammar | ParseFailure::Nul) => {
+                self.recorder.code(UnknownReason::Syntax, "");
+                return Outcome::same(state);
+            }
+        };
+        let root = parsed.root_node();
+        let statements = tree::children(root);
+        let outcome = self.statements(&Source { text }, &statements, state, &inner);
+        let plain = matches!(statements.as_slice(), [only] if only.kind() == "command");
+        if !plain {
+            self.output = None;
+        }
+        outcome
+    }
+
+    /// Runs `$(...)` in a shell of its own and says what it prints, where that is plain.
+    pub(super) fn substitute(&mut self, text: &str, state: &State, context: &Context) -> Value {
+        let saved = self.output.take();
+        self.script(text, state.clone(), context);
+        let printed = self.output.take();
+        self.output = saved;
+        match printed {
+            Some(text) => Value::Known(text.trim_end_matches('\n').to_owned()),
+            None => Value::Unknown,
+        }
+    }
+
+    /// The arguments that the text from `start` to `end` becomes.
+    pub(super) fn word(
+        &mut self,
+        source: &Source<'_>,
+        node: Node<'_>,
+        range: (usize, usize),
+        state: &State,
+        context: &Context,
+    ) -> Vec<Field> {
+        let raw = source.range(range.0, range.1);
+        match self.word_tokens(source, node, range, state, context) {
+            Some(tokens) => expansion::fields(tokens, raw, state),
+            None => vec![Field::unknown(raw)],
+        }
+    }
+
+    /// The value of an assignment's right side.
+    pub(super) fn assigned_value(
+        &mut self,
+        source: &Source<'_>,
+        node: Node<'_>,
+        state: &State,
+        context: &Context,
+    ) -> Value {
+        let range = (node.start_byte(), node.end_byte());
+        match self.word_tokens(source, node, range, state, context) {
+            Some(tokens) => expansion::assigned(&tokens, source.slice(node), state),
+            None => Value::Unknown,
+        }
+    }
+
+    fn word_tokens(
+        &mut self,
+        source: &Source<'_>,
+        node: Node<'_>,
+        range: (usize, usize),
+        state: &State,
+        context: &Context,
+    ) -> Option<Vec<Token>> {
+        let lexer = Lexer { source, node, end: range.1, state, context };
+        let tokens = lexer.tokens(self, range.0);
+        if tokens.is_none() {
+            self.recorder.unknown(UnknownReason::Syntax, "word");
+        }
+        tokens
+    }
+
+    /// Runs every command inside a node that itself is not a command.
+    pub(super) fn nested(&mut self, source: &Source<'_>, node: Node<'_>, state: &State, context: &Context) {
+        for inner in tree::topmost(node, &["command_substitution", "process_substitution"]) {
+            let text = source.slice(inner).trim_start();
+            let body = match text.strip_prefix('`') {
+                Some(rest) => super::lexer::unescape_backticks(rest.strip_suffix('`').unwrap_or(rest)),
+                None => text.get(2..text.len().saturating_sub(1)).unwrap_or_default().to_owned(),
+            };
+            self.substitute(&body, state, context);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Statements joined by `&&`, `||` and `|`, with the redirections where bash puts them.
+//!
+//! The grammar hangs a redirection, and the pipe behind it, on everything to the
+//! left: `cd a && b > c | d` becomes one pipe from a redirected list. Here such a
+//! tree is taken apart from the left, so that each belongs to the last command.
+
+use tree_sitter::Node;
+
+use super::effects::UnknownReason;
+use super::flow::is_statement;
+use super::interpreter::{Context, Interpreter, Lifetime, Place, Stdin};
+use super::source::Source;
+use super::state::{Outcome, State};
+use super::tree;
+
+/// A statement with its redirections, and what its output is piped into.
+pub(super) struct Part<'t> {
+    node: Node<'t>,
+    redirects: Vec<Node<'t>>,
+    pipes: Vec<Part<'t>>,
+}
+
+impl<'t> Part<'t> {
+    pub(super) fn of(node: Node<'t>) -> Self {
+        Self { node, redirects: Vec::new(), pipes: Vec::new() }
+    }
+
+    /// The first statement, and the others in reverse order with the operators before them.
+    fn flatten(self) -> (Self, Vec<(&'static str, Self)>) {
+        let mut first = self;
+        let mut rest = Vec::new();
+        loop {
+            match first.node.kind() {
+                "redirected_statement" => {
+                    let Some(body) = first.node.child_by_field_name("body") else {
+                        return (first, rest);
+                    };
+                    let mut redirects = tree::field_children(first.node, "redirect");
+                    redirects.append(&mut first.redirects);
+                    first = Self { node: body, redirects, ..first };
+                }
+                "pipeline" => {
+                    let mut parts = tree::children(first.node).into_iter().filter(|node| is_statement(*node));
+                    let Some(head) = parts.next() else {
+                        return (first, rest);
+                    };
+                    let mut pipes: Vec<Self> = parts.map(Self::of).collect();
+                    match pipes.last_mut() {
+                        Some(last) => last.redirects = first.redirects,
+                        None => return (Self { node: head, ..first }, rest),
+                    }
+                    pipes.append(&mut first.pipes);
+                    first = Self { node: head, redirects: Vec::new(), pipes };
+                }
+                "list" => {
+                    let [left, operator, right] = tree::children(first.node)[..] else {
+                        return (first, rest);
+                    };
+                    let operator = if operator.kind() == "&&" { "&&" } else { "||" };
+                    rest.push((operator, Self { node: right, ..first }));
+                    first = Self::of(left);
+                }
+                _ => return (first, rest),
+            }
+        }
+    }
+}
+
+impl Interpreter {
+    /// Runs a statement with everything that is joined to it.
+    pub(super) fn part(&mut self, source: &Source<'_>, part: Part<'_>, state: State, context: &Context) -> Outcome {
+        if !self.recorder.spend() {
+            return Outcome::same(state);
+        }
+        let Some(context) = &context.deeper() else {
+            self.recorder.code(UnknownReason::TooDeep, "");
+            return Outcome::same(state);
+        };
+        let (first, rest) = part.flatten();
+        let mut outcome = self.head(source, first, state, context);
+        for (operator, right) in rest.into_iter().rev() {
+            outcome = self.then(source, outcome, operator, right, context);
+        }
+        outcome
+    }
+
+    /// Runs the right side of `&&` or `||` after its left side.
+    pub(super) fn then(
+        &mut self,
+        source: &Source<'_>,
+        left: Outcome,
+        operator: &str,
+        right: Part<'_>,
+        context: &Context,
+    ) -> Outcome {
+        if operator == "&&" {
+            let outcome = self.part(source, right, left.success, context);
+            Outcome { success: outcome.success, failure: left.failure.join(outcome.failure) }
+        } else {
+            let outcome = self.part(source, right, left.failure, context);
+            Outcome { success: left.success.join(outcome.success), failure: outcome.failure }
+        }
+    }
+
+    fn head(&mut self, source: &Source<'_>, part: Part<'_>, state: State, context: &Context) -> Outcome {
+        if part.node.kind() == "negated_command" {
+            let Some(inner) = tree::children(part.node).into_iter().find(|node| is_statement(*node)) else {
+                self.recorder.unknown(UnknownReason::Syntax, "!");
+                return Outcome::same(state);
+            };
+            let outcome = self.part(source, Part { node: inner, ..part }, state, context);
+            return Outcome { success: outcome.failure, failure: outcome.success };
+        }
+        if part.pipes.is_empty() {
+            return self.redirected(source, part.node, &part.redirects, state, context);
+        }
+        let Part { node, redirects, pipes } = part;
+        let first = Part { node, redirects, pipes: Vec::new() };
+        let parts = std::iter::once(first).chain(pipes).collect();
+        self.pipeline(source, parts, state, context)
+    }
+
+    /// Every part of a pipe runs in a shell of its own, except the last one in some shells.
+    pub(super) fn pipeline(
+        &mut self,
+        source: &Source<'_>,
+        parts: Vec<Part<'_>>,
+        state: State,
+        context: &Context,
+    ) -> Outcome {
+        let mut stdin = context.stdin.clone();
+        let mut last = state.clone();
+        let last_reader = parts.iter().rposition(|part| stops_reading(source.slice(part.node)));
+        for (index, part) in parts.into_iter().enumerate() {
+            let stops = last_reader.is_some_and(|reader| reader > index);
+            let inner = Context {
+                stdin,
+                place: Place::Beside,
+                lifetime: if stops { Lifetime::Bounded } else { context.lifetime },
+                ..context.clone()
+            };
+            // In bash no part of a pipe is a list; a tree that says so is wrong about the order.
+            if part.node.kind() == "list" {
+                self.recorder.unknown(UnknownReason::Syntax, "|");
+            }
+            let plain = matches!(part.node.kind(), "command" | "redirected_statement");
+            self.output = None;
+            last = self.part(source, part, state.clone(), &inner).settle();
+            stdin = match self.output.take().filter(|_| plain) {
+                Some(text) => Stdin::Text(text),
+                None => Stdin::Computed,
+            };
+        }
+        Outcome::same(state.join(last))
+    }
+}
+
+/// Whether a program downstream stops reading, which ends the programs upstream.
+fn stops_reading(reader: &str) -> bool {
+    let mut words = reader.split_whitespace();
+    match words.next() {
+        Some("head") => true,
+        Some("grep") => words.any(|word| word.starts_with("-m") || word == "-q"),
+        _ => false,
+    }
+}

@@ -1,0 +1,156 @@
+//! Archives and compression.
+
+use super::super::arguments::{Arguments, Syntax};
+use super::super::command::Invocation;
+use super::super::effects::UnknownReason;
+use super::super::field::Field;
+use super::super::interpreter::Interpreter;
+use super::super::recorder::Reach;
+use crate::access::Access;
+
+pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
+    match call.program {
+        "tar" | "bsdtar" | "gtar" => tar(interpreter, call),
+        "unzip" => unzip(interpreter, call),
+        "zip" => zip(interpreter, call),
+        "gzip" | "bzip2" | "xz" | "zstd" | "lz4" | "lzma" => compress(interpreter, call),
+        "gunzip" | "bunzip2" | "unxz" | "unzstd" | "unlz4" | "uncompress" => compress(interpreter, call),
+        "cpio" | "ar" | "7z" | "7za" | "unrar" | "rar" => {
+            interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program)
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn tar(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    // The first word may be a cluster of letters without a dash.
+    let mut words = call.arguments.to_vec();
+    if let Some(first) = words.first_mut().filter(|word| word.exact && !word.text.starts_with('-')) {
+        first.text.insert(0, '-');
+    }
+    let syntax = Syntax {
+        short: "fCTXIbgHLNV",
+        long: &[
+            "--file",
+            "--directory",
+            "--files-from",
+            "--exclude",
+            "--exclude-from",
+            "--use-compress-program",
+            "--transform",
+        ],
+    };
+    let parsed = Arguments::parse(&words, syntax);
+    let runs = [
+        "-I",
+        "--use-compress-program",
+        "--to-command",
+        "--checkpoint-action",
+        "--info-script",
+        "--new-volume-script",
+        "-F",
+        "--rsh-command",
+        "--rmt-command",
+    ];
+    if parsed.has(&runs) || parsed.hides_options || parsed.pattern_may_be_option {
+        interpreter.recorder.code(UnknownReason::Option, "tar");
+    }
+    let archive = parsed.values(&["-f", "--file"]).find(|field| field.text != "-").cloned();
+    let folder = parsed.values(&["-C", "--directory"]).last().cloned().unwrap_or_else(|| Field::literal("."));
+    if parsed.has(&["-x", "--extract", "--get"]) {
+        touch_all(interpreter, call, archive.as_ref(), Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, &folder, Access::Write, Reach::Tree);
+        if parsed.has(&["-P", "--absolute-names"]) {
+            interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "tar -P");
+        }
+    } else if parsed.has(&["-t", "--list", "-d", "--diff", "--compare"]) {
+        touch_all(interpreter, call, archive.as_ref(), Access::Read, Reach::Itself);
+    } else if parsed.has(&["-c", "--create", "-r", "-u", "-A", "--append", "--update", "--catenate", "--delete"]) {
+        touch_all(interpreter, call, archive.as_ref(), Access::Write, Reach::Itself);
+        match folder.text == "." {
+            true => touch_all(interpreter, call, parsed.operands.iter(), Access::Read, Reach::Tree),
+            false => interpreter.recorder.touch(call.state, &folder, Access::Read, Reach::Tree),
+        }
+        if parsed.has(&["--remove-files"]) {
+            touch_all(interpreter, call, parsed.operands.iter(), Access::Delete, Reach::Tree);
+        }
+    } else {
+        interpreter.recorder.unknown(UnknownReason::Option, "tar");
+    }
+}
+
+fn touch_all<'f>(
+    interpreter: &mut Interpreter,
+    call: &Invocation<'_>,
+    fields: impl IntoIterator<Item = &'f Field>,
+    access: Access,
+    reach: Reach,
+) {
+    for field in fields {
+        interpreter.recorder.touch(call.state, field, access, reach);
+    }
+}
+
+fn unzip(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, Syntax { short: "dxPO", long: &[] });
+    touch_all(interpreter, call, parsed.operands.first(), Access::Read, Reach::Itself);
+    if parsed.has(&["-l", "-v", "-t", "-p", "-Z", "-z"]) && !parsed.hides_options {
+        return;
+    }
+    let here = Field::literal(".");
+    let folder = parsed.values(&["-d"]).next().unwrap_or(&here);
+    interpreter.recorder.touch(call.state, folder, Access::Write, Reach::Tree);
+}
+
+fn zip(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, Syntax { short: "bnPstxi", long: &["--exclude", "--include"] });
+    if parsed.has(&["-TT", "--unzip-command", "-T"]) || parsed.hides_options {
+        interpreter.recorder.code(UnknownReason::Option, "zip");
+    }
+    let mut operands = parsed.operands.iter();
+    touch_all(interpreter, call, operands.next(), Access::Write, Reach::Itself);
+    let moves = parsed.has(&["-m", "--move"]);
+    touch_all(interpreter, call, operands, if moves { Access::Delete } else { Access::Read }, Reach::Tree);
+}
+
+/// The file is replaced by its other form, unless it is kept or printed.
+fn compress(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, Syntax { short: "SbpTo", long: &["--suffix", "--output"] });
+    let prints =
+        parsed.has(&["-c", "--stdout", "--to-stdout", "-t", "--test", "-l", "--list"]) && !parsed.hides_options;
+    let keeps = parsed.has(&["-k", "--keep"]) || matches!(call.program, "zstd" | "unzstd" | "lz4" | "unlz4");
+    for target in parsed.values(&["-o", "--output"]) {
+        interpreter.recorder.touch(call.state, target, Access::Write, Reach::Itself);
+    }
+    for file in &parsed.operands {
+        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+        if prints {
+            continue;
+        }
+        let place = Field { text: other_form(call.program, &parsed, &file.text), ..file.clone() };
+        interpreter.recorder.touch(call.state, &place, Access::Write, Reach::Itself);
+        if !keeps {
+            interpreter.recorder.touch(call.state, file, Access::Delete, Reach::Itself);
+        }
+    }
+}
+
+fn other_form(program: &str, parsed: &Arguments, name: &str) -> String {
+    let expands = program.starts_with("un")
+        || program.contains("un") && program != "uncompress"
+        || parsed.has(&["-d", "--decompress", "--uncompress"]);
+    if expands {
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        return stem.to_owned();
+    }
+    let suffix = match program {
+        "bzip2" => "bz2",
+        "xz" => "xz",
+        "zstd" => "zst",
+        "lz4" => "lz4",
+        "lzma" => "lzma",
+        _ => "gz",
+    };
+    format!("{name}.{suffix}")
+}

@@ -1,0 +1,261 @@
+//! Programs that make, copy, move, change and remove files.
+
+use super::super::arguments::{Arguments, Syntax};
+use super::super::command::Invocation;
+use super::super::effects::UnknownReason;
+use super::super::field::Field;
+use super::super::interpreter::{Interpreter, Lifetime};
+use super::super::recorder::Reach;
+use super::super::state::State;
+use super::super::unbounded::UnboundedKind;
+use crate::access::Access;
+
+pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
+    match call.program {
+        "rm" => remove(interpreter, call),
+        "rmdir" | "unlink" => each(interpreter, call, "", Access::Delete),
+        "mkdir" => each(interpreter, call, "mZ", Access::Create),
+        "mkfifo" | "mknod" => each(interpreter, call, "mZ", Access::Create),
+        "touch" => touch(interpreter, call),
+        "tee" => each(interpreter, call, "", Access::Write),
+        "truncate" => each(interpreter, call, "sr", Access::Write),
+        "shred" => shred(interpreter, call),
+        "dos2unix" | "unix2dos" => each(interpreter, call, "", Access::Write),
+        "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" => change_mode(interpreter, call),
+        "cp" | "install" => copy(interpreter, call),
+        "mv" => rename(interpreter, call),
+        "ln" | "link" => link(interpreter, call),
+        "dd" => convert(interpreter, call),
+        "mktemp" => make_temporary(interpreter, call),
+        "split" | "csplit" => split(interpreter, call),
+        _ => return false,
+    }
+    true
+}
+
+/// How a fact names the target of a call: its only path, else the word as written.
+pub(super) fn target(state: &State, field: &Field) -> String {
+    let paths = field.exact.then(|| state.directories.resolve(&field.text)).flatten();
+    match paths.as_deref() {
+        Some([only]) => only.clone(),
+        _ => field.raw.clone(),
+    }
+}
+
+/// Every operand is touched in the same way.
+fn each(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'static str, access: Access) {
+    let parsed = Arguments::parse(call.arguments, Syntax { short, long: &["--mode", "--size", "--reference"] });
+    for operand in &parsed.operands {
+        interpreter.recorder.touch(call.state, operand, access, Reach::Itself);
+    }
+}
+
+fn remove(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, Syntax::default());
+    let recursive = parsed.has(&["-r", "-R", "--recursive"]);
+    let reach = if recursive || parsed.hides_options { Reach::Tree } else { Reach::Itself };
+    for operand in &parsed.operands {
+        interpreter.recorder.touch(call.state, operand, Access::Delete, reach);
+        if recursive {
+            let target = target(call.state, operand);
+            interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
+        }
+    }
+}
+
+fn touch(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, Syntax { short: "dtr", long: &["--date", "--reference", "--time"] });
+    for operand in &parsed.operands {
+        interpreter.recorder.touch(call.state, operand, Access::Create, Reach::Itself);
+    }
+}
+
+fn shred(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, Syntax { short: "ns", long: &["--iterations", "--size"] });
+    let access = if parsed.has(&["-u", "--remove"]) || parsed.hides_options { Access::Delete } else { Access::Write };
+    for operand in &parsed.operands {
+        interpreter.recorder.touch(call.state, operand, access, Reach::Itself);
+    }
+}
+
+/// `chmod MODE FILE...`: the first operand is no file unless a reference is given.
+fn change_mode(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let syntax = match call.program {
+        "setfacl" => Syntax { short: "mxMX", long: &["--modify", "--remove", "--set"] },
+        _ => Syntax { short: "", long: &["--reference", "--from"] },
+    };
+    // A mode such as `-x` looks like an option, and is one to this parser as well.
+    let parsed = Arguments::parse(call.arguments, syntax);
+    let mode_is_option = parsed.has(&["--reference"])
+        || call.program == "setfacl"
+        || parsed.options.iter().any(|option| call.program == "chmod" && "-r-w-x-s-t".contains(&option.name));
+    let recursive = parsed.has(&["-R", "--recursive"]) || parsed.hides_options;
+    let reach = if recursive { Reach::Tree } else { Reach::Itself };
+    let skip = usize::from(!mode_is_option);
+    for operand in parsed.operands.iter().skip(skip) {
+        interpreter.recorder.touch(call.state, operand, Access::Write, reach);
+        if recursive {
+            let target = target(call.state, operand);
+            interpreter.recorder.unbounded(UnboundedKind::RecursiveChange, &target);
+        }
+    }
+}
+
+/// Sources and destination of `cp`, `mv`, `ln` and `install`.
+struct Transfer {
+    sources: Vec<Field>,
+    destination: Option<Field>,
+    into_folder: bool,
+}
+
+impl Transfer {
+    fn of(parsed: &Arguments) -> Self {
+        let folder = parsed.values(&["-t", "--target-directory"]).next().cloned();
+        let mut sources = parsed.operands.clone();
+        let named_folder = folder.is_some();
+        let destination = folder.or_else(|| if sources.len() > 1 { sources.pop() } else { None });
+        let several = sources.len() > 1 || sources.iter().any(|source| source.glob || source.splits);
+        let pattern = destination.as_ref().is_some_and(|field| field.glob);
+        let several = several && !pattern;
+        let slash = destination.as_ref().is_some_and(|field| field.exact && field.text.ends_with('/'));
+        let dots = destination
+            .as_ref()
+            .is_some_and(|field| field.exact && matches!(field.text.rsplit('/').next(), Some("." | "..")));
+        let into_folder = (named_folder || several || slash || dots) && !parsed.has(&["-T", "--no-target-directory"]);
+        Self { sources, destination, into_folder }
+    }
+
+    /// Where one source ends up.
+    fn place(&self, source: &Field) -> Option<Field> {
+        let destination = self.destination.clone()?;
+        if !self.into_folder || !destination.exact {
+            return Some(destination);
+        }
+        let trimmed = source.text.trim_end_matches('/');
+        let name = trimmed.rsplit('/').next().unwrap_or(trimmed);
+        let unclear = !source.exact || matches!(name, "" | "." | "..");
+        let folder = destination.text.trim_end_matches('/');
+        let (text, glob) = if unclear {
+            (format!("{folder}/**"), true)
+        } else {
+            (format!("{folder}/{name}"), source.glob || destination.glob)
+        };
+        Some(Field { text, glob, ..destination })
+    }
+}
+
+const TRANSFER: Syntax =
+    Syntax { short: "tSmog", long: &["--target-directory", "--suffix", "--mode", "--owner", "--group"] };
+
+fn copy(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let install = call.program == "install";
+    let syntax = if install { TRANSFER } else { Syntax { short: "tS", long: TRANSFER.long } };
+    let parsed = Arguments::parse(call.arguments, syntax);
+    if parsed.hides_options {
+        interpreter.recorder.unknown(UnknownReason::Option, call.program);
+    }
+    if install && parsed.has(&["-d", "--directory"]) {
+        for operand in &parsed.operands {
+            interpreter.recorder.touch(call.state, operand, Access::Create, Reach::Itself);
+        }
+        return;
+    }
+    let recursive = parsed.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
+    let reach = if recursive { Reach::Tree } else { Reach::Itself };
+    let transfer = Transfer::of(&parsed);
+    for source in &transfer.sources {
+        interpreter.recorder.touch(call.state, source, Access::Read, reach);
+        match transfer.place(source) {
+            Some(place) => interpreter.recorder.touch(call.state, &place, Access::Write, reach),
+            None => interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program),
+        }
+    }
+}
+
+fn rename(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, Syntax { short: "tS", long: TRANSFER.long });
+    if parsed.hides_options {
+        interpreter.recorder.unknown(UnknownReason::Option, call.program);
+    }
+    let transfer = Transfer::of(&parsed);
+    for source in &transfer.sources {
+        match transfer.place(source) {
+            Some(place) => interpreter.recorder.moved(call.state, source, &place),
+            None => interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program),
+        }
+    }
+}
+
+fn link(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, Syntax { short: "tS", long: TRANSFER.long });
+    if parsed.hides_options {
+        interpreter.recorder.unknown(UnknownReason::Option, call.program);
+    }
+    let mut transfer = Transfer::of(&parsed);
+    if transfer.destination.is_none() {
+        transfer.destination = Some(Field::literal("."));
+        transfer.into_folder = true;
+    }
+    let access = if parsed.has(&["-f", "--force"]) { Access::Write } else { Access::Create };
+    for source in &transfer.sources {
+        interpreter.recorder.touch(call.state, source, Access::Read, Reach::Itself);
+        if let Some(place) = transfer.place(source) {
+            interpreter.recorder.touch(call.state, &place, access, Reach::Itself);
+        }
+    }
+}
+
+fn convert(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let mut bounded = false;
+    let mut endless_input = false;
+    for word in call.arguments {
+        let value = |text: &str| Field { text: text.to_owned(), ..word.clone() };
+        if word.may_hide_option() {
+            interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "dd");
+        }
+        match word.text.split_once('=') {
+            Some(("if", path)) => {
+                endless_input |= path.starts_with("/dev/");
+                interpreter.recorder.touch(call.state, &value(path), Access::Read, Reach::Itself);
+            }
+            Some(("of", path)) => interpreter.recorder.touch(call.state, &value(path), Access::Write, Reach::Itself),
+            Some(("count", _)) => bounded = true,
+            _ => {}
+        }
+    }
+    if endless_input && !bounded && call.context.lifetime == Lifetime::Open {
+        interpreter.recorder.unbounded(UnboundedKind::Endless, "dd");
+    }
+}
+
+fn make_temporary(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, Syntax { short: "p", long: &["--tmpdir", "--suffix"] });
+    let folder = parsed.values(&["-p", "--tmpdir"]).next().cloned().unwrap_or_else(|| Field::literal("/tmp"));
+    let template = parsed.operands.first();
+    let place = match template {
+        Some(template) if !parsed.has(&["-p", "--tmpdir", "-t"]) => template.clone(),
+        _ => Field { text: format!("{}/tmp.XXXXXXXXXX", folder.text), ..folder },
+    };
+    let text = place.text.replace('X', "?");
+    interpreter.recorder.touch(call.state, &Field { text, glob: true, ..place }, Access::Create, Reach::Itself);
+}
+
+fn split(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(
+        call.arguments,
+        Syntax { short: "abClnf", long: &["--prefix", "--bytes", "--lines", "--number"] },
+    );
+    if parsed.has(&["--filter"]) || parsed.hides_options {
+        interpreter.recorder.code(UnknownReason::Option, call.program);
+    }
+    if let Some(input) = parsed.operands.first() {
+        interpreter.recorder.touch(call.state, input, Access::Read, Reach::Itself);
+    }
+    let named = match call.program {
+        "csplit" => parsed.values(&["-f", "--prefix"]).next(),
+        _ => parsed.operands.get(1),
+    };
+    let prefix = named.cloned().unwrap_or_else(|| Field::literal("x"));
+    let pattern = Field { text: format!("{}*", prefix.text), glob: true, ..prefix };
+    interpreter.recorder.touch(call.state, &pattern, Access::Write, Reach::Itself);
+}

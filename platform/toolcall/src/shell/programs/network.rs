@@ -1,0 +1,248 @@
+//! Programs that reach other machines.
+
+use super::super::arguments::{Arguments, Syntax};
+use super::super::command::Invocation;
+use super::super::effects::UnknownReason;
+use super::super::field::Field;
+use super::super::interpreter::{Interpreter, Lifetime};
+use super::super::recorder::Reach;
+use super::super::unbounded::UnboundedKind;
+use super::refuse_hidden_options;
+use crate::access::Access;
+
+pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
+    match call.program {
+        "curl" => curl(interpreter, call),
+        "wget" => wget(interpreter, call),
+        "ping" | "ping6" => ping(interpreter, call),
+        "dig" | "nslookup" | "host" | "traceroute" | "tracepath" | "whois" | "mtr" | "getent" | "nmap" => {
+            interpreter.recorder.network()
+        }
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "ftp" | "sftp" | "lftp" => opaque(interpreter, call),
+        "ssh" | "mosh" | "autossh" => {
+            interpreter.recorder.network();
+            interpreter.recorder.code(UnknownReason::Remote, call.program);
+        }
+        "scp" => transfer(interpreter, call, "cFiJloPSDX"),
+        "rsync" => transfer(interpreter, call, "efBTM"),
+        "gh" | "glab" | "aws" | "gcloud" | "az" | "heroku" | "vercel" | "netlify" | "fly" | "flyctl" | "wrangler"
+        | "doctl" | "firebase" | "supabase" | "kubectl" | "helm" | "terraform" | "tofu" | "pulumi" | "psql"
+        | "mysql" | "mongosh" | "redis-cli" | "sqlplus" => {
+            interpreter.recorder.network();
+            interpreter.recorder.unknown(UnknownReason::Remote, call.program);
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn opaque(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    interpreter.recorder.network();
+    interpreter.recorder.code(UnknownReason::UnresolvedCode, call.program);
+    let listens = call.arguments.iter().any(|word| word.text.starts_with('-') && word.text.contains('l'));
+    if listens && call.context.lifetime == Lifetime::Open {
+        interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
+    }
+}
+
+fn curl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    interpreter.recorder.network();
+    let syntax = Syntax {
+        short: "oXHduATFbcDeKmrUxyYzCEPQtw",
+        long: &[
+            "--output",
+            "--request",
+            "--header",
+            "--data",
+            "--user",
+            "--user-agent",
+            "--upload-file",
+            "--form",
+            "--cookie",
+            "--cookie-jar",
+            "--dump-header",
+            "--config",
+            "--max-time",
+            "--output-dir",
+            "--data-raw",
+            "--data-binary",
+            "--data-urlencode",
+            "--url",
+            "--proxy",
+            "--cacert",
+            "--cert",
+            "--key",
+            "--retry",
+            "--connect-timeout",
+            "--write-out",
+            "--trace",
+            "--trace-ascii",
+            "--stderr",
+            "--json",
+            "--etag-save",
+            "--hsts",
+            "--alt-svc",
+        ],
+    };
+    let parsed = Arguments::parse(call.arguments, syntax);
+    refuse_hidden_options(interpreter, call, &parsed);
+    let written = [
+        "-o",
+        "--output",
+        "-c",
+        "--cookie-jar",
+        "-D",
+        "--dump-header",
+        "--trace",
+        "--trace-ascii",
+        "--stderr",
+        "--etag-save",
+        "--hsts",
+        "--alt-svc",
+    ];
+    let folder =
+        parsed.options.iter().find(|option| option.name == "--output-dir").and_then(|option| option.value.clone());
+    for file in parsed.values(&written).filter(|file| file.text != "-") {
+        let place = match &folder {
+            Some(folder) if folder.exact => Field { text: format!("{}/{}", folder.text, file.text), ..file.clone() },
+            _ => file.clone(),
+        };
+        interpreter.recorder.touch(call.state, &place, Access::Write, Reach::Itself);
+    }
+    if parsed.has(&["-O", "--remote-name", "--remote-name-all", "-J", "--remote-header-name"]) {
+        for url in &parsed.operands {
+            save_as_named(interpreter, call, url);
+        }
+        if parsed.has(&["-J", "--remote-header-name"]) {
+            interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "curl -J");
+        }
+    }
+    for file in parsed.values(&["-T", "--upload-file"]) {
+        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+    }
+    for value in parsed.values(&["-d", "--data", "--data-binary", "--data-urlencode", "-F", "--form", "--json"]) {
+        if let Some((_, file)) = value.text.split_once('@').filter(|(name, _)| name.is_empty() || name.ends_with('=')) {
+            let file = Field { text: file.to_owned(), ..value.clone() };
+            interpreter.recorder.touch(call.state, &file, Access::Read, Reach::Itself);
+        }
+    }
+    if parsed.has(&["-K", "--config"]) {
+        interpreter.recorder.unknown(UnknownReason::Option, "curl -K");
+    }
+}
+
+/// The last part of an address becomes a file here.
+fn save_as_named(interpreter: &mut Interpreter, call: &Invocation<'_>, url: &Field) {
+    let path = url.text.split(['?', '#']).next().unwrap_or_default();
+    let after_host = path.split_once("://").map_or(path, |(_, rest)| rest);
+    let name = after_host.split_once('/').and_then(|(_, rest)| rest.rsplit('/').next()).unwrap_or_default();
+    let name = if name.is_empty() { "index.html" } else { name };
+    let file = Field { text: name.to_owned(), ..url.clone() };
+    interpreter.recorder.touch(call.state, &file, Access::Write, Reach::Itself);
+}
+
+fn wget(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    interpreter.recorder.network();
+    let syntax = Syntax {
+        short: "OoaPiUteTwQBlADIXRY",
+        long: &[
+            "--output-document",
+            "--output-file",
+            "--append-output",
+            "--directory-prefix",
+            "--input-file",
+            "--header",
+            "--user-agent",
+            "--post-data",
+            "--post-file",
+            "--execute",
+        ],
+    };
+    let parsed = Arguments::parse(call.arguments, syntax);
+    refuse_hidden_options(interpreter, call, &parsed);
+    if parsed.has(&["-e", "--execute", "--use-askpass"]) {
+        interpreter.recorder.code(UnknownReason::Option, "wget");
+    }
+    for file in parsed.values(&["-o", "--output-file", "-a", "--append-output"]) {
+        interpreter.recorder.touch(call.state, file, Access::Write, Reach::Itself);
+    }
+    let documents: Vec<&Field> = parsed.values(&["-O", "--output-document"]).collect();
+    for file in documents.iter().filter(|file| file.text != "-") {
+        interpreter.recorder.touch(call.state, file, Access::Write, Reach::Itself);
+    }
+    if parsed.has(&["--spider"]) || !documents.is_empty() {
+        return;
+    }
+    if parsed.has(&["-r", "--recursive", "-m", "--mirror", "-p", "--page-requisites", "-i", "--input-file"])
+        || parsed.has(&["-P", "--directory-prefix"])
+    {
+        let here = Field::literal(".");
+        let folder = parsed.values(&["-P", "--directory-prefix"]).next().unwrap_or(&here);
+        interpreter.recorder.touch(call.state, folder, Access::Write, Reach::Tree);
+        return;
+    }
+    for url in &parsed.operands {
+        save_as_named(interpreter, call, url);
+    }
+}
+
+fn ping(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    interpreter.recorder.network();
+    let parsed = Arguments::parse(call.arguments, Syntax { short: "cwWistIpQSlmMF", long: &[] });
+    if !parsed.has(&["-c", "-w"]) && call.context.lifetime == Lifetime::Open {
+        interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
+    }
+}
+
+/// `scp` and `rsync`: the last operand receives; a name with a colon lies on another machine.
+fn transfer(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'static str) {
+    let parsed = Arguments::parse(
+        call.arguments,
+        Syntax {
+            short,
+            long: &[
+                "--exclude",
+                "--include",
+                "--rsh",
+                "--filter",
+                "--exclude-from",
+                "--files-from",
+                "--port",
+                "--log-file",
+                "--backup-dir",
+                "--partial-dir",
+            ],
+        },
+    );
+    refuse_hidden_options(interpreter, call, &parsed);
+    if parsed.has(&["-e", "--rsh", "--rsync-path", "-S", "-o", "-D", "-F"]) && call.program == "scp"
+        || parsed.has(&["--rsh", "--rsync-path"])
+        || (call.program == "rsync" && parsed.has(&["-e"]))
+    {
+        interpreter.recorder.code(UnknownReason::Option, call.program);
+    }
+    for file in parsed.values(&["--log-file", "--backup-dir", "--partial-dir"]) {
+        interpreter.recorder.touch(call.state, file, Access::Write, Reach::Tree);
+    }
+    let local = |field: &Field| !field.text.split('/').next().unwrap_or_default().contains(':');
+    let tries_only = call.program == "rsync" && parsed.has(&["-n", "--dry-run", "--list-only"]);
+    let Some((destination, sources)) = parsed.operands.split_last() else {
+        return;
+    };
+    if !parsed.operands.iter().all(local) {
+        interpreter.recorder.network();
+    }
+    for source in sources.iter().filter(|field| local(field)) {
+        let removes = parsed.has(&["--remove-source-files"]) && !tries_only;
+        let access = if removes { Access::Delete } else { Access::Read };
+        interpreter.recorder.touch(call.state, source, access, Reach::Tree);
+    }
+    if local(destination) && !tries_only && !sources.is_empty() {
+        interpreter.recorder.touch(call.state, destination, Access::Write, Reach::Tree);
+        if parsed.options.iter().any(|option| option.name.starts_with("--del")) {
+            interpreter.recorder.touch(call.state, destination, Access::Delete, Reach::Tree);
+            let target = super::files::target(call.state, destination);
+            interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
+        }
+    }
+}

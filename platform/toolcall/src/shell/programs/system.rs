@@ -1,0 +1,140 @@
+//! Programs that change the machine rather than files, or watch it.
+
+use super::super::command::Invocation;
+use super::super::effects::UnknownReason;
+use super::super::interpreter::{Interpreter, Lifetime};
+use super::super::unbounded::UnboundedKind;
+
+const CHANGES: &[&str] = &[
+    "kill",
+    "killall",
+    "pkill",
+    "reboot",
+    "shutdown",
+    "halt",
+    "poweroff",
+    "init",
+    "telinit",
+    "systemctl",
+    "service",
+    "launchctl",
+    "mount",
+    "umount",
+    "swapon",
+    "swapoff",
+    "modprobe",
+    "insmod",
+    "rmmod",
+    "sysctl",
+    "iptables",
+    "nft",
+    "ufw",
+    "ip",
+    "ifconfig",
+    "route",
+    "hostname",
+    "hostnamectl",
+    "timedatectl",
+    "useradd",
+    "userdel",
+    "usermod",
+    "groupadd",
+    "groupdel",
+    "passwd",
+    "chsh",
+    "chfn",
+    "visudo",
+    "crontab",
+    "loginctl",
+    "defaults",
+    "networksetup",
+    "scutil",
+    "pmset",
+    "renice",
+    "stty",
+    "setterm",
+    "ulimit",
+    "ssh-add",
+    "ssh-keygen",
+    "gpg",
+    "xattr",
+    "open",
+    "xdg-open",
+    "pbcopy",
+    "update-alternatives",
+    "ldconfig",
+    "depmod",
+    "setenforce",
+    "journalctl",
+    "netstat",
+    "ss",
+];
+
+const DEVICES: &[&str] = &[
+    "mkfs",
+    "fdisk",
+    "parted",
+    "sfdisk",
+    "gdisk",
+    "wipefs",
+    "mkswap",
+    "diskutil",
+    "hdparm",
+    "cryptsetup",
+    "lvremove",
+    "vgremove",
+    "pvremove",
+    "losetup",
+    "blkdiscard",
+    "badblocks",
+    "format",
+];
+
+pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
+    match call.program {
+        "top" | "htop" | "btop" | "iotop" | "iftop" | "inotifywait" | "fswatch" | "tcpdump" => {
+            interpreter.recorder.unknown(UnknownReason::SystemState, call.program);
+            note_endless(interpreter, call);
+        }
+        "journalctl" | "netstat" | "ss" => look(interpreter, call),
+        program if DEVICES.contains(&program) || program.starts_with("mkfs.") => {
+            interpreter.recorder.unknown(UnknownReason::SystemState, program);
+            for word in call.arguments.iter().filter(|word| word.text.starts_with("/dev/")) {
+                interpreter.recorder.unbounded(UnboundedKind::DeviceWrite, &word.text);
+            }
+        }
+        "hostname" | "mount" if call.arguments.is_empty() => {}
+        program if CHANGES.contains(&program) => interpreter.recorder.unknown(UnknownReason::SystemState, program),
+        _ => return false,
+    }
+    true
+}
+
+/// Programs that print, unless an option makes them act or go on without end.
+fn look(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let has = |names: &[&str]| call.arguments.iter().any(|word| names.iter().any(|name| word.text.starts_with(name)));
+    let acts = has(&[
+        "--vacuum",
+        "--rotate",
+        "--flush",
+        "--sync",
+        "--relinquish",
+        "--setup-keys",
+        "--update-catalog",
+        "-K",
+        "--kill",
+    ]);
+    let hidden = call.arguments.iter().any(|word| word.may_hide_option());
+    if acts || hidden {
+        interpreter.recorder.unknown(UnknownReason::SystemState, call.program);
+    }
+    if has(&["-f", "--follow", "-c", "--continuous", "-E", "--events"]) {
+        note_endless(interpreter, call);
+    }
+}
+
+fn note_endless(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    if call.context.lifetime == Lifetime::Open {
+        interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
+    }
+}

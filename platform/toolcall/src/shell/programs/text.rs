@@ -1,0 +1,223 @@
+//! Editors of streams: `sed`, `awk`, `perl`, `patch`.
+
+use super::super::arguments::{Arguments, Syntax};
+use super::super::command::Invocation;
+use super::super::effects::UnknownReason;
+use super::super::field::Field;
+use super::super::interpreter::Interpreter;
+use super::super::recorder::Reach;
+use super::refuse_hidden_options;
+use crate::access::Access;
+
+pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
+    match call.program {
+        "sed" | "gsed" => sed(interpreter, call),
+        "awk" | "gawk" | "mawk" | "nawk" => awk(interpreter, call),
+        "perl" => perl(interpreter, call),
+        "patch" => patch(interpreter, call),
+        _ => return false,
+    }
+    true
+}
+
+fn sed(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed =
+        Arguments::parse(call.arguments, Syntax { short: "efl", long: &["--expression", "--file", "--line-length"] });
+    refuse_hidden_options(interpreter, call, &parsed);
+    let scripts: Vec<&Field> = parsed.values(&["-e", "--expression"]).collect();
+    let from_file: Vec<&Field> = parsed.values(&["-f", "--file"]).collect();
+    let given = !scripts.is_empty() || !from_file.is_empty();
+    let (script, mut files) = match parsed.operands.split_first() {
+        Some((first, rest)) if !given => (Some(first), rest),
+        _ => (None, parsed.operands.as_slice()),
+    };
+    let in_place = parsed.has(&["-i", "-I", "--in-place"]);
+    // BSD takes the suffix of a copy as a word of its own: `sed -i '' script file`.
+    let script = match script {
+        Some(first) if in_place && first.exact && first.text.is_empty() => {
+            let second = files.first();
+            files = files.get(1..).unwrap_or_default();
+            second
+        }
+        other => other,
+    };
+    for script in scripts.into_iter().chain(script) {
+        check_sed_script(interpreter, call, script);
+    }
+    for file in from_file {
+        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+        interpreter.recorder.code(UnknownReason::UnresolvedCode, "sed -f");
+    }
+    let access = if in_place { Access::Write } else { Access::Read };
+    let suffix = call.arguments.iter().find_map(|word| {
+        word.text
+            .strip_prefix("--in-place=")
+            .or_else(|| word.text.strip_prefix("-i"))
+            .filter(|suffix| !suffix.is_empty())
+    });
+    for file in files {
+        interpreter.recorder.touch(call.state, file, access, Reach::Itself);
+        if let Some(suffix) = suffix {
+            let copy = Field { text: format!("{}{suffix}", file.text), ..file.clone() };
+            interpreter.recorder.touch(call.state, &copy, Access::Write, Reach::Itself);
+        }
+    }
+    if suffix.is_some_and(|suffix| suffix.contains(['*', '/'])) {
+        interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program);
+    }
+}
+
+/// A script may write files (`w`) and run commands (`e`); anything not plainly harmless is unknown.
+fn check_sed_script(interpreter: &mut Interpreter, call: &Invocation<'_>, script: &Field) {
+    let Some(text) =
+        script.exact.then_some(script.text.as_str()).filter(|_| !script.glob || script.text.starts_with('s'))
+    else {
+        interpreter.recorder.code(UnknownReason::UnresolvedCode, call.program);
+        return;
+    };
+    if !text.split([';', '\n']).all(|part| is_plain_sed(part.trim())) && !is_plain_sed(text.trim()) {
+        interpreter.recorder.code(UnknownReason::ForeignCode, call.program);
+    }
+}
+
+fn is_plain_sed(text: &str) -> bool {
+    let address = |c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '~' | '+' | '!' | ' ' | '{' | '}');
+    let rest = text.trim_start_matches(address);
+    let rest = skip_regex_addresses(rest).trim_end_matches(['}', ' ', ';']);
+    let mut chars = rest.chars();
+    match chars.next() {
+        None => true,
+        Some('s') => is_plain_substitution(chars.as_str()),
+        Some('y') => true,
+        Some('p' | 'd' | 'q' | 'Q' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'l' | '#') => {
+            chars.all(|c| c.is_ascii_digit() || c == ' ')
+        }
+        Some('a' | 'i' | 'c') => true,
+        _ => false,
+    }
+}
+
+fn skip_regex_addresses(text: &str) -> &str {
+    let mut rest = text;
+    while let Some(inner) = rest.strip_prefix('/') {
+        let Some(end) = find_unescaped(inner, '/') else {
+            return rest;
+        };
+        let after = inner.get(end + 1..).unwrap_or_default();
+        rest = after
+            .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '+' | '!' | ' ' | 'I' | '{'));
+    }
+    rest
+}
+
+fn is_plain_substitution(text: &str) -> bool {
+    let Some(delimiter) = text.chars().next() else {
+        return false;
+    };
+    let body = text.get(delimiter.len_utf8()..).unwrap_or_default();
+    let Some(first) = find_unescaped(body, delimiter) else {
+        return false;
+    };
+    let replacement = body.get(first + delimiter.len_utf8()..).unwrap_or_default();
+    let Some(second) = find_unescaped(replacement, delimiter) else {
+        return false;
+    };
+    let flags = replacement.get(second + delimiter.len_utf8()..).unwrap_or_default();
+    flags.chars().all(|c| c.is_ascii_digit() || matches!(c, 'g' | 'p' | 'i' | 'I' | 'm' | 'M'))
+}
+
+fn find_unescaped(text: &str, wanted: char) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().find_map(|(index, c)| {
+        let found = c == wanted && !escaped;
+        escaped = c == '\\' && !escaped;
+        found.then_some(index)
+    })
+}
+
+fn awk(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(
+        call.arguments,
+        Syntax { short: "Ffvielo", long: &["--file", "--assign", "--field-separator", "--include", "--load"] },
+    );
+    refuse_hidden_options(interpreter, call, &parsed);
+    if parsed.has(&[
+        "-i",
+        "-l",
+        "-o",
+        "-p",
+        "-E",
+        "--include",
+        "--load",
+        "--pretty-print",
+        "--exec",
+        "--debug",
+        "--profile",
+        "--dump-variables",
+        "-d",
+    ]) {
+        interpreter.recorder.code(UnknownReason::Option, call.program);
+    }
+    let from_file: Vec<&Field> = parsed.values(&["-f", "--file"]).collect();
+    let files = match parsed.operands.split_first() {
+        Some((program, files)) if from_file.is_empty() => {
+            check_awk_program(interpreter, call, program);
+            files
+        }
+        _ => parsed.operands.as_slice(),
+    };
+    for file in from_file {
+        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+        interpreter.recorder.code(UnknownReason::UnresolvedCode, "awk -f");
+    }
+    for file in files.iter().filter(|field| !field.text.contains('=')) {
+        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+    }
+}
+
+/// A program without output redirection, pipes and calls of the system only prints.
+fn check_awk_program(interpreter: &mut Interpreter, call: &Invocation<'_>, program: &Field) {
+    let text = program.text.as_str();
+    let acts =
+        ["system", "|", "getline", "@", "close", "fflush"].iter().any(|part| text.replace("||", "").contains(part));
+    let redirects = text.contains('>') && text.contains("print");
+    if !program.exact || acts || redirects {
+        interpreter.recorder.code(UnknownReason::ForeignCode, call.program);
+    }
+}
+
+fn perl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, Syntax { short: "eEIMmFxCD", long: &[] });
+    interpreter.recorder.code(UnknownReason::ForeignCode, "perl");
+    let edits = call
+        .arguments
+        .iter()
+        .any(|word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('i'));
+    if edits && parsed.has(&["-e", "-E"]) {
+        for file in &parsed.operands {
+            interpreter.recorder.touch(call.state, file, Access::Write, Reach::Itself);
+        }
+    }
+}
+
+fn patch(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(
+        call.arguments,
+        Syntax { short: "pidoBrVDFYz", long: &["--input", "--directory", "--output", "--strip"] },
+    );
+    for file in parsed.values(&["-i", "--input"]) {
+        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+    }
+    if let Some(file) = parsed.operands.get(1) {
+        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+    }
+    if parsed.has(&["--dry-run"]) && !parsed.hides_options {
+        return;
+    }
+    for file in parsed.values(&["-o", "--output"]).chain(parsed.operands.first()) {
+        interpreter.recorder.touch(call.state, file, Access::Write, Reach::Itself);
+    }
+    if parsed.operands.is_empty() {
+        interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "patch");
+    }
+}

@@ -1,0 +1,288 @@
+//! What the shell remembers between two commands: folder, variables, functions, options.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::field::{Field, Value};
+use super::lexer::Quoting;
+use super::limits::{MAX_DIRECTORIES, MAX_NAMES};
+use crate::path;
+
+/// The folders that may be the working directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Directories {
+    /// One of these.
+    Known(Vec<String>),
+    /// Any.
+    Unknown,
+}
+
+impl Directories {
+    pub(super) fn at(path: &str) -> Self {
+        if path.is_empty() { Self::Unknown } else { Self::Known(vec![path.to_owned()]) }
+    }
+
+    /// The folder, if exactly one is possible.
+    pub(super) fn single(&self) -> Option<&str> {
+        match self {
+            Self::Known(paths) if paths.len() == 1 => paths.first().map(String::as_str),
+            _ => None,
+        }
+    }
+
+    /// A path seen from each possible folder; `None` if it is relative and no folder is known.
+    pub(super) fn resolve(&self, text: &str) -> Option<Vec<String>> {
+        if text.starts_with('/') {
+            return Some(vec![path::normalize(text)]);
+        }
+        match self {
+            Self::Known(paths) => {
+                Some(paths.iter().map(|cwd| path::resolve(&format!("./{text}"), cwd, None)).collect())
+            }
+            Self::Unknown => None,
+        }
+    }
+
+    fn join(&self, other: &Self) -> Self {
+        let (Self::Known(left), Self::Known(right)) = (self, other) else {
+            return Self::Unknown;
+        };
+        let mut all = left.clone();
+        all.extend(right.iter().filter(|path| !left.contains(path)).cloned());
+        if all.len() > MAX_DIRECTORIES { Self::Unknown } else { Self::Known(all) }
+    }
+}
+
+/// What a name runs when it is a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Function {
+    /// This text.
+    Body(Rc<str>),
+    /// One of several texts, or perhaps none.
+    Ambiguous,
+}
+
+/// What happens to statements after a failed one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnError {
+    Continue,
+    Exit,
+}
+
+/// The state between two commands. Cloning is cheap: the maps are shared until they change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) directories: Directories,
+    pub(super) previous: Directories,
+    pub(super) stack: Vec<Directories>,
+    pub(super) positional: Option<Rc<Vec<Field>>>,
+    pub(super) on_error: OnError,
+    /// No statement after this point is reached.
+    pub(super) ended: bool,
+    /// References between variables exist, so no value can be relied on.
+    pub(super) variables_opaque: bool,
+    home: Option<Rc<str>>,
+    variables: Rc<BTreeMap<String, Value>>,
+    functions: Rc<BTreeMap<String, Function>>,
+    aliases: Rc<BTreeSet<String>>,
+}
+
+impl State {
+    pub(super) fn new(cwd: &str, home: Option<&str>) -> Self {
+        Self {
+            directories: Directories::at(cwd),
+            previous: Directories::Unknown,
+            stack: Vec::new(),
+            positional: None,
+            on_error: OnError::Continue,
+            ended: false,
+            variables_opaque: false,
+            home: home.map(Rc::from),
+            variables: Rc::default(),
+            functions: Rc::default(),
+            aliases: Rc::default(),
+        }
+    }
+
+    /// The state of a new shell started here: what it inherits depends on what was exported.
+    pub(super) fn child(&self) -> Self {
+        let mut inner = self.clone();
+        inner.positional = None;
+        inner.on_error = OnError::Continue;
+        inner.stack.clear();
+        for value in Rc::make_mut(&mut inner.variables).values_mut() {
+            *value = Value::Unknown;
+        }
+        for function in Rc::make_mut(&mut inner.functions).values_mut() {
+            *function = Function::Ambiguous;
+        }
+        inner
+    }
+
+    pub(super) fn home(&self) -> Option<String> {
+        match self.variables.get("HOME") {
+            Some(Value::Known(home)) => Some(home.clone()),
+            Some(_) => None,
+            None => self.home.as_deref().map(str::to_owned),
+        }
+    }
+
+    pub(super) fn variable(&self, name: &str) -> Value {
+        if self.variables_opaque {
+            return Value::Unknown;
+        }
+        if let Some(value) = self.variables.get(name) {
+            return value.clone();
+        }
+        let known = match name {
+            "HOME" => self.home(),
+            "PWD" => self.directories.single().map(str::to_owned),
+            "OLDPWD" => self.previous.single().map(str::to_owned),
+            "IFS" => Some(" \t\n".to_owned()),
+            _ => None,
+        };
+        known.map_or(Value::Unknown, Value::Known)
+    }
+
+    /// `$1`, `$@`, `$#` and the like.
+    pub(super) fn special(&self, name: char, quoting: Quoting) -> Value {
+        let Some(words) = &self.positional else {
+            return Value::Unknown;
+        };
+        match name {
+            '@' | '*' => self.all_arguments(name, quoting, words),
+            '#' if words.iter().all(|word| !word.splits) => Value::Known(words.len().to_string()),
+            '1'..='9' => {
+                let index = name.to_digit(10).map_or(0, |digit| digit as usize);
+                let mut before = words.iter().take(index);
+                if before.clone().any(|word| word.splits) {
+                    return Value::Unknown;
+                }
+                before
+                    .next_back()
+                    .filter(|_| words.len() >= index)
+                    .map_or_else(|| Value::Known(String::new()), Value::of)
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    fn all_arguments(&self, name: char, quoting: Quoting, words: &Rc<Vec<Field>>) -> Value {
+        let plain = |word: &Field| word.known().is_some_and(|text| !text.contains(char::is_whitespace));
+        match (name, quoting) {
+            ('@', Quoting::Quoted) => Value::List(words.to_vec()),
+            (_, Quoting::Bare) if words.iter().all(plain) => Value::List(words.to_vec()),
+            (_, Quoting::Quoted) if words.iter().all(|word| word.known().is_some()) => {
+                Value::Known(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    pub(super) fn assign(&mut self, name: &str, value: Value) {
+        if self.variables.len() >= MAX_NAMES && !self.variables.contains_key(name) {
+            self.variables_opaque = true;
+            return;
+        }
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
+    }
+
+    pub(super) fn forget_variables(&mut self) {
+        self.variables_opaque = true;
+    }
+
+    /// Whether the characters that split words are still the usual ones.
+    pub(super) fn splits_as_usual(&self) -> bool {
+        !self.variables.contains_key("IFS") && !self.variables_opaque
+    }
+
+    pub(super) fn define(&mut self, name: &str, body: &str) {
+        if self.functions.len() < MAX_NAMES {
+            Rc::make_mut(&mut self.functions).insert(name.to_owned(), Function::Body(Rc::from(body)));
+        }
+    }
+
+    pub(super) fn undefine(&mut self, name: &str) {
+        if self.functions.contains_key(name) {
+            Rc::make_mut(&mut self.functions).remove(name);
+        }
+    }
+
+    pub(super) fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.get(name)
+    }
+
+    pub(super) fn add_alias(&mut self, name: &str) {
+        if self.aliases.len() < MAX_NAMES {
+            Rc::make_mut(&mut self.aliases).insert(name.to_owned());
+        }
+    }
+
+    pub(super) fn has_alias(&self, name: &str) -> bool {
+        self.aliases.contains(name)
+    }
+
+    /// What holds if either state may be the present one.
+    pub(super) fn join(self, other: Self) -> Self {
+        if self.ended && !other.ended {
+            return other;
+        }
+        if other.ended && !self.ended || self == other {
+            return self;
+        }
+        Self {
+            directories: self.directories.join(&other.directories),
+            previous: self.previous.join(&other.previous),
+            stack: if self.stack == other.stack { self.stack } else { Vec::new() },
+            positional: if self.positional == other.positional { self.positional } else { None },
+            on_error: if self.on_error == other.on_error { self.on_error } else { OnError::Continue },
+            ended: self.ended && other.ended,
+            variables_opaque: self.variables_opaque || other.variables_opaque,
+            home: self.home,
+            variables: join_maps(&self.variables, &other.variables, &Value::Unknown),
+            functions: join_maps(&self.functions, &other.functions, &Function::Ambiguous),
+            aliases: Rc::new(self.aliases.union(&other.aliases).cloned().collect()),
+        }
+    }
+}
+
+fn join_maps<V: Clone + PartialEq>(
+    left: &Rc<BTreeMap<String, V>>,
+    right: &Rc<BTreeMap<String, V>>,
+    ambiguous: &V,
+) -> Rc<BTreeMap<String, V>> {
+    if Rc::ptr_eq(left, right) {
+        return Rc::clone(left);
+    }
+    let mut joined = left.as_ref().clone();
+    for (name, value) in &mut joined {
+        if right.get(name) != Some(value) {
+            *value = ambiguous.clone();
+        }
+    }
+    for name in right.keys().filter(|name| !left.contains_key(*name)) {
+        joined.insert(name.clone(), ambiguous.clone());
+    }
+    Rc::new(joined)
+}
+
+/// The states after a command that worked and after one that did not.
+#[derive(Debug, Clone)]
+pub(super) struct Outcome {
+    pub(super) success: State,
+    pub(super) failure: State,
+}
+
+impl Outcome {
+    pub(super) fn same(state: State) -> Self {
+        Self { success: state.clone(), failure: state }
+    }
+
+    /// The state for the next statement.
+    pub(super) fn settle(self) -> State {
+        match self.success.on_error {
+            OnError::Exit => self.success,
+            OnError::Continue => self.success.join(self.failure),
+        }
+    }
+}
