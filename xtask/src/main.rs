@@ -81,7 +81,10 @@ fn run(mut arguments: Vec<String>) -> Result<Verdict> {
         ["layers"] => Ok(report("layers", &checks::run(checks::LAYERS, &workspace::load(&root)?))),
         ["tidy"] => Ok(report("tidy", &checks::run(checks::TIDY, &source::load(&root)?))),
         ["schemas"] => Ok(report("schemas", &schemas::run(&root, Mode::Compare)?)),
-        ["schemas", "--write"] => Ok(report("schemas", &schemas::run(&root, Mode::Write)?)),
+        ["schemas", "--write"] => {
+            schemas::write_by_test(&root)?;
+            Ok(report("schemas", &schemas::run(&root, Mode::Write)?))
+        }
         ["hook-size"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Compare, Builds::Every)?)),
         ["hook-size", "--plain"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Compare, Builds::Plain)?)),
         ["hook-size", "--write"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Write, Builds::Every)?)),

@@ -7,6 +7,7 @@ use crate::settings::Loaded;
 use crate::{commands, compose};
 use clap::Parser;
 use dispatch_contracts::extension::Extension;
+use dispatch_os::env;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -36,6 +37,10 @@ impl App {
 
     /// Runs the command that the process was started with.
     pub fn run(self) -> ExitCode {
+        // A host must get its answer whatever it passes, so this command has no usage errors.
+        if env::arguments().next().is_some_and(|command| command == "hook") {
+            commands::hook::run();
+        }
         let args = Args::parse();
         let printer = Printer::new();
         match self.execute(args, &printer) {
@@ -50,6 +55,7 @@ impl App {
     fn execute(self, args: Args, printer: &Printer) -> Result<Status, Failure> {
         match args.command {
             Command::Completions { shell } => return commands::completions::run(shell, printer),
+            Command::Schema(ref request) => return commands::schema::run(request, printer),
             Command::ScriptWorker => return commands::script_worker::run(),
             _ => {}
         }
@@ -58,11 +64,25 @@ impl App {
             loaded.require_valid()?;
         }
         match args.command {
+            Command::Init(request) => commands::init::run(&loaded, &request, printer),
+            Command::Canary(request) => commands::canary::run(&loaded, &request, printer),
             Command::Doctor { json } => commands::doctor::run(&loaded, self.extensions, json.into(), printer),
             Command::Config { command } => commands::config::run(&loaded, &command, printer),
             Command::Ext { command } => commands::ext::run(&loaded, self.extensions, &command, printer),
+            Command::Events(request) => commands::events::run(&loaded, &request, printer),
+            Command::Why(request) => commands::why::run(&loaded, &request, printer),
+            Command::Explain(request) => commands::explain::run(&loaded, &request, printer),
+            Command::Replay(request) => commands::replay::run(&loaded, &request, printer),
+            Command::AllowOnce(request) => commands::allow_once::run(&loaded, &request, printer),
+            Command::State { command } => commands::state::run(&loaded, &command, printer),
+            Command::Phase { command } => commands::phase::run(&loaded, &command, printer),
+            Command::Plan { command } => commands::plan::run(&loaded, &command, printer),
+            Command::Memory { command } => commands::memory::run(&loaded, &command, printer),
+            Command::Module { command } => commands::module::run(&loaded, &command, printer),
             Command::Trust(request) => commands::trust::run(&loaded, &request, printer),
-            Command::Completions { .. } | Command::ScriptWorker => Ok(Status::Done),
+            Command::Completions { .. } | Command::Hook(_) | Command::Schema(_) | Command::ScriptWorker => {
+                Ok(Status::Done)
+            }
         }
     }
 }

@@ -1,5 +1,19 @@
 //! The command line, as clap reads it.
 
+use crate::commands::allow_once::AllowOnceRequest;
+use crate::commands::canary::CanaryRequest;
+use crate::commands::events::EventsRequest;
+use crate::commands::explain::ExplainRequest;
+use crate::commands::init::InitRequest;
+use crate::commands::memory::MemoryCommand;
+use crate::commands::module::ModuleCommand;
+use crate::commands::phase::PhaseCommand;
+use crate::commands::plan::PlanCommand;
+use crate::commands::replay::ReplayRequest;
+use crate::commands::schema::SchemaRequest;
+use crate::commands::state::StateCommand;
+use crate::commands::trust::TrustRequest;
+use crate::commands::why::WhyRequest;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -33,6 +47,12 @@ pub(crate) struct Common {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Make the agents' hosts call Dispatch, or say what differs, or take it back
+    Init(InitRequest),
+    /// Ask each registered host about a call that must be refused
+    Canary(CanaryRequest),
+    /// Print a JSON Schema of the hook pipeline
+    Schema(SchemaRequest),
     /// Say what is configured, found and wrong, and how to fix it
     Doctor {
         /// Print one JSON object instead of text
@@ -44,10 +64,47 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Answer one hook event of a coding agent, read from standard input
+    Hook(HookArgs),
     /// List and switch extensions
     Ext {
         #[command(subcommand)]
         command: ExtCommand,
+    },
+    /// Show what happened in the sessions of this workspace
+    Events(EventsRequest),
+    /// Say who decided about a hook event, on what, and what would change the answer
+    Why(WhyRequest),
+    /// Say what would be decided about a payload on standard input; nothing is written
+    Explain(ExplainRequest),
+    /// Judge recorded tool calls again by the present rules and show what differs
+    Replay(ReplayRequest),
+    /// Let one rule pass for a while
+    AllowOnce(AllowOnceRequest),
+    /// Show the state of a session, or make it again from its log
+    State {
+        #[command(subcommand)]
+        command: StateCommand,
+    },
+    /// Show or set where the work of a session stands
+    Phase {
+        #[command(subcommand)]
+        command: PhaseCommand,
+    },
+    /// Show the plan of a session and take it step by step
+    Plan {
+        #[command(subcommand)]
+        command: PlanCommand,
+    },
+    /// Show what sessions learned, and make reminders of it
+    Memory {
+        #[command(subcommand)]
+        command: MemoryCommand,
+    },
+    /// Make, try and list the modules of the hook pipeline
+    Module {
+        #[command(subcommand)]
+        command: ModuleCommand,
     },
     /// Approve the present content of files that came with a project
     Trust(TrustRequest),
@@ -59,6 +116,17 @@ pub(crate) enum Command {
     /// Run scripts for another Dispatch process
     #[command(hide = true)]
     ScriptWorker,
+}
+
+/// For the help alone: the hook reads its arguments itself, so that it can never refuse them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct HookArgs {
+    /// The event, as the host or as Dispatch spells it
+    #[arg(value_name = "EVENT")]
+    _event: Option<String>,
+    /// The host that fires it; found from the payload if absent
+    #[arg(long = "host", value_name = "NAME")]
+    _host: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,21 +162,6 @@ pub(crate) enum ExtCommand {
         /// The extension's id
         id: String,
     },
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct TrustRequest {
-    /// The files to approve; default: the project's settings
-    pub(crate) paths: Vec<PathBuf>,
-    /// Print what is approved instead
-    #[arg(long, conflicts_with = "paths")]
-    pub(crate) list: bool,
-    /// Take the approval back instead
-    #[arg(long, conflicts_with = "list")]
-    pub(crate) revoke: bool,
-    /// With --list: print one JSON object instead of text
-    #[arg(long, requires = "list")]
-    pub(crate) json: bool,
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use crate::app::Status;
 use dispatch_os::OsError;
+use dispatch_trust::TrustError;
+use ext_hook_pipeline::session_files::FilesError;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -45,6 +47,32 @@ impl From<OsError> for Failure {
         match error.hint() {
             Some(hint) => failure.hint(hint),
             None => failure,
+        }
+    }
+}
+
+impl From<TrustError> for Failure {
+    fn from(error: TrustError) -> Self {
+        let failure = match &error {
+            TrustError::Damaged { .. } => Self::configuration(error.to_string()),
+            TrustError::PathNotText { .. } => Self::usage(error.to_string()),
+            TrustError::Os(_) => Self::internal(error.to_string()),
+        };
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<FilesError> for Failure {
+    fn from(error: FilesError) -> Self {
+        match error {
+            FilesError::Os(error) => error.into(),
+            FilesError::Link { .. } => {
+                Self::configuration(error.to_string()).hint("remove the link; the pipeline writes nothing through it")
+            }
+            other => Self::internal(other.to_string()),
         }
     }
 }

@@ -7,10 +7,16 @@ mod commands;
 mod compose;
 mod disabled_file;
 mod failure;
+mod judging;
+mod log_file;
+mod plain;
 mod ports;
 mod printer;
+mod schemas;
+mod session_entry;
 mod settings;
-mod trust;
+mod span;
+mod workspace;
 
 pub use app::App;
 pub use compose::bundled;

@@ -35,6 +35,14 @@ impl Printer {
         let _ = writeln!(std::io::stdout().lock(), "{text}");
     }
 
+    /// Writes one line to stdout at once; `Err` when nobody reads any more.
+    pub(crate) fn stream(&self, line: &[u8]) -> std::io::Result<()> {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(line)?;
+        stdout.write_all(b"\n")?;
+        stdout.flush()
+    }
+
     /// Writes bytes to stdout as they are.
     pub(crate) fn raw(&self, bytes: &[u8]) {
         let _ = std::io::stdout().lock().write_all(bytes);
@@ -45,6 +53,11 @@ impl Printer {
         let text = serde_json::to_string_pretty(value).map_err(|error| Failure::internal(error.to_string()))?;
         self.out(&text);
         Ok(())
+    }
+
+    /// Tells a person what is going on.
+    pub(crate) fn note(&self, message: &str) {
+        let _ = writeln!(std::io::stderr().lock(), "{message}");
     }
 
     /// Tells a person what was left out or is odd.

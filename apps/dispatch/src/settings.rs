@@ -2,13 +2,13 @@
 
 use crate::args::Common;
 use crate::failure::Failure;
-use crate::trust::{Approval, Trust};
 use dispatch_contracts::settings::{Origin, Settings};
 use dispatch_kernel::services::builtin::{NEEDS_TRUST, builtin_layer, builtin_schema};
 use dispatch_kernel::services::config::{ConfigProblem, Layer, from_environment, from_flag, merge};
 use dispatch_os::files::read_text_at_most;
 use dispatch_os::paths::{ProjectRoot, find_project_root};
 use dispatch_os::{UserDirs, env};
+use dispatch_trust::{Approval, Trust, read_content};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,11 +24,24 @@ pub(crate) struct Loaded {
     pub(crate) settings: Settings,
     pub(crate) dirs: UserDirs,
     pub(crate) project: Option<ProjectRoot>,
+    /// The folder that commands work on.
+    pub(crate) start: PathBuf,
+    /// How that folder was chosen.
+    pub(crate) start_is: StartIs,
     pub(crate) files: Vec<SettingsFile>,
     pub(crate) trust_file: PathBuf,
     pub(crate) disabled_file: PathBuf,
     pub(crate) minimal: bool,
     problems: Vec<ConfigProblem>,
+}
+
+/// How the folder that commands work on was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartIs {
+    /// The process runs there.
+    CurrentFolder,
+    /// `--project` names it.
+    Named,
 }
 
 /// One settings file and what became of it.
@@ -57,9 +70,9 @@ impl Loaded {
     /// [`Self::problems`] says what.
     pub(crate) fn read(common: &Common) -> Result<Self, Failure> {
         let dirs = UserDirs::discover()?;
-        let start = match &common.project {
-            Some(folder) => existing_folder(folder)?,
-            None => env::current_dir()?,
+        let (start, start_is) = match &common.project {
+            Some(folder) => (existing_folder(folder)?, StartIs::Named),
+            None => (env::current_dir()?, StartIs::CurrentFolder),
         };
         let project = find_project_root(&start);
         let trust_file = dirs.data.join("trust.json");
@@ -97,7 +110,18 @@ impl Loaded {
             }
         };
         let disabled_file = dirs.data.join("extensions.json");
-        Ok(Self { settings, dirs, project, files, trust_file, disabled_file, minimal: common.minimal, problems })
+        Ok(Self {
+            settings,
+            dirs,
+            project,
+            start,
+            start_is,
+            files,
+            trust_file,
+            disabled_file,
+            minimal: common.minimal,
+            problems,
+        })
     }
 
     /// Everything that is wrong with the settings.
@@ -163,7 +187,7 @@ fn syntax_message(text: &str, error: &toml::de::Error) -> String {
 fn project_layer(path: &Path, values: Option<Value>, trust_file: &Path) -> Result<(Option<Layer>, FileState), Failure> {
     let Some(values) = values else { return Ok((None, FileState::Absent)) };
     let layer = Layer::new(Origin::Project { file: shown(path) }, values);
-    let content = crate::trust::read_content(path)?;
+    let content = read_content(path)?;
     let approval = Trust::read(trust_file)?.approval(path, &content);
     if approval == Approval::Approved {
         return Ok((Some(layer), FileState::Read));

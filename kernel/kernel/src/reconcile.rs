@@ -16,6 +16,7 @@ use dispatch_contracts::ids::{CallId, RowId, TurnId};
 
 pub use calls::{NEVER_STARTED, OUTCOME_UNKNOWN};
 pub use markers::{INTERRUPTED, LOST_OPENING, NO_REPLY, NO_TEXT};
+pub(crate) use reading::NO_OUTPUT;
 
 /// A log that every provider accepts, and what had to be done for it.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,36 +1,97 @@
 //! `dispatch trust`: the user approves content that came with a project.
 
+mod candidates;
+mod compile;
+
 use crate::app::Status;
-use crate::args::TrustRequest;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
-use crate::trust::{Approval, Trust, read_content};
+use crate::workspace::Workspace;
 use dispatch_os::lock::{FileLock, LockKind};
+use dispatch_trust::{Approval, Trust, read_content};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) use candidates::script_files;
+
 /// How long to wait for another `dispatch trust`.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrustRequest {
+    /// Files, folders of scripts or names of script modules; default: the project's settings
+    paths: Vec<PathBuf>,
+    /// The project's settings and every script below .ai/hooks
+    #[arg(long, conflicts_with = "paths")]
+    all: bool,
+    /// Print what is approved and what waits for it instead
+    #[arg(long, conflicts_with_all = ["paths", "all"])]
+    list: bool,
+    /// Take the approval back instead
+    #[arg(long, conflicts_with = "list")]
+    revoke: bool,
+    /// With --list: print one JSON object instead of text
+    #[arg(long, requires = "list")]
+    json: bool,
+}
+
 pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) -> Result<Status, Failure> {
+    let workspace = Workspace::of(loaded);
     if request.list {
-        return list(loaded, request.json.into(), printer);
+        return list(loaded, &workspace, request.json.into(), printer);
     }
-    let paths = if request.paths.is_empty() { project_files(loaded)? } else { absolute(&request.paths)? };
     if let Some(folder) = loaded.trust_file.parent() {
         dispatch_os::files::create_dir_owner_only(folder)?;
     }
     let _lock = FileLock::acquire(&loaded.trust_file.with_extension("lock"), LockKind::Exclusive, LOCK_WAIT)?;
     let mut trust = Trust::read(&loaded.trust_file)?;
     let mut lines = Vec::new();
-    for path in paths {
+    for path in wanted(loaded, &workspace, request, &trust)? {
         lines.push(if request.revoke { revoke(&mut trust, &path)? } else { approve(&mut trust, path)? });
     }
     trust.write(&loaded.trust_file)?;
     printer.out(&lines.join("\n"));
+    if !request.revoke {
+        compile::compile(&workspace.root).iter().for_each(|problem| printer.warn(problem));
+    }
     Ok(Status::Done)
+}
+
+/// The files that the command line is about.
+fn wanted(
+    loaded: &Loaded,
+    workspace: &Workspace,
+    request: &TrustRequest,
+    trust: &Trust,
+) -> Result<Vec<PathBuf>, Failure> {
+    if !request.paths.is_empty() {
+        return candidates::named(&workspace.root, &request.paths, if request.revoke { Some(trust) } else { None });
+    }
+    let mut files = candidates::of_project(loaded, &workspace.root);
+    if request.all && request.revoke {
+        files.retain(|file| trust.iter().any(|(path, _)| path == file));
+    }
+    if !request.all {
+        let settings = loaded.project_file();
+        let scripts = files.iter().filter(|file| Some(*file) != settings.as_ref()).count();
+        files.retain(|file| Some(file) == settings.as_ref());
+        if files.is_empty() {
+            return Err(nothing(scripts));
+        }
+    }
+    if files.is_empty() { Err(nothing(0)) } else { Ok(files) }
+}
+
+fn nothing(scripts: usize) -> Failure {
+    let failure = Failure::usage("there is nothing to approve here");
+    match scripts {
+        0 => {
+            failure.hint("name the files, or run this in a project that has .dispatch/dispatch.toml or script modules")
+        }
+        _ => failure.hint(format!("look at the {scripts} script(s) below .ai/hooks, then run `dispatch trust --all`")),
+    }
 }
 
 fn approve(trust: &mut Trust, path: PathBuf) -> Result<String, Failure> {
@@ -39,7 +100,7 @@ fn approve(trust: &mut Trust, path: PathBuf) -> Result<String, Failure> {
         Approval::Approved => format!("already approved: {}", path.display()),
         Approval::Changed | Approval::Unknown => format!("approved: {}", path.display()),
     };
-    trust.approve(path, &content);
+    trust.approve(path, &content)?;
     Ok(line)
 }
 
@@ -50,23 +111,48 @@ fn revoke(trust: &mut Trust, path: &Path) -> Result<String, Failure> {
     Err(Failure::usage(format!("{} was not approved", path.display())).hint("`dispatch trust --list` shows what is"))
 }
 
-fn list(loaded: &Loaded, format: Format, printer: &Printer) -> Result<Status, Failure> {
+/// One file and how it stands.
+struct Listed {
+    state: &'static str,
+    hash: String,
+    path: PathBuf,
+}
+
+fn list(loaded: &Loaded, workspace: &Workspace, format: Format, printer: &Printer) -> Result<Status, Failure> {
     let trust = Trust::read(&loaded.trust_file)?;
-    let entries: Vec<_> = trust.iter().map(|(path, hash)| (path, hash, state(&trust, path))).collect();
+    let entry = |(path, hash): (&Path, &str)| Listed {
+        state: state(&trust, path),
+        hash: hash.to_owned(),
+        path: path.to_path_buf(),
+    };
+    let approved: Vec<Listed> = trust.iter().map(entry).collect();
+    let waiting = candidates::of_project(loaded, &workspace.root).into_iter();
+    let waiting: Vec<Listed> = waiting.filter_map(|path| waiting_file(&trust, path)).collect();
     if format == Format::Json {
-        let entry = |(path, hash, state): &(&Path, &str, &str)| json!({"path": path, "sha256": hash, "state": state});
-        printer.json(&json!({"approved": entries.iter().map(entry).collect::<Vec<_>>()}))?;
+        let entry = |listed: &Listed| json!({"path": listed.path, "sha256": listed.hash, "state": listed.state});
+        let entries = |list: &[Listed]| list.iter().map(entry).collect::<Vec<_>>();
+        printer.json(&json!({"approved": entries(&approved), "waiting": entries(&waiting)}))?;
         return Ok(Status::Done);
     }
-    if entries.is_empty() {
+    if approved.is_empty() && waiting.is_empty() {
         printer.out("nothing is approved");
         return Ok(Status::Done);
     }
-    let row = |(path, hash, state): &(&Path, &str, &str)| {
-        vec![(*state).to_owned(), hash.chars().take(12).collect(), path.display().to_string()]
+    let row = |listed: &Listed| {
+        vec![listed.state.to_owned(), listed.hash.chars().take(12).collect(), listed.path.display().to_string()]
     };
-    printer.out(&table(&entries.iter().map(row).collect::<Vec<_>>()));
+    printer.out(&table(&approved.iter().chain(&waiting).map(row).collect::<Vec<_>>()));
+    if !waiting.is_empty() {
+        printer.out("\nwhat is waiting does not run; look at it, then approve it with `dispatch trust PATH`");
+    }
     Ok(Status::Done)
+}
+
+/// The file, if neither it nor a copy of it was ever approved.
+fn waiting_file(trust: &Trust, path: PathBuf) -> Option<Listed> {
+    let content = read_content(&path).ok()?;
+    let unknown = trust.approval(&path, &content) == Approval::Unknown && !trust.is_approved(&content);
+    unknown.then(|| Listed { state: "waiting", hash: dispatch_trust::fingerprint(&content), path })
 }
 
 fn state(trust: &Trust, path: &Path) -> &'static str {
@@ -75,20 +161,4 @@ fn state(trust: &Trust, path: &Path) -> &'static str {
         Ok(_) => "changed",
         Err(_) => "missing",
     }
-}
-
-fn project_files(loaded: &Loaded) -> Result<Vec<PathBuf>, Failure> {
-    let nothing = || {
-        Failure::usage("there is nothing to approve here")
-            .hint("name the files, or run this in a project that has .dispatch/dispatch.toml")
-    };
-    let file = loaded.project_file().filter(|file| file.is_file()).ok_or_else(nothing)?;
-    Ok(vec![file])
-}
-
-fn absolute(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let resolve = |path: &PathBuf| {
-        std::path::absolute(path).map_err(|error| Failure::usage(format!("{} is no path: {error}", path.display())))
-    };
-    paths.iter().map(resolve).collect()
 }

@@ -6,7 +6,7 @@ use dispatch_contracts::ids::{RowId, TurnId};
 use std::collections::BTreeMap;
 
 /// What stands in for a result without text.
-const NO_OUTPUT: &str = "(no output)";
+pub(crate) const NO_OUTPUT: &str = "(no output)";
 
 pub(super) fn read(rows: &[Row], repairs: &mut Vec<Repair>) -> Vec<Row> {
     let readable = rows.iter().filter_map(|row| place(row, repairs)).collect();

@@ -7,7 +7,7 @@ use super::schedule::Claim;
 use super::truncate::{Cut, cut};
 use crate::bus::WaitLog;
 use crate::bus::isolate::{Failure, TimeLimit, isolate, isolate_call};
-use crate::reconcile::OUTCOME_UNKNOWN;
+use crate::reconcile::{NO_OUTPUT, OUTCOME_UNKNOWN};
 use crate::services::schema;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::conversation::{ResultStatus, RowBody, ToolCall, ToolResult};
@@ -20,9 +20,6 @@ use serde_json::{Map, Value};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// What stands in for output that is empty.
-const NO_OUTPUT: &str = "(no output)";
 
 /// What all calls of a step share.
 #[derive(Clone, Copy)]

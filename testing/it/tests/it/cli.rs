@@ -15,9 +15,23 @@ fn help_fits_one_screen_and_lists_every_command() {
     Usage: dispatch [OPTIONS] <COMMAND>
 
     Commands:
+      init         Make the agents' hosts call Dispatch, or say what differs, or take it back
+      canary       Ask each registered host about a call that must be refused
+      schema       Print a JSON Schema of the hook pipeline
       doctor       Say what is configured, found and wrong, and how to fix it
       config       Show the settings in force
+      hook         Answer one hook event of a coding agent, read from standard input
       ext          List and switch extensions
+      events       Show what happened in the sessions of this workspace
+      why          Say who decided about a hook event, on what, and what would change the answer
+      explain      Say what would be decided about a payload on standard input; nothing is written
+      replay       Judge recorded tool calls again by the present rules and show what differs
+      allow-once   Let one rule pass for a while
+      state        Show the state of a session, or make it again from its log
+      phase        Show or set where the work of a session stands
+      plan         Show the plan of a session and take it step by step
+      memory       Show what sessions learned, and make reminders of it
+      module       Make, try and list the modules of the hook pipeline
       trust        Approve the present content of files that came with a project
       completions  Print a completion script for a shell
       help         Print this message or the help of the given subcommand(s)

@@ -53,4 +53,45 @@ fn nothing_to_approve_is_said() {
     let output = TestContext::new().dispatch(&["trust"]);
     assert_eq!(output.status, 2);
     assert!(output.stderr.contains("there is nothing to approve here"), "{output:?}");
+    assert_eq!(TestContext::new().dispatch(&["trust", "--all"]).status, 2);
+}
+
+#[test]
+fn scripts_are_approved_only_when_named_or_all_together() {
+    let context = TestContext::new();
+    for name in ["one", "two"] {
+        context.write(format!(".ai/hooks/features/{name}/hook.mjs"), format!("// {name}"));
+    }
+    context.write(".ai/hooks/lib/shared.mjs", "// shared");
+    let states = || {
+        let listed = context.dispatch(&["trust", "--list", "--json"]).json();
+        let count = |list: &str| listed[list].as_array().map_or(0, Vec::len);
+        (count("approved"), count("waiting"))
+    };
+    let bare = context.dispatch(&["trust"]);
+    assert!(bare.status == 2 && bare.stderr.contains("dispatch trust --all"), "{bare:?}");
+    assert_eq!(states(), (0, 3));
+    assert_eq!(context.dispatch(&["trust", "one"]).status, 0);
+    assert_eq!(states(), (1, 2));
+    assert_eq!(context.dispatch(&["trust", "--all"]).stdout.lines().count(), 3);
+    assert_eq!(states(), (3, 0));
+    assert_eq!(context.dispatch(&["trust", "--revoke", ".ai/hooks/features/two"]).status, 0);
+    assert_eq!(states(), (2, 1));
+    assert_eq!(context.dispatch(&["trust", "--revoke", "--all"]).status, 0);
+    assert_eq!(states(), (0, 3));
+}
+
+#[test]
+fn an_approved_script_is_compiled_for_the_hook_which_has_no_compiler() {
+    let context = TestContext::new();
+    context.write(
+        ".ai/hooks/features/good/hook.ts",
+        "export default { name: \"good\" as string, supports: new Set() };\n",
+    );
+    context.write(".ai/hooks/features/bad/hook.ts", "export default { name: ;\n");
+    let output = context.dispatch(&["trust", "--all"]);
+    assert_eq!(output.status, 0, "{output:?}");
+    assert!(output.stderr.contains("module `bad` does not load") && !output.stderr.contains("`good`"), "{output:?}");
+    let compiled = std::fs::read_dir(context.home().join("cache/scripts/scripts")).unwrap().count();
+    assert!(compiled > 0, "nothing was compiled");
 }

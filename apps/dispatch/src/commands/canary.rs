@@ -1,0 +1,139 @@
+//! `dispatch canary`: asks each registered command line about a call that must be refused.
+//!
+//! The call is only judged, never run.
+
+mod judge;
+mod launch;
+mod probe;
+
+use super::init::hosts;
+use super::init::place::Place;
+use super::init::survey::{Shared, registrations};
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::printer::{Format, Printer, table};
+use crate::settings::Loaded;
+use ext_hook_pipeline::dialect;
+use ext_hook_pipeline::register::{Layout, RegisteredCommand, Scope, System};
+use judge::{Finding, Health};
+use probe::Probe;
+use serde_json::json;
+use std::time::Duration;
+
+/// As long as the shortest limit that is registered.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CanaryRequest {
+    /// Try this host; can be given several times. Default: every host that is registered
+    #[arg(long = "host", value_name = "HOST")]
+    hosts: Vec<String>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(loaded: &Loaded, request: &CanaryRequest, printer: &Printer) -> Result<Status, Failure> {
+    let project = Place::project(loaded)?;
+    let places: Vec<Place> = std::iter::once(project).chain(Place::user(loaded).ok()).collect();
+    let named = hosts::named(&request.hosts)?;
+    let mut findings = Vec::new();
+    for place in &places {
+        let registered = hosts::registered(place)?;
+        let wanted = registered.iter().filter(|host| named.is_empty() || named.contains(host));
+        findings.extend(wanted.map(|host| try_host(host, place, &places[0])));
+    }
+    let unregistered = |host: &&str| !findings.iter().any(|finding: &Finding| finding.host == *host);
+    for host in named.into_iter().filter(unregistered).collect::<Vec<_>>() {
+        let fix = format!("nothing is registered; run `dispatch init --host {host}`");
+        findings.push(Finding::new(host, None, Health::Drift, fix));
+    }
+    if findings.is_empty() {
+        return Err(Failure { status: Status::No, ..Failure::usage("no host is registered here") }
+            .hint("`dispatch init` registers the hosts that are used here"));
+    }
+    report(&findings, request.json.into(), printer)?;
+    let good = findings.iter().all(|finding| matches!(finding.health, Health::Ok | Health::Inconclusive));
+    Ok(if good { Status::Done } else { Status::No })
+}
+
+/// Tries one host in one scope. `project` is where the rules are.
+fn try_host(host: &'static str, place: &Place, project: &Place) -> Finding {
+    let files = registrations(&[host], place.scope, Layout::Current);
+    let scope = match place.scope {
+        Scope::Project => "project",
+        Scope::User => "user",
+    };
+    let found = |health, detail: String| Finding::new(host, Some(scope), health, detail);
+    let Some(probe) = Probe::of(host, &project.root) else {
+        return found(Health::Inconclusive, "this host has no event that can refuse a command".to_owned());
+    };
+    let (file, command) = match registered_command(&files, place, &probe) {
+        Ok(Some(both)) => both,
+        Ok(None) => return found(Health::Drift, format!("{} is not registered; run `dispatch init`", probe.event)),
+        Err(error) => return found(Health::Error, error),
+    };
+    if let Some(why) = probe.is_let_pass(&project.root) {
+        return found(Health::Inconclusive, why);
+    }
+    let path = place.root.join(&file.path);
+    let (health, detail) = judge::judge(&probe, &launch::run(&command.launch, &path, &probe, &project.root, TIMEOUT));
+    if health != Health::Ok {
+        return found(health, detail);
+    }
+    match drift(&files, place) {
+        Some(difference) => found(Health::Drift, difference),
+        None => found(Health::Ok, detail),
+    }
+}
+
+fn registered_command<'a>(
+    files: &'a [Shared],
+    place: &Place,
+    probe: &Probe,
+) -> Result<Option<(&'a Shared, RegisteredCommand)>, String> {
+    for file in files {
+        let Some(text) = place.read(&file.path)? else { continue };
+        for (_, target) in &file.targets {
+            let commands =
+                target.commands(&text, System::current()).map_err(|error| format!("{}: {error}", file.path))?;
+            if let Some(command) = commands.into_iter().find(|command| command.event == probe.event) {
+                return Ok(Some((file, command)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// What differs from what `init` would write, although the probe was refused.
+fn drift(files: &[Shared], place: &Place) -> Option<String> {
+    let differences = files.iter().flat_map(|file| {
+        let text = place.read(&file.path).unwrap_or_default();
+        let lines = file.differences(text.as_deref(), place).unwrap_or_default();
+        lines.into_iter().map(|line| format!("{}: {line}", file.path)).collect::<Vec<_>>()
+    });
+    let lines: Vec<String> = differences.collect();
+    match lines.split_first() {
+        None => None,
+        Some((first, [])) => Some(first.clone()),
+        Some((first, rest)) => Some(format!("{first} (and {} more; `dispatch init --check` lists them)", rest.len())),
+    }
+}
+
+fn report(findings: &[Finding], format: Format, printer: &Printer) -> Result<(), Failure> {
+    if format == Format::Json {
+        return printer.json(&json!({ "command": probe::COMMAND, "hosts": findings }));
+    }
+    let row = |finding: &Finding| {
+        let title = dialect::by_name(finding.host).map_or(finding.host, |found| found.support().title);
+        let scope = finding.scope.unwrap_or("-");
+        vec![finding.health.word().to_owned(), title.to_owned(), scope.to_owned(), finding.detail.clone()]
+    };
+    let rows: Vec<Vec<String>> = findings.iter().map(row).collect();
+    printer.out(&format!(
+        "asked about `{}`, which must be refused; it was judged, not run\n\n{}",
+        probe::COMMAND,
+        table(&rows)
+    ));
+    Ok(())
+}

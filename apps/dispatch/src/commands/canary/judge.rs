@@ -1,0 +1,183 @@
+//! Whether an answer is a refusal in the words of its host.
+
+use super::launch::Answered;
+use super::probe::Probe;
+use ext_hook_pipeline::answer::{Answer, Reply};
+use serde::Serialize;
+use serde_json::Value;
+
+/// The longest part of an answer that is shown.
+const SHOWN_CHARS: usize = 96;
+/// A shell's word for a program that is not there, and for one that cannot be started.
+const NOT_FOUND: i32 = 127;
+const NOT_EXECUTABLE: i32 = 126;
+
+/// How a registration does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum Health {
+    /// The call was refused.
+    Ok,
+    /// It was not, or the registration is not what it should be.
+    Drift,
+    /// Nothing here refuses the call.
+    Inconclusive,
+    /// There was no answer.
+    Error,
+}
+
+impl Health {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Drift => "DRIFT",
+            Self::Inconclusive => "INCONCLUSIVE",
+            Self::Error => "ERROR",
+        }
+    }
+}
+
+/// What was found out about one host.
+#[derive(Debug, Serialize)]
+pub(super) struct Finding {
+    pub(super) host: &'static str,
+    /// Whose registration it is.
+    pub(super) scope: Option<&'static str>,
+    pub(super) health: Health,
+    pub(super) detail: String,
+}
+
+impl Finding {
+    pub(super) fn new(host: &'static str, scope: Option<&'static str>, health: Health, detail: String) -> Self {
+        Self { host, scope, health, detail }
+    }
+}
+
+/// What an answer means.
+pub(super) fn judge(probe: &Probe, answered: &Answered) -> (Health, String) {
+    let (code, stdout, stderr) = match answered {
+        Answered::Never(why) => return (Health::Error, why.clone()),
+        Answered::Ended { code: NOT_FOUND, .. } => {
+            return (Health::Error, "the registered program does not exist".to_owned());
+        }
+        Answered::Ended { code: NOT_EXECUTABLE, .. } => {
+            return (Health::Error, "the registered program cannot be started".to_owned());
+        }
+        Answered::Ended { code, stdout, stderr } => (*code, stdout, stderr),
+    };
+    let refusal = |reason: &str| probe.dialect.render(&probe.read, &Answer::deny(reason));
+    let (one, other) = (refusal("one"), refusal("other"));
+    if i32::from(one.exit_code) != code {
+        return (Health::Drift, format!("it was not refused: exit code {code}, answer {}", shown(stdout)));
+    }
+    if one.exit_code != 0 {
+        return if stderr.trim().is_empty() {
+            (Health::Drift, "it was refused without a reason, which the host takes for a failed hook".to_owned())
+        } else {
+            (Health::Ok, shown(stderr))
+        };
+    }
+    let answer = match serde_json::from_str::<Value>(stdout.trim()) {
+        Ok(answer) => answer,
+        Err(_) if stdout.trim().is_empty() => {
+            return (Health::Drift, "it was not refused: the answer is empty".to_owned());
+        }
+        Err(_) => return (Health::Error, format!("the answer is not JSON: {}", shown(stdout))),
+    };
+    match reason(&value(&one), &value(&other), &answer) {
+        Some(reason) => (Health::Ok, shown(&reason)),
+        None => (Health::Drift, format!("it was not refused: {}", shown(stdout))),
+    }
+}
+
+fn value(reply: &Reply) -> Value {
+    serde_json::from_slice(&reply.stdout).unwrap_or_default()
+}
+
+/// The reason in an answer that has the form of a refusal. Two refusals of ours show the form: what is
+/// the same in both must be in the answer, and where they differ the answer has its reason.
+fn reason(one: &Value, other: &Value, answer: &Value) -> Option<String> {
+    match (one, other, answer) {
+        (Value::Object(one), Value::Object(other), Value::Object(answer)) => {
+            let mut found = String::new();
+            for (key, value) in one {
+                let part = reason(value, other.get(key)?, answer.get(key)?)?;
+                if found.is_empty() {
+                    found = part;
+                }
+            }
+            Some(found)
+        }
+        (one, other, answer) if one == other => (one == answer).then(String::new),
+        (_, _, Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn shown(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::init::hosts;
+    use std::path::Path;
+
+    fn ended(reply: &Reply) -> Answered {
+        Answered::Ended {
+            code: i32::from(reply.exit_code),
+            stdout: String::from_utf8(reply.stdout.clone()).unwrap(),
+            stderr: String::from_utf8(reply.stderr.clone()).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_known_from_everything_else_on_every_host() {
+        for host in hosts::all() {
+            let probe = Probe::of(host, Path::new("/repo")).unwrap();
+            let render = |answer: &Answer| judge(&probe, &ended(&probe.dialect.render(&probe.read, answer)));
+            let (health, detail) = render(&Answer { code: Some("UB01".to_owned()), ..Answer::deny("too wide") });
+            assert_eq!(health, Health::Ok, "{host}: {detail}");
+            assert!(detail.contains("UB01") && detail.contains("too wide"), "{host}: {detail}");
+            assert_eq!(render(&Answer::pass()).0, Health::Drift, "{host}");
+            let granted = Answer { verdict: ext_hook_pipeline::Verdict::Grant, ..Answer::pass() };
+            assert_eq!(render(&granted).0, Health::Drift, "{host}");
+            let told = Answer { context: vec!["hello".to_owned()], ..Answer::pass() };
+            assert_eq!(render(&told).0, Health::Drift, "{host}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer_is_an_error_or_a_drift() {
+        let probe = Probe::of("claude-code", Path::new("/repo")).unwrap();
+        let check = |code, stdout: &str, expected| {
+            let answered = Answered::Ended { code, stdout: stdout.to_owned(), stderr: String::new() };
+            assert_eq!(judge(&probe, &answered).0, expected, "{code} {stdout}");
+        };
+        check(127, "", Health::Error);
+        check(126, "", Health::Error);
+        check(0, "", Health::Drift);
+        check(0, "{}", Health::Drift);
+        check(0, "not JSON", Health::Error);
+        check(1, "{}", Health::Drift);
+        check(
+            0,
+            r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}"#,
+            Health::Drift,
+        );
+        check(
+            0,
+            r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"x"}}"#,
+            Health::Drift,
+        );
+        assert_eq!(judge(&probe, &Answered::Never("timed out".to_owned())).0, Health::Error);
+        let silent = Probe::of("windsurf", Path::new("/repo")).unwrap();
+        let answered = Answered::Ended { code: 2, stdout: String::new(), stderr: " ".to_owned() };
+        assert_eq!(judge(&silent, &answered).0, Health::Drift);
+    }
+}

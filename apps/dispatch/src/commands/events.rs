@@ -1,0 +1,140 @@
+//! `dispatch events`: what happened in the sessions of a workspace, in the order it happened.
+
+mod follow;
+mod row;
+mod timeline;
+
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::printer::{Format, Printer};
+use crate::settings::Loaded;
+use crate::span::Span;
+use crate::workspace::{SessionLog, Workspace};
+use dispatch_os::clock;
+use ext_hook_pipeline::record::Record;
+use std::path::Path;
+
+pub(crate) use row::subject;
+
+/// What is shown as text unless more is asked for.
+const DEFAULT_LIMIT: usize = 200;
+/// What `--follow` shows of the past unless more is asked for.
+const FOLLOW_LIMIT: usize = 20;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct EventsRequest {
+    /// Go on printing what happens until interrupted
+    #[arg(long, short)]
+    follow: bool,
+    /// Only this session, by its id or the start of it
+    #[arg(long, value_name = "SID")]
+    session: Option<String>,
+    /// Only what happened this recently, for example 30m, 12h or 7d
+    #[arg(long, value_name = "TIME")]
+    since: Option<Span>,
+    /// Only the newest N; 0 for all [default: 200, with --json all]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Print every record as it is stored, one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+impl EventsRequest {
+    fn limit(&self) -> Option<usize> {
+        let default = match (self.follow, Format::from(self.json)) {
+            (true, _) => FOLLOW_LIMIT,
+            (false, Format::Text) => DEFAULT_LIMIT,
+            (false, Format::Json) => 0,
+        };
+        Some(self.limit.unwrap_or(default)).filter(|limit| *limit > 0)
+    }
+}
+
+/// What is wanted of each record.
+struct Filter {
+    format: Format,
+    /// RFC 3339; times of records compare as text.
+    since: Option<String>,
+}
+
+impl Filter {
+    /// The record in this line if it is wanted; nothing for a line that is no record.
+    fn read(&self, line: &[u8]) -> Option<Wanted> {
+        let record = Record::parse(line)?;
+        let recent = self.since.as_ref().is_none_or(|since| record.ts >= *since);
+        let shown = self.format == Format::Json || row::is_shown(&record.kind);
+        Some(if recent && shown { Wanted::Yes(Box::new(record)) } else { Wanted::No { recent } })
+    }
+}
+
+enum Wanted {
+    Yes(Box<Record>),
+    No { recent: bool },
+}
+
+/// One record to print, with its line as it is stored.
+struct Entry {
+    line: Vec<u8>,
+    record: Box<Record>,
+}
+
+/// Prints entries one by one.
+struct Sink<'a> {
+    printer: &'a Printer,
+    format: Format,
+    root: &'a Path,
+    day: String,
+}
+
+impl Sink<'_> {
+    /// `Err` when nobody reads any more.
+    fn print(&mut self, entry: &Entry) -> std::io::Result<()> {
+        if self.format == Format::Json {
+            return self.printer.stream(&entry.line);
+        }
+        let day = entry.record.ts.get(..10).unwrap_or_default();
+        if day != self.day {
+            self.day = day.to_owned();
+            self.printer.stream(format!("{day} (times in UTC)").as_bytes())?;
+        }
+        self.printer.stream(row::row(&entry.record, self.root).as_bytes())
+    }
+}
+
+pub(crate) fn run(loaded: &Loaded, request: &EventsRequest, printer: &Printer) -> Result<Status, Failure> {
+    let workspace = Workspace::of(loaded);
+    let format = Format::from(request.json);
+    let since_ms = request.since.map(|since| clock::unix_ms() - since.ms());
+    let filter = Filter { format, since: since_ms.map(clock::rfc3339) };
+    let mut sessions = workspace.chosen(request.session.as_deref())?;
+    let mut sink = Sink { printer, format, root: &workspace.root, day: String::new() };
+    if request.follow {
+        return follow::follow(&workspace, request, &filter, &mut sink);
+    }
+    sessions.retain(|session| since_ms.is_none_or(|since_ms| session.modified_ms >= since_ms));
+    let unreadable = match request.limit() {
+        Some(limit) => print_newest(&sessions, limit, &filter, &mut sink)?,
+        None => timeline::merge(&sessions, &filter, &mut |entry| sink.print(&entry))?,
+    };
+    if sessions.is_empty() && format == Format::Text {
+        printer.out("nothing has happened here yet");
+    }
+    if unreadable > 0 {
+        printer.warn(&format!("{unreadable} lines are no records and were left out"));
+    }
+    Ok(Status::Done)
+}
+
+fn print_newest(sessions: &[SessionLog], limit: usize, filter: &Filter, sink: &mut Sink<'_>) -> Result<u64, Failure> {
+    let newest = timeline::newest(sessions, limit, filter)?;
+    if newest.more && sink.format == Format::Text {
+        sink.printer.warn(&format!("only the newest {limit} are shown; --limit 0 shows all"));
+    }
+    for entry in &newest.entries {
+        if sink.print(entry).is_err() {
+            break;
+        }
+    }
+    Ok(newest.unreadable)
+}

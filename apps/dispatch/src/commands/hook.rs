@@ -1,0 +1,12 @@
+//! `dispatch hook`: the same answer as `dispatch-hook`, from the large executable.
+
+use dispatch_os::env;
+use ext_hook_pipeline::modules::native_modules;
+use ext_hook_pipeline::process::{Arguments, serve};
+use ext_hook_pipeline::user_scripts::UserScripts;
+
+/// Answers the event on standard input and ends the process.
+pub(crate) fn run() -> ! {
+    let arguments = Arguments::read(env::arguments().skip(1));
+    serve(&arguments, &native_modules(), Some(&UserScripts::default()))
+}

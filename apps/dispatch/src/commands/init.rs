@@ -1,0 +1,159 @@
+//! `dispatch init`: makes the hosts call Dispatch, says what differs, and takes it back.
+
+mod apply;
+pub(crate) mod hosts;
+mod layout;
+mod overlap;
+pub(crate) mod place;
+mod program;
+mod report;
+pub(crate) mod restore;
+mod signs;
+pub(crate) mod survey;
+mod undo;
+
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::settings::Loaded;
+use ext_hook_pipeline::register::{Layout, Scope};
+use layout::ModuleSet;
+use place::Place;
+use report::{Action, Chosen, Line, Report};
+use survey::{Change, Survey, registrations};
+use undo::Extent;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct InitRequest {
+    /// Register with this host; can be given several times. Default: the hosts that are found here
+    #[arg(long = "host", value_name = "HOST")]
+    hosts: Vec<String>,
+    /// Register with every host
+    #[arg(long, conflicts_with = "hosts")]
+    all: bool,
+    /// Switch on every native module, not only the guards
+    #[arg(long, conflicts_with = "undo")]
+    full: bool,
+    /// Change nothing; say what differs
+    #[arg(long, conflicts_with = "undo")]
+    check: bool,
+    /// Put back what was there before
+    #[arg(long)]
+    undo: bool,
+    /// Register for all your projects, in your home folder
+    #[arg(long)]
+    user: bool,
+    /// Also write .github/hooks.json, where VS Code used to look
+    #[arg(long)]
+    legacy_path: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(loaded: &Loaded, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
+    let place = if request.user { Place::user(loaded)? } else { Place::project(loaded)? };
+    match (request.undo, request.check) {
+        (true, _) => take_back(&place, request, printer),
+        (_, true) => check(&place, request, printer),
+        _ => register(&place, request, printer),
+    }
+}
+
+fn register(place: &Place, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
+    let chosen = match explicit(request)? {
+        Some(chosen) => chosen,
+        None => hosts::detected(place)?
+            .into_iter()
+            .map(|one| Chosen { host: one.host, because: Some(one.because) })
+            .collect(),
+    };
+    let survey = survey(place, &chosen, request);
+    refuse(&survey)?;
+    let ids: Vec<&str> = chosen.iter().map(|one| one.host).collect();
+    apply::apply(place, &survey.changes, &ids)?;
+    let written = |change: &Change| {
+        let action = if change.before.is_some() { Action::Updated } else { Action::Wrote };
+        Line::new(action, &change.path, &change.detail)
+    };
+    let mut lines: Vec<Line> = survey.changes.iter().map(written).collect();
+    lines.extend(survey.kept.iter().map(|(path, why)| Line::new(Action::Kept, path, why)));
+    let closing = "`dispatch canary` proves that each host really asks; `dispatch init --undo` puts everything back.";
+    let report = Report { place, hosts: &chosen, lines, closing: closing.to_owned() };
+    report.print(request.json.into(), printer)?;
+    report.advise(request.json.into(), printer);
+    Ok(Status::Done)
+}
+
+fn check(place: &Place, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
+    let chosen = match explicit(request)? {
+        Some(chosen) => chosen,
+        None => match hosts::registered(place)? {
+            found if found.is_empty() => {
+                return Err(Failure { status: Status::No, ..Failure::usage("no host is registered here") }
+                    .hint("`dispatch init` registers the hosts that are used here"));
+            }
+            found => found.into_iter().map(|host| Chosen { host, because: None }).collect(),
+        },
+    };
+    let survey = survey(place, &chosen, request);
+    refuse(&survey)?;
+    let lines: Vec<Line> = survey.changes.iter().flat_map(difference).collect();
+    let (status, closing) = match survey.changes.len() {
+        0 => (Status::Done, "everything is as `dispatch init` would write it".to_owned()),
+        1 => (Status::No, "1 file differs; `dispatch init` puts it right".to_owned()),
+        many => (Status::No, format!("{many} files differ; `dispatch init` puts them right")),
+    };
+    Report { place, hosts: &chosen, lines, closing }.print(request.json.into(), printer)?;
+    Ok(status)
+}
+
+fn take_back(place: &Place, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
+    let (chosen, extent) = match explicit(request)? {
+        Some(chosen) if !request.all => (chosen, Extent::Hosts),
+        _ => (hosts::all().into_iter().map(|host| Chosen { host, because: None }).collect(), Extent::Everything),
+    };
+    let ids: Vec<&'static str> = chosen.iter().map(|one| one.host).collect();
+    let lines = undo::undo(place, &ids, extent)?;
+    let closing = if lines.is_empty() { "there was nothing to undo" } else { "Dispatch is no longer registered" };
+    let told: &[Chosen] = if extent == Extent::Hosts { &chosen } else { &[] };
+    Report { place, hosts: told, lines, closing: closing.to_owned() }.print(request.json.into(), printer)?;
+    Ok(Status::Done)
+}
+
+/// The hosts that the command line names.
+fn explicit(request: &InitRequest) -> Result<Option<Vec<Chosen>>, Failure> {
+    let ids = match (request.all, request.hosts.is_empty()) {
+        (true, _) => hosts::all(),
+        (false, false) => hosts::named(&request.hosts)?,
+        (false, true) => return Ok(None),
+    };
+    Ok(Some(ids.into_iter().map(|host| Chosen { host, because: None }).collect()))
+}
+
+fn survey(place: &Place, chosen: &[Chosen], request: &InitRequest) -> Survey {
+    let ids: Vec<&'static str> = chosen.iter().map(|one| one.host).collect();
+    let layout = if request.legacy_path { Layout::WithLegacy } else { Layout::Current };
+    let set = if request.full { ModuleSet::Full } else { ModuleSet::Default };
+    let mut survey = Survey::default();
+    survey.of_registrations(place, &registrations(&ids, place.scope, layout));
+    if place.scope == Scope::Project {
+        survey.of_layout(place, set);
+    }
+    survey
+}
+
+fn refuse(survey: &Survey) -> Result<(), Failure> {
+    if survey.problems.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure { messages: survey.problems.clone(), ..Failure::configuration(String::new()) };
+    Err(failure.hint("nothing was changed; repair the file, or name only the other hosts with --host"))
+}
+
+fn difference(change: &Change) -> Vec<Line> {
+    if change.before.is_none() {
+        return vec![Line::new(Action::Missing, &change.path, &change.detail)];
+    }
+    change.differences.iter().map(|what| Line::new(Action::Differs, &change.path, what)).collect()
+}

@@ -1,0 +1,26 @@
+//! Which program the hosts are told to run.
+
+use std::path::Path;
+
+/// The small program for hook events alone.
+const HOOK_PROGRAM: &str = "dispatch-hook";
+
+/// The words before the event: the small program if it stands beside this one, else `dispatch hook`.
+pub(super) fn words(own: &Path, is_file: impl Fn(&Path) -> bool) -> Vec<String> {
+    let beside = own.with_file_name(format!("{HOOK_PROGRAM}{}", std::env::consts::EXE_SUFFIX));
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    if is_file(&beside) { vec![text(&beside)] } else { vec![text(own), "hook".to_owned()] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_small_program_is_preferred_where_it_is_installed() {
+        let own = Path::new("/opt/dispatch/bin/dispatch");
+        assert_eq!(words(own, |_| false), ["/opt/dispatch/bin/dispatch", "hook"]);
+        let small = format!("/opt/dispatch/bin/dispatch-hook{}", std::env::consts::EXE_SUFFIX);
+        assert_eq!(words(own, |path| path == Path::new(&small)), [small.as_str()]);
+    }
+}

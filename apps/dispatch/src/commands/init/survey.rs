@@ -1,0 +1,164 @@
+//! What would have to be written, found out before anything is.
+
+use super::layout::{self, ModuleSet, Verdict};
+use super::place::Place;
+use super::restore::Ours;
+use ext_hook_pipeline::dialect;
+use ext_hook_pipeline::register::{self, Layout, RegisterError, Registered, Scope, System, Target};
+
+/// One file that has to be written.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) path: String,
+    pub(super) before: Option<String>,
+    pub(super) after: String,
+    pub(super) executable: bool,
+    pub(super) ours: Ours,
+    /// Whose file it is, or why it changes.
+    pub(super) detail: String,
+    /// What is not as it should be, one line each; none for a file that is not there.
+    pub(super) differences: Vec<String>,
+}
+
+/// Everything that was found out.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    pub(super) changes: Vec<Change>,
+    /// Path and reason of what stays.
+    pub(super) kept: Vec<(String, String)>,
+    /// What keeps us from writing anything.
+    pub(super) problems: Vec<String>,
+}
+
+/// The hosts that read one file, and how it is edited for each.
+pub(crate) struct Shared {
+    pub(crate) path: String,
+    pub(crate) targets: Vec<(&'static str, Target)>,
+}
+
+/// The files of these hosts, each once.
+pub(crate) fn registrations(hosts: &[&'static str], scope: Scope, layout: Layout) -> Vec<Shared> {
+    let mut files: Vec<Shared> = Vec::new();
+    for host in hosts {
+        // A host without a file of its own in this scope has nothing to be written.
+        for target in register::targets(host, scope, System::current(), layout).unwrap_or_default() {
+            match files.iter_mut().find(|file| file.path == target.path) {
+                Some(file) => file.targets.push((host, target)),
+                None => files.push(Shared { path: target.path.clone(), targets: vec![(host, target)] }),
+            }
+        }
+    }
+    files
+}
+
+impl Survey {
+    pub(super) fn of_registrations(&mut self, place: &Place, files: &[Shared]) {
+        for file in files {
+            let read = place.read(&file.path);
+            match read.and_then(|before| file.judge(before, place)) {
+                Ok(Judged::Change(change)) => self.changes.push(change),
+                Ok(Judged::Kept) => self.kept.push((file.path.clone(), format!("{}: registered", file.titles()))),
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+    }
+
+    pub(super) fn of_layout(&mut self, place: &Place, set: ModuleSet) {
+        for file in layout::files(set) {
+            let judged = place.read(&file.path).and_then(|before| {
+                let verdict = file.judge(before.as_deref(), set).map_err(|why| format!("{}: {why}", file.path))?;
+                Ok((before, verdict))
+            });
+            match judged {
+                Ok((_, Verdict::Keep(why))) => self.kept.push((file.path, why.to_owned())),
+                Ok((before, Verdict::Write(after, detail))) => {
+                    let differences = if before.is_some() { vec![detail.clone()] } else { Vec::new() };
+                    let path = file.path;
+                    let ours = Ours::Absent;
+                    self.changes.push(Change { path, before, after, executable: false, ours, detail, differences });
+                }
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+    }
+}
+
+enum Judged {
+    Change(Change),
+    Kept,
+}
+
+impl Shared {
+    /// The products that read the file.
+    pub(super) fn titles(&self) -> String {
+        let title =
+            |(host, _): &(&'static str, Target)| dialect::by_name(host).map_or(*host, |found| found.support().title);
+        self.targets.iter().map(title).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether any of ours is in the text.
+    pub(crate) fn presence(&self, text: Option<&str>, place: &Place) -> Result<Ours, RegisterError> {
+        for (_, target) in &self.targets {
+            if target.check(text, &place.command)? != Registered::Missing {
+                return Ok(Ours::Present);
+            }
+        }
+        Ok(Ours::Absent)
+    }
+
+    /// What the text says that it should not, over all hosts.
+    pub(crate) fn differences(&self, text: Option<&str>, place: &Place) -> Result<Vec<String>, RegisterError> {
+        let mut lines = Vec::new();
+        for (_, target) in &self.targets {
+            let found = match target.check(text, &place.command)? {
+                Registered::Yes => Vec::new(),
+                Registered::Missing => vec!["not registered".to_owned()],
+                Registered::Differs(found) => found,
+            };
+            lines.extend(found);
+        }
+        lines.dedup();
+        Ok(lines)
+    }
+
+    fn judge(&self, before: Option<String>, place: &Place) -> Result<Judged, String> {
+        let told = |error: RegisterError| format!("{}: {error}", self.path);
+        let ours = self.presence(before.as_deref(), place).map_err(told)?;
+        let mut after = before.clone();
+        for (_, target) in &self.targets {
+            after = Some(target.merge(after.as_deref(), &place.command).map_err(told)?);
+        }
+        let after = after.unwrap_or_default();
+        if before.as_ref() == Some(&after) {
+            return Ok(Judged::Kept);
+        }
+        let differences = match &before {
+            Some(text) => self.differences(Some(text), place).map_err(told)?,
+            None => Vec::new(),
+        };
+        Ok(Judged::Change(Change {
+            path: self.path.clone(),
+            before,
+            after,
+            executable: self.targets.iter().any(|(_, target)| target.executable),
+            ours,
+            detail: self.titles(),
+            differences,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_two_hosts_read_is_edited_once() {
+        let files =
+            registrations(&["vscode-copilot", "claude-code", "copilot-cli"], Scope::Project, Layout::WithLegacy);
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, [".github/hooks/dispatch.json", ".github/hooks.json", ".claude/settings.json"]);
+        assert_eq!(files[0].targets.len(), 2);
+        assert!(registrations(&["native"], Scope::Project, Layout::Current).is_empty());
+    }
+}

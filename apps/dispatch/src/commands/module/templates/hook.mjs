@@ -1,0 +1,22 @@
+/**
+ * Asks before anything is pushed. Replace the rule with your own; `dispatch module test MODULE_NAME` tries it.
+ * @type {import("./hook-module").HookModule}
+ */
+export default {
+  name: "MODULE_NAME",
+  supports: new Set(["PreToolUse"]),
+  priority: 70,
+  hotPathSafe: true,
+  critical: false,
+
+  handle(_eventName, ctx) {
+    const command = ctx.event.command ?? "";
+    if (!/\bgit\s+push\b/.test(command)) return;
+    ctx.log("info", "a push", { command });
+    return {
+      decision: "ask",
+      code: "MINE01",
+      denyReason: "This pushes to a remote. Show the diff first.",
+    };
+  },
+};

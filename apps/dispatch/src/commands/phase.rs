@@ -1,0 +1,129 @@
+//! `dispatch phase`: where the work of a session stands, and moving it on by hand, with a reason.
+
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::plain::one_line;
+use crate::printer::{Format, Printer};
+use crate::session_entry;
+use crate::settings::Loaded;
+use crate::workspace::Workspace;
+use dispatch_os::clock;
+use ext_hook_pipeline::EmittedRecord;
+use ext_hook_pipeline::phase::Phase;
+use ext_hook_pipeline::record::RecordType;
+use ext_hook_pipeline::state::{State, merge};
+use serde_json::{Value, json};
+
+const MAX_REASON_CHARS: usize = 300;
+/// The module whose word the phase is.
+const MODULE: &str = "session";
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum PhaseCommand {
+    /// Print the phase of a session
+    Show {
+        /// The session, by its id or the start of it; default: the newest
+        #[arg(long, value_name = "SID")]
+        session: Option<String>,
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Set the phase of a session
+    Set {
+        /// UNINITIALIZED, PLANNING, EXECUTING, COMPLETE or BLOCKED
+        #[arg(value_name = "PHASE", value_parser = phase)]
+        phase: Phase,
+        /// Why; it goes into the log
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// The session, by its id or the start of it; default: the newest
+        #[arg(long, value_name = "SID")]
+        session: Option<String>,
+    },
+}
+
+pub(crate) fn run(loaded: &Loaded, command: &PhaseCommand, printer: &Printer) -> Result<Status, Failure> {
+    let workspace = Workspace::of(loaded);
+    match command {
+        PhaseCommand::Show { session, json } => show(&workspace, session.as_deref(), (*json).into(), printer),
+        PhaseCommand::Set { phase, reason, session } => set(&workspace, session.as_deref(), *phase, reason, printer),
+    }
+}
+
+fn phase(name: &str) -> Result<Phase, String> {
+    let names: Vec<&str> = Phase::ALL.into_iter().map(Phase::as_str).collect();
+    Phase::named(name).ok_or_else(|| format!("a phase is one of {}", names.join(", ")))
+}
+
+fn show(workspace: &Workspace, session: Option<&str>, format: Format, printer: &Printer) -> Result<Status, Failure> {
+    let session = workspace.session(session)?;
+    let state = session_entry::state_of(&workspace.paths(&session.id))?;
+    let work = state.work_id().unwrap_or("none");
+    if format == Format::Json {
+        printer.json(&json!({"session": session.id, "phase": state.phase(), "work": state.work_id()}))?;
+    } else {
+        printer.out(&format!("session {}, work {work}: {}", session.id, state.phase().as_str()));
+    }
+    Ok(Status::Done)
+}
+
+fn set(
+    workspace: &Workspace,
+    session: Option<&str>,
+    phase: Phase,
+    reason: &str,
+    printer: &Printer,
+) -> Result<Status, Failure> {
+    let reason = one_line(reason, MAX_REASON_CHARS);
+    if reason.is_empty() {
+        return Err(Failure::usage("the reason is empty").hint("--reason TEXT is what the log tells later"));
+    }
+    let session = workspace.session(session)?;
+    let paths = workspace.paths(&session.id);
+    let state = session_entry::state_of(&paths)?;
+    let before = state.phase();
+    if before == phase {
+        printer.out(&format!("session {} is in {} already", session.id, phase.as_str()));
+        return Ok(Status::Done);
+    }
+    let patch = change(&state, phase, clock::unix_ms())?;
+    let data = json!({"from": before.as_str(), "to": phase.as_str(), "reason": reason, "by": "user"});
+    let record = EmittedRecord { kind: RecordType::PhaseChanged, data };
+    session_entry::write(&paths, &state, MODULE, vec![record], Some(patch))?;
+    printer.out(&format!("session {}: {} -> {}", session.id, before.as_str(), phase.as_str()));
+    Ok(Status::Done)
+}
+
+/// The patch that makes the change, unless the phase would go back.
+fn change(state: &State, phase: Phase, now_ms: i64) -> Result<Value, Failure> {
+    let patch = json!({"core": {"phase": phase.as_str(), "phaseTs": now_ms}});
+    if merge(state, &patch).0.phase() == phase {
+        return Ok(patch);
+    }
+    let (now, wanted) = (state.phase().as_str(), phase.as_str());
+    Err(Failure::usage(format!("work does not go back from {now} to {wanted}"))
+        .hint("new work starts at PLANNING with its first prompt; from BLOCKED, work may go on anywhere"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_phase_moves_on_and_out_of_blocked_but_never_back() {
+        let at = |phase: &str| State::from_value(json!({"core": {"phase": phase, "phaseTs": 5}}));
+        for (from, to, expected) in [
+            ("PLANNING", Phase::Executing, true),
+            ("PLANNING", Phase::Blocked, true),
+            ("BLOCKED", Phase::Executing, true),
+            ("BLOCKED", Phase::Planning, true),
+            ("EXECUTING", Phase::Planning, false),
+            ("COMPLETE", Phase::Executing, false),
+        ] {
+            assert_eq!(change(&at(from), to, 9).is_ok(), expected, "{from} -> {to:?}");
+        }
+        assert_eq!(phase("executing"), Ok(Phase::Executing));
+        assert!(phase("DONE").is_err());
+    }
+}

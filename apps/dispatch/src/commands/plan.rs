@@ -1,0 +1,261 @@
+//! `dispatch plan`: the plan a session works on, and taking it step by step from submitted to complete.
+
+mod validate;
+
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::plain::one_line;
+use crate::printer::{Format, Printer, table};
+use crate::session_entry;
+use crate::settings::Loaded;
+use crate::workspace::Workspace;
+use dispatch_os::files::{read_at_most, replace};
+use dispatch_os::{clock, paths::resolve_inside};
+use ext_hook_pipeline::context::Paths;
+use ext_hook_pipeline::digest::sha256_hex;
+use ext_hook_pipeline::plan::{
+    Found, NodeStatus, PLAN_FILE_NAME, PLAN_LIMIT_BYTES, Plan, PlanError, PlanNode, PlanProblem, PlanSource, Progress,
+    Standing, Transition, accept, complete, find, open_nodes, parse, start,
+};
+use ext_hook_pipeline::session_files::{DiskView, Shelter};
+use ext_hook_pipeline::state::State;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// The module whose word the plan is.
+const MODULE: &str = "planGraph-exec";
+/// What is shown of a title.
+const TITLE_CHARS: usize = 60;
+
+/// What a plan looks like, for somebody whose plan was refused.
+const PLAN_SHAPE: &str = r#"a plan is {"version": 1, "nodes": [{"id", "title", "scope": [glob], "dependsOn": [id]}]}"#;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum PlanCommand {
+    /// Print the plan and how far it is
+    Show {
+        #[command(flatten)]
+        common: PlanArgs,
+    },
+    /// Check a plan and put it in force
+    Submit {
+        /// The plan: {"version": 1, "nodes": [{"id", "title", "scope", "dependsOn", ...}]}
+        file: PathBuf,
+        #[command(flatten)]
+        common: PlanArgs,
+    },
+    /// Begin work on a node
+    Start {
+        /// The node's id
+        node: String,
+        #[command(flatten)]
+        common: PlanArgs,
+    },
+    /// Run the checks of a node and complete it if they pass
+    Complete {
+        /// The node's id
+        node: String,
+        #[command(flatten)]
+        common: PlanArgs,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanArgs {
+    /// The session, by its id or the start of it; default: the newest
+    #[arg(long, value_name = "SID")]
+    session: Option<String>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// A session whose plan is worked on.
+struct Desk<'a> {
+    workspace: &'a Workspace,
+    id: String,
+    paths: Paths,
+    state: State,
+    format: Format,
+    printer: &'a Printer,
+}
+
+pub(crate) fn run(loaded: &Loaded, command: &PlanCommand, printer: &Printer) -> Result<Status, Failure> {
+    let workspace = Workspace::with_rules(loaded)?;
+    let common = match command {
+        PlanCommand::Show { common }
+        | PlanCommand::Submit { common, .. }
+        | PlanCommand::Start { common, .. }
+        | PlanCommand::Complete { common, .. } => common,
+    };
+    let session = workspace.session(common.session.as_deref())?;
+    let paths = workspace.paths(&session.id);
+    let state = session_entry::state_of(&paths)?;
+    let desk = Desk { workspace: &workspace, id: session.id, paths, state, format: common.json.into(), printer };
+    match command {
+        PlanCommand::Show { .. } => desk.show(),
+        PlanCommand::Submit { file, .. } => desk.submit(file),
+        PlanCommand::Start { node, .. } => desk.start(node),
+        PlanCommand::Complete { node, .. } => desk.complete(loaded, node),
+    }
+}
+
+impl Desk<'_> {
+    fn standing(&self) -> Standing {
+        Standing { phase: self.state.phase(), now_ms: clock::unix_ms() }
+    }
+
+    fn plan(&self) -> Result<(Plan, PlanSource), Failure> {
+        match find(&self.paths, &self.state, &DiskView::new(&self.paths)) {
+            Found::Valid { plan, source } => Ok((plan, source)),
+            Found::Nothing => {
+                Err(Failure::usage("there is no plan").hint("`dispatch plan submit FILE` puts one in force"))
+            }
+            Found::Invalid { path, problems } => Err(invalid(&path, &problems)),
+        }
+    }
+
+    fn show(&self) -> Result<Status, Failure> {
+        let (plan, source) = self.plan()?;
+        self.print_plan(&plan, &source.path, &Progress::of(&self.state))
+    }
+
+    fn print_plan(&self, plan: &Plan, path: &str, progress: &Progress) -> Result<Status, Failure> {
+        let open: Vec<&str> = open_nodes(plan, progress).iter().map(|node| node.id.as_str()).collect();
+        if self.format == Format::Json {
+            self.printer.json(&plan_json(&self.id, &self.state, plan, path, progress, &open))?;
+            return Ok(Status::Done);
+        }
+        let row = |node: &PlanNode| {
+            let open = if open.contains(&node.id.as_str()) { "open" } else { "" };
+            let after = node.depends_on.join(", ");
+            let after = if after.is_empty() { after } else { format!("after {after}") };
+            let (status, title) = (progress.status(&node.id).as_str(), one_line(&node.title, TITLE_CHARS));
+            vec![status.to_owned(), open.to_owned(), node.id.clone(), title, node.scope.join(" "), after]
+        };
+        let done = plan.nodes.iter().filter(|node| progress.status(&node.id) == NodeStatus::Completed).count();
+        let head = format!(
+            "{path}, session {}, {}: {done} of {} done",
+            self.id,
+            self.state.phase().as_str(),
+            plan.nodes.len()
+        );
+        self.printer.out(&format!("{head}\n{}", table(&plan.nodes.iter().map(row).collect::<Vec<_>>())));
+        Ok(Status::Done)
+    }
+
+    fn submit(&self, file: &Path) -> Result<Status, Failure> {
+        let bytes = read_at_most(file, PLAN_LIMIT_BYTES)
+            .map_err(|error| Failure::usage(error.to_string()).hint("name a file with a plan"))?;
+        let plan = parse(&bytes).map_err(|problems| invalid(&file.display().to_string(), &problems))?;
+        let source = self.keep(file, &bytes)?;
+        let step = accept(&plan, &source, self.standing()).map_err(refused)?;
+        self.write(step)?;
+        self.tell(json!({"accepted": source.path, "nodes": plan.nodes.len()}), || {
+            format!("accepted {} with {} nodes; session {} is EXECUTING", source.path, plan.nodes.len(), self.id)
+        })
+    }
+
+    /// Where the plan is found from now on: where it is, if that is in the workspace, else in the session.
+    fn keep(&self, file: &Path, bytes: &[u8]) -> Result<PlanSource, Failure> {
+        let absolute = std::path::absolute(file)
+            .map_err(|error| Failure::usage(format!("{} is no path: {error}", file.display())))?;
+        let inside = resolve_inside(&self.workspace.root, &absolute).is_ok_and(|found| found.is_inside());
+        let place = match self.paths.repo_relative(&absolute).filter(|_| inside) {
+            Some(_) => absolute,
+            None => {
+                let shelter = Shelter::check(&self.paths)?;
+                let place = shelter.file_below(&self.paths.feature_output(MODULE), PLAN_FILE_NAME)?;
+                replace(&place, bytes)?;
+                place
+            }
+        };
+        let modified = std::fs::metadata(&place).and_then(|found| found.modified()).ok();
+        let age = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let path = self.paths.repo_relative(&place).unwrap_or_default();
+        Ok(PlanSource { path, mtime_ms: i64::try_from(age.as_millis()).unwrap_or(i64::MAX), hash: sha256_hex(bytes) })
+    }
+
+    fn start(&self, node: &str) -> Result<Status, Failure> {
+        let (plan, _) = self.plan()?;
+        let step = start(&plan, &Progress::of(&self.state), node, self.standing()).map_err(refused)?;
+        let already = step.records.is_empty();
+        self.write(step)?;
+        self.tell(json!({"started": node}), || {
+            format!("{node} {}", if already { "was started already" } else { "started" })
+        })
+    }
+
+    fn complete(&self, loaded: &Loaded, node: &str) -> Result<Status, Failure> {
+        let (plan, _) = self.plan()?;
+        let progress = Progress::of(&self.state);
+        // Asked with no results first, so that nothing is run for a node that could not be completed anyway.
+        match complete(&plan, &progress, node, &[], self.standing()) {
+            Ok(_) | Err(PlanError::NotValidated { .. }) => {}
+            Err(error) => return Err(refused(error)),
+        }
+        let commands = plan.node(node).map(|node| node.validations.as_slice()).unwrap_or_default();
+        let checks = validate::run_all(loaded, self.workspace, &self.paths, &self.state, commands, self.printer);
+        let results: Vec<_> = checks.iter().map(validate::Check::result).collect();
+        let step = complete(&plan, &progress, node, &results, self.standing()).map_err(refused)?;
+        let phase = step.phase.unwrap_or(self.state.phase());
+        self.write(step)?;
+        let passed = checks.iter().all(validate::Check::passed);
+        let told = json!({"node": node, "completed": passed, "phase": phase, "validations": checks});
+        self.tell(told, || {
+            let mut lines: Vec<String> = checks.iter().map(validate::Check::text).collect();
+            lines.push(match passed {
+                true => format!("{node} is completed; the phase is {}", phase.as_str()),
+                false => format!(
+                    "{node} is not completed; the phase is {}. Put it right, then: dispatch phase set EXECUTING --reason TEXT",
+                    phase.as_str()
+                ),
+            });
+            lines.join("\n")
+        })?;
+        Ok(if passed { Status::Done } else { Status::No })
+    }
+
+    fn write(&self, step: Transition) -> Result<(), Failure> {
+        if step.records.is_empty() {
+            return Ok(());
+        }
+        session_entry::write(&self.paths, &self.state, MODULE, step.records, step.state_patch)
+    }
+
+    fn tell(&self, value: Value, text: impl FnOnce() -> String) -> Result<Status, Failure> {
+        match self.format {
+            Format::Json => self.printer.json(&value)?,
+            Format::Text => self.printer.out(&text()),
+        }
+        Ok(Status::Done)
+    }
+}
+
+fn plan_json(id: &str, state: &State, plan: &Plan, path: &str, progress: &Progress, open: &[&str]) -> Value {
+    let node = |node: &PlanNode| {
+        let mut value = serde_json::to_value(node).unwrap_or_default();
+        value["status"] = progress.status(&node.id).as_str().into();
+        value["open"] = open.contains(&node.id.as_str()).into();
+        value
+    };
+    json!({"session": id, "phase": state.phase(), "path": path, "nodes": plan.nodes.iter().map(node).collect::<Vec<_>>()})
+}
+
+fn refused(error: PlanError) -> Failure {
+    let hint = match &error {
+        PlanError::NotExecuting(_) => {
+            "`dispatch plan submit FILE` or `dispatch phase set EXECUTING --reason TEXT` moves on"
+        }
+        _ => "`dispatch plan show` tells how far the plan is",
+    };
+    Failure { status: Status::No, ..Failure::usage(error.to_string()).hint(hint) }
+}
+
+fn invalid(path: &str, problems: &[PlanProblem]) -> Failure {
+    let messages = std::iter::once(format!("{path} is no plan that can be worked on"))
+        .chain(problems.iter().map(ToString::to_string))
+        .collect();
+    Failure { status: Status::No, messages, hints: vec![PLAN_SHAPE.to_owned()] }
+}

@@ -1,0 +1,160 @@
+//! `dispatch replay`: recorded tool calls judged again by the present rules, and what would be decided differently.
+
+mod tally;
+
+use super::events::subject;
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::judging::Judging;
+use crate::log_file::{Line, LogCursor};
+use crate::printer::{Format, Printer};
+use crate::settings::Loaded;
+use crate::span::Span;
+use crate::workspace::{SessionLog, Workspace};
+use dispatch_os::clock;
+use dispatch_os::files::read_at_most;
+use ext_hook_pipeline::digest::sha256_of_json;
+use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
+use ext_hook_pipeline::record::{Record, RecordType};
+use ext_hook_pipeline::run::{Past, event_of, judge};
+use ext_hook_pipeline::state::{State, merge};
+use ext_hook_pipeline::{DecisionReport, EventName, HookEvent, Invocation};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use tally::{Example, LeftOut, Ruling, Tally};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayRequest {
+    /// Only what happened this recently, for example 12h or 7d; default: everything
+    #[arg(long, value_name = "TIME")]
+    since: Option<Span>,
+    /// Only this session, by its id or the start of it
+    #[arg(long, value_name = "SID")]
+    session: Option<String>,
+    /// Judge by this manifest instead of the workspace's
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
+    /// Show at most this many examples of each difference
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    examples: usize,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(loaded: &Loaded, request: &ReplayRequest, printer: &Printer) -> Result<Status, Failure> {
+    let workspace = Workspace::with_rules(loaded)?;
+    let sessions = workspace.chosen(request.session.as_deref())?;
+    let manifest = request.manifest.as_deref().map(read_manifest).transpose()?;
+    let since = request.since.map(|since| clock::rfc3339(clock::unix_ms() - since.ms()));
+    let mut replay = Replay {
+        workspace: &workspace,
+        judging: Judging::new(loaded),
+        manifest,
+        since,
+        tally: Tally::new(request.examples),
+    };
+    for session in &sessions {
+        replay.session(session)?;
+    }
+    let tally = replay.tally;
+    match Format::from(request.json) {
+        Format::Json => printer.json(&tally.to_json())?,
+        Format::Text => printer.out(&tally.to_text()),
+    }
+    Ok(if tally.differs() { Status::No } else { Status::Done })
+}
+
+fn read_manifest(file: &Path) -> Result<Vec<u8>, Failure> {
+    let bytes = read_at_most(file, MANIFEST_LIMIT_BYTES).map_err(|error| {
+        Failure::usage(error.to_string()).hint("--manifest takes a file like dispatch.manifest.json")
+    })?;
+    let (_, problems) = PipelineManifest::parse(&bytes);
+    match problems.as_slice() {
+        [] => Ok(bytes),
+        problems => Err(Failure { messages: problems.to_vec(), ..Failure::configuration(String::new()) }),
+    }
+}
+
+struct Replay<'a> {
+    workspace: &'a Workspace,
+    judging: Judging,
+    manifest: Option<Vec<u8>>,
+    since: Option<String>,
+    tally: Tally,
+}
+
+impl Replay<'_> {
+    fn session(&mut self, session: &SessionLog) -> Result<(), Failure> {
+        let mut cursor = LogCursor::at_start(session.events_file.clone());
+        // The state as it was at each event, so that a call made while executing is judged as one.
+        let mut state = State::default();
+        let unreadable = |error: std::io::Error| {
+            Failure::internal(format!("{} cannot be read: {error}", session.events_file.display()))
+        };
+        while let Some(line) = cursor.next_line().map_err(unreadable)? {
+            let record = match &line {
+                Line::Whole(line) => Record::parse(line),
+                Line::TooLong => None,
+            };
+            let Some(record) = record else {
+                self.tally.leave_out(LeftOut::Unreadable);
+                continue;
+            };
+            if record.kind == RecordType::HookRun && self.since.as_ref().is_none_or(|since| record.ts >= *since) {
+                self.record(&record, &session.id, &state);
+            }
+            if let Some(patch @ Value::Object(_)) = record.data.get("statePatch") {
+                state = merge(&state, patch).0;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record, session_id: &str, state: &State) {
+        let event = match replayable(record) {
+            Ok(event) => event,
+            Err(why) => return self.tally.leave_out(why),
+        };
+        self.judging.restart_clock();
+        let invocation = Invocation {
+            root: Some(&self.workspace.root),
+            manifest: self.manifest.as_deref(),
+            ..self.judging.dry_run(b"")
+        };
+        let Some(after) = judge(&invocation, &event, Some(&Past { session_id, state })).report else {
+            return self.tally.leave_out(LeftOut::NotJudged);
+        };
+        let Some(before) = DecisionReport::from_record(record) else {
+            return self.tally.leave_out(LeftOut::NoDecision);
+        };
+        let about = after.tool.as_ref().map(|tool| subject(tool, &self.workspace.root)).unwrap_or_default();
+        self.tally.count(Ruling::of(&before), Ruling::of(&after), || Example {
+            id: record.hook_run_id.clone(),
+            session: session_id.to_owned(),
+            ts: record.ts.clone(),
+            about,
+            reason: after.reason.clone().or(before.reason.clone()),
+        });
+    }
+}
+
+/// The event as it was, if the record keeps all of it.
+fn replayable(record: &Record) -> Result<HookEvent, LeftOut> {
+    if record.data.get("redelivered").is_some() {
+        return Err(LeftOut::DeliveredAgain);
+    }
+    if EventName::known(&record.event) != Some(EventName::PreToolUse) {
+        return Err(LeftOut::NotAToolCall);
+    }
+    let (mut event, whole) = event_of(record).ok_or(LeftOut::NotKept)?;
+    let hash = record.data.get("inputHash").and_then(Value::as_str);
+    // The hash is of the input as it arrived: it tells of everything that was cut or redacted.
+    let same = hash.is_none_or(|hash| sha256_of_json(&event.tool_input) == hash);
+    if !whole || !same {
+        return Err(LeftOut::InputNotWhole);
+    }
+    // With its id the event would be taken for a second delivery and get its old answer.
+    event.tool_use_id = None;
+    Ok(event)
+}

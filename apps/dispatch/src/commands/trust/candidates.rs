@@ -1,0 +1,119 @@
+//! Which files of a project run or decide something, and so need the user's approval.
+
+use crate::failure::Failure;
+use crate::settings::Loaded;
+use dispatch_trust::Trust;
+use ext_hook_pipeline::context::HOOKS_FOLDER;
+use std::path::{Path, PathBuf};
+
+/// How deep below `.ai/hooks` scripts are looked for.
+const MAX_DEPTH: usize = 8;
+/// More scripts than this are no project's.
+const MAX_FILES: usize = 2_000;
+/// Where modules and what they share are, below `.ai/hooks`.
+const FOLDERS: [&str; 2] = ["features", "lib"];
+
+/// Everything in the project that can be approved.
+pub(super) fn of_project(loaded: &Loaded, root: &Path) -> Vec<PathBuf> {
+    let settings = loaded.project_file().filter(|file| file.is_file());
+    let scripts = FOLDERS.into_iter().flat_map(|folder| script_files(&root.join(HOOKS_FOLDER).join(folder)));
+    settings.into_iter().chain(scripts).collect()
+}
+
+/// The scripts in a folder and below, in order. Links to folders are not followed.
+pub(crate) fn script_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![(folder.to_path_buf(), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        let entries = std::fs::read_dir(&folder);
+        for entry in entries.into_iter().flatten().flatten().take(MAX_FILES) {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => open.push((path, depth + 1)),
+                Ok(kind) if !kind.is_dir() && is_script(&path) && path.is_file() => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort_unstable();
+    found.truncate(MAX_FILES);
+    found
+}
+
+/// Whether the engine would run the file; declarations of types are read by editors alone.
+fn is_script(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let declares = name.ends_with(".d.ts") || name.ends_with(".d.mts");
+    !declares && [".mjs", ".js", ".ts", ".mts"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// The files behind what the user names: a file, a folder of scripts, or a script module. With `approved`, what is
+/// approved counts too, whether it still exists or not.
+pub(super) fn named(root: &Path, names: &[PathBuf], approved: Option<&Trust>) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for name in names {
+        let path = std::path::absolute(name)
+            .map_err(|error| Failure::usage(format!("{} is no path: {error}", name.display())))?;
+        let module = root.join(HOOKS_FOLDER).join("features").join(name);
+        let single = name.components().count() == 1;
+        let folder = if path.is_dir() {
+            Some(path.clone())
+        } else if single && !path.exists() && module.is_dir() {
+            Some(module)
+        } else {
+            None
+        };
+        let Some(folder) = folder else {
+            files.push(path);
+            continue;
+        };
+        let below = match approved {
+            Some(trust) => trust
+                .iter()
+                .map(|(path, _)| path)
+                .filter(|path| path.starts_with(&folder))
+                .map(Path::to_path_buf)
+                .collect(),
+            None => script_files(&folder),
+        };
+        if below.is_empty() {
+            return Err(Failure::usage(format!("{} holds nothing of that kind", folder.display()))
+                .hint("`dispatch trust --list` shows what is approved and what waits"));
+        }
+        files.extend(below);
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_found_below_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["a/hook.mjs", "a/more/x.ts", "a/hook.d.ts", "a/event.json", "b/hook.ts", "b/notes.md"] {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let found = script_files(folder.path());
+        let names: Vec<_> =
+            found.iter().map(|path| path.strip_prefix(folder.path()).unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["a/hook.mjs", "a/more/x.ts", "b/hook.ts"]);
+        assert!(script_files(&folder.path().join("nowhere")).is_empty());
+    }
+
+    #[test]
+    fn a_name_is_a_file_a_folder_or_a_module() {
+        let folder = tempfile::tempdir().unwrap();
+        let hook = folder.path().join(HOOKS_FOLDER).join("features/mine/hook.ts");
+        std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        std::fs::write(&hook, "").unwrap();
+        let named = |name: PathBuf| named(folder.path(), &[name], None).unwrap();
+        assert_eq!(named("mine".into()), std::slice::from_ref(&hook));
+        assert_eq!(named(hook.parent().unwrap().into()), std::slice::from_ref(&hook));
+        assert_eq!(named(hook.clone()), [hook]);
+        assert_eq!(named("/nowhere/x.ts".into()), [PathBuf::from("/nowhere/x.ts")], "reading it says what is wrong");
+    }
+}

@@ -1,0 +1,29 @@
+//! Compiles approved script modules once, so that the small hook executable, which has no TypeScript
+//! compiler, finds them in the user's cache.
+
+use ext_hook_pipeline::context::Paths;
+use ext_hook_pipeline::run::{FoundScript, ScriptModules};
+use ext_hook_pipeline::user_scripts::UserScripts;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long one module may take to load.
+const COMPILE_TIME: Duration = Duration::from_secs(5);
+
+/// Loads every approved module of the workspace; returns what is wrong with those that do not load.
+pub(super) fn compile(root: &Path) -> Vec<String> {
+    let paths = Paths::new(root, "trust");
+    let scripts = UserScripts::default();
+    let problem = |name: &String| match scripts.find(name, &paths, COMPILE_TIME) {
+        FoundScript::Broken(why) => Some(format!("module `{name}` does not load: {why}")),
+        FoundScript::Module(_) | FoundScript::Absent | FoundScript::Refused(_) => None,
+    };
+    module_names(&paths.hooks_root.join("features")).iter().filter_map(problem).collect()
+}
+
+fn module_names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}

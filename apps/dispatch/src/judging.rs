@@ -1,0 +1,77 @@
+//! Runs the pipeline for commands that only ask: the user's modules and approvals, and nothing is written.
+
+use crate::failure::Failure;
+use crate::settings::Loaded;
+use dispatch_os::env;
+use dispatch_trust::Trust;
+use ext_hook_pipeline::clock::SystemClock;
+use ext_hook_pipeline::dialect::{self, Hints};
+use ext_hook_pipeline::modules::native_modules;
+use ext_hook_pipeline::script_module::Scripts;
+use ext_hook_pipeline::watch::Unwatched;
+use ext_hook_pipeline::{Effects, Invocation, Module};
+
+/// Everything that an invocation borrows.
+pub(crate) struct Judging {
+    modules: Vec<&'static dyn Module>,
+    scripts: Scripts,
+    hints: Hints,
+    home: Option<String>,
+    clock: SystemClock,
+}
+
+impl Judging {
+    /// As the user's hook process would start in this folder, without its caches.
+    pub(crate) fn new(loaded: &Loaded) -> Self {
+        let variable = |name: &str| env::text(name).ok().flatten();
+        Self {
+            modules: native_modules(),
+            scripts: Scripts::new(Trust::load(&loaded.trust_file), None),
+            hints: Hints::collect(variable).with_process_cwd(loaded.start.to_string_lossy()),
+            home: variable("HOME"),
+            clock: SystemClock::start(),
+        }
+    }
+
+    /// An invocation on this input that writes nothing.
+    pub(crate) fn dry_run<'a>(&'a self, stdin: &'a [u8]) -> Invocation<'a> {
+        Invocation {
+            host: None,
+            event: None,
+            stdin,
+            hints: &self.hints,
+            home: self.home.as_deref(),
+            root: None,
+            manifest: None,
+            modules: &self.modules,
+            scripts: Some(&self.scripts),
+            clock: &self.clock,
+            watch: &Unwatched,
+            effects: Effects::DryRun,
+        }
+    }
+
+    /// Begins the time of the next event.
+    pub(crate) fn restart_clock(&mut self) {
+        self.clock = SystemClock::start();
+    }
+
+    pub(crate) fn hints(&self) -> &Hints {
+        &self.hints
+    }
+
+    pub(crate) fn home(&self) -> Option<&str> {
+        self.home.as_deref()
+    }
+}
+
+/// Refuses a host that nobody knows, naming those that are known.
+pub(crate) fn known_host(host: Option<&str>) -> Result<(), Failure> {
+    match host {
+        Some(name) if dialect::by_name(name).is_none() => {
+            let known: Vec<&str> = dialect::ALL.into_iter().map(|dialect| dialect.id()).collect();
+            Err(Failure::usage(format!("there is no host `{name}`")).hint(format!("--host takes {}", known.join(", "))))
+        }
+        _ => Ok(()),
+    }
+}

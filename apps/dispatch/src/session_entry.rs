@@ -1,0 +1,66 @@
+//! What a command of the user's leaves in a session: records in the log, and the state they imply.
+
+use crate::failure::Failure;
+use dispatch_os::files::read_at_most;
+use dispatch_os::{Ulid, clock};
+use ext_hook_pipeline::action::EmittedRecord;
+use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
+use ext_hook_pipeline::context::{Ids, MAIN_AGENT, Paths, next_work_id};
+use ext_hook_pipeline::record::Record;
+use ext_hook_pipeline::session_files::{Batch, Journal, Shelter, next_run_ms, read_state, rebuild_state};
+use ext_hook_pipeline::state::State;
+use serde_json::Value;
+
+/// What stands in a record in place of a hook event.
+const EVENT: &str = "Command";
+
+/// The state of a session: the snapshot, else what the log implies.
+pub(crate) fn state_of(paths: &Paths) -> Result<State, Failure> {
+    match read_state(paths) {
+        Some(state) => Ok(state),
+        None => Ok(rebuild_state(&paths.events_file())?),
+    }
+}
+
+/// Writes records of a module, and the patch with the first of them, so that the state can be rebuilt from the log.
+pub(crate) fn write(
+    paths: &Paths,
+    state: &State,
+    module: &str,
+    records: Vec<EmittedRecord>,
+    patch: Option<Value>,
+) -> Result<(), Failure> {
+    let shelter = Shelter::check(paths)?;
+    shelter.create()?;
+    let now_ms = next_run_ms(&shelter.lock_file("runs"), clock::unix_ms());
+    let ts = clock::rfc3339(now_ms);
+    let ids = Ids {
+        session_id: state.text("core", "sessionId").map_or_else(|| folder_name(paths), str::to_owned),
+        work_id: state.work_id().map_or_else(|| next_work_id(None), str::to_owned),
+        agent_id: MAIN_AGENT.to_owned(),
+        turn_id: state.last_turn_id(),
+        hook_run_id: format!("{EVENT}-{}-{now_ms}", state.last_turn_id()),
+    };
+    let mut carried = patch.clone();
+    let records = records.into_iter().map(|emitted| {
+        let mut data = emitted.data;
+        if let (Some(fields), Some(patch)) = (data.as_object_mut(), carried.take()) {
+            fields.insert("statePatch".to_owned(), patch);
+        }
+        Record::new(Ulid::generate().to_string(), ts.clone(), &ids, EVENT, emitted.kind, module, data)
+    });
+    let batch = Batch { records: records.collect(), patches: patch.into_iter().collect(), ..Batch::default() };
+    let redactor = read_at_most(&paths.config_file(), CONFIG_LIMIT_BYTES)
+        .map_or_else(|_| Config::default(), |bytes| Config::parse(&bytes).0)
+        .redactor();
+    let journal = Journal { shelter, redactor: &redactor };
+    let failures = journal.commit(batch, None, &format!("{ts} {}", ids.hook_run_id));
+    match failures.into_iter().next() {
+        Some(failure) => Err(failure.into()),
+        None => Ok(()),
+    }
+}
+
+fn folder_name(paths: &Paths) -> String {
+    paths.session_root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

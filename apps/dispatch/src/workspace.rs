@@ -1,0 +1,153 @@
+//! The workspace whose hook events a command is about: where its rules are, and which sessions left a log.
+
+use crate::failure::Failure;
+use crate::settings::Loaded;
+use dispatch_os::paths::safe_file_name;
+use ext_hook_pipeline::context::{HOOKS_FOLDER, Paths, WORK_FOLDER};
+use ext_hook_pipeline::run::find_workspace;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// How many candidates an error names.
+const SHOWN_CANDIDATES: usize = 5;
+
+/// A folder with rules, or one that could have them.
+#[derive(Debug, Clone)]
+pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
+}
+
+/// One session that left a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SessionLog {
+    pub(crate) id: String,
+    pub(crate) events_file: PathBuf,
+    /// When the log last grew, in Unix milliseconds.
+    pub(crate) modified_ms: i64,
+}
+
+impl Workspace {
+    /// The workspace that the command is run in.
+    pub(crate) fn of(loaded: &Loaded) -> Self {
+        Self { root: find_workspace(&loaded.start) }
+    }
+
+    /// The same, where the command makes no sense without rules.
+    pub(crate) fn with_rules(loaded: &Loaded) -> Result<Self, Failure> {
+        let workspace = Self::of(loaded);
+        if workspace.root.join(HOOKS_FOLDER).is_dir() {
+            return Ok(workspace);
+        }
+        Err(Failure::usage(format!("{} has no {HOOKS_FOLDER}", workspace.root.display()))
+            .hint("`dispatch init` sets up the hook pipeline here"))
+    }
+
+    pub(crate) fn paths(&self, session: &str) -> Paths {
+        Paths::new(&self.root, session)
+    }
+
+    /// The path relative to the workspace, if it is inside.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.root) {
+            Ok(inside) if !inside.as_os_str().is_empty() => inside.display().to_string(),
+            _ => path.display().to_string(),
+        }
+    }
+
+    /// Every session with a log, oldest first.
+    pub(crate) fn sessions(&self) -> Vec<SessionLog> {
+        let folders = std::fs::read_dir(self.root.join(WORK_FOLDER));
+        let names = folders.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut found: Vec<SessionLog> = names.filter_map(|name| self.session_log(&name)).collect();
+        found.sort_by(|one, other| (one.modified_ms, &one.id).cmp(&(other.modified_ms, &other.id)));
+        found
+    }
+
+    fn session_log(&self, name: &str) -> Option<SessionLog> {
+        if safe_file_name(name) != name {
+            return None;
+        }
+        let events_file = self.paths(name).events_file();
+        let found = events_file.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let age = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some(SessionLog { id: name.to_owned(), events_file, modified_ms: i64::try_from(age.as_millis()).ok()? })
+    }
+
+    /// The sessions a command is about: all of them, or the one that is named.
+    pub(crate) fn chosen(&self, wanted: Option<&str>) -> Result<Vec<SessionLog>, Failure> {
+        let sessions = self.sessions();
+        match wanted {
+            None => Ok(sessions),
+            Some(wanted) => choose(sessions, wanted).map(|session| vec![session]),
+        }
+    }
+
+    /// The session that is named, by the start of its id; else the one that was active last.
+    pub(crate) fn session(&self, wanted: Option<&str>) -> Result<SessionLog, Failure> {
+        let mut sessions = self.sessions();
+        match wanted {
+            Some(wanted) => choose(sessions, wanted),
+            None => sessions.pop().ok_or_else(|| {
+                Failure::usage(format!("no session has left a log in {}", self.root.display()))
+                    .hint("a session begins with the first event of an agent; `dispatch init` registers the hooks")
+            }),
+        }
+    }
+}
+
+/// The session with this id, or the only one whose id begins so.
+fn choose(sessions: Vec<SessionLog>, wanted: &str) -> Result<SessionLog, Failure> {
+    let exact = sessions.iter().position(|session| session.id == wanted);
+    let mut fitting: Vec<SessionLog> = match exact {
+        Some(at) => sessions.into_iter().skip(at).take(1).collect(),
+        None => sessions.into_iter().filter(|session| !wanted.is_empty() && session.id.starts_with(wanted)).collect(),
+    };
+    match (fitting.len(), fitting.pop()) {
+        (1, Some(session)) => Ok(session),
+        (_, None) => Err(Failure::usage(format!("there is no session `{wanted}`"))
+            .hint("`dispatch events` shows the sessions of this workspace")),
+        (many, Some(last)) => {
+            let names = fitting.iter().chain([&last]).take(SHOWN_CANDIDATES).map(|session| session.id.as_str());
+            Err(Failure::usage(format!("`{wanted}` stands for {many} sessions"))
+                .hint(format!("name one of them: {}", names.collect::<Vec<_>>().join(", "))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace(sessions: &[&str]) -> (tempfile::TempDir, Workspace) {
+        let folder = tempfile::tempdir().unwrap();
+        for id in sessions {
+            let session = folder.path().join(WORK_FOLDER).join(id);
+            std::fs::create_dir_all(&session).unwrap();
+            std::fs::write(session.join("events.jsonl"), "").unwrap();
+        }
+        let root = folder.path().to_path_buf();
+        (folder, Workspace { root })
+    }
+
+    #[test]
+    fn a_session_is_named_by_the_start_of_its_id() {
+        let (_folder, workspace) = workspace(&["aa11bb22", "aa33cc44", "ff00ff00"]);
+        assert_eq!(workspace.session(Some("ff")).unwrap().id, "ff00ff00");
+        assert_eq!(workspace.session(Some("aa33cc44")).unwrap().id, "aa33cc44");
+        let many = workspace.session(Some("aa")).unwrap_err();
+        assert!(many.hints[0].contains("aa11bb22, aa33cc44"), "{many:?}");
+        for wrong in ["", "zz", "..", "../x"] {
+            assert!(workspace.session(Some(wrong)).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn only_folders_with_a_log_are_sessions() {
+        let (folder, workspace) = workspace(&[]);
+        assert!(workspace.session(None).is_err());
+        let work = folder.path().join(WORK_FOLDER);
+        std::fs::create_dir_all(work.join("empty")).unwrap();
+        std::fs::write(work.join("exceptions.json"), "{}").unwrap();
+        assert_eq!(workspace.sessions(), []);
+    }
+}
