@@ -1,5 +1,7 @@
 //! The one end-to-end binary: the real executables, in a temporary home and project.
 
+#![allow(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+
 mod agent;
 mod canary;
 mod cli;
@@ -8,6 +10,7 @@ mod doctor;
 mod events;
 mod explain;
 mod ext;
+mod hook_process;
 mod init;
 mod modules;
 mod replay;
