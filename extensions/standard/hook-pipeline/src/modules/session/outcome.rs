@@ -1,5 +1,6 @@
 //! Whether a tool call went well, from what the host tells about it.
 
+use dispatch_redact::Redactor;
 use serde_json::Value;
 
 const CLASS_LIMIT_CHARS: usize = 120;
@@ -38,6 +39,8 @@ pub fn tool_outcome(response: &Value, error: Option<&str>) -> ToolOutcome {
 
 fn class(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("failed");
+    // Before anything is cut or replaced: what is left of a secret afterwards nobody would recognise.
+    let line = Redactor::builtin().redact(line);
     line.chars()
         .take(CLASS_LIMIT_CHARS)
         .map(|character| if character.is_ascii_digit() { '#' } else { character })
@@ -48,6 +51,16 @@ fn class(text: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_secret_in_a_failure_is_gone_before_it_is_cut_or_changed() {
+        let secret = format!("gh{}_{}", "p", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8");
+        let padding = "x".repeat(CLASS_LIMIT_CHARS - 20);
+        for text in [format!("denied for {secret}"), format!("{padding} {secret}")] {
+            let told = class(&text);
+            assert!(!told.contains("ghp_A"), "{told}");
+        }
+    }
 
     #[test]
     fn failures_are_told_in_many_ways() {

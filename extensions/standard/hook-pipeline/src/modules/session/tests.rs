@@ -85,6 +85,9 @@ fn new_work_starts_after_completion_or_when_the_prompt_says_so() {
     for (phase, prompt, config, expected) in table {
         assert_eq!(starts_new_work(&state(phase), prompt, &config), expected, "{phase} {prompt} {config}");
     }
+    let config = json!({"newWorkOn": ["next.*ticket", "[^a-z]{3}!"]});
+    assert!(starts_new_work(&state("EXECUTING"), "take the next open ticket", &config), "patterns with a dot match");
+    assert!(starts_new_work(&state("EXECUTING"), "123!", &config), "patterns with a negated class match");
     assert!(!starts_new_work(&crate::state::State::default(), "/new", &Value::Null), "the first work is no new one");
 }
 

@@ -1,6 +1,6 @@
 //! When a prompt begins a new piece of work.
 
-use regex::RegexBuilder;
+use regex::bytes::RegexBuilder;
 use serde::Deserialize as _;
 use serde_json::Value;
 
@@ -27,5 +27,5 @@ fn matches(pattern: &str, prompt: &str) -> bool {
         return false;
     }
     let compiled = RegexBuilder::new(pattern).unicode(false).size_limit(PATTERN_LIMIT_BYTES).build();
-    compiled.is_ok_and(|regex| regex.is_match(prompt))
+    compiled.is_ok_and(|regex| regex.is_match(prompt.as_bytes()))
 }
