@@ -12,6 +12,14 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
+/// The first digits of that, for names that people see.
+#[must_use]
+pub fn sha256_start(bytes: &[u8], digits: usize) -> String {
+    let mut text = sha256_hex(bytes);
+    text.truncate(digits);
+    text
+}
+
 /// SHA-256 of the compact JSON text.
 #[must_use]
 pub fn sha256_of_json(value: &Value) -> String {
@@ -44,6 +52,7 @@ mod tests {
     fn hashes_are_hex_and_keep_parts_apart() {
         assert!(sha256_hex(b"abc").starts_with("ba7816bf8f01cfea"));
         assert_eq!(sha256_hex(b"").len(), 64);
+        assert_eq!(sha256_start(b"abc", 8), "ba7816bf");
         assert_ne!(short_key(&[b"ab", b"c"]), short_key(&[b"a", b"bc"]));
         assert_eq!(short_key(&[]).len(), 16);
     }

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
+
+use crate::digest::sha256_start;
 
 /// Length of a host session id in hex digits.
 const SID_HEX_DIGITS: usize = 8;
@@ -183,22 +184,13 @@ impl HookEvent {
 /// The short id of the host session: every process of one session finds the same one by itself.
 #[must_use]
 pub fn sid(event: &HookEvent) -> String {
-    let mut hasher = Sha256::new();
     match (&event.session_id, &event.transcript_path) {
-        (Some(session), _) => hasher.update(session.as_bytes()),
-        (None, Some(transcript)) => hasher.update(transcript.as_bytes()),
+        (Some(name), _) | (None, Some(name)) => sha256_start(name.as_bytes(), SID_HEX_DIGITS),
         (None, None) => {
-            hasher.update(event.cwd.as_deref().unwrap_or_default().as_bytes());
-            hasher.update(event.host.as_bytes());
+            let place = format!("{}{}", event.cwd.as_deref().unwrap_or_default(), event.host);
+            sha256_start(place.as_bytes(), SID_HEX_DIGITS)
         }
     }
-    hasher
-        .finalize()
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 0x0f])
-        .take(SID_HEX_DIGITS)
-        .filter_map(|digit| char::from_digit(u32::from(digit), 16))
-        .collect()
 }
 
 #[cfg(test)]

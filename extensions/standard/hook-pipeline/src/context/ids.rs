@@ -1,7 +1,7 @@
 //! The short ids of an invocation, derived from the event and the state with no lookup elsewhere.
 
+use crate::digest::sha256_start;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 /// The agent that the user talks to.
 pub const MAIN_AGENT: &str = "u00";
@@ -64,8 +64,7 @@ pub fn agent_key(agent_id: Option<&str>, agent_type: Option<&str>) -> Option<Str
     if key.len() <= MAX_KEY_BYTES {
         return Some(key);
     }
-    let digest = Sha256::digest(key.as_bytes());
-    Some(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    Some(sha256_start(key.as_bytes(), 32))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use dispatch_toolcall::ToolCall;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::classify::classify;
 use super::effective::effective;
@@ -18,6 +17,7 @@ use crate::action::{Decision, EmittedRecord, HookAction};
 use crate::clock::milliseconds;
 use crate::config::Config;
 use crate::context::{Context, Ids, Notes, Paths, SessionView, Timers};
+use crate::digest::sha256_start;
 use crate::event::{EventName, HookEvent};
 use crate::manifest::Unattended;
 use crate::module::ModuleError;
@@ -322,6 +322,5 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 }
 
 fn short_hash(name: &str, text: &str) -> String {
-    let digest = Sha256::digest(format!("{name}\n{text}").as_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    sha256_start(format!("{name}\n{text}").as_bytes(), 16)
 }
