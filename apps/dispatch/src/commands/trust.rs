@@ -95,6 +95,9 @@ fn nothing(scripts: usize) -> Failure {
 }
 
 fn approve(trust: &mut Trust, path: PathBuf) -> Result<String, Failure> {
+    if !path.exists() {
+        return Err(Failure::usage(format!("there is no file {}", path.display())).hint("name files that exist"));
+    }
     let content = read_content(&path)?;
     let line = match trust.approval(&path, &content) {
         Approval::Approved => format!("already approved: {}", path.display()),

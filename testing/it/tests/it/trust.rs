@@ -95,3 +95,10 @@ fn an_approved_script_is_compiled_for_the_hook_which_has_no_compiler() {
     let compiled = std::fs::read_dir(context.home().join("cache/scripts/scripts")).unwrap().count();
     assert!(compiled > 0, "nothing was compiled");
 }
+
+#[test]
+fn a_file_that_does_not_exist_is_a_usage_error() {
+    let output = TestContext::new().dispatch(&["trust", "nowhere.ts"]);
+    assert_eq!(output.status, 2);
+    assert!(output.stderr.contains("hint: name files that exist"), "{output:?}");
+}
