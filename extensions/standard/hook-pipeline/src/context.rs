@@ -25,6 +25,15 @@ pub use notes::{LogLevel, LogLine, Notes};
 pub use paths::{Feature, HOOKS_FOLDER, Paths, WORK_FOLDER};
 pub use view::{Exception, SessionView};
 
+/// Whether anything is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effects {
+    /// What the event leads to is kept.
+    Commit,
+    /// Nothing is; the answer alone is wanted.
+    DryRun,
+}
+
 /// One hook event with everything a module may know about it.
 pub struct Context<'a> {
     /// The ids of the invocation.
@@ -47,6 +56,8 @@ pub struct Context<'a> {
     pub timers: Timers<'a>,
     /// The user's home directory, if it is known.
     pub home: Option<&'a str>,
+    /// Whether a module that keeps files of its own may write them.
+    pub effects: Effects,
     /// What becomes of a question when nobody is there to answer it.
     pub unattended: Option<Unattended>,
     /// Bounded reads of the session and the workspace.

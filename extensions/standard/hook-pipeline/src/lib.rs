@@ -5,6 +5,7 @@ pub mod answer;
 pub mod clock;
 pub mod config;
 pub mod context;
+pub mod contract;
 mod deeds;
 pub mod delivery;
 pub mod dialect;

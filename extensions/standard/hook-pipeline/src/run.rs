@@ -35,17 +35,9 @@ use account::Account;
 use open::OpenSession;
 use setup::Setup;
 
+pub use crate::context::Effects;
 pub use root::find_workspace;
 pub use subject::event_of;
-
-/// Whether anything is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effects {
-    /// The session's files are.
-    Commit,
-    /// Nothing is.
-    DryRun,
-}
 
 /// Finds modules that are scripts in the workspace.
 pub trait ScriptModules {
@@ -250,6 +242,7 @@ impl Scene<'_> {
             config: &setup.config,
             timers: Timers { start_ms: session.start_ms, budget_ms: self.budget_ms, clock: self.invocation.clock },
             home: self.invocation.home,
+            effects: self.invocation.effects,
             unattended: setup.manifest.unattended,
             session: &session.view,
             rewrite_owner: &setup.manifest.rewrite_owner,

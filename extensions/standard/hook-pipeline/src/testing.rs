@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::action::HookAction;
 use crate::clock::Clock;
-use crate::context::{Context, Exception, Ids, Notes, Paths, Timers};
+use crate::context::{Context, Effects, Exception, Ids, Notes, Paths, Timers};
 use crate::event::{EventName, HookEvent};
 use crate::manifest::Unattended;
 use crate::module::{Module, ModuleError};
@@ -58,6 +58,8 @@ pub struct Scene {
     pub paths: Paths,
     /// What reads find.
     pub view: MemoryView,
+    /// Whether the module may write.
+    pub effects: Effects,
     /// Whether somebody is there.
     pub unattended: Option<Unattended>,
     /// What the module noted.
@@ -85,6 +87,7 @@ impl Scene {
             paths: Paths::new(Path::new(ROOT), &ids.session_id),
             ids,
             view: MemoryView::default(),
+            effects: Effects::Commit,
             unattended: None,
             notes: Notes::default(),
         }
@@ -190,6 +193,7 @@ impl Scene {
             cap: self.state.capabilities(),
             timers: Timers { start_ms: NOW_MS, budget_ms: 300, clock: &clock },
             home: Some(HOME),
+            effects: self.effects,
             unattended: self.unattended,
             session: &self.view,
             notes: &self.notes,

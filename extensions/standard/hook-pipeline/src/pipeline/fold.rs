@@ -16,7 +16,7 @@ use super::select::Slot;
 use crate::action::{Decision, EmittedRecord, HookAction};
 use crate::clock::milliseconds;
 use crate::config::Config;
-use crate::context::{Context, Ids, Notes, Paths, SessionView, Timers};
+use crate::context::{Context, Effects, Ids, Notes, Paths, SessionView, Timers};
 use crate::digest::sha256_start;
 use crate::event::{EventName, HookEvent};
 use crate::manifest::Unattended;
@@ -51,6 +51,8 @@ pub struct Stage<'a> {
     pub timers: Timers<'a>,
     /// The user's home directory.
     pub home: Option<&'a str>,
+    /// Whether modules may write files of their own.
+    pub effects: Effects,
     /// What becomes of a question when nobody is there.
     pub unattended: Option<Unattended>,
     /// Bounded reads.
@@ -135,6 +137,7 @@ impl Flow<'_> {
             cap: stage.state.capabilities(),
             timers: stage.timers,
             home: stage.home,
+            effects: stage.effects,
             unattended: stage.unattended,
             session: stage.session,
             notes: &notes,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::action::HookAction;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::context::{Context, Timers};
+use crate::context::{Context, Effects, Timers};
 use crate::event::{EventName, HookEvent};
 use crate::manifest::Unattended;
 use crate::module::{Module, ModuleError};
@@ -119,6 +119,7 @@ pub(super) fn fold_with(event: &HookEvent, modules: &[&StandIn], options: &Optio
         config: &config,
         timers: Timers { start_ms: NOW_MS, budget_ms: 300, clock: &clock },
         home: Some(HOME),
+        effects: Effects::Commit,
         unattended: options.unattended,
         session: &scene.view,
         rewrite_owner: "owner",
