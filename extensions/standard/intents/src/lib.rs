@@ -3,6 +3,9 @@
 pub mod chain;
 pub mod contract;
 pub mod entry;
+pub mod error;
 pub mod hash;
 pub mod intent;
 pub mod layout;
+pub mod ledger;
+mod local;
