@@ -2,10 +2,13 @@
 
 pub mod chain;
 pub mod contract;
+pub mod declared;
 pub mod entry;
 pub mod error;
+pub mod gate;
 pub mod hash;
 pub mod intent;
 pub mod layout;
 pub mod ledger;
 mod local;
+pub mod scope;
