@@ -1,5 +1,6 @@
 //! Intents: every change belongs to a declared one, stays in the files that it owns, and leaves a verifiable entry.
 
+pub mod calls;
 pub mod chain;
 pub mod contents;
 pub mod contract;
@@ -16,3 +17,4 @@ mod local;
 pub mod mutation;
 pub mod reach;
 pub mod scope;
+pub mod tree;
