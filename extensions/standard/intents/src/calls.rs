@@ -19,7 +19,7 @@ const MAX_AGE_MS: i64 = 15 * 60 * 1000;
 const MAX_CALL_BYTES: u64 = 1024 * 1024;
 const MAX_SNAPSHOT_BYTES: u64 = 64 * 1024 * 1024;
 /// More calls at once are not compared with each other.
-const MAX_OTHERS: usize = 512;
+const MAX_COMPARED: usize = 512;
 
 /// A file when a call began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +88,10 @@ pub fn begin(
     }
     files::replace(&path(layout, key, "json"), &serde_json::to_vec(call)?)?;
     // Written before looking, so of two calls that begin at once at least one sees the other.
-    for (other_key, other) in others(layout, &call.session, now_ms) {
+    for (other_key, other) in in_flight(layout, now_ms) {
+        if other.session == call.session {
+            continue;
+        }
         for file in call.files.iter().filter(|file| other.names(&file.path)) {
             for met in [key, other_key.as_str()] {
                 files::append_line(&path(layout, met, "met"), file.path.as_bytes(), files::AppendOptions::default())?;
@@ -110,9 +113,9 @@ pub fn end(layout: &Layout, key: &str) -> Option<Ended> {
     call.map(|call| Ended { call, snapshot, met })
 }
 
-/// The calls of other sessions that are in flight.
+/// The calls in flight, with their names.
 #[must_use]
-pub fn others(layout: &Layout, session: &str, now_ms: i64) -> Vec<(String, InFlight)> {
+pub fn in_flight(layout: &Layout, now_ms: i64) -> Vec<(String, InFlight)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(layout.calls_folder()).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -121,10 +124,10 @@ pub fn others(layout: &Layout, session: &str, now_ms: i64) -> Vec<(String, InFli
         };
         let call = read_at_most(&entry.path(), MAX_CALL_BYTES).ok();
         let call = call.and_then(|bytes| serde_json::from_slice::<InFlight>(&bytes).ok());
-        if let Some(call) = call.filter(|call| call.session != session && now_ms - call.started_ms < MAX_AGE_MS) {
+        if let Some(call) = call.filter(|call| now_ms - call.started_ms < MAX_AGE_MS) {
             found.push((key.to_owned(), call));
         }
-        if found.len() >= MAX_OTHERS {
+        if found.len() >= MAX_COMPARED {
             break;
         }
     }
@@ -199,7 +202,9 @@ mod tests {
         let layout = Layout::new(folder.path());
         begin(&layout, "a-1", &call("a", &["x"], NOW_MS - MAX_AGE_MS - 1), None, NOW_MS).unwrap();
         begin(&layout, "b-1", &call("b", &["x"], NOW_MS), None, NOW_MS).unwrap();
-        assert!(others(&layout, "b", NOW_MS).is_empty());
+        assert_eq!(in_flight(&layout, NOW_MS).len(), 1);
+        assert!(end(&layout, "b-1").unwrap().met.is_empty());
+        begin(&layout, "b-1", &call("b", &["x"], NOW_MS), None, NOW_MS).unwrap();
         forget(&layout, "b", dispatch_os::clock::unix_ms());
         assert!(end(&layout, "b-1").is_none() && end(&layout, "a-1").is_some());
     }

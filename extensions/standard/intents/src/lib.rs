@@ -2,6 +2,7 @@
 
 pub mod calls;
 pub mod chain;
+pub mod claims;
 pub mod contents;
 pub mod contract;
 pub mod declared;
@@ -14,7 +15,13 @@ pub mod layout;
 pub mod ledger;
 pub mod line_changes;
 mod local;
+pub mod map;
+pub mod module;
 pub mod mutation;
 pub mod reach;
+mod record;
 pub mod scope;
+pub mod settings;
 pub mod tree;
+
+pub use module::{Intents, with_intents};
