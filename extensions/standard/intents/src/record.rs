@@ -78,9 +78,13 @@ impl Recording<'_> {
             entries.push(entry);
         }
         entries.extend(incomplete.map(|why| self.undetermined(&why)));
-        let touches = entries.iter().filter_map(touch).collect();
+        let mut touches = Vec::new();
         if !entries.is_empty() {
-            match ledger.append(entries) {
+            let settle = |entry: &mut TraceEntry| {
+                self.settle(entry);
+                touches.extend(touch(entry));
+            };
+            match ledger.append_settled(entries, settle) {
                 Ok(_) => recorded.problems.extend(failure("the intent map", map::update(self.layout, touches))),
                 Err(error) => recorded.problems.push(format!("the ledger misses entries of this call: {error}")),
             }
@@ -291,6 +295,24 @@ impl Recording<'_> {
 
     fn outcome(&self) -> ToolOutcome {
         tool_outcome(&self.ctx.event.tool_response, self.ctx.event.error.as_deref())
+    }
+
+    /// Looks again while nobody else can append, so that the last entry of a file tells what is in it.
+    fn settle(&self, entry: &mut TraceEntry) {
+        let Some(file) = &mut entry.file else {
+            return;
+        };
+        let now = contents::look(&self.layout.root.join(&file.relative_path));
+        if now.problem.is_some() || now.hash == file.post_hash {
+            return;
+        }
+        contents::keep(self.layout, &now);
+        file.post_hash = now.hash;
+        entry.added.clear();
+        entry.note = Some("the file changed again before this was recorded".to_owned());
+        if !entry.concurrent.contains(&Concurrency::Overlap) {
+            entry.concurrent.push(Concurrency::Overlap);
+        }
     }
 
     fn undetermined(&self, why: &str) -> TraceEntry {
