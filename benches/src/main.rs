@@ -1,4 +1,4 @@
-//! Benchmarks that print a table: `cargo xtask bench [start|script|redact|bus]`, all without a name.
+//! Benchmarks that print a table: `cargo xtask bench [start|script|redact|bus|trace]`, all without a name.
 
 #![allow(clippy::print_stdout, reason = "a table is what a benchmark is for")]
 
@@ -9,14 +9,20 @@ mod sample;
 mod script;
 mod start;
 mod table;
+mod trace;
 
 use anyhow::{Result, bail};
 
 /// A benchmark: prints its table.
 type Bench = fn() -> Result<()>;
 
-const BENCHES: &[(&str, Bench)] =
-    &[("start", start::run), ("script", script::run), ("redact", redact::run), ("bus", bus::run)];
+const BENCHES: &[(&str, Bench)] = &[
+    ("start", start::run),
+    ("script", script::run),
+    ("redact", redact::run),
+    ("bus", bus::run),
+    ("trace", trace::run),
+];
 
 fn main() -> Result<()> {
     let names: Vec<String> = std::env::args().skip(1).collect();

@@ -101,6 +101,12 @@ pub fn begin(
     Ok(())
 }
 
+/// Whether a call is in flight.
+#[must_use]
+pub fn is_in_flight(layout: &Layout, key: &str) -> bool {
+    path(layout, key, "json").exists()
+}
+
 /// Ends a call; nothing if its beginning was not seen.
 #[must_use]
 pub fn end(layout: &Layout, key: &str) -> Option<Ended> {

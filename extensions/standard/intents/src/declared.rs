@@ -66,6 +66,12 @@ pub fn load(layout: &Layout, caching: Caching) -> Declared {
     }
 }
 
+/// The intents as they last were readable, for a call that may have removed them itself.
+#[must_use]
+pub fn last_known(layout: &Layout) -> Option<IntentFile> {
+    cached(layout).map(|cached| cached.file)
+}
+
 fn parse(text: &[u8]) -> Result<IntentFile, String> {
     let options = serde_saphyr::options! {
         strict_booleans: true,

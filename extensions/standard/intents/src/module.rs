@@ -10,9 +10,9 @@ use serde_json::json;
 use crate::calls::{self, Before, InFlight};
 use crate::claims::{self, Asker, Held};
 use crate::contents;
-use crate::declared::{Caching, Declared, load};
+use crate::declared::{Caching, Declared, last_known, load};
 use crate::gate::{CLAIMED, Certainty, Gate, Question, decide};
-use crate::intent::IntentSpec;
+use crate::intent::{IntentFile, IntentSpec};
 use crate::layout::Layout;
 use crate::reach::{Reach, Reconcile, is_selection, is_untraced, reach};
 use crate::record::{Recording, share};
@@ -66,10 +66,10 @@ impl Module for Intents {
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
         let layout = Layout::new(&ctx.paths.repo_root);
         let caching = if may_write(ctx) { Caching::Write } else { Caching::ReadOnly };
-        let file = match load(&layout, caching) {
-            Declared::Absent => return Ok(HookAction::none()),
-            Declared::Broken(why) => return Ok(broken(ctx, &why)),
-            Declared::Ready(file) => file,
+        let file = match (load(&layout, caching), intents_at_its_beginning(ctx, &layout)) {
+            (Declared::Ready(file), _) | (_, Some(file)) => file,
+            (Declared::Absent, None) => return Ok(absent(ctx)),
+            (Declared::Broken(why), None) => return Ok(broken(ctx, &why)),
         };
         let scene = Scene { ctx, layout: &layout, intents: &file.active_intents, settings: ctx.settings() };
         Ok(match &ctx.event.name {
@@ -95,6 +95,22 @@ fn is_session_end(event: &EventName) -> bool {
 
 fn may_write(ctx: &Context<'_>) -> bool {
     ctx.effects == Effects::Commit
+}
+
+/// A call that began under intents ends under them, even if it removed or broke their file.
+fn intents_at_its_beginning(ctx: &Context<'_>, layout: &Layout) -> Option<IntentFile> {
+    let ends = ctx.event.name == EventName::PostToolUse || is_failure(&ctx.event.name);
+    let key = calls::key(&ctx.ids.session_id, ctx.event);
+    (ends && calls::is_in_flight(layout, &key)).then(|| last_known(layout)).flatten()
+}
+
+/// Without intents nothing is done, but their going away is not passed over.
+fn absent(ctx: &Context<'_>) -> HookAction {
+    if ctx.state.active_intent().is_none() {
+        return HookAction::none();
+    }
+    let text = "the intents of this workspace are gone, so nothing is gated or recorded any more";
+    HookAction::none().with_warning(text).with_context("intent", text).with_state(json!({ NAME: { "active": null } }))
 }
 
 /// Told once per session and cause; until the file is mended nothing is gated or recorded.

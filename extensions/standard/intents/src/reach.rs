@@ -5,7 +5,7 @@ mod expand;
 use std::path::{Path, PathBuf};
 
 use dispatch_os::paths::resolve_inside;
-use dispatch_toolcall::{Access, EffectPath, ShellEffects, ToolCall, ToolKind};
+use dispatch_toolcall::{Access, EffectPath, ShellEffects, ToolCall, ToolKind, UnboundedKind};
 use ext_hook_pipeline::contract::{HookEvent, is_handshake_only, is_own_mcp_tool};
 use serde_json::Value;
 
@@ -23,6 +23,8 @@ const UNTRACED: [&str; 4] = [
     ".orchestration/agent_trace.head",
     ".orchestration/intent_map.md",
 ];
+/// How the files look that replacing our own ones leaves for a moment.
+const OWN_TEMPORARY: (&str, &str) = (".orchestration/.dispatch-", ".tmp");
 /// Parts of a foreign tool's name that say it changes files.
 const CHANGING: [&str; 14] = [
     "write", "edit", "create", "delete", "remove", "move", "rename", "patch", "apply", "replace", "insert", "append",
@@ -119,7 +121,8 @@ pub fn is_selection(tool: &str) -> bool {
 /// Whether a path (from the workspace's root) is never traced.
 #[must_use]
 pub fn is_untraced(path: &str) -> bool {
-    FREE.iter().chain(&UNTRACED).any(|folder| is_below(path, folder))
+    let temporary = path.starts_with(OWN_TEMPORARY.0) && path.ends_with(OWN_TEMPORARY.1);
+    temporary || FREE.iter().chain(&UNTRACED).any(|folder| is_below(path, folder))
 }
 
 fn is_below(path: &str, folder: &str) -> bool {
@@ -154,7 +157,7 @@ pub fn locate(root: &Path, path: &Path, follow: Follow) -> Option<(String, Insid
         return Some((resolved.path.to_string_lossy().into_owned(), Inside::No));
     };
     let parts: Vec<_> = rest.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-    let text = parts.join("/");
+    let text = if parts.is_empty() { ".".to_owned() } else { parts.join("/") };
     (!FREE.iter().any(|folder| is_below(&text, folder))).then_some((text, Inside::Yes))
 }
 
@@ -194,6 +197,13 @@ impl Places<'_> {
         for moved in &effects.moves {
             self.add_effect(&moved.from, Access::Delete, found);
             self.add_effect(&moved.to, Access::Write, found);
+        }
+        // A pattern that cannot be told still names the folder that everything goes away from.
+        for unbounded in effects.unbounded.iter().filter(|found| found.what == UnboundedKind::RecursiveDelete) {
+            let folder = expand::fixed_folder(&self.root.join(&unbounded.target));
+            if found.targets.is_empty() {
+                self.push(&folder, Access::Delete, Extent::Folder, found);
+            }
         }
         if !effects.is_known() || effects.runs_code {
             found.certainty = Certainty::Unknown;

@@ -20,7 +20,10 @@ pub enum Extent {
 /// cannot be read owns nothing.
 #[must_use]
 pub fn owns(intent: &IntentSpec, path: &str, extent: Extent) -> bool {
-    let inner = (extent == Extent::Folder).then(|| format!("{path}/{ANY_NAME}"));
+    let inner = (extent == Extent::Folder).then(|| match path {
+        "." => ANY_NAME.to_owned(),
+        _ => format!("{path}/{ANY_NAME}"),
+    });
     // One pattern after the other: most calls are settled by the first, and reading a pattern costs more than using it.
     intent.owned_scope.iter().any(|pattern| {
         Glob::new(pattern)

@@ -1,6 +1,6 @@
 //! Commands that try to change files outside the scope, really run: each is stopped before or recorded after.
 
-use crate::intents_host::{Host, commit_all, entries, shell, workspace};
+use crate::intents_host::{Host, commit_all, entries_of, shell, workspace};
 use dispatch_support::TestContext;
 use ext_intents::entry::ScopeValidation;
 use ext_intents::hash::content_hash;
@@ -79,7 +79,7 @@ const UNSAFE: [&str; 66] = [
     "read ",
 ];
 /// Attempts on one file, each by another way.
-const ATTEMPTS: [&str; 48] = [
+const ATTEMPTS: [&str; 51] = [
     "echo x > secret.txt",
     "echo x >> ./secret.txt",
     "echo x > src/hooks/../../secret.txt",
@@ -128,6 +128,9 @@ const ATTEMPTS: [&str; 48] = [
     "exec 3> secret.txt; echo x >&3",
     "base64 -d <<< ZWNobyB4ID4gc2VjcmV0LnR4dA== | sh",
     "python3 -c \"import os; os.rename('secret.txt', 'src/hooks/s')\"",
+    "python3 -c \"import os; os.remove('.orchestration/active_intents.yaml'); open('secret.txt','w')\"",
+    "python3 -c \"open('.orchestration/active_intents.yaml','w').write('['); open('secret.txt','w')\"",
+    "python3 -c \"import os; os.remove('.orchestration/agent_trace.jsonl'); open('secret.txt','w')\"",
 ];
 
 fn project() -> TestContext {
@@ -148,7 +151,8 @@ fn contents(root: &Path) -> BTreeMap<String, String> {
             let path = entry.path();
             let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
             let kind = entry.file_type().expect("a type");
-            if name == ".git" || name == ".ai" || name == ".orchestration" {
+            let own = name.starts_with(".orchestration/") && name != ".orchestration/active_intents.yaml";
+            if name == ".git" || name == ".ai" || own {
                 continue;
             }
             if kind.is_dir() {
@@ -163,7 +167,7 @@ fn contents(root: &Path) -> BTreeMap<String, String> {
 
 enum Fate {
     Stopped,
-    Told(usize),
+    Told,
     Harmless,
 }
 
@@ -171,13 +175,12 @@ enum Fate {
 fn attempt(context: &TestContext, id: &str, command: &str) -> Fate {
     let host = Host::claude(context, "s");
     let before = contents(&context.project());
-    let seen = entries(context).len();
     if host.run(id, command).is_err() {
         assert_eq!(contents(&context.project()), before, "{command}");
         return Fate::Stopped;
     }
     let after = contents(&context.project());
-    let told = entries(context).split_off(seen);
+    let told = entries_of(context, id);
     let names: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let changed: Vec<&String> = names.into_iter().filter(|name| before.get(*name) != after.get(*name)).collect();
     for name in &changed {
@@ -187,10 +190,11 @@ fn attempt(context: &TestContext, id: &str, command: &str) -> Fate {
         assert_eq!(entry.scope_validation, expected, "{command}: {name}");
         assert_eq!(entry.file.as_ref().and_then(|file| file.post_hash.as_ref()), after.get(*name), "{command}: {name}");
     }
-    if changed.is_empty() { Fate::Harmless } else { Fate::Told(changed.len()) }
+    if changed.is_empty() { Fate::Harmless } else { Fate::Told }
 }
 
 fn reset(context: &TestContext) {
+    context.write(".orchestration/active_intents.yaml", crate::intents_host::INTENTS);
     assert!(shell(
         context,
         "git update-index --no-assume-unchanged --no-skip-worktree secret.txt; git checkout -qf main; git reset -q --hard $(git rev-list --max-parents=0 HEAD) && git clean -fdq -e .orchestration -e .ai"
@@ -216,7 +220,7 @@ fn no_attempt_on_a_file_outside_the_scope_goes_unnoticed() {
     for (number, command) in ATTEMPTS.iter().enumerate() {
         match attempt(&context, &format!("a{number}"), command) {
             Fate::Stopped => stopped += 1,
-            Fate::Told(_) => told += 1,
+            Fate::Told => told += 1,
             Fate::Harmless => {}
         }
         reset(&context);
@@ -241,7 +245,7 @@ fn no_command_of_the_guards_corpus_changes_a_file_unnoticed() {
             for (number, command) in half.iter().enumerate() {
                 match attempt(&context, &format!("c{number}"), command) {
                     Fate::Stopped => counts.0 += 1,
-                    Fate::Told(_) => {
+                    Fate::Told => {
                         counts.1 += 1;
                         reset(&context);
                     }

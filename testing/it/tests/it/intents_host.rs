@@ -79,6 +79,13 @@ pub(crate) fn entries(context: &TestContext) -> Vec<TraceEntry> {
     found
 }
 
+/// The entries of one call, whatever became of the lines before them.
+pub(crate) fn entries_of(context: &TestContext, id: &str) -> Vec<TraceEntry> {
+    let lines = Ledger::open(&layout(context)).lines().expect("the ledger");
+    let all = lines.filter_map(|line| line.expect("a line").entry().ok());
+    all.filter(|entry| entry.tool_use_id.as_deref() == Some(id)).collect()
+}
+
 /// One session of one host.
 pub(crate) struct Host<'c> {
     pub(crate) context: &'c TestContext,

@@ -81,7 +81,8 @@ impl End {
     fn look(layout: &Layout, file: &mut File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let torn = length > 0 && tail::read_range(file, length - 1, length)? != b"\n";
-        let head = match read_head(layout) {
+        // When the head went with the ledger, the indexes still know the end.
+        let head = match read_head(layout).or_else(|| index::known_end(layout)) {
             // The next entry names what the head knows, even if the last line says otherwise by now:
             // so a line that was edited or removed at the end leaves a gap that can be found.
             Some(head) if head.bytes == length => head,

@@ -78,6 +78,11 @@ fn cover(layout: &Layout, file: &mut File, length: u64) -> io::Result<Cover> {
     })
 }
 
+/// The end of the ledger that the indexes know.
+pub(super) fn known_end(layout: &Layout) -> Option<Head> {
+    load(&layout.indexed_file())
+}
+
 /// From where on lines must be indexed before new ones are. Indexes of another ledger are removed.
 pub(super) fn unindexed_from(layout: &Layout, file: &mut File, end: u64) -> Result<u64, IntentsError> {
     let inner = |file: &mut File| match cover(layout, file, end)? {

@@ -165,6 +165,13 @@ fn an_edited_or_removed_last_line_leaves_a_gap_in_the_chain() {
     assert_eq!(removed.add("INT-001", "c").entries, 2);
     assert_eq!(chain_of(&removed.ledger), Err(2));
 
+    let deleted = Place::new();
+    deleted.add("INT-001", "a");
+    fs::remove_file(deleted.layout.ledger_file()).unwrap();
+    fs::remove_file(deleted.layout.head_file()).unwrap();
+    deleted.add("INT-001", "b");
+    assert_eq!(chain_of(&deleted.ledger), Err(1), "even when all of it went");
+
     let edited = Place::new();
     edited.add("INT-001", "a");
     let text = String::from_utf8(edited.text()).unwrap().replace("INT-001", "INT-009");

@@ -49,8 +49,12 @@ fn told(reach: &Reach) -> Vec<String> {
 #[test]
 fn commands_reach_what_they_name() {
     let folder = place();
-    let table: [(&str, &[&str]); 17] = [
+    fs::write(folder.path().join(".hidden"), "x").unwrap();
+    let table: [(&str, &[&str]); 20] = [
         ("ls", &[]),
+        ("rm -rf .*", &["./", "?"]),
+        ("rm -rf *.txt", &["secret.txt"]),
+        ("rm -rf ./*.nothing", &["*.nothing"]),
         ("cat secret.txt", &[]),
         ("curl https://example.org", &[]),
         ("echo x > src/new.rs", &["src/new.rs"]),
