@@ -9,74 +9,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 const CORPUS: &str = include_str!("../../../../platform/toolcall/testdata/shell.jsonl");
-/// Words that must not run in a test: they reach out of the folder, never end, or change the machine.
-const UNSAFE: [&str; 66] = [
-    "sudo",
-    "doas",
-    "su ",
-    "ssh",
-    "scp",
-    "rsync",
-    "curl",
-    "wget",
-    "nc ",
-    "telnet",
-    "ftp",
-    "tcp",
-    "udp",
-    "http",
-    "git@",
-    "docker",
-    "podman",
-    "kubectl",
-    "kill",
-    "reboot",
-    "shutdown",
-    "halt",
-    "systemctl",
-    "service",
-    "mount",
-    "mkfs",
-    "dd ",
-    "fork",
-    ":(",
-    "yes",
-    "while",
-    "until",
-    "for ((",
-    "tail -f",
-    "sleep",
-    "watch",
-    "nohup",
-    "disown",
-    "setsid",
-    "crontab",
-    "at ",
-    "chown",
-    "chroot",
-    "useradd",
-    "passwd",
-    "npm",
-    "npx",
-    "yarn",
-    "pnpm",
-    "pip",
-    "cargo",
-    "brew",
-    "apt",
-    "go ",
-    "make",
-    "node",
-    "ulimit",
-    "exec ",
-    "trap",
-    "screen",
-    "tmux",
-    "parallel",
-    "mkfifo",
-    "gdb",
-    "strace",
-    "read ",
+/// The only programs that may run, wherever in a command they are named: they stay in the folder, end by
+/// themselves and change nothing of the machine.
+const PROGRAMS: [&str; 58] = [
+    "[", "awk", "basename", "bash", "cat", "chmod", "cmp", "comm", "cp", "cut", "diff", "dirname", "echo", "ed", "egrep",
+    "env", "expr", "false", "fgrep", "file", "find", "fold", "git", "grep", "gzip", "head", "install", "join", "link",
+    "ln", "ls", "mkdir", "mktemp", "mv", "nl", "od", "paste", "perl", "printf", "pwd", "python3", "rm", "rmdir", "sed",
+    "sh", "sort", "split", "stat", "tail", "tee", "test", "touch", "tr", "true", "truncate", "uniq", "unlink", "wc",
+];
+/// What a word must not be beside that: loops without end, other places, other processes, other spellings.
+const UNSAFE: [&str; 27] = [
+    "while", "until", "for ((", "tail -f", "sleep", "kill", "ulimit", "exec", "trap", "read ", "coproc", "wait", "http",
+    "git@", "tcp", "udp", ":(", "fork", "push", "fetch", "pull", "clone", "\\", "base64", "$'", "suspend", "umask",
 ];
 /// Attempts on one file, each by another way.
 const ATTEMPTS: [&str; 51] = [
@@ -132,6 +76,15 @@ const ATTEMPTS: [&str; 51] = [
     "python3 -c \"open('.orchestration/active_intents.yaml','w').write('['); open('secret.txt','w')\"",
     "python3 -c \"import os; os.remove('.orchestration/agent_trace.jsonl'); open('secret.txt','w')\"",
 ];
+
+#[test]
+fn only_harmless_commands_run() {
+    for command in ["date -s 2020-01-01", "hostname x", "rm -rf /", "kill 1", "sudo rm a", "x=da; ${x}te", "curl a > b"] {
+        let computed = command.contains("${x}");
+        assert!(computed || !is_safe(command), "{command}");
+    }
+    assert!(is_safe("echo x > a") && is_safe("git ls-files | xargs rm") == is_installed("no-such-program"));
+}
 
 fn project() -> TestContext {
     let context = workspace(&["session", "intents"]);
@@ -201,15 +154,23 @@ fn reset(context: &TestContext) {
     ));
 }
 
+/// Whether a command of the corpus may really run here.
 fn is_safe(command: &str) -> bool {
-    let reaches_out =
-        [" /", "\"/", "'/", "=/", ">/", "</", "(/", "..", "~", "$HOME", "${HOME", "$PWD", "/*", "$OLDPWD"];
+    let reaches_out = [" /", "\"/", "'/", "=/", ">/", "</", "(/", "..", "~", "$HOME", "${HOME", "$PWD", "/*", "$OLDPWD"];
     let harmless = command.replace("/dev/null", "");
     let background = harmless.replace("&&", "").replace("&>", "").replace(">&", "").contains('&');
+    let words = harmless.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_.-[+".contains(letter));
+    let mut programs = words.filter(|word| !word.is_empty() && is_installed(word));
     !harmless.starts_with('/')
         && !background
         && harmless.len() < 400
         && !UNSAFE.iter().chain(&reaches_out).any(|word| harmless.contains(word))
+        && programs.all(|word| PROGRAMS.contains(&word))
+}
+
+fn is_installed(name: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(name).is_file())
 }
 
 #[test]
