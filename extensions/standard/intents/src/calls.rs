@@ -40,6 +40,8 @@ pub struct InFlight {
     pub session: String,
     /// When it began, in Unix milliseconds.
     pub started_ms: i64,
+    /// How long the ledger was then; a clock may jump, this does not.
+    pub ledger_bytes: u64,
     /// The intent that was active then.
     pub intent: Option<String>,
     /// The files it names.
@@ -185,7 +187,7 @@ mod tests {
     fn call(session: &str, paths: &[&str], started_ms: i64) -> InFlight {
         let before = |path: &&str| Before { path: (*path).to_owned(), hash: None, problem: None };
         let files = paths.iter().map(before).collect();
-        InFlight { session: session.to_owned(), started_ms, intent: None, files, compares_tree: false }
+        InFlight { session: session.to_owned(), started_ms, ledger_bytes: 0, intent: None, files, compares_tree: false }
     }
 
     #[test]

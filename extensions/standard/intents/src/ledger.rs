@@ -84,6 +84,22 @@ impl Ledger {
     /// The newest entry about a path (from the workspace's root), if the index or the end of the ledger has one.
     #[must_use]
     pub fn last_of(&self, path: &str) -> Option<TraceEntry> {
+        self.find_last(path).map(|(_, entry)| entry)
+    }
+
+    /// The same, if the ledger was at most this long before it.
+    #[must_use]
+    pub fn last_of_after(&self, path: &str, bytes: u64) -> Option<TraceEntry> {
+        self.find_last(path).filter(|(offset, _)| *offset >= bytes).map(|(_, entry)| entry)
+    }
+
+    /// How long the ledger is.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.layout.ledger_file().metadata().map_or(0, |metadata| metadata.len())
+    }
+
+    fn find_last(&self, path: &str) -> Option<(u64, TraceEntry)> {
         let mut file = File::open(self.layout.ledger_file()).ok()?;
         index::last_of(&self.layout, &mut file, path).ok().flatten()
     }

@@ -14,6 +14,7 @@ use crate::declared::{Caching, Declared, last_known, load};
 use crate::gate::{CLAIMED, Certainty, Gate, Question, decide};
 use crate::intent::{IntentFile, IntentSpec};
 use crate::layout::Layout;
+use crate::ledger::Ledger;
 use crate::reach::{Reach, Reconcile, is_selection, is_untraced, reach};
 use crate::record::{Recording, share};
 use crate::settings::Settings;
@@ -209,6 +210,7 @@ impl Scene<'_> {
         let call = InFlight {
             session: self.ctx.ids.session_id.clone(),
             started_ms: now_ms,
+            ledger_bytes: Ledger::open(self.layout).bytes(),
             intent: self.ctx.state.active_intent().map(str::to_owned),
             files,
             compares_tree,

@@ -5,7 +5,7 @@ mod put_back;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dispatch_os::clock::{parse_rfc3339, rfc3339};
+use dispatch_os::clock::rfc3339;
 use dispatch_os::ids::uuid_v4;
 use dispatch_redact::Redactor;
 use dispatch_toolcall::{ToolCall, ToolKind};
@@ -161,14 +161,9 @@ impl Recording<'_> {
         if flying.iter().any(|(key, other)| key != self.key && other.names(&file.path)) {
             return true;
         }
-        let Some(started_ms) = self.ended.map(|ended| ended.call.started_ms) else {
-            return false;
-        };
-        ledger.last_of(&file.path).is_some_and(|last| {
-            let post_hash = last.file.and_then(|file| file.post_hash);
-            let since = parse_rfc3339(&last.timestamp).is_some_and(|time| time >= started_ms);
-            since && post_hash == file.after.hash
-        })
+        let since = self.ended.map_or(u64::MAX, |ended| ended.call.ledger_bytes);
+        let last = ledger.last_of_after(&file.path, since).and_then(|last| last.file);
+        last.is_some_and(|last| last.post_hash == file.after.hash)
     }
 
     /// A file that the call names, if it changed or must be told anyway.

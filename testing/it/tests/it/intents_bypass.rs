@@ -1,6 +1,6 @@
 //! Commands that try to change files outside the scope, really run: each is stopped before or recorded after.
 
-use crate::intents_host::{Host, commit_all, entries_of, shell, workspace};
+use crate::intents_host::{Host, commit_all, entries_of, is_fenced, shell, workspace};
 use dispatch_support::TestContext;
 use ext_intents::entry::ScopeValidation;
 use ext_intents::hash::content_hash;
@@ -11,15 +11,16 @@ use std::path::Path;
 const CORPUS: &str = include_str!("../../../../platform/toolcall/testdata/shell.jsonl");
 /// The only programs that may run, wherever in a command they are named: they stay in the folder, end by
 /// themselves and change nothing of the machine.
-const PROGRAMS: [&str; 58] = [
-    "[", "awk", "basename", "bash", "cat", "chmod", "cmp", "comm", "cp", "cut", "diff", "dirname", "echo", "ed", "egrep",
-    "env", "expr", "false", "fgrep", "file", "find", "fold", "git", "grep", "gzip", "head", "install", "join", "link",
-    "ln", "ls", "mkdir", "mktemp", "mv", "nl", "od", "paste", "perl", "printf", "pwd", "python3", "rm", "rmdir", "sed",
-    "sh", "sort", "split", "stat", "tail", "tee", "test", "touch", "tr", "true", "truncate", "uniq", "unlink", "wc",
+const PROGRAMS: [&str; 59] = [
+    "[", "awk", "basename", "bash", "cat", "chmod", "cmp", "comm", "cp", "cut", "diff", "dirname", "echo", "ed",
+    "egrep", "env", "expr", "false", "fgrep", "file", "find", "fold", "git", "grep", "gzip", "head", "install", "join",
+    "link", "ln", "ls", "mkdir", "mktemp", "mv", "nl", "od", "paste", "perl", "printf", "pwd", "python3", "rm",
+    "rmdir", "sed", "sh", "sort", "split", "stat", "tail", "tee", "test", "touch", "tr", "true", "truncate", "uniq",
+    "unlink", "wc", "xargs",
 ];
 /// What a word must not be beside that: loops without end, other places, other processes, other spellings.
 const UNSAFE: [&str; 27] = [
-    "while", "until", "for ((", "tail -f", "sleep", "kill", "ulimit", "exec", "trap", "read ", "coproc", "wait", "http",
+    "while", "until", "for ((", "tail -", "sleep", "kill", "ulimit", "exec", "trap", "read ", "coproc", "wait", "http",
     "git@", "tcp", "udp", ":(", "fork", "push", "fetch", "pull", "clone", "\\", "base64", "$'", "suspend", "umask",
 ];
 /// Attempts on one file, each by another way.
@@ -79,11 +80,10 @@ const ATTEMPTS: [&str; 51] = [
 
 #[test]
 fn only_harmless_commands_run() {
-    for command in ["date -s 2020-01-01", "hostname x", "rm -rf /", "kill 1", "sudo rm a", "x=da; ${x}te", "curl a > b"] {
-        let computed = command.contains("${x}");
-        assert!(computed || !is_safe(command), "{command}");
+    for command in ["date -s 2020-01-01", "hostname x", "rm -rf /", "kill 1", "sudo rm a", "cd .. && rm -rf x", "a &"] {
+        assert!(!is_safe(command), "{command}");
     }
-    assert!(is_safe("echo x > a") && is_safe("git ls-files | xargs rm") == is_installed("no-such-program"));
+    assert!(is_safe("echo x > a") && is_safe("git ls-files | xargs rm"));
 }
 
 fn project() -> TestContext {
@@ -156,7 +156,8 @@ fn reset(context: &TestContext) {
 
 /// Whether a command of the corpus may really run here.
 fn is_safe(command: &str) -> bool {
-    let reaches_out = [" /", "\"/", "'/", "=/", ">/", "</", "(/", "..", "~", "$HOME", "${HOME", "$PWD", "/*", "$OLDPWD"];
+    let reaches_out =
+        [" /", "\"/", "'/", "=/", ">/", "</", "(/", "..", "~", "$HOME", "${HOME", "$PWD", "/*", "$OLDPWD"];
     let harmless = command.replace("/dev/null", "");
     let background = harmless.replace("&&", "").replace("&>", "").replace(">&", "").contains('&');
     let words = harmless.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_.-[+".contains(letter));
@@ -166,6 +167,7 @@ fn is_safe(command: &str) -> bool {
         && harmless.len() < 400
         && !UNSAFE.iter().chain(&reaches_out).any(|word| harmless.contains(word))
         && programs.all(|word| PROGRAMS.contains(&word))
+        && (is_fenced() || !harmless.contains(['$', '`', '\'', '"']))
 }
 
 fn is_installed(name: &str) -> bool {

@@ -44,11 +44,26 @@ pub(crate) fn commit_all(context: &TestContext) {
     shell(context, "git init -q -b main && git add -A && git commit -qm first");
 }
 
+/// Without the network, other processes and the power over the machine that root has.
+const FENCE: [&str; 7] = ["unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child"];
+
+/// Whether commands run behind a fence here.
+pub(crate) fn is_fenced() -> bool {
+    static FENCED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *FENCED.get_or_init(|| {
+        let run = Command::new(FENCE[0]).args(&FENCE[1..]).arg("true").stderr(Stdio::null()).status();
+        run.is_ok_and(|status| status.success())
+    })
+}
+
 /// Runs a command in the project as an agent's tool would.
 pub(crate) fn shell(context: &TestContext, command: &str) -> bool {
     let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+    let fence: &[&str] = if is_fenced() { &FENCE } else { &[] };
     Command::new("timeout")
-        .args(["10", "bash", "-c", command])
+        .args(["--signal=KILL", "5"])
+        .args(fence)
+        .args(["bash", "-c", command])
         .current_dir(context.project())
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())

@@ -191,11 +191,11 @@ pub(super) fn recent(layout: &Layout, file: &mut File, intent: &str, limit: usiz
 }
 
 /// The newest entry about a path.
-pub(super) fn last_of(layout: &Layout, file: &mut File, path: &str) -> io::Result<Option<TraceEntry>> {
+pub(super) fn last_of(layout: &Layout, file: &mut File, path: &str) -> io::Result<Option<(u64, TraceEntry)>> {
     let end = whole_length(file)?;
     let mine = |entry: &TraceEntry| entry.path() == Some(path);
     let find = |file: &mut File, limit: u64| {
-        search(file, end, limit, "relative_path", path, 1, &mine).map(|mut found| found.pop().map(|(_, entry)| entry))
+        search(file, end, limit, "relative_path", path, 1, &mine).map(|mut found| found.pop())
     };
     match cover(layout, file, end)? {
         Cover::Nothing => return find(file, MAX_SEARCH_BYTES),
@@ -210,7 +210,7 @@ pub(super) fn last_of(layout: &Layout, file: &mut File, path: &str) -> io::Resul
         return Ok(None);
     };
     match entry_at(file, known.offset)?.filter(mine) {
-        Some(entry) => Ok(Some(entry)),
+        Some(entry) => Ok(Some((known.offset, entry))),
         None => find(file, MAX_SEARCH_BYTES),
     }
 }
