@@ -95,7 +95,10 @@ fn any_manifest() -> impl Strategy<Value = Value> {
         entry("modules", vec![json!([]), json!([module]), json!(["session"]), json!([module, module]), Value::Null]),
         entry("budgets", vec![json!({"PreToolUse": 5}), json!({"preToolUse": 5}), json!({"Stop": 0}), json!([])]),
         entry("rewriteOwner", vec![json!("x"), json!(1)]),
-        entry("phasePolicy", vec![json!({"PLANNING": {"allowTools": ["a"]}}), json!({"NO": {}}), json!({"PLANNING": 1})]),
+        entry(
+            "phasePolicy",
+            vec![json!({"PLANNING": {"allowTools": ["a"]}}), json!({"NO": {}}), json!({"PLANNING": 1})],
+        ),
         entry("enforcePhases", vec![json!(true), json!("yes"), Value::Null]),
         entry("unattended", vec![json!("deny"), json!("maybe"), Value::Null]),
         entry("$schema", vec![json!("x")]),
