@@ -153,6 +153,7 @@ impl Account<'_> {
             compose(&mut whole, &said.what);
         }
         let changed = state != self.session.state;
+        settle(&mut whole, &state.to_value());
         (changed.then_some(whole), rejected)
     }
 
@@ -227,6 +228,24 @@ fn decision_of(answer: &Answer) -> Decision {
 
 fn non_empty(map: Map<String, Value>) -> Value {
     if map.is_empty() { Value::Null } else { Value::Object(map) }
+}
+
+/// Leaves in a patch what the patches came to: a field with a rule may have refused what one of them said.
+fn settle(patch: &mut Value, state: &Value) {
+    let Value::Object(fields) = patch else {
+        return;
+    };
+    fields.retain(|key, value| match (state.get(key), value) {
+        (None, value) => value.is_null(),
+        (Some(kept), value) if kept.is_object() && value.is_object() => {
+            settle(value, kept);
+            true
+        }
+        (Some(kept), value) => {
+            value.clone_from(kept);
+            true
+        }
+    });
 }
 
 /// Two merge patches in a row as one: what the later one says holds, and removals stay removals.
