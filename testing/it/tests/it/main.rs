@@ -6,6 +6,7 @@ mod agent;
 mod canary;
 mod cli;
 mod config;
+mod conformance;
 mod doctor;
 mod events;
 mod explain;
