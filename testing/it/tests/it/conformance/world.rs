@@ -59,6 +59,11 @@ impl World {
         self.context.write(".ai/hooks/config.json", config.to_string());
     }
 
+    /// Writes the plan of the workspace.
+    pub(crate) fn plan(&self, nodes: &Value) {
+        self.context.write(".ai/plan/planGraph.json", json!({"version": 1, "nodes": nodes}).to_string());
+    }
+
     /// Writes a script module that runs before tool calls, and approves it. `flags` are further
     /// fields of the module, `body` is the body of its `handle(eventName, ctx)`.
     pub(crate) fn script(&self, name: &str, flags: &str, body: &str) {
