@@ -26,6 +26,8 @@ const PIPELINE: &str = "pipeline";
 /// What a record shows of a prompt; all of it is in `p.jsonl`.
 const EXCERPT_CHARS: usize = 400;
 const PROMPT_LIMIT_BYTES: usize = 64 * 1024;
+/// What a record that is made in advance shows of a name from outside.
+const NAME_CHARS: usize = 200;
 
 pub(super) struct Account<'a> {
     pub(super) scene: &'a Scene<'a>,
@@ -77,6 +79,27 @@ impl Account<'_> {
         record.decision = Some(decision_of(answer));
         record.ms = Some(milliseconds(self.scene.invocation.clock.elapsed()));
         Batch { records: vec![record], ..Batch::default() }
+    }
+
+    /// Prepares the record of this run in case time runs out before it is written.
+    pub(super) fn prepare_record(&self, decision: Decision) {
+        if self.session.shelter.is_none() {
+            return;
+        }
+        let short = |text: &Option<String>| text.as_ref().map(|text| text.chars().take(NAME_CHARS).collect::<String>());
+        let mut data = json!({
+            "decision": decision.as_str(),
+            "host": self.scene.event.host,
+            "tool": short(&self.scene.event.tool_name),
+            "toolUseId": short(&self.scene.event.tool_use_id),
+            "outOfTime": true,
+        });
+        self.setup.config.redactor().redact_json(&mut data);
+        let mut record = self.record(RecordType::HookRun, PIPELINE, data);
+        record.decision = Some(decision);
+        record.ms = Some(milliseconds(std::time::Duration::from_millis(self.scene.budget_ms)));
+        let line = serde_json::to_vec(&record).unwrap_or_default();
+        self.scene.invocation.watch.prepare_record(&self.scene.paths.events_file(), &line);
     }
 
     fn record(&self, kind: RecordType, module: &str, data: Value) -> Record {
