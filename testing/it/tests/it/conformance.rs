@@ -38,3 +38,5 @@ mod s13_hot_path;
 mod s14_registry;
 mod s15_s16_files;
 mod world;
+
+pub(crate) use world::{World, sha256_hex};
