@@ -13,6 +13,7 @@ mod endless;
 mod events;
 mod explain;
 mod ext;
+mod fuzz;
 mod hook_process;
 mod init;
 mod killed;
