@@ -100,6 +100,30 @@ fn s12_3_each_phase_is_open_to_its_tools() {
 }
 
 #[test]
+fn s12_3_what_a_plan_subagent_owes_can_be_written_while_planning() {
+    let world = World::ruled_by(&json!({"modules": ["session", "plan-subagent-contract"], "enforcePhases": true}));
+    world.prompt("go");
+    world.fire("SubagentStart", &json!({"agent_id": "p1", "agent_type": "Plan"}));
+    let decision = |path: &str| world.call("Write", &json!({"file_path": path, "content": "{}"}))["decision"].clone();
+    let session = ".ai/tmp/ba7816bf";
+    assert_eq!(decision(&format!("{session}/plan-subagent-contract/output/sa/Plan/a01/planGraph.json")), "allow");
+    for elsewhere in [
+        "src/main.rs",
+        ".ai/tmp/ba7816bf/state.json",
+        ".ai/tmp/ba7816bf/plan-subagent-contract/output/sa/Plan/a02/planGraph.json",
+        ".ai/tmp/ba7816bf/plan-subagent-contract/output/sa/Plan/a01/../../../../state.json",
+        ".ai/tmp/ffffffff/plan-subagent-contract/output/sa/Plan/a01/planGraph.json",
+    ] {
+        assert_eq!(decision(elsewhere), "deny", "{elsewhere}");
+    }
+    let folder = world.session().join("plan-subagent-contract/output/sa/Plan/a01");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(world.context.project(), folder.join("link")).unwrap();
+    #[cfg(unix)]
+    assert_eq!(decision(&format!("{}/link/src.rs", folder.display())), "deny", "not through a link");
+}
+
+#[test]
 fn s12_3_a_refusal_names_the_phase_and_is_on_record() {
     let world = World::ruled_by(&json!({"modules": ["session"], "enforcePhases": true}));
     let answer = world.call("Write", &json!({"file_path": "a.txt", "content": "x"}));
