@@ -203,6 +203,7 @@ impl Scene<'_> {
         // Held to the end, so that a second delivery under way waits for the answer to the first.
         let _delivering = shelter.as_ref().zip(key.as_deref()).and_then(|(shelter, key)| shelter.deliver(key, wait));
         let session = OpenSession::open(self, shelter, &setup, wait);
+        Account { scene: self, session: &session, setup: &setup }.prepare_record(Decision::Allow);
         let earlier = key.as_deref().and_then(|key| session.view.raw_tail().delivery(key));
 
         let stored = earlier.as_ref().and_then(stored_answer);
@@ -288,6 +289,9 @@ impl Scene<'_> {
         let reply = self.decide(&answer, decided);
         let report = DecisionReport::new(self.event, self.session_id, call, &folded);
         let account = Account { scene: self, session, setup: &setup };
+        if folded.decision != Decision::Allow {
+            account.prepare_record(folded.decision);
+        }
         let batch = account.batch(folded, call, key, &answer);
         let failures = self.commit(session, &setup, batch);
         setup.problems.extend(failures);
@@ -326,7 +330,8 @@ impl Scene<'_> {
         let journal = Journal { shelter, redactor: &redactor };
         let stamp = format!("{} {}", session.ts, session.ids.hook_run_id);
         let line = self.trace_line(&stamp, setup, &batch);
-        let failures = journal.commit(batch, session.state_lock.as_ref(), &stamp);
+        let logged = || self.invocation.watch.recorded();
+        let failures = journal.commit_and_tell(batch, session.state_lock.as_ref(), &stamp, &logged);
         let failures: Vec<String> = failures.iter().map(ToString::to_string).collect();
         journal.trace(&format!(
             "{line}{}",

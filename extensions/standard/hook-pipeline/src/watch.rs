@@ -1,6 +1,7 @@
 //! The last resort: an answer that is ready before the work starts, for when the work does not end.
 
 use std::cell::Cell;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,10 @@ pub trait Watch {
     fn prepare(&self, reply: &Reply);
     /// Time runs out this long after the invocation began.
     fn limit(&self, budget: Duration);
+    /// If time runs out, this line goes to the end of the log: every invocation leaves its record.
+    fn prepare_record(&self, _log: &Path, _line: &[u8]) {}
+    /// The record is in the log, so none is to be added.
+    fn recorded(&self) {}
 }
 
 /// Nobody watches; for dry runs and tests.
@@ -73,6 +78,14 @@ impl Watch for AlarmWatch {
         alarm::disarm();
         let left = budget.saturating_sub(self.clock.elapsed());
         let _ = alarm::arm(left, &reply.stdout, i32::from(reply.exit_code));
+    }
+
+    fn prepare_record(&self, log: &Path, line: &[u8]) {
+        alarm::leave_line(log, line);
+    }
+
+    fn recorded(&self) {
+        alarm::leave_nothing();
     }
 }
 

@@ -50,10 +50,22 @@ impl Journal<'_> {
     /// Writes a batch: the log first, because it is the truth, then everything else. What fails
     /// does not keep the rest from being written.
     pub fn commit(&self, batch: Batch, held: Option<&HeldLock>, stamp: &str) -> Vec<FilesError> {
+        self.commit_and_tell(batch, held, stamp, &|| {})
+    }
+
+    /// Writes a batch as [`Self::commit`] does, and tells when its records are in the log.
+    pub fn commit_and_tell(
+        &self,
+        batch: Batch,
+        held: Option<&HeldLock>,
+        stamp: &str,
+        logged: &dyn Fn(),
+    ) -> Vec<FilesError> {
         let paths = self.shelter.paths();
         let mut failures = Vec::new();
         let mut note = |result: Result<(), FilesError>| failures.extend(result.err());
-        note(self.append(&paths.events_file(), batch.records.into_iter().map(|record| self.line_of(record))));
+        let records = batch.records.into_iter().map(|record| self.line_of(record));
+        note(self.append(&paths.events_file(), records).inspect(|()| logged()));
         note(self.append(&paths.prompts_file(), self.redacted(batch.prompts).iter().map(json_line)));
         note(self.append(&paths.registry_file(), self.redacted(batch.registry).iter().map(json_line)));
         if !batch.patches.is_empty() {
