@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod memory;
 pub mod module;
 pub mod modules;
+pub mod neo4j;
 pub mod phase;
 pub mod pipeline;
 pub mod plan;

@@ -1,6 +1,7 @@
 //! One invocation from the bytes a host sends to the bytes it gets back. Whatever fails on the way, it gets an answer.
 
 mod account;
+mod database;
 mod ids;
 mod open;
 mod root;
@@ -25,13 +26,13 @@ use crate::delivery::{StoredAnswer, delivery_key};
 use crate::dialect::{self, Dialect, Hints};
 use crate::event::{EventName, HookEvent, sid};
 use crate::module::Module;
-use crate::pipeline::{Folded, PhaseGate, Slot, Stage, Stamps, classify, fold, select};
+use crate::pipeline::{Folded, PhaseGate, Said, Slot, Stage, Stamps, classify, fold, select};
 use crate::record::Record;
 use crate::report::DecisionReport;
 use crate::session_files::{Journal, Shelter};
-use crate::state::State;
+use crate::state::{State, merge};
 use crate::watch::Watch;
-use account::Account;
+use account::{Account, PIPELINE};
 use open::OpenSession;
 use setup::Setup;
 
@@ -226,6 +227,8 @@ impl Scene<'_> {
     }
 
     fn fold(&self, session: &OpenSession<'_>, setup: &mut Setup, call: Option<&ToolCall>) -> Folded {
+        let found = database::refresh(self, session, setup);
+        let state = found.as_ref().map(|patch| merge(&session.state, patch).0);
         let scripts = self.scripts(setup);
         let mut available: Vec<&dyn Module> = self.invocation.modules.to_vec();
         available.extend(scripts.iter().map(AsRef::as_ref));
@@ -238,7 +241,7 @@ impl Scene<'_> {
         let stage = Stage {
             ids: &session.ids,
             paths: self.paths,
-            state: &session.state,
+            state: state.as_ref().unwrap_or(&session.state),
             config: &setup.config,
             timers: Timers { start_ms: session.start_ms, budget_ms: self.budget_ms, clock: self.invocation.clock },
             home: self.invocation.home,
@@ -248,9 +251,14 @@ impl Scene<'_> {
             rewrite_owner: &setup.manifest.rewrite_owner,
             stamps: if setup.stamps_input() { Stamps::InInput } else { Stamps::Logged },
         };
-        let folded = fold(&selection.slots, self.event, call, &stage);
+        let mut folded = fold(&selection.slots, self.event, call, &stage);
+        folded.patches.extend(found.map(|what| Said { module: PIPELINE.to_owned(), what }));
         setup.absent.extend(selection.missing);
         folded
+    }
+
+    fn time_left(&self) -> Duration {
+        Duration::from_millis(self.budget_ms).saturating_sub(self.invocation.clock.elapsed())
     }
 
     /// The script modules that the manifest names and no native module answers to.
@@ -263,8 +271,7 @@ impl Scene<'_> {
             if self.invocation.modules.iter().any(|module| module.name() == entry.name) {
                 continue;
             }
-            let time_left = Duration::from_millis(self.budget_ms).saturating_sub(self.invocation.clock.elapsed());
-            match source.find(&entry.name, self.paths, time_left) {
+            match source.find(&entry.name, self.paths, self.time_left()) {
                 FoundScript::Module(module) => found.push(module),
                 FoundScript::Absent => {}
                 FoundScript::Refused(why) => setup.notes.push(format!("module `{}` does not run: {why}", entry.name)),
