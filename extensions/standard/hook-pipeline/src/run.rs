@@ -98,6 +98,10 @@ pub struct Outcome {
     pub problems: Vec<String>,
     /// Text for the model that went with the answer.
     pub context: Vec<String>,
+    /// The answer before it was spelled for the host.
+    pub answer: Answer,
+    /// The first module that was not asked because time had run out.
+    pub out_of_time_at: Option<String>,
 }
 
 /// A session as it was when an event was recorded.
@@ -122,6 +126,8 @@ pub fn run(invocation: &Invocation<'_>) -> Outcome {
         report: None,
         problems: vec!["the pipeline failed; whatever was decided before stands".to_owned()],
         context: Vec::new(),
+        answer: Answer::pass(),
+        out_of_time_at: None,
     })
 }
 
@@ -132,6 +138,14 @@ pub fn judge(invocation: &Invocation<'_>, event: &HookEvent, past: Option<&Past<
     let dialect = dialect::by_name(event.host).unwrap_or_else(native);
     let dry = Invocation { effects: Effects::DryRun, ..*invocation };
     handle(&dry, dialect, event, past, None, &RefCell::new(None))
+}
+
+/// Handles an event of our own agent, which has no payload to be read, and keeps what it leads to.
+/// Unlike [`run`] it lets a panic pass: a guard that breaks must not count as one without objection.
+#[must_use]
+pub fn submit(invocation: &Invocation<'_>, event: &HookEvent) -> Outcome {
+    let dialect = dialect::by_name(event.host).unwrap_or_else(native);
+    handle(invocation, dialect, event, None, None, &RefCell::new(None))
 }
 
 fn native() -> &'static Dialect {
@@ -171,7 +185,14 @@ fn handle(
         let call = classify(event, invocation.home);
         let folded = Folded::default();
         let report = unreadable.is_none().then(|| DecisionReport::new(event, &session_id, call.as_ref(), &folded));
-        return Outcome { reply: dialect.go_on(&event.name), report, problems: Vec::new(), context: Vec::new() };
+        return Outcome {
+            reply: dialect.go_on(&event.name),
+            report,
+            problems: Vec::new(),
+            context: Vec::new(),
+            answer: Answer::pass(),
+            out_of_time_at: None,
+        };
     };
     let paths = Paths::new(&root, &session_id);
     let mut setup = Setup::load(&paths, invocation.manifest);
@@ -294,11 +315,13 @@ impl Scene<'_> {
         let answer = folded.answer();
         let reply = self.decide(&answer, decided);
         let report = DecisionReport::new(self.event, self.session_id, call, &folded);
+        let out_of_time_at = folded.out_of_time_at.clone();
         let account = Account { scene: self, session, setup: &setup };
         let batch = account.batch(folded, call, key, &answer);
         let failures = self.commit(session, &setup, batch);
         setup.problems.extend(failures);
-        Outcome { reply, report: Some(report), problems: setup.all_problems(), context: answer.context }
+        let (report, problems, context) = (Some(report), setup.all_problems(), answer.context.clone());
+        Outcome { reply, report, problems, context, answer, out_of_time_at }
     }
 
     /// Gives the answer of the first delivery again; the only trace is that it was asked for.
@@ -315,7 +338,8 @@ impl Scene<'_> {
         let mut problems = setup.all_problems();
         problems.extend(self.commit(session, setup, account.repetition(record, answer)));
         let report = DecisionReport::from_record(record);
-        Outcome { reply, report, problems, context: answer.context.clone() }
+        let (context, answer) = (answer.context.clone(), answer.clone());
+        Outcome { reply, report, problems, context, answer, out_of_time_at: None }
     }
 
     fn decide(&self, answer: &Answer, decided: &RefCell<Option<Reply>>) -> Reply {
