@@ -19,7 +19,7 @@ use ext_hook_pipeline::pipeline::{Slot, Stage, Stamps, classify, fold};
 use ext_hook_pipeline::run::{FoundScript, ScriptModules};
 use ext_hook_pipeline::script_module::Scripts;
 use ext_hook_pipeline::session_files::{DiskView, read_state};
-use ext_hook_pipeline::{Context, EventName, HookAction, HookEvent, Module, ModuleError};
+use ext_hook_pipeline::{Context, Effects, EventName, HookAction, HookEvent, Module, ModuleError};
 use serde::Serialize;
 use serde_json::Value;
 use std::cell::RefCell;
@@ -204,6 +204,7 @@ fn play(
         config: &config,
         timers: Timers { start_ms: clock.unix_ms(), budget_ms, clock: &clock },
         home: judging.home(),
+        effects: Effects::DryRun,
         unattended: manifest.unattended,
         session: &DiskView::new(paths),
         rewrite_owner: module.name(),
