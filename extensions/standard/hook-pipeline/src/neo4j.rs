@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 pub use freshness::{FRESH_MS, Step, patience, step};
 pub use probe::check;
+pub use settings::is_configured;
 
 /// The section of `config.json` that switches the check on.
 pub const SECTION: &str = "neo4j";

@@ -31,7 +31,8 @@ struct SectionWire {
 }
 
 /// Whether the section asks for a check at all.
-pub(super) fn is_configured(section: &Value) -> bool {
+#[must_use]
+pub fn is_configured(section: &Value) -> bool {
     section.get("url").is_some_and(|url| !url.is_null())
 }
 
