@@ -55,14 +55,14 @@ fn a_graph_database_has_a_line_only_where_one_is_configured() {
     context.write(".ai/hooks/config.json", "{}");
     assert_eq!(line(), None);
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    context.write(".ai/hooks/config.json", &format!(r#"{{"neo4j": {{"url": "bolt://127.0.0.1:{closed}"}}}}"#));
+    context.write(".ai/hooks/config.json", format!(r#"{{"neo4j": {{"url": "bolt://127.0.0.1:{closed}"}}}}"#));
     let found = line().unwrap();
     assert_eq!(found["health"], "wrong");
     let told = found["detail"].as_str().unwrap();
     assert!(told.contains("connection refused") && told.contains("no session has checked it yet"), "{told}");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    context.write(".ai/hooks/config.json", &format!(r#"{{"neo4j": {{"url": "bolt+s://127.0.0.1:{port}"}}}}"#));
+    context.write(".ai/hooks/config.json", format!(r#"{{"neo4j": {{"url": "bolt+s://127.0.0.1:{port}"}}}}"#));
     let found = line().unwrap();
     assert_eq!(found["health"], "note");
     assert!(found["detail"].as_str().unwrap().contains("TLS is not spoken"), "{found}");
