@@ -19,7 +19,7 @@ use ext_hook_pipeline::pipeline::{Slot, Stage, Stamps, classify, fold};
 use ext_hook_pipeline::run::{FoundScript, ScriptModules};
 use ext_hook_pipeline::script_module::Scripts;
 use ext_hook_pipeline::session_files::{DiskView, read_state};
-use ext_hook_pipeline::{Context, Effects, EventName, HookAction, HookEvent, Module, ModuleError};
+use ext_hook_pipeline::{Context, EventName, HookAction, HookEvent, Module, ModuleError};
 use serde::Serialize;
 use serde_json::Value;
 use std::cell::RefCell;
