@@ -1,8 +1,9 @@
-//! Benchmarks that print a table: `cargo xtask bench [start|script|redact|bus]`, all without a name.
+//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus]`, all without a name.
 
 #![allow(clippy::print_stdout, reason = "a table is what a benchmark is for")]
 
 mod bus;
+mod guard;
 mod process;
 mod redact;
 mod sample;
@@ -15,8 +16,13 @@ use anyhow::{Result, bail};
 /// A benchmark: prints its table.
 type Bench = fn() -> Result<()>;
 
-const BENCHES: &[(&str, Bench)] =
-    &[("start", start::run), ("script", script::run), ("redact", redact::run), ("bus", bus::run)];
+const BENCHES: &[(&str, Bench)] = &[
+    ("start", start::run),
+    ("guard", guard::run),
+    ("script", script::run),
+    ("redact", redact::run),
+    ("bus", bus::run),
+];
 
 fn main() -> Result<()> {
     let names: Vec<String> = std::env::args().skip(1).collect();

@@ -5,5 +5,5 @@ use std::sync::Arc;
 
 /// Every extension that ships with the program.
 pub fn bundled() -> Vec<Arc<dyn Extension>> {
-    Vec::new()
+    vec![ext_hook_pipeline::extension()]
 }

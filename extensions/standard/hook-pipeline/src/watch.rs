@@ -1,5 +1,6 @@
 //! The last resort: an answer that is ready before the work starts, for when the work does not end.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -34,6 +35,7 @@ static PREPARED: Mutex<Option<Reply>> = Mutex::new(None);
 /// The alarm of this process. There is one per process, because there is one standard output.
 pub struct AlarmWatch {
     clock: SystemClock,
+    limit: Cell<Duration>,
 }
 
 impl AlarmWatch {
@@ -42,7 +44,7 @@ impl AlarmWatch {
     pub fn start(clock: SystemClock, limit: Duration, reply: &Reply) -> Self {
         remember(reply);
         let _ = alarm::arm(limit.saturating_sub(clock.elapsed()), &reply.stdout, i32::from(reply.exit_code));
-        Self { clock }
+        Self { clock, limit: Cell::new(limit) }
     }
 
     /// Gives the prepared answer and ends the process; for a panic hook.
@@ -69,6 +71,9 @@ impl Watch for AlarmWatch {
     }
 
     fn limit(&self, budget: Duration) {
+        if self.limit.replace(budget) == budget {
+            return;
+        }
         let reply = PREPARED.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
         alarm::disarm();
         let left = budget.saturating_sub(self.clock.elapsed());

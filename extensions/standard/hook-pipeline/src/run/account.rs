@@ -22,7 +22,7 @@ use crate::session_files::Batch;
 use crate::state::merge;
 
 /// The name under which the pipeline itself speaks.
-const PIPELINE: &str = "pipeline";
+pub(super) const PIPELINE: &str = "pipeline";
 /// What a record shows of a prompt; all of it is in `p.jsonl`.
 const EXCERPT_CHARS: usize = 400;
 const PROMPT_LIMIT_BYTES: usize = 64 * 1024;

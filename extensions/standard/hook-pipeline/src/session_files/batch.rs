@@ -6,7 +6,7 @@ use dispatch_redact::Redactor;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::append::append_lines;
+use super::append::{append_carelessly, append_lines};
 use super::brief_lock::HeldLock;
 use super::feature_files::{write_file, write_logs};
 use super::state_file::write_state;
@@ -88,7 +88,7 @@ impl Journal<'_> {
         let mut text = self.redactor.redact(line).replace(['\n', '\r'], " ");
         text.push('\n');
         // The trace is a courtesy; there is nobody to tell that it failed.
-        let _ = append_lines(&path, text.as_bytes());
+        let _ = append_carelessly(&path, text.as_bytes());
     }
 
     fn append(&self, path: &Path, lines: impl Iterator<Item = Vec<u8>>) -> Result<(), FilesError> {
