@@ -56,7 +56,7 @@ fn all_at_once() -> usize {
     generous(&context);
     let children: Vec<Child> = (0..PARALLEL).map(|number| start(&context, &call(&agent, number))).collect();
     for child in children {
-        let output = child.wait_with_output().unwrap();
+        let output = child.wait_with_output().expect("it ends");
         assert!(output.status.success(), "{output:?}");
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "{}");
     }
