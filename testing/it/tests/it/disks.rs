@@ -30,7 +30,7 @@ const READ_ONLY: &str = r#"mount --bind "$PROJECT" "$PROJECT" && mount -o remoun
 const FULL: &str = r#"cp -a "$PROJECT/.ai/tmp" "$OUT/saved" &&
     mount -t tmpfs -o size=64k tmpfs "$PROJECT/.ai/tmp" &&
     cp -a "$OUT/saved/." "$PROJECT/.ai/tmp/" &&
-    { cat /dev/zero > "$PROJECT/.ai/tmp/filler" 2> "$OUT/filled"; true; }"#;
+    ! cat /dev/zero > "$PROJECT/.ai/tmp/filler""#;
 
 /// What one process on a broken disk came to.
 #[derive(Debug)]

@@ -149,7 +149,7 @@ fn invariant_08_neo4j_is_never_checked_before_a_tool_call() {
     server.set_nonblocking(true).unwrap();
     let port = server.local_addr().unwrap().port();
     let world = World::with(&["session", "graph-pretooluse", "mirror"]);
-    world.configure(&json!({"neo4j": {"enabled": true, "url": format!("bolt://127.0.0.1:{port}")}}));
+    world.configure(&json!({"neo4j": {"url": format!("bolt://127.0.0.1:{port}")}}));
     world.script("mirror", "", "return { emitEvents: [{type: 'SEEN', data: ctx.cap.neo4j}] };");
     let started = Instant::now();
     for _ in 0..5 {
@@ -158,6 +158,8 @@ fn invariant_08_neo4j_is_never_checked_before_a_tool_call() {
     assert!(started.elapsed() < MARGIN, "nobody waited for an answer: {:?}", started.elapsed());
     assert!(server.accept().is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "nothing connected");
     assert_eq!(world.of_type("SEEN")[0]["data"]["reachable"], false);
+    world.fire("SessionStart", &json!({"source": "startup"}));
+    assert!(server.accept().is_ok(), "the same configuration is asked about elsewhere");
 }
 
 #[test]

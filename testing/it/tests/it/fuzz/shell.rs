@@ -39,12 +39,13 @@ fn any_command_is_analysed_in_bounded_time_and_the_same_way_twice() {
         let mut command = (*dice.one_of(&COMMANDS)).to_owned();
         for _ in 0..dice.below(6) {
             let at = command.floor_char_boundary(dice.below(command.len() + 1));
+            let (other, piece) = (*dice.one_of(&COMMANDS), *dice.one_of(&PIECES));
             match dice.below(5) {
                 0 => command.truncate(at),
                 1 => command.insert_str(at, &dice.one_of(&PIECES).repeat(1 + dice.below(60))),
-                2 => command.insert_str(at, *dice.one_of(&COMMANDS)),
+                2 => command.insert_str(at, other),
                 3 => command = format!("{}{command}{}", dice.one_of(&PIECES), dice.one_of(&PIECES)),
-                _ => command.insert_str(at, *dice.one_of(&PIECES)),
+                _ => command.insert_str(at, piece),
             }
         }
         let cwd = dice.one_of(&["/repo", "", "C:\\repo", "/", "relative"]);
