@@ -1,4 +1,4 @@
-//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus]`, all without a name.
+//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace]`, all without a name.
 
 #![allow(clippy::print_stdout, reason = "a table is what a benchmark is for")]
 
@@ -10,6 +10,7 @@ mod sample;
 mod script;
 mod start;
 mod table;
+mod trace;
 
 use anyhow::{Result, bail};
 
@@ -22,6 +23,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("script", script::run),
     ("redact", redact::run),
     ("bus", bus::run),
+    ("trace", trace::run),
 ];
 
 fn main() -> Result<()> {

@@ -10,10 +10,11 @@ use std::ffi::OsString;
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::process::{Arguments, serve};
 use ext_hook_pipeline::user_scripts::UserScripts;
+use ext_intents::with_intents;
 
 fn answer(arguments: impl IntoIterator<Item = OsString>) -> ! {
     let arguments = Arguments::read(arguments);
-    serve(&arguments, &native_modules(), Some(&UserScripts::default()))
+    serve(&arguments, &with_intents(native_modules()), Some(&UserScripts::default()))
 }
 
 #[cfg(not(unix))]

@@ -5,6 +5,7 @@ mod create;
 mod own;
 mod read;
 mod replace;
+mod stamp;
 
 pub use append::{AppendOptions, LineAppender, MAX_LINE_BYTES, TailRepair, append_line};
 pub use create::{Access, create_dir_owner_only, create_new};
@@ -14,6 +15,7 @@ pub use read::{
     read_text_at_most, tail_lines,
 };
 pub use replace::{Durability, ReplaceOptions, remove_stale_temporaries, replace, replace_with};
+pub use stamp::Stamp;
 
 /// What to do when the path itself is a symbolic link. Links in the folders above are always followed;
 /// on Windows, where making a link takes a privilege, appending follows every link.

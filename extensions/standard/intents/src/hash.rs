@@ -11,6 +11,7 @@ pub const PREFIX: &str = "sha256:";
 const READ_BYTES: usize = 256 * 1024;
 /// Hex digits of a line's hash: enough to tell lines of one project apart, short enough to keep.
 const LINE_DIGITS: usize = 10;
+const NAME_DIGITS: usize = 40;
 
 /// `sha256:` and 64 hex digits, of the raw bytes.
 #[must_use]
@@ -51,7 +52,14 @@ pub fn line_hash(line: &[u8]) -> String {
     text
 }
 
-fn spell(digest: &[u8]) -> String {
+/// A file name for something of any length: 40 hex digits of its hash.
+pub(crate) fn digits_of(bytes: &[u8]) -> String {
+    let mut text = hex(&Sha256::digest(bytes));
+    text.truncate(NAME_DIGITS);
+    text
+}
+
+pub(crate) fn spell(digest: &[u8]) -> String {
     format!("{PREFIX}{}", hex(digest))
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use dispatch_os::paths::safe_file_name;
+
 /// The folder that switches intents on.
 pub const FOLDER: &str = ".orchestration";
 /// The declared intents, below that folder.
@@ -63,6 +65,60 @@ impl Layout {
     #[must_use]
     pub fn local_folder(&self) -> PathBuf {
         self.folder().join(LOCAL_FOLDER)
+    }
+
+    /// Held by the one who appends to the ledger.
+    #[must_use]
+    pub fn lock_file(&self) -> PathBuf {
+        self.local_folder().join("ledger.lock")
+    }
+
+    /// The end of the ledger up to which the indexes know it.
+    #[must_use]
+    pub fn indexed_file(&self) -> PathBuf {
+        self.files_folder().join("indexed.json")
+    }
+
+    /// The places of each intent's newest entries.
+    #[must_use]
+    pub fn recent_folder(&self) -> PathBuf {
+        self.local_folder().join("recent")
+    }
+
+    /// The places of an intent's newest entries.
+    #[must_use]
+    pub fn recent_file(&self, intent: &str) -> PathBuf {
+        self.recent_folder().join(safe_file_name(intent))
+    }
+
+    /// The place of each file's newest entry.
+    #[must_use]
+    pub fn files_folder(&self) -> PathBuf {
+        self.local_folder().join("files")
+    }
+
+    /// The place of a file's newest entry.
+    #[must_use]
+    pub fn file_index(&self, path: &str) -> PathBuf {
+        self.files_folder().join(crate::hash::digits_of(path.as_bytes()))
+    }
+
+    /// The calls in flight.
+    #[must_use]
+    pub fn calls_folder(&self) -> PathBuf {
+        self.local_folder().join("calls")
+    }
+
+    /// Who works alone on what.
+    #[must_use]
+    pub fn claims_folder(&self) -> PathBuf {
+        self.local_folder().join("claims")
+    }
+
+    /// The parsed intent file.
+    #[must_use]
+    pub fn parsed_file(&self) -> PathBuf {
+        self.local_folder().join("intents.json")
     }
 
     /// Where the content with this hash (`sha256:...`) is kept, if it was small enough.
