@@ -59,7 +59,7 @@ pub(crate) fn run(loaded: &Loaded, request: &CanaryRequest, printer: &Printer) -
 
 /// Tries one host in one scope. `project` is where the rules are.
 fn try_host(host: &'static str, place: &Place, project: &Place) -> Finding {
-    let files = registrations(&[host], place.scope, Layout::Current);
+    let files = registrations(&[host], place.scope, Layout::Current, Server::Left);
     let scope = match place.scope {
         Scope::Project => "project",
         Scope::User => "user",

@@ -11,6 +11,12 @@ pub enum Reopen {
     Yes,
 }
 
+impl From<bool> for Reopen {
+    fn from(reopen: bool) -> Self {
+        if reopen { Self::Yes } else { Self::No }
+    }
+}
+
 impl IntentStatus {
     /// As the file spells it.
     #[must_use]

@@ -128,7 +128,8 @@ pub(super) fn append(text: &str, root: Option<&Node>, intent: &IntentSpec) -> Ve
             vec![vec![line_after(text, last.end(), &content)], at_end(&content)]
         }
         Value::List(items, Style::Flow) if items.is_empty() => {
-            let emptied = Cut { bytes: list.bytes.clone(), with: String::new() };
+            let start = after_colon(text, key).unwrap_or(list.bytes.start);
+            let emptied = Cut { bytes: start..list.bytes.end, with: String::new() };
             vec![vec![emptied, line_after(text, list.bytes.end, &block(intent, "  "))]]
         }
         _ if list.is_null() && list.bytes.is_empty() => {

@@ -119,7 +119,7 @@ fn a_new_intent_goes_below_the_last_one() {
         ("", format!("active_intents:\n{BLOCK}")),
         ("# only a comment", format!("# only a comment\nactive_intents:\n{BLOCK}")),
         ("active_intents:\n", format!("active_intents:\n{BLOCK}")),
-        ("active_intents: [] # none\n# end\n", format!("active_intents:  # none\n{BLOCK}# end\n")),
+        ("active_intents: [] # none\n# end\n", format!("active_intents: # none\n{BLOCK}# end\n")),
         (FILE, FILE.replacen("}\n", &format!("}}\n\n{BLOCK}"), 1)),
         ("active_intents:\n    - id: A", format!("active_intents:\n    - id: A\n{}", deeper.trim_end())),
         ("\u{feff}active_intents:\r\n", format!("\u{feff}active_intents:\n{BLOCK}").replace('\n', "\r\n")),
