@@ -8,7 +8,7 @@ mod probe;
 
 use super::init::hosts;
 use super::init::place::Place;
-use super::init::survey::{Shared, registrations};
+use super::init::survey::{Server, Shared, registrations};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};

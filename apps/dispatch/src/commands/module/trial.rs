@@ -11,7 +11,7 @@ use dispatch_os::files::read_at_most;
 use dispatch_trust::{Trust, read_content};
 use ext_hook_pipeline::clock::{Clock, SystemClock};
 use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
-use ext_hook_pipeline::context::{Effects, Ids, LogLine, MAIN_AGENT, Paths, Timers, next_work_id};
+use ext_hook_pipeline::context::{Ids, LogLine, MAIN_AGENT, Paths, Timers, next_work_id};
 use ext_hook_pipeline::dialect;
 use ext_hook_pipeline::event::sid;
 use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
@@ -19,7 +19,7 @@ use ext_hook_pipeline::pipeline::{Slot, Stage, Stamps, classify, fold};
 use ext_hook_pipeline::run::{FoundScript, ScriptModules};
 use ext_hook_pipeline::script_module::Scripts;
 use ext_hook_pipeline::session_files::{DiskView, read_state};
-use ext_hook_pipeline::{Context, EventName, HookAction, HookEvent, Module, ModuleError};
+use ext_hook_pipeline::{Context, Effects, EventName, HookAction, HookEvent, Module, ModuleError};
 use serde::Serialize;
 use serde_json::Value;
 use std::cell::RefCell;
@@ -204,11 +204,11 @@ fn play(
         config: &config,
         timers: Timers { start_ms: clock.unix_ms(), budget_ms, clock: &clock },
         home: judging.home(),
+        effects: Effects::DryRun,
         unattended: manifest.unattended,
         session: &DiskView::new(paths),
         rewrite_owner: module.name(),
         stamps: Stamps::Logged,
-        effects: Effects::DryRun,
     };
     let ran = module.supports(&event.name);
     let slots = if ran { vec![Slot::of(module)] } else { Vec::new() };

@@ -66,6 +66,8 @@ pub(super) fn check(root: Option<&Node>) -> Loaded {
             (FileState::Malformed, Vec::new())
         }
     };
+    let wrong = checker.problems.iter().any(|problem| problem.severity == Severity::Error);
+    let state = if intents.is_empty() && wrong { FileState::Malformed } else { state };
     checker.problems.sort_by_key(|problem| problem.place);
     checker.problems.truncate(MAX_PROBLEMS);
     Loaded { state, intents, problems: checker.problems }
