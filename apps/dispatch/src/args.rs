@@ -5,6 +5,8 @@ use crate::commands::canary::CanaryRequest;
 use crate::commands::events::EventsRequest;
 use crate::commands::explain::ExplainRequest;
 use crate::commands::init::InitRequest;
+use crate::commands::intent::IntentCommand;
+use crate::commands::mcp::McpRequest;
 use crate::commands::memory::MemoryCommand;
 use crate::commands::module::ModuleCommand;
 use crate::commands::phase::PhaseCommand;
@@ -96,6 +98,13 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PlanCommand,
     },
+    /// Declare what is meant to change and where, and bind sessions to it
+    Intent {
+        #[command(subcommand)]
+        command: IntentCommand,
+    },
+    /// Serve intents and plans to an agent over MCP, on standard input and output
+    Mcp(McpRequest),
     /// Show what sessions learned, and make reminders of it
     Memory {
         #[command(subcommand)]

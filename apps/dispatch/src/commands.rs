@@ -11,6 +11,8 @@ pub(crate) mod explain;
 pub(crate) mod ext;
 pub(crate) mod hook;
 pub(crate) mod init;
+pub(crate) mod intent;
+pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod phase;
