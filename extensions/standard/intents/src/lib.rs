@@ -9,3 +9,4 @@ pub mod intent;
 pub mod layout;
 pub mod ledger;
 mod local;
+pub mod query;
