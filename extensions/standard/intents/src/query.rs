@@ -1,12 +1,32 @@
 //! Asking the ledger: what happened, whether it is whole, who wrote which line, and what no intent covers.
 
 pub mod anchor;
+pub mod blame;
+pub mod check;
+pub mod declared;
 pub mod diff;
+pub mod git;
+pub mod history;
+pub mod patch;
 #[cfg(test)]
 mod samples;
+pub mod trailers;
 pub mod verify;
 
 use std::path::{Component, Path, PathBuf};
+
+use dispatch_os::files::read_at_most;
+
+use crate::layout::Layout;
+
+/// Contents above this are not kept.
+const MAX_CONTENT_BYTES: u64 = 1024 * 1024;
+
+/// The content with this hash, if it was kept on this machine.
+#[must_use]
+pub fn kept_content(layout: &Layout, hash: &str) -> Option<Vec<u8>> {
+    read_at_most(&layout.content_file(hash), MAX_CONTENT_BYTES).ok()
+}
 
 /// The place of a path of the ledger, if it stays inside the workspace.
 fn inside(root: &Path, relative: &str) -> Option<PathBuf> {
