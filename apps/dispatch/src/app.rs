@@ -79,6 +79,7 @@ impl App {
             Command::Plan { command } => commands::plan::run(&loaded, &command, printer),
             Command::Memory { command } => commands::memory::run(&loaded, &command, printer),
             Command::Module { command } => commands::module::run(&loaded, &command, printer),
+            Command::Trace { command } => commands::trace::run(&loaded, &command, printer),
             Command::Trust(request) => commands::trust::run(&loaded, &request, printer),
             Command::Completions { .. } | Command::Hook(_) | Command::Schema(_) | Command::ScriptWorker => {
                 Ok(Status::Done)

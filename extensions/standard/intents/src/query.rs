@@ -5,11 +5,13 @@ pub mod blame;
 pub mod check;
 pub mod declared;
 pub mod diff;
+pub mod filter;
 pub mod git;
 pub mod history;
 pub mod patch;
 #[cfg(test)]
 mod samples;
+pub mod sarif;
 pub mod trailers;
 pub mod verify;
 
@@ -17,6 +19,7 @@ use std::path::{Component, Path, PathBuf};
 
 use dispatch_os::files::read_at_most;
 
+use crate::hash::PREFIX;
 use crate::layout::Layout;
 
 /// Contents above this are not kept.
@@ -25,7 +28,10 @@ const MAX_CONTENT_BYTES: u64 = 1024 * 1024;
 /// The content with this hash, if it was kept on this machine.
 #[must_use]
 pub fn kept_content(layout: &Layout, hash: &str) -> Option<Vec<u8>> {
-    read_at_most(&layout.content_file(hash), MAX_CONTENT_BYTES).ok()
+    // A ledger from elsewhere must not choose which files are opened.
+    let digits = hash.strip_prefix(PREFIX)?;
+    let plain = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    plain.then(|| read_at_most(&layout.content_file(hash), MAX_CONTENT_BYTES).ok()).flatten()
 }
 
 /// The place of a path of the ledger, if it stays inside the workspace.

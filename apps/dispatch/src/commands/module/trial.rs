@@ -11,7 +11,7 @@ use dispatch_os::files::read_at_most;
 use dispatch_trust::{Trust, read_content};
 use ext_hook_pipeline::clock::{Clock, SystemClock};
 use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
-use ext_hook_pipeline::context::{Ids, LogLine, MAIN_AGENT, Paths, Timers, next_work_id};
+use ext_hook_pipeline::context::{Effects, Ids, LogLine, MAIN_AGENT, Paths, Timers, next_work_id};
 use ext_hook_pipeline::dialect;
 use ext_hook_pipeline::event::sid;
 use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
@@ -204,6 +204,7 @@ fn play(
         config: &config,
         timers: Timers { start_ms: clock.unix_ms(), budget_ms, clock: &clock },
         home: judging.home(),
+        effects: Effects::DryRun,
         unattended: manifest.unattended,
         session: &DiskView::new(paths),
         rewrite_owner: module.name(),

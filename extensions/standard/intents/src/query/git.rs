@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dispatch_os::files::read_at_most;
 use dispatch_os::{CaptureLimit, ChildSpec};
 
 use crate::error::IntentsError;
@@ -13,6 +14,7 @@ use crate::query::anchor::{ANCHOR_KEY, Anchor};
 /// The key of the trailer that names an intent.
 pub const INTENT_KEY: &str = "Intent";
 const MAX_OUTPUT_BYTES: usize = 512 * 1024 * 1024;
+const MAX_MESSAGE_BYTES: u64 = 64 * 1024 * 1024;
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// What a hook of git needs to see the same repository and index as its caller.
 const PASSED_ON: &[&str] = &[
@@ -65,6 +67,10 @@ impl Git {
         action: &'static str,
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Vec<u8>, IntentsError> {
+        finish(action, &self.command().args(arguments))
+    }
+
+    fn command(&self) -> ChildSpec {
         let mut child = ChildSpec::new("git").working_folder(&self.root);
         for setting in SETTINGS {
             child = child.arg("-c").arg(*setting);
@@ -72,23 +78,8 @@ impl Git {
         for name in PASSED_ON {
             child = child.pass_variable(*name);
         }
-        let outcome = child
-            .args(arguments)
-            .variable("GIT_OPTIONAL_LOCKS", "0")
-            .variable("LC_ALL", "C")
-            .variable("GIT_PAGER", "cat")
-            .timeout(TIMEOUT)
-            .capture(CaptureLimit { head_bytes: MAX_OUTPUT_BYTES, tail_bytes: 0 })
-            .run();
-        if !outcome.succeeded() {
-            let said = outcome.stderr.text();
-            let first = said.lines().find(|line| !line.trim().is_empty()).map(str::to_owned);
-            return Err(IntentsError::Git { action, detail: first.unwrap_or_else(|| outcome.end.to_string()) });
-        }
-        if outcome.stdout.is_truncated() {
-            return Err(IntentsError::Git { action, detail: "the answer is too long".to_owned() });
-        }
-        Ok(outcome.stdout.head)
+        let plain = [("GIT_OPTIONAL_LOCKS", "0"), ("LC_ALL", "C"), ("GIT_PAGER", "cat")];
+        plain.into_iter().fold(child, |child, (name, value)| child.variable(name, value))
     }
 
     fn text(&self, action: &'static str, arguments: &[&str]) -> Result<String, IntentsError> {
@@ -184,6 +175,40 @@ impl Git {
         Ok(log.lines().map(str::to_owned).collect())
     }
 
+    /// Whether the next commit ends a merge, whose sides have their own messages.
+    #[must_use]
+    pub fn is_merging(&self) -> bool {
+        self.ask("look for a merge", ["rev-parse", "--verify", "--quiet", "MERGE_HEAD"]).is_ok()
+    }
+
+    /// Whether a commit message says nothing, so that git will give the commit up.
+    ///
+    /// # Errors
+    /// When the file cannot be read or git fails.
+    pub fn is_empty_message(&self, file: &Path) -> Result<bool, IntentsError> {
+        let message = read_at_most(file, MAX_MESSAGE_BYTES)?;
+        let command = self.command().args(["stripspace", "--strip-comments"]).stdin(message);
+        Ok(finish("read the message", &command)?.trim_ascii().is_empty())
+    }
+
+    /// Where the hooks of this repository are, as git sees it.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn hooks_folder(&self) -> Result<PathBuf, IntentsError> {
+        let folder = self.text("find the hooks", &["rev-parse", "--git-path", "hooks"])?;
+        Ok(self.root.join(folder))
+    }
+
+    /// The folders that belong to this repository: its files, and git's own.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn own_folders(&self) -> Result<Vec<PathBuf>, IntentsError> {
+        let text = self.text("find the repository", &["rev-parse", "--show-toplevel", "--git-common-dir"])?;
+        Ok(text.lines().map(|folder| self.root.join(folder)).collect())
+    }
+
     /// The commit of each line of a file as it is on disk, from line 1; lines that are in none have zeros.
     ///
     /// # Errors
@@ -206,6 +231,20 @@ impl Git {
         }
         Ok(commits)
     }
+}
+
+fn finish(action: &'static str, command: &ChildSpec) -> Result<Vec<u8>, IntentsError> {
+    let limit = CaptureLimit { head_bytes: MAX_OUTPUT_BYTES, tail_bytes: 0 };
+    let outcome = command.clone().timeout(TIMEOUT).capture(limit).run();
+    if !outcome.succeeded() {
+        let said = outcome.stderr.text();
+        let first = said.lines().find(|line| !line.trim().is_empty()).map(str::to_owned);
+        return Err(IntentsError::Git { action, detail: first.unwrap_or_else(|| outcome.end.to_string()) });
+    }
+    if outcome.stdout.is_truncated() {
+        return Err(IntentsError::Git { action, detail: "the answer is too long".to_owned() });
+    }
+    Ok(outcome.stdout.head)
 }
 
 /// The id in a line `Intent: ID`, however far a squash has indented it.
