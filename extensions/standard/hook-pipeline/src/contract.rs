@@ -8,6 +8,7 @@ pub use crate::context::{
 pub use crate::event::{EventName, HookEvent, sid};
 pub use crate::manifest::Unattended;
 pub use crate::module::{Module, ModuleError};
+pub use crate::modules::{ToolOutcome, is_handshake_only, is_own_mcp_tool, tool_outcome};
 pub use crate::record::{Record, RecordType};
 pub use crate::run::find_workspace;
 pub use crate::state::State;

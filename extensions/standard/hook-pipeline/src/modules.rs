@@ -17,7 +17,7 @@ use crate::module::Module;
 pub use graph_pretooluse::GraphPretooluse;
 pub use memory_activation::MemoryActivation;
 pub use memory_journal::MemoryJournal;
-pub(crate) use own_commands::{is_handshake_only, is_own_mcp_tool};
+pub use own_commands::{is_handshake_only, is_own_mcp_tool};
 pub use plan_graph_exec::PlanGraphExec;
 pub use plan_subagent_contract::PlanSubagentContract;
 #[cfg(any(test, feature = "schema"))]

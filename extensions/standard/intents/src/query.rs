@@ -3,7 +3,6 @@
 pub mod anchor;
 pub mod blame;
 pub mod check;
-pub mod declared;
 pub mod diff;
 pub mod filter;
 pub mod git;
@@ -17,13 +16,9 @@ pub mod verify;
 
 use std::path::{Component, Path, PathBuf};
 
-use dispatch_os::files::read_at_most;
-
+use crate::contents;
 use crate::hash::PREFIX;
 use crate::layout::Layout;
-
-/// Contents above this are not kept.
-const MAX_CONTENT_BYTES: u64 = 1024 * 1024;
 
 /// The content with this hash, if it was kept on this machine.
 #[must_use]
@@ -31,7 +26,7 @@ pub fn kept_content(layout: &Layout, hash: &str) -> Option<Vec<u8>> {
     // A ledger from elsewhere must not choose which files are opened.
     let digits = hash.strip_prefix(PREFIX)?;
     let plain = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    plain.then(|| read_at_most(&layout.content_file(hash), MAX_CONTENT_BYTES).ok()).flatten()
+    plain.then(|| contents::kept(layout, hash)).flatten()
 }
 
 /// The place of a path of the ledger, if it stays inside the workspace.

@@ -72,7 +72,8 @@ fn is_free(command: &SimpleCommand) -> bool {
 }
 
 /// Whether a command does nothing but call our own program for a handshake or to read.
-pub(crate) fn is_handshake_only(effects: &ShellEffects) -> bool {
+#[must_use]
+pub fn is_handshake_only(effects: &ShellEffects) -> bool {
     let changes_nothing_else = !effects.changes_files() && !effects.network;
     !effects.commands.is_empty()
         && changes_nothing_else
@@ -80,7 +81,8 @@ pub(crate) fn is_handshake_only(effects: &ShellEffects) -> bool {
 }
 
 /// Whether the tool belongs to our own MCP server.
-pub(crate) fn is_own_mcp_tool(event: &HookEvent) -> bool {
+#[must_use]
+pub fn is_own_mcp_tool(event: &HookEvent) -> bool {
     if let Some(server) = &event.mcp_server {
         return server == SERVER;
     }

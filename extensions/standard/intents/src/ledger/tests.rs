@@ -60,10 +60,8 @@ fn chain_of(ledger: &Ledger) -> Result<u64, u64> {
     let mut count = 0;
     for line in ledger.lines().unwrap() {
         let line = line.unwrap();
-        if let Ok(entry) = line.entry() {
-            if entry.prev != expected {
-                return Err(line.number);
-            }
+        if line.entry().is_ok_and(|entry| entry.prev != expected) {
+            return Err(line.number);
         }
         expected = line.link();
         count = line.number;
@@ -116,7 +114,8 @@ fn recent_entries_are_the_newest_of_their_intent_newest_first() {
 
 #[test]
 fn lost_stale_and_broken_indexes_are_made_again() {
-    let damages: [(&str, fn(&Layout)); 6] = [
+    type Damage = fn(&Layout);
+    let damages: [(&str, Damage); 6] = [
         ("no local folder", |layout| fs::remove_dir_all(layout.local_folder()).unwrap()),
         ("no recent", |layout| fs::remove_dir_all(layout.recent_folder()).unwrap()),
         ("no files", |layout| fs::remove_dir_all(layout.files_folder()).unwrap()),

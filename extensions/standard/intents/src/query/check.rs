@@ -11,16 +11,18 @@ use dispatch_os::clock::parse_rfc3339;
 use dispatch_os::files::read_at_most;
 use serde::Serialize;
 
+use crate::declared::{self, Caching, Declared};
 use crate::entry::ScopeValidation;
 use crate::error::IntentsError;
+use crate::intent::IntentSpec;
 use crate::layout::{FOLDER, Layout};
 use crate::ledger::Ledger;
 use crate::query::blame::{Blame, MAX_BLAMED_BYTES};
-use crate::query::declared::Declared;
 use crate::query::git::{Git, IntentCommit};
 use crate::query::history::{Change, histories};
 use crate::query::patch::{self, Content, FileDiff, Hunk};
 use crate::query::{diff, inside, kept_content};
+use crate::scope::{Extent, owns};
 
 /// Lines that no intent covers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -74,7 +76,10 @@ pub fn check(layout: &Layout, git: &Git, base: &str, untracked: Untracked) -> Re
         since_ms: git.commit_time_ms(&base)?,
         commits: git.intent_commits(&base)?,
         base,
-        declared: Declared::read(layout),
+        declared: match declared::load(layout, Caching::ReadOnly) {
+            Declared::Ready(file) => file.active_intents,
+            Declared::Absent | Declared::Broken(_) => Vec::new(),
+        },
     };
     let histories = read_histories(layout, &files)?;
     let mut found = Vec::new();
@@ -135,7 +140,7 @@ struct Judge<'a> {
     base: String,
     since_ms: i64,
     commits: BTreeMap<String, IntentCommit>,
-    declared: Declared,
+    declared: Vec<IntentSpec>,
 }
 
 impl Judge<'_> {
@@ -200,7 +205,8 @@ impl Judge<'_> {
 
     fn names_owner(&self, commit: &str, path: &str) -> bool {
         let named = self.commits.get(commit).map(|commit| commit.intents.as_slice()).unwrap_or_default();
-        named.iter().any(|intent| self.declared.owns(intent, path))
+        let mut named = self.declared.iter().filter(|intent| named.contains(&intent.id));
+        named.any(|intent| owns(intent, path, Extent::File))
     }
 }
 

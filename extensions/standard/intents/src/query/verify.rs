@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::chain::Head;
-use crate::hash::file_hash;
+use crate::contents;
 use crate::layout::Layout;
 use crate::ledger::Line;
 use crate::query::anchor::Anchor;
@@ -67,20 +67,13 @@ fn difference(layout: &Layout, path: &str, expected: Option<&str>) -> Option<&'s
     let Some(place) = inside(&layout.root, path) else {
         return Some("not a path in this workspace, not compared");
     };
-    let found = match place.metadata() {
-        Ok(found) if found.is_file() => file_hash(&place),
-        // A folder in the place of a file is no file.
-        Ok(found) if found.is_dir() => Ok(None),
-        Ok(_) => return Some("no longer a regular file, not compared"),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(error),
-    };
-    match (found, expected) {
-        (Err(_), _) => Some("cannot be read, not compared"),
-        (Ok(found), expected) if found.as_deref() == expected => None,
-        (Ok(None), _) => Some("removed"),
-        (Ok(Some(_)), None) => Some("made again"),
-        (Ok(Some(_)), Some(_)) => Some("changed"),
+    let found = contents::look(&place);
+    match (found.hash, expected) {
+        _ if found.problem.is_some() => Some("cannot be read, not compared"),
+        (found, expected) if found.as_deref() == expected => None,
+        (None, _) => Some("removed"),
+        (Some(_), None) => Some("made again"),
+        (Some(_), Some(_)) => Some("changed"),
     }
 }
 

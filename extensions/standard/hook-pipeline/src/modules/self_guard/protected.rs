@@ -9,7 +9,7 @@ use super::pattern::{may_match, parts};
 use crate::context::{Context, HOOKS_FOLDER};
 
 /// Our own files in the workspace. A folder stands for everything in it.
-const IN_WORKSPACE: [&str; 4] = [HOOKS_FOLDER, ".orchestration/active_intents.yaml", ".akira/hooks.json", ".dispatch"];
+const IN_WORKSPACE: [&str; 4] = [HOOKS_FOLDER, ".orchestration", ".akira/hooks.json", ".dispatch"];
 /// Our own files in the user's home.
 const IN_HOME: [&str; 4] =
     [".config/dispatch", ".local/share/dispatch", ".cache/dispatch", "Library/Application Support/dispatch"];

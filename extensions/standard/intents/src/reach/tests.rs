@@ -1,0 +1,121 @@
+//! What calls reach in a real folder with links.
+
+use std::fs;
+
+use dispatch_toolcall::Call;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use ext_hook_pipeline::contract::EventName;
+
+fn place() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for path in ["src/a.rs", "src/b.rs", "src/deep/c.rs", "docs/a.md", "secret.txt"] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+    folder
+}
+
+fn ask(folder: &Path, tool: &str, input: Value) -> Reach {
+    let mut event = HookEvent::new(EventName::PreToolUse, "claude-code", "PreToolUse".to_owned(), Value::Null);
+    event.tool_name = Some(tool.to_owned());
+    event.cwd = Some(folder.to_string_lossy().into_owned());
+    event.tool_input = input;
+    let cwd = folder.to_string_lossy();
+    let call = ToolCall::classify(&Call { host: "claude-code", tool, input: &event.tool_input, cwd: &cwd, home: None });
+    reach(folder, &event, &call)
+}
+
+fn told(reach: &Reach) -> Vec<String> {
+    let mut all: Vec<String> = reach
+        .targets
+        .iter()
+        .map(|target| match target {
+            Target::Inside { path, extent: Extent::File } => path.clone(),
+            Target::Inside { path, extent: Extent::Folder } => format!("{path}/"),
+            Target::Outside { .. } => "outside".to_owned(),
+        })
+        .collect();
+    all.sort();
+    if reach.certainty == Certainty::Unknown {
+        all.push("?".to_owned());
+    }
+    all
+}
+
+#[test]
+fn commands_reach_what_they_name() {
+    let folder = place();
+    let table: [(&str, &[&str]); 17] = [
+        ("ls", &[]),
+        ("cat secret.txt", &[]),
+        ("curl https://example.org", &[]),
+        ("echo x > src/new.rs", &["src/new.rs"]),
+        ("cd src && echo x > ../secret.txt", &["secret.txt"]),
+        ("cp src/a.rs docs", &["docs/"]),
+        ("mkdir -p lib/x", &["lib/x/"]),
+        ("rm -rf src", &["src/a.rs", "src/b.rs", "src/deep/c.rs"]),
+        ("rm src/*.rs", &["src/a.rs", "src/b.rs"]),
+        ("mv src/a.rs lib.rs", &["lib.rs", "src/a.rs"]),
+        ("echo x > /etc/outside", &["outside"]),
+        ("echo x > .git/config", &[]),
+        ("echo x > .ai/tmp/x", &[]),
+        ("python3 -c 'open(1)'", &["?"]),
+        ("make", &["?"]),
+        ("make > src/log", &["src/log", "?"]),
+        ("dispatch intent select INT-001", &[]),
+    ];
+    for (command, expected) in table {
+        let found = ask(folder.path(), "Bash", json!({ "command": command }));
+        assert_eq!(told(&found), expected, "{command}");
+    }
+}
+
+#[test]
+fn tools_reach_what_their_input_names() {
+    let folder = place();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let table: [(&str, Value, &[&str]); 9] = [
+        ("Write", json!({"file_path": path("src/../secret.txt"), "content": ""}), &["secret.txt"]),
+        ("Edit", json!({"file_path": "src/a.rs", "old_string": "x", "new_string": "y"}), &["src/a.rs"]),
+        ("Read", json!({"file_path": path("src/a.rs")}), &[]),
+        ("Write", json!({}), &["?"]),
+        ("TodoWrite", json!({"todos": []}), &[]),
+        ("mcp__fs__write_file", json!({"path": "secret.txt", "content": ""}), &["secret.txt"]),
+        ("mcp__fs__move_file", json!({"source": "src/a.rs", "destination": "b"}), &["b", "src/a.rs"]),
+        ("mcp__fs__read_file", json!({"path": "secret.txt"}), &[]),
+        ("mcp__dispatch__select_active_intent", json!({"intent_id": "INT-001"}), &[]),
+    ];
+    for (tool, input, expected) in table {
+        assert_eq!(told(&ask(folder.path(), tool, input.clone())), expected, "{tool} {input}");
+    }
+    assert!(is_selection("mcp_dispatch_select_active_intent") && is_selection(SELECT_TOOL));
+    assert!(!is_selection("preselect_active_intent") && !is_selection("select_active_intents"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_where_a_write_would_follow_them() {
+    use std::os::unix::fs::symlink;
+    let folder = place();
+    let root = folder.path();
+    symlink("../secret.txt", root.join("src/link")).unwrap();
+    symlink("../docs", root.join("src/folder")).unwrap();
+    symlink("../not-there", root.join("src/dangling")).unwrap();
+    symlink("/", root.join("src/away")).unwrap();
+    symlink("loop", root.join("src/loop")).unwrap();
+    let write = |path: &str| told(&ask(root, "Write", json!({"file_path": path, "content": ""})));
+    assert_eq!(write("src/link"), ["secret.txt"]);
+    assert_eq!(write("src/folder/new.md"), ["docs/new.md"]);
+    assert_eq!(write("src/dangling"), ["not-there"]);
+    assert_eq!(write("src/away/etc/passwd"), ["outside"]);
+    assert_eq!(write("src/loop"), ["outside"]);
+    assert_eq!(told(&ask(root, "Bash", json!({"command": "rm src/link"}))), ["src/link"]);
+    assert_eq!(told(&ask(root, "Bash", json!({"command": "echo x > src/link"}))), ["secret.txt"]);
+    assert_eq!(ask(root, "Write", json!({"file_path": "src/a.rs", "content": ""})).reconcile, Reconcile::Targets);
+    fs::hard_link(root.join("secret.txt"), root.join("src/twin")).unwrap();
+    assert_eq!(ask(root, "Write", json!({"file_path": "src/twin", "content": ""})).reconcile, Reconcile::Tree);
+}
