@@ -12,6 +12,7 @@ mod explain;
 mod ext;
 mod hook_process;
 mod init;
+mod intents_trace;
 mod modules;
 mod replay;
 mod state;

@@ -1,0 +1,8 @@
+//! Asking the ledger: the real executable, a real ledger, real git.
+
+mod world;
+
+mod ask;
+mod attribution;
+mod coverage;
+mod trailers;
