@@ -225,6 +225,13 @@ fn spans(hunk: &Hunk, covered: &dyn Fn(usize) -> bool, texts: &[&[u8]]) -> Vec<(
         }
     }
     let whole = runs.first().is_some_and(|run| *run == (lines.start, lines.end - 1));
-    runs.retain(|run| whole || (run.0..=run.1).any(|line| telling(&line)));
-    runs
+    if whole {
+        return runs;
+    }
+    let told = runs.into_iter().filter_map(|(start, end)| {
+        let mut telling = (start..=end).filter(telling);
+        let first = telling.next()?;
+        Some((first, telling.last().unwrap_or(first)))
+    });
+    told.collect()
 }

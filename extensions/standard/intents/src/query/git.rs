@@ -14,7 +14,8 @@ use crate::query::anchor::{ANCHOR_KEY, Anchor};
 /// The key of the trailer that names an intent.
 pub const INTENT_KEY: &str = "Intent";
 const MAX_OUTPUT_BYTES: usize = 512 * 1024 * 1024;
-const MAX_MESSAGE_BYTES: u64 = 64 * 1024 * 1024;
+/// A longer commit message is not touched.
+pub(crate) const MAX_MESSAGE_BYTES: u64 = 64 * 1024 * 1024;
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// What a hook of git needs to see the same repository and index as its caller.
 const PASSED_ON: &[&str] = &[

@@ -1,9 +1,11 @@
 //! What a commit message says of intents: the intents that its changes belong to, and an anchor of the ledger.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::Path;
 
 use dispatch_os::clock::parse_rfc3339;
+use dispatch_os::files::{self, read_at_most};
 
 use crate::chain::Head;
 use crate::error::IntentsError;
@@ -12,7 +14,7 @@ use crate::ledger::Ledger;
 use crate::query::anchor::{ANCHOR_KEY, Anchor};
 use crate::query::blame::Blame;
 use crate::query::check::{DIFF, is_record, read_histories};
-use crate::query::git::{Git, INTENT_KEY};
+use crate::query::git::{Git, INTENT_KEY, MAX_MESSAGE_BYTES};
 use crate::query::history::Change;
 use crate::query::kept_content;
 use crate::query::patch::{self, Content, FileDiff};
@@ -59,18 +61,36 @@ impl Trailers {
     /// # Errors
     /// When git cannot do it.
     pub fn write(&self, git: &Git, message: &Path) -> Result<(), IntentsError> {
-        let place = message.as_os_str();
-        let intents = self.intents.iter().map(|intent| (INTENT_KEY, intent.clone(), "addIfDifferent"));
-        let anchor = self.anchor.iter().map(|anchor| (ANCHOR_KEY, anchor.value(), "replace"));
-        for (key, value, if_exists) in intents.chain(anchor) {
-            let trailer = format!("{key}: {value}");
-            let fixed =
-                ["interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", if_exists];
-            let arguments = fixed.into_iter().chain(["--trailer", &trailer]).map(std::ffi::OsString::from);
-            git.ask("add a trailer", arguments.chain([place.to_owned()]))?;
+        let mut wanted: Vec<String> = self.intents.iter().map(|intent| format!("{INTENT_KEY}: {intent}")).collect();
+        if let Some(anchor) = &self.anchor {
+            // To git, which compares the beginnings of keys, an anchor is an intent and would replace one.
+            let text = read_at_most(message, MAX_MESSAGE_BYTES)?;
+            if let Some(rest) = without_anchors(&text) {
+                files::replace(message, &rest)?;
+            }
+            wanted.push(format!("{ANCHOR_KEY}: {}", anchor.value()));
+        }
+        for trailer in wanted {
+            let fixed = ["interpret-trailers", "--in-place", "--no-divider", "--where", "end"];
+            let arguments = fixed.into_iter().chain(["--if-exists", "addIfDifferent", "--trailer", &trailer]);
+            let arguments = arguments.map(OsString::from).chain([message.as_os_str().to_owned()]);
+            git.ask("add a trailer", arguments)?;
         }
         Ok(())
     }
+}
+
+/// The message without the anchors of an earlier version of the commit; nothing if it has none.
+fn without_anchors(message: &[u8]) -> Option<Vec<u8>> {
+    let is_anchor = |line: &&[u8]| {
+        let text = std::str::from_utf8(line).unwrap_or_default();
+        text.starts_with(ANCHOR_KEY) && Anchor::parse("", text).is_some()
+    };
+    let lines: Vec<&[u8]> = message.split_inclusive(|byte| *byte == b'\n').collect();
+    lines
+        .iter()
+        .any(|line| is_anchor(line))
+        .then(|| lines.into_iter().filter(|line| !is_anchor(line)).flatten().copied().collect())
 }
 
 fn intents_of(layout: &Layout, git: &Git, file: &FileDiff, name: &str, history: &[Change]) -> BTreeSet<String> {

@@ -22,7 +22,7 @@ fn an_agents_lines_are_covered_and_a_persons_are_not() {
     check(&world, json!([]));
     world.agent("INT-001", "src/old.rs", "fn old() {\n    one();\n    two();\n}\n");
     check(&world, json!([]));
-    world.context.write("src/old.rs", "fn old() {\n    one();\n    two();\n}\nfn mine() {\n}\n");
+    world.context.write("src/old.rs", "fn old() {\n    one();\n    two();\n}\nfn mine() {}\nfn mine_too() {}\n");
     check(&world, json!([{"file": "src/old.rs", "start": 5, "end": 6}]));
     world.commit_all("both");
     check(&world, json!([{"file": "src/old.rs", "start": 5, "end": 6}]));
