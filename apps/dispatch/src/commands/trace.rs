@@ -2,10 +2,13 @@
 
 mod blame;
 mod check;
+mod export;
 mod hook;
 mod hook_file;
 mod log;
+mod output;
 mod paint;
+mod report;
 mod trailers;
 mod verify;
 
@@ -18,6 +21,7 @@ use dispatch_os::OsError;
 use ext_intents::layout::{FOLDER, Layout};
 use ext_intents::ledger::Ledger;
 use ext_intents::query::git::Git;
+use ext_intents::query::history::Change;
 use std::path::Path;
 
 #[derive(Debug, clap::Subcommand)]
@@ -32,6 +36,10 @@ pub(crate) enum TraceCommand {
     /// Find the changed lines that no intent covers
     #[command(after_help = check::HELP)]
     Check(check::CheckRequest),
+    /// Print the ledger in a form that other programs read
+    Export(export::ExportRequest),
+    /// Make one page for people: intents, files, activity, escapes
+    Report(report::ReportRequest),
     /// Let git name the intents of a commit in its message
     Hook {
         #[command(subcommand)]
@@ -48,6 +56,8 @@ pub(crate) fn run(loaded: &Loaded, command: &TraceCommand, printer: &Printer) ->
         TraceCommand::Verify(request) => verify::run(&place, request, printer),
         TraceCommand::Blame(request) => blame::run(&place, request, printer),
         TraceCommand::Check(request) => check::run(&place, request, printer),
+        TraceCommand::Export(request) => export::run(&place, request, printer),
+        TraceCommand::Report(request) => report::run(&place, request, printer),
         TraceCommand::Hook { command } => hook::run(&place, command, printer),
         TraceCommand::Trailers(request) => trailers::run(&place, request, printer),
     }
@@ -83,6 +93,15 @@ impl Place {
             Failure::usage(format!("{} is in no git repository", self.layout.root.display()))
                 .hint("run it in a repository, with git installed")
         })
+    }
+
+    /// The names that a file had before. Git is asked only if the ledger does not know how it began.
+    fn former_names(&self, path: &str, known: &[Change]) -> Vec<String> {
+        let first = known.iter().find_map(|change| change.entry.file.as_ref());
+        if first.is_some_and(|file| file.pre_hash.is_none()) {
+            return Vec::new();
+        }
+        self.git().map(|git| git.former_names(path)).unwrap_or_default()
     }
 
     fn unreadable(&self, error: std::io::Error) -> Failure {

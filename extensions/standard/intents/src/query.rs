@@ -4,13 +4,16 @@ pub mod anchor;
 pub mod blame;
 pub mod check;
 pub mod diff;
+pub mod export;
 pub mod filter;
 pub mod git;
 pub mod history;
 pub mod patch;
+pub mod report;
 #[cfg(test)]
 mod samples;
 pub mod sarif;
+pub mod summary;
 pub mod trailers;
 pub mod verify;
 

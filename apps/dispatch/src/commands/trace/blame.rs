@@ -34,7 +34,7 @@ pub(super) fn run(place: &Place, request: &BlameRequest, printer: &Printer) -> R
     }
     let present = read_at_most(&file, MAX_BLAMED_BYTES)?;
     let wanted = BTreeSet::from([path.clone()]);
-    let former = |path: &str, known: &[Change]| former_names(place, path, known);
+    let former = |path: &str, known: &[Change]| place.former_names(path, known);
     let found = histories(&place.ledger(), &wanted, &former).map_err(|error| place.unreadable(error))?;
     let history = found.get(&path).map(Vec::as_slice).unwrap_or_default();
     let blame = Blame::new(history, &|hash| kept_content(&place.layout, hash), &present);
@@ -43,15 +43,6 @@ pub(super) fn run(place: &Place, request: &BlameRequest, printer: &Printer) -> R
         Format::Text => print(&blame, &present, printer),
     }
     Ok(Status::Done)
-}
-
-/// Git is asked only if the ledger does not know how the file began.
-fn former_names(place: &Place, path: &str, known: &[Change]) -> Vec<String> {
-    let first = known.iter().find_map(|change| change.entry.file.as_ref());
-    if first.is_some_and(|file| file.pre_hash.is_none()) {
-        return Vec::new();
-    }
-    place.git().map(|git| git.former_names(path)).unwrap_or_default()
 }
 
 fn print(blame: &Blame<'_>, present: &[u8], printer: &Printer) {

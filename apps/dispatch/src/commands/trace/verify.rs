@@ -37,13 +37,7 @@ pub(crate) struct VerifyRequest {
 }
 
 pub(super) fn run(place: &Place, request: &VerifyRequest, printer: &Printer) -> Result<Status, Failure> {
-    let ledger = place.ledger();
-    let anchors = place.git().map(|git| git.anchors()).unwrap_or_default();
-    // The head is read first: a writer may append meanwhile, and lines past the head are no problem.
-    let evidence = Evidence { head: ledger.head(), anchors };
-    let lines = ledger.lines().map_err(|error| place.unreadable(error))?;
-    let verified = verify(lines, &evidence).map_err(|error| place.unreadable(error))?;
-    let mut found = verified.with_files(&place.layout);
+    let (mut found, evidence) = find(place)?;
     if request.strict {
         found = found.strict();
     }
@@ -52,6 +46,17 @@ pub(super) fn run(place: &Place, request: &VerifyRequest, printer: &Printer) -> 
         Format::Text => print(&found, &evidence, printer),
     }
     Ok(if found.problems.is_empty() { Status::Done } else { Status::No })
+}
+
+/// Verifies the ledger of a workspace with everything that is known about it.
+pub(super) fn find(place: &Place) -> Result<(Verification, Evidence), Failure> {
+    let ledger = place.ledger();
+    let anchors = place.git().map(|git| git.anchors()).unwrap_or_default();
+    // The head is read first: a writer may append meanwhile, and lines past the head are no problem.
+    let evidence = Evidence { head: ledger.head(), anchors };
+    let lines = ledger.lines().map_err(|error| place.unreadable(error))?;
+    let verified = verify(lines, &evidence).map_err(|error| place.unreadable(error))?;
+    Ok((verified.with_files(&place.layout), evidence))
 }
 
 fn print(found: &Verification, evidence: &Evidence, printer: &Printer) {
@@ -84,7 +89,7 @@ fn print(found: &Verification, evidence: &Evidence, printer: &Printer) {
     printer.out(&paint.text(Tone::Good, &text));
 }
 
-fn row(problem: &Problem) -> String {
+pub(super) fn row(problem: &Problem) -> String {
     let kind = serde_json::to_value(problem.kind).unwrap_or_default();
     let kind = kind.as_str().unwrap_or_default().replace('_', " ");
     format!("line {}: {kind}: {}", problem.line, one_line(&problem.detail, DETAIL_CHARS))
