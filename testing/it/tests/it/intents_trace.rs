@@ -5,4 +5,5 @@ mod world;
 mod ask;
 mod attribution;
 mod coverage;
+mod share;
 mod trailers;

@@ -231,7 +231,7 @@ fn spans(hunk: &Hunk, covered: &dyn Fn(usize) -> bool, texts: &[&[u8]]) -> Vec<(
     let told = runs.into_iter().filter_map(|(start, end)| {
         let mut telling = (start..=end).filter(telling);
         let first = telling.next()?;
-        Some((first, telling.last().unwrap_or(first)))
+        Some((first, telling.next_back().unwrap_or(first)))
     });
     told.collect()
 }

@@ -87,10 +87,7 @@ fn without_anchors(message: &[u8]) -> Option<Vec<u8>> {
         text.starts_with(ANCHOR_KEY) && Anchor::parse("", text).is_some()
     };
     let lines: Vec<&[u8]> = message.split_inclusive(|byte| *byte == b'\n').collect();
-    lines
-        .iter()
-        .any(|line| is_anchor(line))
-        .then(|| lines.into_iter().filter(|line| !is_anchor(line)).flatten().copied().collect())
+    lines.iter().any(&is_anchor).then(|| lines.into_iter().filter(|line| !is_anchor(line)).flatten().copied().collect())
 }
 
 fn intents_of(layout: &Layout, git: &Git, file: &FileDiff, name: &str, history: &[Change]) -> BTreeSet<String> {

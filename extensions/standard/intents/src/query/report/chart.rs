@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use dispatch_os::clock::{parse_rfc3339, rfc3339};
+
 use super::escape;
 use crate::query::summary::Day;
 
@@ -13,6 +15,10 @@ const TOP: f64 = 10.0;
 const MAX_BAR_WIDTH: f64 = 48.0;
 /// More days than this are drawn several to a bar.
 const MAX_BARS: usize = 120;
+
+const DAY_MS: i64 = 86_400_000;
+/// A longer time has a wrong clock in it, and only its busy days are drawn.
+const MAX_DAYS: i64 = 3_660;
 
 /// One bar.
 struct Bar {
@@ -72,7 +78,7 @@ fn draw(bar: &Bar, x: f64, width: f64, base: f64, scale: f64) -> String {
 }
 
 fn group(days: &BTreeMap<String, Day>) -> Vec<Bar> {
-    let days: Vec<(&String, &Day)> = days.iter().collect();
+    let days: Vec<(String, Day)> = with_idle_days(days).into_iter().collect();
     let size = days.len().div_ceil(MAX_BARS).max(1);
     let bars = days.chunks(size).filter_map(|chunk| {
         let (from, to) = (chunk.first()?.0.clone(), chunk.last()?.0.clone());
@@ -82,10 +88,50 @@ fn group(days: &BTreeMap<String, Day>) -> Vec<Bar> {
     bars.collect()
 }
 
+/// The same with the days between on which nothing happened, so that time runs evenly.
+fn with_idle_days(days: &BTreeMap<String, Day>) -> BTreeMap<String, Day> {
+    let at = |day: Option<&String>| parse_rfc3339(&format!("{}T00:00:00Z", day?));
+    let mut all = days.clone();
+    if let (Some(first_ms), Some(last_ms)) = (at(days.keys().next()), at(days.keys().next_back()))
+        && last_ms - first_ms <= MAX_DAYS * DAY_MS
+    {
+        for time_ms in (0..).map(|day| first_ms + day * DAY_MS).take_while(|time_ms| *time_ms <= last_ms) {
+            all.entry(rfc3339(time_ms).get(..10).unwrap_or_default().to_owned()).or_default();
+        }
+    }
+    all
+}
+
 /// Round numbers up to the highest bar.
 fn ticks(highest: u64) -> Vec<u64> {
     let rough = highest.div_ceil(4).max(1);
     let power = 10_u64.pow(rough.ilog10());
     let step = [1, 2, 5, 10].into_iter().map(|times| times * power).find(|step| *step >= rough).unwrap_or(rough);
     (1..).map(|times| times * step).take_while(|value| *value <= highest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_days_are_drawn_and_many_days_share_a_bar() {
+        let day = Day { inside: 2, escapes: 1 };
+        let days = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), day)).collect::<BTreeMap<_, _>>();
+        let bars = group(&days(&["2026-02-27", "2026-03-02"]));
+        let names: Vec<&str> = bars.iter().map(|bar| bar.from.as_str()).collect();
+        assert_eq!(names, ["2026-02-27", "2026-02-28", "2026-03-01", "2026-03-02"]);
+        assert_eq!(group(&days(&["0001-01-01", "9999-01-01"])).len(), 2, "a wrong clock");
+        let bars = group(&days(&["2025-01-01", "2026-01-01"]));
+        assert!(bars.len() <= MAX_BARS);
+        assert_eq!(bars.iter().map(|bar| bar.day.inside).sum::<u64>(), 4);
+        assert_eq!(group(&days(&["no date"])).len(), 1);
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        for (highest, expected) in [(1, vec![1]), (7, vec![2, 4, 6]), (20, vec![5, 10, 15, 20]), (901, vec![500])] {
+            assert_eq!(ticks(highest), expected, "{highest}");
+        }
+    }
 }

@@ -53,7 +53,7 @@ pub(super) struct Walk {
     before_malformed: Option<(String, u64)>,
 }
 
-impl<'a> Walk {
+impl Walk {
     pub(super) fn new(anchors: &[Anchor]) -> Self {
         Self {
             count: 0,
