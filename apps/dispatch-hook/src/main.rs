@@ -4,8 +4,9 @@ use dispatch_os::env;
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::process::{Arguments, serve};
 use ext_hook_pipeline::user_scripts::UserScripts;
+use ext_intents::with_intents;
 
 fn main() {
     let arguments = Arguments::read(env::arguments());
-    serve(&arguments, &native_modules(), Some(&UserScripts::default()));
+    serve(&arguments, &with_intents(native_modules()), Some(&UserScripts::default()));
 }

@@ -10,6 +10,7 @@ use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::script_module::Scripts;
 use ext_hook_pipeline::watch::Unwatched;
 use ext_hook_pipeline::{Effects, Invocation, Module};
+use ext_intents::with_intents;
 
 /// Everything that an invocation borrows.
 pub(crate) struct Judging {
@@ -25,7 +26,7 @@ impl Judging {
     pub(crate) fn new(loaded: &Loaded) -> Self {
         let variable = |name: &str| env::text(name).ok().flatten();
         Self {
-            modules: native_modules(),
+            modules: with_intents(native_modules()),
             scripts: Scripts::new(Trust::load(&loaded.trust_file), None),
             hints: Hints::collect(variable).with_process_cwd(loaded.start.to_string_lossy()),
             home: variable("HOME"),

@@ -82,8 +82,9 @@ pub(crate) fn keep(layout: &Layout, look: &Look) {
     if bytes.len() as u64 > MAX_KEPT_BYTES || path.exists() {
         return;
     }
-    let stored = path.parent().map(fs::create_dir_all).transpose().ok().and_then(|_| files::replace(&path, bytes).ok());
-    drop(stored);
+    if path.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok()) {
+        let _ = files::replace(&path, bytes);
+    }
 }
 
 /// A kept content, if it is still what its name says.

@@ -56,7 +56,20 @@ impl Ledger {
     /// [`IntentsError::Busy`] when others keep the lock, after one more attempt; else when the system
     /// refuses. The ledger may then hold a part of the entries, never a part of one that parses.
     pub fn append(&self, entries: Vec<TraceEntry>) -> Result<Head, IntentsError> {
-        append::append(&self.layout, self.lock_wait, entries)
+        self.append_settled(entries, |_| {})
+    }
+
+    /// The same, with a last look at each entry while nobody else can append: what is told there is
+    /// told in the order in which it was seen.
+    ///
+    /// # Errors
+    /// Those of [`Self::append`].
+    pub fn append_settled(
+        &self,
+        entries: Vec<TraceEntry>,
+        settle: impl FnMut(&mut TraceEntry),
+    ) -> Result<Head, IntentsError> {
+        append::append(&self.layout, self.lock_wait, entries, settle)
     }
 
     /// The newest entries of an intent, newest first, at most [`RECENT_ENTRIES`]. What cannot be read is not there.

@@ -1,6 +1,8 @@
 //! Intents: every change belongs to a declared one, stays in the files that it owns, and leaves a verifiable entry.
 
+pub mod calls;
 pub mod chain;
+pub mod claims;
 pub mod contents;
 pub mod contract;
 pub mod declared;
@@ -13,7 +15,14 @@ pub mod layout;
 pub mod ledger;
 pub mod line_changes;
 mod local;
+pub mod map;
+pub mod module;
 pub mod mutation;
 pub mod query;
 pub mod reach;
+mod record;
 pub mod scope;
+pub mod settings;
+pub mod tree;
+
+pub use module::{Intents, with_intents};

@@ -7,6 +7,7 @@ use ext_hook_pipeline::event::EventName;
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::watch::Unwatched;
 use ext_hook_pipeline::{Decision, Effects, HookEvent, Invocation};
+use ext_intents::with_intents;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -51,7 +52,7 @@ impl Probe {
             home: home.as_deref(),
             root: Some(root),
             manifest: None,
-            modules: &native_modules(),
+            modules: &with_intents(native_modules()),
             scripts: None,
             clock: &clock,
             watch: &Unwatched,

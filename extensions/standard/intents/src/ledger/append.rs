@@ -19,7 +19,12 @@ const MAX_ENTRY_BYTES: usize = 2 * 1024 * 1024;
 const COUNT_BLOCK_BYTES: usize = 1024 * 1024;
 const TOO_MANY_LINES: &str = "the added lines are too many to be kept";
 
-pub(super) fn append(layout: &Layout, wait: Duration, entries: Vec<TraceEntry>) -> Result<Head, IntentsError> {
+pub(super) fn append(
+    layout: &Layout,
+    wait: Duration,
+    mut entries: Vec<TraceEntry>,
+    settle: impl FnMut(&mut TraceEntry),
+) -> Result<Head, IntentsError> {
     make_local_folder(layout)?;
     let _held = lock(layout, wait)?;
     let mut file = open(layout)?;
@@ -27,6 +32,7 @@ pub(super) fn append(layout: &Layout, wait: Duration, entries: Vec<TraceEntry>) 
     if entries.is_empty() {
         return Ok(before.head);
     }
+    entries.iter_mut().for_each(settle);
     let unindexed_from = index::unindexed_from(layout, &mut file, before.head.bytes)?;
     let written = write(layout, &mut file, &before, entries)?;
     files::replace(&layout.head_file(), &serde_json::to_vec(&written.head)?)?;

@@ -1,0 +1,258 @@
+//! Commands that try to change files outside the scope, really run: each is stopped before or recorded after.
+
+use crate::intents_host::{Host, commit_all, entries, shell, workspace};
+use dispatch_support::TestContext;
+use ext_intents::entry::ScopeValidation;
+use ext_intents::hash::content_hash;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const CORPUS: &str = include_str!("../../../../platform/toolcall/testdata/shell.jsonl");
+/// Words that must not run in a test: they reach out of the folder, never end, or change the machine.
+const UNSAFE: [&str; 66] = [
+    "sudo",
+    "doas",
+    "su ",
+    "ssh",
+    "scp",
+    "rsync",
+    "curl",
+    "wget",
+    "nc ",
+    "telnet",
+    "ftp",
+    "tcp",
+    "udp",
+    "http",
+    "git@",
+    "docker",
+    "podman",
+    "kubectl",
+    "kill",
+    "reboot",
+    "shutdown",
+    "halt",
+    "systemctl",
+    "service",
+    "mount",
+    "mkfs",
+    "dd ",
+    "fork",
+    ":(",
+    "yes",
+    "while",
+    "until",
+    "for ((",
+    "tail -f",
+    "sleep",
+    "watch",
+    "nohup",
+    "disown",
+    "setsid",
+    "crontab",
+    "at ",
+    "chown",
+    "chroot",
+    "useradd",
+    "passwd",
+    "npm",
+    "npx",
+    "yarn",
+    "pnpm",
+    "pip",
+    "cargo",
+    "brew",
+    "apt",
+    "go ",
+    "make",
+    "node",
+    "ulimit",
+    "exec ",
+    "trap",
+    "screen",
+    "tmux",
+    "parallel",
+    "mkfifo",
+    "gdb",
+    "strace",
+    "read ",
+];
+/// Attempts on one file, each by another way.
+const ATTEMPTS: [&str; 48] = [
+    "echo x > secret.txt",
+    "echo x >> ./secret.txt",
+    "echo x > src/hooks/../../secret.txt",
+    "cd src/hooks && echo x > ../../secret.txt",
+    "F=secret.txt; echo x > $F",
+    "F=secret; echo x > \"$F.txt\"",
+    "echo x | tee secret.txt",
+    "echo x | tee -a secret.txt > /dev/null",
+    "sed -i s/s/x/ secret.txt",
+    "perl -pi -e s/s/x/ secret.txt",
+    "python3 -c \"open('secret.txt','w').write('x')\"",
+    "python3 - <<'E'\nopen('secret.txt','w').write('x')\nE",
+    "perl -e 'open F, q(>), q(secret.txt); print F 1'",
+    "awk 'BEGIN { print 1 > \"secret.txt\" }'",
+    "cp .gitignore secret.txt",
+    "mv .gitignore secret.txt",
+    "rm secret.txt",
+    "rm -f sec*",
+    "unlink secret.txt",
+    "truncate -s 0 secret.txt",
+    "install -m 644 .gitignore secret.txt",
+    "ln -sf .gitignore secret.txt",
+    "ln secret.txt src/hooks/twin; echo x > src/hooks/twin",
+    "ln -s ../../secret.txt src/hooks/link; echo x > src/hooks/link",
+    "ln -s ../.. src/hooks/up; echo x > src/hooks/up/secret.txt",
+    "bash -c 'echo x > secret.txt'",
+    "sh -c \"echo x > secret.txt\"",
+    "eval 'echo x > secret.txt'",
+    "eval $(echo echo x) > secret.txt",
+    "echo 'echo x > secret.txt' | bash",
+    "echo 'echo x > secret.txt' > src/hooks/s.sh; bash src/hooks/s.sh",
+    "find . -name secret.txt -exec sh -c 'echo x > $0' {} \\;",
+    "find . -name secret.txt -delete",
+    "echo secret.txt | xargs rm",
+    "printf x | sort -o secret.txt",
+    "git rm -q secret.txt",
+    "git mv secret.txt other.txt",
+    "echo x > src/hooks/a; git stash -qu; git checkout -q -b b",
+    "git update-index --assume-unchanged secret.txt; echo x > secret.txt",
+    "git update-index --skip-worktree secret.txt; python3 -c \"open('secret.txt','w').write('x')\"",
+    "echo x > secret.txt; git commit -qam x",
+    "git checkout -q -b other; python3 -c \"open('secret.txt','w').write('x')\"; git commit -qam x",
+    "(cd / && true); echo x > secret.txt",
+    "f() { echo x > secret.txt; }; f",
+    "env F=1 sh -c 'echo x > secret.txt'",
+    "exec 3> secret.txt; echo x >&3",
+    "base64 -d <<< ZWNobyB4ID4gc2VjcmV0LnR4dA== | sh",
+    "python3 -c \"import os; os.rename('secret.txt', 'src/hooks/s')\"",
+];
+
+fn project() -> TestContext {
+    let context = workspace(&["session", "intents"]);
+    for name in ["secret.txt", "a.txt", "b.txt", "a", "README.md", "in.txt", "src/a.rs", "src/hooks/own.ts"] {
+        context.write(name, format!("first {name}\n"));
+    }
+    commit_all(&context);
+    context
+}
+
+/// Every file that git does not ignore, by its own eyes.
+fn contents(root: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![root.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
+            let kind = entry.file_type().expect("a type");
+            if name == ".git" || name == ".ai" || name == ".orchestration" {
+                continue;
+            }
+            if kind.is_dir() {
+                open.push(path);
+            } else if kind.is_file() {
+                found.insert(name, content_hash(&std::fs::read(&path).unwrap_or_default()));
+            }
+        }
+    }
+    found
+}
+
+enum Fate {
+    Stopped,
+    Told(usize),
+    Harmless,
+}
+
+/// Runs one command between the two events, and finds every changed file in the ledger.
+fn attempt(context: &TestContext, id: &str, command: &str) -> Fate {
+    let host = Host::claude(context, "s");
+    let before = contents(&context.project());
+    let seen = entries(context).len();
+    if host.run(id, command).is_err() {
+        assert_eq!(contents(&context.project()), before, "{command}");
+        return Fate::Stopped;
+    }
+    let after = contents(&context.project());
+    let told = entries(context).split_off(seen);
+    let names: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let changed: Vec<&String> = names.into_iter().filter(|name| before.get(*name) != after.get(*name)).collect();
+    for name in &changed {
+        let entry = told.iter().find(|entry| entry.path() == Some(name.as_str()));
+        let entry = entry.unwrap_or_else(|| panic!("`{command}` changed {name} unnoticed: {told:?}"));
+        let expected = if name.starts_with("src/hooks/") { ScopeValidation::Pass } else { ScopeValidation::Fail };
+        assert_eq!(entry.scope_validation, expected, "{command}: {name}");
+        assert_eq!(entry.file.as_ref().and_then(|file| file.post_hash.as_ref()), after.get(*name), "{command}: {name}");
+    }
+    if changed.is_empty() { Fate::Harmless } else { Fate::Told(changed.len()) }
+}
+
+fn reset(context: &TestContext) {
+    assert!(shell(
+        context,
+        "git update-index --no-assume-unchanged --no-skip-worktree secret.txt; git checkout -qf main; git reset -q --hard $(git rev-list --max-parents=0 HEAD) && git clean -fdq -e .orchestration -e .ai"
+    ));
+}
+
+fn is_safe(command: &str) -> bool {
+    let reaches_out =
+        [" /", "\"/", "'/", "=/", ">/", "</", "(/", "..", "~", "$HOME", "${HOME", "$PWD", "/*", "$OLDPWD"];
+    let harmless = command.replace("/dev/null", "");
+    let background = harmless.replace("&&", "").replace("&>", "").replace(">&", "").contains('&');
+    !harmless.starts_with('/')
+        && !background
+        && harmless.len() < 400
+        && !UNSAFE.iter().chain(&reaches_out).any(|word| harmless.contains(word))
+}
+
+#[test]
+fn no_attempt_on_a_file_outside_the_scope_goes_unnoticed() {
+    let context = project();
+    Host::claude(&context, "s").select("INT-001");
+    let (mut stopped, mut told) = (0, 0);
+    for (number, command) in ATTEMPTS.iter().enumerate() {
+        match attempt(&context, &format!("a{number}"), command) {
+            Fate::Stopped => stopped += 1,
+            Fate::Told(_) => told += 1,
+            Fate::Harmless => {}
+        }
+        reset(&context);
+    }
+    assert!(stopped >= 20 && told >= 10, "{stopped} stopped, {told} told");
+}
+
+#[test]
+fn no_command_of_the_guards_corpus_changes_a_file_unnoticed() {
+    let commands: Vec<String> = CORPUS
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok()?.get("run")?.as_str().map(str::to_owned))
+        .filter(|command| is_safe(command))
+        .collect();
+    assert!(commands.len() > 250, "{}", commands.len());
+    let halves: Vec<&[String]> = commands.chunks(commands.len().div_ceil(2)).collect();
+    let (stopped, told): (usize, usize) = std::thread::scope(|scope| {
+        let run = |half: &'_ [String]| {
+            let context = project();
+            Host::claude(&context, "s").select("INT-001");
+            let mut counts = (0, 0);
+            for (number, command) in half.iter().enumerate() {
+                match attempt(&context, &format!("c{number}"), command) {
+                    Fate::Stopped => counts.0 += 1,
+                    Fate::Told(_) => {
+                        counts.1 += 1;
+                        reset(&context);
+                    }
+                    Fate::Harmless => {}
+                }
+            }
+            counts
+        };
+        let threads: Vec<_> = halves.into_iter().map(|half| scope.spawn(move || run(half))).collect();
+        let done = threads.into_iter().map(|thread| thread.join().expect("no panic"));
+        done.fold((0, 0), |sum: (usize, usize), part| (sum.0 + part.0, sum.1 + part.1))
+    });
+    assert!(stopped > 80 && told > 0, "{stopped} stopped, {told} told of {}", commands.len());
+}
