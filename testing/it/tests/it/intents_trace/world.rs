@@ -29,7 +29,7 @@ impl World {
     /// A repository with one commit, on the branch `main`.
     pub(super) fn new() -> Self {
         let context = TestContext::new();
-        std::fs::remove_dir_all(context.project().join(".git")).unwrap();
+        std::fs::remove_dir_all(context.project().join(".git")).expect("a file of the test");
         let world = Self { context, number: std::cell::Cell::new(0) };
         world.git(&["init", "-q", "-b", "main"]);
         world.context.write(".orchestration/active_intents.yaml", INTENTS);
@@ -46,7 +46,7 @@ impl World {
         let mut command = std::process::Command::new("git");
         command.current_dir(self.context.project()).env_clear().args(arguments).stdin(Stdio::null());
         for (name, value) in [
-            ("HOME", self.context.home().to_str().unwrap()),
+            ("HOME", self.context.home().to_str().expect("a file of the test")),
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_AUTHOR_NAME", "A Person"),
             ("GIT_AUTHOR_EMAIL", "person@example.org"),
@@ -59,7 +59,7 @@ impl World {
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
-        let output = command.output().unwrap();
+        let output = command.output().expect("a file of the test");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "git {arguments:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
         text
@@ -83,17 +83,17 @@ impl World {
         let pre = self.read(path);
         match post {
             Some(text) => self.context.write(path, text),
-            None => std::fs::remove_file(self.context.project().join(path)).unwrap(),
+            None => std::fs::remove_file(self.context.project().join(path)).expect("a file of the test"),
         }
         let layout = self.layout();
         for content in [pre.as_deref(), post].into_iter().flatten() {
             let place = layout.content_file(&content_hash(content));
-            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-            std::fs::write(place, content).unwrap();
+            std::fs::create_dir_all(place.parent().expect("a file of the test")).expect("a file of the test");
+            std::fs::write(place, content).expect("a file of the test");
         }
         let mut entry = self.entry(path, pre.as_deref(), post);
         change(&mut entry);
-        Ledger::open(&layout).append(vec![entry]).unwrap();
+        Ledger::open(&layout).append(vec![entry]).expect("a file of the test");
     }
 
     fn entry(&self, path: &str, pre: Option<&[u8]>, post: Option<&[u8]>) -> TraceEntry {
@@ -136,16 +136,16 @@ impl World {
     pub(super) fn blame(&self, path: &str) -> Vec<String> {
         let output = self.trace(&["blame", path, "--json"]);
         assert_eq!(output.status, 0, "{output:?}");
-        let word = |line: &serde_json::Value| match line["by"].as_str().unwrap() {
+        let word = |line: &serde_json::Value| match line["by"].as_str().expect("a file of the test") {
             "agent" => line["intent"].as_str().unwrap_or("none").to_owned(),
             other => other.to_owned(),
         };
-        output.json().as_array().unwrap().iter().map(word).collect()
+        output.json().as_array().expect("a file of the test").iter().map(word).collect()
     }
 
     /// Forgets what only this machine has, as a fresh clone would.
     pub(super) fn as_in_a_clone(&self) {
-        std::fs::remove_dir_all(self.layout().local_folder()).unwrap();
+        std::fs::remove_dir_all(self.layout().local_folder()).expect("a file of the test");
     }
 }
 
@@ -157,7 +157,7 @@ fn added(pre: &[u8], post: &[u8]) -> Vec<AddedLines> {
     }
     let mut runs: Vec<AddedLines> = Vec::new();
     for (at, line) in lines.iter().enumerate().filter(|(at, _)| !taken[*at]) {
-        let number = u32::try_from(at).unwrap() + 1;
+        let number = u32::try_from(at).expect("a file of the test") + 1;
         match runs.last_mut() {
             Some(run) if run.start as usize + run.hashes.len() == number as usize => run.hashes.push(line_hash(line)),
             _ => runs.push(AddedLines { start: number, hashes: vec![line_hash(line)] }),
