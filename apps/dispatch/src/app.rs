@@ -81,6 +81,7 @@ impl App {
             Command::Mcp(request) => commands::mcp::run(loaded, &request, printer),
             Command::Memory { command } => commands::memory::run(&loaded, &command, printer),
             Command::Module { command } => commands::module::run(&loaded, &command, printer),
+            Command::Trace { command } => commands::trace::run(&loaded, &command, printer),
             Command::Trust(request) => commands::trust::run(&loaded, &request, printer),
             Command::Completions { .. } | Command::Hook(_) | Command::Schema(_) | Command::ScriptWorker => {
                 Ok(Status::Done)

@@ -14,6 +14,7 @@ use crate::commands::plan::PlanCommand;
 use crate::commands::replay::ReplayRequest;
 use crate::commands::schema::SchemaRequest;
 use crate::commands::state::StateCommand;
+use crate::commands::trace::TraceCommand;
 use crate::commands::trust::TrustRequest;
 use crate::commands::why::WhyRequest;
 use clap::{Parser, Subcommand};
@@ -114,6 +115,11 @@ pub(crate) enum Command {
     Module {
         #[command(subcommand)]
         command: ModuleCommand,
+    },
+    /// Ask the ledger of intents: what happened, whether it is whole, who wrote which line
+    Trace {
+        #[command(subcommand)]
+        command: TraceCommand,
     },
     /// Approve the present content of files that came with a project
     Trust(TrustRequest),

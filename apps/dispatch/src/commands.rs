@@ -21,5 +21,6 @@ pub(crate) mod replay;
 pub(crate) mod schema;
 pub(crate) mod script_worker;
 pub(crate) mod state;
+pub(crate) mod trace;
 pub(crate) mod trust;
 pub(crate) mod why;

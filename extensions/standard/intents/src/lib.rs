@@ -20,6 +20,7 @@ mod local;
 pub mod map;
 pub mod module;
 pub mod mutation;
+pub mod query;
 pub mod reach;
 mod record;
 pub mod scope;

@@ -23,6 +23,7 @@ mod intents_host;
 mod intents_mcp;
 mod intents_record;
 mod intents_streams;
+mod intents_trace;
 mod killed;
 mod modules;
 mod replay;
