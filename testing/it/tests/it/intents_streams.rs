@@ -68,7 +68,7 @@ impl Session<'_> {
 
     fn fire(&self, event: &str, id: &str, tool: &str, input: &Value) {
         let payload = self.event(event, id, tool, input).to_string();
-        let text = if self.calls % REAL_EVERY == 0 {
+        let text = if self.calls.is_multiple_of(REAL_EVERY) {
             let arguments = [event, "--host", self.host.name];
             self.host.context.run("dispatch-hook", &arguments, payload.as_bytes(), &[]).stdout
         } else {
@@ -122,7 +122,7 @@ impl Session<'_> {
 
 fn sessions(context: &TestContext) -> Vec<Session<'_>> {
     let session = |number: usize| {
-        let name = if number % 2 == 0 { "claude-code" } else { "vscode-copilot" };
+        let name = if number.is_multiple_of(2) { "claude-code" } else { "vscode-copilot" };
         let host = Host { context, name, session: format!("session-{number}") };
         Session { host, number, calls: 0 }
     };
