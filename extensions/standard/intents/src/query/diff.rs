@@ -8,6 +8,13 @@ use std::collections::HashMap;
 /// How many insertions and deletions are followed between two lines that surely correspond.
 const MAX_DISTANCE: usize = 400;
 
+/// From this many lines on, a few changes are looked for before anything is indexed.
+const LONG_LINES: usize = 200;
+/// How many changes are a few.
+const FEW_CHANGES: usize = 48;
+/// Bytes that are compared at once.
+const BLOCK_BYTES: usize = 4096;
+
 /// Lines that both texts have, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
@@ -52,19 +59,37 @@ pub fn kept(old: &[u8], new: &[u8]) -> Vec<Kept> {
     let head_lines = count_lines(old.get(..head).unwrap_or_default());
     let tail_lines = count_lines(old.get(old.len() - tail..).unwrap_or_default());
 
-    let mut numbers = HashMap::new();
-    let old_ids = identify(old_middle, &mut numbers);
-    let new_ids = identify(new_middle, &mut numbers);
+    let old_lines: Vec<&[u8]> = lines(old_middle).collect();
+    let new_lines: Vec<&[u8]> = lines(new_middle).collect();
     let mut found = Runs::default();
     found.push(0, 0, head_lines);
-    compare(&old_ids, &new_ids, head_lines, &mut found);
-    found.push(head_lines + old_ids.len(), head_lines + new_ids.len(), tail_lines);
+    match few_changes(&old_lines, &new_lines) {
+        Some(pairs) => pairs.into_iter().for_each(|(old, new)| found.push(head_lines + old, head_lines + new, 1)),
+        None => {
+            let mut numbers = HashMap::new();
+            let old_ids = identify(&old_lines, &mut numbers);
+            let new_ids = identify(&new_lines, &mut numbers);
+            compare(&old_ids, &new_ids, head_lines, &mut found);
+        }
+    }
+    found.push(head_lines + old_lines.len(), head_lines + new_lines.len(), tail_lines);
     found.runs
+}
+
+/// The equal lines of long texts that differ in few places, which is what an edit leaves.
+fn few_changes(old: &[&[u8]], new: &[&[u8]]) -> Option<Vec<(usize, usize)>> {
+    if old.len().min(new.len()) < LONG_LINES {
+        return None;
+    }
+    shortest_edit(old, new, FEW_CHANGES)
 }
 
 /// Bytes at the start that are the same in both and end with a line.
 fn common_head(old: &[u8], new: &[u8]) -> usize {
-    let same = old.iter().zip(new).take_while(|(one, other)| one == other).count();
+    let blocks = old.chunks_exact(BLOCK_BYTES).zip(new.chunks_exact(BLOCK_BYTES));
+    let whole = blocks.take_while(|(one, other)| one == other).count() * BLOCK_BYTES;
+    let rest = old.iter().skip(whole).zip(new.iter().skip(whole));
+    let same = whole + rest.take_while(|(one, other)| one == other).count();
     if same == old.len() && same == new.len() {
         return same;
     }
@@ -73,14 +98,17 @@ fn common_head(old: &[u8], new: &[u8]) -> usize {
 
 /// Bytes at the end that are the same in both and start with a line.
 fn common_tail(old: &[u8], new: &[u8]) -> usize {
-    let same = old.iter().rev().zip(new.iter().rev()).take_while(|(one, other)| one == other).count();
+    let blocks = old.rchunks_exact(BLOCK_BYTES).zip(new.rchunks_exact(BLOCK_BYTES));
+    let whole = blocks.take_while(|(one, other)| one == other).count() * BLOCK_BYTES;
+    let rest = old.iter().rev().skip(whole).zip(new.iter().rev().skip(whole));
+    let same = whole + rest.take_while(|(one, other)| one == other).count();
     let tail = old.get(old.len() - same..).unwrap_or_default();
     memchr::memchr(b'\n', tail).map_or(0, |at| tail.len() - at - 1)
 }
 
-fn identify<'t>(text: &'t [u8], numbers: &mut HashMap<&'t [u8], u32>) -> Vec<u32> {
-    let mut ids = Vec::new();
-    for line in lines(text) {
+fn identify<'t>(lines: &[&'t [u8]], numbers: &mut HashMap<&'t [u8], u32>) -> Vec<u32> {
+    let mut ids = Vec::with_capacity(lines.len());
+    for line in lines {
         let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
         ids.push(*numbers.entry(line).or_insert(next));
     }
@@ -129,7 +157,7 @@ fn compare_gap(old: &[u32], new: &[u32], old_offset: usize, new_offset: usize, f
     let old_middle = old_rest.get(..old_rest.len() - tail).unwrap_or_default();
     let new_middle = new_rest.get(..new_rest.len() - tail).unwrap_or_default();
     found.push(old_offset, new_offset, head);
-    for (old_at, new_at) in shortest_edit(old_middle, new_middle) {
+    for (old_at, new_at) in shortest_edit(old_middle, new_middle, MAX_DISTANCE).unwrap_or_default() {
         found.push(old_offset + head + old_at, new_offset + head + new_at, 1);
     }
     found.push(old_offset + old.len() - tail, new_offset + new.len() - tail, tail);
@@ -180,11 +208,11 @@ fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 
 /// The pairs of equal lines on a shortest way from `old` to `new` (Myers' greedy algorithm); none if
 /// that way is too long.
-fn shortest_edit(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
+fn shortest_edit<T: PartialEq>(old: &[T], new: &[T], max_distance: usize) -> Option<Vec<(usize, usize)>> {
     if old.is_empty() || new.is_empty() {
-        return Vec::new();
+        return Some(Vec::new());
     }
-    let limit = (old.len() + new.len()).min(MAX_DISTANCE);
+    let limit = (old.len() + new.len()).min(max_distance);
     let middle = limit + 1;
     // furthest[middle + diagonal]: how far in `old` that diagonal has been followed.
     let mut furthest = vec![0_usize; 2 * middle + 1];
@@ -202,11 +230,11 @@ fn shortest_edit(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
             }
             furthest[slot] = x;
             if x >= old.len() && y >= new.len() {
-                return walk_back(old.len(), new.len(), &trace);
+                return Some(walk_back(old.len(), new.len(), &trace));
             }
         }
     }
-    Vec::new()
+    None
 }
 
 fn walk_back(mut x: usize, mut y: usize, trace: &[Vec<usize>]) -> Vec<(usize, usize)> {
@@ -283,6 +311,16 @@ mod tests {
 
     proptest! {
         #[test]
+        fn a_few_changes_in_a_long_text_are_found_exactly(places in prop::collection::btree_set(0_usize..3_000, 0..20)) {
+            let old: String = (0..3_000).map(|line| format!("line {line}\n")).collect();
+            let changed = |line: usize| if places.contains(&line) { "changed".to_owned() } else { format!("line {line}") };
+            let new: String = (0..3_000).map(|line| format!("{}\n", changed(line))).collect();
+            let runs = kept(old.as_bytes(), new.as_bytes());
+            prop_assert_eq!(runs.iter().map(|run| run.count).sum::<usize>(), 3_000 - places.len());
+            prop_assert!(runs.iter().all(|run| run.old == run.new));
+        }
+
+        #[test]
         fn what_is_kept_is_equal_and_in_order(old in "[a-d\n]{0,60}", new in "[a-d\n]{0,60}") {
             let old_lines: Vec<_> = lines(old.as_bytes()).collect();
             let new_lines: Vec<_> = lines(new.as_bytes()).collect();
@@ -302,9 +340,10 @@ mod tests {
             let old_lines: Vec<_> = lines(old.as_bytes()).collect();
             let new_lines: Vec<_> = lines(new.as_bytes()).collect();
             let mut numbers = HashMap::new();
-            let old_ids = identify(old.as_bytes(), &mut numbers);
-            let new_ids = identify(new.as_bytes(), &mut numbers);
-            prop_assert_eq!(shortest_edit(&old_ids, &new_ids).len(), longest_common(&old_lines, &new_lines));
+            let old_ids = identify(&old_lines, &mut numbers);
+            let new_ids = identify(&new_lines, &mut numbers);
+            let pairs = shortest_edit(&old_ids, &new_ids, MAX_DISTANCE).unwrap();
+            prop_assert_eq!(pairs.len(), longest_common(&old_lines, &new_lines));
         }
     }
 }

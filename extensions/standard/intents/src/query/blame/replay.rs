@@ -11,16 +11,32 @@ use crate::query::history::Change;
 
 /// How many lines of known versions are remembered, for files that go back to one of them.
 const MAX_REMEMBERED_LINES: usize = 8_000_000;
+/// How many changes are replayed by their contents; older ones are known by the hashes of their lines.
+const MAX_REPLAYED: usize = 200;
 /// How many of the latest versions are tried as the one that the present file came from.
 const MAX_TRIED_VERSIONS: usize = 8;
 
 /// The origins of the lines of `present`.
 pub(super) fn replay(history: &[Change], content: &dyn Fn(&str) -> Option<Vec<u8>>, present: &[u8]) -> Vec<Mark> {
     let mut replay = Replay { history, content, state: None, unseen: Vec::new(), versions: Versions::default() };
+    let skipped = history.len().saturating_sub(MAX_REPLAYED);
     for (index, change) in history.iter().enumerate() {
-        replay.apply(u32::try_from(index).unwrap_or(u32::MAX), change);
+        let number = u32::try_from(index).unwrap_or(u32::MAX);
+        // The first is replayed, so that what was there before it is known.
+        if index > 0 && index < skipped && can_be_skipped(change) {
+            replay.unseen.push(number);
+        } else {
+            replay.apply(number, change);
+        }
     }
     replay.finish(present)
+}
+
+/// Whether the hashes of its lines say all that a change did.
+fn can_be_skipped(change: &Change) -> bool {
+    let file = change.entry.file.as_ref();
+    let edits = file.is_some_and(|file| file.pre_hash.is_some() && file.post_hash.is_some());
+    edits && !change.entry.added.is_empty() && !change.entry.reverted
 }
 
 /// A content with the origin of each of its lines.

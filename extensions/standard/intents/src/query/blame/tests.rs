@@ -129,6 +129,22 @@ fn a_change_without_contents_between_two_with_them_is_found_by_hash() {
     assert_eq!(story.with_contents(), "123");
 }
 
+#[test]
+fn a_long_history_is_known_too() {
+    let mut story = Story::new().person("start here\n");
+    let mut text = "start here\n".to_owned();
+    for number in 0..500 {
+        text = format!("added {number}\n{text}");
+        story = story.agent(&text);
+        if number == 100 {
+            text = format!("{text}by hand\n");
+            story = story.person(&text);
+        }
+    }
+    let expected: String = (1..=500).rev().map(|number| number.to_string()).collect::<String>() + "?h";
+    assert_eq!(story.with_contents(), expected);
+}
+
 fn text_of(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
