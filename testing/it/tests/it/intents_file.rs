@@ -121,7 +121,8 @@ fn match_answers_as_minimatch_does() {
         (0..paths.len()).filter(|at| !paths[*at].contains(['\r', '\n']) && !paths[*at].is_empty()).collect();
     let input: String = usable.iter().map(|at| format!("{}\n", paths[*at])).collect();
     let context = TestContext::new();
-    let kinds: [(&str, fn(&str) -> bool); 5] = [
+    type IsOfKind = fn(&str) -> bool;
+    let kinds: [(&str, IsOfKind); 5] = [
         ("brace", |pattern| pattern.contains('{')),
         ("**", |pattern| pattern.contains("**")),
         ("negation", |pattern| pattern.starts_with('!') && !pattern.starts_with("!(")),

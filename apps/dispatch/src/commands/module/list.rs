@@ -1,7 +1,7 @@
 //! Every module of the workspace: which ones run, and why the others do not.
 
-use crate::compose;
 use crate::app::Status;
+use crate::compose;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
@@ -10,7 +10,7 @@ use dispatch_os::files::read_at_most;
 use dispatch_trust::{Trust, read_content};
 use ext_hook_pipeline::context::Paths;
 use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
-use ext_hook_pipeline::modules::{NATIVE_NAMES, native_modules};
+use ext_hook_pipeline::modules::NATIVE_NAMES;
 use serde::Serialize;
 
 /// The file that a script module's folder holds, in order of preference.
