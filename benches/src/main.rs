@@ -1,8 +1,9 @@
-//! Benchmarks that print a table: `cargo xtask bench [start|script|redact|bus|trace]`, all without a name.
+//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace]`, all without a name.
 
 #![allow(clippy::print_stdout, reason = "a table is what a benchmark is for")]
 
 mod bus;
+mod guard;
 mod process;
 mod redact;
 mod sample;
@@ -18,6 +19,7 @@ type Bench = fn() -> Result<()>;
 
 const BENCHES: &[(&str, Bench)] = &[
     ("start", start::run),
+    ("guard", guard::run),
     ("script", script::run),
     ("redact", redact::run),
     ("bus", bus::run),

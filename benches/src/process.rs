@@ -13,6 +13,32 @@ pub(crate) struct Program {
     pub(crate) label: &'static str,
     pub(crate) path: PathBuf,
     pub(crate) arguments: Vec<String>,
+    pub(crate) variables: Vec<(String, String)>,
+}
+
+impl Program {
+    pub(crate) fn new(label: &'static str, path: &Path, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        Self { label, path: path.to_owned(), arguments, variables: Vec::new() }
+    }
+
+    /// Runs it once with this input.
+    pub(crate) fn run(&self, input: &[u8]) -> Result<()> {
+        let mut child = self.command(&self.path).args(&self.arguments).stderr(Stdio::null()).spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that does not read its input closes the pipe.
+            let _ = stdin.write_all(input);
+        }
+        child.wait()?;
+        Ok(())
+    }
+
+    fn command(&self, path: &Path) -> Command {
+        let mut command = Command::new(path);
+        let variables = self.variables.iter().map(|(name, value)| (name, value));
+        command.envs(variables).stdin(Stdio::piped()).stdout(Stdio::null());
+        command
+    }
 }
 
 /// Builds one package of this workspace and returns its executable.
@@ -35,12 +61,13 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// Runs every program in turn, round after round, so that noise falls on all of them alike.
-pub(crate) fn time_all(programs: &[Program], input: &[u8], rounds: u32) -> Result<Vec<Samples>> {
+pub(crate) fn time_all(programs: &[Program], input: &dyn Fn(u32) -> Vec<u8>, rounds: u32) -> Result<Vec<Samples>> {
     let mut samples = vec![Samples::default(); programs.len()];
     for round in 0..=rounds {
         for (program, samples) in programs.iter().zip(&mut samples) {
+            let input = input(round);
             let start = Instant::now();
-            run(&program.path, &program.arguments, input)?;
+            program.run(&input)?;
             if round > 0 {
                 samples.add(start.elapsed());
             }
@@ -49,30 +76,13 @@ pub(crate) fn time_all(programs: &[Program], input: &[u8], rounds: u32) -> Resul
     Ok(samples)
 }
 
-fn run(path: &Path, arguments: &[String], input: &[u8]) -> Result<()> {
-    let mut child = Command::new(path)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .with_context(|| format!("{} cannot be started", path.display()))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not read its input closes the pipe.
-        let _ = stdin.write_all(input);
-    }
-    child.wait()?;
-    Ok(())
-}
-
 /// Instructions of one run by callgrind; `None` where valgrind is missing or gives up.
 pub(crate) fn instructions(program: &Program, input: &[u8]) -> Option<u64> {
-    let mut child = Command::new(find("valgrind")?)
+    let mut child = program
+        .command(&find("valgrind")?)
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(&program.path)
         .args(&program.arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .ok()?;

@@ -14,6 +14,11 @@ impl Samples {
         self.times.push(time);
     }
 
+    /// Adds all measurements of another.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.times.extend(other.times);
+    }
+
     /// Runs the work some times and keeps how long each took.
     pub(crate) fn of(runs: u32, mut work: impl FnMut()) -> Self {
         let mut samples = Self::default();

@@ -3,6 +3,7 @@
 use crate::process::{Program, build, find, instructions, time_all};
 use crate::{row, table};
 use anyhow::Result;
+use std::path::Path;
 
 /// Rounds over all programs.
 const ROUNDS: u32 = 120;
@@ -13,21 +14,20 @@ const PAYLOAD: &str = r#"{"session_id":"5f1c","transcript_path":"/tmp/t.jsonl","
 pub(crate) fn run() -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let log = scratch.path().join("floor.jsonl").display().to_string();
-    let program = |label, path, arguments: &[&str]| Program {
-        label,
-        path,
-        arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
-    };
     let floor = build("dispatch-benches", "floor", "release")?;
     let mut programs = vec![
-        program("/bin/true", "/bin/true".into(), &[]),
-        program("bare Rust: read stdin, append a line", floor, &[&log]),
-        program("dispatch-hook (hook profile)", build("dispatch-hook", "dispatch-hook", "hook")?, &["PreToolUse"]),
-        program("dispatch --version (release)", build("dispatch", "dispatch", "release")?, &["--version"]),
+        Program::new("/bin/true", Path::new("/bin/true"), &[]),
+        Program::new("bare Rust: read stdin, append a line", &floor, &[&log]),
+        Program::new(
+            "dispatch-hook (hook profile)",
+            &build("dispatch-hook", "dispatch-hook", "hook")?,
+            &["PreToolUse"],
+        ),
+        Program::new("dispatch --version (release)", &build("dispatch", "dispatch", "release")?, &["--version"]),
     ];
-    programs.extend(find("node").map(|path| program("node -e 0", path, &["-e", "0"])));
+    programs.extend(find("node").map(|path| Program::new("node -e 0", &path, &["-e", "0"])));
 
-    let samples = time_all(&programs, PAYLOAD.as_bytes(), ROUNDS)?;
+    let samples = time_all(&programs, &|_| PAYLOAD.as_bytes().to_vec(), ROUNDS)?;
     let best = |label: &str| {
         programs
             .iter()

@@ -80,7 +80,10 @@ pub(crate) fn run(root: &Path, mode: Mode, builds: Builds) -> Result<Vec<Violati
 pub(crate) fn build(root: &Path, triple: Option<&str>) -> Result<Built> {
     let mut command = cargo::command(root);
     command.args(["build", "--locked", "--quiet", "--package", PACKAGE, "--profile", PROFILE]);
-    command.args(triple.iter().flat_map(|triple| ["--target", triple]));
+    if let Some(triple) = triple {
+        // A static program at a fixed address has nothing to adjust when it starts.
+        command.args(["--target", triple]).env("RUSTFLAGS", "-C relocation-model=static");
+    }
     build_with(root, command, triple)
 }
 
@@ -88,7 +91,7 @@ pub(crate) fn build(root: &Path, triple: Option<&str>) -> Result<Built> {
 pub(crate) fn build_static_host(root: &Path, triple: &str) -> Result<Built> {
     let mut command = cargo::command(root);
     command.args(["build", "--locked", "--quiet", "--package", PACKAGE, "--profile", PROFILE, "--target", triple]);
-    command.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    command.env("RUSTFLAGS", "-C target-feature=+crt-static -C relocation-model=static");
     build_with(root, command, Some(triple))
 }
 

@@ -77,8 +77,11 @@ impl App {
             Command::State { command } => commands::state::run(&loaded, &command, printer),
             Command::Phase { command } => commands::phase::run(&loaded, &command, printer),
             Command::Plan { command } => commands::plan::run(&loaded, &command, printer),
+            Command::Intent { command } => commands::intent::run(&loaded, &command, printer),
+            Command::Mcp(request) => commands::mcp::run(loaded, &request, printer),
             Command::Memory { command } => commands::memory::run(&loaded, &command, printer),
             Command::Module { command } => commands::module::run(&loaded, &command, printer),
+            Command::Trace { command } => commands::trace::run(&loaded, &command, printer),
             Command::Trust(request) => commands::trust::run(&loaded, &request, printer),
             Command::Completions { .. } | Command::Hook(_) | Command::Schema(_) | Command::ScriptWorker => {
                 Ok(Status::Done)

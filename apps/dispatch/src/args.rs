@@ -5,6 +5,8 @@ use crate::commands::canary::CanaryRequest;
 use crate::commands::events::EventsRequest;
 use crate::commands::explain::ExplainRequest;
 use crate::commands::init::InitRequest;
+use crate::commands::intent::IntentCommand;
+use crate::commands::mcp::McpRequest;
 use crate::commands::memory::MemoryCommand;
 use crate::commands::module::ModuleCommand;
 use crate::commands::phase::PhaseCommand;
@@ -12,6 +14,7 @@ use crate::commands::plan::PlanCommand;
 use crate::commands::replay::ReplayRequest;
 use crate::commands::schema::SchemaRequest;
 use crate::commands::state::StateCommand;
+use crate::commands::trace::TraceCommand;
 use crate::commands::trust::TrustRequest;
 use crate::commands::why::WhyRequest;
 use clap::{Parser, Subcommand};
@@ -96,6 +99,13 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PlanCommand,
     },
+    /// Declare what is meant to change and where, and bind sessions to it
+    Intent {
+        #[command(subcommand)]
+        command: IntentCommand,
+    },
+    /// Serve intents and plans to an agent over MCP, on standard input and output
+    Mcp(McpRequest),
     /// Show what sessions learned, and make reminders of it
     Memory {
         #[command(subcommand)]
@@ -105,6 +115,11 @@ pub(crate) enum Command {
     Module {
         #[command(subcommand)]
         command: ModuleCommand,
+    },
+    /// Ask the ledger of intents: what happened, whether it is whole, who wrote which line
+    Trace {
+        #[command(subcommand)]
+        command: TraceCommand,
     },
     /// Approve the present content of files that came with a project
     Trust(TrustRequest),

@@ -1,9 +1,17 @@
 //! The visible, ordered list of bundled extensions. Deleting a line removes that extension.
 
 use dispatch_contracts::extension::Extension;
+use ext_hook_pipeline::Module;
+use ext_hook_pipeline::modules::native_modules;
+use ext_intents::with_intents;
 use std::sync::Arc;
 
 /// Every extension that ships with the program.
 pub fn bundled() -> Vec<Arc<dyn Extension>> {
-    Vec::new()
+    vec![ext_hook_pipeline::extension_with(guards)]
+}
+
+/// What judges the tool calls of any agent, ours included.
+pub(crate) fn guards() -> Vec<&'static dyn Module> {
+    with_intents(native_modules())
 }

@@ -4,6 +4,7 @@ use crate::app::Status;
 use dispatch_os::OsError;
 use dispatch_trust::TrustError;
 use ext_hook_pipeline::session_files::FilesError;
+use ext_intents::error::IntentsError;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -72,6 +73,16 @@ impl From<FilesError> for Failure {
             FilesError::Link { .. } => {
                 Self::configuration(error.to_string()).hint("remove the link; the pipeline writes nothing through it")
             }
+            other => Self::internal(other.to_string()),
+        }
+    }
+}
+
+impl From<IntentsError> for Failure {
+    fn from(error: IntentsError) -> Self {
+        match error {
+            IntentsError::Os(error) => error.into(),
+            IntentsError::IntentFile { .. } | IntentsError::NotAFile { .. } => Self::configuration(error.to_string()),
             other => Self::internal(other.to_string()),
         }
     }

@@ -1,16 +1,15 @@
 //! Runs the pipeline for commands that only ask: the user's modules and approvals, and nothing is written.
 
+use crate::compose;
 use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_os::env;
 use dispatch_trust::Trust;
 use ext_hook_pipeline::clock::SystemClock;
 use ext_hook_pipeline::dialect::{self, Hints};
-use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::script_module::Scripts;
 use ext_hook_pipeline::watch::Unwatched;
 use ext_hook_pipeline::{Effects, Invocation, Module};
-use ext_intents::with_intents;
 
 /// Everything that an invocation borrows.
 pub(crate) struct Judging {
@@ -26,7 +25,7 @@ impl Judging {
     pub(crate) fn new(loaded: &Loaded) -> Self {
         let variable = |name: &str| env::text(name).ok().flatten();
         Self {
-            modules: with_intents(native_modules()),
+            modules: compose::guards(),
             scripts: Scripts::new(Trust::load(&loaded.trust_file), None),
             hints: Hints::collect(variable).with_process_cwd(loaded.start.to_string_lossy()),
             home: variable("HOME"),

@@ -32,6 +32,16 @@ impl Workspace {
         Self { root: find_workspace(&loaded.start) }
     }
 
+    /// The workspace of this folder.
+    pub(crate) fn at(folder: &Path) -> Self {
+        Self { root: find_workspace(folder) }
+    }
+
+    /// Whether it has rules or intents.
+    pub(crate) fn has_something(&self) -> bool {
+        self.root.join(HOOKS_FOLDER).is_dir() || self.root.join(ext_intents::layout::FOLDER).is_dir()
+    }
+
     /// The same, where the command makes no sense without rules.
     pub(crate) fn with_rules(loaded: &Loaded) -> Result<Self, Failure> {
         let workspace = Self::of(loaded);

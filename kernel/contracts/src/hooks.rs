@@ -7,6 +7,7 @@ use crate::ids::{SessionId, TurnId};
 use crate::provider::{ModelRequest, Usage};
 use crate::turn::TurnEnd;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Which turn of which session a hook speaks of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,8 @@ pub struct TurnRef {
     pub session: SessionId,
     /// The turn.
     pub turn: TurnId,
+    /// The folder that its tools work in, so that a guard knows where a relative path leads.
+    pub workdir: PathBuf,
 }
 
 /// Payload of [`TURN_STARTED`].

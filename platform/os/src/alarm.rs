@@ -12,6 +12,7 @@ mod thread;
 #[cfg(unix)]
 mod unix;
 
+use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::Duration;
@@ -28,10 +29,18 @@ pub(crate) use unix::write_all_to_stdout;
 static ARMED: AtomicBool = AtomicBool::new(false);
 static CLAIMED: AtomicBool = AtomicBool::new(false);
 static PREPARED: AtomicPtr<Prepared> = AtomicPtr::new(ptr::null_mut());
+static LAST_LINE: AtomicPtr<LastLine> = AtomicPtr::new(ptr::null_mut());
 
 struct Prepared {
     bytes: Box<[u8]>,
     exit_code: i32,
+}
+
+/// A line for a log, and where the log is.
+struct LastLine {
+    place: system::Place,
+    /// The line between two line feeds; the first one is for a log that ends in the middle of a line.
+    bytes: Box<[u8]>,
 }
 
 /// Who answers.
@@ -66,6 +75,32 @@ pub fn arm(timeout: Duration, bytes: &[u8], exit_code: i32) -> Result<(), OsErro
 pub fn prepare(bytes: &[u8], exit_code: i32) {
     let prepared = Box::new(Prepared { bytes: bytes.into(), exit_code });
     PREPARED.store(Box::leak(prepared), Ordering::Release);
+}
+
+/// From now on the alarm adds this line to the end of `file` once it has answered, in one write.
+///
+/// The file is opened only then, so that preparing costs no system call. The same holds as for
+/// [`prepare`]: the line before it is not freed. A path that the system cannot name is no line.
+pub fn leave_line(file: &Path, line: &[u8]) {
+    let Some(place) = system::Place::new(file) else {
+        return;
+    };
+    let bytes = [b"\n", line, b"\n"].concat().into();
+    LAST_LINE.store(Box::leak(Box::new(LastLine { place, bytes })), Ordering::Release);
+}
+
+/// The alarm adds no line any more.
+pub fn leave_nothing() {
+    LAST_LINE.store(ptr::null_mut(), Ordering::Release);
+}
+
+/// What the alarm adds to a log, if anything.
+fn last_line() -> Option<&'static LastLine> {
+    #[allow(unsafe_code, reason = "reads the leaked line")]
+    // SAFETY: a non-null LAST_LINE comes from Box::leak and is never freed or changed.
+    unsafe {
+        LAST_LINE.load(Ordering::Acquire).as_ref()
+    }
 }
 
 /// Stops the timer. The alarm does not fire after this returns, unless it has already claimed.

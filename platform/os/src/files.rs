@@ -2,13 +2,18 @@
 
 mod append;
 mod create;
+mod own;
 mod read;
 mod replace;
 mod stamp;
 
 pub use append::{AppendOptions, LineAppender, MAX_LINE_BYTES, TailRepair, append_line};
 pub use create::{Access, create_dir_owner_only, create_new};
-pub use read::{CompleteLines, read_at_most, read_complete_lines, read_stream_at_most, read_text_at_most, tail_lines};
+pub use own::{WriteAt, open_own};
+pub use read::{
+    CompleteLines, read_at_most, read_complete_lines, read_end, read_file_at_most, read_stream_at_most,
+    read_text_at_most, tail_lines,
+};
 pub use replace::{Durability, ReplaceOptions, remove_stale_temporaries, replace, replace_with};
 pub use stamp::Stamp;
 

@@ -10,6 +10,8 @@ pub mod ids;
 pub mod lock;
 pub mod paths;
 pub mod process;
+#[cfg(unix)]
+pub mod start;
 
 pub use clock::{Deadline, MonotonicWall};
 pub use error::OsError;

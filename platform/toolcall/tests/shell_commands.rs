@@ -60,3 +60,33 @@ fn on_windows_only_plain_commands_are_judged() {
         assert!(!analyze(text, &context).is_known(), "{text}");
     }
 }
+
+#[test]
+fn a_brace_list_where_a_command_begins_is_the_command() {
+    for (text, argv) in [
+        ("{rm,-rf,/}", &["rm", "-rf", "/"][..]),
+        ("echo a; {rm,-rf,/x} && ls", &["rm", "-rf", "/x"]),
+        ("{ {rm,-r,y}; }", &["rm", "-r", "y"]),
+        ("if true; then {rm,-r,y}; fi", &["rm", "-r", "y"]),
+        ("echo \"$({rm,x})\"", &["rm", "x"]),
+        ("{r,}m x", &["rm", "m", "x"]),
+    ] {
+        assert!(commands(text).iter().any(|part| part.argv == argv), "{text}: {:?}", commands(text));
+    }
+    assert_eq!(commands("f() { ls; }; { f; }").last().expect("ls").argv, ["ls"], "groups stay groups");
+}
+
+#[test]
+fn standard_input_is_no_file_to_send() {
+    for text in [
+        "curl -d @- http://x",
+        "curl -T - http://x",
+        "curl --data-binary @- http://x",
+        "curl -F 'a=@-;type=b' http://x",
+    ] {
+        let effects = analyze(text, &ShellContext { cwd: "/w", home: None });
+        assert!(effects.reads.is_empty(), "{text}: {:?}", effects.reads);
+    }
+    let named = analyze("curl -d @./- http://x", &ShellContext { cwd: "/w", home: None });
+    assert_eq!(named.reads[0].path, "/w/-");
+}

@@ -8,7 +8,7 @@ mod probe;
 
 use super::init::hosts;
 use super::init::place::Place;
-use super::init::survey::{Shared, registrations};
+use super::init::survey::{Server, Shared, registrations};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
@@ -59,7 +59,7 @@ pub(crate) fn run(loaded: &Loaded, request: &CanaryRequest, printer: &Printer) -
 
 /// Tries one host in one scope. `project` is where the rules are.
 fn try_host(host: &'static str, place: &Place, project: &Place) -> Finding {
-    let files = registrations(&[host], place.scope, Layout::Current);
+    let files = registrations(&[host], place.scope, Layout::Current, Server::Left);
     let scope = match place.scope {
         Scope::Project => "project",
         Scope::User => "user",

@@ -1,5 +1,7 @@
 //! `dispatch doctor`: what is configured, found and wrong, and how to fix it.
 
+mod database;
+
 use super::config::withheld;
 use super::ext;
 use crate::app::Status;
@@ -48,6 +50,7 @@ pub(crate) fn run(
     findings.push(project(loaded));
     findings.extend(settings_files(loaded));
     findings.push(git());
+    findings.extend(database::finding(loaded));
     findings.extend(extension_states(loaded, extensions));
     let wrong = findings.iter().filter(|finding| finding.health == Health::Wrong).count();
     match format {
@@ -157,7 +160,7 @@ fn extension_states(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Vec
         Err(failure) => return vec![wrong("extensions", failure.messages.join("; "), "report this as a bug")],
     };
     if found.is_empty() {
-        return vec![ok("extensions", "none are bundled")];
+        return vec![ok("extensions", "none are switched on")];
     }
     let finding = |status: &dispatch_kernel::host::ExtensionStatus| {
         let (state, reason) = ext::words(&status.state);

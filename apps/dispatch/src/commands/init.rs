@@ -3,6 +3,8 @@
 mod apply;
 pub(crate) mod hosts;
 mod layout;
+mod mcp_file;
+mod mcp_hosts;
 mod overlap;
 pub(crate) mod place;
 mod program;
@@ -20,7 +22,7 @@ use ext_hook_pipeline::register::{Layout, Scope};
 use layout::ModuleSet;
 use place::Place;
 use report::{Action, Chosen, Line, Report};
-use survey::{Change, Survey, registrations};
+use survey::{Change, Server, Survey, registrations};
 use undo::Extent;
 
 #[derive(Debug, clap::Args)]
@@ -46,6 +48,9 @@ pub(crate) struct InitRequest {
     /// Also write .github/hooks.json, where VS Code used to look
     #[arg(long)]
     legacy_path: bool,
+    /// Also let the agents declare their intent: registers the MCP server and makes the intent file
+    #[arg(long, conflicts_with_all = ["undo", "user"])]
+    intents: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -78,6 +83,9 @@ fn register(place: &Place, request: &InitRequest, printer: &Printer) -> Result<S
     };
     let mut lines: Vec<Line> = survey.changes.iter().map(written).collect();
     lines.extend(survey.kept.iter().map(|(path, why)| Line::new(Action::Kept, path, why)));
+    if request.intents {
+        lines.extend(ids.iter().filter_map(|host| skipped(host)));
+    }
     let closing = "`dispatch canary` proves that each host really asks; `dispatch init --undo` puts everything back.";
     let report = Report { place, hosts: &chosen, lines, closing: closing.to_owned() };
     report.print(request.json.into(), printer)?;
@@ -136,7 +144,11 @@ fn survey(place: &Place, chosen: &[Chosen], request: &InitRequest) -> Survey {
     let layout = if request.legacy_path { Layout::WithLegacy } else { Layout::Current };
     let set = if request.full { ModuleSet::Full } else { ModuleSet::Default };
     let mut survey = Survey::default();
-    survey.of_registrations(place, &registrations(&ids, place.scope, layout));
+    let server = if request.intents { Server::Registered } else { Server::Left };
+    survey.of_registrations(place, &registrations(&ids, place.scope, layout, server));
+    if request.intents {
+        survey.of_intents(place);
+    }
     if place.scope == Scope::Project {
         survey.of_layout(place, set);
     }
@@ -149,6 +161,12 @@ fn refuse(survey: &Survey) -> Result<(), Failure> {
     }
     let failure = Failure { messages: survey.problems.clone(), ..Failure::configuration(String::new()) };
     Err(failure.hint("nothing was changed; repair the file, or name only the other hosts with --host"))
+}
+
+/// What is said about a host whose MCP servers cannot be set for a project.
+fn skipped(host: &str) -> Option<Line> {
+    let why = mcp_hosts::user_only(host)?;
+    Some(Line::new(Action::Skipped, why.file, why.remedy))
 }
 
 fn difference(change: &Change) -> Vec<Line> {

@@ -27,6 +27,8 @@ use std::time::UNIX_EPOCH;
 const MODULE: &str = "planGraph-exec";
 /// What is shown of a title.
 const TITLE_CHARS: usize = 60;
+/// What is kept of a word about the result of a node.
+const RESULT_CHARS: usize = 500;
 
 /// What a plan looks like, for somebody whose plan was refused.
 const PLAN_SHAPE: &str = r#"a plan is {"version": 1, "nodes": [{"id", "title", "scope": [glob], "dependsOn": [id]}]}"#;
@@ -72,13 +74,18 @@ pub(crate) struct PlanArgs {
 }
 
 /// A session whose plan is worked on.
-struct Desk<'a> {
+pub(crate) struct Desk<'a> {
     workspace: &'a Workspace,
     id: String,
     paths: Paths,
     state: State,
-    format: Format,
-    printer: &'a Printer,
+}
+
+/// What came of a step, for programs and for people.
+pub(crate) struct Outcome {
+    pub(crate) status: Status,
+    pub(crate) value: Value,
+    pub(crate) text: String,
 }
 
 pub(crate) fn run(loaded: &Loaded, command: &PlanCommand, printer: &Printer) -> Result<Status, Failure> {
@@ -89,19 +96,29 @@ pub(crate) fn run(loaded: &Loaded, command: &PlanCommand, printer: &Printer) -> 
         | PlanCommand::Start { common, .. }
         | PlanCommand::Complete { common, .. } => common,
     };
-    let session = workspace.session(common.session.as_deref())?;
-    let paths = workspace.paths(&session.id);
-    let state = session_entry::state_of(&paths)?;
-    let desk = Desk { workspace: &workspace, id: session.id, paths, state, format: common.json.into(), printer };
-    match command {
+    let desk = Desk::of(&workspace, common.session.as_deref())?;
+    let outcome = match command {
         PlanCommand::Show { .. } => desk.show(),
         PlanCommand::Submit { file, .. } => desk.submit(file),
         PlanCommand::Start { node, .. } => desk.start(node),
-        PlanCommand::Complete { node, .. } => desk.complete(loaded, node),
+        PlanCommand::Complete { node, .. } => desk.complete(loaded, node, None, printer),
+    }?;
+    match common.json.into() {
+        Format::Json => printer.json(&outcome.value)?,
+        Format::Text => printer.out(&outcome.text),
     }
+    Ok(outcome.status)
 }
 
-impl Desk<'_> {
+impl<'a> Desk<'a> {
+    /// The plan of the session that is named, else of the newest.
+    pub(crate) fn of(workspace: &'a Workspace, session: Option<&str>) -> Result<Self, Failure> {
+        let id = workspace.session(session)?.id;
+        let paths = workspace.paths(&id);
+        let state = session_entry::state_of(&paths)?;
+        Ok(Self { workspace, id, paths, state })
+    }
+
     fn standing(&self) -> Standing {
         Standing { phase: self.state.phase(), now_ms: clock::unix_ms() }
     }
@@ -116,17 +133,13 @@ impl Desk<'_> {
         }
     }
 
-    fn show(&self) -> Result<Status, Failure> {
+    fn show(&self) -> Result<Outcome, Failure> {
         let (plan, source) = self.plan()?;
-        self.print_plan(&plan, &source.path, &Progress::of(&self.state))
+        Ok(self.whole_plan(&plan, &source.path, &Progress::of(&self.state)))
     }
 
-    fn print_plan(&self, plan: &Plan, path: &str, progress: &Progress) -> Result<Status, Failure> {
+    fn whole_plan(&self, plan: &Plan, path: &str, progress: &Progress) -> Outcome {
         let open: Vec<&str> = open_nodes(plan, progress).iter().map(|node| node.id.as_str()).collect();
-        if self.format == Format::Json {
-            self.printer.json(&plan_json(&self.id, &self.state, plan, path, progress, &open))?;
-            return Ok(Status::Done);
-        }
         let row = |node: &PlanNode| {
             let open = if open.contains(&node.id.as_str()) { "open" } else { "" };
             let after = node.depends_on.join(", ");
@@ -135,35 +148,49 @@ impl Desk<'_> {
             vec![status.to_owned(), open.to_owned(), node.id.clone(), title, node.scope.join(" "), after]
         };
         let done = plan.nodes.iter().filter(|node| progress.status(&node.id) == NodeStatus::Completed).count();
-        let head = format!(
-            "{path}, session {}, {}: {done} of {} done",
-            self.id,
-            self.state.phase().as_str(),
-            plan.nodes.len()
-        );
-        self.printer.out(&format!("{head}\n{}", table(&plan.nodes.iter().map(row).collect::<Vec<_>>())));
-        Ok(Status::Done)
+        let phase = self.state.phase().as_str();
+        let head = format!("{path}, session {}, {phase}: {done} of {} done", self.id, plan.nodes.len());
+        Outcome {
+            status: Status::Done,
+            value: plan_json(&self.id, &self.state, plan, path, progress, &open),
+            text: format!("{head}\n{}", table(&plan.nodes.iter().map(row).collect::<Vec<_>>())),
+        }
     }
 
-    fn submit(&self, file: &Path) -> Result<Status, Failure> {
+    fn submit(&self, file: &Path) -> Result<Outcome, Failure> {
         let bytes = read_at_most(file, PLAN_LIMIT_BYTES)
             .map_err(|error| Failure::usage(error.to_string()).hint("name a file with a plan"))?;
         let plan = parse(&bytes).map_err(|problems| invalid(&file.display().to_string(), &problems))?;
-        let source = self.keep(file, &bytes)?;
-        let step = accept(&plan, &source, self.standing()).map_err(refused)?;
+        let absolute = std::path::absolute(file)
+            .map_err(|error| Failure::usage(format!("{} is no path: {error}", file.display())))?;
+        self.accept(&plan, &self.keep(Some(absolute), &bytes)?)
+    }
+
+    /// Puts a plan in force that is in no file.
+    pub(crate) fn submit_bytes(&self, bytes: &[u8]) -> Result<Outcome, Failure> {
+        let plan = parse(bytes).map_err(|problems| invalid("this", &problems))?;
+        self.accept(&plan, &self.keep(None, bytes)?)
+    }
+
+    fn accept(&self, plan: &Plan, source: &PlanSource) -> Result<Outcome, Failure> {
+        let step = accept(plan, source, self.standing()).map_err(refused)?;
         self.write(step)?;
-        self.tell(json!({"accepted": source.path, "nodes": plan.nodes.len()}), || {
-            format!("accepted {} with {} nodes; session {} is EXECUTING", source.path, plan.nodes.len(), self.id)
+        let (path, count) = (&source.path, plan.nodes.len());
+        Ok(Outcome {
+            status: Status::Done,
+            value: json!({"accepted": path, "nodes": count}),
+            text: format!("accepted {path} with {count} nodes; session {} is EXECUTING", self.id),
         })
     }
 
     /// Where the plan is found from now on: where it is, if that is in the workspace, else in the session.
-    fn keep(&self, file: &Path, bytes: &[u8]) -> Result<PlanSource, Failure> {
-        let absolute = std::path::absolute(file)
-            .map_err(|error| Failure::usage(format!("{} is no path: {error}", file.display())))?;
-        let inside = resolve_inside(&self.workspace.root, &absolute).is_ok_and(|found| found.is_inside());
-        let place = match self.paths.repo_relative(&absolute).filter(|_| inside) {
-            Some(_) => absolute,
+    fn keep(&self, file: Option<PathBuf>, bytes: &[u8]) -> Result<PlanSource, Failure> {
+        let inside = |file: &PathBuf| {
+            let stays = resolve_inside(&self.workspace.root, file).is_ok_and(|found| found.is_inside());
+            stays && self.paths.repo_relative(file).is_some()
+        };
+        let place = match file.filter(inside) {
+            Some(file) => file,
             None => {
                 let shelter = Shelter::check(&self.paths)?;
                 let place = shelter.file_below(&self.paths.feature_output(MODULE), PLAN_FILE_NAME)?;
@@ -177,17 +204,23 @@ impl Desk<'_> {
         Ok(PlanSource { path, mtime_ms: i64::try_from(age.as_millis()).unwrap_or(i64::MAX), hash: sha256_hex(bytes) })
     }
 
-    fn start(&self, node: &str) -> Result<Status, Failure> {
+    pub(crate) fn start(&self, node: &str) -> Result<Outcome, Failure> {
         let (plan, _) = self.plan()?;
         let step = start(&plan, &Progress::of(&self.state), node, self.standing()).map_err(refused)?;
         let already = step.records.is_empty();
         self.write(step)?;
-        self.tell(json!({"started": node}), || {
-            format!("{node} {}", if already { "was started already" } else { "started" })
-        })
+        let text = format!("{node} {}", if already { "was started already" } else { "started" });
+        Ok(Outcome { status: Status::Done, value: json!({"started": node}), text })
     }
 
-    fn complete(&self, loaded: &Loaded, node: &str) -> Result<Status, Failure> {
+    /// Runs the checks of a node. `result` is what whoever did the work says about it.
+    pub(crate) fn complete(
+        &self,
+        loaded: &Loaded,
+        node: &str,
+        result: Option<&str>,
+        printer: &Printer,
+    ) -> Result<Outcome, Failure> {
         let (plan, _) = self.plan()?;
         let progress = Progress::of(&self.state);
         // Asked with no results first, so that nothing is run for a node that could not be completed anyway.
@@ -196,25 +229,28 @@ impl Desk<'_> {
             Err(error) => return Err(refused(error)),
         }
         let commands = plan.node(node).map(|node| node.validations.as_slice()).unwrap_or_default();
-        let checks = validate::run_all(loaded, self.workspace, &self.paths, &self.state, commands, self.printer);
+        let checks = validate::run_all(loaded, self.workspace, &self.paths, &self.state, commands, printer);
         let results: Vec<_> = checks.iter().map(validate::Check::result).collect();
-        let step = complete(&plan, &progress, node, &results, self.standing()).map_err(refused)?;
+        let mut step = complete(&plan, &progress, node, &results, self.standing()).map_err(refused)?;
+        if let (Some(result), Some(record)) = (result, step.records.first_mut()) {
+            record.data["result"] = one_line(result, RESULT_CHARS).into();
+        }
         let phase = step.phase.unwrap_or(self.state.phase());
         self.write(step)?;
         let passed = checks.iter().all(validate::Check::passed);
-        let told = json!({"node": node, "completed": passed, "phase": phase, "validations": checks});
-        self.tell(told, || {
-            let mut lines: Vec<String> = checks.iter().map(validate::Check::text).collect();
-            lines.push(match passed {
-                true => format!("{node} is completed; the phase is {}", phase.as_str()),
-                false => format!(
-                    "{node} is not completed; the phase is {}. Put it right, then: dispatch phase set EXECUTING --reason TEXT",
-                    phase.as_str()
-                ),
-            });
-            lines.join("\n")
-        })?;
-        Ok(if passed { Status::Done } else { Status::No })
+        let mut lines: Vec<String> = checks.iter().map(validate::Check::text).collect();
+        let phase_name = phase.as_str();
+        lines.push(match passed {
+            true => format!("{node} is completed; the phase is {phase_name}"),
+            false => format!(
+                "{node} is not completed; the phase is {phase_name}. Put it right, then: dispatch phase set EXECUTING --reason TEXT"
+            ),
+        });
+        Ok(Outcome {
+            status: if passed { Status::Done } else { Status::No },
+            value: json!({"node": node, "completed": passed, "phase": phase, "validations": checks}),
+            text: lines.join("\n"),
+        })
     }
 
     fn write(&self, step: Transition) -> Result<(), Failure> {
@@ -222,14 +258,6 @@ impl Desk<'_> {
             return Ok(());
         }
         session_entry::write(&self.paths, &self.state, MODULE, step.records, step.state_patch)
-    }
-
-    fn tell(&self, value: Value, text: impl FnOnce() -> String) -> Result<Status, Failure> {
-        match self.format {
-            Format::Json => self.printer.json(&value)?,
-            Format::Text => self.printer.out(&text()),
-        }
-        Ok(Status::Done)
     }
 }
 

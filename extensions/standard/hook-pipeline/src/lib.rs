@@ -11,11 +11,14 @@ pub mod delivery;
 pub mod dialect;
 pub mod digest;
 pub mod event;
+#[cfg(feature = "extension")]
+mod extension;
 pub mod followup;
 pub mod manifest;
 pub mod memory;
 pub mod module;
 pub mod modules;
+pub mod neo4j;
 pub mod phase;
 pub mod pipeline;
 pub mod plan;
@@ -44,6 +47,8 @@ pub use answer::{Answer, Reply, Verdict};
 pub use context::{Context, SessionView};
 pub use dialect::{Dialect, Hints, InputError, ParseFailure, Parsed};
 pub use event::{EventName, HookEvent};
+#[cfg(feature = "extension")]
+pub use extension::{ModuleSource, extension, extension_with};
 pub use module::{Module, ModuleError};
 pub use record::{Record, RecordType};
 pub use report::DecisionReport;

@@ -105,6 +105,9 @@ impl PipelineManifest {
     #[must_use]
     pub fn parse(bytes: &[u8]) -> (Self, Vec<String>) {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if let Some(manifest) = Flawless::parse(text) {
+            return (manifest, Vec::new());
+        }
         match serde_json::from_slice::<Value>(text) {
             Ok(Value::Object(fields)) => Self::from_fields(&fields),
             Ok(_) => (Self::default(), vec!["the manifest is not an object, so the defaults hold".to_owned()]),
@@ -132,7 +135,10 @@ impl PipelineManifest {
         let default = Self::default();
         let manifest = Self {
             version: field(fields, "version", &mut problems).unwrap_or(default.version),
-            modules: fields.get("modules").map_or(default.modules, |list| modules(list, &mut problems)),
+            modules: fields
+                .get("modules")
+                .filter(|list| !list.is_null())
+                .map_or(default.modules, |list| modules(list, &mut problems)),
             budgets: budgets(fields, &mut problems),
             rewrite_owner: field(fields, "rewriteOwner", &mut problems).unwrap_or(default.rewrite_owner),
             phase_policy: policy(fields, default.phase_policy, &mut problems),
@@ -140,6 +146,53 @@ impl PipelineManifest {
             unattended: field(fields, "unattended", &mut problems),
         };
         (manifest, problems)
+    }
+}
+
+/// A manifest without a mistake, which is read in one go; any other one is read field by field.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Flawless {
+    version: Option<u32>,
+    modules: Option<Vec<ModuleEntry>>,
+    budgets: Option<BTreeMap<String, u64>>,
+    rewrite_owner: Option<String>,
+    phase_policy: Option<BTreeMap<String, phase::PhaseRule>>,
+    enforce_phases: Option<bool>,
+    unattended: Option<Unattended>,
+}
+
+impl Flawless {
+    fn parse(text: &[u8]) -> Option<PipelineManifest> {
+        let read: Self = serde_json::from_slice(text).ok()?;
+        let default = PipelineManifest::default();
+        let modules = read.modules.unwrap_or(default.modules);
+        let repeats = |(index, entry): (usize, &ModuleEntry)| {
+            modules.iter().take(index).any(|earlier| earlier.name == entry.name)
+        };
+        if modules.len() > MAX_MODULES || modules.iter().enumerate().any(repeats) {
+            return None;
+        }
+        let mut budgets = BTreeMap::new();
+        for (event, ms) in read.budgets.unwrap_or_default() {
+            if !(1..=MAX_BUDGET_MS).contains(&ms) {
+                return None;
+            }
+            budgets.insert(EventName::known(&event).map_or(event, |name| name.as_str().to_owned()), ms);
+        }
+        let mut phase_policy = default.phase_policy;
+        for (name, rule) in read.phase_policy.unwrap_or_default() {
+            phase_policy.insert(phase::Phase::named(&name)?, rule);
+        }
+        Some(PipelineManifest {
+            version: read.version.unwrap_or(default.version),
+            modules,
+            budgets,
+            rewrite_owner: read.rewrite_owner.unwrap_or(default.rewrite_owner),
+            phase_policy,
+            enforce_phases: read.enforce_phases.unwrap_or(default.enforce_phases),
+            unattended: read.unattended,
+        })
     }
 }
 
@@ -175,7 +228,7 @@ fn modules(list: &Value, problems: &mut Vec<String>) -> Vec<ModuleEntry> {
 }
 
 fn budgets(fields: &Map<String, Value>, problems: &mut Vec<String>) -> BTreeMap<String, u64> {
-    let Some(value) = fields.get("budgets") else {
+    let Some(value) = fields.get("budgets").filter(|value| !value.is_null()) else {
         return BTreeMap::new();
     };
     let Some(map) = value.as_object() else {

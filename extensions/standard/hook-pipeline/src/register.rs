@@ -7,6 +7,9 @@ mod hosts;
 mod lookup;
 mod standalone;
 
+use std::fmt::Debug;
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use crate::dialect;
@@ -14,6 +17,7 @@ use hooks_file::HooksFile;
 use standalone::Standalone;
 
 pub use command::{CommandLine, Shell, System};
+pub use document::Document;
 pub use lookup::{Launch, RegisteredCommand};
 
 /// Whose hooks are registered.
@@ -97,6 +101,12 @@ pub enum RegisterError {
         /// What should be there.
         expected: &'static str,
     },
+    /// The file is not what it should be, in the words of whoever reads it.
+    #[error("{detail}; repair it first")]
+    Unreadable {
+        /// What is wrong.
+        detail: String,
+    },
     /// The place is taken by a file that is not ours.
     #[error("a file that Dispatch did not write is in this place; move it first")]
     ForeignFile,
@@ -118,6 +128,28 @@ pub struct Target {
 enum Kind {
     Hooks(HooksFile),
     Standalone(Standalone),
+    Other(Arc<dyn FileEditor>),
+}
+
+/// How a file that is about something else than hooks is edited.
+pub trait FileEditor: Debug + Send + Sync {
+    /// The file with our entry in it and everything else kept.
+    ///
+    /// # Errors
+    /// When the file cannot be edited without losing something.
+    fn merge(&self, existing: Option<&str>) -> Result<String, RegisterError>;
+
+    /// The file without our entry.
+    ///
+    /// # Errors
+    /// When the file cannot be edited without losing something.
+    fn remove(&self, existing: &str) -> Result<Removal, RegisterError>;
+
+    /// What the file says about our entry.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    fn check(&self, existing: Option<&str>) -> Result<Registered, RegisterError>;
 }
 
 /// The files that register Dispatch with `host`.
@@ -140,6 +172,12 @@ pub fn advice(host: &str) -> Option<&'static str> {
 }
 
 impl Target {
+    /// A file that is about something else than hooks.
+    #[must_use]
+    pub fn other(path: &str, scope: Scope, editor: Arc<dyn FileEditor>) -> Self {
+        Self { path: path.to_owned(), scope, executable: false, kind: Kind::Other(editor) }
+    }
+
     /// The file with our registration in it and everything else kept. Merging twice changes nothing.
     ///
     /// # Errors
@@ -148,6 +186,7 @@ impl Target {
         match &self.kind {
             Kind::Hooks(file) => file.merge(existing, command),
             Kind::Standalone(file) => file.merge(existing, command),
+            Kind::Other(file) => file.merge(existing),
         }
     }
 
@@ -159,6 +198,7 @@ impl Target {
         match &self.kind {
             Kind::Hooks(file) => file.remove(existing),
             Kind::Standalone(file) => Ok(file.remove(existing)),
+            Kind::Other(file) => file.remove(existing),
         }
     }
 
@@ -170,6 +210,7 @@ impl Target {
         match &self.kind {
             Kind::Hooks(file) => file.check(existing, command),
             Kind::Standalone(file) => Ok(file.check(existing, command)),
+            Kind::Other(file) => file.check(existing),
         }
     }
 
@@ -181,6 +222,7 @@ impl Target {
         match &self.kind {
             Kind::Hooks(file) => file.commands(existing, system),
             Kind::Standalone(file) => Ok(file.command(existing).into_iter().collect()),
+            Kind::Other(_) => Ok(Vec::new()),
         }
     }
 }

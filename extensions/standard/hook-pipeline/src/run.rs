@@ -1,6 +1,7 @@
 //! One invocation from the bytes a host sends to the bytes it gets back. Whatever fails on the way, it gets an answer.
 
 mod account;
+mod database;
 mod ids;
 mod open;
 mod root;
@@ -25,13 +26,13 @@ use crate::delivery::{StoredAnswer, delivery_key};
 use crate::dialect::{self, Dialect, Hints};
 use crate::event::{EventName, HookEvent, sid};
 use crate::module::Module;
-use crate::pipeline::{Folded, PhaseGate, Slot, Stage, Stamps, classify, fold, select};
+use crate::pipeline::{Folded, PhaseGate, Said, Slot, Stage, Stamps, classify, fold, select};
 use crate::record::Record;
 use crate::report::DecisionReport;
 use crate::session_files::{Journal, Shelter};
-use crate::state::State;
+use crate::state::{State, merge};
 use crate::watch::Watch;
-use account::Account;
+use account::{Account, PIPELINE};
 use open::OpenSession;
 use setup::Setup;
 
@@ -97,6 +98,10 @@ pub struct Outcome {
     pub problems: Vec<String>,
     /// Text for the model that went with the answer.
     pub context: Vec<String>,
+    /// The answer before it was spelled for the host.
+    pub answer: Answer,
+    /// The first module that was not asked because time had run out.
+    pub out_of_time_at: Option<String>,
 }
 
 /// A session as it was when an event was recorded.
@@ -121,6 +126,8 @@ pub fn run(invocation: &Invocation<'_>) -> Outcome {
         report: None,
         problems: vec!["the pipeline failed; whatever was decided before stands".to_owned()],
         context: Vec::new(),
+        answer: Answer::pass(),
+        out_of_time_at: None,
     })
 }
 
@@ -131,6 +138,14 @@ pub fn judge(invocation: &Invocation<'_>, event: &HookEvent, past: Option<&Past<
     let dialect = dialect::by_name(event.host).unwrap_or_else(native);
     let dry = Invocation { effects: Effects::DryRun, ..*invocation };
     handle(&dry, dialect, event, past, None, &RefCell::new(None))
+}
+
+/// Handles an event of our own agent, which has no payload to be read, and keeps what it leads to.
+/// Unlike [`run`] it lets a panic pass: a guard that breaks must not count as one without objection.
+#[must_use]
+pub fn submit(invocation: &Invocation<'_>, event: &HookEvent) -> Outcome {
+    let dialect = dialect::by_name(event.host).unwrap_or_else(native);
+    handle(invocation, dialect, event, None, None, &RefCell::new(None))
 }
 
 fn native() -> &'static Dialect {
@@ -170,7 +185,14 @@ fn handle(
         let call = classify(event, invocation.home);
         let folded = Folded::default();
         let report = unreadable.is_none().then(|| DecisionReport::new(event, &session_id, call.as_ref(), &folded));
-        return Outcome { reply: dialect.go_on(&event.name), report, problems: Vec::new(), context: Vec::new() };
+        return Outcome {
+            reply: dialect.go_on(&event.name),
+            report,
+            problems: Vec::new(),
+            context: Vec::new(),
+            answer: Answer::pass(),
+            out_of_time_at: None,
+        };
     };
     let paths = Paths::new(&root, &session_id);
     let mut setup = Setup::load(&paths, invocation.manifest);
@@ -203,6 +225,7 @@ impl Scene<'_> {
         // Held to the end, so that a second delivery under way waits for the answer to the first.
         let _delivering = shelter.as_ref().zip(key.as_deref()).and_then(|(shelter, key)| shelter.deliver(key, wait));
         let session = OpenSession::open(self, shelter, &setup, wait);
+        Account { scene: self, session: &session, setup: &setup }.prepare_record(Decision::Allow);
         let earlier = key.as_deref().and_then(|key| session.view.raw_tail().delivery(key));
 
         let stored = earlier.as_ref().and_then(stored_answer);
@@ -226,6 +249,8 @@ impl Scene<'_> {
     }
 
     fn fold(&self, session: &OpenSession<'_>, setup: &mut Setup, call: Option<&ToolCall>) -> Folded {
+        let found = database::refresh(self, session, setup);
+        let state = found.as_ref().map(|patch| merge(&session.state, patch).0);
         let scripts = self.scripts(setup);
         let mut available: Vec<&dyn Module> = self.invocation.modules.to_vec();
         available.extend(scripts.iter().map(AsRef::as_ref));
@@ -238,7 +263,7 @@ impl Scene<'_> {
         let stage = Stage {
             ids: &session.ids,
             paths: self.paths,
-            state: &session.state,
+            state: state.as_ref().unwrap_or(&session.state),
             config: &setup.config,
             timers: Timers { start_ms: session.start_ms, budget_ms: self.budget_ms, clock: self.invocation.clock },
             home: self.invocation.home,
@@ -248,9 +273,14 @@ impl Scene<'_> {
             rewrite_owner: &setup.manifest.rewrite_owner,
             stamps: if setup.stamps_input() { Stamps::InInput } else { Stamps::Logged },
         };
-        let folded = fold(&selection.slots, self.event, call, &stage);
+        let mut folded = fold(&selection.slots, self.event, call, &stage);
+        folded.patches.extend(found.map(|what| Said { module: PIPELINE.to_owned(), what }));
         setup.absent.extend(selection.missing);
         folded
+    }
+
+    fn time_left(&self) -> Duration {
+        Duration::from_millis(self.budget_ms).saturating_sub(self.invocation.clock.elapsed())
     }
 
     /// The script modules that the manifest names and no native module answers to.
@@ -263,8 +293,7 @@ impl Scene<'_> {
             if self.invocation.modules.iter().any(|module| module.name() == entry.name) {
                 continue;
             }
-            let time_left = Duration::from_millis(self.budget_ms).saturating_sub(self.invocation.clock.elapsed());
-            match source.find(&entry.name, self.paths, time_left) {
+            match source.find(&entry.name, self.paths, self.time_left()) {
                 FoundScript::Module(module) => found.push(module),
                 FoundScript::Absent => {}
                 FoundScript::Refused(why) => setup.notes.push(format!("module `{}` does not run: {why}", entry.name)),
@@ -287,11 +316,16 @@ impl Scene<'_> {
         let answer = folded.answer();
         let reply = self.decide(&answer, decided);
         let report = DecisionReport::new(self.event, self.session_id, call, &folded);
+        let out_of_time_at = folded.out_of_time_at.clone();
         let account = Account { scene: self, session, setup: &setup };
+        if folded.decision != Decision::Allow {
+            account.prepare_record(folded.decision);
+        }
         let batch = account.batch(folded, call, key, &answer);
         let failures = self.commit(session, &setup, batch);
         setup.problems.extend(failures);
-        Outcome { reply, report: Some(report), problems: setup.all_problems(), context: answer.context }
+        let (report, problems, context) = (Some(report), setup.all_problems(), answer.context.clone());
+        Outcome { reply, report, problems, context, answer, out_of_time_at }
     }
 
     /// Gives the answer of the first delivery again; the only trace is that it was asked for.
@@ -308,7 +342,8 @@ impl Scene<'_> {
         let mut problems = setup.all_problems();
         problems.extend(self.commit(session, setup, account.repetition(record, answer)));
         let report = DecisionReport::from_record(record);
-        Outcome { reply, report, problems, context: answer.context.clone() }
+        let (context, answer) = (answer.context.clone(), answer.clone());
+        Outcome { reply, report, problems, context, answer, out_of_time_at: None }
     }
 
     fn decide(&self, answer: &Answer, decided: &RefCell<Option<Reply>>) -> Reply {
@@ -326,7 +361,8 @@ impl Scene<'_> {
         let journal = Journal { shelter, redactor: &redactor };
         let stamp = format!("{} {}", session.ts, session.ids.hook_run_id);
         let line = self.trace_line(&stamp, setup, &batch);
-        let failures = journal.commit(batch, session.state_lock.as_ref(), &stamp);
+        let logged = || self.invocation.watch.recorded();
+        let failures = journal.commit_and_tell(batch, session.state_lock.as_ref(), &stamp, &logged);
         let failures: Vec<String> = failures.iter().map(ToString::to_string).collect();
         journal.trace(&format!(
             "{line}{}",

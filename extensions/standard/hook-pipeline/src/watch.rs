@@ -1,5 +1,7 @@
 //! The last resort: an answer that is ready before the work starts, for when the work does not end.
 
+use std::cell::Cell;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +16,10 @@ pub trait Watch {
     fn prepare(&self, reply: &Reply);
     /// Time runs out this long after the invocation began.
     fn limit(&self, budget: Duration);
+    /// If time runs out, this line goes to the end of the log: every invocation leaves its record.
+    fn prepare_record(&self, _log: &Path, _line: &[u8]) {}
+    /// The record is in the log, so none is to be added.
+    fn recorded(&self) {}
 }
 
 /// Nobody watches; for dry runs and tests.
@@ -29,6 +35,7 @@ static PREPARED: Mutex<Option<Reply>> = Mutex::new(None);
 /// The alarm of this process. There is one per process, because there is one standard output.
 pub struct AlarmWatch {
     clock: SystemClock,
+    limit: Cell<Duration>,
 }
 
 impl AlarmWatch {
@@ -37,7 +44,7 @@ impl AlarmWatch {
     pub fn start(clock: SystemClock, limit: Duration, reply: &Reply) -> Self {
         remember(reply);
         let _ = alarm::arm(limit.saturating_sub(clock.elapsed()), &reply.stdout, i32::from(reply.exit_code));
-        Self { clock }
+        Self { clock, limit: Cell::new(limit) }
     }
 
     /// Gives the prepared answer and ends the process; for a panic hook.
@@ -64,10 +71,21 @@ impl Watch for AlarmWatch {
     }
 
     fn limit(&self, budget: Duration) {
+        if self.limit.replace(budget) == budget {
+            return;
+        }
         let reply = PREPARED.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
         alarm::disarm();
         let left = budget.saturating_sub(self.clock.elapsed());
         let _ = alarm::arm(left, &reply.stdout, i32::from(reply.exit_code));
+    }
+
+    fn prepare_record(&self, log: &Path, line: &[u8]) {
+        alarm::leave_line(log, line);
+    }
+
+    fn recorded(&self) {
+        alarm::leave_nothing();
     }
 }
 

@@ -5,16 +5,15 @@ use std::io;
 use dispatch_os::{OsError, files};
 use serde::{Deserialize, Serialize};
 
+use crate::file::{self, FileState};
 use crate::hash::content_hash;
 use crate::intent::IntentFile;
-use crate::layout::Layout;
+use crate::layout::{INTENTS_FILE, Layout};
 use crate::local::make_local_folder;
 
-/// A larger intent file is not read.
-pub const MAX_INTENT_FILE_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_CACHE_BYTES: u64 = 16 * 1024 * 1024;
-/// More nodes than any intent file has reason for; stops documents that unfold into very many.
-const MAX_YAML_NODES: usize = 500_000;
+/// So many problems are told in one warning.
+const MAX_TOLD: usize = 3;
 
 /// Whether intents are in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +45,7 @@ struct Cached {
 /// The intents of a workspace.
 #[must_use]
 pub fn load(layout: &Layout, caching: Caching) -> Declared {
-    let text = match files::read_at_most(&layout.intents_file(), MAX_INTENT_FILE_BYTES) {
+    let text = match files::read_at_most(&layout.intents_file(), file::LIMIT_BYTES) {
         Ok(text) => text,
         Err(error) if is_absent(&error) => return Declared::Absent,
         Err(error) => return Declared::Broken(error.to_string()),
@@ -72,12 +71,16 @@ pub fn last_known(layout: &Layout) -> Option<IntentFile> {
     cached(layout).map(|cached| cached.file)
 }
 
+/// Intents that cannot be relied on are left out; a file without any other is broken.
 fn parse(text: &[u8]) -> Result<IntentFile, String> {
-    let options = serde_saphyr::options! {
-        strict_booleans: true,
-        budget: serde_saphyr::budget! { max_nodes: MAX_YAML_NODES },
-    };
-    serde_saphyr::from_slice_with_options(text, options).map_err(|error| error.to_string())
+    let loaded = file::parse_bytes(text);
+    match loaded.state {
+        FileState::Read => Ok(IntentFile { active_intents: loaded.intents }),
+        FileState::Absent | FileState::Malformed => {
+            let told: Vec<String> = loaded.problems.iter().take(MAX_TOLD).map(ToString::to_string).collect();
+            Err(format!("{INTENTS_FILE}:{}", told.join("; ")))
+        }
+    }
 }
 
 fn is_absent(error: &OsError) -> bool {

@@ -22,6 +22,8 @@ pub use line_reader::{Line, LineReader, MAX_LINE_BYTES};
 pub const RECENT_ENTRIES: usize = 20;
 /// How far back a search without an index reads.
 pub const MAX_SEARCH_BYTES: u64 = 8 * 1024 * 1024;
+/// How many files of the index are looked at to list those of an intent.
+pub const MAX_LISTED_FILES: usize = 20_000;
 /// The pause before the only other attempt at a lock that others keep.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// How long one attempt waits for writers that each take less than a millisecond.
@@ -102,6 +104,19 @@ impl Ledger {
     fn find_last(&self, path: &str) -> Option<(u64, TraceEntry)> {
         let mut file = File::open(self.layout.ledger_file()).ok()?;
         index::last_of(&self.layout, &mut file, path).ok().flatten()
+    }
+
+    /// The files that an intent changed last, newest change first, with that change. Files beyond the first
+    /// [`MAX_LISTED_FILES`] of the index are not looked at.
+    #[must_use]
+    pub fn files_of(&self, intent: &str) -> Vec<TraceEntry> {
+        let Ok(mut file) = File::open(self.layout.ledger_file()) else {
+            return Vec::new();
+        };
+        let all = index::last_of_all(&self.layout, &mut file, MAX_LISTED_FILES).unwrap_or_default();
+        let mut mine: Vec<TraceEntry> = all.into_iter().filter(|entry| entry.intent_id == intent).collect();
+        mine.sort_by(|one, other| (&other.timestamp, other.path()).cmp(&(&one.timestamp, one.path())));
+        mine
     }
 
     /// What the end of the ledger looked like after the last append; `None` if that is not known.

@@ -5,9 +5,11 @@ pub mod chain;
 pub mod claims;
 pub mod contents;
 pub mod contract;
+pub mod curate;
 pub mod declared;
 pub mod entry;
 pub mod error;
+pub mod file;
 pub mod gate;
 pub mod hash;
 pub mod intent;
@@ -18,10 +20,14 @@ mod local;
 pub mod map;
 pub mod module;
 pub mod mutation;
+pub mod query;
 pub mod reach;
 mod record;
 pub mod scope;
 pub mod settings;
+pub mod status;
+#[cfg(feature = "count")]
+pub mod tokens;
 pub mod tree;
 
 pub use module::{Intents, with_intents};

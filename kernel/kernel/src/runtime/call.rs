@@ -170,7 +170,7 @@ impl<'a> CallScene<'a> {
     }
 
     fn turn(&self) -> TurnRef {
-        TurnRef { session: self.input.session.clone(), turn: self.input.turn.clone() }
+        self.input.turn_ref()
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::bus::Bus;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::conversation::Message;
+use dispatch_contracts::hooks::TurnRef;
 use dispatch_contracts::ids::{ExtensionId, SessionId, TurnId};
 use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
 use dispatch_contracts::ports::{Clock, Ids, Spill};
@@ -62,4 +63,11 @@ pub struct TurnInput<'a> {
     pub clock: &'a dyn Clock,
     /// Fresh ids for rows and calls.
     pub ids: &'a dyn Ids,
+}
+
+impl TurnInput<'_> {
+    /// Which turn this is, as hooks are told.
+    pub(super) fn turn_ref(&self) -> TurnRef {
+        TurnRef { session: self.session.clone(), turn: self.turn.clone(), workdir: self.workdir.clone() }
+    }
 }

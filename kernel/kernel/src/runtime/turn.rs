@@ -9,9 +9,7 @@ use crate::reconcile::{Extent, reconcile_as};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::Cancelled;
 use dispatch_contracts::conversation::{Chunk, ChunkState, Message, Role, RowBody, project};
-use dispatch_contracts::hooks::{
-    REQUEST_BEFORE, RequestBefore, TURN_SEALED, TURN_STARTED, TurnRef, TurnSealed, TurnStarted,
-};
+use dispatch_contracts::hooks::{REQUEST_BEFORE, RequestBefore, TURN_SEALED, TURN_STARTED, TurnSealed, TurnStarted};
 use dispatch_contracts::ids::CallId;
 use dispatch_contracts::provider::{ModelRequest, Usage};
 use dispatch_contracts::turn::{Limit, SinkError, TurnEnd, TurnEvent, TurnOutcome};
@@ -50,7 +48,7 @@ pub async fn run_turn(input: TurnInput<'_>) -> TurnOutcome {
     };
     let known_calls = input.messages.iter().flat_map(Message::calls).map(|call| call.id.clone());
     let mut tally = Tally { usage: Usage::default(), said_bytes: 0, call_ids: known_calls.collect(), steps: 0 };
-    let turn = TurnRef { session: input.session.clone(), turn: input.turn.clone() };
+    let turn = input.turn_ref();
     input.bus.emit(&TURN_STARTED, TurnStarted { turn: turn.clone(), model: input.model.clone() });
 
     let mut end = match run_steps(&input, &recorder, &waits, &mut tally).await {
@@ -114,7 +112,7 @@ async fn prepare(input: &TurnInput<'_>, recorder: &Recorder<'_>, waits: &WaitLog
         tools: input.tools.iter().map(|offered| offered.tool.spec().clone()).collect(),
         options: input.options.clone(),
     };
-    let turn = TurnRef { session: input.session.clone(), turn: input.turn.clone() };
+    let turn = input.turn_ref();
     let value = RequestBefore { turn, request: request.clone() };
     // The chain fails open, so an error here means that nobody could change the request.
     input.bus.apply(&REQUEST_BEFORE, value, waits).await.map_or(request, |value| value.request)

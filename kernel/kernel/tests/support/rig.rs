@@ -235,7 +235,7 @@ pub(crate) fn state(host: &ExtensionHost, id: &str) -> ExtensionState {
 }
 
 pub(crate) fn turn() -> TurnRef {
-    TurnRef { session: "s".into(), turn: "t".into() }
+    TurnRef { session: "s".into(), turn: "t".into(), workdir: "/project".into() }
 }
 
 pub(crate) fn tool_before(tool: &str) -> ToolBefore {

@@ -1,15 +1,26 @@
 //! The alarm by watchdog thread, for systems without signals.
 
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{Claim, PREPARED, claim};
+use super::{Claim, LastLine, PREPARED, claim, last_line};
 use crate::exit;
 
 static STOP: Mutex<Option<Sender<()>>> = Mutex::new(None);
+
+/// A file by its path.
+pub(super) struct Place(PathBuf);
+
+impl Place {
+    pub(super) fn new(path: &Path) -> Option<Self> {
+        Some(Self(path.to_path_buf()))
+    }
+}
 
 pub(super) fn start(timeout: Duration) -> io::Result<()> {
     let (stop, stopped) = channel();
@@ -30,7 +41,18 @@ fn watch(stopped: &Receiver<()>, timeout: Duration) {
     #[allow(unsafe_code, reason = "reads the leaked answer")]
     // SAFETY: a non-null PREPARED comes from Box::leak and is never freed or changed.
     let prepared = unsafe { PREPARED.load(Ordering::Acquire).as_ref() };
+    // Before the answer, because the answer ends the process.
+    if let Some(line) = last_line() {
+        append(line);
+    }
     if let Some(prepared) = prepared {
         exit::answer(&prepared.bytes, prepared.exit_code);
+    }
+}
+
+fn append(line: &LastLine) {
+    if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(&line.place.0) {
+        // There is nobody to tell that it failed.
+        let _ = file.write(line.bytes.get(1..).unwrap_or_default());
     }
 }

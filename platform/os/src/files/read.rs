@@ -10,11 +10,16 @@ const TAIL_BLOCK_BYTES: u64 = 64 * 1024;
 
 /// The whole content of a regular file, if it is at most `limit` bytes long.
 pub fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, OsError> {
-    let (file, size) = open_regular(path)?;
+    read_file_at_most(open_unblocked(path)?, path, limit)
+}
+
+/// The same of a file that is open already; `path` is for the error.
+pub fn read_file_at_most(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, OsError> {
+    let size = size_of_regular(&file, path)?;
     if size > limit {
         return Err(too_large(path, size, limit));
     }
-    read_stream_at_most(file, path, limit)
+    read_sized(file, path, limit, size)
 }
 
 /// The same as text.
@@ -25,17 +30,32 @@ pub fn read_text_at_most(path: &Path, limit: u64) -> Result<String, OsError> {
 
 /// Everything a stream gives until its end, if that is at most `limit` bytes; `name` is for the error.
 pub fn read_stream_at_most(stream: impl Read, name: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, OsError> {
-    let mut bytes = Vec::new();
+    read_sized(stream, name.as_ref(), limit, 0)
+}
+
+/// `expected` is what one read will probably give; a file that grows meanwhile is read to its end all the same.
+fn read_sized(stream: impl Read, name: &Path, limit: u64, expected: u64) -> Result<Vec<u8>, OsError> {
+    let mut bytes = Vec::with_capacity(usize::try_from(expected.min(limit)).unwrap_or_default() + 1);
     // One byte more than allowed, to tell "exactly the limit" from "more".
-    stream
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(|source| OsError::io("read", name.as_ref(), source))?;
+    stream.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|source| OsError::io("read", name, source))?;
     let size = bytes.len() as u64;
     if size > limit {
-        return Err(too_large(name.as_ref(), size, limit));
+        return Err(too_large(name, size, limit));
     }
     Ok(bytes)
+}
+
+/// The last bytes of a regular file, at most `limit` of them, and where in the file they begin.
+pub fn read_end(path: &Path, limit: u64) -> Result<(Vec<u8>, u64), OsError> {
+    let (mut file, size) = open_regular(path)?;
+    let start = size.saturating_sub(limit);
+    let failed = |source| OsError::io("read", path, source);
+    if start > 0 {
+        file.seek(SeekFrom::Start(start)).map_err(failed)?;
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size - start).unwrap_or_default() + 1);
+    file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+    Ok((bytes, start))
 }
 
 /// Whole lines of a file, up to its last line feed at the moment of reading.
@@ -68,8 +88,9 @@ impl CompleteLines {
 /// `offset` (it was rotated or truncated) gives nothing. One line longer than `limit` is
 /// [`OsError::TooLarge`], because no call with this limit could ever get past it.
 pub fn read_complete_lines(path: &Path, offset: u64, limit: usize) -> Result<CompleteLines, OsError> {
-    let (mut file, _) = open_regular(path)?;
-    let mut bytes = Vec::new();
+    let (mut file, size) = open_regular(path)?;
+    let expected = usize::try_from(size.saturating_sub(offset)).unwrap_or(limit).min(limit);
+    let mut bytes = Vec::with_capacity(expected + 1);
     file.seek(SeekFrom::Start(offset))
         .and_then(|_| file.take(limit as u64).read_to_end(&mut bytes))
         .map_err(|source| OsError::io("read", path, source))?;
@@ -136,6 +157,17 @@ fn read_block(file: &mut File, start: u64, length: u64) -> io::Result<Vec<u8>> {
 }
 
 fn open_regular(path: &Path) -> Result<(File, u64), OsError> {
+    let file = open_unblocked(path)?;
+    let size = size_of_regular(&file, path)?;
+    Ok((file, size))
+}
+
+fn size_of_regular(file: &File, path: &Path) -> Result<u64, OsError> {
+    let metadata = file.metadata().map_err(|source| OsError::io("inspect", path, source))?;
+    if metadata.is_file() { Ok(metadata.len()) } else { Err(OsError::NotAFile { path: path.to_path_buf() }) }
+}
+
+fn open_unblocked(path: &Path) -> Result<File, OsError> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -144,9 +176,7 @@ fn open_regular(path: &Path) -> Result<(File, u64), OsError> {
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
     }
-    let file = options.open(path).map_err(|source| OsError::io("open", path, source))?;
-    let metadata = file.metadata().map_err(|source| OsError::io("inspect", path, source))?;
-    if metadata.is_file() { Ok((file, metadata.len())) } else { Err(OsError::NotAFile { path: path.to_path_buf() }) }
+    options.open(path).map_err(|source| OsError::io("open", path, source))
 }
 
 fn too_large(path: &Path, size: u64, limit: u64) -> OsError {

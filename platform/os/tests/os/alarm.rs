@@ -62,6 +62,19 @@ pub fn role(argument: &str) {
             assert!(matches!(alarm::arm(SHORT, b"", 0), Err(OsError::AlarmArmed)));
             super::role::stay();
         }
+        line if line.starts_with("line ") => {
+            let file = std::path::Path::new(line.strip_prefix("line ").unwrap());
+            alarm::leave_line(file, b"too early");
+            alarm::leave_line(file, b"out of time");
+            alarm::arm(SHORT, b"<time is up>", 0).unwrap();
+            super::role::stay();
+        }
+        line if line.starts_with("no line ") => {
+            alarm::leave_line(std::path::Path::new(line.strip_prefix("no line ").unwrap()), b"out of time");
+            alarm::leave_nothing();
+            alarm::arm(SHORT, b"<time is up>", 0).unwrap();
+            super::role::stay();
+        }
         "flush" => {
             print!("<buffered>");
             dispatch_os::exit::now(5);
@@ -131,4 +144,37 @@ fn two_sides_at_the_same_moment_give_one_answer() {
 #[test]
 fn leaving_at_once_keeps_what_was_printed() {
     assert_eq!(answers("flush"), (vec!["buffered".to_owned()], Some(5)));
+}
+
+#[test]
+fn the_alarm_leaves_its_line_at_the_end_of_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    for (before, after) in [
+        (None, "out of time\n"),
+        (Some("one\n"), "one\nout of time\n"),
+        (Some("one\ntorn"), "one\ntorn\nout of time\n"),
+    ] {
+        let _ = std::fs::remove_file(&log);
+        if let Some(before) = before {
+            std::fs::write(&log, before).unwrap();
+        }
+        assert_eq!(answers(&format!("line {}", log.display())), (vec!["time is up".to_owned()], Some(0)));
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), after);
+    }
+    std::fs::remove_file(&log).unwrap();
+    assert_eq!(answers(&format!("no line {}", log.display())), (vec!["time is up".to_owned()], Some(0)));
+    assert!(!log.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_line_goes_through_no_link_and_into_nothing_but_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, target) = (folder.path().join("link"), folder.path().join("target"));
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    for place in [link.clone(), folder.path().to_owned(), folder.path().join("missing/log")] {
+        assert_eq!(answers(&format!("line {}", place.display())), (vec!["time is up".to_owned()], Some(0)));
+    }
+    assert!(!target.exists());
 }

@@ -82,7 +82,64 @@ fn disguise(text: &str, bodies: &[Range<usize>]) -> Vec<u8> {
             *byte = b'%';
         }
     }
+    for list in leading_lists(&bytes) {
+        for byte in bytes.get_mut(list).into_iter().flatten().filter(|byte| matches!(**byte, b'{' | b'}')) {
+            *byte = b',';
+        }
+    }
     bytes
+}
+
+/// Brace lists where a command begins, such as `{rm,-r,x}`: to bash they are words, to the grammar a group.
+fn leading_lists(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for open in positions(text, b'{') {
+        let before = text.get(..open).unwrap_or_default();
+        let inside = found.last().is_some_and(|last| open < last.end);
+        if !inside
+            && begins_command(before)
+            && let Some(length) = list_length(text.get(open..).unwrap_or_default())
+        {
+            found.push(open..open + length);
+        }
+    }
+    found
+}
+
+fn positions(text: &[u8], wanted: u8) -> impl Iterator<Item = usize> + '_ {
+    text.iter().enumerate().filter(move |(_, byte)| **byte == wanted).map(|(at, _)| at)
+}
+
+/// Whether the next word is the name of a command, by what stands right before it.
+fn begins_command(before: &[u8]) -> bool {
+    const LEADING: [&[u8]; 9] = [b"then", b"do", b"else", b"elif", b"if", b"while", b"until", b"time", b"{"];
+    let blanks = before.iter().rev().take_while(|byte| matches!(**byte, b' ' | b'\t')).count();
+    let before = before.get(..before.len() - blanks).unwrap_or_default();
+    let Some(last) = before.last() else {
+        return true;
+    };
+    let word = before.iter().rev().take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'{').count();
+    let word = before.get(before.len() - word..).unwrap_or_default();
+    matches!(last, b';' | b'&' | b'|' | b'(' | b'\n' | b'`' | b'!') || (blanks > 0 && LEADING.contains(&word))
+}
+
+/// The length of a list of plain letters at the start of a text: `{`, parts with `,` between them, `}`.
+fn list_length(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut parts = 0_usize;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            b',' => parts += 1,
+            _ if byte.is_ascii_alphanumeric() || b"-_./+:=@%^*?[]~".contains(byte) => {}
+            _ => return None,
+        }
+        if depth == 0 {
+            return (parts > 0).then_some(at + 1);
+        }
+    }
+    None
 }
 
 /// What look like the bodies of here-documents.

@@ -30,8 +30,11 @@ fn help_fits_one_screen_and_lists_every_command() {
       state        Show the state of a session, or make it again from its log
       phase        Show or set where the work of a session stands
       plan         Show the plan of a session and take it step by step
+      intent       Declare what is meant to change and where, and bind sessions to it
+      mcp          Serve intents and plans to an agent over MCP, on standard input and output
       memory       Show what sessions learned, and make reminders of it
       module       Make, try and list the modules of the hook pipeline
+      trace        Ask the ledger of intents: what happened, whether it is whole, who wrote which line
       trust        Approve the present content of files that came with a project
       completions  Print a completion script for a shell
       help         Print this message or the help of the given subcommand(s)

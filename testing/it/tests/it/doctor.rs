@@ -44,3 +44,26 @@ fn settings_that_wait_for_approval_are_a_note_with_the_command() {
     assert_eq!(note.unwrap()["fix"], "dispatch trust");
     assert_eq!(report["healthy"], true);
 }
+
+#[test]
+fn a_graph_database_has_a_line_only_where_one_is_configured() {
+    let context = TestContext::new();
+    let line = || {
+        let report = context.dispatch(&["doctor", "--json"]).json();
+        report["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "neo4j").cloned()
+    };
+    context.write(".ai/hooks/config.json", "{}");
+    assert_eq!(line(), None);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    context.write(".ai/hooks/config.json", format!(r#"{{"neo4j": {{"url": "bolt://127.0.0.1:{closed}"}}}}"#));
+    let found = line().unwrap();
+    assert_eq!(found["health"], "wrong");
+    let told = found["detail"].as_str().unwrap();
+    assert!(told.contains("connection refused") && told.contains("no session has checked it yet"), "{told}");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    context.write(".ai/hooks/config.json", format!(r#"{{"neo4j": {{"url": "bolt+s://127.0.0.1:{port}"}}}}"#));
+    let found = line().unwrap();
+    assert_eq!(found["health"], "note");
+    assert!(found["detail"].as_str().unwrap().contains("TLS is not spoken"), "{found}");
+}

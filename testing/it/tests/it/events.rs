@@ -3,8 +3,10 @@
 use crate::agent::{ABC, Agent};
 use dispatch_support::TestContext;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 fn records(text: &str) -> Vec<Value> {
     let record = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"));
@@ -109,8 +111,16 @@ fn following_shows_new_events_of_old_and_new_sessions() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("the executable starts");
-    let mut rows = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    let mut wait_for = |text: &str| rows.any(|row| row.is_ok_and(|row| row.contains(text)));
+    let rows = rows_of(child.stdout.take().expect("a pipe"));
+    let wait_for = |text: &str| {
+        let deadline = Instant::now() + FOLLOW_DEADLINE;
+        while let Ok(row) = rows.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            if row.contains(text) {
+                return true;
+            }
+        }
+        false
+    };
     assert!(wait_for("echo first"));
     agent.command("2", "echo second");
     assert!(wait_for("echo second"));
@@ -121,7 +131,38 @@ fn following_shows_new_events_of_old_and_new_sessions() {
     assert!(wait_for("echo fourth"));
     drop(rows);
     agent.command("5", "echo fifth");
-    assert!(child.wait().expect("it ends").success(), "nobody reads any more");
+    agent.command("6", "echo sixth");
+    assert!(ends(&mut child), "nobody reads any more");
+}
+
+/// How long a follower may take to show what happened, or to notice that nobody reads.
+const FOLLOW_DEADLINE: Duration = Duration::from_secs(30);
+
+/// The rows as they come; the pipe is closed once nobody wants the next one.
+fn rows_of(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, rows) = channel();
+    std::thread::spawn(move || {
+        for row in BufReader::new(pipe).lines().map_while(Result::ok) {
+            if sender.send(row).is_err() {
+                return;
+            }
+        }
+    });
+    rows
+}
+
+fn ends(child: &mut Child) -> bool {
+    let deadline = Instant::now() + FOLLOW_DEADLINE;
+    loop {
+        if let Some(status) = child.try_wait().expect("it can be asked") {
+            return status.success();
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

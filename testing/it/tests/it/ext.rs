@@ -31,3 +31,24 @@ fn a_damaged_list_is_an_error_and_not_a_crash() {
     let output = context.dispatch(&["ext", "enable", "x"]);
     assert_eq!(output.status, 3, "{output:?}");
 }
+
+#[test]
+fn the_pipeline_is_bundled_and_can_be_left_out() {
+    let context = TestContext::new();
+    let ids = |arguments: &[&str]| -> Vec<String> {
+        let listed = context.dispatch(arguments).json();
+        let all = listed["extensions"].as_array().unwrap().iter();
+        all.map(|it| format!("{} {}", it["id"].as_str().unwrap(), it["state"]["state"].as_str().unwrap_or("?")))
+            .collect()
+    };
+    let with = ids(&["ext", "list", "--json"]);
+    assert!(with.iter().any(|line| line.starts_with("hook-pipeline ")), "{with:?}");
+    assert!(context.dispatch(&["doctor"]).stdout.contains("hook-pipeline is active"));
+    for without in [
+        &["--minimal", "ext", "list", "--json"][..],
+        &["--set", "extensions.disabled=[\"hook-pipeline\"]", "ext", "list", "--json"],
+    ] {
+        assert!(ids(without).is_empty(), "{without:?}");
+    }
+    assert_eq!(context.dispatch(&["--minimal", "doctor"]).status, 0);
+}

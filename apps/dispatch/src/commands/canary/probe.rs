@@ -1,13 +1,12 @@
 //! The call that must be refused, in the words of each host.
 
+use crate::compose;
 use dispatch_os::{Ulid, env};
 use ext_hook_pipeline::clock::SystemClock;
 use ext_hook_pipeline::dialect::{self, Abilities, Dialect, Hints};
 use ext_hook_pipeline::event::EventName;
-use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::watch::Unwatched;
 use ext_hook_pipeline::{Decision, Effects, HookEvent, Invocation};
-use ext_intents::with_intents;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -52,7 +51,7 @@ impl Probe {
             home: home.as_deref(),
             root: Some(root),
             manifest: None,
-            modules: &with_intents(native_modules()),
+            modules: &compose::guards(),
             scripts: None,
             clock: &clock,
             watch: &Unwatched,

@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use super::signs::{self, Found};
-use super::survey::registrations;
+use super::survey::{Server, registrations};
 use crate::failure::Failure;
 use ext_hook_pipeline::dialect;
 use ext_hook_pipeline::register::{self, Layout, Scope, System};
@@ -34,7 +34,7 @@ pub(crate) fn named(names: &[String]) -> Result<Vec<&'static str>, Failure> {
 pub(crate) fn registered(place: &Place) -> Result<Vec<&'static str>, Failure> {
     let restore = place.restore()?;
     let is_there = |host: &&'static str| {
-        let files = registrations(&[host], place.scope, Layout::Current);
+        let files = registrations(&[host], place.scope, Layout::Current, Server::Left);
         let in_file = files.iter().any(|file| {
             let text = place.read(&file.path).unwrap_or_default();
             text.is_some() && file.presence(text.as_deref(), place) != Ok(super::restore::Ours::Absent)

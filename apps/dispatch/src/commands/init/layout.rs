@@ -79,6 +79,13 @@ pub(super) fn files(set: ModuleSet) -> Vec<LayoutFile> {
     files
 }
 
+/// The file with the declared intents, which is made only where intents are asked for.
+pub(super) fn intents_file() -> LayoutFile {
+    use ext_intents::layout::{FOLDER, INTENTS_FILE};
+    let content = ext_intents::file::TEMPLATE.to_owned();
+    LayoutFile { path: format!("{FOLDER}/{INTENTS_FILE}"), content, owner: Owner::User }
+}
+
 impl LayoutFile {
     /// What becomes of the file, given what is there.
     ///

@@ -30,6 +30,8 @@ pub(super) enum Action {
     Missing,
     /// It does not say what it should.
     Differs,
+    /// It is left to the user.
+    Skipped,
 }
 
 impl Action {
@@ -43,6 +45,7 @@ impl Action {
             Self::Cleaned => "cleaned",
             Self::Missing => "missing",
             Self::Differs => "differs",
+            Self::Skipped => "skipped",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What would have to be written, found out before anything is.
 
 use super::layout::{self, ModuleSet, Verdict};
+use super::mcp_hosts;
 use super::place::Place;
 use super::restore::Ours;
 use ext_hook_pipeline::dialect;
@@ -36,12 +37,23 @@ pub(crate) struct Shared {
     pub(crate) targets: Vec<(&'static str, Target)>,
 }
 
+/// Whether the MCP server belongs to the registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Server {
+    Registered,
+    Left,
+}
+
 /// The files of these hosts, each once.
-pub(crate) fn registrations(hosts: &[&'static str], scope: Scope, layout: Layout) -> Vec<Shared> {
+pub(crate) fn registrations(hosts: &[&'static str], scope: Scope, layout: Layout, server: Server) -> Vec<Shared> {
     let mut files: Vec<Shared> = Vec::new();
     for host in hosts {
         // A host without a file of its own in this scope has nothing to be written.
-        for target in register::targets(host, scope, System::current(), layout).unwrap_or_default() {
+        let mut targets = register::targets(host, scope, System::current(), layout).unwrap_or_default();
+        if server == Server::Registered && scope == Scope::Project {
+            targets.extend(mcp_hosts::target(host));
+        }
+        for target in targets {
             match files.iter_mut().find(|file| file.path == target.path) {
                 Some(file) => file.targets.push((host, target)),
                 None => files.push(Shared { path: target.path.clone(), targets: vec![(host, target)] }),
@@ -64,7 +76,15 @@ impl Survey {
     }
 
     pub(super) fn of_layout(&mut self, place: &Place, set: ModuleSet) {
-        for file in layout::files(set) {
+        self.of_files(place, set, layout::files(set));
+    }
+
+    pub(super) fn of_intents(&mut self, place: &Place) {
+        self.of_files(place, ModuleSet::Default, vec![layout::intents_file()]);
+    }
+
+    fn of_files(&mut self, place: &Place, set: ModuleSet, files: Vec<layout::LayoutFile>) {
+        for file in files {
             let judged = place.read(&file.path).and_then(|before| {
                 let verdict = file.judge(before.as_deref(), set).map_err(|why| format!("{}: {why}", file.path))?;
                 Ok((before, verdict))
@@ -154,11 +174,15 @@ mod tests {
 
     #[test]
     fn a_file_that_two_hosts_read_is_edited_once() {
-        let files =
-            registrations(&["vscode-copilot", "claude-code", "copilot-cli"], Scope::Project, Layout::WithLegacy);
+        let files = registrations(
+            &["vscode-copilot", "claude-code", "copilot-cli"],
+            Scope::Project,
+            Layout::WithLegacy,
+            Server::Left,
+        );
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, [".github/hooks/dispatch.json", ".github/hooks.json", ".claude/settings.json"]);
         assert_eq!(files[0].targets.len(), 2);
-        assert!(registrations(&["native"], Scope::Project, Layout::Current).is_empty());
+        assert!(registrations(&["native"], Scope::Project, Layout::Current, Server::Left).is_empty());
     }
 }

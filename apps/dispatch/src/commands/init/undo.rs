@@ -5,7 +5,7 @@ use super::layout::{self, ModuleSet, WORK_IGNORE};
 use super::place::Place;
 use super::report::{Action, Line};
 use super::restore::{Restore, UndoStep};
-use super::survey::{Shared, registrations};
+use super::survey::{Server, Shared, registrations};
 use crate::failure::Failure;
 use dispatch_os::Access;
 use ext_hook_pipeline::context::{HOOKS_FOLDER, WORK_FOLDER};
@@ -29,7 +29,7 @@ pub(super) fn undo(place: &Place, hosts: &[&'static str], extent: Extent) -> Res
         (Extent::Everything, Scope::Project) => undo_layout(place, &restore)?,
         _ => Vec::new(),
     };
-    for file in registrations(hosts, place.scope, Layout::WithLegacy) {
+    for file in registrations(hosts, place.scope, Layout::WithLegacy, Server::Registered) {
         if let Some(sharer) = other_user(place, &restore, &file, hosts) {
             lines.push(Line::new(Action::Kept, &file.path, format!("it serves {sharer} too")));
             continue;
@@ -49,7 +49,7 @@ pub(super) fn undo(place: &Place, hosts: &[&'static str], extent: Extent) -> Res
 fn other_user(place: &Place, restore: &Restore, file: &Shared, hosts: &[&str]) -> Option<&'static str> {
     let stays = |host: &&'static str| restore.hosts.contains(*host) && !hosts.contains(host);
     super::hosts::all().into_iter().filter(stays).find(|host| {
-        let files = registrations(&[host], place.scope, Layout::WithLegacy);
+        let files = registrations(&[host], place.scope, Layout::WithLegacy, Server::Registered);
         files.iter().any(|other| other.path == file.path)
     })
 }
@@ -103,7 +103,7 @@ fn without_ours(file: &Shared, text: &str) -> Result<Rest, Failure> {
 
 fn undo_layout(place: &Place, restore: &Restore) -> Result<Vec<Line>, Failure> {
     let mut lines = Vec::new();
-    for file in layout::files(ModuleSet::Default) {
+    for file in layout::files(ModuleSet::Default).into_iter().chain([layout::intents_file()]) {
         let text = place.read(&file.path).map_err(Failure::configuration)?;
         let line = match restore.step(&file.path, text.as_deref()) {
             UndoStep::Nothing => continue,

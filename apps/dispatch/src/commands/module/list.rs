@@ -1,6 +1,7 @@
 //! Every module of the workspace: which ones run, and why the others do not.
 
 use crate::app::Status;
+use crate::compose;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
@@ -9,8 +10,7 @@ use dispatch_os::files::read_at_most;
 use dispatch_trust::{Trust, read_content};
 use ext_hook_pipeline::context::Paths;
 use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
-use ext_hook_pipeline::modules::{NATIVE_NAMES, native_modules};
-use ext_intents::with_intents;
+use ext_hook_pipeline::modules::NATIVE_NAMES;
 use serde::Serialize;
 
 /// The file that a script module's folder holds, in order of preference.
@@ -55,7 +55,7 @@ pub(super) fn run(
 
 /// The modules of the manifest in its order, then those it does not name.
 fn modules(manifest: &PipelineManifest, paths: &Paths, trust: &Trust) -> Vec<Listed> {
-    let native = with_intents(native_modules());
+    let native = compose::guards();
     let scripts = std::fs::read_dir(paths.hooks_root.join("features"));
     let mut scripts: Vec<String> =
         scripts.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();

@@ -1,5 +1,6 @@
 //! A manifest is read leniently: what is wrong is said and what is right still counts.
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -80,4 +81,42 @@ fn an_empty_list_of_modules_is_a_wish_and_is_kept() {
 fn what_is_written_is_read_back() {
     let text = serde_json::to_value(PipelineManifest::default()).expect("serialisable");
     assert_eq!(parse(&text), (PipelineManifest::default(), vec![]));
+}
+
+/// Fields as people write them, right and wrong.
+fn any_manifest() -> impl Strategy<Value = Value> {
+    let entry = |name: &'static str, choices: Vec<Value>| {
+        let choice = proptest::option::of(proptest::sample::select(choices));
+        choice.prop_map(move |value| value.map(|value| (name.to_owned(), value)))
+    };
+    let module = json!({"name": "session", "enabled": true, "priority": 3, "critical": null, "later": 1});
+    (
+        entry("version", vec![json!(1), json!("1"), Value::Null]),
+        entry("modules", vec![json!([]), json!([module]), json!(["session"]), json!([module, module]), Value::Null]),
+        entry("budgets", vec![json!({"PreToolUse": 5}), json!({"preToolUse": 5}), json!({"Stop": 0}), json!([])]),
+        entry("rewriteOwner", vec![json!("x"), json!(1)]),
+        entry(
+            "phasePolicy",
+            vec![json!({"PLANNING": {"allowTools": ["a"]}}), json!({"NO": {}}), json!({"PLANNING": 1})],
+        ),
+        entry("enforcePhases", vec![json!(true), json!("yes"), Value::Null]),
+        entry("unattended", vec![json!("deny"), json!("maybe"), Value::Null]),
+        entry("$schema", vec![json!("x")]),
+    )
+        .prop_map(|fields| {
+            let fields = [fields.0, fields.1, fields.2, fields.3, fields.4, fields.5, fields.6, fields.7];
+            Value::Object(fields.into_iter().flatten().collect())
+        })
+}
+
+proptest! {
+    #[test]
+    fn reading_in_one_go_and_field_by_field_agree(value in any_manifest()) {
+        let fields = value.as_object().unwrap();
+        let (slowly, problems) = PipelineManifest::from_fields(fields);
+        match Flawless::parse(value.to_string().as_bytes()) {
+            Some(at_once) => prop_assert_eq!((at_once, problems), (slowly, Vec::new())),
+            None => prop_assert!(!problems.is_empty() || fields["modules"] == json!(["session"])),
+        }
+    }
 }

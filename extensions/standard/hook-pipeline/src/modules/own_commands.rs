@@ -9,7 +9,7 @@ const SERVER: &str = "dispatch";
 
 /// Commands that only show something, or that an agent is meant to run: by command, then by verb (`*` is any).
 const FREE: &[(&str, &[&str])] = &[
-    ("intent", &["select", "list", "show", "current", "status"]),
+    ("intent", &["select", "list", "show", "match", "check"]),
     ("plan", &["show", "submit", "start", "complete"]),
     ("phase", &["show"]),
     ("memory", &["list", "show"]),
@@ -57,7 +57,8 @@ pub(crate) fn own_command(command: &SimpleCommand) -> OwnCommand {
 }
 
 fn is_free(command: &SimpleCommand) -> bool {
-    let mut words = command.argv.iter().skip(1).map(String::as_str);
+    // What follows `--` is never a flag.
+    let mut words = command.argv.iter().skip(1).map(String::as_str).take_while(|word| *word != "--");
     if !command.exact {
         return false;
     }
@@ -68,7 +69,11 @@ fn is_free(command: &SimpleCommand) -> bool {
         return true;
     };
     let verbs = FREE.iter().find(|(name, _)| *name == first).map(|(_, verbs)| *verbs);
-    verbs.is_some_and(|verbs| verbs == ["*"] || words.any(|word| verbs.contains(&word)))
+    let verb = words.next().unwrap_or_default();
+    // A verb counts only in its place: elsewhere the same word may be a name. A flag counts anywhere.
+    let mut is_named =
+        |verbs: &[&str]| verbs.contains(&verb) || words.any(|word| word.starts_with('-') && verbs.contains(&word));
+    verbs.is_some_and(|verbs| verbs == ["*"] || is_named(verbs))
 }
 
 /// Whether a command does nothing but call our own program for a handshake or to read.
@@ -105,6 +110,9 @@ mod tests {
     fn reading_and_handshakes_are_free_and_the_rest_changes_policy() {
         let free = [
             "dispatch intent select INT-1",
+            "dispatch intent list --all",
+            "dispatch intent match 'src/**'",
+            "dispatch intent check",
             "dispatch plan submit plan.json",
             "dispatch plan start n1",
             "dispatch plan complete n1",
@@ -126,6 +134,16 @@ mod tests {
             "dispatch init --undo",
             "dispatch phase set EXECUTING",
             "dispatch intent $VERB",
+            "dispatch intent new x --scope '**'",
+            "dispatch intent edit INT-1 --add-scope '**'",
+            "dispatch intent start INT-1 --reopen",
+            "dispatch intent complete INT-1",
+            "dispatch intent block INT-1",
+            "dispatch intent abandon INT-1",
+            "dispatch intent clear",
+            "dispatch intent new select --scope '**'",
+            "dispatch intent new x --scope y -- --help",
+            "dispatch intent edit show --add-scope '**'",
             "dispatch hook UserPromptSubmit",
             "sudo dispatch allow-once UB01",
             "bash -c 'dispatch trust --all'",

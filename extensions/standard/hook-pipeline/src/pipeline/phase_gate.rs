@@ -1,6 +1,8 @@
 //! The phase policy as a module, so that it shows up wherever modules do.
 
-use dispatch_toolcall::ToolKind;
+use std::path::Path;
+
+use dispatch_toolcall::{Access, PathAccess, ToolCall, ToolKind};
 
 use crate::action::HookAction;
 use crate::context::Context;
@@ -53,7 +55,8 @@ impl Module for PhaseGate<'_> {
         let (Some(call), Some(rule)) = (ctx.call, self.policy.get(&phase)) else {
             return Ok(HookAction::none());
         };
-        if rule.mode == PhaseMode::Allow || rule.allow_tools.contains(&call.name, call.kind) || leads_on(ctx) {
+        let open = rule.mode == PhaseMode::Allow || rule.allow_tools.contains(&call.name, call.kind);
+        if open || leads_on(ctx) || is_delivery(ctx, call) {
             return Ok(HookAction::none());
         }
         let (tool, phase) = (&call.name, phase.as_str());
@@ -64,6 +67,19 @@ impl Module for PhaseGate<'_> {
             _ => HookAction::none().with_warning(reason.clone()).with_context(PHASE_GATE, reason),
         })
     }
+}
+
+/// Whether the call writes nothing but what a subagent was told to deliver, which is what planning is for.
+fn is_delivery(ctx: &Context<'_>, call: &ToolCall) -> bool {
+    let agents = ctx.state.agents();
+    let delivered = |path: &PathAccess| {
+        let place = ctx.paths.rel_ref(&ctx.session.real_path(Path::new(&path.path))).unwrap_or_default();
+        let parts: Vec<&str> = place.split('/').collect();
+        matches!(parts[..], [_, "output", "sa", _, agent, _, ..] if agents.values().any(|known| *known == agent))
+            && !path.glob
+            && path.access != Access::Delete
+    };
+    call.kind == ToolKind::Write && !call.paths.is_empty() && call.paths.iter().all(delivered)
 }
 
 /// The handshakes that lead to the next phase are open in every phase.

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 use super::RegisterError;
 
 /// A JSON object and the layout it was written in.
-pub(super) struct Document {
-    pub(super) root: Map<String, Value>,
+pub struct Document {
+    /// The object.
+    pub root: Map<String, Value>,
     indent: String,
     newline: &'static str,
     ends_with_newline: bool,
@@ -16,12 +17,16 @@ pub(super) struct Document {
 
 impl Document {
     /// An object without keys, in our own layout.
-    pub(super) fn empty() -> Self {
+    #[must_use]
+    pub fn empty() -> Self {
         Self { root: Map::new(), indent: "  ".to_owned(), newline: "\n", ends_with_newline: true }
     }
 
     /// Parses a file; blank files count as empty. `snippet` is what to show when it has comments.
-    pub(super) fn parse(text: &str, snippet: impl FnOnce() -> String) -> Result<Self, RegisterError> {
+    ///
+    /// # Errors
+    /// When it is not a JSON object, or has something that a rewrite would lose.
+    pub fn parse(text: &str, snippet: impl FnOnce() -> String) -> Result<Self, RegisterError> {
         let text = text.trim_start_matches('\u{feff}');
         if text.trim().is_empty() {
             return Ok(Self::empty());
@@ -44,7 +49,8 @@ impl Document {
     }
 
     /// The file's text.
-    pub(super) fn print(&self) -> String {
+    #[must_use]
+    pub fn print(&self) -> String {
         let mut text = pretty(&Value::Object(self.root.clone()), &self.indent);
         if self.newline != "\n" {
             text = text.replace('\n', self.newline);

@@ -22,10 +22,12 @@ use crate::session_files::Batch;
 use crate::state::merge;
 
 /// The name under which the pipeline itself speaks.
-const PIPELINE: &str = "pipeline";
+pub(super) const PIPELINE: &str = "pipeline";
 /// What a record shows of a prompt; all of it is in `p.jsonl`.
 const EXCERPT_CHARS: usize = 400;
 const PROMPT_LIMIT_BYTES: usize = 64 * 1024;
+/// What a record that is made in advance shows of a name from outside.
+const NAME_CHARS: usize = 200;
 
 pub(super) struct Account<'a> {
     pub(super) scene: &'a Scene<'a>,
@@ -77,6 +79,27 @@ impl Account<'_> {
         record.decision = Some(decision_of(answer));
         record.ms = Some(milliseconds(self.scene.invocation.clock.elapsed()));
         Batch { records: vec![record], ..Batch::default() }
+    }
+
+    /// Prepares the record of this run in case time runs out before it is written.
+    pub(super) fn prepare_record(&self, decision: Decision) {
+        if self.session.shelter.is_none() {
+            return;
+        }
+        let short = |text: &Option<String>| text.as_ref().map(|text| text.chars().take(NAME_CHARS).collect::<String>());
+        let mut data = json!({
+            "decision": decision.as_str(),
+            "host": self.scene.event.host,
+            "tool": short(&self.scene.event.tool_name),
+            "toolUseId": short(&self.scene.event.tool_use_id),
+            "outOfTime": true,
+        });
+        self.setup.config.redactor().redact_json(&mut data);
+        let mut record = self.record(RecordType::HookRun, PIPELINE, data);
+        record.decision = Some(decision);
+        record.ms = Some(milliseconds(std::time::Duration::from_millis(self.scene.budget_ms)));
+        let line = serde_json::to_vec(&record).unwrap_or_default();
+        self.scene.invocation.watch.prepare_record(&self.scene.paths.events_file(), &line);
     }
 
     fn record(&self, kind: RecordType, module: &str, data: Value) -> Record {
@@ -153,6 +176,7 @@ impl Account<'_> {
             compose(&mut whole, &said.what);
         }
         let changed = state != self.session.state;
+        settle(&mut whole, &state.to_value());
         (changed.then_some(whole), rejected)
     }
 
@@ -227,6 +251,24 @@ fn decision_of(answer: &Answer) -> Decision {
 
 fn non_empty(map: Map<String, Value>) -> Value {
     if map.is_empty() { Value::Null } else { Value::Object(map) }
+}
+
+/// Leaves in a patch what the patches came to: a field with a rule may have refused what one of them said.
+fn settle(patch: &mut Value, state: &Value) {
+    let Value::Object(fields) = patch else {
+        return;
+    };
+    fields.retain(|key, value| match (state.get(key), value) {
+        (None, value) => value.is_null(),
+        (Some(kept), value) if kept.is_object() && value.is_object() => {
+            settle(value, kept);
+            true
+        }
+        (Some(kept), value) => {
+            value.clone_from(kept);
+            true
+        }
+    });
 }
 
 /// Two merge patches in a row as one: what the later one says holds, and removals stay removals.

@@ -5,7 +5,7 @@ use serde::Deserialize as _;
 
 use crate::config::{CONFIG_LIMIT_BYTES, Config};
 use crate::context::Paths;
-use crate::digest::short_key;
+use crate::digest::fingerprint;
 use crate::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
 
 /// Manifest, configuration, and what is wrong with them.
@@ -31,7 +31,7 @@ impl Setup {
         };
         let config_bytes = read(&paths.config_file(), CONFIG_LIMIT_BYTES, &mut problems);
         let parts = [manifest_bytes.as_deref().unwrap_or_default(), config_bytes.as_deref().unwrap_or_default()];
-        let fingerprint = short_key(&parts);
+        let fingerprint = fingerprint(&parts);
         let (manifest, found) = manifest_bytes.map_or_else(Default::default, |bytes| PipelineManifest::parse(&bytes));
         problems.extend(found);
         let (config, found) = config_bytes.map_or_else(Default::default, |bytes| Config::parse(&bytes));

@@ -2,6 +2,7 @@
 
 mod answers;
 mod broken;
+mod database;
 mod durability;
 mod redelivery;
 mod workspace;

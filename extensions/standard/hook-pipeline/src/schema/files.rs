@@ -114,6 +114,9 @@ pub(super) struct ConfigFile {
     /// Secrets of your own.
     #[schemars(default)]
     redact: Option<RedactSection>,
+    /// The graph database, if there is one.
+    #[schemars(default)]
+    neo4j: Option<Neo4jSection>,
     /// The settings of modules, by name.
     #[schemars(flatten)]
     modules: BTreeMap<String, Value>,
@@ -127,6 +130,22 @@ enum PromptsKept {
     Text,
     /// Only its hash.
     Hash,
+}
+
+/// Where the graph database is. Without an address nothing is checked.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Neo4jSection {
+    /// Such as `bolt://localhost:7687`.
+    #[schemars(default)]
+    url: Option<String>,
+    /// Whom to log in as.
+    #[schemars(default)]
+    user: Option<String>,
+    /// The name of the environment variable that holds the password.
+    #[schemars(default)]
+    password_env: Option<String>,
 }
 
 #[derive(JsonSchema)]

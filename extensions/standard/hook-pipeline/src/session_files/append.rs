@@ -1,8 +1,10 @@
 //! Appends several lines in one write, so that the records of an invocation stay together and whole.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+
+use dispatch_os::files::{WriteAt, open_own};
 
 use super::FilesError;
 use super::brief_lock::{BRIEF, lock_within};
@@ -13,13 +15,7 @@ use super::brief_lock::{BRIEF, lock_within};
 /// # Errors
 /// When the file is a link or no regular file, or the system refuses.
 pub fn append_lines(path: &Path, lines: &[u8]) -> Result<(), FilesError> {
-    refuse_link(path)?;
-    let mut file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(|source| FilesError::io("open for appending", path, source))?;
+    let mut file = open_own(path, WriteAt::End)?;
     let metadata = file.metadata().map_err(|source| FilesError::io("inspect", path, source))?;
     if !metadata.is_file() {
         return Err(FilesError::NotAFile { path: path.to_path_buf() });
@@ -33,6 +29,11 @@ pub fn append_lines(path: &Path, lines: &[u8]) -> Result<(), FilesError> {
         return write_once(&mut file, path, &repaired);
     }
     write_once(&mut file, path, lines)
+}
+
+/// Adds lines without a look at what is there; for a file that nobody relies on.
+pub(super) fn append_carelessly(path: &Path, lines: &[u8]) -> Result<(), FilesError> {
+    write_once(&mut open_own(path, WriteAt::End)?, path, lines)
 }
 
 /// Whether a link stands in this place. What does not exist is none.

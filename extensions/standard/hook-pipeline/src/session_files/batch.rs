@@ -6,7 +6,7 @@ use dispatch_redact::Redactor;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::append::append_lines;
+use super::append::{append_carelessly, append_lines};
 use super::brief_lock::HeldLock;
 use super::feature_files::{write_file, write_logs};
 use super::state_file::write_state;
@@ -50,10 +50,22 @@ impl Journal<'_> {
     /// Writes a batch: the log first, because it is the truth, then everything else. What fails
     /// does not keep the rest from being written.
     pub fn commit(&self, batch: Batch, held: Option<&HeldLock>, stamp: &str) -> Vec<FilesError> {
+        self.commit_and_tell(batch, held, stamp, &|| {})
+    }
+
+    /// Writes a batch as [`Self::commit`] does, and tells when its records are in the log.
+    pub fn commit_and_tell(
+        &self,
+        batch: Batch,
+        held: Option<&HeldLock>,
+        stamp: &str,
+        logged: &dyn Fn(),
+    ) -> Vec<FilesError> {
         let paths = self.shelter.paths();
         let mut failures = Vec::new();
         let mut note = |result: Result<(), FilesError>| failures.extend(result.err());
-        note(self.append(&paths.events_file(), batch.records.into_iter().map(|record| self.line_of(record))));
+        let records = batch.records.into_iter().map(|record| self.line_of(record));
+        note(self.append(&paths.events_file(), records).inspect(|()| logged()));
         note(self.append(&paths.prompts_file(), self.redacted(batch.prompts).iter().map(json_line)));
         note(self.append(&paths.registry_file(), self.redacted(batch.registry).iter().map(json_line)));
         if !batch.patches.is_empty() {
@@ -76,7 +88,7 @@ impl Journal<'_> {
         let mut text = self.redactor.redact(line).replace(['\n', '\r'], " ");
         text.push('\n');
         // The trace is a courtesy; there is nobody to tell that it failed.
-        let _ = append_lines(&path, text.as_bytes());
+        let _ = append_carelessly(&path, text.as_bytes());
     }
 
     fn append(&self, path: &Path, lines: impl Iterator<Item = Vec<u8>>) -> Result<(), FilesError> {

@@ -1,11 +1,11 @@
 //! Locks on open files, waited for in short steps and never without end.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::append::refuse_link;
+use dispatch_os::files::{WriteAt, open_own};
 
 /// How long to wait for a lock that is only ever held for microseconds.
 pub(super) const BRIEF: Duration = Duration::from_millis(50);
@@ -23,8 +23,7 @@ impl HeldLock {
     /// Takes the lock of this file, waiting at most `wait`; nothing if it cannot be had.
     #[must_use]
     pub fn acquire(path: &Path, wait: Duration) -> Option<Self> {
-        refuse_link(path).ok()?;
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).ok()?;
+        let file = open_own(path, WriteAt::Position).ok()?;
         lock_within(&file, wait).ok()?;
         Some(Self { _file: file })
     }

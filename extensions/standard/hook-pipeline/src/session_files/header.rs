@@ -8,6 +8,11 @@ const TURN_KEY: &[u8] = b"\"turnId\":";
 /// What stands before the key of a delivery in a line.
 pub(super) const DELIVERY_KEY: &str = ",\"delivery\":\"";
 
+/// Finds where the turn stands in a line.
+pub(super) fn turn_finder() -> memmem::Finder<'static> {
+    memmem::Finder::new(TURN_KEY)
+}
+
 /// The start of one line of the log.
 #[derive(Debug, Clone, Copy)]
 pub struct Header<'a> {
@@ -24,7 +29,12 @@ impl<'a> Header<'a> {
     /// The turn, if the line is a record.
     #[must_use]
     pub fn turn_id(&self) -> Option<u64> {
-        let start = memmem::find(self.head, TURN_KEY)? + TURN_KEY.len();
+        self.turn_id_by(&turn_finder())
+    }
+
+    /// The same with a finder that was made before, for many lines.
+    pub(super) fn turn_id_by(&self, finder: &memmem::Finder<'_>) -> Option<u64> {
+        let start = finder.find(self.head)? + TURN_KEY.len();
         let rest = self.head.get(start..)?;
         let (digits, after) = rest.split_at(rest.iter().position(|byte| !byte.is_ascii_digit())?);
         let digits = std::str::from_utf8(digits).ok()?;

@@ -1,10 +1,10 @@
 //! A time in milliseconds that no other invocation of the session gets, so that run ids are unique.
 
-use std::fs::OpenOptions;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::append::refuse_link;
+use dispatch_os::files::{WriteAt, open_own};
+
 use super::brief_lock::{BRIEF, lock_within};
 
 /// A stored time this far ahead is damage, not a busy session.
@@ -14,11 +14,11 @@ const DIGITS: usize = 20;
 /// The present time, or the next millisecond that nobody has had. Without the file: the present time.
 #[must_use]
 pub fn next_run_ms(path: &Path, now_ms: i64) -> i64 {
-    refuse_link(path).ok().and_then(|()| take(path, now_ms).ok()).unwrap_or(now_ms)
+    take(path, now_ms).unwrap_or(now_ms)
 }
 
 fn take(path: &Path, now_ms: i64) -> io::Result<i64> {
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    let mut file = open_own(path, WriteAt::Position).map_err(io::Error::other)?;
     lock_within(&file, BRIEF)?;
     let mut text = [0; DIGITS];
     let length = file.read(&mut text)?;

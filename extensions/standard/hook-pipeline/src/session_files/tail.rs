@@ -1,12 +1,11 @@
 //! The end of a log, in whole lines; a log of any length costs the same.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use dispatch_os::files::read_end;
 use memchr::{memchr, memmem, memrchr};
 
-use super::header::{DELIVERY_KEY, Header};
+use super::header::{DELIVERY_KEY, Header, turn_finder};
 use crate::record::Record;
 
 /// The part of the log that every invocation looks at.
@@ -22,13 +21,7 @@ impl Tail {
     /// The last whole lines within `limit` bytes; none if the file cannot be read.
     #[must_use]
     pub fn read(path: &Path, limit: u64) -> Self {
-        // Asked before the file is opened: opening a pipe that nobody writes to would never return.
-        let length = match std::fs::metadata(path) {
-            Ok(found) if found.is_file() => found.len(),
-            _ => return Self::default(),
-        };
-        let offset = length.saturating_sub(limit);
-        let Ok(mut lines) = read_from(path, offset, limit) else {
+        let Ok((mut lines, offset)) = read_end(path, limit) else {
             return Self::default();
         };
         lines.truncate(memrchr(b'\n', &lines).map_or(0, |end| end + 1));
@@ -76,7 +69,8 @@ impl Tail {
     /// The highest turn that a line tells of.
     #[must_use]
     pub fn last_turn_id(&self) -> u64 {
-        self.iter().filter_map(|line| Header::of(line).turn_id()).max().unwrap_or(0)
+        let finder = turn_finder();
+        self.iter().filter_map(|line| Header::of(line).turn_id_by(&finder)).max().unwrap_or(0)
     }
 
     /// The newest record of this delivery.
@@ -93,14 +87,6 @@ impl Tail {
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
-}
-
-fn read_from(path: &Path, offset: u64, limit: u64) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(offset))?;
-    let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 #[cfg(test)]

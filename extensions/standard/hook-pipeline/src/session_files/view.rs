@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use dispatch_os::files::{read_at_most, tail_lines};
-use dispatch_os::paths::resolve_inside;
+use dispatch_os::files::{read_at_most, read_file_at_most, tail_lines};
+use dispatch_os::paths::{open_beneath, resolve_inside};
 use memchr::memmem;
 use serde_json::Value;
 
@@ -97,11 +97,12 @@ impl SessionView for DiskView<'_> {
     }
 
     fn read(&self, path: &Path, limit_bytes: u64) -> Option<Vec<u8>> {
-        read_at_most(&self.inside(path)?, limit_bytes).ok()
+        read_file_at_most(open_beneath(&self.paths.repo_root, path)?, path, limit_bytes).ok()
     }
 
     fn modified_ms(&self, path: &Path) -> Option<i64> {
-        let modified = std::fs::metadata(self.inside(path)?).ok()?.modified().ok()?;
+        let file = open_beneath(&self.paths.repo_root, path)?;
+        let modified = file.metadata().ok()?.modified().ok()?;
         let age = modified.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(age.as_millis()).ok()
     }

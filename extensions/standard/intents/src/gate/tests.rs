@@ -45,9 +45,8 @@ fn the_chain_stops_at_its_first_failure() {
     let outside = Target::Outside { path: "/etc/passwd".to_owned() };
     let pass = |scope| (None, Some(scope));
     let stop = |code| (Some(code), None);
-    type Answer = (Option<&'static str>, Option<ScopeValidation>);
-    type Case = (Option<&'static str>, Vec<Target>, Certainty, Answer);
-    let table: Vec<Case> = vec![
+    type Expected = (Option<&'static str>, Option<ScopeValidation>);
+    let table: Vec<(Option<&str>, Vec<Target>, Certainty, Expected)> = vec![
         (None, vec![], Certainty::Known, pass(ScopeValidation::Exempt)),
         (None, vec![], Certainty::Unknown, stop(UNDETERMINED)),
         (None, vec![hooks.clone()], Certainty::Known, stop(NO_INTENT)),

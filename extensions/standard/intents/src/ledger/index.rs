@@ -215,6 +215,17 @@ pub(super) fn last_of(layout: &Layout, file: &mut File, path: &str) -> io::Resul
     }
 }
 
+/// The newest entry of each file that the index knows, at most `limit` of them, in no order.
+pub(super) fn last_of_all(layout: &Layout, file: &mut File, limit: usize) -> io::Result<Vec<TraceEntry>> {
+    let mut found = Vec::new();
+    for name in fs::read_dir(layout.files_folder())?.flatten().take(limit) {
+        let Some(known) = load::<Last>(&name.path()) else { continue };
+        let entry = entry_at(file, known.offset)?;
+        found.extend(entry.filter(|entry| entry.path() == Some(known.path.as_str())));
+    }
+    Ok(found)
+}
+
 /// The length without a line that has no end yet.
 fn whole_length(file: &mut File) -> io::Result<u64> {
     let length = file.metadata()?.len();

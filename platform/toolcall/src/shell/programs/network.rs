@@ -117,11 +117,12 @@ fn curl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
             interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "curl -J");
         }
     }
-    for file in parsed.values(&["-T", "--upload-file"]) {
+    for file in parsed.values(&["-T", "--upload-file"]).filter(|file| !is_standard_input(&file.text)) {
         interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
     }
     for value in parsed.values(&["-d", "--data", "--data-binary", "--data-urlencode", "-F", "--form", "--json"]) {
-        if let Some((_, file)) = value.text.split_once('@').filter(|(name, _)| name.is_empty() || name.ends_with('=')) {
+        let sent = value.text.split_once('@').filter(|(name, _)| name.is_empty() || name.ends_with('='));
+        if let Some((_, file)) = sent.filter(|(_, file)| !is_standard_input(file)) {
             let file = Field { text: file.to_owned(), ..value.clone() };
             interpreter.recorder.touch(call.state, &file, Access::Read, Reach::Itself);
         }
@@ -129,6 +130,11 @@ fn curl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     if parsed.has(&["-K", "--config"]) {
         interpreter.recorder.unknown(UnknownReason::Option, "curl -K");
     }
+}
+
+/// `-`, or `.` for an upload that starts before all of it was read; form fields may say more after `;`.
+fn is_standard_input(file: &str) -> bool {
+    matches!(file.split(';').next(), Some("-" | "."))
 }
 
 /// The last part of an address becomes a file here.

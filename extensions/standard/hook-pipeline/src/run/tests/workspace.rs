@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::action::HookAction;
-use crate::clock::SystemClock;
+use crate::clock::{Clock, SystemClock};
 use crate::context::Context;
 use crate::dialect::Hints;
 use crate::event::EventName;
@@ -109,6 +109,10 @@ impl Workspace {
     }
 
     pub(super) fn invoke(&self, stdin: &[u8], effects: Effects) -> Outcome {
+        self.invoke_at(stdin, effects, &SystemClock::start())
+    }
+
+    pub(super) fn invoke_at(&self, stdin: &[u8], effects: Effects, clock: &dyn Clock) -> Outcome {
         let hints = Hints::default().with_process_cwd(self.root().to_string_lossy());
         let mut modules = native_modules();
         modules.push(&Guard);
@@ -122,7 +126,7 @@ impl Workspace {
             manifest: None,
             modules: &modules,
             scripts: None,
-            clock: &SystemClock::start(),
+            clock,
             watch: &Unwatched,
             effects,
         })

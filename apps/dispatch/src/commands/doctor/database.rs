@@ -1,0 +1,54 @@
+//! The doctor's line about the graph database: asked now, beside what the newest session knows.
+
+use super::{Finding, note, ok, wrong};
+use crate::settings::Loaded;
+use crate::workspace::Workspace;
+use dispatch_os::{clock, env, files};
+use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
+use ext_hook_pipeline::context::HOOKS_FOLDER;
+use ext_hook_pipeline::neo4j::{SECTION, check, is_configured};
+use ext_hook_pipeline::session_files::read_state;
+use std::time::Duration;
+
+const CHECK: &str = "neo4j";
+/// A person waits, so the database may take longer than on the way of a hook event.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Nothing where no database is configured.
+pub(super) fn finding(loaded: &Loaded) -> Option<Finding> {
+    let workspace = Workspace::of(loaded);
+    if !workspace.root.join(HOOKS_FOLDER).is_dir() {
+        return None;
+    }
+    let bytes = files::read_at_most(&workspace.paths("").config_file(), CONFIG_LIMIT_BYTES).ok()?;
+    let (config, _) = Config::parse(&bytes);
+    let section = config.section(SECTION);
+    if !is_configured(section) {
+        return None;
+    }
+    let report = check(section, &|name| env::text(name).ok().flatten(), PATIENCE);
+    let known = last_check(&workspace);
+    let version = report.version.unwrap_or_else(|| "version unknown".to_owned());
+    Some(match (report.reachable, report.note) {
+        (true, None) => ok(CHECK, format!("reachable: {version}; {known}")),
+        (true, Some(told)) => {
+            note(CHECK, format!("reachable: {version}; {told}; {known}"), "nothing, if that is enough")
+        }
+        (false, told) => wrong(
+            CHECK,
+            format!("{}; {known}", told.unwrap_or_default()),
+            "start it, or correct the section `neo4j` of .ai/hooks/config.json",
+        ),
+    })
+}
+
+/// What the session that was active last knows, and how old that is.
+fn last_check(workspace: &Workspace) -> String {
+    const NEVER: &str = "no session has checked it yet";
+    let Some(session) = workspace.sessions().pop() else { return NEVER.to_owned() };
+    let known = read_state(&workspace.paths(&session.id)).map(|state| state.capabilities().neo4j).unwrap_or_default();
+    let Some(at_ms) = known.last_check_ts else { return NEVER.to_owned() };
+    let seconds = clock::unix_ms().saturating_sub(at_ms).max(0) / 1000;
+    let found = if known.reachable { "reachable" } else { "not reachable" };
+    format!("session {} found it {found} {seconds} s ago", session.id)
+}

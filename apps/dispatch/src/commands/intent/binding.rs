@@ -1,0 +1,120 @@
+//! `dispatch intent select` and `clear`: which intent a session of an agent works on.
+
+use super::{declared, known, open_ones};
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::session_entry;
+use crate::workspace::Workspace;
+use ext_hook_pipeline::EmittedRecord;
+use ext_hook_pipeline::event::{EventName, HookEvent, sid};
+use ext_hook_pipeline::record::RecordType;
+use ext_hook_pipeline::state::State;
+use ext_intents::layout::Layout;
+use serde_json::{Value, json};
+
+/// The module whose word the active intent is.
+const MODULE: &str = "intents";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SessionArgs {
+    /// The session: the host's id of it, or the id in .ai/tmp or the start of that; default: the newest
+    #[arg(long, value_name = "HOST_SESSION_ID")]
+    session: Option<String>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn select(
+    workspace: &Workspace,
+    layout: &Layout,
+    id: &str,
+    session: &SessionArgs,
+    printer: &Printer,
+) -> Result<Status, Failure> {
+    let intents = declared(layout)?;
+    let intent = known(&intents, id)?;
+    if !intent.status.is_open() {
+        let failure = Failure::usage(format!("{id} is {}", intent.status.as_str())).hint(open_ones(&intents));
+        return Err(Failure { status: Status::No, ..failure });
+    }
+    let sid = session_id(workspace, session.session.as_deref())?;
+    bind(workspace, &sid, Some(id))?;
+    tell(session, printer, json!({"session": sid, "intent": id}), &format!("session {sid} works on {id}"))
+}
+
+pub(super) fn clear(workspace: &Workspace, session: &SessionArgs, printer: &Printer) -> Result<Status, Failure> {
+    let sid = session_id(workspace, session.session.as_deref())?;
+    let before = bind(workspace, &sid, None)?;
+    let text = match &before {
+        Some(before) => format!("session {sid} no longer works on {before}"),
+        None => format!("session {sid} had no intent"),
+    };
+    tell(session, printer, json!({"session": sid, "cleared": before}), &text)
+}
+
+fn tell(session: &SessionArgs, printer: &Printer, value: Value, text: &str) -> Result<Status, Failure> {
+    match session.json {
+        true => printer.json(&value)?,
+        false => printer.out(text),
+    }
+    Ok(Status::Done)
+}
+
+/// The session that is named, by any of its names, else the newest. A session that the host has told nothing
+/// of yet can be named by the host's id alone.
+fn session_id(workspace: &Workspace, wanted: Option<&str>) -> Result<String, Failure> {
+    let Some(wanted) = wanted else {
+        return Ok(workspace.session(None)?.id);
+    };
+    if wanted.trim().is_empty() {
+        return Err(Failure::usage("the session's id is empty").hint("`dispatch events` shows the sessions"));
+    }
+    let of_host = sid_of(wanted);
+    let sessions = workspace.sessions();
+    if sessions.iter().any(|session| session.id == of_host) {
+        return Ok(of_host);
+    }
+    let begins = |id: &str| wanted.len() <= of_host.len() && id.starts_with(wanted);
+    if sessions.iter().any(|session| begins(&session.id)) {
+        return Ok(workspace.session(Some(wanted))?.id);
+    }
+    Ok(of_host)
+}
+
+/// The short id of a session that the host knows by this one.
+fn sid_of(host_id: &str) -> String {
+    let mut event = HookEvent::new(EventName::SessionStart, "native", String::new(), Value::Null);
+    event.session_id = Some(host_id.to_owned());
+    sid(&event)
+}
+
+/// Binds and records it; says what was bound before.
+fn bind(workspace: &Workspace, sid: &str, intent: Option<&str>) -> Result<Option<String>, Failure> {
+    let paths = workspace.paths(sid);
+    // A session that the host has told nothing of yet has no log either.
+    let state = if paths.events_file().exists() { session_entry::state_of(&paths)? } else { State::default() };
+    let before = state.active_intent().map(str::to_owned);
+    if before.as_deref() == intent {
+        return Ok(before);
+    }
+    let (kind, told) = match intent {
+        Some(id) => (RecordType::IntentSelected, id.to_owned()),
+        None => (RecordType::IntentCleared, before.clone().unwrap_or_default()),
+    };
+    let record = EmittedRecord { kind, data: json!({"intent": told, "by": "user"}) };
+    let patch = json!({"intents": {"active": intent}});
+    session_entry::write(&paths, &state, MODULE, vec![record], Some(patch))?;
+    Ok(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_id_is_hashed_as_the_pipeline_does() {
+        assert_eq!(sid_of("abc"), "ba7816bf");
+    }
+}

@@ -1,0 +1,196 @@
+//! `dispatch trace log`: the entries of the ledger as a timeline.
+
+use super::Place;
+use super::paint::{Paint, Tone};
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::plain::one_line;
+use crate::printer::{Format, Printer};
+use crate::span::Span;
+use dispatch_os::clock;
+use ext_intents::entry::{ScopeValidation, TraceEntry};
+use ext_intents::query::filter::Filter;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// What is shown as text unless more is asked for.
+const DEFAULT_LIMIT: usize = 200;
+const PATH_CHARS: usize = 200;
+const NOTE_CHARS: usize = 160;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LogRequest {
+    /// Only entries of this intent
+    #[arg(long, value_name = "ID")]
+    intent: Option<String>,
+    /// Only entries about this file
+    #[arg(long, value_name = "PATH")]
+    file: Option<PathBuf>,
+    /// Only entries of this session, by its id or the start of it
+    #[arg(long, value_name = "SID")]
+    session: Option<String>,
+    /// Only what happened since then: 30m, 12h, 7d, or a date such as 2026-03-01 (UTC)
+    #[arg(long, value_name = "TIME")]
+    since: Option<Since>,
+    /// Only the newest N; 0 for all [default: 200, with --json all]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Print the entries as they are stored, one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+/// A moment on the command line.
+#[derive(Debug, Clone, Copy)]
+enum Since {
+    Ago(Span),
+    At(i64),
+}
+
+impl FromStr for Since {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let date = clock::parse_rfc3339(text).or_else(|| clock::parse_rfc3339(&format!("{text}T00:00:00Z")));
+        match (date, text.parse::<Span>()) {
+            (Some(at), _) => Ok(Self::At(at)),
+            (None, Ok(span)) => Ok(Self::Ago(span)),
+            (None, Err(_)) => Err(format!("`{text}` is no time; write for example 12h, 7d or 2026-03-01")),
+        }
+    }
+}
+
+impl LogRequest {
+    fn filter(&self, place: &Place) -> Result<Filter, Failure> {
+        let since_ms = self.since.map(|since| match since {
+            Since::Ago(span) => clock::unix_ms() - span.ms(),
+            Since::At(at) => at,
+        });
+        Ok(Filter {
+            intent: self.intent.clone(),
+            path: self.file.as_deref().map(|path| place.relative(path)).transpose()?,
+            session: self.session.clone(),
+            since_ms,
+        })
+    }
+}
+
+pub(super) fn run(place: &Place, request: &LogRequest, printer: &Printer) -> Result<Status, Failure> {
+    let format = Format::from(request.json);
+    let filter = request.filter(place)?;
+    let default = if format == Format::Json { 0 } else { DEFAULT_LIMIT };
+    let limit = Some(request.limit.unwrap_or(default)).filter(|limit| *limit > 0);
+    let mut sink = Sink { printer, format, paint: Paint::for_stdout(), day: String::new() };
+    let mut newest: VecDeque<Vec<u8>> = VecDeque::new();
+    let (mut found, mut unreadable) = (0_usize, 0_u64);
+    for line in place.ledger().lines().map_err(|error| place.unreadable(error))? {
+        let line = line.map_err(|error| place.unreadable(error))?;
+        match filter.wants(&line.bytes) {
+            None => unreadable += 1,
+            Some(false) => continue,
+            Some(true) => {}
+        }
+        found += 1;
+        match limit {
+            // Only the text of as many as will be shown is held.
+            Some(limit) => {
+                newest.extend([line.bytes]);
+                newest.drain(..newest.len().saturating_sub(limit));
+            }
+            None if sink.print(&line.bytes).is_err() => return Ok(Status::Done),
+            None => {}
+        }
+    }
+    if found > newest.len() && limit.is_some() && format == Format::Text {
+        printer.warn(&format!("only the newest {} are shown; --limit 0 shows all", newest.len()));
+    }
+    for line in &newest {
+        if sink.print(line).is_err() {
+            return Ok(Status::Done);
+        }
+    }
+    if found == 0 && format == Format::Text {
+        printer.out("no entries");
+    }
+    if unreadable > 0 {
+        printer.warn(&format!("{unreadable} lines are no entries; `dispatch trace verify` says more"));
+    }
+    Ok(Status::Done)
+}
+
+/// Prints entries one by one.
+struct Sink<'a> {
+    printer: &'a Printer,
+    format: Format,
+    paint: Paint,
+    day: String,
+}
+
+impl Sink<'_> {
+    /// `Err` when nobody reads any more. A line that is no entry is left out.
+    fn print(&mut self, line: &[u8]) -> std::io::Result<()> {
+        let Ok(entry) = serde_json::from_slice::<TraceEntry>(line) else {
+            return Ok(());
+        };
+        if self.format == Format::Json {
+            return self.printer.stream(line);
+        }
+        let day = entry.timestamp.get(..10).unwrap_or_default();
+        if day != self.day {
+            self.day = day.to_owned();
+            let heading = self.paint.text(Tone::Faint, &format!("{} (times in UTC)", one_line(day, 10)));
+            self.printer.stream(heading.as_bytes())?;
+        }
+        self.printer.stream(self.row(&entry).as_bytes())
+    }
+
+    fn row(&self, entry: &TraceEntry) -> String {
+        let paint = &self.paint;
+        let time = entry.timestamp.get(11..19).unwrap_or("--:--:--");
+        let intent = if entry.intent_id.is_empty() { "(no intent)" } else { &entry.intent_id };
+        let (sign, tone) = match entry.scope_validation {
+            _ if entry.reverted => ("reverted", Tone::Bad),
+            ScopeValidation::Fail => ("FAIL", Tone::Bad),
+            ScopeValidation::Pass => ("pass", Tone::Good),
+            ScopeValidation::Exempt => ("exempt", Tone::Faint),
+        };
+        let mut row = format!(
+            "{}  {}  {}  {:<8}  {}",
+            paint.text(Tone::Faint, &one_line(time, 8)),
+            paint.text(Tone::Name, &format!("{:<10}", one_line(intent, 40))),
+            paint.text(tone, &format!("{sign:<8}")),
+            one_line(&entry.session_id, 8),
+            one_line(&format!("{} {}", class(entry), subject(entry)), PATH_CHARS),
+        );
+        row.push_str(&format!("  {}", paint.text(Tone::Faint, &one_line(&entry.tool_name, 40))));
+        for extra in [&entry.error, &entry.note].into_iter().flatten() {
+            row.push_str(&format!("\n          {}", paint.text(Tone::Bad, &one_line(extra, NOTE_CHARS))));
+        }
+        row
+    }
+}
+
+fn class(entry: &TraceEntry) -> String {
+    let name = serde_json::to_value(entry.mutation_class).unwrap_or_default();
+    name.as_str().unwrap_or_default().to_lowercase().replace('_', " ")
+}
+
+fn subject(entry: &TraceEntry) -> String {
+    entry.path().map_or_else(|| "(changes not determined)".to_owned(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_a_span_a_date_or_a_time() {
+        assert!(matches!("7d".parse(), Ok(Since::Ago(_))));
+        assert!(matches!("2026-03-01".parse(), Ok(Since::At(1_772_323_200_000))));
+        assert!(matches!("2026-03-01T01:00:00+01:00".parse(), Ok(Since::At(1_772_323_200_000))));
+        for wrong in ["", "yesterday", "2026-13-01", "7"] {
+            assert!(wrong.parse::<Since>().is_err(), "{wrong}");
+        }
+    }
+}

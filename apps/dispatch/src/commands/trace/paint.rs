@@ -1,0 +1,49 @@
+//! Colour for people who look at a terminal, and for nobody else.
+
+use dispatch_os::env;
+use std::io::IsTerminal;
+
+/// What stands out, and how.
+#[derive(Clone, Copy)]
+pub(super) enum Tone {
+    Faint,
+    Good,
+    Bad,
+    Name,
+}
+
+/// Colours text, or leaves it.
+pub(super) struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    /// Colours if standard output is a terminal that can show it.
+    pub(super) fn for_stdout() -> Self {
+        let refused = env::raw("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = env::raw("TERM").is_some_and(|value| value == "dumb");
+        Self { on: !refused && !dumb && std::io::stdout().is_terminal() }
+    }
+
+    /// The text in a tone.
+    pub(super) fn text(&self, tone: Tone, text: &str) -> String {
+        let code = match tone {
+            Tone::Faint => "2",
+            Tone::Good => "32",
+            Tone::Bad => "31",
+            Tone::Name => "36",
+        };
+        if self.on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_left_alone_unless_colour_is_wanted() {
+        assert_eq!(Paint { on: false }.text(Tone::Bad, "x"), "x");
+        assert_eq!(Paint { on: true }.text(Tone::Bad, "x"), "\u{1b}[31mx\u{1b}[0m");
+    }
+}

@@ -1,0 +1,146 @@
+//! What a hook event costs: the command that `init` registers against the floor, Node and Bun, with all
+//! native modules, with eight scripts, with a log of a gigabyte and with a thousand sessions.
+
+mod scene;
+
+use crate::process::{Program, build, find, instructions, time_all};
+use crate::{row, table};
+use anyhow::Result;
+use scene::{Place, Scripts, payload};
+use std::path::{Path, PathBuf};
+
+/// Rounds over all programs.
+const ROUNDS: u32 = 150;
+/// Rounds where a program takes a tenth of a second.
+const SLOW_ROUNDS: u32 = 25;
+/// The length that the log of a session grows to.
+const LONG_LOG_BYTES: u64 = 1 << 30;
+const MANY_SESSIONS: u32 = 1_000;
+
+pub(crate) fn run() -> Result<()> {
+    let dispatch = build("dispatch", "dispatch", "release")?;
+    let plain = build("dispatch-hook", "dispatch-hook", "release")?;
+    let floor = build("dispatch-benches", "floor", "release")?;
+    let shipped = [("dispatch-hook (shipped, static)", scene::shipped("dispatch-hook")?)];
+    let static_floor = scene::static_floor()?;
+    let hooks: Vec<(&'static str, PathBuf)> = std::iter::once(("dispatch-hook (plain release)", plain))
+        .chain(shipped.into_iter().filter_map(|(label, path)| path.map(|path| (label, path))))
+        .collect();
+
+    println!("Whole processes, one PreToolUse event, after `init --full`:\n");
+    let native = Place::new(&dispatch, Scripts::None)?;
+    let mut programs = vec![
+        Program::new("/bin/true", Path::new("/bin/true"), &[]),
+        Program::new("bare Rust, dynamic", &floor, &[&native.floor_log()]),
+    ];
+    programs.extend(static_floor.map(|path| Program::new("bare Rust, static", &path, &[&native.floor_log()])));
+    programs.extend(hooks.iter().map(|(label, path)| native.hook(label, path)));
+    let node = find("node").map(|path| Program::new("node -e 0", &path, &["-e", "0"]));
+    compare(&programs, node, &native)?;
+
+    println!("\nThe same with eight script modules, beside Node and Bun running the same eight:\n");
+    let scripted = Place::new(&dispatch, Scripts::Eight)?;
+    let programs: Vec<Program> = hooks.iter().map(|(label, path)| scripted.hook(label, path)).collect();
+    compare_scripts(&programs, &scripted)?;
+
+    println!("\nThe same as history grows:\n");
+    growth(&hooks, &dispatch)
+}
+
+fn compare(programs: &[Program], node: Option<Program>, place: &Place) -> Result<()> {
+    let mut samples = time_all(programs, &|round| payload(place.root(), round), ROUNDS)?;
+    let mut programs = programs.to_vec();
+    if let Some(node) = node {
+        samples.extend(time_all(std::slice::from_ref(&node), &|round| payload(place.root(), round), SLOW_ROUNDS)?);
+        programs.push(node);
+    }
+    let best = |label: &str| {
+        let at = programs.iter().position(|program| program.label == label)?;
+        samples.get(at).map(crate::sample::Samples::best_us)
+    };
+    let against = |us: f64, label: &str| best(label).map_or("-".to_owned(), |base| format!("{:.2}", us / base));
+    let faster = |us: f64| best("node -e 0").map_or("-".to_owned(), |base| format!("{:.0} x", base / us));
+    let mut rows =
+        vec![row!["program", "best ms", "median ms", "x true", "x bare dynamic", "faster than node", "instructions"]];
+    for (program, found) in programs.iter().zip(&samples) {
+        let us = found.best_us();
+        rows.push(row![
+            program.label,
+            ms(us),
+            ms(found.median_us()),
+            against(us, "/bin/true"),
+            against(us, "bare Rust, dynamic"),
+            faster(us),
+            millions(instructions(program, &payload(place.root(), u32::MAX))),
+        ]);
+    }
+    table::print(&rows);
+    Ok(())
+}
+
+fn compare_scripts(hooks: &[Program], place: &Place) -> Result<()> {
+    let mut samples = time_all(hooks, &|round| payload(place.root(), round), ROUNDS)?;
+    let peers = place.peers();
+    samples.extend(time_all(&peers, &|round| payload(place.root(), round), SLOW_ROUNDS)?);
+    let programs: Vec<&Program> = hooks.iter().chain(&peers).collect();
+    let of = |label: &str| {
+        let at = programs.iter().position(|program| program.label.starts_with(label))?;
+        samples.get(at).map(crate::sample::Samples::best_us)
+    };
+    let faster = |us: f64, label: &str| of(label).map_or("-".to_owned(), |base| format!("{:.1} x", base / us));
+    let mut rows = vec![row!["program", "best ms", "median ms", "faster than Node", "faster than Bun", "instructions"]];
+    for (program, found) in programs.iter().zip(&samples) {
+        let us = found.best_us();
+        let count = millions(instructions(program, &payload(place.root(), u32::MAX)));
+        rows.push(row![program.label, ms(us), ms(found.median_us()), faster(us, "Node"), faster(us, "Bun"), count]);
+    }
+    table::print(&rows);
+    Ok(())
+}
+
+fn growth(hooks: &[(&'static str, PathBuf)], dispatch: &Path) -> Result<()> {
+    let fresh = Place::new(dispatch, Scripts::None)?;
+    let long = Place::new(dispatch, Scripts::None)?;
+    let many = Place::new(dispatch, Scripts::None)?;
+    let Some((_, hook)) = hooks.last() else { return Ok(()) };
+    fresh.fill_tail(hook)?;
+    long.fill_tail(hook)?;
+    long.lengthen_log(LONG_LOG_BYTES)?;
+    many.fill_tail(hook)?;
+    many.add_sessions(MANY_SESSIONS)?;
+    let mut rows = vec![row!["program", "history", "best ms", "median ms", "x fresh", "instructions"]];
+    for (label, path) in hooks {
+        let places = [("log of 64 KiB", &fresh), ("log of 1 GiB", &long), ("1,000 sessions", &many)];
+        let mut programs = Vec::new();
+        let mut samples = vec![crate::sample::Samples::default(); places.len()];
+        for (history, place) in places {
+            let mut program = place.hook(label, path);
+            program.label = history;
+            programs.push((program, place));
+        }
+        // In turn, so that noise falls on all three alike.
+        for round in 0..=ROUNDS {
+            for ((program, place), samples) in programs.iter().zip(&mut samples) {
+                let one = time_all(std::slice::from_ref(program), &|_| payload(place.root(), round), 1)?;
+                samples.extend(one.into_iter().next().unwrap_or_default());
+            }
+        }
+        let base = samples.first().map_or(f64::NAN, crate::sample::Samples::best_us);
+        for ((program, place), found) in programs.iter().zip(&samples) {
+            let us = found.best_us();
+            let count = millions(instructions(program, &payload(place.root(), u32::MAX)));
+            let ratio = format!("{:.2}", us / base);
+            rows.push(row![label, program.label, ms(us), ms(found.median_us()), ratio, count]);
+        }
+    }
+    table::print(&rows);
+    Ok(())
+}
+
+fn ms(us: f64) -> String {
+    format!("{:.2}", us / 1e3)
+}
+
+fn millions(count: Option<u64>) -> String {
+    count.map_or("-".to_owned(), |count| format!("{:.3} M", count as f64 / 1e6))
+}

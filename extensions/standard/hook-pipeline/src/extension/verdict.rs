@@ -1,0 +1,64 @@
+//! What the pipeline decided, as the kernel's guard chain understands it. Pure.
+
+use dispatch_contracts::hook::HandlerError;
+use dispatch_contracts::hooks::{Denial, ToolBefore};
+use serde_json::Value;
+
+use crate::answer::{Answer, Verdict};
+use crate::run::Outcome;
+
+/// What a rule without a code of its own is called.
+const NO_CODE: &str = "POLICY";
+const OUT_OF_TIME: &str = "BUDGET_EXCEEDED";
+const NOBODY: &str = "Nobody can be asked here.";
+
+/// Puts the decision into the call. Hands back text for the model that goes with a call that passes.
+pub(super) fn apply(outcome: &Outcome, value: &mut ToolBefore) -> Result<Vec<String>, HandlerError> {
+    let answer = &outcome.answer;
+    if let Some(denial) = denial(outcome) {
+        value.denied = Some(denial);
+        return Ok(Vec::new());
+    }
+    match &answer.updated_input {
+        Some(Value::Object(arguments)) => value.call.arguments = arguments.clone(),
+        Some(_) => return Err(HandlerError("a rewrite left no arguments".to_owned())),
+        None => {}
+    }
+    Ok(answer.context.clone())
+}
+
+fn denial(outcome: &Outcome) -> Option<Denial> {
+    let answer = &outcome.answer;
+    let code = answer.code.clone().unwrap_or_else(|| NO_CODE.to_owned());
+    match answer.verdict {
+        Verdict::Deny => Some(Denial { code, reason: with_context(reason(answer), answer) }),
+        // Questions of modules were answered before; what is left open is not permitted.
+        Verdict::Ask => Some(Denial { code, reason: with_context(format!("{} {NOBODY}", reason(answer)), answer) }),
+        // Our own agent can wait, so a guard that was not asked has not agreed.
+        Verdict::Pass | Verdict::Grant => outcome.out_of_time_at.as_ref().map(|module| Denial {
+            code: OUT_OF_TIME.to_owned(),
+            reason: format!("Time ran out before `{module}` was asked; try again."),
+        }),
+    }
+}
+
+/// Everything the model should read where nothing can be refused: an objection, then context.
+pub(super) fn texts(outcome: &Outcome) -> Vec<String> {
+    let answer = &outcome.answer;
+    let objection = (answer.verdict == Verdict::Deny).then(|| match &answer.code {
+        Some(code) => format!("{code}: {}", reason(answer)),
+        None => reason(answer),
+    });
+    objection.into_iter().chain(answer.context.iter().cloned()).collect()
+}
+
+fn reason(answer: &Answer) -> String {
+    answer.reason.clone().unwrap_or_else(|| "A rule of this workspace objects.".to_owned())
+}
+
+fn with_context(reason: String, answer: &Answer) -> String {
+    std::iter::once(reason).chain(answer.context.iter().cloned()).collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Runs the pipeline on a thread of its own: it reads and writes files, and a module may not come back.
+//!
+//! The kernel's ports start futures only, so the thread is started here. A turn waits for it no longer
+//! than its filter allows, and the fault budget ends an extension whose threads keep hanging.
+
+use std::thread;
+
+use dispatch_contracts::hook::HandlerError;
+use dispatch_contracts::host::Host;
+use dispatch_contracts::permission::PermissionRequest;
+use dispatch_os::env;
+use futures_channel::oneshot;
+
+use super::ModuleSource;
+use super::answered::{Answered, AnsweredScripts};
+use crate::clock::SystemClock;
+use crate::context::Effects;
+use crate::dialect::Hints;
+use crate::event::HookEvent;
+use crate::module::Module;
+use crate::run::{Invocation, Outcome, submit as run};
+use crate::user_scripts::UserScripts;
+use crate::watch::Unwatched;
+
+/// Handles one event off the executor. A panic of the pipeline itself is an error, never a "go on".
+pub(super) async fn submit(modules: ModuleSource, host: Host, event: HookEvent) -> Result<Outcome, HandlerError> {
+    let (sender, receiver) = oneshot::channel();
+    let work = move || {
+        // Whoever waited may have given up; the event is on record all the same.
+        let _ = sender.send(handle(modules, &host, &event));
+    };
+    thread::Builder::new()
+        .name("hook pipeline".to_owned())
+        .spawn(work)
+        .map_err(|error| HandlerError(format!("no thread for the pipeline: {error}")))?;
+    receiver.await.map_err(|_| HandlerError("the pipeline broke".to_owned()))
+}
+
+fn handle(modules: ModuleSource, host: &Host, event: &HookEvent) -> Outcome {
+    let rules = |request: &PermissionRequest| host.permission(request);
+    let answered: Vec<_> = modules().into_iter().map(|inner| Answered { inner, rules: &rules }).collect();
+    let modules: Vec<&dyn Module> = answered.iter().map(|module| module as &dyn Module).collect();
+    let scripts = AnsweredScripts { inner: UserScripts::default(), rules: &rules };
+    let home = env::text("HOME").ok().flatten();
+    run(
+        &Invocation {
+            host: None,
+            event: None,
+            stdin: b"",
+            hints: &Hints::default(),
+            home: home.as_deref(),
+            root: None,
+            manifest: None,
+            modules: &modules,
+            scripts: Some(&scripts),
+            clock: &SystemClock::start(),
+            watch: &Unwatched,
+            effects: Effects::Commit,
+        },
+        event,
+    )
+}

@@ -1,0 +1,33 @@
+//! Brings what is known of the graph database up to date, where the event has the time for it.
+
+use dispatch_os::env;
+use serde_json::Value;
+
+use super::open::OpenSession;
+use super::setup::Setup;
+use super::{Effects, Scene};
+use crate::neo4j::{SECTION, Step, check, patience, step};
+
+/// Asks the database if that is due, and hands back what the state should say from now on.
+pub(super) fn refresh(scene: &Scene<'_>, session: &OpenSession<'_>, setup: &mut Setup) -> Option<Value> {
+    if scene.invocation.effects == Effects::DryRun {
+        return None;
+    }
+    let section = setup.config.section(SECTION);
+    let stamp_ms = match step(&scene.event.name, section, &session.state, session.start_ms) {
+        Step::Keep => return None,
+        Step::Forget(patch) => return Some(patch),
+        Step::Ask { stamp_ms } => stamp_ms,
+    };
+    let patience = patience(scene.time_left())?;
+    let report = check(section, &|name| env::text(name).ok().flatten(), patience);
+    let patch = report.patch(stamp_ms);
+    let known = session.state.capabilities().neo4j;
+    let is_news = known.last_check_ts.is_none() || known.reachable;
+    match report.note {
+        Some(note) if report.reachable => setup.notes.push(format!("neo4j: {note}")),
+        Some(note) if is_news => setup.problems.push(format!("neo4j cannot be used: {note}")),
+        _ => {}
+    }
+    Some(patch)
+}

@@ -1,0 +1,60 @@
+//! Anchors: what a commit message remembers of the ledger, so that even its loss can be noticed.
+
+use crate::hash::PREFIX;
+
+/// The key of the trailer.
+pub const ANCHOR_KEY: &str = "Intent-Ledger";
+/// More digits than any ledger has lines.
+const MAX_COUNT_DIGITS: usize = 18;
+
+/// The end of the ledger at the time of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Anchor {
+    /// The commit, or empty for one to come.
+    pub commit: String,
+    /// Lines of the ledger.
+    pub entries: u64,
+    /// The link of the last of them.
+    pub last: String,
+}
+
+impl Anchor {
+    /// The value of the trailer.
+    #[must_use]
+    pub fn value(&self) -> String {
+        format!("{} {}", self.entries, self.last)
+    }
+
+    /// The anchor in one line of a commit message, however far a squash has indented it.
+    #[must_use]
+    pub fn parse(commit: &str, line: &str) -> Option<Self> {
+        let value = line.trim().strip_prefix(ANCHOR_KEY)?.strip_prefix(':')?.trim();
+        let (count, last) = value.split_once(' ')?;
+        let digits = last.strip_prefix(PREFIX)?;
+        let plain = digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        if !plain || count.len() > MAX_COUNT_DIGITS || !count.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let entries = count.parse().ok().filter(|entries| *entries > 0)?;
+        Some(Self { commit: commit.to_owned(), entries, last: last.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_anchor_is_read_as_it_is_written() {
+        let anchor = Anchor { commit: "c0ffee".into(), entries: 12, last: crate::hash::content_hash(b"x") };
+        let line = format!("    {ANCHOR_KEY}: {}", anchor.value());
+        assert_eq!(Anchor::parse("c0ffee", &line), Some(anchor.clone()));
+        for wrong in
+            ["Intent-Ledger: 12", "Intent-Ledger: 12 sha256:zz", "Intent-Ledger: x sha256:", "Intent: INT-001", ""]
+        {
+            assert_eq!(Anchor::parse("c", wrong), None, "{wrong}");
+        }
+        assert_eq!(Anchor::parse("c", &line.replace("12 ", "0 ")), None);
+        assert_eq!(Anchor::parse("c", &line.replace("12 ", "99999999999999999999 ")), None);
+    }
+}

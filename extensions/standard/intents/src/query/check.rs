@@ -1,0 +1,237 @@
+//! Finds the changed lines that no intent covers.
+//!
+//! A new line is covered when the ledger says that an agent wrote it for an intent and inside its
+//! scope, or when its commit names an intent that owns the file. Where lines were only taken away, or
+//! a file has no lines, it is covered when such an entry or commit exists for the file since the base.
+//! The record itself, everything below `.orchestration`, is never in question.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dispatch_os::clock::parse_rfc3339;
+use dispatch_os::files::read_at_most;
+use serde::Serialize;
+
+use crate::declared::{self, Caching, Declared};
+use crate::entry::ScopeValidation;
+use crate::error::IntentsError;
+use crate::intent::IntentSpec;
+use crate::layout::{FOLDER, Layout};
+use crate::ledger::Ledger;
+use crate::query::blame::{Blame, MAX_BLAMED_BYTES};
+use crate::query::git::{Git, IntentCommit};
+use crate::query::history::{Change, histories};
+use crate::query::patch::{self, Content, FileDiff, Hunk};
+use crate::query::{diff, inside, kept_content};
+use crate::scope::{Extent, owns};
+
+/// Lines that no intent covers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Uncovered {
+    /// From the workspace's root.
+    pub file: String,
+    /// The first line, from 1.
+    pub start: usize,
+    /// The last line; the same as the first where lines were only taken away.
+    pub end: usize,
+}
+
+/// Whether files that git does not know yet are looked at too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untracked {
+    /// They are.
+    Included,
+    /// They are not.
+    Left,
+}
+
+/// The arguments of every diff: lines alone, names unambiguous, no program of the user's run.
+pub(crate) const DIFF: &[&str] = &[
+    "diff",
+    "-U0",
+    "-M",
+    "--relative",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--submodule=short",
+    "--inter-hunk-context=0",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+/// The changed lines from where HEAD left `base` to the files on disk that no intent covers.
+///
+/// # Errors
+/// When git or the ledger cannot be asked.
+pub fn check(layout: &Layout, git: &Git, base: &str, untracked: Untracked) -> Result<Vec<Uncovered>, IntentsError> {
+    let base = git.merge_base(base)?;
+    let mut files = patch::parse(&git.ask("diff", DIFF.iter().copied().chain([base.as_str(), "--"]))?);
+    if untracked == Untracked::Included {
+        files.extend(new_files(layout, git)?);
+    }
+    files.retain(|file| !is_record(file.name()));
+    let judge = Judge {
+        layout,
+        git,
+        since_ms: git.commit_time_ms(&base)?,
+        commits: git.intent_commits(&base)?,
+        base,
+        declared: match declared::load(layout, Caching::ReadOnly) {
+            Declared::Ready(file) => file.active_intents,
+            Declared::Absent | Declared::Broken(_) => Vec::new(),
+        },
+    };
+    let histories = read_histories(layout, &files)?;
+    let mut found = Vec::new();
+    for file in &files {
+        let name = String::from_utf8_lossy(file.name()).into_owned();
+        let history = histories.get(&name).map(Vec::as_slice).unwrap_or_default();
+        let spans = judge.uncovered(file, &name, history)?;
+        found.extend(spans.into_iter().map(|(start, end)| Uncovered { file: name.clone(), start, end }));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The entries of the changed files, under the names that the change gives them.
+pub(crate) fn read_histories(
+    layout: &Layout,
+    files: &[FileDiff],
+) -> Result<BTreeMap<String, Vec<Change>>, IntentsError> {
+    let text = |name: &[u8]| String::from_utf8(name.to_vec()).ok();
+    let wanted: BTreeSet<String> = files.iter().filter_map(|file| text(file.name())).collect();
+    let renamed: BTreeMap<String, String> = files
+        .iter()
+        .filter(|file| file.old != file.new)
+        .filter_map(|file| Some((text(file.new.as_deref()?)?, text(file.old.as_deref()?)?)))
+        .collect();
+    let former = |path: &str, _: &[Change]| renamed.get(path).cloned().into_iter().collect();
+    let ledger = Ledger::open(layout);
+    histories(&ledger, &wanted, &former).map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))
+}
+
+pub(crate) fn is_record(path: &[u8]) -> bool {
+    path.strip_prefix(FOLDER.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'/'))
+}
+
+fn new_files(layout: &Layout, git: &Git) -> Result<Vec<FileDiff>, IntentsError> {
+    let names = git.ask("list new files", ["ls-files", "--others", "--exclude-standard", "-z"])?;
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let files = names.map(|name| {
+        let text = std::str::from_utf8(name).ok().and_then(|name| read_present(layout, name)).unwrap_or_default();
+        let (content, hunks) = match memchr::memchr(0, &text) {
+            Some(_) => (Content::Binary, Vec::new()),
+            None => (Content::Text, vec![Hunk { start: 1, added: diff::count_lines(&text) }]),
+        };
+        FileDiff { old: None, new: Some(name.to_vec()), content, hunks }
+    });
+    Ok(files.collect())
+}
+
+fn read_present(layout: &Layout, path: &str) -> Option<Vec<u8>> {
+    let place = inside(&layout.root, path)?;
+    let plain = place.symlink_metadata().ok()?.is_file();
+    plain.then(|| read_at_most(&place, MAX_BLAMED_BYTES).ok()).flatten()
+}
+
+struct Judge<'a> {
+    layout: &'a Layout,
+    git: &'a Git,
+    base: String,
+    since_ms: i64,
+    commits: BTreeMap<String, IntentCommit>,
+    declared: Vec<IntentSpec>,
+}
+
+impl Judge<'_> {
+    fn uncovered(&self, file: &FileDiff, name: &str, history: &[Change]) -> Result<Vec<(usize, usize)>, IntentsError> {
+        let whole = file.content != Content::Text || file.new.is_none();
+        let changed = !file.hunks.is_empty() || file.content == Content::Binary;
+        let mut spans = Vec::new();
+        if whole || file.hunks.iter().any(|hunk| hunk.added == 0) {
+            let covered = !changed || self.touched(name, history) || self.committed(name)?;
+            if whole {
+                return Ok(if covered { Vec::new() } else { vec![(1, 1)] });
+            }
+            let removals = file.hunks.iter().filter(|hunk| hunk.added == 0 && !covered);
+            spans.extend(removals.map(|hunk| (hunk.start.max(1), hunk.start.max(1))));
+        }
+        let added: Vec<Hunk> = file.hunks.iter().filter(|hunk| hunk.added > 0).copied().collect();
+        spans.extend(self.uncovered_lines(&added, name, history)?);
+        Ok(spans)
+    }
+
+    fn uncovered_lines(
+        &self,
+        hunks: &[Hunk],
+        name: &str,
+        history: &[Change],
+    ) -> Result<Vec<(usize, usize)>, IntentsError> {
+        if hunks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let all = |hunk: &Hunk| (hunk.start, hunk.start + hunk.added - 1);
+        let Some(present) = read_present(self.layout, name) else {
+            return Ok(hunks.iter().map(all).collect());
+        };
+        let blame = Blame::new(history, &|hash| kept_content(self.layout, hash), &present);
+        let texts: Vec<&[u8]> = diff::lines(&present).collect();
+        let commits = match self.commits.is_empty() {
+            true => Vec::new(),
+            false => self.git.line_commits(&self.base, name).unwrap_or_default(),
+        };
+        let covered = |line: usize| {
+            let committed = || self.names_owner(commits.get(line - 1)?, name).then_some(());
+            blame.covering_intent(line).is_some() || committed().is_some()
+        };
+        Ok(hunks.iter().flat_map(|hunk| spans(hunk, &covered, &texts)).collect())
+    }
+
+    fn touched(&self, name: &str, history: &[Change]) -> bool {
+        history.iter().any(|change| {
+            let entry = &change.entry;
+            let recent = parse_rfc3339(&entry.timestamp).is_some_and(|time_ms| time_ms >= self.since_ms);
+            let own = entry.path() == Some(name) && !entry.reverted;
+            recent && own && entry.scope_validation == ScopeValidation::Pass && !entry.intent_id.is_empty()
+        })
+    }
+
+    fn committed(&self, name: &str) -> Result<bool, IntentsError> {
+        if self.commits.is_empty() {
+            return Ok(false);
+        }
+        Ok(self.git.commits_of(&self.base, name)?.iter().any(|commit| self.names_owner(commit, name)))
+    }
+
+    fn names_owner(&self, commit: &str, path: &str) -> bool {
+        let named = self.commits.get(commit).map(|commit| commit.intents.as_slice()).unwrap_or_default();
+        let mut named = self.declared.iter().filter(|intent| named.contains(&intent.id));
+        named.any(|intent| owns(intent, path, Extent::File))
+    }
+}
+
+/// The runs of uncovered lines in a hunk. Lines without a letter or digit go with their neighbours.
+fn spans(hunk: &Hunk, covered: &dyn Fn(usize) -> bool, texts: &[&[u8]]) -> Vec<(usize, usize)> {
+    let telling = |line: &usize| {
+        let text = texts.get(line - 1).copied().unwrap_or_default();
+        text.iter().any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80)
+    };
+    let lines = hunk.start..hunk.start + hunk.added;
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for line in lines.clone().filter(|line| !covered(*line)) {
+        match runs.last_mut() {
+            Some(run) if run.1 + 1 == line => run.1 = line,
+            _ => runs.push((line, line)),
+        }
+    }
+    let whole = runs.first().is_some_and(|run| *run == (lines.start, lines.end - 1));
+    if whole {
+        return runs;
+    }
+    let told = runs.into_iter().filter_map(|(start, end)| {
+        let mut telling = (start..=end).filter(telling);
+        let first = telling.next()?;
+        Some((first, telling.next_back().unwrap_or(first)))
+    });
+    told.collect()
+}

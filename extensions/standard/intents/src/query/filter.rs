@@ -1,0 +1,75 @@
+//! Which entries of the ledger are wanted, decided without parsing those that surely are not.
+
+use dispatch_os::clock::parse_rfc3339;
+use memchr::memmem;
+
+use crate::entry::TraceEntry;
+
+/// What an entry must have; what is absent is not asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Its intent.
+    pub intent: Option<String>,
+    /// The path of its file.
+    pub path: Option<String>,
+    /// How the id of its session begins.
+    pub session: Option<String>,
+    /// When it was written at the earliest, in Unix milliseconds.
+    pub since_ms: Option<i64>,
+}
+
+impl Filter {
+    /// Whether a line is wanted; nothing if it had to be read and is no entry.
+    #[must_use]
+    pub fn wants(&self, line: &[u8]) -> Option<bool> {
+        let asks = self.intent.is_some() || self.path.is_some() || self.session.is_some() || self.since_ms.is_some();
+        if !asks {
+            return Some(true);
+        }
+        let needles = [self.intent.as_deref(), self.path.as_deref(), self.session.as_deref()];
+        // Text in another spelling has a backslash and is read in full.
+        let escaped = memchr::memchr(b'\\', line).is_some();
+        let missing = |needle: &str| !needle.is_empty() && memmem::find(line, needle.as_bytes()).is_none();
+        if !escaped && needles.into_iter().flatten().any(missing) {
+            return Some(false);
+        }
+        Some(self.fits(&serde_json::from_slice(line).ok()?))
+    }
+
+    fn fits(&self, entry: &TraceEntry) -> bool {
+        let since = |since_ms| parse_rfc3339(&entry.timestamp).is_some_and(|time_ms| time_ms >= since_ms);
+        self.intent.as_ref().is_none_or(|intent| entry.intent_id == *intent)
+            && self.path.as_ref().is_none_or(|path| entry.path() == Some(path))
+            && self.session.as_ref().is_none_or(|session| entry.session_id.starts_with(session))
+            && self.since_ms.is_none_or(since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::samples;
+
+    #[test]
+    fn entries_are_chosen_by_what_they_say() {
+        let entry = samples::entry(3, "a \"b\".rs");
+        let line = serde_json::to_vec(&entry).unwrap();
+        let wants = |change: &dyn Fn(&mut Filter)| {
+            let mut filter = Filter::default();
+            change(&mut filter);
+            filter.wants(&line).unwrap()
+        };
+        assert!(wants(&|_| {}));
+        assert!(wants(&|filter| filter.intent = Some("INT-002".into())));
+        assert!(!wants(&|filter| filter.intent = Some("INT-00".into())));
+        assert!(wants(&|filter| filter.path = Some("a \"b\".rs".into())));
+        assert!(!wants(&|filter| filter.path = Some("b".into())));
+        assert!(wants(&|filter| filter.session = Some("0000".into())));
+        assert!(!wants(&|filter| filter.session = Some("ffff".into())));
+        let at = parse_rfc3339(&entry.timestamp).unwrap();
+        assert!(wants(&|filter| filter.since_ms = Some(at)));
+        assert!(!wants(&|filter| filter.since_ms = Some(at + 1)));
+        let filter = Filter { since_ms: Some(0), ..Filter::default() };
+        assert_eq!(filter.wants(b"{"), None);
+    }
+}

@@ -1,0 +1,9 @@
+//! Asking the ledger: the real executable, a real ledger, real git.
+
+mod world;
+
+mod ask;
+mod attribution;
+mod coverage;
+mod share;
+mod trailers;
