@@ -4,12 +4,15 @@ use crate::sample::Samples;
 use crate::{process, row, table};
 use anyhow::{Context as _, Result};
 use ext_intents::chain::{Head, link};
+use ext_intents::contents::kept;
 use ext_intents::entry::{FileHashes, MutationClass, ScopeValidation, TraceEntry};
 use ext_intents::gate::{Certainty, Question, Target, decide};
 use ext_intents::hash::{content_hash, file_hash};
 use ext_intents::intent::{IntentSpec, IntentStatus};
 use ext_intents::layout::Layout;
 use ext_intents::ledger::Ledger;
+use ext_intents::query::blame::Blame;
+use ext_intents::query::history::histories;
 use ext_intents::scope::Extent;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -21,6 +24,8 @@ const DECISIONS: u32 = 100;
 const ROUNDS: u32 = 30;
 const HASHED_BYTES: usize = 64 * 1024 * 1024;
 const SMALL_LEDGER_BYTES: u64 = 1024 * 1024;
+const BLAME_LINES: usize = 5_000;
+const BLAME_CHANGES: usize = 200;
 const LARGE_LEDGER_BYTES: u64 = 1024 * 1024 * 1024;
 
 pub(crate) fn run() -> Result<()> {
@@ -30,8 +35,44 @@ pub(crate) fn run() -> Result<()> {
     for (label, bytes) in [("1 MB", SMALL_LEDGER_BYTES), ("1 GB", LARGE_LEDGER_BYTES)] {
         rows.extend(ledger(label, bytes)?);
     }
+    rows.push(blame()?);
     table::print(&rows);
     Ok(())
+}
+
+/// A file of many lines that grew by many changes, asked for the origin of each line.
+fn blame() -> Result<Vec<String>> {
+    let folder = tempfile::tempdir()?;
+    let layout = Layout::new(folder.path());
+    std::fs::create_dir_all(layout.folder())?;
+    let ledger = Ledger::open(&layout);
+    let mut lines: Vec<String> = Vec::new();
+    let mut before: Option<String> = None;
+    for change in 0..BLAME_CHANGES {
+        let at = lines.len() / 2;
+        let more = (0..BLAME_LINES / BLAME_CHANGES).map(|line| format!("line {line} of change {change}\n"));
+        lines.splice(at..at, more);
+        let text = lines.concat();
+        let after = content_hash(text.as_bytes());
+        let kept = layout.content_file(&after);
+        std::fs::create_dir_all(kept.parent().context("a folder")?)?;
+        std::fs::write(kept, &text)?;
+        let mut entry = entry("INT-001", change);
+        entry.file = Some(FileHashes {
+            relative_path: "large.txt".to_owned(),
+            pre_hash: before.replace(after.clone()),
+            post_hash: Some(after),
+        });
+        ledger.append(vec![entry])?;
+    }
+    let present = lines.concat().into_bytes();
+    let wanted = std::collections::BTreeSet::from(["large.txt".to_owned()]);
+    let samples = Samples::of(ROUNDS, || {
+        let found = histories(&ledger, &wanted, &|_, _| Vec::new()).unwrap_or_default();
+        let history = found.get("large.txt").map_or(&[][..], Vec::as_slice);
+        std::hint::black_box(Blame::new(history, &|hash| kept(&layout, hash), &present).lines().count());
+    });
+    Ok(row!["blame of 5,000 lines in 200 changes", us(samples.best_us()), us(samples.median_us()), "200000 us"])
 }
 
 fn intents() -> Vec<IntentSpec> {
