@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -273,11 +273,18 @@ fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_at_most(path, MAX_INDEX_BYTES).ok()?).ok()
 }
 
-/// Written in place: whoever reads half of it finds no JSON and searches the ledger instead.
+/// Written in place: whoever reads half of it finds no JSON and searches the ledger instead. What was
+/// longer is overwritten with spaces, because some file systems sync a file that is cut and written.
 fn store(path: &Path, value: &impl Serialize) -> Result<(), IntentsError> {
-    let bytes = serde_json::to_vec(value)?;
-    let written = fs::write(path, &bytes).or_else(|error| match (error.kind(), path.parent()) {
-        (io::ErrorKind::NotFound, Some(folder)) => fs::create_dir_all(folder).and_then(|()| fs::write(path, &bytes)),
+    let mut bytes = serde_json::to_vec(value)?;
+    let mut open = || {
+        let mut file = File::options().write(true).create(true).truncate(false).open(path)?;
+        let length = usize::try_from(file.metadata()?.len().min(MAX_INDEX_BYTES)).unwrap_or(0);
+        bytes.resize(bytes.len().max(length), b' ');
+        file.write_all(&bytes)
+    };
+    let written = open().or_else(|error| match (error.kind(), path.parent()) {
+        (io::ErrorKind::NotFound, Some(folder)) => fs::create_dir_all(folder).and_then(|()| open()),
         _ => Err(error),
     });
     written.map_err(|source| IntentsError::io("write", path, source))
