@@ -109,7 +109,9 @@ impl Recording<'_> {
     fn touched(&self, ledger: &Ledger, flying: &[(String, InFlight)]) -> (Vec<Touched>, Option<String>) {
         let mut found = BTreeMap::new();
         for path in self.reach.paths() {
-            found.extend(self.named(ledger, path, self.is_write_tool()));
+            // Where calls met, the same content before and after does not mean that nothing was written.
+            let always = self.is_write_tool() || self.meets(flying, path);
+            found.extend(self.named(ledger, path, always));
         }
         for file in self.ended.iter().flat_map(|ended| &ended.call.files) {
             if !found.contains_key(&file.path) {
@@ -255,10 +257,7 @@ impl Recording<'_> {
 
     fn concurrency(&self, ledger: &Ledger, flying: &[(String, InFlight)], file: &Touched) -> Vec<Concurrency> {
         let mut found = Vec::new();
-        let session = &self.ctx.ids.session_id;
-        let met = self.ended.is_some_and(|ended| ended.met.contains(&file.path));
-        let meets = flying.iter().any(|(_, other)| other.session != *session && other.names(&file.path));
-        if met || meets {
+        if self.meets(flying, &file.path) {
             found.push(Concurrency::Overlap);
         }
         let last = ledger.last_of(&file.path).and_then(|last| last.file);
@@ -270,6 +269,13 @@ impl Recording<'_> {
             found.push(Concurrency::Content);
         }
         found
+    }
+
+    /// Whether a call of another session named the file while this one ran.
+    fn meets(&self, flying: &[(String, InFlight)], path: &str) -> bool {
+        let session = &self.ctx.ids.session_id;
+        self.ended.is_some_and(|ended| ended.met.iter().any(|met| met == path))
+            || flying.iter().any(|(_, other)| other.session != *session && other.names(path))
     }
 
     /// The whole content that the call wrote, where its input has it.
