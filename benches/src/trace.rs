@@ -137,7 +137,7 @@ fn hashing() -> Result<Vec<Vec<String>>> {
 /// Megabytes per second, as `openssl speed` tells them.
 fn openssl_rate() -> Option<f64> {
     let openssl = process::find("openssl")?;
-    let arguments = ["speed", "-seconds", "2", "-bytes", "262144", "-evp", "sha256"];
+    let arguments = ["speed", "-elapsed", "-seconds", "2", "-bytes", "262144", "-evp", "sha256"];
     let output = Command::new(openssl).args(arguments).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).to_lowercase();
     let last = text.lines().rfind(|line| line.starts_with("sha256"))?;
@@ -192,6 +192,8 @@ fn fill(layout: &Layout, bytes: u64) -> Result<()> {
         last.clone_from(lines.last().context("a line")?);
     }
     output.flush()?;
+    // Otherwise the first appends would wait for the disk to take the whole file.
+    output.get_ref().sync_all()?;
     write_head(&layout.head_file(), &Head { entries, bytes: size, last: link(&last) })
 }
 

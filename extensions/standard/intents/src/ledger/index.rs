@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use dispatch_os::files::{self, read_at_most};
+use dispatch_os::files::read_at_most;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -110,9 +110,6 @@ pub(super) fn update(
     entries: &[Placed],
     head: &Head,
 ) -> Result<(), IntentsError> {
-    for folder in [layout.recent_folder(), layout.files_folder()] {
-        fs::create_dir_all(&folder).map_err(|source| IntentsError::io("create", &folder, source))?;
-    }
     let missed =
         placed_between(file, from, until).map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))?;
     let mut by_intent: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
@@ -206,11 +203,15 @@ pub(super) fn last_of(layout: &Layout, file: &mut File, path: &str) -> io::Resul
         }
         Cover::All => {}
     }
-    let Some(known) = load::<Last>(&layout.file_index(path)) else {
-        return Ok(None);
+    let index = layout.file_index(path);
+    let known = load::<Last>(&index).filter(|known| known.path == path);
+    let entry = match &known {
+        Some(known) => entry_at(file, known.offset)?.filter(mine).map(|entry| (known.offset, entry)),
+        None if !index.exists() => return Ok(None),
+        None => None,
     };
-    match entry_at(file, known.offset)?.filter(mine) {
-        Some(entry) => Ok(Some((known.offset, entry))),
+    match entry {
+        Some(found) => Ok(Some(found)),
         None => find(file, MAX_SEARCH_BYTES),
     }
 }
@@ -272,6 +273,19 @@ fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_at_most(path, MAX_INDEX_BYTES).ok()?).ok()
 }
 
+/// Written in place: whoever reads half of it finds no JSON and searches the ledger instead. What was
+/// longer is overwritten with spaces, because some file systems sync a file that is cut and written.
 fn store(path: &Path, value: &impl Serialize) -> Result<(), IntentsError> {
-    Ok(files::replace(path, &serde_json::to_vec(value)?)?)
+    let mut bytes = serde_json::to_vec(value)?;
+    let mut open = || {
+        let mut file = File::options().write(true).create(true).truncate(false).open(path)?;
+        let length = usize::try_from(file.metadata()?.len().min(MAX_INDEX_BYTES)).unwrap_or(0);
+        bytes.resize(bytes.len().max(length), b' ');
+        file.write_all(&bytes)
+    };
+    let written = open().or_else(|error| match (error.kind(), path.parent()) {
+        (io::ErrorKind::NotFound, Some(folder)) => fs::create_dir_all(folder).and_then(|()| open()),
+        _ => Err(error),
+    });
+    written.map_err(|source| IntentsError::io("write", path, source))
 }

@@ -115,7 +115,7 @@ fn recent_entries_are_the_newest_of_their_intent_newest_first() {
 #[test]
 fn lost_stale_and_broken_indexes_are_made_again() {
     type Damage = fn(&Layout);
-    let damages: [(&str, Damage); 6] = [
+    let damages: [(&str, Damage); 7] = [
         ("no local folder", |layout| fs::remove_dir_all(layout.local_folder()).unwrap()),
         ("no recent", |layout| fs::remove_dir_all(layout.recent_folder()).unwrap()),
         ("no files", |layout| fs::remove_dir_all(layout.files_folder()).unwrap()),
@@ -123,6 +123,10 @@ fn lost_stale_and_broken_indexes_are_made_again() {
         ("wrong places", |layout| {
             fs::write(layout.recent_file("INT-001"), r#"{"intent":"INT-001","offsets":[0,1,7,999999]}"#).unwrap();
             fs::write(layout.file_index("f3"), r#"{"path":"f3","offset":5}"#).unwrap();
+        }),
+        ("half written", |layout| {
+            fs::write(layout.file_index("f3"), "").unwrap();
+            fs::write(layout.indexed_file(), "{\"entries\":").unwrap();
         }),
         ("no marker", |layout| fs::remove_file(layout.indexed_file()).unwrap()),
     ];

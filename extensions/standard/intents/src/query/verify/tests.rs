@@ -156,7 +156,8 @@ fn an_anchor_notices_what_ledger_and_head_cannot() {
     let found = world.verify_with(vec![anchor(2, link(2))]);
     assert_eq!(
         found.problems.iter().map(|problem| (problem.line, problem.kind)).collect::<Vec<_>>(),
-        [(2, Kind::Anchor)]
+        [(1, Kind::Removed), (2, Kind::Anchor)],
+        "on the machine that wrote it the first new line names the last old one"
     );
 }
 
