@@ -109,7 +109,9 @@ impl Recording<'_> {
     fn touched(&self, ledger: &Ledger, flying: &[(String, InFlight)]) -> (Vec<Touched>, Option<String>) {
         let mut found = BTreeMap::new();
         for path in self.reach.paths() {
-            found.extend(self.named(ledger, path, self.is_write_tool()));
+            // Where another call is at the same file, a look before and after can find the same moment of it.
+            let contested = flying.iter().any(|(key, other)| key != self.key && other.names(path));
+            found.extend(self.named(ledger, path, self.is_write_tool() || contested));
         }
         for file in self.ended.iter().flat_map(|ended| &ended.call.files) {
             if !found.contains_key(&file.path) {
