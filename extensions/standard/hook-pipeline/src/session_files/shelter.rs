@@ -1,7 +1,7 @@
 //! Makes sure that the session's folder is where it seems to be before anything is written to it.
 
 use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dispatch_os::paths::resolve_inside;
 
@@ -65,12 +65,15 @@ impl<'a> Shelter<'a> {
     #[must_use]
     pub fn deliver(&self, key: &str, wait: Duration) -> Option<HeldLock> {
         let slot = key.get(..1)?;
+        let started = Instant::now();
         let lock = self.lock(slot, wait);
-        if lock.is_some() || self.lock_file(slot).exists() {
+        let left = wait.saturating_sub(started.elapsed());
+        if lock.is_some() || left.is_zero() {
             return lock;
         }
+        // Nobody held it: the folder was missing, or another invocation has only just made it.
         self.create().ok()?;
-        self.lock(slot, wait)
+        self.lock(slot, left)
     }
 
     /// The path of a file below `folder`, which is in the session; the folders on the way are made.
