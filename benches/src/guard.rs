@@ -21,11 +21,9 @@ pub(crate) fn run() -> Result<()> {
     let dispatch = build("dispatch", "dispatch", "release")?;
     let plain = build("dispatch-hook", "dispatch-hook", "release")?;
     let floor = build("dispatch-benches", "floor", "release")?;
-    let shipped = [("dispatch-hook (shipped, static)", scene::shipped("dispatch-hook")?)];
     let static_floor = scene::static_floor()?;
-    let hooks: Vec<(&'static str, PathBuf)> = std::iter::once(("dispatch-hook (plain release)", plain))
-        .chain(shipped.into_iter().filter_map(|(label, path)| path.map(|path| (label, path))))
-        .collect();
+    let mut hooks: Vec<(&'static str, PathBuf)> = vec![("dispatch-hook (plain release)", plain)];
+    hooks.extend(scene::shipped("dispatch-hook")?.map(|path| ("dispatch-hook (shipped, static)", path)));
 
     println!("Whole processes, one PreToolUse event, after `init --full`:\n");
     let native = Place::new(&dispatch, Scripts::None)?;

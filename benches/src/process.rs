@@ -49,9 +49,13 @@ pub(crate) fn build(package: &str, binary: &str, profile: &str) -> Result<PathBu
         .status()
         .context("cargo cannot be started")?;
     ensure!(status.success(), "{package} could not be built");
+    Ok(target_folder()?.join(profile).join(format!("{binary}{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Where cargo builds.
+pub(crate) fn target_folder() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
-    let target = own.ancestors().nth(2).context("the target folder")?;
-    Ok(target.join(profile).join(format!("{binary}{}", std::env::consts::EXE_SUFFIX)))
+    own.ancestors().nth(2).map(Path::to_path_buf).context("the target folder")
 }
 
 /// The first of these programs that is installed.

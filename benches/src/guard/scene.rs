@@ -1,6 +1,6 @@
 //! Workspaces as `init --full` leaves them, and the programs that are run in them.
 
-use crate::process::{Program, find};
+use crate::process::{Program, find, target_folder};
 use anyhow::{Context as _, Result, ensure};
 use std::fs;
 use std::io::Write as _;
@@ -57,8 +57,7 @@ impl Place {
     }
 
     pub(super) fn root(&self) -> &Path {
-        // The folder of a workspace, apart from the user's.
-        Path::new(self.folder.path())
+        self.folder.path()
     }
 
     fn home(&self) -> PathBuf {
@@ -116,7 +115,7 @@ impl Place {
         logs.into_iter().find(|path| path.is_file()).context("no session has a log")
     }
 
-    /// Puts whole records before those that are there, until the log has this length.
+    /// Repeats the records that are there until the log has this length.
     pub(super) fn lengthen_log(&self, bytes: u64) -> Result<()> {
         let path = self.log()?;
         let records = fs::read(&path)?;
@@ -166,9 +165,7 @@ static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0)
 
 /// What `cargo xtask dist` put into `target/dist`, if it was run.
 pub(super) fn shipped(name: &str) -> Result<Option<PathBuf>> {
-    let own = std::env::current_exe()?;
-    let target = own.ancestors().nth(2).context("the target folder")?;
-    Ok(Some(target.join("dist").join(name)).filter(|path| path.is_file()))
+    Ok(Some(target_folder()?.join("dist").join(name)).filter(|path| path.is_file()))
 }
 
 /// The floor without a dynamic loader, where the target is installed.
@@ -179,9 +176,8 @@ pub(super) fn static_floor() -> Result<Option<PathBuf>> {
         .args(["build", "--quiet", "--release", "--package", "dispatch-benches", "--bin", "floor", "--target", &triple])
         .stderr(Stdio::null())
         .status()?;
-    let own = std::env::current_exe()?;
-    let target = own.ancestors().nth(2).context("the target folder")?;
-    Ok(built.success().then(|| target.join(&triple).join("release/floor")))
+    let floor = target_folder()?.join(&triple).join("release/floor");
+    Ok(built.success().then_some(floor))
 }
 
 fn run(command: &mut Command) -> Result<()> {

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::create::apply_mode;
+use super::create::{apply_links, apply_mode, open_error};
 use super::{Access, SymlinkPolicy};
 use crate::OsError;
 
@@ -65,7 +65,9 @@ impl LineAppender {
     /// Opens the file, creating it if missing. Anything but a regular file is refused.
     pub fn open(path: &Path, options: impl Into<AppendOptions>) -> Result<Self, OsError> {
         let options = options.into();
-        let file = open_options(options).open(path).map_err(|source| open_error(path, options.symlink, source))?;
+        let file = open_options(options)
+            .open(path)
+            .map_err(|source| open_error("open for appending", path, options.symlink, source))?;
         let mut appender = Self { file, path: path.to_path_buf(), tail: options.tail, opened_length: None };
         appender.opened_length = Some(appender.length()?);
         Ok(appender)
@@ -139,24 +141,8 @@ fn open_options(options: AppendOptions) -> OpenOptions {
     open.append(true).create(true);
     open.read(options.tail == TailRepair::Check);
     apply_mode(&mut open, options.access);
-    #[cfg(unix)]
-    {
-        // Without NONBLOCK, opening a named pipe that nobody reads would never return.
-        let mut flags = rustix::fs::OFlags::NONBLOCK;
-        if options.symlink == SymlinkPolicy::Refuse {
-            flags |= rustix::fs::OFlags::NOFOLLOW;
-        }
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut open, flags.bits().cast_signed());
-    }
+    apply_links(&mut open, options.symlink);
     open
-}
-
-fn open_error(path: &Path, symlink: SymlinkPolicy, source: io::Error) -> OsError {
-    let refused = symlink == SymlinkPolicy::Refuse && path.symlink_metadata().is_ok_and(|found| found.is_symlink());
-    if refused {
-        return OsError::SymlinkRefused { path: path.to_path_buf() };
-    }
-    OsError::io("open for appending", path, source)
 }
 
 #[cfg(unix)]

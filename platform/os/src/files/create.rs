@@ -1,8 +1,10 @@
 //! New files and folders with the right permissions from their first moment.
 
 use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
 use std::path::Path;
 
+use super::SymlinkPolicy;
 use crate::OsError;
 
 /// Who may open a file that is created. Windows has no modes: there the folder's access list decides.
@@ -56,6 +58,33 @@ pub(super) fn apply_mode(options: &mut OpenOptions, access: Access) {
 #[cfg(not(unix))]
 pub(super) fn apply_mode(_options: &mut OpenOptions, _access: Access) {}
 
+/// Makes the opening itself refuse a link, where the system can, and never wait for the other end of a pipe.
+pub(super) fn apply_links(options: &mut OpenOptions, symlink: SymlinkPolicy) {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let mut flags = OFlags::NONBLOCK;
+        if symlink == SymlinkPolicy::Refuse {
+            flags |= OFlags::NOFOLLOW;
+        }
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
+    }
+    #[cfg(not(unix))]
+    let _ = (options, symlink);
+}
+
+/// Why opening failed: a refused link has a name of its own.
+pub(super) fn open_error(action: &'static str, path: &Path, symlink: SymlinkPolicy, source: io::Error) -> OsError {
+    if symlink == SymlinkPolicy::Refuse && is_link(path) {
+        return OsError::SymlinkRefused { path: path.to_path_buf() };
+    }
+    OsError::io(action, path, source)
+}
+
+pub(super) fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+}
+
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
@@ -79,7 +108,7 @@ mod tests {
         create_new(&file, Access::OwnerOnly).unwrap();
         assert_eq!(mode(&file), 0o600);
         let again = create_new(&file, Access::OwnerOnly).unwrap_err();
-        assert_eq!(again.io_kind(), Some(std::io::ErrorKind::AlreadyExists));
+        assert_eq!(again.io_kind(), Some(io::ErrorKind::AlreadyExists));
     }
 
     #[test]

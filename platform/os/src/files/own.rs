@@ -3,6 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
+use super::SymlinkPolicy;
+use super::create::{apply_links, is_link, open_error};
 use crate::OsError;
 
 /// Where writes go.
@@ -22,29 +24,12 @@ pub fn open_own(path: &Path, write_at: WriteAt) -> Result<File, OsError> {
         WriteAt::End => options.append(true),
         WriteAt::Position => options.write(true).truncate(false),
     };
-    open(options, path)
-}
-
-#[cfg(unix)]
-fn open(mut options: OpenOptions, path: &Path) -> Result<File, OsError> {
-    use rustix::fs::OFlags;
-    // Without NONBLOCK, a named pipe in this place would never open.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
-    options.open(path).map_err(|source| {
-        if rustix::io::Errno::from_io_error(&source) == Some(rustix::io::Errno::LOOP) {
-            return OsError::SymlinkRefused { path: path.to_path_buf() };
-        }
-        OsError::io("open", path, source)
-    })
-}
-
-#[cfg(not(unix))]
-fn open(options: OpenOptions, path: &Path) -> Result<File, OsError> {
-    if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+    // Where opening cannot refuse a link by itself, a look before it must do.
+    if cfg!(not(unix)) && is_link(path) {
         return Err(OsError::SymlinkRefused { path: path.to_path_buf() });
     }
-    options.open(path).map_err(|source| OsError::io("open", path, source))
+    apply_links(&mut options, SymlinkPolicy::Refuse);
+    options.open(path).map_err(|source| open_error("open", path, SymlinkPolicy::Refuse, source))
 }
 
 #[cfg(test)]

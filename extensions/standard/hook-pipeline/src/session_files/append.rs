@@ -31,11 +31,6 @@ pub fn append_lines(path: &Path, lines: &[u8]) -> Result<(), FilesError> {
     write_once(&mut file, path, lines)
 }
 
-/// Adds lines without a look at what is there; for a file that nobody relies on.
-pub(super) fn append_carelessly(path: &Path, lines: &[u8]) -> Result<(), FilesError> {
-    write_once(&mut open_own(path, WriteAt::End)?, path, lines)
-}
-
 /// Whether a link stands in this place. What does not exist is none.
 pub(super) fn refuse_link(path: &Path) -> Result<(), FilesError> {
     if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
@@ -46,9 +41,7 @@ pub(super) fn refuse_link(path: &Path) -> Result<(), FilesError> {
 
 fn is_torn(file: &mut File) -> io::Result<bool> {
     let mut last = [b'\n'];
-    if file.metadata()?.len() == 0 {
-        return Ok(false);
-    }
+    // An empty file has no byte before its end, so this is an error there, and no torn tail.
     file.seek(SeekFrom::End(-1))?;
     let read = file.read(&mut last)?;
     Ok(read == 1 && last != *b"\n")

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use dispatch_os::files::{TailRepair, append_line};
 use dispatch_redact::Redactor;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::append::{append_carelessly, append_lines};
+use super::append::append_lines;
 use super::brief_lock::HeldLock;
 use super::feature_files::{write_file, write_logs};
 use super::state_file::write_state;
@@ -85,10 +86,9 @@ impl Journal<'_> {
         if std::fs::metadata(&path).is_ok_and(|found| found.len() > TRACE_LIMIT_BYTES) {
             let _ = std::fs::rename(&path, path.with_extension("log.1"));
         }
-        let mut text = self.redactor.redact(line).replace(['\n', '\r'], " ");
-        text.push('\n');
+        let text = self.redactor.redact(line).replace(['\n', '\r'], " ");
         // The trace is a courtesy; there is nobody to tell that it failed.
-        let _ = append_carelessly(&path, text.as_bytes());
+        let _ = append_line(&path, text.as_bytes(), TailRepair::Skip);
     }
 
     fn append(&self, path: &Path, lines: impl Iterator<Item = Vec<u8>>) -> Result<(), FilesError> {
