@@ -39,7 +39,7 @@ pub(crate) struct Common {
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) project: Option<PathBuf>,
 
-    /// Set one setting for this run, for example --set model.name=qwen3
+    /// Set one setting for this run, for example --set model.model=qwen3
     #[arg(long = "set", value_name = "NAME=VALUE", global = true)]
     pub(crate) set: Vec<String>,
 

@@ -2,6 +2,7 @@
 
 use crate::args::Common;
 use crate::failure::Failure;
+use dispatch_contracts::folders::Folders;
 use dispatch_contracts::settings::{Origin, Settings};
 use dispatch_kernel::services::builtin::{NEEDS_TRUST, builtin_layer, builtin_schema};
 use dispatch_kernel::services::config::{ConfigProblem, Layer, from_environment, from_flag, merge};
@@ -122,6 +123,19 @@ impl Loaded {
             minimal: common.minimal,
             problems,
         })
+    }
+
+    /// The folders, as extensions are told.
+    pub(crate) fn folders(&self) -> Folders {
+        let project = self.project.as_ref().map(|root| root.path.clone());
+        Folders {
+            config: self.dirs.config.clone(),
+            data: self.dirs.data.clone(),
+            state: self.dirs.state.clone(),
+            cache: self.dirs.cache.clone(),
+            workdir: project.clone().unwrap_or_else(|| self.start.clone()),
+            project,
+        }
     }
 
     /// Everything that is wrong with the settings.

@@ -3,6 +3,8 @@
 use crate::BoxFuture;
 use crate::auth::Auth;
 use crate::contribution::{Command, Job, Route};
+use crate::extension::ExtensionError;
+use crate::folders::Folders;
 use crate::hook::{
     AnyHandler, Chain, ChainFailed, ErasedValue, Event, EventHandler, Filter, FilterHandler, HandlerError, Payload,
 };
@@ -173,6 +175,10 @@ pub trait HostBackend: Send + Sync {
     fn secrets(&self) -> Result<Arc<dyn Secrets>, HostError>;
     /// The extension's own section of the settings.
     fn settings(&self) -> Settings;
+    /// All settings; for the core alone.
+    fn all_settings(&self) -> Result<Settings, HostError>;
+    /// The folders of this run.
+    fn folders(&self) -> Folders;
     /// Asks the permission rules.
     fn permission(&self, request: &PermissionRequest) -> PermissionDecision;
     /// Runs work in the background; its failure is the extension's fault.
@@ -328,9 +334,13 @@ impl Host {
         self.backend.contribute(Contribution::Job(job))
     }
 
-    /// Declares the extension's migrations.
-    pub fn define_migrations(&self, migrations: Vec<Migration>) -> Result<Registration, HostError> {
-        self.backend.contribute(Contribution::Migrations(migrations))
+    /// Declares the extension's migrations and runs those that its tables have not been through.
+    pub async fn define_migrations(&self, migrations: Vec<Migration>) -> Result<Registration, ExtensionError> {
+        let declared = Contribution::Migrations(migrations.clone());
+        let registration = self.backend.contribute(declared).map_err(ExtensionError::new)?;
+        let storage = self.storage().map_err(ExtensionError::new)?;
+        storage.migrate(migrations).await.map_err(ExtensionError::new)?;
+        Ok(registration)
     }
 
     /// The extension's own store.
@@ -346,6 +356,16 @@ impl Host {
     /// The extension's own section of the settings.
     pub fn settings(&self) -> Settings {
         self.backend.settings()
+    }
+
+    /// All settings; for the core alone.
+    pub fn all_settings(&self) -> Result<Settings, HostError> {
+        self.backend.all_settings()
+    }
+
+    /// The folders of this run.
+    pub fn folders(&self) -> Folders {
+        self.backend.folders()
     }
 
     /// Asks the permission rules.

@@ -10,6 +10,7 @@ pub mod contribution;
 pub mod conversation;
 pub mod extension;
 pub mod fault;
+pub mod folders;
 pub mod hook;
 pub mod hooks;
 pub mod host;

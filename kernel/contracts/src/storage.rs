@@ -1,10 +1,13 @@
 //! Storage: SQL in a portable subset plus keys and values, behind one interface.
 //!
 //! The subset: `?1`-style parameters, `INTEGER`, `REAL`, `TEXT` and `BLOB` columns, `INSERT ... ON
-//! CONFLICT`, `RETURNING`. Table names carry the extension's prefix, which the host checks.
+//! CONFLICT`, `RETURNING`. A table belongs to the namespace whose migration made it, and a store
+//! reaches the tables of its own namespaces only.
 
 use crate::BoxFuture;
+use crate::migration::Migration;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A value of a column or a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +52,9 @@ pub enum StorageError {
     /// The file is damaged.
     #[error("the database is damaged: {0}")]
     Corrupt(String),
+    /// The declared migrations do not fit what the database has been through.
+    #[error("the database cannot be migrated: {0}")]
+    Migration(String),
     /// The statement is wrong.
     #[error("the statement failed: {0}")]
     Statement(String),
@@ -70,6 +76,8 @@ pub type TransactionWork = Box<dyn FnOnce(&mut dyn Transaction) -> Result<Vec<Re
 
 /// A store, scoped to one extension by the host.
 pub trait Storage: Send + Sync {
+    /// Brings the namespace's tables up to date. Steps that were taken before are checked, not repeated.
+    fn migrate(&self, migrations: Vec<Migration>) -> BoxFuture<'_, Result<(), StorageError>>;
     /// Runs one query outside a transaction.
     fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>>;
     /// Runs work in one durable transaction.
@@ -85,5 +93,8 @@ pub trait Storage: Send + Sync {
 /// What a storage extension provides: a store per namespace.
 pub trait StorageBackend: Send + Sync {
     /// The store of one namespace.
-    fn open(&self, namespace: &str) -> std::sync::Arc<dyn Storage>;
+    fn open(&self, namespace: &str) -> Arc<dyn Storage>;
+    /// A store that also reaches the tables of other namespaces, so that one transaction spans them.
+    /// Keys and migrations are those of the first namespace.
+    fn open_joined(&self, namespace: &str, others: &[&str]) -> Arc<dyn Storage>;
 }

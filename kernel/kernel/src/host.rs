@@ -7,6 +7,7 @@ mod disabled;
 mod faults;
 mod gate;
 pub mod graph;
+mod handle;
 mod judge;
 mod lifecycle;
 pub mod manifest;
@@ -17,6 +18,7 @@ mod work;
 
 pub use boot::{Boot, BootError, Candidate, boot};
 pub use disabled::{DISABLED_STORE_TIMEOUT_MS, DisabledStore, DisabledStoreError, MemoryDisabledStore, enable};
+pub use handle::{HOST, HostHandle};
 pub use judge::{Verdict, judge};
 pub use lifecycle::{ACTIVATION_TIMEOUT_MS, DEACTIVATION_TIMEOUT_MS};
 pub use registry::Owned;
@@ -28,6 +30,7 @@ use disabled::DisabledList;
 use dispatch_contracts::auth::Auth;
 use dispatch_contracts::contribution::{Command, Job, Route};
 use dispatch_contracts::fault::FaultBudget;
+use dispatch_contracts::folders::Folders;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::permission::{PermissionDecision, PermissionRequest};
@@ -70,6 +73,7 @@ pub(crate) struct Inner {
     registry: Registry,
     roster: Roster,
     settings: Settings,
+    folders: Folders,
     permissions: Permissions,
     budget: FaultBudget,
     disabled: DisabledList,
@@ -163,10 +167,11 @@ impl ExtensionHost {
         self.inner.registry.lock().migrations.list()
     }
 
-    /// The services, by id; [`ExtensionHost::service`] gives the thing itself.
+    /// The services of extensions, by id; [`ExtensionHost::service`] gives the thing itself.
     pub fn services(&self) -> Vec<Owned<()>> {
         let found = self.inner.registry.lock().services.list();
-        found.into_iter().map(|it| Owned { owner: it.owner, name: it.name, item: () }).collect()
+        let of_extensions = found.into_iter().filter(|it| it.name != HOST.id());
+        of_extensions.map(|it| Owned { owner: it.owner, name: it.name, item: () }).collect()
     }
 
     /// A service, for the program around the extensions.

@@ -16,6 +16,7 @@ use dispatch_contracts::ports::Clock;
 use dispatch_contracts::service::Service;
 use dispatch_contracts::storage::{Storage, StorageBackend, StorageError};
 use dispatch_kernel::host::ExtensionState;
+use dispatch_kernel::host::HOST;
 use rig::{Diary, HostRig, Probe, idle, probe, state, turn};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -229,11 +230,13 @@ fn every_gate_is_where_it_should_be() {
             said(host.spawn("x", async { Ok(()) }).err()),
             said(host.define_job(job).err()),
             said(host.on_any(|_, _| ()).err()),
-            said(host.define_migrations(Vec::new()).err()),
+            host.define_migrations(Vec::new()).await.err().unwrap().to_string(),
             said(host.emit(&TURN_STARTED, started()).err()),
             said(host.apply(&PHRASE, String::new()).await.err()),
             said(host.on(&GREETED, |_| async { Ok(()) }).err()),
             said(host.service(&STORAGE).err()),
+            said(host.service(&HOST).err()),
+            said(host.all_settings().err()),
         ];
         let expected = [
             "extension `bare` may not keep data: its manifest does not list the capability `db`",
@@ -246,6 +249,8 @@ fn every_gate_is_where_it_should_be() {
             "extension `bare` may not run `polite/phrase`: only its owner `polite` may",
             "extension `bare` uses `polite/greeted` but its manifest does not list `polite` under `dependsOn`",
             "extension `bare` may not use `kernel/storage` directly: ask the host for its own part instead",
+            "extension `bare` may not use `kernel/host` directly: ask the host for its own part instead",
+            "extension `bare` may not use `all settings` directly: ask the host for its own part instead",
         ];
         assert_eq!(refused, expected);
         assert!(host.on(&TURN_STARTED, |_| async { Ok(()) }).is_ok(), "the kernel's hooks are for everybody");
@@ -277,11 +282,19 @@ impl StorageBackend for NamedStore {
         self.0.note(namespace.to_owned());
         Arc::new(Empty)
     }
+
+    fn open_joined(&self, namespace: &str, _: &[&str]) -> Arc<dyn Storage> {
+        self.open(namespace)
+    }
 }
 
 struct Empty;
 
 impl Storage for Empty {
+    fn migrate(&self, _: Vec<dispatch_contracts::migration::Migration>) -> BoxFuture<'_, Result<(), StorageError>> {
+        Box::pin(async { Ok(()) })
+    }
+
     fn query(
         &self,
         _: dispatch_contracts::storage::Statement,

@@ -98,6 +98,7 @@ fn start(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Boot {
             .map(Candidate::bundled)
             .collect(),
         settings: loaded.settings.clone(),
+        folders: loaded.folders(),
         permissions: Arc::new(move |request| evaluate(&rules, request)),
         budget: FaultBudget::default(),
         disabled: store(loaded),

@@ -8,6 +8,7 @@ use super::{Inner, Permissions, Ports};
 use crate::bus::{Subscriber, WaitLog};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::contribution::{Command, Job, Route};
+use dispatch_contracts::folders::Folders;
 use dispatch_contracts::hook::{
     AnyHandler, Chain, ChainFailed, ErasedValue, EventHandler, FilterHandler, HandlerError,
 };
@@ -29,6 +30,7 @@ pub(super) struct Backend {
     gate: Gate,
     scope: Arc<Scope>,
     settings: Settings,
+    folders: Folders,
     permissions: Permissions,
     ports: Ports,
     inner: Weak<Inner>,
@@ -41,6 +43,7 @@ impl Backend {
             gate: member.gate.clone(),
             scope: Arc::clone(&member.scope),
             settings: inner.settings.section(&format!("extensions.{id}")),
+            folders: inner.folders.clone(),
             permissions: Arc::clone(&inner.permissions),
             ports: inner.ports.clone(),
             inner: Arc::downgrade(inner),
@@ -216,6 +219,15 @@ impl HostBackend for Backend {
 
     fn settings(&self) -> Settings {
         self.settings.clone()
+    }
+
+    fn all_settings(&self) -> Result<Settings, HostError> {
+        self.gate.sees_all_settings()?;
+        Ok(self.live()?.settings.clone())
+    }
+
+    fn folders(&self) -> Folders {
+        self.folders.clone()
     }
 
     fn permission(&self, request: &PermissionRequest) -> PermissionDecision {

@@ -4,6 +4,7 @@ use super::disabled::{DisabledList, DisabledStore};
 use super::faults::{FaultDesk, shut_cause};
 use super::gate::Gate;
 use super::graph::{GraphCause, GraphProblem, Plan, resolve};
+use super::handle;
 use super::manifest::{ManifestProblem, claims, parse_from};
 use super::registry::Registry;
 use super::roster::{Member, Roster, Scope};
@@ -14,6 +15,7 @@ use crate::bus::{Bus, BusPorts};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::fault::FaultBudget;
+use dispatch_contracts::folders::Folders;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::manifest::{Activation, Capability, Contributes, Manifest, Tier, Trust};
 use dispatch_contracts::ports::Level;
@@ -48,6 +50,8 @@ pub struct Boot {
     pub extensions: Vec<Candidate>,
     /// The merged settings; each extension sees its own section `extensions.<id>`.
     pub settings: Settings,
+    /// The folders of this run.
+    pub folders: Folders,
     /// Answers questions to the permission rules.
     pub permissions: Permissions,
     /// How many faults a standard or external extension may have.
@@ -97,6 +101,7 @@ pub async fn boot(input: Boot) -> Result<ExtensionHost, BootError> {
     }
     let members = members(&plan, &candidates, manifests, &input.grants);
     let inner = assemble(input, members, left_out);
+    handle::provide(&inner);
     if let Err(error) = inner.disabled.load().await {
         inner.log(Level::Error, error.to_string(), []);
     }
@@ -206,6 +211,7 @@ fn assemble(input: Boot, members: Vec<Member>, left_out: Vec<ExtensionStatus>) -
         registry: Registry::new(),
         roster: Roster::new(members),
         settings: input.settings,
+        folders: input.folders,
         permissions: input.permissions,
         budget: input.budget,
         fatal: Mutex::new(None),

@@ -1,5 +1,6 @@
 //! What one extension may ask of the host: its manifest, cut down to what the user grants.
 
+use super::handle::HOST;
 use dispatch_contracts::hook::owner_of;
 use dispatch_contracts::host::{HostError, SECRETS, STORAGE};
 use dispatch_contracts::ids::ExtensionId;
@@ -108,10 +109,18 @@ impl Gate {
         self.depends_on_owner_of(hook)
     }
 
+    /// Whether the extension may see everybody's settings.
+    pub(crate) fn sees_all_settings(&self) -> Result<(), HostError> {
+        if self.manifest.tier == Tier::Core {
+            return Ok(());
+        }
+        Err(HostError::Reserved { extension: self.manifest.id.clone(), id: "all settings".to_owned() })
+    }
+
     /// Whether the extension may call a service. The backends that open everybody's data are for the
     /// core alone.
     pub(crate) fn calls(&self, service: &str) -> Result<(), HostError> {
-        if [STORAGE.id(), SECRETS.id()].contains(&service) && self.manifest.tier != Tier::Core {
+        if [STORAGE.id(), SECRETS.id(), HOST.id()].contains(&service) && self.manifest.tier != Tier::Core {
             return Err(HostError::Reserved { extension: self.manifest.id.clone(), id: service.to_owned() });
         }
         self.depends_on_owner_of(service)

@@ -15,7 +15,8 @@ mod tests;
 
 /// What a project's file must not decide before its owner trusted the project: where prompts and
 /// keys are sent, what is allowed, what is hidden, what runs. For [`Layer::withhold`].
-pub const NEEDS_TRUST: [&str; 5] = ["model.provider", "model.base-url", "permissions", "redact", "extensions"];
+pub const NEEDS_TRUST: [&str; 7] =
+    ["model.provider", "model.base_url", "model.headers", "storage", "permissions", "redact", "extensions"];
 
 /// The greatest limit that can be set, so that a limit fits a 32-bit machine too.
 const MAX_LIMIT: u32 = u32::MAX;
@@ -25,12 +26,20 @@ pub fn builtin_schema() -> Value {
     table(json!({
         "model": table(json!({
             "provider": { "type": "string", "minLength": 1, "description": "Which model provider answers." },
-            "name": { "type": "string", "minLength": 1, "description": "Which of its models." },
-            "base-url": { "type": "string", "minLength": 1, "description": "Where the provider is reached." },
+            "model": { "type": "string", "minLength": 1, "description": "Which of its models." },
+            "fallbacks": {
+                "type": "array", "items": { "type": "string", "minLength": 1 },
+                "description": "Models to try, in order, when the first cannot answer."
+            },
+            "base_url": { "type": "string", "minLength": 1, "description": "Where the provider is reached." },
+            "headers": {
+                "type": "object", "additionalProperties": { "type": "string" },
+                "description": "Sent with every request; not the place for keys."
+            },
             "options": { "type": "object", "description": "Passed to the provider as it is." }
         })),
-        "dispatch": table(json!({
-            "max-concurrent": {
+        "tool_dispatch": table(json!({
+            "max_concurrent": {
                 "type": "integer", "minimum": 0, "maximum": u32::MAX,
                 "description": "How many tool calls run at once: 0 for no limit, 1 for one after the other."
             },
@@ -40,6 +49,12 @@ pub fn builtin_schema() -> Value {
             }
         })),
         "limits": table(Value::Object(limits_schema())),
+        "storage": table(json!({
+            "url": {
+                "type": "string", "minLength": 1,
+                "description": "Where data is kept: sqlite:PATH, or memory: for nothing that lasts."
+            }
+        })),
         "log": table(json!({
             "level": { "enum": ["debug", "info", "warn", "error"], "description": "The least that is logged." }
         })),
@@ -67,8 +82,8 @@ pub fn builtin_schema() -> Value {
 /// The values that hold when nobody sets others.
 pub fn builtin_defaults() -> Value {
     json!({
-        "dispatch": kebab(&DispatchPolicy::default()),
-        "limits": kebab(&TurnLimits::default()),
+        "tool_dispatch": snake(&DispatchPolicy::default()),
+        "limits": snake(&TurnLimits::default()),
         "log": { "level": Level::Info },
         "permissions": { "rules": [] },
         "redact": { "patterns": [], "allow": [] },
@@ -88,7 +103,7 @@ pub fn turn_limits(settings: &Settings) -> TurnLimits {
 
 /// How tool calls are started.
 pub fn dispatch_policy(settings: &Settings) -> DispatchPolicy {
-    read_section(settings, "dispatch").unwrap_or_default()
+    read_section(settings, "tool_dispatch").unwrap_or_default()
 }
 
 /// The permission rules; unreadable ones leave every question to a person.
@@ -108,10 +123,10 @@ fn table(properties: Value) -> Value {
 fn limits_schema() -> Map<String, Value> {
     let limit = |name: String| {
         // A grace of nothing is a choice; any other limit of 0 would stop every turn.
-        let minimum = u32::from(name != "cancel-grace-ms");
+        let minimum = u32::from(name != "cancel_grace_ms");
         (name, json!({ "type": "integer", "minimum": minimum, "maximum": MAX_LIMIT }))
     };
-    kebab(&TurnLimits::default()).into_iter().map(|(name, _)| limit(name)).collect()
+    snake(&TurnLimits::default()).into_iter().map(|(name, _)| limit(name)).collect()
 }
 
 fn rule_schema() -> Value {
@@ -133,9 +148,9 @@ fn pattern_schema() -> Value {
 }
 
 /// The fields of a value under the spelling that settings use.
-fn kebab(value: &impl Serialize) -> Map<String, Value> {
+fn snake(value: &impl Serialize) -> Map<String, Value> {
     let fields = serde_json::to_value(value).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default();
-    fields.into_iter().map(|(name, value)| (kebab_name(&name), value)).collect()
+    fields.into_iter().map(|(name, value)| (snake_name(&name), value)).collect()
 }
 
 fn read_section<T: DeserializeOwned>(settings: &Settings, section: &str) -> Option<T> {
@@ -144,18 +159,18 @@ fn read_section<T: DeserializeOwned>(settings: &Settings, section: &str) -> Opti
     serde_json::from_value(Value::Object(fields)).ok()
 }
 
-fn kebab_name(name: &str) -> String {
-    name.chars().fold(String::new(), |mut kebab, c| {
+fn snake_name(name: &str) -> String {
+    name.chars().fold(String::new(), |mut snake, c| {
         if c.is_ascii_uppercase() {
-            kebab.push('-');
+            snake.push('_');
         }
-        kebab.push(c.to_ascii_lowercase());
-        kebab
+        snake.push(c.to_ascii_lowercase());
+        snake
     })
 }
 
 fn camel_name(name: &str) -> String {
-    let mut words = name.split('-');
+    let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |mut camel, word| {
         let mut letters = word.chars();

@@ -6,6 +6,7 @@ use dispatch_contracts::BoxFuture;
 use dispatch_contracts::conversation::ToolCall;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::fault::{Fault, FaultBudget};
+use dispatch_contracts::folders::Folders;
 use dispatch_contracts::hooks::{RequestBefore, ToolBefore, TurnRef};
 use dispatch_contracts::host::Host;
 use dispatch_contracts::ids::ExtensionId;
@@ -208,6 +209,7 @@ impl HostRig {
             },
             extensions,
             settings: self.settings.clone(),
+            folders: Folders::default(),
             permissions: Arc::new(|request| PermissionDecision {
                 verdict: Verdict::Allow,
                 rule: Some(0),

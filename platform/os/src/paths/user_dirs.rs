@@ -61,7 +61,7 @@ impl UserDirs {
 
     /// The folders by any set of variables.
     ///
-    /// `DISPATCH_HOME` moves all of them: `config`, `data`, `state`, `cache` and `run` below it. Empty
+    /// `DISPATCH_HOME` moves all of them: it is the data folder, with `config`, `state`, `cache` and `run` below it. Empty
     /// variables count as unset; relative XDG folders are ignored, as the XDG rules demand.
     pub fn from_variables(platform: Platform, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, OsError> {
         let lookup = Lookup { platform, variable };
@@ -138,7 +138,7 @@ impl<F: Fn(&str) -> Option<OsString>> Lookup<F> {
         let below = |name| self.join(home, &[name]);
         UserDirs {
             config: below("config"),
-            data: below("data"),
+            data: home.to_owned(),
             state: below("state"),
             cache: below("cache"),
             runtime: below("run"),
@@ -250,11 +250,10 @@ mod tests {
 
     #[test]
     fn dispatch_home_moves_everything_and_needs_no_home() {
-        let all = ["config", "data", "state", "cache", "run"];
         let moved = dirs(Platform::Xdg, &[("DISPATCH_HOME", "/d"), ("XDG_DATA_HOME", "/x")]);
-        assert_eq!(moved.unwrap(), all.map(|name| format!("/d/{name}")));
+        assert_eq!(moved.unwrap(), ["/d/config", "/d", "/d/state", "/d/cache", "/d/run"]);
         let moved = dirs(Platform::Windows, &[("DISPATCH_HOME", r"D:\d")]);
-        assert_eq!(moved.unwrap(), all.map(|name| format!(r"D:\d\{name}")));
+        assert_eq!(moved.unwrap(), [r"D:\d\config", r"D:\d", r"D:\d\state", r"D:\d\cache", r"D:\d\run"]);
     }
 
     #[test]

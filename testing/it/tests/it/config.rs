@@ -9,20 +9,20 @@ fn a_stronger_layer_wins_and_each_value_names_its_origin() {
     let context = TestContext::new();
     context.write_home(
         "config/dispatch.toml",
-        "[model]\nname = \"global\"\n[dispatch]\nmax-concurrent = 2\neager = false\n",
+        "[model]\nmodel = \"global\"\n[tool_dispatch]\nmax_concurrent = 2\neager = false\n",
     );
-    context.write(".dispatch/dispatch.toml", "[model]\nname = \"project\"\n[dispatch]\nmax-concurrent = 3\n");
-    let variables = [("DISPATCH_DISPATCH__MAX_CONCURRENT", "4")];
+    context.write(".dispatch/dispatch.toml", "[model]\nmodel = \"project\"\n[tool_dispatch]\nmax_concurrent = 3\n");
+    let variables = [("DISPATCH_TOOL_DISPATCH__MAX_CONCURRENT", "4")];
     let shown =
         context.run("dispatch", &["config", "show", "--json", "--set", "log.level=warn"], b"", &variables).json();
-    assert_eq!(shown["model.name"]["value"], "project");
-    assert_eq!(shown["model.name"]["origin"]["layer"], "project");
+    assert_eq!(shown["model.model"]["value"], "project");
+    assert_eq!(shown["model.model"]["origin"]["layer"], "project");
     assert_eq!(
-        shown["dispatch.eager"],
+        shown["tool_dispatch.eager"],
         json!({"value": false, "origin": {"layer": "global", "file": "[TEST]/home/config/dispatch.toml"}})
     );
-    assert_eq!(shown["dispatch.max-concurrent"]["value"], 4);
-    assert_eq!(shown["dispatch.max-concurrent"]["origin"]["variable"], "DISPATCH_DISPATCH__MAX_CONCURRENT");
+    assert_eq!(shown["tool_dispatch.max_concurrent"]["value"], 4);
+    assert_eq!(shown["tool_dispatch.max_concurrent"]["origin"]["variable"], "DISPATCH_TOOL_DISPATCH__MAX_CONCURRENT");
     assert_eq!(shown["log.level"]["origin"]["layer"], "flag");
     assert_eq!(shown["limits.steps"]["origin"]["layer"], "builtin");
 }
@@ -33,8 +33,8 @@ fn one_setting_can_be_asked_for() {
     assert_snapshot!(context.dispatch(&["config", "show", "dispatch"]).snapshot(), @r"
     status: 0
     --- stdout
-    dispatch.eager           true  # built in
-    dispatch.max-concurrent  1     # built in
+    tool_dispatch.eager           true  # built in
+    tool_dispatch.max_concurrent  1     # built in
     --- stderr
     ");
     let unknown = context.dispatch(&["config", "show", "nothing"]);
@@ -45,23 +45,23 @@ fn one_setting_can_be_asked_for() {
 #[test]
 fn every_problem_is_reported_at_once_with_its_place() {
     let context = TestContext::new();
-    context.write_home("config/dispatch.toml", "[dispatch]\nmax-concurent = 2\neager = \"yes\"\n");
+    context.write_home("config/dispatch.toml", "[tool_dispatch]\nmax-concurent = 2\neager = \"yes\"\n");
     let output = context.dispatch(&["config", "show", "--set", "limits.steps=many"]);
     assert_snapshot!(output.snapshot(), @r#"
     status: 3
     --- stdout
     --- stderr
-    error: dispatch.eager: expected true or false, found "yes" (in [TEST]/home/config/dispatch.toml)
-    error: dispatch.max-concurent: is not a known key (in [TEST]/home/config/dispatch.toml)
+    error: tool_dispatch.eager: expected true or false, found "yes" (in [TEST]/home/config/dispatch.toml)
+    error: tool_dispatch.max-concurent: is not a known key (in [TEST]/home/config/dispatch.toml)
     error: limits.steps: expected a whole number, found "many" (from --set limits.steps)
-    hint: did you mean `max-concurrent`?
+    hint: did you mean `max_concurrent`?
     "#);
 }
 
 #[test]
 fn broken_toml_names_line_and_column() {
     let context = TestContext::new();
-    context.write(".dispatch/dispatch.toml", "[model]\nname = = 1\n");
+    context.write(".dispatch/dispatch.toml", "[model]\nmodel = = 1\n");
     let output = context.dispatch(&["config", "show"]);
     assert_eq!(output.status, 3);
     assert!(output.stderr.contains("line 2, column 8"), "{output:?}");

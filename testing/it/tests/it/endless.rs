@@ -91,7 +91,7 @@ fn approve(world: &World, name: &str) {
     let source = std::fs::read_to_string(world.context.project().join(format!(".ai/hooks/features/{name}/hook.mjs")));
     let mut child =
         world.context.command("dispatch").args(["trust", name]).stdout(Stdio::null()).spawn().expect("it starts");
-    let file = world.context.home().join("data/trust.json");
+    let file = world.context.home().join("trust.json");
     let wanted = sha256_hex(&source.unwrap());
     let deadline = Instant::now() + Duration::from_secs(30);
     while !std::fs::read_to_string(&file).unwrap_or_default().contains(&wanted) {

@@ -15,7 +15,7 @@ fn the_list_is_the_same_for_people_and_programs() {
 fn an_extension_that_was_switched_off_is_switched_on_by_one_command() {
     let context = TestContext::new();
     context.write_home(
-        "data/extensions.json",
+        "extensions.json",
         r#"[{"extension": "flaky", "reason": "3 timeouts in kernel/tool.before", "atMs": 1}]"#,
     );
     assert_eq!(context.dispatch(&["ext", "enable", "flaky"]).status, 0);
@@ -27,7 +27,7 @@ fn an_extension_that_was_switched_off_is_switched_on_by_one_command() {
 #[test]
 fn a_damaged_list_is_an_error_and_not_a_crash() {
     let context = TestContext::new();
-    context.write_home("data/extensions.json", "[{");
+    context.write_home("extensions.json", "[{");
     let output = context.dispatch(&["ext", "enable", "x"]);
     assert_eq!(output.status, 3, "{output:?}");
 }

@@ -42,7 +42,7 @@ fn an_approval_can_be_taken_back() {
 fn a_damaged_trust_file_approves_nothing_and_says_so() {
     let context = TestContext::new();
     context.write(".dispatch/dispatch.toml", ROGUE);
-    context.write_home("data/trust.json", "{\"approved\": [");
+    context.write_home("trust.json", "{\"approved\": [");
     let output = context.dispatch(&["config", "show"]);
     assert_eq!(output.status, 3);
     assert!(output.stderr.contains("hint: delete the file"), "{output:?}");

@@ -5,6 +5,7 @@ use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::conversation::{Message, Role, Row, ToolResult};
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::fault::FaultBudget;
+use dispatch_contracts::folders::Folders;
 use dispatch_contracts::ids::TurnId;
 use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
 use dispatch_contracts::permission::{PermissionDecision, Verdict};
@@ -111,6 +112,7 @@ impl Stage {
             },
             extensions: extensions.into_iter().map(Candidate::bundled).collect(),
             settings: Settings::default(),
+            folders: Folders::default(),
             permissions: Arc::new(move |_| PermissionDecision { verdict, rule: None, reason: "by rule".to_owned() }),
             budget: FaultBudget::default(),
             disabled: Arc::new(MemoryDisabledStore::default()),

@@ -22,14 +22,14 @@ fn the_defaults_fit_the_schema_and_read_back() {
     assert_eq!(dispatch_policy(&settings), DispatchPolicy::default());
     assert_eq!(permission_rules(&settings), []);
     assert_eq!(log_level(&settings), Level::Info);
-    assert_eq!(settings.read::<u32>("dispatch.max-concurrent"), Some(1));
-    assert_eq!(settings.read::<u64>("limits.cancel-grace-ms"), Some(2000));
+    assert_eq!(settings.read::<u32>("tool_dispatch.max_concurrent"), Some(1));
+    assert_eq!(settings.read::<u64>("limits.cancel_grace_ms"), Some(2000));
     assert_eq!(settings.read::<String>("log.level").as_deref(), Some("info"));
 }
 
 #[test]
 fn every_limit_can_be_set() {
-    for name in kebab(&TurnLimits::default()).keys() {
+    for name in snake(&TurnLimits::default()).keys() {
         let values = settings(json!({"limits": {name: 7}})).unwrap();
         let expected = json!({ camel_name(name): 7 });
         let changed = serde_json::to_value(turn_limits(&values)).unwrap();
@@ -40,7 +40,7 @@ fn every_limit_can_be_set() {
 #[test]
 fn values_reach_their_types() {
     let values = settings(json!({
-        "dispatch": {"max-concurrent": 4.0, "eager": false},
+        "tool_dispatch": {"max_concurrent": 4.0, "eager": false},
         "log": {"level": "warn"},
         "permissions": {"rules": [{"permission": "shell", "verdict": "deny"}]}
     }))
@@ -57,10 +57,10 @@ fn wrong_values_are_refused() {
         json!({"model": {"nmae": "x"}}),
         json!({"model": {"options": 1}}),
         json!({"model": {"name": ""}}),
-        json!({"dispatch": {"max-concurrent": -1}}),
+        json!({"tool_dispatch": {"max_concurrent": -1}}),
         json!({"dispatch": {"maxConcurrent": 1}}),
         json!({"limits": {"steps": 0}}),
-        json!({"limits": {"turn-ms": 4_294_967_296_u64}}),
+        json!({"limits": {"turn_ms": 4_294_967_296_u64}}),
         json!({"log": {"level": "trace"}}),
         json!({"permissions": {"rules": {}}}),
         json!({"permissions": {"rules": [{"permission": "x"}]}}),
@@ -94,9 +94,9 @@ fn a_rule_fits_the_schema_exactly_when_it_can_be_read() {
 
 #[test]
 fn names_change_spelling_both_ways() {
-    for (camel, kebab) in [("steps", "steps"), ("callsPerStep", "calls-per-step"), ("turnMs", "turn-ms")] {
-        assert_eq!(kebab_name(camel), kebab);
-        assert_eq!(camel_name(kebab), camel);
+    for (camel, snake) in [("steps", "steps"), ("callsPerStep", "calls_per_step"), ("turnMs", "turn_ms")] {
+        assert_eq!(snake_name(camel), snake);
+        assert_eq!(camel_name(snake), camel);
     }
 }
 

@@ -10,6 +10,9 @@ use serde_json::Value;
 
 /// What the variables that hold settings begin with.
 const PREFIX: &str = "DISPATCH_";
+/// Variables with a name of their own, and the setting that each is; their text is never read as JSON.
+const SHORT_NAMES: [(&str, &[&str]); 2] =
+    [("DISPATCH_BASE_URL", &["model", "base_url"]), ("DISPATCH_MODEL", &["model", "model"])];
 /// What separates the keys in a variable's name.
 const SEPARATOR: &str = "__";
 /// The flag that sets one thing.
@@ -17,10 +20,11 @@ const FLAG: &str = "--set";
 
 /// The layers that environment variables make, one per variable, in the order of their names.
 ///
-/// `DISPATCH_MODEL__NAME` sets `model.name`: keys are separated by two underscores and lower-cased.
+/// `DISPATCH_LOG__LEVEL` sets `log.level`: keys are separated by two underscores and lower-cased.
 /// A single underscore stays; when the layers are merged, each key takes the spelling that the
-/// schema knows (`BASE_URL` is `base-url`). A variable without a double underscore, such as
-/// `DISPATCH_HOME` or `DISPATCH_LOG`, is not a setting. An empty variable counts as not set.
+/// schema knows (`MAX_ITEMS` is `maxItems`). A variable without a double underscore, such as
+/// `DISPATCH_HOME`, is not a setting, except `DISPATCH_BASE_URL` and `DISPATCH_MODEL`, which set the
+/// model. An empty variable counts as not set.
 pub fn from_environment(variables: &[(String, String)]) -> Result<Vec<Layer>, Vec<ConfigProblem>> {
     let mut settings: Vec<(&String, &str, &String)> = variables
         .iter()
@@ -28,7 +32,7 @@ pub fn from_environment(variables: &[(String, String)]) -> Result<Vec<Layer>, Ve
         .filter(|(_, name, text)| name.contains(SEPARATOR) && !text.is_empty())
         .collect();
     settings.sort();
-    let (mut layers, mut problems) = (Vec::new(), Vec::new());
+    let (mut layers, mut problems) = (short_names(variables), Vec::new());
     for (variable, name, text) in settings {
         let origin = Origin::Environment { variable: variable.clone() };
         let path: Vec<String> = name.split(SEPARATOR).map(str::to_ascii_lowercase).collect();
@@ -45,7 +49,17 @@ pub fn from_environment(variables: &[(String, String)]) -> Result<Vec<Layer>, Ve
     if problems.is_empty() { Ok(layers) } else { Err(problems) }
 }
 
-/// The layer that one flag makes, from `model.name=text`.
+fn short_names(variables: &[(String, String)]) -> Vec<Layer> {
+    let layer = |(variable, path): &(&str, &[&str])| {
+        let (_, text) = variables.iter().find(|(name, text)| name == variable && !text.is_empty())?;
+        let path: Vec<String> = path.iter().map(|&key| key.to_owned()).collect();
+        let origin = Origin::Environment { variable: (*variable).to_owned() };
+        Some(Layer::new(origin, Value::Object(nest(&path, Value::String(text.clone())))))
+    };
+    SHORT_NAMES.iter().filter_map(layer).collect()
+}
+
+/// The layer that one flag makes, from `model.model=text`.
 pub fn from_flag(assignment: &str) -> Result<Layer, ConfigProblem> {
     let split = split(assignment);
     let flag = split.map_or_else(|| FLAG.to_owned(), |(name, _)| format!("{FLAG} {name}"));
@@ -55,7 +69,7 @@ pub fn from_flag(assignment: &str) -> Result<Layer, ConfigProblem> {
         name: String::new(),
         message: "expected a setting's name, `=` and its value".to_owned(),
         origin,
-        hint: Some(format!("write it like `{FLAG} model.name=value`")),
+        hint: Some(format!("write it like `{FLAG} model.model=value`")),
     })
 }
 

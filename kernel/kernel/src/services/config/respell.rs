@@ -1,6 +1,6 @@
 //! Gives keys that came from variable names the spelling that the schema knows.
 //!
-//! A variable cannot say `base-url` or `maxItems`, only `BASE_URL` and `MAX_ITEMS`. Where the schema
+//! A variable cannot say `my-limit` or `maxItems`, only `MY_LIMIT` and `MAX_ITEMS`. Where the schema
 //! has no such key, the lower-cased one stays.
 
 use super::{DISABLED, EXTENSIONS};

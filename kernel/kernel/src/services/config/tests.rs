@@ -210,7 +210,7 @@ fn keys_of_variables_take_the_spelling_of_the_schema() {
     let layers = [
         variable("DISPATCH_MODEL__BASE_URL", "http://localhost"),
         variable("DISPATCH_MODEL__OPTIONS__TOP_P", "0.5"),
-        variable("DISPATCH_DISPATCH__MAX_CONCURRENT", "4"),
+        variable("DISPATCH_TOOL_DISPATCH__MAX_CONCURRENT", "4"),
         variable("DISPATCH_EXTENSIONS__HOOK_PIPELINE__MAX_RUNS", "3"),
         variable("DISPATCH_EXTENSIONS__OTHER_ONE__SOME_KEY", "x"),
         variable("DISPATCH_EXTENSIONS__DISABLED", "[\"web_ui\"]"),
@@ -219,12 +219,12 @@ fn keys_of_variables_take_the_spelling_of_the_schema() {
     assert_eq!(
         shown(&settings),
         [
-            "dispatch.max-concurrent=4",
             "extensions.disabled=[\"web_ui\"]",
             "extensions.hook-pipeline.maxRuns=3",
             "extensions.other-one.some_key=\"x\"",
-            "model.base-url=\"http://localhost\"",
+            "model.base_url=\"http://localhost\"",
             "model.options.top_p=0.5",
+            "tool_dispatch.max_concurrent=4",
         ]
     );
 }
@@ -263,10 +263,10 @@ fn nesting_is_bounded() {
 
 #[test]
 fn an_untrusted_file_loses_what_it_must_not_set() {
-    let layer = project(json!({"model": {"name": "m", "base-url": "http://evil"}, "permissions": {"rules": []}}));
+    let layer = project(json!({"model": {"name": "m", "base_url": "http://evil"}, "permissions": {"rules": []}}));
     let (layer, taken) = layer.withhold(&crate::services::builtin::NEEDS_TRUST);
     assert_eq!(layer.values, json!({"model": {"name": "m"}}));
-    assert_eq!(taken, ["model.base-url", "permissions"]);
+    assert_eq!(taken, ["model.base_url", "permissions"]);
 }
 
 fn values() -> impl Strategy<Value = Value> {

@@ -1,0 +1,1 @@
+//! Finds API keys in the environment, the keyring or an owner-only file.

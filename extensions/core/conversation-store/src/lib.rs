@@ -1,0 +1,1 @@
+//! The agent ledger: sessions, turns, messages and tool calls as an append-only log.

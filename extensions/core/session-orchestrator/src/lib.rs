@@ -1,0 +1,1 @@
+//! Queues input per session and runs turns, one at a time and never twice.

@@ -1,0 +1,1 @@
+//! Keeps everybody's data in one SQLite file, or in memory.

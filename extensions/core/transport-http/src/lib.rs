@@ -1,0 +1,1 @@
+//! Serves sessions over HTTP, server-sent events, WebSocket and standard streams.

@@ -1,0 +1,1 @@
+//! A tool that runs commands, with no child that outlives the program.

@@ -1,0 +1,1 @@
+//! A tool that keeps the model's list of what is left to do.

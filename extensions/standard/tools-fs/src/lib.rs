@@ -1,0 +1,1 @@
+//! Tools that read, write, edit and list files of the workspace.

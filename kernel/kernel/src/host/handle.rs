@@ -1,0 +1,30 @@
+//! The whole host as a service, for the core extensions that run turns and serve what others add.
+
+use super::{ExtensionHost, Inner};
+use dispatch_contracts::ids::ExtensionId;
+use dispatch_contracts::service::Service;
+use std::sync::{Arc, Weak};
+
+/// The service through which a core extension reaches the tools, providers and routes of all.
+pub const HOST: Service<HostHandle> = Service::new("kernel/host");
+
+/// A host that may be gone already; holding it keeps nothing alive.
+pub struct HostHandle {
+    inner: Weak<Inner>,
+}
+
+impl HostHandle {
+    /// The host, while it runs.
+    pub fn get(&self) -> Option<ExtensionHost> {
+        self.inner.upgrade().map(|inner| ExtensionHost { inner })
+    }
+}
+
+/// Puts the handle where extensions find it.
+pub(super) fn provide(inner: &Arc<Inner>) {
+    let handle = Arc::new(HostHandle { inner: Arc::downgrade(inner) });
+    let mut shelves = inner.registry.lock();
+    let ticket = shelves.next_ticket();
+    // The first service of a fresh registry: its name cannot be taken.
+    let _ = shelves.services.add(ticket, &ExtensionId::new("kernel"), HOST.id(), Arc::new(handle));
+}
