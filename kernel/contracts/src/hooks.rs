@@ -67,6 +67,18 @@ pub struct ToolBefore {
     /// Set by a handler that refuses the call; a later handler that takes it back fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<Denial>,
+    /// What a person must decide before the call runs; handlers add to it, none takes away.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
+}
+
+/// A guard's question to a person about a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// A short code that rules and people refer to.
+    pub code: String,
+    /// What the person is told.
+    pub reason: String,
 }
 
 /// Why a call may not run.
@@ -132,6 +144,9 @@ fn keeps_call(before: &ToolBefore, after: &ToolBefore) -> Result<(), &'static st
     }
     if before.denied.is_some() && after.denied != before.denied {
         return Err("a guard may not take back another guard's refusal");
+    }
+    if !after.questions.starts_with(&before.questions) {
+        return Err("a guard may not take back another guard's question");
     }
     Ok(())
 }

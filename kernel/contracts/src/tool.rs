@@ -33,6 +33,17 @@ pub enum Resources {
     Keys(Vec<String>),
 }
 
+/// What a call does to the world, for rules that nobody wrote: looking is free, changing is asked about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It looks and leaves everything as it was.
+    Looks,
+    /// It may change something, or nobody knows.
+    #[default]
+    Changes,
+}
+
 /// A stream that a tool prints on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -100,6 +111,10 @@ pub trait Tool: Send + Sync {
     /// What a call with these arguments touches.
     fn resources(&self, _arguments: &Map<String, Value>) -> Resources {
         Resources::Undeclared
+    }
+    /// What a call with these arguments does to the world.
+    fn effect(&self, _arguments: &Map<String, Value>) -> Effect {
+        Effect::Changes
     }
     /// Runs the tool.
     fn call<'a>(

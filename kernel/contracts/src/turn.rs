@@ -1,10 +1,11 @@
 //! What goes into a turn and what comes out, apart from the loop itself.
 
 use crate::BoxFuture;
-use crate::conversation::{Message, Row};
+use crate::conversation::{Message, Row, ToolCall};
+use crate::hooks::{Denial, Question};
 use crate::ids::{CallId, ExtensionId, TurnId};
 use crate::provider::{ProviderError, Usage};
-use crate::tool::OutputStream;
+use crate::tool::{Effect, OutputStream};
 use serde::{Deserialize, Serialize};
 
 /// How a turn ended. Every turn ends in one of these.
@@ -64,6 +65,35 @@ pub struct SinkError(pub String);
 pub trait Inbox: Send + Sync {
     /// What came since the last call; empty most of the time.
     fn take(&self) -> BoxFuture<'_, Vec<String>>;
+}
+
+/// A call that no guard refused, before it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// The call as the guards left it.
+    pub call: ToolCall,
+    /// What it does to the world, as its tool says.
+    pub effect: Effect,
+    /// What guards want a person to decide; empty most of the time.
+    pub questions: Vec<Question>,
+}
+
+/// Lets a call run or refuses it. May take as long as a person takes; a stopped turn drops the question.
+pub trait Approver: Send + Sync {
+    /// Why the call may not run; `None` lets it.
+    fn refuse(&self, proposal: Proposal) -> BoxFuture<'_, Option<Denial>>;
+}
+
+/// Lets every call run that no guard wants a person to decide.
+pub struct ApproveUnasked;
+
+impl Approver for ApproveUnasked {
+    fn refuse(&self, proposal: Proposal) -> BoxFuture<'_, Option<Denial>> {
+        let question = proposal.questions.into_iter().next();
+        let denial = question
+            .map(|asked| Denial { code: asked.code, reason: format!("{} Nobody can be asked here.", asked.reason) });
+        Box::pin(std::future::ready(denial))
+    }
 }
 
 /// What a client may watch while a turn runs. Dropping one loses nothing: the rows hold it all.

@@ -11,9 +11,9 @@ use crate::reconcile::{NO_OUTPUT, OUTCOME_UNKNOWN};
 use crate::services::schema;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::conversation::{ResultStatus, RowBody, ToolCall, ToolResult};
-use dispatch_contracts::hooks::{TOOL_AFTER, TOOL_BEFORE, ToolAfter, ToolBefore, TurnRef};
+use dispatch_contracts::hooks::{Denial, Question, TOOL_AFTER, TOOL_BEFORE, ToolAfter, ToolBefore, TurnRef};
 use dispatch_contracts::tool::{Resources, ToolContext, ToolError, ToolOutput};
-use dispatch_contracts::turn::{SinkError, TurnEvent};
+use dispatch_contracts::turn::{Proposal, SinkError, TurnEvent};
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use serde_json::{Map, Value};
@@ -55,7 +55,7 @@ impl<'a> CallScene<'a> {
     pub(super) async fn run(self, mut pending: Pending, cancel: CancelToken) -> Result<Progress, SinkError> {
         if !pending.judged {
             let claimed = claim(&pending.offered, &pending.call.arguments);
-            match self.judge(&pending.call).await {
+            match self.judge(&pending.call, &pending.offered).await {
                 Ok(judged) => pending.call = judged,
                 Err(refusal) => return self.end(refusal).await.map(Progress::Ended),
             }
@@ -72,15 +72,30 @@ impl<'a> CallScene<'a> {
     }
 
     /// Asks the guards; the call as they left it, or their refusal.
-    async fn judge(&self, call: &ToolCall) -> Result<ToolCall, ToolResult> {
-        let value = ToolBefore { turn: self.turn(), call: call.clone(), denied: None };
+    async fn judge(&self, call: &ToolCall, offered: &OfferedTool) -> Result<ToolCall, ToolResult> {
+        let value = ToolBefore { turn: self.turn(), call: call.clone(), denied: None, questions: Vec::new() };
         match self.input.bus.apply(&TOOL_BEFORE, value, self.waits).await {
             Err(failed) => Err(result(call, ResultStatus::Denied, format!("This call was refused: {failed}."))),
-            Ok(ToolBefore { denied: Some(denial), .. }) => {
-                let text = format!("This call was refused ({}): {}", denial.code, denial.reason);
-                Err(result(call, ResultStatus::Denied, text))
+            Ok(ToolBefore { denied: Some(denial), .. }) => Err(refused(call, &denial)),
+            Ok(judged) => {
+                let call = ToolCall { arguments: judged.call.arguments, ..call.clone() };
+                self.approve(call, judged.questions, offered).await
             }
-            Ok(judged) => Ok(ToolCall { arguments: judged.call.arguments, ..call.clone() }),
+        }
+    }
+
+    /// Asks whoever may let the call run.
+    async fn approve(
+        &self,
+        call: ToolCall,
+        questions: Vec<Question>,
+        offered: &OfferedTool,
+    ) -> Result<ToolCall, ToolResult> {
+        let effect = isolate_call(|| offered.tool.effect(&call.arguments)).unwrap_or_default();
+        let proposal = Proposal { call: call.clone(), effect, questions };
+        match self.input.approver.refuse(proposal).await {
+            Some(denial) => Err(refused(&call, &denial)),
+            None => Ok(call),
         }
     }
 
@@ -177,6 +192,11 @@ impl<'a> CallScene<'a> {
 /// A result of text alone.
 pub(super) fn result(call: &ToolCall, status: ResultStatus, text: impl Into<String>) -> ToolResult {
     ToolResult { call: call.id.clone(), status, text: text.into(), images: Vec::new() }
+}
+
+fn refused(call: &ToolCall, denial: &Denial) -> ToolResult {
+    let text = format!("This call was refused ({}): {}", denial.code, denial.reason);
+    result(call, ResultStatus::Denied, text)
 }
 
 /// The result of a call whose end nobody saw, with what it printed until then.

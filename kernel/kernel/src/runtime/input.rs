@@ -9,7 +9,7 @@ use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
 use dispatch_contracts::ports::{Clock, Ids, Spill};
 use dispatch_contracts::provider::Provider;
 use dispatch_contracts::tool::Tool;
-use dispatch_contracts::turn::{Inbox, StepSink, TurnEvent};
+use dispatch_contracts::turn::{Approver, Inbox, StepSink, TurnEvent};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub struct TurnInput<'a> {
     pub steps: &'a dyn StepSink,
     /// Text that arrives while the turn runs.
     pub inbox: &'a dyn Inbox,
+    /// Who lets calls run that no guard refused.
+    pub approver: &'a dyn Approver,
     /// Where outputs too large for the model are kept.
     pub spill: &'a dyn Spill,
     /// Who watches. Must not block.

@@ -242,7 +242,7 @@ pub(crate) fn turn() -> TurnRef {
 
 pub(crate) fn tool_before(tool: &str) -> ToolBefore {
     let call = ToolCall { id: "c".into(), name: tool.to_owned(), arguments: Map::new() };
-    ToolBefore { turn: turn(), call, denied: None }
+    ToolBefore { turn: turn(), call, denied: None, questions: Vec::new() }
 }
 
 pub(crate) fn request_before() -> RequestBefore {

@@ -1,7 +1,7 @@
 //! What the pipeline decided, as the kernel's guard chain understands it. Pure.
 
 use dispatch_contracts::hook::HandlerError;
-use dispatch_contracts::hooks::{Denial, ToolBefore};
+use dispatch_contracts::hooks::{Denial, Question, ToolBefore};
 use serde_json::Value;
 
 use crate::answer::{Answer, Verdict};
@@ -10,7 +10,6 @@ use crate::run::Outcome;
 /// What a rule without a code of its own is called.
 const NO_CODE: &str = "POLICY";
 const OUT_OF_TIME: &str = "BUDGET_EXCEEDED";
-const NOBODY: &str = "Nobody can be asked here.";
 
 /// Puts the decision into the call. Hands back text for the model that goes with a call that passes.
 pub(super) fn apply(outcome: &Outcome, value: &mut ToolBefore) -> Result<Vec<String>, HandlerError> {
@@ -18,6 +17,9 @@ pub(super) fn apply(outcome: &Outcome, value: &mut ToolBefore) -> Result<Vec<Str
     if let Some(denial) = denial(outcome) {
         value.denied = Some(denial);
         return Ok(Vec::new());
+    }
+    if answer.verdict == Verdict::Ask {
+        value.questions.push(Question { code: code(answer), reason: reason(answer) });
     }
     match &answer.updated_input {
         Some(Value::Object(arguments)) => value.call.arguments = arguments.clone(),
@@ -29,13 +31,10 @@ pub(super) fn apply(outcome: &Outcome, value: &mut ToolBefore) -> Result<Vec<Str
 
 fn denial(outcome: &Outcome) -> Option<Denial> {
     let answer = &outcome.answer;
-    let code = answer.code.clone().unwrap_or_else(|| NO_CODE.to_owned());
     match answer.verdict {
-        Verdict::Deny => Some(Denial { code, reason: with_context(reason(answer), answer) }),
-        // Questions of modules were answered before; what is left open is not permitted.
-        Verdict::Ask => Some(Denial { code, reason: with_context(format!("{} {NOBODY}", reason(answer)), answer) }),
+        Verdict::Deny => Some(Denial { code: code(answer), reason: with_context(reason(answer), answer) }),
         // Our own agent can wait, so a guard that was not asked has not agreed.
-        Verdict::Pass | Verdict::Grant => outcome.out_of_time_at.as_ref().map(|module| Denial {
+        Verdict::Pass | Verdict::Grant | Verdict::Ask => outcome.out_of_time_at.as_ref().map(|module| Denial {
             code: OUT_OF_TIME.to_owned(),
             reason: format!("Time ran out before `{module}` was asked; try again."),
         }),
@@ -50,6 +49,10 @@ pub(super) fn texts(outcome: &Outcome) -> Vec<String> {
         None => reason(answer),
     });
     objection.into_iter().chain(answer.context.iter().cloned()).collect()
+}
+
+fn code(answer: &Answer) -> String {
+    answer.code.clone().unwrap_or_else(|| NO_CODE.to_owned())
 }
 
 fn reason(answer: &Answer) -> String {

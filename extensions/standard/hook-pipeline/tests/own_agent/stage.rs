@@ -13,7 +13,7 @@ use dispatch_contracts::ports::{Clock, Ids, LogRecord, LogSink, Spawner, Spill, 
 use dispatch_contracts::provider::{Finish, ModelEvent, ModelInfo, ModelRequest, ModelStream, Provider, ProviderError};
 use dispatch_contracts::settings::Settings;
 use dispatch_contracts::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
-use dispatch_contracts::turn::{Inbox, SinkError, StepSink};
+use dispatch_contracts::turn::{ApproveUnasked, Inbox, SinkError, StepSink};
 use dispatch_kernel::host::{Boot, Candidate, ExtensionHost, ExtensionState, MemoryDisabledStore, Ports, boot};
 use dispatch_kernel::runtime::{OfferedTool, TurnInput, run_turn};
 use serde_json::{Map, Value, json};
@@ -147,6 +147,7 @@ impl Stage {
             bus: self.host.bus(),
             steps: &Nowhere,
             inbox: &Nowhere,
+            approver: &ApproveUnasked,
             spill: &Nowhere,
             emit: Arc::new(|_| {}),
             cancel: CancelToken::new(),

@@ -1,13 +1,14 @@
 //! One test per promise of the turn loop that a table cannot hold.
 
 use super::scene::{Act, Play, call, finish, subscriber, text};
+use dispatch_contracts::BoxFuture;
 use dispatch_contracts::conversation::{Chunk, Message, ResultStatus, Role, RowBody};
 use dispatch_contracts::fault::FaultKind;
 use dispatch_contracts::hook::{ErasedValue, FilterHandler, HandlerError};
-use dispatch_contracts::hooks::{Denial, TOOL_BEFORE, ToolBefore};
+use dispatch_contracts::hooks::{Denial, Question, TOOL_BEFORE, ToolBefore};
 use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
 use dispatch_contracts::provider::{ModelEvent, Usage};
-use dispatch_contracts::turn::{Limit, TurnEnd, TurnEvent};
+use dispatch_contracts::turn::{Approver, Limit, Proposal, TurnEnd, TurnEvent};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -161,6 +162,55 @@ fn a_guard_that_refuses_is_heard_and_the_tool_does_not_run() {
     let played = Play { script, prepare, ..Play::default() }.run().unwrap();
     let (_, status, said) = &played.results()[0];
     assert_eq!((*status, said.as_str()), (ResultStatus::Denied, "This call was refused (R-7): not on a Sunday"));
+    assert!(played.spans().is_empty());
+}
+
+/// A person with one answer, or with none ever.
+struct Person(Option<&'static str>);
+
+impl Approver for Person {
+    fn refuse(&self, proposal: Proposal) -> BoxFuture<'_, Option<Denial>> {
+        let asked: Vec<String> = proposal.questions.into_iter().map(|question| question.reason).collect();
+        match self.0 {
+            Some(word) => {
+                let reason = format!("{word}: {}", asked.join(", "));
+                Box::pin(std::future::ready((word == "no").then(|| Denial { code: "PERSON".into(), reason })))
+            }
+            None => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+fn asking() -> Box<dyn Fn(&crate::bus::Bus)> {
+    Box::new(|bus| {
+        let ask = guard(|mut value| {
+            value.questions.push(Question { code: "Q".into(), reason: "really".into() });
+            Ok(value)
+        });
+        bus.filter(&subscriber("rules"), TOOL_BEFORE.id(), 0, ask);
+    })
+}
+
+#[test]
+fn a_guards_question_is_answered_by_a_person_before_the_tool_runs() {
+    for (word, status, ran) in [("yes", ResultStatus::Succeeded, 1), ("no", ResultStatus::Denied, 0)] {
+        let script = vec![vec![(1, call("a", "safe", json!({}))), (0, finish())]];
+        let approver = Arc::new(Person(Some(word)));
+        let played = Play { script, prepare: asking(), approver, ..Play::default() }.run().unwrap();
+        assert_eq!((played.results()[0].1, played.spans().len()), (status, ran), "{word}");
+    }
+    let script = vec![vec![(1, call("a", "safe", json!({}))), (0, finish())]];
+    let nobody = Play { script, prepare: asking(), ..Play::default() }.run().unwrap();
+    assert_eq!(nobody.results()[0].2, "This call was refused (Q): really Nobody can be asked here.");
+}
+
+#[test]
+fn a_call_that_waits_for_a_person_has_not_run_when_the_turn_is_stopped() {
+    let script = vec![vec![(1, call("a", "safe", json!({}))), (0, finish())]];
+    let approver = Arc::new(Person(None));
+    let played = Play { script, prepare: asking(), approver, cancel_at_ms: Some(30), ..Play::default() };
+    let played = played.run().unwrap();
+    assert_eq!(played.results()[0].1, ResultStatus::NotRun);
     assert!(played.spans().is_empty());
 }
 

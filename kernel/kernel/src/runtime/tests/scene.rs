@@ -13,7 +13,7 @@ use dispatch_contracts::provider::{
     Finish, ModelEvent, ModelInfo, ModelRequest, ModelStream, Provider, ProviderError, ProviderErrorKind,
 };
 use dispatch_contracts::tool::{OutputStream, Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
-use dispatch_contracts::turn::{Inbox, SinkError, StepSink, TurnEvent, TurnOutcome};
+use dispatch_contracts::turn::{ApproveUnasked, Approver, Inbox, SinkError, StepSink, TurnEvent, TurnOutcome};
 use dispatch_sim::{CountingIds, Sim, SimClock, Stalled};
 use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
@@ -224,6 +224,7 @@ pub(super) struct Play {
     pub(super) mail: Vec<(u64, String)>,
     pub(super) cancel_at_ms: Option<u64>,
     pub(super) rows_until_full: usize,
+    pub(super) approver: Arc<dyn Approver>,
     pub(super) prepare: Prepare,
 }
 
@@ -254,6 +255,7 @@ impl Default for Play {
             mail: Vec::new(),
             cancel_at_ms: None,
             rows_until_full: usize::MAX,
+            approver: Arc::new(ApproveUnasked),
             prepare: Box::new(|_| {}),
         }
     }
@@ -331,6 +333,7 @@ impl Play {
             bus: &bus,
             steps: stage.as_ref(),
             inbox: stage.as_ref(),
+            approver: self.approver.as_ref(),
             spill: stage.as_ref(),
             emit: Arc::new(move |event| watcher.events.lock().unwrap().push(event)),
             cancel,

@@ -21,7 +21,7 @@ fn outcome(answer: Answer) -> Outcome {
 fn applied(outcome: &Outcome) -> (ToolBefore, Result<Vec<String>, HandlerError>) {
     let turn = TurnRef { session: "s".into(), turn: "t".into(), workdir: "/project".into() };
     let call = ToolCall { id: "c".into(), name: "run_shell".to_owned(), arguments: serde_json::Map::new() };
-    let mut value = ToolBefore { turn, call, denied: None };
+    let mut value = ToolBefore { turn, call, denied: None, questions: Vec::new() };
     let result = apply(outcome, &mut value);
     (value, result)
 }
@@ -31,10 +31,11 @@ fn denied(outcome: &Outcome) -> Option<(String, String)> {
 }
 
 #[test]
-fn a_question_that_is_still_open_is_a_refusal() {
-    let question = outcome(Answer::ask("It edits the rules."));
-    let text = "It edits the rules. Nobody can be asked here.";
-    assert_eq!(denied(&question), Some(("POLICY".to_owned(), text.to_owned())));
+fn a_question_is_left_to_a_person() {
+    let (value, _) = applied(&outcome(Answer::ask("It edits the rules.")));
+    let asked: Vec<_> =
+        value.questions.iter().map(|question| (question.code.as_str(), question.reason.as_str())).collect();
+    assert_eq!((value.denied, asked), (None, vec![("POLICY", "It edits the rules.")]));
 }
 
 #[test]
