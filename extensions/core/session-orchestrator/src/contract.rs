@@ -1,0 +1,14 @@
+//! What others may use: submitting input, watching a session, answering questions, joining the context.
+
+mod approval;
+mod context;
+mod dispatch;
+mod watch;
+
+pub use approval::{APPROVALS, Answer, ApprovalError, ApprovalId, ApprovalRequest, Approvals};
+pub use context::{CONTEXT, MESSAGE_RECEIVED, MessageReceived, ToolChoice, TurnContext};
+pub use dispatch::{
+    Ask, CancelOutcome, Delivery, DispatchId, DispatchState, DispatchView, MAX_IMAGES, MAX_TEXT_BYTES, Mode, Receipt,
+    SESSIONS, Sessions, SessionsError, Submission,
+};
+pub use watch::{SessionEvent, SessionEvents, SessionNews};
