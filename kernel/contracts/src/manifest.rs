@@ -80,6 +80,9 @@ pub struct Dependency {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub version: VersionReq,
+    /// Whether the extension also works without it; if it is there, it is active first.
+    #[serde(default)]
+    pub optional: bool,
 }
 
 /// When an extension is activated.

@@ -166,6 +166,9 @@ fn own_problems(
     for wanted in &manifest.depends_on {
         let dependency = wanted.id.clone();
         let Some(found) = chosen.get(&wanted.id).and_then(|at| manifests.get(*at)) else {
+            if wanted.optional {
+                continue;
+            }
             let known = chosen.keys().filter(|id| **id != &manifest.id).map(|id| id.as_str());
             let meant = nearest(wanted.id.as_str(), known).map(ExtensionId::new);
             causes.push(GraphCause::Missing { dependency, meant });
@@ -193,7 +196,8 @@ fn leave_out_dependents(
     loop {
         let next = chosen.values().filter(|at| !left_out.contains_key(at)).find_map(|&at| {
             let missing = manifests.get(at)?.depends_on.iter().find(|dependency| {
-                chosen.get(&dependency.id).is_some_and(|dependency| left_out.contains_key(dependency))
+                let left_out = chosen.get(&dependency.id).is_some_and(|dependency| left_out.contains_key(dependency));
+                left_out && !dependency.optional
             })?;
             Some((at, missing.id.clone()))
         });

@@ -82,7 +82,7 @@ impl Inner {
     /// Why an extension cannot start because of another, as far as is known now.
     pub(super) fn obstacle(&self, id: &ExtensionId) -> Option<String> {
         let manifest = self.roster.member(id)?.manifest;
-        manifest.depends_on.iter().find_map(|dependency| {
+        manifest.depends_on.iter().filter(|dependency| !dependency.optional).find_map(|dependency| {
             let obstacle = self.roster.state(&dependency.id)?.obstacle()?;
             Some(format!("needs `{}`, {obstacle}", dependency.id))
         })

@@ -141,14 +141,16 @@ fn read_dependencies(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Depend
     let mut found = Vec::new();
     for (path, entry) in fields.list("dependsOn", problems) {
         if let Value::String(id) = entry {
-            found.push(Dependency { id: ExtensionId::new(id.as_str()), version: semver::VersionReq::STAR });
+            let (id, version) = (ExtensionId::new(id.as_str()), semver::VersionReq::STAR);
+            found.push(Dependency { id, version, optional: false });
             continue;
         }
         let Some(entry) = Fields::of(entry, &path, problems) else { continue };
-        entry.refuse_unknown(&["id", "version"], problems);
+        entry.refuse_unknown(&["id", "version", "optional"], problems);
         let id = entry.required_text("id", problems);
         let version = entry.optional_range("version", problems).unwrap_or(semver::VersionReq::STAR);
-        found.push(Dependency { id: ExtensionId::new(id.unwrap_or_default()), version });
+        let optional = entry.optional_flag("optional", problems);
+        found.push(Dependency { id: ExtensionId::new(id.unwrap_or_default()), version, optional });
     }
     found
 }

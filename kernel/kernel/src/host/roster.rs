@@ -140,7 +140,7 @@ impl Roster {
         let mut dependents = Vec::new();
         for candidate in &self.order {
             let depends_on = slots.get(candidate).into_iter().flat_map(|slot| &slot.member.manifest.depends_on);
-            if depends_on.into_iter().any(|dependency| needing.contains(&dependency.id)) {
+            if depends_on.into_iter().any(|dependency| !dependency.optional && needing.contains(&dependency.id)) {
                 needing.insert(candidate.clone());
                 dependents.push(candidate.clone());
             }

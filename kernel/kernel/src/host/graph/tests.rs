@@ -44,6 +44,19 @@ fn a_problem_leaves_out_its_extension_and_those_that_need_it() {
 }
 
 #[test]
+fn an_optional_dependency_comes_first_if_it_is_there_and_is_not_missed() {
+    let wants = |id: &str| manifest(id, "core", &[], json!({"dependsOn": [{"id": "store", "optional": true}]}));
+    let alone = [wants("a")];
+    assert_eq!(names(&alone, &resolve(&alone).unwrap()), ["a"]);
+    let both = [wants("a"), manifest("store", "core", &[], json!({}))];
+    assert_eq!(names(&both, &resolve(&both).unwrap()), ["store", "a"]);
+    let broken = manifest("store", "standard", &["gone"], json!({}));
+    let with_broken =
+        [manifest("a", "standard", &[], json!({"dependsOn": [{"id": "store", "optional": true}]})), broken];
+    assert_eq!(names(&with_broken, &resolve(&with_broken).unwrap()), ["a"]);
+}
+
+#[test]
 fn versions_must_fit() {
     let old = manifest("old", "standard", &[], json!({"apiVersion": "^7"}));
     let picky = manifest("picky", "standard", &[], json!({"dependsOn": [{"id": "base", "version": ">=2"}]}));

@@ -93,6 +93,18 @@ impl<'a> Fields<'a> {
         parsed(VersionReq::parse(&text), &text, &self.at(key), "a range such as `^1.2` or `*`", problems)
     }
 
+    /// A yes or no; no when the field is absent.
+    pub(super) fn optional_flag(&self, key: &str, problems: &mut Problems) -> bool {
+        match self.get(key) {
+            None => false,
+            Some(Value::Bool(flag)) => *flag,
+            Some(other) => {
+                problems.add(self.at(key), format!("must be true or false, not {}", kind_of(other)), None);
+                false
+            }
+        }
+    }
+
     pub(super) fn choice<T: DeserializeOwned>(&self, key: &str, names: &[&str], problems: &mut Problems) -> Option<T> {
         choose(self.get(key)?, &self.at(key), names, problems)
     }
