@@ -4,6 +4,7 @@
 
 mod context;
 mod output;
+pub mod storage;
 
 pub use context::TestContext;
 pub use output::Output;
