@@ -67,7 +67,7 @@ pub(crate) struct Begun {
 #[derive(Clone, Debug)]
 pub(crate) enum Beginning {
     Turn(Box<Begun>),
-    WaitUntil(u64),
+    /// Nothing is due.
     Rest,
 }
 

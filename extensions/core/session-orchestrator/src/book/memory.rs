@@ -90,8 +90,7 @@ impl Shelf {
         let state = self.leased(lease)?;
         let inputs = match state.next(start.now_ms) {
             Next::Start(inputs) => inputs,
-            Next::WaitUntil(at) => return Ok(Beginning::WaitUntil(at)),
-            Next::Rest => return Ok(Beginning::Rest),
+            Next::WaitUntil(_) | Next::Rest => return Ok(Beginning::Rest),
         };
         let changed = state.begin(&start.turn, &inputs);
         let views = self.keep(&lease.session, changed);

@@ -109,8 +109,7 @@ fn begin(tx: &mut dyn Transaction, lease: &Lease, start: Start) -> Result<Beginn
     let mut state = leased(tx, lease)?;
     let inputs = match state.next(start.now_ms) {
         Next::Start(inputs) => inputs,
-        Next::WaitUntil(at) => return Ok(Beginning::WaitUntil(at)),
-        Next::Rest => return Ok(Beginning::Rest),
+        Next::WaitUntil(_) | Next::Rest => return Ok(Beginning::Rest),
     };
     let session = ledger::load_session(tx, &lease.session)?.ok_or(BookError::Fenced)?;
     let new = NewTurn {

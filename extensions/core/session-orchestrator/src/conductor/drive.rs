@@ -23,7 +23,7 @@ impl Conductor {
                 Start { row_prefix: format!("in-{turn}"), turn, model: self.performer.model(), now_ms: self.now_ms() };
             match self.book.begin(&lease, start).await? {
                 Beginning::Turn(begun) => self.play(&lease, *begun, history, cancel.child()).await?,
-                Beginning::WaitUntil(_) | Beginning::Rest => break,
+                Beginning::Rest => break,
             }
         }
         self.book.release(&lease, self.now_ms()).await
