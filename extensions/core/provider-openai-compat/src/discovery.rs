@@ -58,3 +58,40 @@ async fn probe(clients: &Clients, name: &str, port: u16) -> Option<LocalServer> 
     let models = models::read(&document).filter(|_| is_list)?;
     Some(LocalServer { name: name.to_owned(), base_url, models })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dispatch_support::{Reply, Script, ScriptedModel, Step};
+    use serde_json::json;
+
+    fn serving(models: Reply) -> ScriptedModel {
+        ScriptedModel::start(Script { models, ..Script::default() })
+    }
+
+    #[tokio::test]
+    async fn only_servers_with_a_list_of_models_are_found() {
+        let empty = serving(Reply::json(200, &json!({ "data": [] })));
+        let loaded = serving(Reply::json(200, &json!({ "data": [{ "id": "q", "max_model_len": 9 }] })));
+        let other = serving(Reply::html(200, "<html>a web shop</html>"));
+        let locked = serving(Reply::json(401, &json!({ "error": "who are you?" })));
+        let slow = serving(Reply::steps([Step::UntilClosedMs(20_000)]));
+        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let places = [
+            ("empty", empty.port()),
+            ("other", other.port()),
+            ("closed", closed),
+            ("locked", locked.port()),
+            ("slow", slow.port()),
+            ("loaded", loaded.port()),
+        ];
+        let found = discover_at(&places).await;
+        let model = ModelInfo { id: "q".to_owned(), context_tokens: Some(9) };
+        let expected = [
+            LocalServer { name: "loaded".to_owned(), base_url: loaded.base_url(), models: vec![model] },
+            LocalServer { name: "empty".to_owned(), base_url: empty.base_url(), models: Vec::new() },
+        ];
+        assert_eq!(found, expected, "what has a model comes first");
+        assert!(loaded.requests().iter().all(|request| request.header("authorization").is_none()));
+    }
+}
