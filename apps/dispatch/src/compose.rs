@@ -10,6 +10,8 @@ use std::sync::Arc;
 pub fn bundled() -> Vec<Arc<dyn Extension>> {
     vec![
         ext_storage_sqlite::extension(),
+        ext_conversation_store::extension(),
+        ext_provider_openai_compat::extension(),
         ext_session_orchestrator::extension(),
         ext_hook_pipeline::extension_with(guards),
     ]

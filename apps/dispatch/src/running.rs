@@ -13,6 +13,7 @@ use dispatch_contracts::settings::Settings;
 use dispatch_kernel::host::{Boot, Candidate, DisabledStore, ExtensionHost, Ports, boot};
 use dispatch_kernel::services::builtin::permission_rules;
 use dispatch_kernel::services::permission::evaluate;
+use ext_provider_openai_compat::contract::{Choice, choose, discover, needs_discovery};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
@@ -51,6 +52,7 @@ impl Running {
         minimum: Level,
     ) -> Result<Self, Failure> {
         let runtime = runtime(threads)?;
+        let settings = runtime.block_on(with_model(settings));
         let input = boot_input(loaded, extensions, settings, minimum);
         let host = runtime
             .block_on(boot(input))
@@ -81,6 +83,18 @@ impl Running {
         // A tool that ignores its cancellation must not keep the program from ending.
         self.runtime.shutdown_background();
     }
+}
+
+/// The settings with the model that answers: the configured one, else a server on this machine, else
+/// the rehearsal.
+async fn with_model(settings: Settings) -> Settings {
+    let found = if needs_discovery(&settings) { discover().await } else { Vec::new() };
+    let Choice { provider, base_url, model, .. } = choose(&settings, &found);
+    let chosen = [("model.provider", Some(provider)), ("model.base_url", base_url), ("model.model", model)];
+    let set = chosen.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    set.fold(settings, |settings, (name, value)| {
+        if settings.get(name).is_some() { settings } else { settings.with(name, value) }
+    })
 }
 
 /// A runtime of our own.
