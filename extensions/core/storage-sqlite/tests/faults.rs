@@ -308,14 +308,16 @@ fn several_processes_write_and_migrate_the_same_file() {
     run(store.migrate(vec![NOTES[0].clone(), TITLES])).unwrap();
     let (_folder, path) = folder();
     let mut writers: Vec<Child> = (0..2).map(|_| other("write", &path).spawn().unwrap()).collect();
-    let acknowledged: usize = writers.iter_mut().map(|child| lines(child).take(50).count()).sum();
+    for child in &mut writers {
+        let said: Vec<String> = lines(child).take(50).collect();
+        assert_eq!(said.last().map(String::as_str), Some("49"), "neither starves the other");
+    }
     for child in &mut writers {
         child.kill().unwrap();
         let mut rest = String::new();
         _ = child.stdout.take().map(|mut stdout| stdout.read_to_string(&mut rest));
         child.wait().unwrap();
     }
-    assert_eq!(acknowledged, 100, "neither starved the other");
     assert!(count(&notes(&open(&path).unwrap())) >= 100);
 }
 
@@ -390,4 +392,28 @@ fn a_store_reaches_nothing_but_rows_of_its_tables() {
     add(&store, text).unwrap();
     let found = run(store.query(statement!("SELECT body FROM notes"))).unwrap();
     assert_eq!(found, [[SqlValue::from(text)]], "text with a null character is whole");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_read_only_folder_is_told_and_left_as_it_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, path) = folder();
+    add(&notes(&open(&path).unwrap()), "kept").unwrap();
+    let data = path.parent().unwrap();
+    let allow = |file: u32, folder: u32| {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(file)).unwrap();
+        std::fs::set_permissions(data, std::fs::Permissions::from_mode(folder)).unwrap();
+    };
+    allow(0o400, 0o500);
+    let enforced = std::fs::File::create(data.join("probe")).is_err();
+    let outcome = open(&path).map(drop);
+    let found = inspect(&Location::File(path.clone()));
+    allow(0o600, 0o700);
+    // The superuser may write anywhere; for everybody else the file is out of reach.
+    if enforced {
+        assert!(matches!(outcome, Err(StorageError::Unwritable(_))), "{outcome:?}");
+        assert!(found.problems.iter().any(|problem| problem.what.contains("read-only")), "{found:?}");
+    }
+    assert_eq!(count(&notes(&open(&path).unwrap())), 1);
 }
