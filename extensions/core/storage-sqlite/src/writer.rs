@@ -1,6 +1,9 @@
 //! The one thread that writes: it takes whatever has arrived and commits it as one group, so that many
 //! writers share the cost of one durable commit. Nobody gets an answer before the commit is durable.
 
+#[cfg(test)]
+mod tests;
+
 use crate::bookkeeping::Found;
 use crate::database::Database;
 use crate::error::concerns_everybody;
