@@ -83,7 +83,8 @@ pub(crate) fn status(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Re
     })
 }
 
-fn start(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Boot {
+/// Everything the host is started with.
+pub(crate) fn start(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Boot {
     let rules = permission_rules(&loaded.settings);
     Boot {
         ports: Ports {

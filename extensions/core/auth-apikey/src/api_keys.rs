@@ -11,7 +11,7 @@ use dispatch_contracts::secret::SecretError;
 /// The source.
 pub(crate) struct ApiKeys {
     pub(crate) store: KeyStore,
-    /// The server that the settings name; what `DISPATCH_API_KEY` is for.
+    /// The server that `DISPATCH_API_KEY` is for.
     pub(crate) configured: Option<Audience>,
     pub(crate) read_variable: ReadVariable,
 }

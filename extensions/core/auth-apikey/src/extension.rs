@@ -33,11 +33,12 @@ impl Extension for Keys {
 
 fn register(host: &Host) -> Result<(), HostError> {
     let data = host.folders().data;
+    let named: Option<String> = host.settings().read("own_key_for");
     let base_url: Option<String> = host.all_settings()?.read("model.base_url");
     let keys = ApiKeys {
         store: KeyStore::open(&data),
         // An address that is none is the provider's to complain about; no key goes there.
-        configured: base_url.and_then(|address| Audience::parse(&address).ok()),
+        configured: named.or(base_url).and_then(|address| Audience::parse(&address).ok()),
         read_variable: ENVIRONMENT,
     };
     host.define_auth(APIKEY, Arc::new(keys))?;
