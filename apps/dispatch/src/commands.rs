@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod allow_once;
+pub(crate) mod auth;
 pub(crate) mod canary;
 pub(crate) mod chat;
 pub(crate) mod completions;

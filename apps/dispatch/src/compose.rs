@@ -9,6 +9,7 @@ use std::sync::Arc;
 /// Every extension that ships with the program.
 pub fn bundled() -> Vec<Arc<dyn Extension>> {
     vec![
+        ext_auth_apikey::extension(),
         ext_storage_sqlite::extension(),
         ext_conversation_store::extension(),
         ext_provider_openai_compat::extension(),

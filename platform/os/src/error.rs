@@ -64,6 +64,14 @@ pub enum OsError {
         /// The path.
         path: PathBuf,
     },
+    /// A file with secrets belongs to somebody else, or others may open it.
+    #[error("{} can be opened by others (mode {mode:o})", path.display())]
+    OpenToOthers {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
     /// Following the symbolic links of a path did not end.
     #[error("{} goes through too many symbolic links", path.display())]
     TooManySymlinks {
@@ -135,6 +143,9 @@ impl OsError {
             Self::ShortWrite { .. } => Some("check the free disk space and the quota"),
             Self::SymlinkRefused { .. } => Some("name the link's target instead of the link"),
             Self::NotAFile { .. } => Some("name a regular file"),
+            Self::OpenToOthers { .. } => {
+                Some("make it yours alone with `chmod 600`; if others may have read it, renew what is in it")
+            }
             Self::TooManySymlinks { .. } => Some("look for a symbolic link that points to itself"),
             Self::LockBusy { .. } => Some("wait for the other process to finish, or stop it"),
             Self::HomeUnknown { .. } => Some("set HOME, or set DISPATCH_HOME to a folder"),

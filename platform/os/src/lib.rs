@@ -12,6 +12,7 @@ pub mod paths;
 pub mod process;
 #[cfg(unix)]
 pub mod start;
+pub mod terminal;
 
 pub use clock::{Deadline, MonotonicWall};
 pub use error::OsError;

@@ -19,6 +19,7 @@ fn help_fits_one_screen_and_lists_every_command() {
       canary       Ask each registered host about a call that must be refused
       schema       Print a JSON Schema of the hook pipeline
       doctor       Say what is configured, found and wrong, and how to fix it
+      auth         Keep keys for model servers, each for one server alone
       config       Show the settings in force
       hook         Answer one hook event of a coding agent, read from standard input
       ext          List and switch extensions
@@ -41,7 +42,7 @@ fn help_fits_one_screen_and_lists_every_command() {
 
     Options:
           --project <DIR>     Work on the project in this folder instead of the current one
-          --set <NAME=VALUE>  Set one setting for this run, for example --set model.name=qwen3
+          --set <NAME=VALUE>  Set one setting for this run, for example --set model.model=qwen3
           --minimal           Run with the core extensions alone
       -h, --help              Print help
       -V, --version           Print version

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "a test that cannot be set up has failed")]
 
 mod agent;
+mod auth;
 mod canary;
 mod cli;
 mod config;
