@@ -4,6 +4,10 @@
 
 mod context;
 mod output;
+#[cfg(feature = "tools")]
+mod tool_rig;
 
 pub use context::TestContext;
 pub use output::Output;
+#[cfg(feature = "tools")]
+pub use tool_rig::{ToolRig, block_on, object};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::resolve_inside;
 use crate::OsError;
-use crate::files::ReplaceOptions;
+use crate::files::{Access, ReplaceOptions};
 
 /// A folder that file work stays in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +98,24 @@ impl Spot {
         let (folder, name) = self.reach(Missing::Create)?;
         let name = name.ok_or_else(|| OsError::NotAFile { path: self.path.clone() })?;
         system::replace(&folder, name, &self.path, bytes, options)
+    }
+
+    /// Who may open the file that is there, to make another one like it.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn access(&self) -> Result<Access, OsError> {
+        let found = self.open()?.metadata().map_err(|source| OsError::io("inspect", &self.path, source))?;
+        #[cfg(unix)]
+        {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&found.permissions());
+            Ok(Access::Mode(mode & 0o777))
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = found;
+            Ok(Access::Usual)
+        }
     }
 
     /// Removes the file.
