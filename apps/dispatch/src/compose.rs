@@ -15,6 +15,9 @@ pub fn bundled() -> Vec<Arc<dyn Extension>> {
         ext_provider_openai_compat::extension(),
         ext_session_orchestrator::extension(),
         ext_hook_pipeline::extension_with(guards),
+        ext_tools_fs::extension(),
+        ext_tool_shell::extension(),
+        ext_tool_search::extension(),
     ]
 }
 

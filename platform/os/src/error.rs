@@ -78,6 +78,20 @@ pub enum OsError {
         /// The path as given.
         path: PathBuf,
     },
+    /// The path leads out of the folder that work is confined to.
+    #[error("{} is outside of {}", path.display(), root.display())]
+    Outside {
+        /// The path as given.
+        path: PathBuf,
+        /// The folder.
+        root: PathBuf,
+    },
+    /// Somebody put a symbolic link where a moment ago was none.
+    #[error("a symbolic link appeared on the way to {}", path.display())]
+    LinkAppeared {
+        /// Where the path led before.
+        path: PathBuf,
+    },
     /// Another process held the lock for the whole wait.
     #[error("{} is locked by another process (waited {waited_ms} ms)", path.display())]
     LockBusy {
@@ -147,6 +161,8 @@ impl OsError {
                 Some("make it yours alone with `chmod 600`; if others may have read it, renew what is in it")
             }
             Self::TooManySymlinks { .. } => Some("look for a symbolic link that points to itself"),
+            Self::Outside { .. } => Some("name a path inside that folder"),
+            Self::LinkAppeared { .. } => Some("try again when nobody else changes the folders"),
             Self::LockBusy { .. } => Some("wait for the other process to finish, or stop it"),
             Self::HomeUnknown { .. } => Some("set HOME, or set DISPATCH_HOME to a folder"),
             Self::NotAbsolute { .. } => Some("give the full path, starting at the root"),

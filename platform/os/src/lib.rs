@@ -13,6 +13,7 @@ pub mod process;
 #[cfg(unix)]
 pub mod start;
 pub mod terminal;
+pub mod threads;
 
 pub use clock::{Deadline, MonotonicWall};
 pub use error::OsError;
@@ -21,8 +22,8 @@ pub use files::{
 };
 pub use ids::{Ulid, UlidParseError, Uuid};
 pub use lock::{FileLock, LockKind};
-pub use paths::{Containment, PathStyle, ProjectMarker, ProjectRoot, ResolvedPath, UserDirs};
+pub use paths::{Confined, Containment, PathStyle, ProjectMarker, ProjectRoot, ResolvedPath, Spot, UserDirs};
 pub use process::{
-    Canceller, CaptureLimit, Captured, ChildSpec, End, Leftovers, Outcome, OutputStream, StartCause, StartFailure,
-    SweepReport,
+    Canceller, CaptureLimit, Captured, ChildSpec, ConfinementError, End, Family, Leftovers, Outcome, OutputStream,
+    StartCause, StartFailure, SweepReport, WriteConfinement,
 };
