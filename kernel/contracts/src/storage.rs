@@ -1,8 +1,13 @@
 //! Storage: SQL in a portable subset plus keys and values, behind one interface.
 //!
 //! The subset: `?1`-style parameters, `INTEGER`, `REAL`, `TEXT` and `BLOB` columns, `INSERT ... ON
-//! CONFLICT`, `RETURNING`. A table belongs to the namespace whose migration made it, and a store
-//! reaches the tables of its own namespaces only.
+//! CONFLICT`, `RETURNING`, `WITH RECURSIVE`. A column `INTEGER PRIMARY KEY` that an `INSERT` leaves
+//! out gets the next number. A table belongs to the namespace whose migration made it, and a store
+//! reaches the tables of its own namespaces only; tables are made and changed by migrations alone.
+
+mod statement;
+
+pub use statement::Columns;
 
 use crate::BoxFuture;
 use crate::migration::Migration;

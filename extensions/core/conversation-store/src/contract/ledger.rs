@@ -1,0 +1,25 @@
+//! The ledger as plain functions over a running transaction, for whoever writes turns together with
+//! rows of its own: open a store with `open_joined(own, &[NAMESPACE])` and call these in `transact`.
+//!
+//! One turn runs at a time in a session. Every write names the fence of its writer: a turn takes rows
+//! and an end only under the fence that began it, and a turn begun under a higher fence interrupts
+//! what a lower one left running. A writer that is refused gets [`StorageError::GivenUp`].
+//!
+//! The order that survives a crash anywhere: `begin_turn` and `set_head` in one transaction, then
+//! `append_row` per row, then `end_turn`. What a crash leaves is repaired when it is read.
+//!
+//! [`StorageError::GivenUp`]: dispatch_contracts::storage::StorageError::GivenUp
+
+mod calls;
+mod chain;
+mod rows;
+mod sessions;
+mod texts;
+mod turns;
+
+pub use chain::{load_chain, load_rows};
+pub use rows::{MAX_ROW_BYTES, append_row};
+pub use sessions::{find_session, load_session, open_session, set_head};
+pub use turns::{NewTurn, begin_turn, end_turn, load_turn, running_turns, sweep};
+
+pub(crate) use chain::{by_turn, in_order, rows_of_chain, turns_of_chain};
