@@ -1,0 +1,2 @@
+//! stub
+pub(super) async fn document() -> &'static str { "{}" }
