@@ -64,6 +64,7 @@ impl App {
             loaded.require_valid()?;
         }
         match args.command {
+            Command::Chat(request) => commands::chat::run(&loaded, self.extensions, &request, printer),
             Command::Init(request) => commands::init::run(&loaded, &request, printer),
             Command::Canary(request) => commands::canary::run(&loaded, &request, printer),
             Command::Doctor { json } => commands::doctor::run(&loaded, self.extensions, json.into(), printer),

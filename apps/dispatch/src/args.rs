@@ -2,6 +2,7 @@
 
 use crate::commands::allow_once::AllowOnceRequest;
 use crate::commands::canary::CanaryRequest;
+use crate::commands::chat::ChatRequest;
 use crate::commands::events::EventsRequest;
 use crate::commands::explain::ExplainRequest;
 use crate::commands::init::InitRequest;
@@ -50,6 +51,8 @@ pub(crate) struct Common {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Talk to Dispatch's own agent
+    Chat(ChatRequest),
     /// Make the agents' hosts call Dispatch, or say what differs, or take it back
     Init(InitRequest),
     /// Ask each registered host about a call that must be refused

@@ -2,6 +2,7 @@
 
 pub(crate) mod allow_once;
 pub(crate) mod canary;
+pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;
 mod decision_text;

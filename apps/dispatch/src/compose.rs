@@ -8,7 +8,13 @@ use std::sync::Arc;
 
 /// Every extension that ships with the program.
 pub fn bundled() -> Vec<Arc<dyn Extension>> {
-    vec![ext_hook_pipeline::extension_with(guards)]
+    vec![
+        ext_storage_sqlite::extension(),
+        ext_conversation_store::extension(),
+        ext_provider_openai_compat::extension(),
+        ext_session_orchestrator::extension(),
+        ext_hook_pipeline::extension_with(guards),
+    ]
 }
 
 /// What judges the tool calls of any agent, ours included.

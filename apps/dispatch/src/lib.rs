@@ -12,6 +12,7 @@ mod log_file;
 mod plain;
 mod ports;
 mod printer;
+mod running;
 mod schemas;
 mod session_entry;
 mod settings;

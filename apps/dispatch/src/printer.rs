@@ -48,6 +48,13 @@ impl Printer {
         let _ = std::io::stdout().lock().write_all(bytes);
     }
 
+    /// Writes bytes to stdout at once, as a model streams them.
+    pub(crate) fn raw_now(&self, bytes: &[u8]) {
+        let mut stdout = std::io::stdout().lock();
+        // A reader that has gone away is no error.
+        let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    }
+
     /// Writes one JSON value to stdout.
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(|error| Failure::internal(error.to_string()))?;

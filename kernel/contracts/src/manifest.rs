@@ -81,7 +81,7 @@ pub struct Dependency {
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub version: VersionReq,
     /// Whether the extension also works without it; if it is there, it is active first.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
 

@@ -59,6 +59,14 @@ impl Settings {
         self.values.get(name)
     }
 
+    /// The same settings with one value set for this run.
+    #[must_use]
+    pub fn with(&self, name: &str, value: impl Into<Value>) -> Self {
+        let mut values = self.values.clone();
+        values.insert(name.to_owned(), Setting { value: value.into(), origin: Origin::BuiltIn });
+        Self { values }
+    }
+
     /// One value as a type; `None` when it is not set or of another type.
     pub fn read<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Option<T> {
         self.get(name).and_then(|setting| T::deserialize(&setting.value).ok())

@@ -6,6 +6,7 @@ mod own;
 mod read;
 mod replace;
 mod stamp;
+mod standing;
 
 pub use append::{AppendOptions, LineAppender, MAX_LINE_BYTES, TailRepair, append_line};
 pub use create::{Access, create_dir_owner_only, create_new};
@@ -16,6 +17,7 @@ pub use read::{
 };
 pub use replace::{Durability, ReplaceOptions, remove_stale_temporaries, replace, replace_with};
 pub use stamp::Stamp;
+pub use standing::{Exposure, free_bytes};
 
 /// What to do when the path itself is a symbolic link. Links in the folders above are always followed;
 /// on Windows, where making a link takes a privilege, appending follows every link.

@@ -1,9 +1,13 @@
-//! Test support: a place to run the real executables in, cut off from the user's own files.
+//! Test support: a place to run the real executables in, cut off from the user's own files, and a
+//! model server that plays a script.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot be set up has failed")]
 
 mod context;
 mod output;
+pub mod storage;
+mod scripted_model;
 
 pub use context::TestContext;
 pub use output::Output;
+pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step};

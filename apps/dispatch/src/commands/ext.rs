@@ -2,19 +2,14 @@
 
 use crate::app::Status;
 use crate::args::ExtCommand;
-use crate::disabled_file::DisabledFile;
 use crate::failure::Failure;
-use crate::ports::{RuntimeSpawner, StderrLog, SystemClock, UlidIds};
 use crate::printer::{Format, Printer, table};
+use crate::running::{Running, Threads, disabled_store, runtime};
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
-use dispatch_contracts::fault::FaultBudget;
 use dispatch_contracts::manifest::Tier;
 use dispatch_contracts::ports::Level;
-use dispatch_kernel::host::{Boot, Candidate, DisabledStore, ExtensionState, ExtensionStatus, Ports, boot, enable};
-use dispatch_kernel::services::builtin::permission_rules;
-use dispatch_kernel::services::permission::evaluate;
-use std::collections::BTreeMap;
+use dispatch_kernel::host::{ExtensionState, ExtensionStatus, enable};
 use std::sync::Arc;
 
 pub(crate) fn run(
@@ -72,51 +67,18 @@ pub(crate) fn words(state: &ExtensionState) -> (&'static str, &str) {
     }
 }
 
-/// Starts the extensions, asks how they are, and stops them again.
+/// Starts the extensions, asks how they are, and stops them again. Nothing is kept of such a start.
 pub(crate) fn status(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Vec<ExtensionStatus>, Failure> {
-    let runtime = runtime()?;
-    runtime.block_on(async {
-        let host = boot(start(loaded, extensions)).await.map_err(|error| Failure::internal(error.to_string()))?;
-        let status = host.status();
-        host.shutdown().await;
-        Ok(status)
-    })
-}
-
-fn start(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Boot {
-    let rules = permission_rules(&loaded.settings);
-    Boot {
-        ports: Ports {
-            clock: Arc::new(SystemClock::default()),
-            ids: Arc::new(UlidIds),
-            spawner: Arc::new(RuntimeSpawner),
-            log: Arc::new(StderrLog { minimum: Level::Error }),
-        },
-        extensions: extensions
-            .into_iter()
-            .filter(|extension| wanted(loaded, extension))
-            .map(Candidate::bundled)
-            .collect(),
-        settings: loaded.settings.clone(),
-        folders: loaded.folders(),
-        permissions: Arc::new(move |request| evaluate(&rules, request)),
-        budget: FaultBudget::default(),
-        disabled: store(loaded),
-        grants: BTreeMap::new(),
-    }
-}
-
-/// With `--minimal` only the core counts; what is listed in `extensions.disabled` never does.
-fn wanted(loaded: &Loaded, extension: &Arc<dyn Extension>) -> bool {
-    let Ok(manifest) = dispatch_kernel::host::manifest::parse(&extension.manifest()) else { return true };
-    let off: Vec<String> = loaded.settings.read("extensions.disabled").unwrap_or_default();
-    let kept = !loaded.minimal || manifest.tier == Tier::Core;
-    kept && !off.iter().any(|id| id == manifest.id.as_str())
+    let settings = loaded.settings.with("storage.url", "memory:");
+    let running = Running::start_with(loaded, extensions, Threads::One, settings, Level::Error)?;
+    let status = running.host().status();
+    running.shutdown();
+    Ok(status)
 }
 
 fn switch_on(loaded: &Loaded, id: &str, printer: &Printer) -> Result<Status, Failure> {
-    let store = store(loaded);
-    let was_off = runtime()?
+    let store = disabled_store(loaded);
+    let was_off = runtime(Threads::One)?
         .block_on(enable(store.as_ref(), &id.into()))
         .map_err(|error| Failure::configuration(error.to_string()))?;
     if was_off {
@@ -124,15 +86,4 @@ fn switch_on(loaded: &Loaded, id: &str, printer: &Printer) -> Result<Status, Fai
         return Ok(Status::Done);
     }
     Err(Failure::usage(format!("`{id}` is not switched off")).hint("`dispatch ext list` shows every extension"))
-}
-
-fn store(loaded: &Loaded) -> Arc<dyn DisabledStore> {
-    Arc::new(DisabledFile { path: loaded.disabled_file.clone() })
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .map_err(|error| Failure::internal(format!("the runtime could not start: {error}")))
 }

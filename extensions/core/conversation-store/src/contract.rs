@@ -3,7 +3,7 @@
 
 mod label;
 pub mod ledger;
-mod records;
+pub(crate) mod records;
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::conversation::{Message, ResultStatus, Row};

@@ -1,1 +1,28 @@
 //! Streams replies from any server that speaks the OpenAI chat protocol, or rehearses without one.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod assembly;
+mod attempt;
+mod choice;
+mod client;
+pub mod contract;
+mod credentials;
+mod discovery;
+mod endpoint;
+mod excerpt;
+mod extension;
+mod failure;
+mod intake;
+mod models;
+mod provider;
+mod reasoning;
+mod reducer;
+mod rehearsal;
+mod request;
+mod retry;
+mod sse;
+mod tool_names;
+
+pub use extension::extension;

@@ -1,6 +1,8 @@
 //! What others may use: where data is kept, how to open it without a host, and how to look at a file
 //! without touching it. Everybody else reaches storage through the kernel's own service.
 
+pub use crate::inspect::{Inspection, Problem, inspect};
+pub use crate::store::SqliteBackend;
 use dispatch_contracts::storage::StorageError;
 use std::path::{Path, PathBuf};
 
@@ -26,12 +28,17 @@ impl Location {
             Some(url) => match url.strip_prefix("sqlite:") {
                 Some(path) if !path.is_empty() && !path.contains('\0') => Ok(Self::File(data_folder.join(path))),
                 _ => Err(StorageError::Unwritable(format!(
-                    "`storage.url` is `{}`; write `sqlite:PATH`, or `memory:` for nothing that lasts",
-                    url.escape_debug()
+                    "`storage.url` starts with `{}`; write `sqlite:PATH`, or `memory:` for nothing that lasts",
+                    scheme(url)
                 ))),
             },
         }
     }
+}
+
+/// What may be shown of a URL: the rest of it can hold a password.
+fn scheme(url: &str) -> String {
+    url.split([':', '/']).next().unwrap_or_default().chars().take(20).flat_map(char::escape_debug).collect()
 }
 
 #[cfg(test)]
@@ -45,9 +52,10 @@ mod tests {
         assert_eq!(parse(Some("memory:")), Ok(Location::Memory));
         assert_eq!(parse(Some("sqlite:/srv/x.db")), Ok(Location::File("/srv/x.db".into())));
         assert_eq!(parse(Some("sqlite:x.db")), Ok(Location::File("/data/x.db".into())));
-        for bad in ["", "sqlite:", "postgres://h/d", "/x.db", "sqlite:a\0b"] {
+        for bad in ["", "sqlite:", "postgres://user:pass@h/d", "/x.db", "sqlite:a\0b"] {
             let said = parse(Some(bad)).unwrap_err().to_string();
             assert!(said.contains("write `sqlite:PATH`") && !said.contains('\0'), "{said}");
+            assert!(!said.contains("pass"), "a URL can hold a password: {said}");
         }
     }
 }

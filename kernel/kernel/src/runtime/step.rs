@@ -183,7 +183,7 @@ impl<'a, 't> StepRun<'a, 't> {
             }
             ModelEvent::ReasoningSealed { signature } => {
                 let due = self.reply.seal(signature);
-                self.record_all(due).await?;
+                record_all(self.scene, due).await?;
             }
             ModelEvent::ToolCall { id, name, arguments } => self.on_call(id, name, arguments).await?,
             ModelEvent::Usage(usage) => self.usage = usage,
@@ -195,14 +195,14 @@ impl<'a, 't> StepRun<'a, 't> {
     async fn say(&mut self, voice: Voice, text: &str) -> Result<(), SinkError> {
         self.tally.said_bytes = self.tally.said_bytes.saturating_add(text.len());
         let due = self.reply.add(voice, text, self.scene.input.limits.flush_bytes);
-        self.record_all(due).await
+        record_all(self.scene, due).await
     }
 
     async fn on_finished(&mut self, finish: Finish) -> Result<(), SinkError> {
         self.stream = None;
         let due = self.reply.close(ChunkState::Whole);
-        self.record_all(due).await?;
-        self.record_all([RowBody::StepEnded { finish, usage: self.usage }]).await?;
+        record_all(self.scene, due).await?;
+        record_all(self.scene, [RowBody::StepEnded { finish, usage: self.usage }]).await?;
         self.schedule.model_ended();
         Ok(())
     }
@@ -211,7 +211,7 @@ impl<'a, 't> StepRun<'a, 't> {
     async fn on_broken(&mut self, error: ProviderError) -> Result<(), SinkError> {
         self.stream = None;
         let due = self.reply.close(ChunkState::Broken);
-        self.record_all(due).await?;
+        record_all(self.scene, due).await?;
         self.schedule.model_ended();
         self.failure = Some(TurnEnd::ProviderFailed { error });
         self.refuse_queued("This call was not run: the reply that asked for it broke off.").await
@@ -220,13 +220,16 @@ impl<'a, 't> StepRun<'a, 't> {
     async fn on_call(&mut self, id: String, name: String, arguments: String) -> Result<(), SinkError> {
         self.tally.said_bytes = self.tally.said_bytes.saturating_add(name.len() + arguments.len());
         let (due, index) = self.reply.take_index();
-        self.record_all(due).await?;
+        record_all(self.scene, due).await?;
         let parsed = parse_arguments(&arguments);
         let kept = parsed.clone().unwrap_or_else(|_| unreadable(&arguments));
         let call = ToolCall { id: self.unique_id(id), name, arguments: kept };
         let chunk = Chunk::ToolCall(call.clone());
-        self.record_all([RowBody::Chunk { role: Role::Assistant, index, part: 0, chunk, state: ChunkState::Whole }])
-            .await?;
+        record_all(
+            self.scene,
+            [RowBody::Chunk { role: Role::Assistant, index, part: 0, chunk, state: ChunkState::Whole }],
+        )
+        .await?;
         self.calls += 1;
         match self.admit(index, call, arguments, parsed.err()) {
             Some(outcome) => self.scene.end(outcome).await.map(drop),
@@ -302,7 +305,7 @@ impl<'a, 't> StepRun<'a, 't> {
     async fn stop(&mut self, end: TurnEnd) -> Result<StepEnd, SinkError> {
         self.stream = None;
         let due = self.reply.close(ChunkState::Broken);
-        self.record_all(due).await?;
+        record_all(self.scene, due).await?;
         self.cancel.cancel();
         self.refuse_queued(STOPPED).await?;
         let mut grace = self.grace();
@@ -356,13 +359,6 @@ impl<'a, 't> StepRun<'a, 't> {
         self.scene.input.clock.sleep_ms(self.scene.input.limits.cancel_grace_ms)
     }
 
-    async fn record_all(&self, bodies: impl IntoIterator<Item = RowBody>) -> Result<(), SinkError> {
-        for body in bodies {
-            self.scene.recorder.record(self.scene.step, body).await?;
-        }
-        Ok(())
-    }
-
     /// The provider's id when it can be used, else one of our own.
     fn unique_id(&mut self, id: String) -> CallId {
         let mut candidate = CallId::new(id);
@@ -378,6 +374,14 @@ impl<'a, 't> StepRun<'a, 't> {
             if names.is_empty() { "there are none".to_owned() } else { format!("there are: {}", names.join(", ")) };
         format!("This call was not run: there is no tool named `{name}`; {known}.")
     }
+}
+
+/// Takes the scene and not the step, so that the step may be driven by any thread.
+async fn record_all(scene: CallScene<'_>, bodies: impl IntoIterator<Item = RowBody>) -> Result<(), SinkError> {
+    for body in bodies {
+        scene.recorder.record(scene.step, body).await?;
+    }
+    Ok(())
 }
 
 fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {

@@ -14,12 +14,14 @@ mod calls;
 mod chain;
 mod rows;
 mod sessions;
+mod step_back;
 mod texts;
 mod turns;
 
 pub use chain::{load_chain, load_rows};
 pub use rows::{MAX_ROW_BYTES, append_row};
 pub use sessions::{find_session, load_session, open_session, set_head};
-pub use turns::{NewTurn, begin_turn, end_turn, load_turn, running_turns, sweep};
+pub use step_back::step_back;
+pub use turns::{NewTurn, begin_turn, end_turn, is_running, load_turn, running_turns, sweep};
 
 pub(crate) use chain::{by_turn, in_order, rows_of_chain, turns_of_chain};

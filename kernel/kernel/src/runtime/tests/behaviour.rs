@@ -320,3 +320,9 @@ fn usage_adds_up_over_the_steps() {
     let played = Play { script, ..Play::default() }.run().unwrap();
     assert_eq!(played.outcome.usage.input_tokens, 12);
 }
+
+#[test]
+fn a_turn_may_move_between_threads() {
+    fn moves<F: Send>(_: impl Fn(super::super::TurnInput<'static>) -> F) {}
+    moves(super::super::run_turn);
+}

@@ -95,6 +95,11 @@ pub fn running_turns(tx: &mut dyn Transaction) -> Result<Vec<Turn>, StorageError
     records::all(&found, records::turn)
 }
 
+/// Whether a turn of this session has no end yet.
+pub fn is_running(tx: &mut dyn Transaction, session: &SessionId) -> Result<bool, StorageError> {
+    running_in(tx, session).map(|turns| !turns.is_empty())
+}
+
 /// Closes turns whose process is gone: ended if their last row says how, interrupted otherwise. Turns
 /// that are not running are left alone. Says how many were closed.
 pub fn sweep(tx: &mut dyn Transaction, dead: &[TurnId], now_ms: u64) -> Result<u64, StorageError> {

@@ -1,0 +1,115 @@
+//! What became of one message: put together from the rows of its turn. Pure.
+
+use crate::printer::Printer;
+use dispatch_contracts::conversation::{Chunk, ResultStatus, Role, Row, RowBody};
+use dispatch_contracts::ids::{CallId, TurnId};
+use dispatch_contracts::provider::Usage;
+use dispatch_contracts::turn::TurnEnd;
+use ext_session_orchestrator::contract::{DispatchState, DispatchView};
+use serde::Serialize;
+
+/// One message's turn, as scripts read it.
+#[derive(Debug, Serialize)]
+pub(super) struct Outcome {
+    session: String,
+    turn: Option<TurnId>,
+    status: &'static str,
+    text: String,
+    tool_calls: Vec<Call>,
+    usage: Usage,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    reason: String,
+    #[serde(skip)]
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Call {
+    id: CallId,
+    name: String,
+    status: Option<ResultStatus>,
+}
+
+impl Outcome {
+    pub(super) fn new(session: &str) -> Self {
+        Self {
+            session: session.to_owned(),
+            turn: None,
+            status: "pending",
+            text: String::new(),
+            tool_calls: Vec::new(),
+            usage: Usage::default(),
+            reason: String::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.status == "finished"
+    }
+
+    /// Takes a row of the session; those of other turns are left out in the end.
+    pub(super) fn add(&mut self, row: &Row) {
+        self.rows.push(row.clone());
+    }
+
+    /// Takes the dispatch as it stands now.
+    pub(super) fn note(&mut self, dispatch: &DispatchView) {
+        self.turn.clone_from(&dispatch.turn);
+        self.reason.clone_from(&dispatch.reason);
+        self.status = match dispatch.state {
+            DispatchState::Done => "interrupted",
+            other => other.word(),
+        };
+        if dispatch.state.is_over() {
+            for row in std::mem::take(&mut self.rows) {
+                if Some(&row.turn) == self.turn.as_ref() {
+                    self.read(row);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, row: Row) {
+        match row.body {
+            RowBody::Chunk { role: Role::Assistant, chunk, .. } => match chunk {
+                Chunk::Text { text } => self.text.push_str(&text),
+                Chunk::ToolCall(call) => {
+                    // What is said after a call is the answer; what was said before it was on the way.
+                    self.text.clear();
+                    self.tool_calls.push(Call { id: call.id, name: call.name, status: None });
+                }
+                _ => {}
+            },
+            RowBody::CallEnded { result } => {
+                let call = self.tool_calls.iter_mut().find(|call| call.id == result.call);
+                if let Some(call) = call {
+                    call.status = Some(result.status);
+                }
+            }
+            RowBody::StepEnded { usage, .. } => self.usage.add(usage),
+            RowBody::TurnEnded { end } => self.status = word(&end),
+            _ => {}
+        }
+    }
+
+    /// Tells a person what the text does not.
+    pub(super) fn tell(&self, printer: &Printer) {
+        printer.raw_now(b"\n");
+        if !self.is_finished() {
+            let reason = if self.reason.is_empty() { self.status } else { &self.reason };
+            printer.warn(reason);
+        }
+    }
+}
+
+fn word(end: &TurnEnd) -> &'static str {
+    match end {
+        TurnEnd::Finished => "finished",
+        TurnEnd::Cancelled => "cancelled",
+        TurnEnd::LimitReached { .. } => "limit_reached",
+        TurnEnd::ProviderFailed { .. } => "provider_failed",
+        TurnEnd::StoreFailed { .. } => "store_failed",
+        TurnEnd::Faulted { .. } => "faulted",
+    }
+}

@@ -1,0 +1,144 @@
+//! The extensions, started: what commands that talk to our own agent have in hand.
+
+use crate::disabled_file::DisabledFile;
+use crate::failure::Failure;
+use crate::ports::{RuntimeSpawner, StderrLog, SystemClock, UlidIds};
+use crate::settings::Loaded;
+use dispatch_contracts::extension::Extension;
+use dispatch_contracts::fault::FaultBudget;
+use dispatch_contracts::manifest::Tier;
+use dispatch_contracts::ports::Level;
+use dispatch_contracts::service::Service;
+use dispatch_contracts::settings::Settings;
+use dispatch_kernel::host::{Boot, Candidate, DisabledStore, ExtensionHost, Ports, boot};
+use dispatch_kernel::services::builtin::permission_rules;
+use dispatch_kernel::services::permission::evaluate;
+use ext_provider_openai_compat::contract::{Choice, choose, discover, needs_discovery};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+
+/// How many threads the work needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Threads {
+    /// The one that waits: for a command that serves one person.
+    One,
+    /// Two: for a server.
+    Two,
+}
+
+/// Extensions that run until this is shut down.
+pub(crate) struct Running {
+    runtime: tokio::runtime::Runtime,
+    host: ExtensionHost,
+}
+
+impl Running {
+    /// Starts everything that the settings want.
+    pub(crate) fn start(
+        loaded: &Loaded,
+        extensions: Vec<Arc<dyn Extension>>,
+        threads: Threads,
+    ) -> Result<Self, Failure> {
+        Self::start_with(loaded, extensions, threads, loaded.settings.clone(), Level::Warn)
+    }
+
+    /// The same with other settings than those in force, and another least level of what is told.
+    pub(crate) fn start_with(
+        loaded: &Loaded,
+        extensions: Vec<Arc<dyn Extension>>,
+        threads: Threads,
+        settings: Settings,
+        minimum: Level,
+    ) -> Result<Self, Failure> {
+        let runtime = runtime(threads)?;
+        let settings = runtime.block_on(with_model(settings));
+        let input = boot_input(loaded, extensions, settings, minimum);
+        let host = runtime
+            .block_on(boot(input))
+            .map_err(|error| Failure::internal(error.to_string()).hint("`dispatch doctor` says what is wrong"))?;
+        Ok(Self { runtime, host })
+    }
+
+    pub(crate) fn host(&self) -> &ExtensionHost {
+        &self.host
+    }
+
+    /// Runs the work of a command on the runtime.
+    pub(crate) fn block_on<F: Future>(&self, work: F) -> F::Output {
+        self.runtime.block_on(work)
+    }
+
+    /// A service that the command cannot do without.
+    pub(crate) fn service<T: ?Sized + Send + Sync + 'static>(&self, service: &Service<T>) -> Result<Arc<T>, Failure> {
+        self.host.service(service).ok_or_else(|| {
+            Failure::configuration(format!("no active extension provides `{}`", service.id()))
+                .hint("`dispatch ext list` shows which extensions are on, and why one is not")
+        })
+    }
+
+    /// Stops everything, dependents first.
+    pub(crate) fn shutdown(self) {
+        self.runtime.block_on(self.host.shutdown());
+        // A tool that ignores its cancellation must not keep the program from ending.
+        self.runtime.shutdown_background();
+    }
+}
+
+/// The settings with the model that answers: the configured one, else a server on this machine, else
+/// the rehearsal.
+async fn with_model(settings: Settings) -> Settings {
+    let found = if needs_discovery(&settings) { discover().await } else { Vec::new() };
+    let Choice { provider, base_url, model, .. } = choose(&settings, &found);
+    let chosen = [("model.provider", Some(provider)), ("model.base_url", base_url), ("model.model", model)];
+    let set = chosen.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    set.fold(settings, |settings, (name, value)| {
+        if settings.get(name).is_some() { settings } else { settings.with(name, value) }
+    })
+}
+
+/// A runtime of our own.
+pub(crate) fn runtime(threads: Threads) -> Result<tokio::runtime::Runtime, Failure> {
+    let mut builder = match threads {
+        Threads::One => tokio::runtime::Builder::new_current_thread(),
+        Threads::Two => {
+            let mut builder = tokio::runtime::Builder::new_multi_thread();
+            builder.worker_threads(2);
+            builder
+        }
+    };
+    let built = builder.enable_all().build();
+    built.map_err(|error| Failure::internal(format!("the runtime could not start: {error}")))
+}
+
+fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Settings, minimum: Level) -> Boot {
+    let rules = permission_rules(&settings);
+    Boot {
+        ports: Ports {
+            clock: Arc::new(SystemClock::default()),
+            ids: Arc::new(UlidIds),
+            spawner: Arc::new(RuntimeSpawner),
+            log: Arc::new(StderrLog { minimum }),
+        },
+        extensions: extensions.into_iter().filter(|it| wanted(loaded, it)).map(Candidate::bundled).collect(),
+        settings,
+        folders: loaded.folders(),
+        permissions: Arc::new(move |request| evaluate(&rules, request)),
+        budget: FaultBudget::default(),
+        disabled: disabled_store(loaded),
+        grants: BTreeMap::new(),
+    }
+}
+
+/// With `--minimal` only the core counts; what is listed in `extensions.disabled` never does.
+fn wanted(loaded: &Loaded, extension: &Arc<dyn Extension>) -> bool {
+    let Ok(manifest) = dispatch_kernel::host::manifest::parse(&extension.manifest()) else { return true };
+    let off: Vec<String> = loaded.settings.read("extensions.disabled").unwrap_or_default();
+    let kept = !loaded.minimal || manifest.tier == Tier::Core;
+    kept && !off.iter().any(|id| id == manifest.id.as_str())
+}
+
+/// Where it is remembered which extensions were switched off.
+pub(crate) fn disabled_store(loaded: &Loaded) -> Arc<dyn DisabledStore> {
+    Arc::new(DisabledFile { path: loaded.disabled_file.clone() })
+}

@@ -1,0 +1,53 @@
+//! The ledger as an extension: brings its tables up to date and serves the conversations.
+
+use crate::contract::{CONVERSATIONS, Conversations};
+use crate::schema::{TextIndex, migrations};
+use crate::store::Ledger;
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::host::{Host, HostError};
+use dispatch_contracts::ports::{Clock, Ids};
+use dispatch_contracts::storage::{Storage, StorageError};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The extension.
+#[must_use]
+pub fn extension() -> Arc<dyn Extension> {
+    Arc::new(ConversationStore)
+}
+
+/// The conversations in a store of their own namespace, without a host: for tests of whoever writes turns.
+pub async fn open(
+    storage: Arc<dyn Storage>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+) -> Result<Arc<dyn Conversations>, StorageError> {
+    let index = TextIndex::of(storage.as_ref()).await;
+    storage.migrate(migrations(index)).await?;
+    Ok(Arc::new(Ledger { storage, clock, ids, index }))
+}
+
+struct ConversationStore;
+
+impl Extension for ConversationStore {
+    fn manifest(&self) -> Cow<'_, str> {
+        Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
+        Box::pin(async move {
+            let storage = match host.storage() {
+                Ok(storage) => storage,
+                // Without storage there is nothing to serve: the queue then keeps its sessions in memory.
+                Err(HostError::NoService { .. }) => return Ok(()),
+                Err(error) => return Err(ExtensionError::new(error)),
+            };
+            let index = TextIndex::of(storage.as_ref()).await;
+            host.define_migrations(migrations(index)).await?;
+            let ledger: Arc<dyn Conversations> =
+                Arc::new(Ledger { storage, clock: host.clock(), ids: host.ids(), index });
+            host.provide(&CONVERSATIONS, ledger).map(drop).map_err(ExtensionError::new)
+        })
+    }
+}

@@ -1,0 +1,289 @@
+//! The service: reads through the storage's readers, changes in one transaction each.
+
+use crate::contract::ledger::{self, by_turn, find_session, in_order, load_chain, load_turn, open_session};
+use crate::contract::records::{self, CALL, ROW, SESSION, TURN};
+use crate::contract::{
+    CallLog, ConversationError, Conversations, EXPORT_FORMAT, Export, History, Hit, MAX_PAGE, MAX_TITLE_CHARS, Session,
+    SessionFilter, StoredRow, Turn, TurnLog, TurnState, check_label,
+};
+use crate::removal::remove;
+use crate::schema::TextIndex;
+use crate::search;
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::conversation::{Row, project};
+use dispatch_contracts::ids::{SessionId, TurnId};
+use dispatch_contracts::ports::{Clock, Ids};
+use dispatch_contracts::statement;
+use dispatch_contracts::storage::{SqlValue, Statement, Storage, StorageError, Transaction};
+use dispatch_kernel::reconcile::reconcile;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The ledger as a service.
+pub(crate) struct Ledger {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) index: TextIndex,
+}
+
+type Outcome<T> = Result<T, ConversationError>;
+
+impl Ledger {
+    async fn find(&self, label: &str) -> Outcome<Option<Session>> {
+        let sql = format!("SELECT {SESSION} FROM agent_sessions WHERE label = ?1");
+        let found = self.storage.query(statement!(sql, label)).await?;
+        Ok(found.first().map(|record| records::session(record)).transpose()?)
+    }
+
+    async fn known(&self, label: &str) -> Outcome<Session> {
+        self.find(label).await?.ok_or_else(|| no_session(label))
+    }
+
+    /// The turns of a session from the root to its head, with their rows. Turns are never changed
+    /// behind the head that was read, so the statements need no common transaction.
+    async fn chain(&self, session: &Session) -> Outcome<(Vec<Turn>, Vec<Vec<StoredRow>>)> {
+        let Some(head) = &session.head else { return Ok(Default::default()) };
+        let turns = self.storage.query(statement!(ledger::turns_of_chain(), head)).await?;
+        let rows = self.storage.query(statement!(ledger::rows_of_chain(), head)).await?;
+        let turns = in_order(records::all(&turns, records::turn)?, head);
+        let rows = by_turn(&turns, records::all(&rows, records::row)?);
+        Ok((turns, rows))
+    }
+
+    async fn calls(&self, turn: &TurnId) -> Outcome<Vec<CallLog>> {
+        let sql = format!(
+            "SELECT {CALL} FROM agent_tool_calls WHERE turn = ?1 ORDER BY COALESCE(started_at, ended_at), call_id"
+        );
+        let found = self.storage.query(statement!(sql, turn)).await?;
+        Ok(records::all(&found, records::call)?)
+    }
+
+    /// Runs a change whose refusal is more than a failure of the storage.
+    async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Transaction) -> Outcome<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let slot = Arc::new(Mutex::new(None));
+        let kept = Arc::clone(&slot);
+        let outcome = self.storage.transact(Box::new(move |tx| {
+            let (told, kind) = match work(tx) {
+                Err(ConversationError::Storage(error)) => return Err(error),
+                Err(refused) => (Err(StorageError::GivenUp(refused.to_string())), Err(refused)),
+                Ok(value) => (Ok(Vec::new()), Ok(value)),
+            };
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(kind);
+            told
+        }));
+        let outcome = outcome.await;
+        let kind = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match (outcome, kind) {
+            (Ok(_), Some(kind)) | (Err(StorageError::GivenUp(_)), Some(kind @ Err(_))) => kind,
+            (Err(error), _) => Err(error.into()),
+            (Ok(_), None) => Err(StorageError::GivenUp("the work left no result".to_owned()).into()),
+        }
+    }
+
+    async fn create_session(&self, label: &str, persona: &str) -> Outcome<Session> {
+        check_label(label)?;
+        let (id, now) = (SessionId::new(self.ids.next_id()), self.clock.now_ms());
+        let (label, persona) = (label.to_owned(), persona.to_owned());
+        self.change(move |tx| {
+            let session = open_session(tx, &id, &label, &persona, now)?;
+            if session.id == id { Ok(session) } else { Err(ConversationError::LabelTaken { label }) }
+        })
+        .await
+    }
+
+    async fn fork_session(&self, label: &str, at: Option<&TurnId>, new_label: &str) -> Outcome<Session> {
+        check_label(new_label)?;
+        let (id, now) = (SessionId::new(self.ids.next_id()), self.clock.now_ms());
+        let (label, at, new_label) = (label.to_owned(), at.cloned(), new_label.to_owned());
+        self.change(move |tx| {
+            let origin = find_session(tx, &label)?.ok_or_else(|| no_session(&label))?;
+            let at = at.or_else(|| origin.head.clone());
+            if let Some(turn) = &at {
+                check_fork_point(tx, &origin, turn)?;
+            }
+            if open_session(tx, &id, &new_label, &origin.persona, now)?.id != id {
+                return Err(ConversationError::LabelTaken { label: new_label });
+            }
+            tx.execute(&statement!(
+                "UPDATE agent_sessions SET head_turn = ?2, title = ?3, forked_from = ?4, forked_at = ?2 WHERE id = ?1",
+                &id,
+                at.as_ref(),
+                origin.title,
+                &origin.id
+            ))?;
+            find_session(tx, &new_label)?.ok_or_else(|| no_session(&new_label))
+        })
+        .await
+    }
+
+    /// Changes one column of a session, and gives the session as it is then.
+    async fn update(&self, label: &str, column: &'static str, value: Option<String>) -> Outcome<Session> {
+        let label = label.to_owned();
+        self.change(move |tx| {
+            let session = find_session(tx, &label)?.ok_or_else(|| no_session(&label))?;
+            let sql = format!("UPDATE agent_sessions SET {column} = ?2 WHERE id = ?1");
+            let changed = tx.execute(&statement!(sql, &session.id, value.clone()));
+            match (changed, value) {
+                (Err(StorageError::Constraint(_)), Some(taken)) => {
+                    return Err(ConversationError::LabelTaken { label: taken });
+                }
+                (changed, _) => changed?,
+            };
+            ledger::load_session(tx, &session.id)?.ok_or_else(|| no_session(&label))
+        })
+        .await
+    }
+}
+
+impl Conversations for Ledger {
+    fn session<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Outcome<Option<Session>>> {
+        Box::pin(self.find(label))
+    }
+
+    fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Outcome<Vec<Session>>> {
+        Box::pin(async move {
+            let found = self.storage.query(listing(&filter)).await?;
+            Ok(records::all(&found, records::session)?)
+        })
+    }
+
+    fn create<'a>(&'a self, label: &'a str, persona: &'a str) -> BoxFuture<'a, Outcome<Session>> {
+        Box::pin(self.create_session(label, persona))
+    }
+
+    fn history<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Outcome<History>> {
+        Box::pin(async move {
+            let session = self.known(label).await?;
+            let (turns, rows) = self.chain(&session).await?;
+            let rows: Vec<Row> = rows.into_iter().flatten().map(|stored| stored.row).collect();
+            let rows = reconcile(&rows).rows;
+            let messages = project(&rows);
+            Ok(History { session, turns, rows, messages })
+        })
+    }
+
+    fn rows_after<'a>(
+        &'a self,
+        session: &'a SessionId,
+        seq: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Outcome<Vec<StoredRow>>> {
+        Box::pin(async move {
+            let sql = format!(
+                "SELECT {ROW} FROM agent_messages m WHERE m.session = ?1 AND m.seq > ?2 ORDER BY m.seq LIMIT ?3"
+            );
+            let found = self.storage.query(statement!(sql, session, seq, page(limit))).await?;
+            Ok(records::all(&found, records::row)?)
+        })
+    }
+
+    fn turn<'a>(&'a self, turn: &'a TurnId) -> BoxFuture<'a, Outcome<Option<TurnLog>>> {
+        Box::pin(async move {
+            let sql = format!("SELECT {TURN} FROM agent_turns t WHERE t.id = ?1");
+            let found = self.storage.query(statement!(sql, turn)).await?;
+            let Some(record) = found.first() else { return Ok(None) };
+            let sql = format!("SELECT {ROW} FROM agent_messages m WHERE m.turn = ?1 ORDER BY m.seq");
+            let rows = self.storage.query(statement!(sql, turn)).await?;
+            let rows = records::all(&rows, records::row)?;
+            Ok(Some(TurnLog { turn: records::turn(record)?, rows, calls: self.calls(turn).await? }))
+        })
+    }
+
+    fn fork<'a>(
+        &'a self,
+        label: &'a str,
+        at: Option<&'a TurnId>,
+        new_label: &'a str,
+    ) -> BoxFuture<'a, Outcome<Session>> {
+        Box::pin(self.fork_session(label, at, new_label))
+    }
+
+    fn rename<'a>(&'a self, label: &'a str, new_label: &'a str) -> BoxFuture<'a, Outcome<Session>> {
+        Box::pin(async move {
+            check_label(new_label)?;
+            self.update(label, "label", Some(new_label.to_owned())).await
+        })
+    }
+
+    fn set_title<'a>(&'a self, label: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Outcome<Session>> {
+        Box::pin(self.update(label, "title", title.and_then(one_line)))
+    }
+
+    fn delete<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Outcome<()>> {
+        let label = label.to_owned();
+        Box::pin(self.change(move |tx| {
+            let session = find_session(tx, &label)?.ok_or_else(|| no_session(&label))?;
+            if ledger::is_running(tx, &session.id)? {
+                return Err(ConversationError::Running { label });
+            }
+            Ok(remove(tx, &session)?)
+        }))
+    }
+
+    fn search<'a>(&'a self, text: &'a str, limit: u32) -> BoxFuture<'a, Outcome<Vec<Hit>>> {
+        Box::pin(async move { Ok(search::search(self.storage.as_ref(), self.index, text, limit).await?) })
+    }
+
+    fn export<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Outcome<Export>> {
+        Box::pin(async move {
+            let session = self.known(label).await?;
+            let (turns, rows) = self.chain(&session).await?;
+            let mut logs = Vec::with_capacity(turns.len());
+            for (turn, rows) in turns.into_iter().zip(rows) {
+                let calls = self.calls(&turn.id).await?;
+                logs.push(TurnLog { turn, rows, calls });
+            }
+            Ok(Export { format: EXPORT_FORMAT.to_owned(), session, turns: logs })
+        })
+    }
+}
+
+fn no_session(label: &str) -> ConversationError {
+    ConversationError::NoSession { label: label.to_owned() }
+}
+
+/// A fork begins at a turn that is over, in the history of the session or written in it.
+fn check_fork_point(tx: &mut dyn Transaction, origin: &Session, at: &TurnId) -> Outcome<()> {
+    let foreign = || ConversationError::NoTurn { label: origin.label.clone(), turn: at.clone() };
+    let turn = load_turn(tx, at)?.ok_or_else(foreign)?;
+    if turn.state == TurnState::Running {
+        return Err(ConversationError::Running { label: origin.label.clone() });
+    }
+    if turn.session != origin.id && !load_chain(tx, &origin.id)?.iter().any(|known| known.id == *at) {
+        return Err(foreign());
+    }
+    Ok(())
+}
+
+fn listing(filter: &SessionFilter) -> Statement {
+    let mut tests = String::new();
+    let mut values = vec![SqlValue::from(page(filter.limit))];
+    let mut test = |text: &str, value: SqlValue| {
+        values.push(value);
+        tests.push_str(&format!(" AND {}", text.replace("{}", &format!("?{}", values.len()))));
+    };
+    if let Some(prefix) = &filter.label_prefix {
+        test("substr(label, 1, length({})) = {}", SqlValue::from(prefix));
+    }
+    if let Some(persona) = &filter.persona {
+        test("persona = {}", SqlValue::from(persona));
+    }
+    if let Some(before_ms) = filter.updated_before_ms {
+        test("updated_at < {}", SqlValue::from(before_ms));
+    }
+    let sql = format!("SELECT {SESSION} FROM agent_sessions WHERE 1 = 1{tests} ORDER BY updated_at DESC, id LIMIT ?1");
+    Statement::new(sql, values)
+}
+
+fn page(limit: u32) -> u32 {
+    if limit == 0 { MAX_PAGE } else { limit.min(MAX_PAGE) }
+}
+
+fn one_line(title: &str) -> Option<String> {
+    let words = title.split(|shown: char| shown.is_whitespace() || shown.is_control()).filter(|word| !word.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
+    (!line.is_empty()).then(|| line.chars().take(MAX_TITLE_CHARS).collect())
+}

@@ -1,0 +1,207 @@
+//! The real performer: assembles what a turn needs from the active extensions and runs the kernel's loop.
+
+mod choose;
+mod gatekeeper;
+
+use crate::approvals::ApprovalDesk;
+use crate::book::Begun;
+use crate::contract::{CONTEXT, Submission, ToolChoice, TurnContext};
+use crate::fallback::Chain;
+use crate::inputs::input_message;
+use crate::performer::{Performance, Performer, Piece};
+use crate::redaction::Redacting;
+use crate::spill::SpillFolder;
+use crate::stage::Stage;
+use choose::choices;
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::host::Host;
+use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
+use dispatch_contracts::permission::PermissionRule;
+use dispatch_contracts::ports::Level;
+use dispatch_contracts::provider::{ProviderError, ProviderErrorKind, Usage};
+use dispatch_contracts::settings::Settings;
+use dispatch_contracts::turn::TurnEnd;
+use dispatch_kernel::host::{ExtensionHost, HostHandle};
+use dispatch_kernel::runtime::{OfferedTool, TurnInput, run_turn};
+use dispatch_kernel::services::builtin::{dispatch_policy, permission_rules, turn_limits};
+use dispatch_redact::Redactor;
+use gatekeeper::Gatekeeper;
+use serde_json::Map;
+use std::sync::Arc;
+
+/// What the model is told before anybody adds to it.
+const SYSTEM: &str = "You are Dispatch, an agent that works in the user's workspace. Use the tools on offer to find \
+out what is true before you say it, keep changes small, and say plainly what you did and what you could not do. \
+A refused tool call is final: do without it or ask.";
+
+/// Runs turns with whatever the active extensions offer.
+pub(crate) struct Agent {
+    pub(crate) host: Host,
+    pub(crate) kernel: Arc<HostHandle>,
+    pub(crate) approvals: Arc<ApprovalDesk>,
+    pub(crate) redactor: Arc<Redactor>,
+    settings: AgentSettings,
+}
+
+/// The settings that a turn depends on.
+struct AgentSettings {
+    all: Settings,
+    limits: TurnLimits,
+    policy: DispatchPolicy,
+    rules: Vec<PermissionRule>,
+    models: Vec<String>,
+}
+
+impl Agent {
+    pub(crate) fn new(
+        host: Host,
+        kernel: Arc<HostHandle>,
+        approvals: Arc<ApprovalDesk>,
+        redactor: Arc<Redactor>,
+        all: Settings,
+    ) -> Self {
+        let settings = AgentSettings {
+            limits: turn_limits(&all),
+            policy: dispatch_policy(&all),
+            rules: permission_rules(&all),
+            models: choose::configured(&all),
+            all,
+        };
+        Self { host, kernel, approvals, redactor, settings }
+    }
+
+    /// The turn as the context filters leave it.
+    async fn context(&self, piece: &Piece, submission: &Submission) -> TurnContext {
+        let models = match &submission.model {
+            Some(model) => vec![model.clone()],
+            None => self.settings.models.clone(),
+        };
+        let context = TurnContext {
+            session: piece.lease.session.clone(),
+            label: piece.lease.label.clone(),
+            turn: piece.begun.turn.clone(),
+            persona: submission.persona.clone().or_else(|| piece.begun.persona.clone()),
+            system: vec![SYSTEM.to_owned(), format!("The workspace is {}.", self.workdir(submission).display())],
+            tools: ToolChoice::All,
+            models,
+            policy: self.settings.policy,
+            options: Map::new(),
+        };
+        let shaped = self.host.apply(&CONTEXT, context.clone()).await;
+        let mut shaped = shaped.ok().and_then(Result::ok).unwrap_or(context);
+        // What the turn itself says counts more than what a persona says.
+        shaped.policy = submission.policy.unwrap_or(shaped.policy);
+        shaped
+    }
+
+    fn workdir(&self, submission: &Submission) -> std::path::PathBuf {
+        submission.workdir.clone().unwrap_or_else(|| self.host.folders().workdir)
+    }
+
+    async fn play(&self, piece: Piece, stage: &Stage) -> Performance {
+        let Some(kernel) = self.kernel.get() else { return faulted("the program is shutting down") };
+        if let Some(reason) = kernel.fatal() {
+            return faulted(&reason);
+        }
+        let submission = lead(&piece.begun);
+        let context = self.context(&piece, &submission).await;
+        let choices = choices(&context.models, &self.settings.all, &kernel).await;
+        let choices = match choices {
+            Ok(choices) => choices,
+            Err(error) => return self.unanswered(&piece, stage, error).await,
+        };
+        let gatekeeper = Gatekeeper::new(self, &piece, &submission);
+        let redacting = Redacting { sink: stage, redactor: Arc::clone(&self.redactor) };
+        let spill = SpillFolder {
+            folder: self.host.folders().data.join("spill").join(piece.lease.session.as_str()),
+            redactor: Arc::clone(&self.redactor),
+        };
+        let model = choices.first().map(|choice| choice.model.clone()).unwrap_or_default();
+        let (clock, ids) = (self.host.clock(), self.host.ids());
+        let outcome = run_turn(TurnInput {
+            session: piece.lease.session.clone(),
+            turn: piece.begun.turn.clone(),
+            provider: Arc::new(Chain { choices, passed_over: self.passed_over() }),
+            model,
+            options: context.options,
+            system: context.system,
+            messages: piece.history.into_iter().chain([input_message(&piece.begun.inputs)]).collect(),
+            tools: offered(&kernel, &context.tools),
+            workdir: self.workdir(&submission),
+            policy: context.policy,
+            limits: self.settings.limits,
+            bus: kernel.bus(),
+            steps: &redacting,
+            inbox: stage,
+            approver: &gatekeeper,
+            spill: &spill,
+            emit: redacting.watcher(stage.watcher(piece.begun.turn.clone())),
+            cancel: piece.cancel.clone(),
+            clock: clock.as_ref(),
+            ids: ids.as_ref(),
+        })
+        .await;
+        Performance { end: outcome.end, usage: outcome.usage }
+    }
+
+    /// A turn that no model can answer ends with the reason in its history.
+    async fn unanswered(&self, piece: &Piece, stage: &Stage, error: ProviderError) -> Performance {
+        use dispatch_contracts::conversation::{Row, RowBody};
+        use dispatch_contracts::ids::RowId;
+        use dispatch_contracts::turn::{StepSink, TurnEvent};
+        let end = TurnEnd::ProviderFailed { error };
+        let row = Row {
+            id: RowId::new(self.host.ids().next_id()),
+            turn: piece.begun.turn.clone(),
+            step: 0,
+            at_ms: self.host.clock().now_ms(),
+            body: RowBody::TurnEnded { end: end.clone() },
+        };
+        let end = match stage.record(&row).await {
+            Ok(()) => end,
+            Err(error) => TurnEnd::StoreFailed { message: error.to_string() },
+        };
+        stage.watcher(piece.begun.turn.clone())(TurnEvent::TurnEnded { end: end.clone() });
+        Performance { end, usage: Usage::default() }
+    }
+
+    fn passed_over(&self) -> Arc<dyn Fn(&str, &ProviderError) + Send + Sync> {
+        let host = self.host.clone();
+        Arc::new(move |model, error| {
+            host.log(Level::Warn, &format!("model `{model}` could not answer, the next is asked: {error}"), Map::new());
+        })
+    }
+}
+
+/// The input whose wishes a turn follows; inputs that share a turn have the same.
+fn lead(begun: &Begun) -> Submission {
+    begun.inputs.first().map(|input| input.submission.clone()).unwrap_or_default()
+}
+
+/// The tools of active extensions that the turn may use, in the order of their names.
+fn offered(kernel: &ExtensionHost, choice: &ToolChoice) -> Vec<OfferedTool> {
+    let wanted = |name: &str| match choice {
+        ToolChoice::All => true,
+        ToolChoice::Only(names) => names.iter().any(|known| known == name),
+    };
+    let tools = kernel.tools().into_iter().filter(|tool| wanted(&tool.name));
+    tools.map(|tool| OfferedTool { owner: tool.owner, tool: tool.item }).collect()
+}
+
+fn faulted(message: &str) -> Performance {
+    Performance { end: TurnEnd::Faulted { message: message.to_owned() }, usage: Usage::default() }
+}
+
+impl Performer for Agent {
+    fn model(&self) -> String {
+        self.settings.models.first().cloned().unwrap_or_default()
+    }
+
+    fn perform<'a>(&'a self, piece: Piece, stage: &'a Stage) -> BoxFuture<'a, Performance> {
+        Box::pin(self.play(piece, stage))
+    }
+}
+
+fn no_model(message: String) -> ProviderError {
+    ProviderError::new(ProviderErrorKind::InvalidRequest, message)
+}

@@ -1,0 +1,79 @@
+//! Lets a turn's calls run: by the rules where they are clear, by a person where they are not.
+
+use super::Agent;
+use crate::approvals::ApprovalDesk;
+use crate::contract::{Answer, ApprovalId, ApprovalRequest, Submission};
+use crate::performer::Piece;
+use crate::permission::{CODE, Decision, Rights, decide, target};
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::hooks::Denial;
+use dispatch_contracts::ids::TurnId;
+use dispatch_contracts::permission::PermissionRule;
+use dispatch_contracts::ports::{Clock, Ids};
+use dispatch_contracts::turn::{Approver, Proposal};
+use std::sync::Arc;
+
+/// The gatekeeper of one turn.
+pub(super) struct Gatekeeper {
+    approvals: Arc<ApprovalDesk>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    rules: Vec<PermissionRule>,
+    submission: Submission,
+    session: String,
+    turn: TurnId,
+    workdir: String,
+}
+
+impl Gatekeeper {
+    pub(super) fn new(agent: &Agent, piece: &Piece, submission: &Submission) -> Self {
+        Self {
+            approvals: Arc::clone(&agent.approvals),
+            clock: agent.host.clock(),
+            ids: agent.host.ids(),
+            rules: agent.settings.rules.clone(),
+            submission: submission.clone(),
+            session: piece.lease.label.clone(),
+            turn: piece.begun.turn.clone(),
+            workdir: agent.workdir(submission).display().to_string(),
+        }
+    }
+
+    async fn judge(&self, proposal: Proposal) -> Option<Denial> {
+        let remembered = self.approvals.remembered(&self.session);
+        let rights = Rights {
+            configured: &self.rules,
+            sender: &self.submission.rules,
+            ask: self.submission.ask,
+            remembered: &remembered,
+            workdir: &self.workdir,
+        };
+        let questions = match decide(&proposal, &rights) {
+            Decision::Run => return None,
+            Decision::Refuse(denial) => return Some(denial),
+            Decision::Ask(questions) => questions,
+        };
+        let request = ApprovalRequest {
+            id: ApprovalId(self.ids.next_id()),
+            session: self.session.clone(),
+            turn: self.turn.clone(),
+            target: target(&proposal.call),
+            call: proposal.call,
+            questions,
+            at_ms: self.clock.now_ms(),
+        };
+        match self.approvals.ask(request).await {
+            Answer::Once | Answer::Session => None,
+            Answer::Deny { reason } => {
+                let reason = reason.unwrap_or_else(|| "The user said no.".to_owned());
+                Some(Denial { code: CODE.to_owned(), reason })
+            }
+        }
+    }
+}
+
+impl Approver for Gatekeeper {
+    fn refuse(&self, proposal: Proposal) -> BoxFuture<'_, Option<Denial>> {
+        Box::pin(self.judge(proposal))
+    }
+}

@@ -1,0 +1,92 @@
+//! Open questions to people, in memory: a question lives no longer than the turn that asks it.
+
+use crate::contract::{Answer, ApprovalError, ApprovalId, ApprovalRequest, Approvals, SessionNews};
+use crate::hub::Hub;
+use dispatch_contracts::BoxFuture;
+use futures_channel::oneshot;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The most answers that are remembered per session.
+const MAX_REMEMBERED: usize = 1_000;
+
+/// The desk where questions lie until somebody answers.
+pub(crate) struct ApprovalDesk {
+    hub: Arc<Hub>,
+    open: Mutex<BTreeMap<ApprovalId, Waiting>>,
+    remembered: Mutex<BTreeMap<String, Vec<(String, String)>>>,
+}
+
+struct Waiting {
+    request: ApprovalRequest,
+    reply: oneshot::Sender<Answer>,
+}
+
+impl ApprovalDesk {
+    pub(crate) fn new(hub: Arc<Hub>) -> Self {
+        Self { hub, open: Mutex::default(), remembered: Mutex::default() }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, BTreeMap<ApprovalId, Waiting>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn memory(&self) -> MutexGuard<'_, BTreeMap<String, Vec<(String, String)>>> {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What people allowed for the rest of a session.
+    pub(crate) fn remembered(&self, session: &str) -> Vec<(String, String)> {
+        self.memory().get(session).cloned().unwrap_or_default()
+    }
+
+    /// Asks and waits. Dropping the future withdraws the question.
+    pub(crate) async fn ask(&self, request: ApprovalRequest) -> Answer {
+        let (reply, answered) = oneshot::channel();
+        let (session, id) = (request.session.clone(), request.id.clone());
+        self.waiting().insert(id.clone(), Waiting { request: request.clone(), reply });
+        let _withdraw = Withdraw { desk: self, session: session.clone(), id };
+        self.hub.news(&session, SessionNews::Asked { request: request.clone() });
+        let nobody = Answer::Deny { reason: Some("The question was withdrawn.".to_owned()) };
+        let answer = answered.await.unwrap_or(nobody);
+        if answer == Answer::Session {
+            let mut memory = self.memory();
+            let known = memory.entry(session).or_default();
+            if known.len() < MAX_REMEMBERED {
+                known.push((request.call.name, request.target));
+            }
+        }
+        answer
+    }
+}
+
+/// Takes the question off the desk, however the asking ends.
+struct Withdraw<'a> {
+    desk: &'a ApprovalDesk,
+    session: String,
+    id: ApprovalId,
+}
+
+impl Drop for Withdraw<'_> {
+    fn drop(&mut self) {
+        self.desk.waiting().remove(&self.id);
+        self.desk.hub.news(&self.session, SessionNews::Settled { id: self.id.clone() });
+    }
+}
+
+impl Approvals for ApprovalDesk {
+    fn open(&self, session: Option<&str>) -> Vec<ApprovalRequest> {
+        let open = self.waiting();
+        let wanted = open.values().filter(|waiting| session.is_none_or(|label| waiting.request.session == label));
+        let mut requests: Vec<ApprovalRequest> = wanted.map(|waiting| waiting.request.clone()).collect();
+        requests.sort_by_key(|request| request.at_ms);
+        requests
+    }
+
+    fn answer<'a>(&'a self, id: &'a ApprovalId, answer: Answer) -> BoxFuture<'a, Result<(), ApprovalError>> {
+        let waiting = self.waiting().remove(id);
+        let taken = waiting.is_some_and(|waiting| waiting.reply.send(answer).is_ok());
+        let outcome = if taken { Ok(()) } else { Err(ApprovalError::NotOpen(id.clone())) };
+        Box::pin(std::future::ready(outcome))
+    }
+}

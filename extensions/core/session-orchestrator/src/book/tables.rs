@@ -1,0 +1,214 @@
+//! The queue's tables, and how a session's state is read from them and written back in one transaction.
+
+use super::BookError;
+use crate::contract::{DispatchId, DispatchState, Submission};
+use crate::state::{Entry, SessionState};
+use dispatch_contracts::ids::{SessionId, TurnId};
+use dispatch_contracts::migration::Migration;
+use dispatch_contracts::statement;
+use dispatch_contracts::storage::{Columns, Record, StorageError, Transaction};
+
+/// The steps that the queue's tables go through.
+pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
+    version: 1,
+    name: "the session queue",
+    statements: &[
+        "CREATE TABLE session_leases (
+            session TEXT PRIMARY KEY,
+            label TEXT NOT NULL,
+            next_seq INTEGER NOT NULL,
+            fence INTEGER NOT NULL,
+            lease_owner TEXT,
+            lease_until INTEGER NOT NULL,
+            stop_fence INTEGER,
+            ready_at INTEGER,
+            running_turn TEXT
+        )",
+        "CREATE INDEX session_leases_ready ON session_leases (ready_at) WHERE ready_at IS NOT NULL",
+        "CREATE INDEX session_leases_held ON session_leases (lease_owner) WHERE lease_owner IS NOT NULL",
+        "CREATE TABLE dispatches (
+            id TEXT PRIMARY KEY,
+            session TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            external_id TEXT,
+            state TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            attempts INTEGER NOT NULL,
+            not_before INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            share_key TEXT NOT NULL,
+            submission TEXT NOT NULL,
+            UNIQUE (session, seq),
+            UNIQUE (session, external_id)
+        )",
+        "CREATE INDEX dispatches_open ON dispatches (session, seq) WHERE state IN ('pending', 'running')",
+        "CREATE TABLE turn_inputs (dispatch_id TEXT PRIMARY KEY, turn_id TEXT NOT NULL)",
+        "CREATE INDEX turn_inputs_turn ON turn_inputs (turn_id)",
+    ],
+}];
+
+const LEASE: &str = "session, label, next_seq, fence, lease_owner, lease_until, stop_fence, ready_at, running_turn";
+/// The columns that [`entry`] reads.
+pub(super) const ENTRY: &str =
+    "d.id, d.seq, d.state, d.reason, i.turn_id, d.attempts, d.not_before, d.at, d.share_key, d.submission";
+
+/// The state of one session; `None` when nothing was ever submitted to it.
+pub(super) fn load(tx: &mut dyn Transaction, session: &SessionId) -> Result<Option<SessionState>, StorageError> {
+    let found = tx.query(&statement!(format!("SELECT {LEASE} FROM session_leases WHERE session = ?1"), session))?;
+    let Some(record) = found.first() else { return Ok(None) };
+    let open = tx.query(&statement!(
+        format!(
+            "SELECT {ENTRY} FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id
+             WHERE d.session = ?1 AND d.state IN ('pending', 'running') ORDER BY d.seq"
+        ),
+        session
+    ))?;
+    let open = open.iter().map(entry).collect::<Result<_, _>>()?;
+    Ok(Some(SessionState { open, ..lease_row(record)? }))
+}
+
+fn lease_row(record: &Record) -> Result<SessionState, StorageError> {
+    Ok(SessionState {
+        session: SessionId::new(record.text(0)?),
+        label: record.text(1)?.to_owned(),
+        next_seq: record.unsigned(2)?,
+        fence: record.unsigned(3)?,
+        owner: record.optional_text(4)?.map(str::to_owned),
+        lease_until_ms: record.unsigned(5)?,
+        stop_fence: record.optional_unsigned(6)?,
+        ready_at_ms: record.optional_unsigned(7)?,
+        turn: record.optional_text(8)?.map(TurnId::new),
+        open: Vec::new(),
+    })
+}
+
+/// One dispatch and the label of its session.
+pub(super) fn find(tx: &mut dyn Transaction, id: &DispatchId) -> Result<Option<(SessionId, Entry)>, StorageError> {
+    let found = tx.query(&statement!(
+        format!(
+            "SELECT {ENTRY}, d.session FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id WHERE d.id = ?1"
+        ),
+        id.as_str()
+    ))?;
+    found.first().map(|record| Ok((SessionId::new(record.text(10)?), entry(record)?))).transpose()
+}
+
+/// The dispatch that a sender's own id names.
+pub(super) fn find_external(
+    tx: &mut dyn Transaction,
+    session: &SessionId,
+    external_id: &str,
+) -> Result<Option<Entry>, StorageError> {
+    let found = tx.query(&statement!(
+        format!(
+            "SELECT {ENTRY} FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id
+             WHERE d.session = ?1 AND d.external_id = ?2"
+        ),
+        session,
+        external_id
+    ))?;
+    found.first().map(entry).transpose()
+}
+
+/// A record that begins with the columns of an entry.
+pub(super) fn entry(record: &Record) -> Result<Entry, StorageError> {
+    let submission: Submission = serde_json::from_str(record.text(9)?)
+        .map_err(|error| StorageError::Corrupt(format!("a dispatch cannot be read: {error}")))?;
+    Ok(Entry {
+        id: DispatchId::new(record.text(0)?),
+        seq: record.unsigned(1)?,
+        state: state(record.text(2)?)?,
+        reason: record.text(3)?.to_owned(),
+        turn: record.optional_text(4)?.map(TurnId::new),
+        attempts: u32::try_from(record.unsigned(5)?).unwrap_or(u32::MAX),
+        not_before_ms: record.unsigned(6)?,
+        at_ms: record.unsigned(7)?,
+        partition: record.text(8)?.to_owned(),
+        submission,
+    })
+}
+
+fn state(word: &str) -> Result<DispatchState, StorageError> {
+    use DispatchState::{Cancelled, Done, Parked, Pending, Refused, Running, Superseded};
+    let all = [Pending, Running, Done, Superseded, Refused, Parked, Cancelled];
+    let known = all.into_iter().find(|state| state.word() == word);
+    known.ok_or_else(|| StorageError::Corrupt(format!("a dispatch is in the unknown state `{word}`")))
+}
+
+/// Writes the lease part of a state.
+pub(super) fn save(tx: &mut dyn Transaction, state: &SessionState) -> Result<(), StorageError> {
+    tx.execute(&statement!(
+        format!(
+            "INSERT INTO session_leases ({LEASE}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+             ON CONFLICT (session) DO UPDATE SET label = excluded.label, next_seq = excluded.next_seq,
+                 fence = excluded.fence, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
+                 stop_fence = excluded.stop_fence, ready_at = excluded.ready_at, running_turn = excluded.running_turn"
+        ),
+        &state.session,
+        &state.label,
+        state.next_seq,
+        state.fence,
+        state.owner.as_deref(),
+        state.lease_until_ms,
+        state.stop_fence,
+        state.ready_at_ms,
+        state.turn.as_ref()
+    ))?;
+    Ok(())
+}
+
+/// Writes a new dispatch.
+pub(super) fn insert(tx: &mut dyn Transaction, session: &SessionId, entry: &Entry) -> Result<(), StorageError> {
+    let submission = serde_json::to_string(&entry.submission)
+        .map_err(|error| StorageError::GivenUp(format!("the input cannot be written: {error}")))?;
+    tx.execute(&statement!(
+        "INSERT INTO dispatches (id, session, seq, external_id, state, reason, attempts, not_before, at, share_key, submission)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        entry.id.as_str(),
+        session,
+        entry.seq,
+        entry.submission.id.as_deref(),
+        entry.state.word(),
+        &entry.reason,
+        entry.attempts,
+        entry.not_before_ms,
+        entry.at_ms,
+        &entry.partition,
+        submission
+    ))?;
+    Ok(())
+}
+
+/// Writes what changed of dispatches that are there. The key of `turn_inputs` is what makes sure that
+/// no two turns ever consume the same one.
+pub(super) fn update(tx: &mut dyn Transaction, entries: &[Entry]) -> Result<(), StorageError> {
+    for entry in entries {
+        tx.execute(&statement!(
+            "UPDATE dispatches SET state = ?2, reason = ?3, attempts = ?4, not_before = ?5 WHERE id = ?1",
+            entry.id.as_str(),
+            entry.state.word(),
+            &entry.reason,
+            entry.attempts,
+            entry.not_before_ms
+        ))?;
+    }
+    Ok(())
+}
+
+/// Ties an input to the turn that consumes it; fails when another turn did.
+pub(super) fn consume(tx: &mut dyn Transaction, dispatch: &DispatchId, turn: &TurnId) -> Result<(), StorageError> {
+    tx.execute(&statement!("INSERT INTO turn_inputs (dispatch_id, turn_id) VALUES (?1, ?2)", dispatch.as_str(), turn))?;
+    Ok(())
+}
+
+/// Unties the inputs of a turn that did nothing.
+pub(super) fn unconsume(tx: &mut dyn Transaction, turn: &TurnId) -> Result<(), StorageError> {
+    tx.execute(&statement!("DELETE FROM turn_inputs WHERE turn_id = ?1", turn))?;
+    Ok(())
+}
+
+impl From<StorageError> for BookError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error.to_string())
+    }
+}

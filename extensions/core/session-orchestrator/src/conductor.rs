@@ -1,0 +1,225 @@
+//! Runs the sessions that have something to do: one turn at a time each, under a lease that is kept alive.
+
+mod drive;
+
+use crate::book::{Book, BookError, Claimant, Lease, Swept};
+use crate::contract::{DispatchView, SessionNews};
+use crate::hub::Hub;
+use crate::performer::Performer;
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::cancel::CancelToken;
+use dispatch_contracts::ids::SessionId;
+use dispatch_contracts::ports::{Clock, Ids};
+use futures_channel::mpsc::{Receiver, Sender, channel};
+use futures_util::future::select;
+use futures_util::{FutureExt, StreamExt};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The most sessions that one process runs at once.
+pub(crate) const MAX_RUNNING: usize = 16;
+/// How long a lease lasts that nobody renews.
+pub(crate) const LEASE_MS: u64 = 15_000;
+/// How often a lease is renewed.
+pub(crate) const RENEW_MS: u64 = 4_000;
+/// How often the book is looked at for what other processes put into it.
+const POLL_MS: u64 = 1_000;
+/// How often leases that ran out are settled.
+const SWEEP_MS: u64 = 5_000;
+/// How long running turns may take to end by themselves when the program stops.
+const DRAIN_MS: u64 = 3_000;
+
+/// Tells which owners of leases are gone for certain.
+pub(crate) trait Census: Send + Sync {
+    fn dead(&self, owners: Vec<String>) -> Vec<String>;
+}
+
+/// What the conductor needs of the world.
+pub(crate) struct Means {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) spawn: Arc<dyn Fn(BoxFuture<'static, ()>) + Send + Sync>,
+    pub(crate) warn: Arc<dyn Fn(String) + Send + Sync>,
+    pub(crate) census: Arc<dyn Census>,
+}
+
+/// Runs turns for as long as the program does.
+pub(crate) struct Conductor {
+    pub(crate) book: Arc<dyn Book>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) owner: String,
+    means: Means,
+    performer: Arc<dyn Performer>,
+    running: Mutex<BTreeMap<SessionId, (String, CancelToken)>>,
+    draining: AtomicBool,
+    bell: Mutex<Sender<()>>,
+    door: Mutex<Option<Receiver<()>>>,
+}
+
+impl Conductor {
+    pub(crate) fn new(
+        book: Arc<dyn Book>,
+        hub: Arc<Hub>,
+        owner: String,
+        means: Means,
+        performer: Arc<dyn Performer>,
+    ) -> Arc<Self> {
+        let (bell, door) = channel(1);
+        Arc::new(Self {
+            book,
+            hub,
+            owner,
+            means,
+            performer,
+            running: Mutex::default(),
+            draining: AtomicBool::new(false),
+            bell: Mutex::new(bell),
+            door: Mutex::new(Some(door)),
+        })
+    }
+
+    fn running(&self) -> MutexGuard<'_, BTreeMap<SessionId, (String, CancelToken)>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.means.clock.now_ms()
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.means.clock
+    }
+
+    pub(crate) fn next_id(&self) -> String {
+        self.means.ids.next_id()
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Who asks for leases, from now on.
+    pub(crate) fn claimant(&self) -> Option<Claimant> {
+        let free = self.running().len() < MAX_RUNNING && !self.is_draining();
+        free.then(|| Claimant { owner: self.owner.clone(), until_ms: self.now_ms() + LEASE_MS })
+    }
+
+    /// Looks at the book at once instead of at the next tick.
+    pub(crate) fn ring(&self) {
+        // A bell that rings already needs no second push.
+        let _ = self.bell.lock().unwrap_or_else(PoisonError::into_inner).try_send(());
+    }
+
+    /// Stops the turn that runs in a session of this process.
+    pub(crate) fn stop(&self, session: &SessionId) {
+        if let Some((_, cancel)) = self.running().get(session) {
+            cancel.cancel();
+        }
+    }
+
+    /// The same, by label.
+    pub(crate) fn stop_label(&self, label: &str) {
+        for (known, cancel) in self.running().values() {
+            if known == label {
+                cancel.cancel();
+            }
+        }
+    }
+
+    pub(crate) fn tell_dispatches(&self, views: impl IntoIterator<Item = DispatchView>) {
+        for dispatch in views {
+            let label = dispatch.session.clone();
+            self.hub.news(&label, SessionNews::Dispatch { dispatch });
+        }
+    }
+
+    /// Settles what earlier processes left, then runs what is due until the program ends.
+    pub(crate) async fn conduct(self: Arc<Self>) {
+        let door = self.door.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut door) = door else { return };
+        let mut swept_at = None::<u64>;
+        while !self.is_draining() {
+            let now = self.means.clock.monotonic_ms();
+            if swept_at.is_none_or(|at| now.saturating_sub(at) >= SWEEP_MS) {
+                swept_at = Some(now);
+                self.sweep().await;
+            }
+            self.claim().await;
+            let pause = self.pause().await;
+            select(door.next(), self.means.clock.sleep_ms(pause)).await;
+        }
+    }
+
+    /// How long nothing is due.
+    async fn pause(&self) -> u64 {
+        match self.book.next_due().await {
+            Ok(Some(at)) => at.saturating_sub(self.now_ms()).clamp(1, POLL_MS),
+            Ok(None) | Err(_) => POLL_MS,
+        }
+    }
+
+    async fn claim(self: &Arc<Self>) {
+        let free = MAX_RUNNING.saturating_sub(self.running().len());
+        let Some(claimant) = self.claimant() else { return };
+        match self.book.claim(claimant, self.now_ms(), u32::try_from(free).unwrap_or_default()).await {
+            Ok(leases) => leases.into_iter().for_each(|lease| self.start(lease)),
+            Err(error) => (self.means.warn)(format!("the queue cannot be read: {error}")),
+        }
+    }
+
+    /// Drives a leased session in the background.
+    pub(crate) fn start(self: &Arc<Self>, lease: Lease) {
+        let cancel = CancelToken::new();
+        self.running().insert(lease.session.clone(), (lease.label.clone(), cancel.clone()));
+        let this = Arc::clone(self);
+        (self.means.spawn)(Box::pin(async move {
+            let session = lease.session.clone();
+            if let Err(error) = this.drive(lease, cancel).await {
+                this.complain(&error);
+            }
+            this.running().remove(&session);
+            this.ring();
+        }));
+    }
+
+    fn complain(&self, error: &BookError) {
+        (self.means.warn)(match error {
+            BookError::Fenced => {
+                "a session was taken over by another process; this one has stopped its turn".to_owned()
+            }
+            other => format!("a session was left to be taken up again: {other}"),
+        });
+    }
+
+    async fn sweep(&self) {
+        let swept = match self.book.owners().await {
+            Ok(owners) => {
+                let others = owners.into_iter().filter(|owner| *owner != self.owner).collect();
+                self.book.sweep(&self.means.census.dead(others), self.now_ms()).await
+            }
+            Err(error) => Err(error),
+        };
+        match swept {
+            Ok(Swept { interrupted, requeued, parked }) => {
+                self.tell_dispatches(interrupted.into_iter().chain(requeued).chain(parked));
+            }
+            Err(error) => (self.means.warn)(format!("the queue cannot be swept: {error}")),
+        }
+    }
+
+    /// Stops taking work; running turns get a moment, then they are stopped.
+    pub(crate) async fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+        self.ring();
+        for cancel in [false, true] {
+            let deadline = self.means.clock.monotonic_ms() + DRAIN_MS;
+            while !self.running().is_empty() && self.means.clock.monotonic_ms() < deadline {
+                if cancel {
+                    self.running().values().for_each(|(_, cancel)| cancel.cancel());
+                }
+                self.means.clock.sleep_ms(10).map(drop).await;
+            }
+        }
+    }
+}

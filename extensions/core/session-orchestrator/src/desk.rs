@@ -1,0 +1,102 @@
+//! The session queue as a service: takes input in, answers what became of it, lets sessions be watched.
+
+use crate::book::Admission;
+use crate::conductor::Conductor;
+use crate::contract::{
+    CancelOutcome, DispatchId, DispatchView, MESSAGE_RECEIVED, MessageReceived, Receipt, SessionEvents, Sessions,
+    SessionsError, Submission,
+};
+use crate::inputs::check;
+use crate::redaction::clean;
+use crate::watching::{follow, wait};
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::host::Host;
+use dispatch_contracts::ids::SessionId;
+use dispatch_redact::Redactor;
+use std::sync::Arc;
+
+/// The desk that senders come to.
+pub(crate) struct Desk {
+    pub(crate) conductor: Arc<Conductor>,
+    pub(crate) host: Host,
+    pub(crate) redactor: Arc<Redactor>,
+}
+
+impl Desk {
+    async fn take_in(&self, mut submission: Submission) -> Result<Receipt, SessionsError> {
+        if self.conductor.is_draining() {
+            return Err(SessionsError::Draining);
+        }
+        check(&submission)?;
+        clean(&self.redactor, &mut submission.text);
+        let (label, mode) = (submission.session.clone(), submission.mode);
+        let admission = Admission {
+            id: DispatchId::new(self.conductor.next_id()),
+            session: SessionId::new(self.conductor.next_id()),
+            submission,
+            now_ms: self.conductor.now_ms(),
+            claimant: self.conductor.claimant(),
+        };
+        let admitted = self.conductor.book.admit(admission).await?;
+        let receipt =
+            Receipt { dispatch: admitted.view.id.clone(), session: admitted.session.clone(), fresh: admitted.fresh };
+        if !admitted.fresh {
+            return Ok(receipt);
+        }
+        if mode == crate::contract::Mode::Interrupt {
+            self.conductor.stop(&admitted.session);
+        }
+        self.conductor.tell_dispatches(admitted.superseded.into_iter().chain([admitted.view]));
+        match admitted.lease {
+            Some(lease) => self.conductor.start(lease),
+            None => self.conductor.ring(),
+        }
+        let received = MessageReceived { session: admitted.session, label, dispatch: receipt.dispatch.clone(), mode };
+        // Whoever listens hears it; input is taken in whether or not anybody can be told.
+        let _ = self.host.emit(&MESSAGE_RECEIVED, received);
+        Ok(receipt)
+    }
+
+    async fn take_back(&self, id: &DispatchId) -> Result<CancelOutcome, SessionsError> {
+        let (outcome, view) = self.conductor.book.cancel(id, self.conductor.now_ms()).await?;
+        if outcome == CancelOutcome::Stopping {
+            self.conductor.stop_label(&view.session);
+        }
+        self.conductor.tell_dispatches([view]);
+        Ok(outcome)
+    }
+}
+
+impl Sessions for Desk {
+    fn submit(&self, submission: Submission) -> BoxFuture<'_, Result<Receipt, SessionsError>> {
+        Box::pin(self.take_in(submission))
+    }
+
+    fn dispatch<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<DispatchView, SessionsError>> {
+        self.conductor.book.dispatch(id)
+    }
+
+    fn wait<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<DispatchView, SessionsError>> {
+        Box::pin(wait(Arc::clone(&self.conductor), id))
+    }
+
+    fn cancel<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<CancelOutcome, SessionsError>> {
+        Box::pin(self.take_back(id))
+    }
+
+    fn queue<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<DispatchView>, SessionsError>> {
+        self.conductor.book.queue(session)
+    }
+
+    fn watch<'a>(
+        &'a self,
+        session: &'a str,
+        after: Option<u64>,
+    ) -> BoxFuture<'a, Result<SessionEvents, SessionsError>> {
+        Box::pin(follow(Arc::clone(&self.conductor), session, after))
+    }
+
+    fn drain(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.conductor.drain())
+    }
+}

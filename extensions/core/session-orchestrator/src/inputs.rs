@@ -1,0 +1,54 @@
+//! Input as rows of a turn and as a message for the model. Pure.
+
+use crate::book::Start;
+use crate::contract::{DispatchId, MAX_IMAGES, MAX_TEXT_BYTES, SessionsError, Submission};
+use crate::queue::Waiting;
+use dispatch_contracts::conversation::{Chunk, ChunkState, Message, Role, Row, RowBody};
+use dispatch_contracts::ids::RowId;
+
+/// What the inputs of a turn say, chunk by chunk.
+fn chunks(inputs: &[Waiting]) -> impl Iterator<Item = Chunk> + '_ {
+    inputs.iter().flat_map(|input| {
+        let Submission { text, images, .. } = &input.submission;
+        let said = (!text.trim().is_empty()).then(|| Chunk::Text { text: text.clone() });
+        said.into_iter().chain(images.iter().cloned().map(Chunk::Image))
+    })
+}
+
+/// The rows that the inputs of a turn become.
+pub(crate) fn input_rows(start: &Start, inputs: &[Waiting]) -> Vec<Row> {
+    let row = |(index, chunk): (u32, Chunk)| Row {
+        id: RowId::new(format!("{}-{index}", start.row_prefix)),
+        turn: start.turn.clone(),
+        step: 0,
+        at_ms: start.now_ms,
+        body: RowBody::Chunk { role: Role::User, index, part: 0, chunk, state: ChunkState::Whole },
+    };
+    (0..).zip(chunks(inputs)).map(row).collect()
+}
+
+/// The message that the model reads for them.
+pub(crate) fn input_message(inputs: &[Waiting]) -> Message {
+    Message { role: Role::User, chunks: chunks(inputs).collect() }
+}
+
+/// Refuses input that no turn could use.
+pub(crate) fn check(submission: &Submission) -> Result<(), SessionsError> {
+    let problem = if submission.text.trim().is_empty() && submission.images.is_empty() {
+        "there is nothing to say: the text is empty".to_owned()
+    } else if submission.text.len() > MAX_TEXT_BYTES {
+        format!("the text has {} bytes; at most {MAX_TEXT_BYTES} are taken", submission.text.len())
+    } else if submission.images.len() > MAX_IMAGES {
+        format!("there are {} pictures; at most {MAX_IMAGES} are taken", submission.images.len())
+    } else if submission.id.as_ref().is_some_and(|id| id.is_empty() || id.len() > 256) {
+        "an id has 1 to 256 characters".to_owned()
+    } else {
+        return ext_conversation_store::contract::check_label(&submission.session)
+            .map_err(|error| SessionsError::Invalid(error.to_string()));
+    };
+    Err(SessionsError::Invalid(problem))
+}
+
+pub(crate) fn unknown_dispatch(id: &DispatchId) -> SessionsError {
+    SessionsError::Unknown { what: "dispatch", name: id.to_string() }
+}

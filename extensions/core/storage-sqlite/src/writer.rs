@@ -1,0 +1,192 @@
+//! The one thread that writes: it takes whatever has arrived and commits it as one group, so that many
+//! writers share the cost of one durable commit. Nobody gets an answer before the commit is durable.
+
+use crate::bookkeeping::Found;
+use crate::database::Database;
+use crate::error::concerns_everybody;
+use crate::guard::Scope;
+use crate::migrate::migrate;
+use crate::queue::{Queue, Taken};
+use dispatch_contracts::migration::Migration;
+use dispatch_contracts::storage::{Record, Statement, StorageError, Transaction, TransactionWork};
+use futures_channel::oneshot::Sender;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// The most jobs that wait; a caller beyond that is told that the database is busy.
+pub(crate) const QUEUE_LIMIT: usize = 16 * 1024;
+/// The most works that share one commit, so that the first of them does not wait for ever.
+pub(crate) const GROUP_LIMIT: usize = 512;
+
+/// What the answers of works and queries are.
+pub(crate) type Answer = Result<Vec<Record>, StorageError>;
+
+/// Something for the backend itself to do with the connection.
+pub(crate) type Errand = Box<dyn FnOnce(&Database) -> Answer + Send>;
+
+/// A work and whom to answer.
+pub(crate) struct Work {
+    pub(crate) task: Task,
+    pub(crate) reply: Sender<Answer>,
+}
+
+/// Whose work it is.
+pub(crate) enum Task {
+    /// A store's.
+    Scoped(Arc<Scope>, TransactionWork),
+    /// The backend's own.
+    Errand(Errand),
+}
+
+/// What the thread can be asked for.
+pub(crate) enum Job {
+    /// A durable change.
+    Write(Work),
+    /// A look at what is committed; for a database that only this thread has.
+    Read(Errand, Sender<Answer>),
+    /// The migrations of a namespace.
+    Migrate(String, Vec<Migration>, Sender<Answer>),
+}
+
+/// Works until the queue is closed and empty, then folds the log into the file.
+pub(crate) fn serve(database: &Database, mut found: Found, queue: &Queue<Job>) {
+    while let Taken::Jobs(jobs) = queue.take(GROUP_LIMIT, None) {
+        let mut group = Vec::new();
+        for job in jobs {
+            match job {
+                Job::Write(work) => group.push(work),
+                other => {
+                    commit(database, std::mem::take(&mut group));
+                    alone(database, &mut found, other);
+                }
+            }
+        }
+        commit(database, group);
+    }
+    // Whoever opens the file next does it otherwise.
+    _ = database.command("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+fn alone(database: &Database, found: &mut Found, job: Job) {
+    let (answer, reply) = match job {
+        Job::Read(errand, reply) => (database.refresh().and_then(|()| errand(database)), reply),
+        Job::Migrate(namespace, steps, reply) => {
+            (migrate(database, found, &namespace, &steps).map(|()| Vec::new()), reply)
+        }
+        Job::Write(work) => return commit(database, vec![work]),
+    };
+    // A caller that went away does not need the answer.
+    _ = reply.send(answer);
+}
+
+/// How one work of a group ended.
+enum Ended {
+    /// It alone succeeded or was rolled back.
+    Alone(Answer),
+    /// SQLite rolled the whole group back.
+    GroupLost(StorageError),
+}
+
+/// Runs the works of a group and commits them. After a loss of the group the rest gets another.
+fn commit(database: &Database, works: Vec<Work>) {
+    // A caller that went away before its work began has withdrawn it.
+    let mut rest = works.into_iter().filter(|work| !work.reply.is_canceled()).peekable();
+    while rest.peek().is_some() {
+        if let Err(error) = begin(database) {
+            rest.for_each(|work| _ = work.reply.send(Err(error.clone())));
+            return;
+        }
+        let mut done = Vec::new();
+        let mut lost = None;
+        for work in rest.by_ref() {
+            match run(database, work.task) {
+                Ended::Alone(answer) => done.push((work.reply, answer)),
+                Ended::GroupLost(error) => {
+                    lost = Some(spread(&error));
+                    done.push((work.reply, Err(error)));
+                    break;
+                }
+            }
+        }
+        let outcome = match lost {
+            Some(error) => Err(error),
+            None => database.command("COMMIT"),
+        };
+        if outcome.is_err() && !database.connection.is_autocommit() {
+            _ = database.command("ROLLBACK");
+        }
+        for (reply, answer) in done {
+            _ = reply.send(answer.and_then(|records| outcome.clone().map(|()| records)));
+        }
+    }
+}
+
+/// What the others of a lost group are told: they did nothing wrong and may try again.
+fn spread(error: &StorageError) -> StorageError {
+    if concerns_everybody(error) { error.clone() } else { StorageError::Busy }
+}
+
+fn begin(database: &Database) -> Result<(), StorageError> {
+    database.command("BEGIN IMMEDIATE")?;
+    database.refresh().inspect_err(|_| _ = database.command("ROLLBACK"))
+}
+
+fn run(database: &Database, task: Task) -> Ended {
+    if let Err(error) = database.command("SAVEPOINT work") {
+        return Ended::GroupLost(error);
+    }
+    let answer = catch_unwind(AssertUnwindSafe(|| match task {
+        Task::Scoped(scope, work) => work(&mut Running { database, scope: &scope }),
+        Task::Errand(errand) => errand(database),
+    }));
+    let answer = answer.unwrap_or_else(|_| Err(StorageError::GivenUp("the work panicked".to_owned())));
+    if database.connection.is_autocommit() {
+        let error = answer.err().unwrap_or_else(|| gone(database));
+        return Ended::GroupLost(error);
+    }
+    let answer = answer.and_then(|records| promises_kept(database).map(|()| records));
+    let undone = if answer.is_ok() { Ok(()) } else { database.command("ROLLBACK TO work") };
+    match undone.and_then(|()| database.command("RELEASE work")) {
+        Ok(()) => Ended::Alone(answer),
+        Err(error) => Ended::GroupLost(error),
+    }
+}
+
+/// A foreign key that is checked at the commit would fail the whole group: it is checked here.
+fn promises_kept(database: &Database) -> Result<(), StorageError> {
+    if crate::deferred::any(&database.connection) {
+        return Err(StorageError::Constraint("FOREIGN KEY constraint failed".to_owned()));
+    }
+    Ok(())
+}
+
+fn gone(database: &Database) -> StorageError {
+    let name = database.place.path().map(|path| path.display().to_string()).unwrap_or_default();
+    StorageError::Unwritable(format!("{name}: the transaction was rolled back"))
+}
+
+/// What a work sees.
+struct Running<'a> {
+    database: &'a Database,
+    scope: &'a Arc<Scope>,
+}
+
+impl Running<'_> {
+    /// After a full disk SQLite may have rolled everything back; what a work that goes on regardless
+    /// writes then would stand alone.
+    fn check(&self) -> Result<(), StorageError> {
+        if self.database.connection.is_autocommit() { Err(gone(self.database)) } else { Ok(()) }
+    }
+}
+
+impl Transaction for Running<'_> {
+    fn execute(&mut self, statement: &Statement) -> Result<u64, StorageError> {
+        self.check()?;
+        self.database.execute(self.scope, statement)
+    }
+
+    fn query(&mut self, statement: &Statement) -> Result<Vec<Record>, StorageError> {
+        self.check()?;
+        self.database.query(self.scope, statement)
+    }
+}

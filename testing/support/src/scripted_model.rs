@@ -1,0 +1,141 @@
+//! A model server on the loopback address that plays a script and remembers what it was asked.
+
+mod exchange;
+mod reply;
+
+pub use exchange::Recorded;
+pub use reply::{After, Reply, Script, Step};
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The running server. Dropping it stops taking connections.
+pub struct ScriptedModel {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+/// What the connections share.
+struct Shared {
+    script: Script,
+    log: Mutex<Log>,
+    changed: Condvar,
+    stopped: AtomicBool,
+}
+
+#[derive(Default)]
+struct Log {
+    requests: Vec<Recorded>,
+    /// Replies handed out.
+    played: usize,
+    /// Connections that the client closed while a reply waited for that.
+    closes: usize,
+}
+
+impl ScriptedModel {
+    /// Starts a server on a free port.
+    ///
+    /// # Panics
+    /// When there is no free port.
+    #[must_use]
+    pub fn start(script: Script) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = listener.local_addr().expect("the address of the server");
+        let shared = Arc::new(Shared {
+            script,
+            log: Mutex::default(),
+            changed: Condvar::new(),
+            stopped: AtomicBool::new(false),
+        });
+        let accepting = Arc::clone(&shared);
+        std::thread::spawn(move || accepting.accept(&listener));
+        Self { address, shared }
+    }
+
+    /// A server that plays these replies and fails afterwards.
+    #[must_use]
+    pub fn playing(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::start(Script { replies: replies.into_iter().collect(), ..Script::default() })
+    }
+
+    /// The port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// What `model.base_url` is set to.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Everything that was asked so far, in the order of arrival.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.shared.lock().requests.clone()
+    }
+
+    /// Waits until a client has closed its connection in the middle of a reply; `false` if none did in time.
+    #[must_use]
+    pub fn saw_close_within(&self, wait: Duration) -> bool {
+        self.wait_for(wait, |log| log.closes > 0)
+    }
+
+    /// Waits until so many requests have come; `false` if they did not in time.
+    #[must_use]
+    pub fn saw_requests_within(&self, count: usize, wait: Duration) -> bool {
+        self.wait_for(wait, |log| log.requests.len() >= count)
+    }
+
+    fn wait_for(&self, wait: Duration, reached: impl Fn(&Log) -> bool) -> bool {
+        let log = self.shared.lock();
+        let waited = self.shared.changed.wait_timeout_while(log, wait, |log| !reached(log));
+        let (log, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        reached(&log)
+    }
+}
+
+impl Drop for ScriptedModel {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::Release);
+        // Wakes the thread that waits for connections.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn accept(self: &Arc<Self>, listener: &TcpListener) {
+        for connection in listener.incoming() {
+            if self.stopped.load(Ordering::Acquire) {
+                return;
+            }
+            let Ok(stream) = connection else { continue };
+            let shared = Arc::clone(self);
+            std::thread::spawn(move || exchange::serve(&shared, stream));
+        }
+    }
+
+    /// Remembers a request and says what it gets.
+    fn answer(&self, request: Recorded) -> Reply {
+        let mut log = self.lock();
+        let is_list = request.method == "GET" && request.path.ends_with("/models");
+        log.requests.push(request);
+        let at = log.played;
+        log.played += usize::from(!is_list);
+        drop(log);
+        self.changed.notify_all();
+        if is_list { self.script.models.clone() } else { self.script.reply(at) }
+    }
+
+    fn closed(&self) {
+        self.lock().closes += 1;
+        self.changed.notify_all();
+    }
+}
