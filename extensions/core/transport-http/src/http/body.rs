@@ -4,9 +4,9 @@ use crate::refusal::Refusal;
 use crate::settings::BODY_TIMEOUT_MS;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use bytes::Bytes;
+use http::StatusCode;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use http::request::Parts;
-use http::StatusCode;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 

@@ -44,8 +44,9 @@ fn admit(shared: &Shared, request: &Request) -> Result<(Caller, bool), Refusal> 
         return Err(Refusal::new(StatusCode::URI_TOO_LONG, "too_large", "the address is too long"));
     }
     let headers = request.headers();
-    let host = check_host(headers, request.uri().authority(), &shared.hosts)
-        .map_err(|why| Refusal::forbidden(why).hint("use the address that the server listens on, or `allowed_hosts`"))?;
+    let host = check_host(headers, request.uri().authority(), &shared.hosts).map_err(|why| {
+        Refusal::forbidden(why).hint("use the address that the server listens on, or `allowed_hosts`")
+    })?;
     let caller = check_origin(headers, &host, &shared.origins)
         .map_err(|why| Refusal::forbidden(why).hint("`allowed_origins` names the pages that may"))?;
     let asks_first = request.method() == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);

@@ -51,10 +51,7 @@ pub(super) struct SessionsQuery {
     limit: u32,
 }
 
-pub(super) async fn sessions(
-    State(shared): Shop,
-    Asked(query): Asked<SessionsQuery>,
-) -> Result<Json<Value>, Refusal> {
+pub(super) async fn sessions(State(shared): Shop, Asked(query): Asked<SessionsQuery>) -> Result<Json<Value>, Refusal> {
     let filter = SessionFilter {
         label_prefix: query.prefix,
         persona: query.persona,

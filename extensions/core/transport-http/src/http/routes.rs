@@ -4,10 +4,10 @@ use super::connection::Shared;
 use super::door::{self, HEALTH};
 use super::{chat, events, extra, openapi, read, socket, write};
 use crate::refusal::Refusal;
+use axum::Router;
 use axum::handler::Handler;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, on};
-use axum::Router;
 use http::StatusCode;
 use std::sync::Arc;
 

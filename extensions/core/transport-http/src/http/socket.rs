@@ -23,12 +23,10 @@ pub(super) async fn open(
     Extension(line): Extension<Line>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Refusal> {
-    let upgrade = upgrade.map_err(|_| {
-        Refusal::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", "this address speaks WebSocket")
-    })?;
-    let permit = Arc::clone(&shared.streams)
-        .try_acquire_owned()
-        .map_err(|_| Refusal::busy("too many WebSockets are open"))?;
+    let upgrade = upgrade
+        .map_err(|_| Refusal::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", "this address speaks WebSocket"))?;
+    let permit =
+        Arc::clone(&shared.streams).try_acquire_owned().map_err(|_| Refusal::busy("too many WebSockets are open"))?;
     let upgrade = upgrade
         .protocols([SUBPROTOCOL])
         .max_message_size(MAX_MESSAGE_BYTES)

@@ -154,9 +154,7 @@ impl ChatMessage {
 fn data_url(url: &str) -> Option<Image> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     let media_type = head.strip_suffix(";base64")?;
-    media_type
-        .starts_with("image/")
-        .then(|| Image { media_type: media_type.to_owned(), data: data.trim().to_owned() })
+    media_type.starts_with("image/").then(|| Image { media_type: media_type.to_owned(), data: data.trim().to_owned() })
 }
 
 /// The conversation before the last words, for a model that was not there.

@@ -60,8 +60,8 @@ struct NothingWire {}
 
 /// Reads one message; a refusal comes with the client's name for the request, if that could be read.
 pub(super) fn read(text: &str) -> Result<Asked, (Value, Refusal)> {
-    let mut fields: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| (Value::Null, Refusal::invalid(format!("no JSON object: {error}"))))?;
+    let mut fields: Map<String, Value> = serde_json::from_str(text)
+        .map_err(|error| (Value::Null, Refusal::invalid(format!("no JSON object: {error}"))))?;
     let reference = fields.remove("ref").unwrap_or_default();
     if !matches!(reference, Value::Null | Value::String(_) | Value::Number(_)) {
         return Err((Value::Null, Refusal::invalid("`ref` is a text or a number")));
