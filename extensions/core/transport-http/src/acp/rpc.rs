@@ -1,0 +1,189 @@
+//! JSON-RPC 2.0 in both directions over lines.
+
+use crate::refusal::Refusal;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::mpsc::Sender;
+use tokio::sync::oneshot;
+
+/// Why a request was not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RpcError {
+    code: i32,
+    message: String,
+}
+
+impl RpcError {
+    fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    pub(super) fn parse(message: impl Into<String>) -> Self {
+        Self::new(-32_700, message)
+    }
+
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(-32_600, message)
+    }
+
+    pub(super) fn no_method(method: &str) -> Self {
+        let shown: String = method.chars().take(60).collect();
+        Self::new(-32_601, format!("there is no method `{shown}`"))
+    }
+
+    pub(super) fn params(message: impl Into<String>) -> Self {
+        Self::new(-32_602, message)
+    }
+
+    pub(super) fn internal(message: impl Into<String>) -> Self {
+        Self::new(-32_603, message)
+    }
+
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(-32_002, message)
+    }
+}
+
+impl From<Refusal> for RpcError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal.status.as_u16() {
+            400 | 409 | 413 => Self::params(refusal.message),
+            404 => Self::not_found(refusal.message),
+            _ => Self::internal(refusal.message),
+        }
+    }
+}
+
+/// What came from the client.
+#[derive(Debug, PartialEq)]
+pub(super) enum Incoming {
+    Request { id: Value, method: String, params: Value },
+    Notification { method: String, params: Value },
+    Response { id: u64, result: Option<Value> },
+    Broken { id: Value, error: RpcError },
+}
+
+/// Reads one message. What is no request and no answer of ours is told to its sender.
+pub(super) fn read(text: &str) -> Incoming {
+    let mut fields: Map<String, Value> = match serde_json::from_str(text) {
+        Ok(fields) => fields,
+        Err(error) => return Incoming::Broken { id: Value::Null, error: RpcError::parse(error.to_string()) },
+    };
+    let id = fields.remove("id");
+    let params = fields.remove("params").unwrap_or_default();
+    match (fields.remove("method"), id) {
+        (Some(Value::String(method)), None) => Incoming::Notification { method, params },
+        (Some(Value::String(method)), Some(id)) if matches!(id, Value::String(_) | Value::Number(_)) => {
+            Incoming::Request { id, method, params }
+        }
+        (None, Some(Value::Number(id))) => match id.as_u64() {
+            Some(id) => Incoming::Response { id, result: fields.remove("result") },
+            None => Incoming::Broken { id: Value::Null, error: RpcError::invalid("an answer to nothing we asked") },
+        },
+        (_, id) => {
+            Incoming::Broken { id: id.unwrap_or_default(), error: RpcError::invalid("neither request nor answer") }
+        }
+    }
+}
+
+/// Parameters as a type.
+pub(super) fn typed<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
+    serde_json::from_value(params).map_err(|error| RpcError::params(error.to_string()))
+}
+
+/// The client at the other end.
+pub(super) struct Peer {
+    out: Mutex<Option<Sender<String>>>,
+    pending: Mutex<BTreeMap<u64, oneshot::Sender<Option<Value>>>>,
+    next: AtomicU64,
+}
+
+impl Peer {
+    pub(super) fn new(out: Sender<String>) -> Self {
+        Self { out: Mutex::new(Some(out)), pending: Mutex::default(), next: AtomicU64::new(1) }
+    }
+
+    pub(super) async fn notify(&self, method: &str, params: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+    }
+
+    pub(super) async fn respond(&self, id: Value, outcome: Result<Value, RpcError>) {
+        let message = match outcome {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err(error) => {
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": error.code, "message": error.message}})
+            }
+        };
+        self.send(&message).await;
+    }
+
+    /// Asks the client and waits for its answer; `None` when it has none or is gone.
+    pub(super) async fn ask(&self, method: &str, params: Value) -> Option<Value> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (reply, answered) = oneshot::channel();
+        lock(&self.pending).insert(id, reply);
+        let _forget = Forget { peer: self, id };
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+        answered.await.ok().flatten()
+    }
+
+    /// Takes an answer to something that was asked.
+    pub(super) fn settle(&self, id: u64, result: Option<Value>) {
+        if let Some(reply) = lock(&self.pending).remove(&id) {
+            // Who asked may have stopped waiting.
+            let _ = reply.send(result);
+        }
+    }
+
+    /// The client will answer nothing more.
+    pub(super) fn hang_up(&self) {
+        lock(&self.pending).clear();
+    }
+
+    async fn send(&self, message: &Value) {
+        let Some(out) = lock(&self.out).clone() else { return };
+        if out.send(message.to_string()).await.is_err() {
+            // Nobody takes it any more: who waits for an answer must not wait for ever.
+            lock(&self.out).take();
+            self.hang_up();
+        }
+    }
+}
+
+/// A question that nobody waits for any more.
+struct Forget<'a> {
+    peer: &'a Peer,
+    id: u64,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        lock(&self.peer.pending).remove(&self.id);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_told_apart() {
+        let request = Incoming::Request { id: 1.into(), method: "m".into(), params: json!({"a": 1}) };
+        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#), request);
+        let request = Incoming::Request { id: "x".into(), method: "m".into(), params: Value::Null };
+        assert_eq!(read(r#"{"id":"x","method":"m"}"#), request);
+        assert_eq!(read(r#"{"method":"m"}"#), Incoming::Notification { method: "m".into(), params: Value::Null });
+        assert_eq!(read(r#"{"id":4,"result":{}}"#), Incoming::Response { id: 4, result: Some(json!({})) });
+        assert_eq!(read(r#"{"id":4,"error":{"code":1,"message":""}}"#), Incoming::Response { id: 4, result: None });
+        for bad in ["", "[]", "{}", r#"{"id":null,"method":"m"}"#, r#"{"id":-1,"result":1}"#, r#"{"method":1}"#] {
+            assert!(matches!(read(bad), Incoming::Broken { .. }), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Live news and stored rows of one turn, folded into one account without gap or repetition.
+//!
+//! Live news is quick but may be lost; rows come later and hold everything. Text is told as soon as
+//! it is heard, and rows tell whatever they have beyond that. After a loss the step's live text is
+//! no longer the continuation of what was told, so the rows alone speak until the next step.
+
+use dispatch_contracts::conversation::{Chunk, Role, Row, RowBody, ToolCall, ToolResult};
+use dispatch_contracts::ids::{CallId, RowId, TurnId};
+use dispatch_contracts::turn::TurnEvent;
+use ext_session_orchestrator::contract::{ApprovalRequest, DispatchId, DispatchView, SessionEvent, SessionNews};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A piece of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Reply {
+    /// The model says something.
+    Text { step: u32, text: String },
+    /// The model thinks something.
+    Thought { step: u32, text: String },
+    /// The model asks for a tool.
+    Called(ToolCall),
+    /// The call runs.
+    Started(CallId),
+    /// The call prints something.
+    Printed { call: CallId, text: String },
+    /// The call has its outcome.
+    Ended(ToolResult),
+    /// A person is asked about a call.
+    Asked(Box<ApprovalRequest>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Voice {
+    Text,
+    Thought,
+}
+
+/// What of one voice in one step was told and what is stored.
+#[derive(Default)]
+struct Track {
+    told_bytes: usize,
+    /// How far live text has come; a row may be ahead of it, because it is stored first.
+    heard_bytes: usize,
+    stored: String,
+    /// Live text was lost, so it does not continue what was told.
+    broken: bool,
+}
+
+/// What is known of one dispatch.
+pub(crate) struct Progress {
+    dispatch: DispatchId,
+    turn: Option<TurnId>,
+    step: u32,
+    tracks: BTreeMap<(u32, Voice), Track>,
+    rows: BTreeSet<RowId>,
+    called: BTreeSet<CallId>,
+    started: BTreeSet<CallId>,
+}
+
+impl Progress {
+    pub(crate) fn new(dispatch: DispatchId) -> Self {
+        Self {
+            dispatch,
+            turn: None,
+            step: 0,
+            tracks: BTreeMap::new(),
+            rows: BTreeSet::new(),
+            called: BTreeSet::new(),
+            started: BTreeSet::new(),
+        }
+    }
+
+    /// Which turn took the dispatch.
+    pub(crate) fn note(&mut self, view: &DispatchView) {
+        if view.id == self.dispatch && view.turn.is_some() {
+            self.turn.clone_from(&view.turn);
+        }
+    }
+
+    /// Takes one piece of news.
+    pub(crate) fn hear(&mut self, event: SessionEvent) -> Vec<Reply> {
+        match event.news {
+            SessionNews::Dispatch { dispatch } => {
+                self.note(&dispatch);
+                Vec::new()
+            }
+            SessionNews::Row { row } => self.store(&row),
+            SessionNews::Live { turn, live } if self.turn.as_ref() == Some(&turn) => self.live(live),
+            SessionNews::Asked { request } if self.turn.as_ref() == Some(&request.turn) => {
+                vec![Reply::Asked(Box::new(request))]
+            }
+            SessionNews::Lagged => {
+                for voice in [Voice::Text, Voice::Thought] {
+                    self.tracks.entry((self.step, voice)).or_default().broken = true;
+                }
+                Vec::new()
+            }
+            SessionNews::Live { .. } | SessionNews::Asked { .. } | SessionNews::Settled { .. } => Vec::new(),
+        }
+    }
+
+    fn live(&mut self, live: TurnEvent) -> Vec<Reply> {
+        match live {
+            TurnEvent::StepStarted { step } => {
+                self.step = step;
+                Vec::new()
+            }
+            TurnEvent::TextDelta { step, text } => self.say(step, Voice::Text, text),
+            TurnEvent::ReasoningDelta { step, text } => self.say(step, Voice::Thought, text),
+            TurnEvent::CallOutput { call, text, .. } => vec![Reply::Printed { call, text }],
+            TurnEvent::CallStarted { .. } | TurnEvent::CallEnded { .. } | TurnEvent::TurnEnded { .. } => Vec::new(),
+        }
+    }
+
+    fn say(&mut self, step: u32, voice: Voice, text: String) -> Vec<Reply> {
+        self.step = self.step.max(step);
+        let track = self.tracks.entry((step, voice)).or_default();
+        if track.broken || text.is_empty() {
+            return Vec::new();
+        }
+        let known = track.told_bytes.saturating_sub(track.heard_bytes);
+        track.heard_bytes += text.len();
+        let Some(more) = text.get(known..).filter(|more| !more.is_empty()) else { return Vec::new() };
+        track.told_bytes = track.heard_bytes;
+        vec![told(voice, step, more.to_owned())]
+    }
+
+    /// Takes one stored row; the same row again changes nothing.
+    pub(crate) fn store(&mut self, row: &Row) -> Vec<Reply> {
+        if self.turn.as_ref() != Some(&row.turn) || !self.rows.insert(row.id.clone()) {
+            return Vec::new();
+        }
+        match &row.body {
+            RowBody::Chunk { role: Role::Assistant, chunk, .. } => match chunk {
+                Chunk::Text { text } => self.keep(row.step, Voice::Text, text),
+                Chunk::Reasoning { text, .. } => self.keep(row.step, Voice::Thought, text),
+                Chunk::ToolCall(call) => self.call(call),
+                Chunk::Image(_) | Chunk::ToolResult(_) => Vec::new(),
+            },
+            RowBody::CallStarted { call, .. } => {
+                let mut replies = self.call(call);
+                if self.started.insert(call.id.clone()) {
+                    replies.push(Reply::Started(call.id.clone()));
+                }
+                replies
+            }
+            RowBody::CallEnded { result } => vec![Reply::Ended(result.clone())],
+            _ => Vec::new(),
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall) -> Vec<Reply> {
+        if self.called.insert(call.id.clone()) { vec![Reply::Called(call.clone())] } else { Vec::new() }
+    }
+
+    fn keep(&mut self, step: u32, voice: Voice, text: &str) -> Vec<Reply> {
+        let track = self.tracks.entry((step, voice)).or_default();
+        track.stored.push_str(text);
+        let Some(more) = track.stored.get(track.told_bytes..).filter(|more| !more.is_empty()) else {
+            return Vec::new();
+        };
+        let more = more.to_owned();
+        track.told_bytes = track.stored.len();
+        vec![told(voice, step, more)]
+    }
+}
+
+fn told(voice: Voice, step: u32, text: String) -> Reply {
+    match voice {
+        Voice::Text => Reply::Text { step, text },
+        Voice::Thought => Reply::Thought { step, text },
+    }
+}
+
+/// What stored rows of any turns say, in their order; for clients that come to a conversation later.
+pub(crate) fn rows_as_replies(rows: &[Row]) -> Vec<(Role, Reply)> {
+    let mut told = Vec::new();
+    for row in rows {
+        let step = row.step;
+        match &row.body {
+            RowBody::Chunk { role, chunk: Chunk::Text { text }, .. } => {
+                told.push((*role, Reply::Text { step, text: text.clone() }));
+            }
+            RowBody::Chunk { role, chunk: Chunk::Reasoning { text, .. }, .. } if !text.is_empty() => {
+                told.push((*role, Reply::Thought { step, text: text.clone() }));
+            }
+            RowBody::Chunk { role, chunk: Chunk::ToolCall(call), .. } => {
+                told.push((*role, Reply::Called(call.clone())));
+            }
+            RowBody::CallEnded { result } => told.push((Role::Tool, Reply::Ended(result.clone()))),
+            RowBody::Steer { text, .. } => told.push((Role::User, Reply::Text { step, text: text.clone() })),
+            RowBody::Marker { text } => told.push((Role::Assistant, Reply::Text { step, text: text.clone() })),
+            _ => {}
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests;

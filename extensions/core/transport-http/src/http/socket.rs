@@ -1,0 +1,50 @@
+//! The WebSocket: the conversation of messages over one connection.
+
+use super::connection::{Line, Shared};
+use crate::guard::SUBPROTOCOL;
+use crate::refusal::Refusal;
+use crate::settings::MAX_MESSAGE_BYTES;
+use crate::talk::{Heard, talk};
+use axum::Extension;
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::response::Response;
+use futures_util::{SinkExt, StreamExt};
+use http::StatusCode;
+use std::future::ready;
+use std::sync::Arc;
+
+/// What waits for a client that reads slowly.
+const MAX_UNSENT_BYTES: usize = 4 * 1024 * 1024;
+
+pub(super) async fn open(
+    State(shared): State<Arc<Shared>>,
+    Extension(line): Extension<Line>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Refusal> {
+    let upgrade = upgrade
+        .map_err(|_| Refusal::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", "this address speaks WebSocket"))?;
+    let permit =
+        Arc::clone(&shared.streams).try_acquire_owned().map_err(|_| Refusal::busy("too many WebSockets are open"))?;
+    let upgrade = upgrade
+        .protocols([SUBPROTOCOL])
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES)
+        .max_write_buffer_size(MAX_UNSENT_BYTES);
+    let desk = Arc::clone(&shared.desk);
+    Ok(upgrade.on_upgrade(async move |socket: WebSocket| {
+        let (said, heard) = socket.split();
+        let heard = heard.take_while(|message| ready(message.is_ok())).filter_map(|message| {
+            ready(match message {
+                Ok(Message::Text(text)) => Some(Heard::Text(text.as_str().to_owned())),
+                Ok(Message::Binary(_)) => Some(Heard::Garbled("messages are text, not bytes")),
+                _ => None,
+            })
+        });
+        let said = said.with(|text: String| ready(Ok::<_, axum::Error>(Message::Text(text.into()))));
+        // A client that is gone needs no farewell.
+        let _ = talk(desk, "websocket", heard, said).await;
+        drop((line.permit, permit));
+    }))
+}

@@ -1,0 +1,243 @@
+//! What a client asks for: its last words, the conversation before them, and which session it means.
+
+use super::continuation::Fingerprint;
+use crate::refusal::Refusal;
+use dispatch_contracts::conversation::Image;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+/// The body of a request; what is not listed is for models, and ours decides about it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ChatRequest {
+    #[serde(default)]
+    pub(crate) model: String,
+    messages: Vec<ChatMessage>,
+    #[serde(default)]
+    pub(crate) stream: Option<bool>,
+    #[serde(default)]
+    stream_options: Option<StreamOptions>,
+    #[serde(default)]
+    user: Option<String>,
+    #[serde(default)]
+    metadata: Option<Map<String, Value>>,
+    #[serde(default)]
+    n: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ChatMessage {
+    role: String,
+    #[serde(default)]
+    content: Option<Content>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part {
+    Text {
+        text: String,
+    },
+    ImageUrl {
+        image_url: ImageUrl,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+struct ImageUrl {
+    url: String,
+}
+
+/// What becomes of the tool calls of our own agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tools {
+    /// The client sees what was said.
+    Hidden,
+    /// The client sees a line for each call, too.
+    AsText,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// The client's last words.
+    pub(crate) text: String,
+    pub(crate) images: Vec<Image>,
+    /// The session that the client names, if it does.
+    pub(crate) session: Option<String>,
+    /// The conversation up to the last words: what a session would know that goes on from it.
+    pub(crate) before: Fingerprint,
+    /// The same in words, for a session that knows nothing; empty when there is nothing to know.
+    pub(crate) told_before: String,
+    pub(crate) include_usage: bool,
+    pub(crate) tools: Tools,
+}
+
+impl ChatRequest {
+    /// Reads the conversation. `header` is the session that the request's headers name.
+    pub(crate) fn plan(&self, header: Option<&str>) -> Result<Plan, Refusal> {
+        if self.n.is_some_and(|n| n != 1) {
+            return Err(Refusal::invalid("`n` must be 1: a session has one next reply"));
+        }
+        let Some((last, before)) = self.messages.split_last().filter(|(last, _)| last.role == "user") else {
+            return Err(Refusal::invalid("the last message must be the user's"));
+        };
+        let metadata = |name: &str| self.metadata.as_ref().and_then(|fields| fields.get(name)?.as_str());
+        let session = header.or_else(|| metadata("session")).or(self.user.as_deref());
+        let mut fingerprint = Fingerprint::default();
+        for message in before {
+            fingerprint = fingerprint.with(&message.role, &message.words());
+        }
+        let text = last.words();
+        let images = last.images()?;
+        if text.trim().is_empty() && images.is_empty() {
+            return Err(Refusal::invalid("the last message is empty"));
+        }
+        Ok(Plan {
+            text,
+            images,
+            session: session.filter(|name| !name.is_empty()).map(ToOwned::to_owned),
+            before: fingerprint,
+            told_before: tell(before),
+            include_usage: self.stream_options.as_ref().and_then(|options| options.include_usage) == Some(true),
+            tools: if metadata("show_tools") == Some("text") { Tools::AsText } else { Tools::Hidden },
+        })
+    }
+}
+
+impl ChatMessage {
+    fn words(&self) -> String {
+        match &self.content {
+            None => String::new(),
+            Some(Content::Text(text)) => text.clone(),
+            Some(Content::Parts(parts)) => {
+                let texts = parts.iter().filter_map(|part| match part {
+                    Part::Text { text } => Some(text.as_str()),
+                    _ => None,
+                });
+                texts.collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+
+    fn images(&self) -> Result<Vec<Image>, Refusal> {
+        let Some(Content::Parts(parts)) = &self.content else { return Ok(Vec::new()) };
+        let mut images = Vec::new();
+        for part in parts {
+            match part {
+                Part::Text { .. } => {}
+                Part::ImageUrl { image_url } => images.push(data_url(&image_url.url).ok_or_else(|| {
+                    Refusal::invalid("a picture must be a `data:` address with base64 in it; nothing is fetched")
+                })?),
+                Part::Other => return Err(Refusal::invalid("a message may hold text and pictures")),
+            }
+        }
+        Ok(images)
+    }
+}
+
+fn data_url(url: &str) -> Option<Image> {
+    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+    let media_type = head.strip_suffix(";base64")?;
+    media_type.starts_with("image/").then(|| Image { media_type: media_type.to_owned(), data: data.trim().to_owned() })
+}
+
+/// The conversation before the last words, for a model that was not there.
+fn tell(messages: &[ChatMessage]) -> String {
+    let mut told = String::new();
+    for message in messages {
+        let words = message.words();
+        if words.trim().is_empty() {
+            continue;
+        }
+        let who = match message.role.as_str() {
+            "system" | "developer" => "Instructions",
+            "assistant" => "You said",
+            "tool" | "function" => "A tool said",
+            _ => "I said",
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(told, "{who}:\n{words}\n\n");
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn plan(body: Value, header: Option<&str>) -> Result<Plan, Refusal> {
+        serde_json::from_value::<ChatRequest>(body).unwrap().plan(header)
+    }
+
+    #[test]
+    fn the_last_words_are_taken_and_the_rest_is_told() {
+        let found = plan(
+            json!({"model": "m", "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": [{"type": "text", "text": "one"}]},
+                {"role": "assistant", "content": "1", "tool_calls": []},
+                {"role": "user", "content": [
+                    {"type": "text", "text": "two"},
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA", "detail": "low"}},
+                ]},
+            ], "temperature": 1, "stream_options": {"include_usage": true}}),
+            None,
+        )
+        .unwrap();
+        assert_eq!(found.text, "two");
+        assert_eq!(found.images, [Image { media_type: "image/png".into(), data: "AAAA".into() }]);
+        assert_eq!(found.told_before, "Instructions:\nBe brief.\n\nI said:\none\n\nYou said:\n1\n\n");
+        assert!(found.include_usage && found.session.is_none());
+    }
+
+    #[test]
+    fn a_session_is_named_by_header_then_metadata_then_user() {
+        let body = |more: Value| {
+            let mut body = json!({"messages": [{"role": "user", "content": "hi"}]});
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            body
+        };
+        let all = json!({"user": "u", "metadata": {"session": "m"}});
+        assert_eq!(plan(body(all.clone()), Some("h")).unwrap().session.unwrap(), "h");
+        assert_eq!(plan(body(all), None).unwrap().session.unwrap(), "m");
+        assert_eq!(plan(body(json!({"user": "u"})), None).unwrap().session.unwrap(), "u");
+        assert_eq!(plan(body(json!({"user": ""})), None).unwrap().session, None);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said() {
+        for (messages, more) in [
+            (json!([]), json!({})),
+            (json!([{"role": "assistant", "content": "x"}]), json!({})),
+            (json!([{"role": "user", "content": " "}]), json!({})),
+            (json!([{"role": "user", "content": null}]), json!({})),
+            (json!([{"role": "user", "content": "x"}]), json!({"n": 2})),
+            (json!([{"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}]), json!({})),
+            (
+                json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x/y.png"}}]}]),
+                json!({}),
+            ),
+        ] {
+            let mut body = json!({"messages": messages});
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            assert_eq!(plan(body.clone(), None).unwrap_err().status, 400, "{body}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! One client that talks in JSON messages, over a WebSocket or over standard streams.
+//!
+//! A client sends objects with a `type` and, if it wants to recognise the answer, a `ref`:
+//!
+//! | type | fields | answered with |
+//! |---|---|---|
+//! | `subscribe` | `session`, `after`? | `ok`, then `event` messages |
+//! | `unsubscribe` | `session` | `ok` |
+//! | `submit` | `session` and the fields of a message | `ok` with `dispatch`, once it is durable |
+//! | `dispatch` | `dispatch` | `ok` with where it stands |
+//! | `cancel` | `dispatch` | `ok` with `outcome` |
+//! | `answer` | `approval`, `answer`, `reason`? | `ok` |
+//! | `ping` | | `ok` |
+//!
+//! What is wrong is answered with `error`. Requests are answered in the order they came.
+
+mod request;
+
+use crate::desk::{AnswerWire, Desk};
+use crate::refusal::Refusal;
+use dispatch_contracts::BoxStream;
+use dispatch_contracts::cancel::CancelToken;
+use ext_session_orchestrator::contract::SessionEvent;
+use futures_util::stream::SelectAll;
+use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use request::{Asked, Request};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The version of the messages.
+const PROTOCOL: u32 = 1;
+/// How many sessions one client follows.
+const MAX_SUBSCRIPTIONS: usize = 64;
+
+/// What came from the client.
+pub(crate) enum Heard {
+    /// A message.
+    Text(String),
+    /// Something that cannot be one.
+    Garbled(&'static str),
+}
+
+/// Talks until the client is gone or the program closes.
+pub(crate) async fn talk<I, O>(desk: Arc<Desk>, source: &'static str, input: I, output: O) -> Result<(), O::Error>
+where
+    I: Stream<Item = Heard> + Unpin,
+    O: Sink<String> + Unpin,
+{
+    let mut talk = Talk { desk, source, output, events: SelectAll::new(), following: BTreeMap::new() };
+    let ready = json!({"type": "ready", "protocol": PROTOCOL, "version": env!("CARGO_PKG_VERSION")});
+    talk.send(&ready).await?;
+    talk.run(input).await
+}
+
+type Named = (Arc<str>, Option<SessionEvent>);
+
+struct Talk<O> {
+    desk: Arc<Desk>,
+    source: &'static str,
+    output: O,
+    events: SelectAll<BoxStream<'static, Named>>,
+    following: BTreeMap<String, CancelToken>,
+}
+
+impl<O: Sink<String> + Unpin> Talk<O> {
+    async fn run(&mut self, mut input: impl Stream<Item = Heard> + Unpin) -> Result<(), O::Error> {
+        let closing = self.desk.closing.clone();
+        loop {
+            tokio::select! {
+                () = closing.cancelled() => {
+                    self.send(&json!({"type": "closing"})).await?;
+                    return self.output.close().await;
+                }
+                heard = input.next() => match heard {
+                    Some(heard) => self.hear(heard).await?,
+                    None => return Ok(()),
+                },
+                Some((session, event)) = self.events.next(), if !self.events.is_empty() => {
+                    self.tell(&session, event).await?;
+                }
+            }
+        }
+    }
+
+    async fn hear(&mut self, heard: Heard) -> Result<(), O::Error> {
+        let asked = match heard {
+            Heard::Text(text) => request::read(&text),
+            Heard::Garbled(why) => Err((Value::Null, Refusal::invalid(why))),
+        };
+        let (reference, outcome) = match asked {
+            Ok(Asked { reference, request }) => (reference, self.answer(request).await),
+            Err((reference, refusal)) => (reference, Err(refusal)),
+        };
+        let mut said = match outcome {
+            Ok(result) => json!({"type": "ok", "result": result}),
+            Err(refusal) => {
+                self.desk.note(&refusal);
+                json!({"type": "error", "error": refusal})
+            }
+        };
+        if !reference.is_null()
+            && let Some(fields) = said.as_object_mut()
+        {
+            fields.insert("ref".to_owned(), reference);
+        }
+        self.send(&said).await
+    }
+
+    async fn answer(&mut self, request: Request) -> Result<Value, Refusal> {
+        match request {
+            Request::Subscribe { session, after } => self.subscribe(session, after).await,
+            Request::Unsubscribe { session } => {
+                let was = self.following.remove(&session).inspect(CancelToken::cancel);
+                Ok(json!({"session": session, "was": was.is_some()}))
+            }
+            Request::Submit { session, message } => {
+                let label = session.clone();
+                let receipt = self.desk.sessions()?.submit(message.into_submission(session, self.source)).await?;
+                Ok(json!({"dispatch": receipt.dispatch, "session": label, "fresh": receipt.fresh}))
+            }
+            Request::Dispatch { dispatch } => {
+                let view = self.desk.sessions()?.dispatch(&dispatch).await?;
+                serde_json::to_value(view).map_err(Refusal::internal)
+            }
+            Request::Cancel { dispatch } => {
+                let outcome = self.desk.sessions()?.cancel(&dispatch).await?;
+                Ok(json!({"dispatch": dispatch, "outcome": outcome}))
+            }
+            Request::Answer { approval, answer, reason } => {
+                AnswerWire::new(answer, reason).give(&self.desk, &approval).await?;
+                Ok(json!({"approval": approval}))
+            }
+            Request::Ping {} => Ok(json!({})),
+        }
+    }
+
+    async fn subscribe(&mut self, session: String, after: Option<u64>) -> Result<Value, Refusal> {
+        if self.following.len() >= MAX_SUBSCRIPTIONS && !self.following.contains_key(&session) {
+            let said = format!("one client follows at most {MAX_SUBSCRIPTIONS} sessions");
+            return Err(Refusal::conflict(said).hint("unsubscribe from one first"));
+        }
+        let events = self.desk.sessions()?.watch(&session, after).await?;
+        let stop = CancelToken::new();
+        let name: Arc<str> = session.as_str().into();
+        let end = futures_util::stream::once(std::future::ready((Arc::clone(&name), None)));
+        let named = events.map(move |event| (Arc::clone(&name), Some(event))).chain(end);
+        self.events.push(named.take_until(stop.cancelled()).boxed());
+        if let Some(before) = self.following.insert(session.clone(), stop) {
+            before.cancel();
+        }
+        Ok(json!({"session": session}))
+    }
+
+    async fn tell(&mut self, session: &str, event: Option<SessionEvent>) -> Result<(), O::Error> {
+        let Some(event) = event else {
+            self.following.remove(session);
+            return self.send(&json!({"type": "ended", "session": session})).await;
+        };
+        let mut said = serde_json::to_value(event).unwrap_or_default();
+        if let Some(fields) = said.as_object_mut() {
+            fields.insert("type".to_owned(), "event".into());
+            fields.insert("session".to_owned(), session.into());
+        }
+        self.send(&said).await
+    }
+
+    async fn send(&mut self, message: &Value) -> Result<(), O::Error> {
+        self.output.send(message.to_string()).await
+    }
+}
