@@ -1,5 +1,6 @@
 //! What a real disk, a real kill and a second process do to the database.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "the other process speaks through its output")]
 
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::statement;
@@ -416,4 +417,54 @@ fn a_read_only_folder_is_told_and_left_as_it_is() {
         assert!(found.problems.iter().any(|problem| problem.what.contains("read-only")), "{found:?}");
     }
     assert_eq!(count(&notes(&open(&path).unwrap())), 1);
+}
+
+#[test]
+fn many_read_while_others_write() {
+    const THREADS: i64 = 16;
+    const ROUNDS: i64 = 25;
+    let (_folder, path) = folder();
+    let backend = open(&path).unwrap();
+    let store = notes(&backend);
+    let threads: Vec<_> = (0..THREADS)
+        .map(|number| {
+            let store = Arc::clone(&store);
+            std::thread::spawn(move || {
+                let mut seen = 0;
+                for _ in 0..ROUNDS {
+                    if number % 4 == 0 {
+                        add(&store, "x").unwrap();
+                    }
+                    let now = count(&store);
+                    assert!(now >= seen, "what was seen once stays");
+                    seen = now;
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(count(&store), THREADS / 4 * ROUNDS);
+}
+
+#[test]
+fn the_last_store_may_go_with_a_work() {
+    let (_folder, path) = folder();
+    let store = notes(&open(&path).unwrap());
+    let held = Arc::clone(&store);
+    let (told, hears) = std::sync::mpsc::channel();
+    {
+        let mut asked = store.transact(Box::new(move |_| {
+            drop((held, told));
+            Ok(Vec::new())
+        }));
+        // Handed over, and then nobody waits for it any more.
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        _ = asked.as_mut().poll(&mut context);
+    }
+    drop(store);
+    let ended: Result<(), _> = hears.recv();
+    assert!(ended.is_err(), "the work is gone, and with it what it held");
+    add(&notes(&open(&path).unwrap()), "the file can be used again").unwrap();
 }
