@@ -1,4 +1,5 @@
 //! The scripted model server, in process and as a process of its own.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use dispatch_support::{After, Reply, Script, ScriptedModel, Step};
 use serde_json::{Value, json};

@@ -124,7 +124,7 @@ impl KeyStore {
         let Some(key) = keys.into_iter().next() else { return Ok(None) };
         let secret = match key.kept {
             Kept::Here(Hidden(secret)) => secret,
-            Kept::Keyring { .. } => self.from_keyring(key.name, key.added_ms)?,
+            Kept::Keyring { .. } => self.ask_keyring(key.name, key.added_ms)?,
         };
         Ok(Some((secret, key.header)))
     }
@@ -141,7 +141,7 @@ impl KeyStore {
         }
     }
 
-    fn from_keyring(&self, name: String, added_ms: i64) -> Result<Secret, KeyError> {
+    fn ask_keyring(&self, name: String, added_ms: i64) -> Result<Secret, KeyError> {
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = remembered.get(&(name.clone(), added_ms)) {
             return Ok(known.clone());

@@ -1,4 +1,5 @@
 //! Keys on a real disk and in a real extension host.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::auth::{AuthScope, Credential};
