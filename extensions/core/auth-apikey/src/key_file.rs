@@ -19,11 +19,12 @@ const VERSION: u32 = 1;
 
 /// What the file holds.
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Content {
     pub(crate) version: u32,
     pub(crate) keys: Vec<StoredKey>,
     /// The secrets of extensions, by namespace and name.
+    #[serde(default)]
     pub(crate) secrets: BTreeMap<String, BTreeMap<String, Hidden>>,
 }
 
@@ -88,6 +89,10 @@ impl KeyFile {
             Err(error) if error.is_not_found() => return Ok(Content { version: VERSION, ..Content::default() }),
             Err(error) => return Err(error.into()),
         };
+        // A list in the place of the table would be read as its fields in order.
+        if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+            return Err(KeyError::Damaged { path: self.path.clone(), why: "it does not begin with `{`".to_owned() });
+        }
         let content: Content = serde_json::from_slice(&bytes).map_err(|error| self.damaged(&error))?;
         if content.version > VERSION {
             return Err(KeyError::TooNew { path: self.path.clone(), version: content.version });

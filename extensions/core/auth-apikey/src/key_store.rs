@@ -8,7 +8,9 @@ use crate::variables::{self, ENVIRONMENT};
 use dispatch_contracts::secret::Secret;
 use dispatch_os::clock::unix_ms;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The longest key.
 pub const MAX_KEY_BYTES: usize = 16 * 1024;
@@ -23,6 +25,9 @@ const MIN_SHOWN_KEY_LETTERS: usize = 16;
 pub struct KeyStore {
     pub(crate) file: KeyFile,
     pub(crate) keyring: Option<Keyring>,
+    /// What the keyring gave, by name and time of adding: asking it costs a process, and a key that is
+    /// replaced has another time.
+    remembered: Arc<Mutex<BTreeMap<(String, i64), Secret>>>,
 }
 
 /// A key to keep.
@@ -71,7 +76,7 @@ pub struct KeyEntry {
 impl KeyStore {
     /// The keys below a data folder, with the keyring of this session.
     pub fn open(data: &Path) -> Self {
-        Self { file: KeyFile::in_folder(data), keyring: Keyring::of_session() }
+        Self { file: KeyFile::in_folder(data), keyring: Keyring::of_session(), remembered: Arc::default() }
     }
 
     /// Keeps a key.
@@ -119,7 +124,7 @@ impl KeyStore {
         let Some(key) = keys.into_iter().next() else { return Ok(None) };
         let secret = match key.kept {
             Kept::Here(Hidden(secret)) => secret,
-            Kept::Keyring { .. } => self.require_keyring()?.get(&key.name)?,
+            Kept::Keyring { .. } => self.ask_keyring(key.name, key.added_ms)?,
         };
         Ok(Some((secret, key.header)))
     }
@@ -134,6 +139,17 @@ impl KeyStore {
             (Place::Best, Some(keyring)) if keyring.put(name, &key).is_ok() => Ok(Kept::Keyring { ends_with }),
             _ => Ok(Kept::Here(Hidden(key))),
         }
+    }
+
+    fn ask_keyring(&self, name: String, added_ms: i64) -> Result<Secret, KeyError> {
+        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = remembered.get(&(name.clone(), added_ms)) {
+            return Ok(known.clone());
+        }
+        let key = self.require_keyring()?.get(&name)?;
+        remembered.retain(|(known, _), _| *known != name);
+        remembered.insert((name, added_ms), key.clone());
+        Ok(key)
     }
 
     fn require_keyring(&self) -> Result<&Keyring, KeyError> {
@@ -205,4 +221,52 @@ fn checked_name(name: String) -> Result<String, KeyError> {
 fn default_name(audience: &Audience) -> String {
     let text = audience.to_string();
     text.split_once("://").map_or(text.clone(), |(_, rest)| rest.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn store(folder: &Path, keyring: Option<Keyring>) -> KeyStore {
+        KeyStore { file: KeyFile::in_folder(folder), keyring, remembered: Arc::default() }
+    }
+
+    fn new_key(place: Place) -> NewKey {
+        let audience = Audience::parse("https://a.example").unwrap();
+        NewKey { name: None, audience, header: None, key: Secret::new("canary"), place }
+    }
+
+    #[test]
+    fn without_a_keyring_that_works_the_file_is_best_and_the_keyring_an_error() {
+        let broken = Keyring::SecretTool(PathBuf::from("/nonexistent/secret-tool"));
+        for keyring in [None, Some(broken)] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = store(folder.path(), keyring);
+            let error = store.add(new_key(Place::Keyring)).unwrap_err();
+            assert!(matches!(error, KeyError::Keyring { .. }), "{error}");
+            assert!(store.list().unwrap().is_empty(), "nothing is kept");
+            assert_eq!(store.add(new_key(Place::Best)).unwrap().source, "file");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_in_the_keyring_is_not_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let keyring = crate::keyring::tests::stand_in(folder.path());
+        let store = store(folder.path(), Some(keyring));
+        let added = store.add(new_key(Place::Best)).unwrap();
+        assert_eq!(added.source, "keyring");
+        assert!(!std::fs::read_to_string(folder.path().join("keys.json")).unwrap().contains("canary"));
+        let audience = added.audience.clone();
+        for _ in 0..3 {
+            assert_eq!(store.find(&audience).unwrap().unwrap().0.expose(), "canary");
+        }
+        let asked = std::fs::read_to_string(folder.path().join("arguments")).unwrap();
+        assert_eq!(asked.matches("lookup").count(), 1, "the keyring is asked once");
+        assert_eq!(store.remove("https://a.example").unwrap(), [added]);
+        assert!(store.find(&audience).unwrap().is_none());
+        assert!(!folder.path().join("kept").exists());
+    }
 }

@@ -110,13 +110,13 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 #[cfg(unix)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
     /// A program that behaves like `secret-tool` and writes down its arguments and environment.
-    fn stand_in(folder: &Path) -> Keyring {
+    pub(crate) fn stand_in(folder: &Path) -> Keyring {
         let script = format!(
             "#!/bin/sh\ncd '{}' || exit 9\necho \"$@\" >> arguments\nenv >> environment\ncase \"$1\" in\nstore) cat > kept ;;\nlookup) [ -f kept ] && cat kept || exit 1 ;;\nclear) rm kept ;;\nesac\n",
             folder.display()

@@ -63,7 +63,8 @@ fn the_key_goes_to_its_server_and_only_there() {
     assert!(works.stdout.contains("offers 1 models: scripted"), "{works:?}");
     assert_eq!(own.requests()[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
 
-    let variables = [("DISPATCH_API_KEY", "canary-variable-key"), ("DISPATCH_BASE_URL", &own.base_url())];
+    let base_url = own.base_url();
+    let variables = [("DISPATCH_API_KEY", "canary-variable-key"), ("DISPATCH_BASE_URL", base_url.as_str())];
     let elsewhere = context.run("dispatch", &["auth", "test", &other.base_url()], b"", &variables);
     assert_eq!(elsewhere.status, 0, "{elsewhere:?}");
     assert_eq!(other.requests()[0].header("authorization"), None, "not the file's and not the variable's");
