@@ -15,7 +15,7 @@ use dispatch_contracts::folders::Folders;
 use dispatch_contracts::permission::{PermissionDecision, Verdict};
 use dispatch_contracts::ports::{LogRecord, LogSink};
 use dispatch_contracts::settings::{Origin, Setting, Settings};
-use dispatch_contracts::tool::{OutputStream, Tool, ToolContext, ToolError, ToolOutput};
+use dispatch_contracts::tool::{Tool, ToolContext, ToolError, ToolOutput};
 use dispatch_kernel::host::{Boot, Candidate, ExtensionHost, MemoryDisabledStore, Ports, boot};
 use dispatch_kernel::services::schema;
 use dispatch_sim::{CountingIds, Sim};
@@ -31,7 +31,7 @@ pub struct ToolRig {
     /// Cancels the next calls.
     pub cancel: CancelToken,
     log: Log,
-    printed: Arc<Mutex<Vec<(OutputStream, Vec<u8>)>>>,
+    printed: Arc<Mutex<Vec<u8>>>,
 }
 
 #[derive(Clone, Default)]
@@ -151,8 +151,8 @@ impl ToolRig {
             session: self.session.as_str().into(),
             workdir: workdir.to_path_buf(),
             cancel: self.cancel.clone(),
-            sink: Arc::new(move |stream, bytes: &[u8]| {
-                printed.lock().unwrap_or_else(PoisonError::into_inner).push((stream, bytes.to_vec()));
+            sink: Arc::new(move |_, bytes: &[u8]| {
+                printed.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
             }),
         }
     }
@@ -160,8 +160,7 @@ impl ToolRig {
     /// What tools printed while they ran.
     pub fn printed(&self) -> String {
         let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes: Vec<u8> = printed.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
-        String::from_utf8_lossy(&bytes).into_owned()
+        String::from_utf8_lossy(&printed).into_owned()
     }
 
     /// What was logged.

@@ -85,7 +85,9 @@ mod tests {
 
     #[test]
     fn only_a_glob_that_names_them_asks_for_hidden_files() {
-        for (glob, expected) in [("*", false), ("./src/*.rs", false), (".env", true), (".github/**", true), ("a/.b", true)] {
+        for (glob, expected) in
+            [("*", false), ("./src/*.rs", false), (".env", true), (".github/**", true), ("a/.b", true)]
+        {
             assert_eq!(names_hidden(glob), expected, "{glob}");
         }
     }

@@ -58,7 +58,10 @@ fn contents_are_found_where_git_looks() {
     assert!(only(json!({"glob": ".hidden/**"})).starts_with(".hidden/x.rs:1"));
     assert!(only(json!({"glob": ".git/**"})).starts_with("Nothing matches"));
     let around = only(json!({"path": "src/main.rs", "context": 1}));
-    assert!(around.starts_with("src/main.rs-1- fn main() {\nsrc/main.rs:2:     let needle = 1;\nsrc/main.rs-3- }"), "{around}");
+    assert!(
+        around.starts_with("src/main.rs-1- fn main() {\nsrc/main.rs:2:     let needle = 1;\nsrc/main.rs-3- }"),
+        "{around}"
+    );
 }
 
 #[test]
@@ -109,7 +112,10 @@ fn binary_long_and_strange_files_do_no_harm() {
     fs::write(root.join(std::ffi::OsStr::from_bytes(b"n\xff")), "mark\n").unwrap();
     assert!(std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
     let said = rig.text("search_files", json!({"pattern": "mark"}));
-    assert!(said.contains("latin:1: mark \u{fffd}") && said.contains("wide:1: mark") && said.contains("n\u{fffd}:1: mark"), "{said}");
+    assert!(
+        said.contains("latin:1: mark \u{fffd}") && said.contains("wide:1: mark") && said.contains("n\u{fffd}:1: mark"),
+        "{said}"
+    );
     assert!(!said.contains("binary:1") && said.contains(" [...]\n") && said.len() < 2_000, "{said}");
 }
 

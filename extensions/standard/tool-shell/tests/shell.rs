@@ -168,10 +168,7 @@ fn a_call_that_nobody_waits_for_ends_its_command() {
 #[test]
 fn a_background_command_is_watched_and_ended() {
     let World { rig, .. } = &mut world();
-    let started = rig.text(
-        "run_shell",
-        json!({"command": "echo $$; echo ready; sleep 300", "background": true}),
-    );
+    let started = rig.text("run_shell", json!({"command": "echo $$; echo ready; sleep 300", "background": true}));
     assert!(started.contains("as sh1"), "{started}");
     eventually("it is ready", || rig.text("shell_output", json!({"id": "sh1"})).contains("ready"));
     let output = rig.text("shell_output", json!({"id": "sh1", "since": 0}));

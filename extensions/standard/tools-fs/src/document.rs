@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn encodings_are_told_apart() {
-        let cases: [(&[u8], Option<(&str, Encoding)>); 10] = [
+        type Case = (&'static [u8], Option<(&'static str, Encoding)>);
+        let cases: [Case; 10] = [
             (b"", Some(("", Encoding::Utf8))),
             ("h\u{e9}\n".as_bytes(), Some(("h\u{e9}\n", Encoding::Utf8))),
             (b"\xef\xbb\xbfx", Some(("x", Encoding::Utf8Mark))),

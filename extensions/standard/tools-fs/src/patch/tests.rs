@@ -1,3 +1,5 @@
+//! Both patch forms, what they forgive and what they refuse.
+
 use super::apply::apply;
 use super::change::{Change, FileChange};
 use super::parse::parse;

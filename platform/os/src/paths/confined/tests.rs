@@ -1,3 +1,5 @@
+//! Confined file work against real folders, links, pipes and somebody who swaps them.
+
 use super::*;
 use std::io::Read;
 use std::os::unix::fs::symlink;
