@@ -65,6 +65,8 @@ impl App {
         }
         match args.command {
             Command::Chat(request) => commands::chat::run(&loaded, self.extensions, &request, printer),
+            Command::Serve(request) => commands::serve::run(&loaded, self.extensions, &request, printer),
+            Command::Acp => commands::acp::run(&loaded, self.extensions, printer),
             Command::Init(request) => commands::init::run(&loaded, &request, printer),
             Command::Canary(request) => commands::canary::run(&loaded, &request, printer),
             Command::Doctor { json } => commands::doctor::run(&loaded, self.extensions, json.into(), printer),

@@ -15,6 +15,7 @@ use crate::commands::phase::PhaseCommand;
 use crate::commands::plan::PlanCommand;
 use crate::commands::replay::ReplayRequest;
 use crate::commands::schema::SchemaRequest;
+use crate::commands::serve::ServeRequest;
 use crate::commands::state::StateCommand;
 use crate::commands::trace::TraceCommand;
 use crate::commands::trust::TrustRequest;
@@ -54,6 +55,10 @@ pub(crate) struct Common {
 pub(crate) enum Command {
     /// Talk to Dispatch's own agent
     Chat(ChatRequest),
+    /// Serve our own agent over HTTP, WebSocket, or standard input and output
+    Serve(ServeRequest),
+    /// Let an editor drive our own agent over ACP, on standard input and output
+    Acp,
     /// Make the agents' hosts call Dispatch, or say what differs, or take it back
     Init(InitRequest),
     /// Ask each registered host about a call that must be refused

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod acp;
 pub(crate) mod allow_once;
 pub(crate) mod auth;
 pub(crate) mod canary;
@@ -22,6 +23,7 @@ pub(crate) mod plan;
 pub(crate) mod replay;
 pub(crate) mod schema;
 pub(crate) mod script_worker;
+pub(crate) mod serve;
 pub(crate) mod state;
 pub(crate) mod trace;
 pub(crate) mod trust;

@@ -17,6 +17,7 @@ mod schemas;
 mod session_entry;
 mod settings;
 mod span;
+mod stopping;
 mod workspace;
 
 pub use app::App;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use dispatch_contracts::BoxFuture;
-use dispatch_contracts::tool::{Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use dispatch_contracts::tool::{Effect, Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use dispatch_os::Confined;
 use dispatch_os::threads::offload;
 use serde_json::{Map, Value};
@@ -30,6 +30,10 @@ impl Tool for SearchTool {
 
     fn resources(&self, _: &Map<String, Value>) -> Resources {
         Resources::Keys(Vec::new())
+    }
+
+    fn effect(&self, _: &Map<String, Value>) -> Effect {
+        Effect::Looks
     }
 
     fn call<'a>(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dispatch_contracts::BoxFuture;
-use dispatch_contracts::tool::{Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, read_arguments};
+use dispatch_contracts::tool::{Effect, Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, read_arguments};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -150,6 +150,11 @@ impl Tool for AboutShell {
 
     fn resources(&self, _: &Map<String, Value>) -> Resources {
         Resources::Keys(Vec::new())
+    }
+
+    fn effect(&self, _: &Map<String, Value>) -> Effect {
+        // Ending a process of the session's own is no more than taking back what was allowed.
+        Effect::Looks
     }
 
     fn call<'a>(

@@ -7,7 +7,7 @@ use dispatch_contracts::host::Host;
 use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::storage::Storage;
-use dispatch_contracts::tool::{Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, read_arguments};
+use dispatch_contracts::tool::{Effect, Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, read_arguments};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -110,6 +110,11 @@ impl Tool for TodoTool {
 
     fn resources(&self, _: &Map<String, Value>) -> Resources {
         Resources::Keys(vec![TODO.to_owned()])
+    }
+
+    fn effect(&self, _: &Map<String, Value>) -> Effect {
+        // A list that only the model reads.
+        Effect::Looks
     }
 
     fn call<'a>(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dispatch_contracts::tool::{ToolContext, ToolError, ToolOutput, read_arguments};
+use dispatch_contracts::tool::{Effect, ToolContext, ToolError, ToolOutput, read_arguments};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -28,7 +28,7 @@ pub(crate) const DEFINITION: Definition = Definition {
     parameters,
     touches: touches_path,
     run,
-    concurrency_safe: false,
+    effect: Effect::Changes,
 };
 
 fn parameters() -> Value {

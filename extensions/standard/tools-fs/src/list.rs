@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dispatch_contracts::tool::{Resources, ToolContext, ToolError, ToolOutput, read_arguments};
+use dispatch_contracts::tool::{Effect, Resources, ToolContext, ToolError, ToolOutput, read_arguments};
 use ignore::{DirEntry, WalkBuilder};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ pub(crate) const DEFINITION: Definition = Definition {
     parameters,
     touches: |_, _| Resources::Keys(Vec::new()),
     run,
-    concurrency_safe: true,
+    effect: Effect::Looks,
 };
 
 fn parameters() -> Value {

@@ -11,7 +11,7 @@ mod unified_form;
 
 use std::collections::BTreeSet;
 
-use dispatch_contracts::tool::{Resources, ToolContext, ToolError, ToolOutput, read_arguments};
+use dispatch_contracts::tool::{Effect, Resources, ToolContext, ToolError, ToolOutput, read_arguments};
 use dispatch_toolcall::patch_paths;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -33,7 +33,7 @@ pub(crate) const DEFINITION: Definition = Definition {
     parameters,
     touches,
     run,
-    concurrency_safe: false,
+    effect: Effect::Changes,
 };
 
 fn parameters() -> Value {

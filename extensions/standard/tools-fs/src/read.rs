@@ -4,7 +4,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use dispatch_contracts::conversation::Image;
-use dispatch_contracts::tool::{ToolContext, ToolError, ToolOutput, read_arguments};
+use dispatch_contracts::tool::{Effect, ToolContext, ToolError, ToolOutput, read_arguments};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -31,7 +31,7 @@ pub(crate) const DEFINITION: Definition = Definition {
     parameters,
     touches: touches_path,
     run,
-    concurrency_safe: true,
+    effect: Effect::Looks,
 };
 
 fn parameters() -> Value {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dispatch_contracts::BoxFuture;
-use dispatch_contracts::tool::{Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use dispatch_contracts::tool::{Effect, Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use dispatch_os::threads::offload;
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ pub(crate) struct Definition {
     pub(crate) parameters: fn() -> Value,
     pub(crate) touches: Touches,
     pub(crate) run: Run,
-    pub(crate) concurrency_safe: bool,
+    pub(crate) effect: Effect,
 }
 
 pub(crate) struct FileTool {
@@ -27,6 +27,7 @@ pub(crate) struct FileTool {
     desk: Arc<Desk>,
     touches: Touches,
     run: Run,
+    effect: Effect,
 }
 
 impl FileTool {
@@ -35,9 +36,9 @@ impl FileTool {
             name: definition.name.to_owned(),
             description: definition.description.to_owned(),
             parameters: (definition.parameters)(),
-            concurrency_safe: definition.concurrency_safe,
+            concurrency_safe: definition.effect == Effect::Looks,
         };
-        Self { spec, desk, touches: definition.touches, run: definition.run }
+        Self { spec, desk, touches: definition.touches, run: definition.run, effect: definition.effect }
     }
 }
 
@@ -48,6 +49,10 @@ impl Tool for FileTool {
 
     fn resources(&self, arguments: &Map<String, Value>) -> Resources {
         (self.touches)(&self.desk, arguments)
+    }
+
+    fn effect(&self, _: &Map<String, Value>) -> Effect {
+        self.effect
     }
 
     fn call<'a>(

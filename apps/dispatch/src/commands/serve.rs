@@ -1,0 +1,82 @@
+//! `dispatch serve`: our own agent for programs and people elsewhere, until somebody ends it.
+
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::running::{Running, Threads};
+use crate::settings::Loaded;
+use crate::stopping::asked_to_stop;
+use dispatch_contracts::extension::Extension;
+use ext_transport_http::contract::{Reach, TRANSPORT, Transport, TransportError};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeRequest {
+    /// The address to listen on; port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4747", conflicts_with = "stdio")]
+    listen: SocketAddr,
+
+    /// Let other machines connect, if the address can be reached from there; they need the token too
+    #[arg(long, conflicts_with = "stdio")]
+    allow_remote: bool,
+
+    /// Speak JSON lines on standard input and output instead of opening a port
+    #[arg(long)]
+    stdio: bool,
+}
+
+/// Serves until the program is asked to stop, or until standard input ends.
+pub(crate) fn run(
+    loaded: &Loaded,
+    extensions: Vec<Arc<dyn Extension>>,
+    request: &ServeRequest,
+    printer: &Printer,
+) -> Result<Status, Failure> {
+    let running = Running::start(loaded, extensions, Threads::Two)?;
+    let outcome = running.service(&TRANSPORT).and_then(|transport| {
+        running.block_on(async {
+            let served = if request.stdio {
+                over_streams(transport.as_ref()).await
+            } else {
+                over_network(transport.as_ref(), request, printer).await
+            };
+            transport.close().await;
+            served
+        })
+    });
+    running.shutdown();
+    outcome.map(|()| Status::Done)
+}
+
+async fn over_streams(transport: &dyn Transport) -> Result<(), Failure> {
+    let (input, output) = (Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout()));
+    tokio::select! {
+        ended = transport.stdio(input, output) => ended.map_err(Failure::from),
+        () = asked_to_stop() => Ok(()),
+    }
+}
+
+async fn over_network(transport: &dyn Transport, request: &ServeRequest, printer: &Printer) -> Result<(), Failure> {
+    let reach = if request.allow_remote { Reach::Network } else { Reach::Loopback };
+    let bound = transport.listen(request.listen, reach).await?;
+    printer.note(&format!("the token is in {}", bound.token_file.display()));
+    printer.out(&format!("listening on http://{}", bound.addr));
+    asked_to_stop().await;
+    printer.note("closing");
+    Ok(())
+}
+
+impl From<TransportError> for Failure {
+    fn from(error: TransportError) -> Self {
+        let failure = match &error {
+            TransportError::NotLoopback { .. } => Self::usage(error.to_string()).hint("--allow-remote asks for it"),
+            TransportError::Bind { .. } | TransportError::Token { .. } => Self::configuration(error.to_string()),
+            TransportError::Stream(_) | TransportError::Missing(_) => Self::internal(error.to_string()),
+        };
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
