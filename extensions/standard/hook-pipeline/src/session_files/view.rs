@@ -6,10 +6,10 @@ use std::time::UNIX_EPOCH;
 
 use dispatch_os::files::{read_at_most, read_file_at_most, tail_lines};
 use dispatch_os::paths::{open_beneath, resolve_inside};
-use memchr::memmem;
 use serde_json::Value;
 
 use super::header::Header;
+use super::search::Finder;
 use super::tail::{TAIL_BYTES, Tail};
 use crate::context::{Exception, Paths, SessionView};
 use crate::record::{Record, RecordType};
@@ -48,12 +48,6 @@ impl<'a> DiskView<'a> {
         self.raw_tail.get_or_init(|| Tail::read(&self.paths.events_file(), TAIL_BYTES))
     }
 
-    /// Forgets the end of the log, because another process may have written since.
-    pub fn forget_tail(&mut self) {
-        self.raw_tail.take();
-        self.tail.take();
-    }
-
     fn inside(&self, path: &Path) -> Option<PathBuf> {
         let found = resolve_inside(&self.paths.repo_root, path).ok()?;
         found.is_inside().then_some(found.path)
@@ -86,7 +80,7 @@ impl SessionView for DiskView<'_> {
         if needle.is_empty() {
             return None;
         }
-        let finder = memmem::Finder::new(needle);
+        let finder = Finder::new(needle.as_bytes());
         let newest_first = self.raw_tail().iter_back().filter(|line| finder.find(line).is_some());
         newest_first.filter_map(Record::parse).find(|record| record.kind == *kind)
     }
