@@ -3,6 +3,7 @@
 pub mod alarm;
 pub mod arena;
 pub mod clock;
+pub mod digest;
 pub mod env;
 mod error;
 pub mod exit;
