@@ -7,11 +7,15 @@ mod context;
 mod output;
 mod scripted_model;
 pub mod storage;
+#[cfg(unix)]
+mod terminal;
 #[cfg(feature = "tools")]
 mod tool_rig;
 
 pub use context::TestContext;
 pub use output::Output;
 pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step};
+#[cfg(unix)]
+pub use terminal::Terminal;
 #[cfg(feature = "tools")]
 pub use tool_rig::{ToolRig, block_on, object};

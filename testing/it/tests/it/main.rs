@@ -14,6 +14,7 @@ mod endless;
 mod events;
 mod explain;
 mod ext;
+mod floor;
 mod fuzz;
 mod hook_process;
 mod init;
@@ -28,5 +29,9 @@ mod intents_trace;
 mod killed;
 mod modules;
 mod replay;
+#[cfg(unix)]
+mod run_first;
+mod sessions;
 mod state;
 mod trust;
+mod up;
