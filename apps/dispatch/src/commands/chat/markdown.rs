@@ -82,7 +82,9 @@ impl Markdown {
     /// The text is over: what waits is shown as it is.
     pub(super) fn finish(&mut self) -> String {
         let mut out = String::new();
-        self.advance(&mut out, Certain::LineEnd);
+        if !self.held.is_empty() {
+            self.advance(&mut out, Certain::LineEnd);
+        }
         *self = Self::new(self.look);
         out
     }
@@ -90,8 +92,7 @@ impl Markdown {
     fn advance(&mut self, out: &mut String, certain: Certain) {
         if let Line::Start = self.line {
             let Some(kind) = kind(&self.held, self.fence.as_deref(), certain) else { return };
-            let rest = self.held.split_off(kind.taken.min(self.held.len()));
-            self.held = rest;
+            self.held.drain(..kind.taken);
             out.push_str(&kind.shown);
             if let Some(fence) = kind.fence {
                 self.fence = fence;
@@ -99,16 +100,14 @@ impl Markdown {
             self.line = Line::Text { style: kind.style, before: ' ' };
         }
         let Line::Text { style, before } = self.line else { return };
-        let (shown, taken) = if style.is_code() {
-            (style.wrap(&self.held), self.held.len())
-        } else {
-            spans(&self.held, style, before, certain)
-        };
-        out.push_str(&shown);
-        let rest = self.held.split_off(taken);
-        let last = self.held.chars().next_back().unwrap_or(before);
-        self.held = rest;
-        self.line = Line::Text { style, before: last };
+        if style.is_code() {
+            out.push_str(&style.wrap(&std::mem::take(&mut self.held)));
+            return;
+        }
+        let shown = spans(&self.held, style, before, certain);
+        out.push_str(&shown.text);
+        self.held.drain(..shown.taken);
+        self.line = Line::Text { style, before: shown.before };
     }
 }
 
@@ -165,7 +164,7 @@ fn in_fence(line: &str, body: &str, fence: &str, open: bool) -> Option<Kind> {
     Some(if closes {
         Kind { fence: Some(None), ..Kind::text(line.len(), Style::FAINT.wrap(body.trim_end()), Style::default()) }
     } else {
-        Kind::text(0, "  ", Style::CODE)
+        Kind::text(0, if line.is_empty() { "" } else { "  " }, Style::CODE)
     })
 }
 

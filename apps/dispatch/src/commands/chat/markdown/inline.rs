@@ -40,6 +40,15 @@ impl Style {
     }
 }
 
+/// The beginning of a text that is certain.
+pub(super) struct Spans {
+    pub(super) text: String,
+    /// How many bytes it took.
+    pub(super) taken: usize,
+    /// The letter that the rest stands behind.
+    pub(super) before: char,
+}
+
 /// A span that was found.
 struct Span {
     /// How many bytes of the text it takes.
@@ -56,8 +65,8 @@ enum Found {
     Open,
 }
 
-/// The styled beginning of a text that is certain, and how many bytes of it that was.
-pub(super) fn spans(text: &str, style: Style, before: char, certain: Certain) -> (String, usize) {
+/// Styles as much of a text as is certain.
+pub(super) fn spans(text: &str, style: Style, before: char, certain: Certain) -> Spans {
     let (mut out, mut at, mut before) = (String::new(), 0, before);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let plain = rest.find(['`', '*', '_', '[', '\\', '~']).unwrap_or(rest.len());
@@ -81,7 +90,7 @@ pub(super) fn spans(text: &str, style: Style, before: char, certain: Certain) ->
             Found::Open => break,
         }
     }
-    (out, at)
+    Spans { text: out, taken: at, before }
 }
 
 fn found(rest: &str, style: Style, before: char, certain: Certain) -> Found {
@@ -106,24 +115,44 @@ fn run_length(text: &str, mark: char) -> usize {
     text.chars().take_while(|character| *character == mark).count()
 }
 
-fn code(rest: &str, style: Style, certain: Certain) -> Found {
-    let ticks = run_length(rest, '`');
+/// Where the code that begins with these ticks ends, before its closing ticks.
+enum CodeEnd {
+    At(usize),
+    Nowhere,
+    /// More of the line must be seen.
+    Open,
+}
+
+fn code_end(rest: &str, ticks: usize, certain: Certain) -> CodeEnd {
     let mut at = ticks;
     while let Some(next) = rest[at..].find('`').map(|found| at + found) {
         let closing = run_length(&rest[next..], '`');
+        // More of the same mark may follow and make it another run.
+        if certain == Certain::SoFar && next + closing == rest.len() {
+            return CodeEnd::Open;
+        }
         if closing == ticks {
-            // More of the same mark may follow and make it another run.
-            if certain == Certain::SoFar && next + closing == rest.len() && ticks > 1 {
-                return Found::Open;
-            }
-            let inner = &rest[ticks..next];
-            let trimmed = inner.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' ')).unwrap_or(inner);
-            let shown = Style { code: true, ..style }.wrap(trimmed);
-            return Found::Span(Span { taken: next + closing, shown });
+            return CodeEnd::At(next);
         }
         at = next + closing;
     }
-    nothing(ticks, certain)
+    match certain {
+        Certain::SoFar => CodeEnd::Open,
+        Certain::LineEnd => CodeEnd::Nowhere,
+    }
+}
+
+fn code(rest: &str, style: Style, certain: Certain) -> Found {
+    let ticks = run_length(rest, '`');
+    match code_end(rest, ticks, certain) {
+        CodeEnd::At(end) => {
+            let inner = &rest[ticks..end];
+            let trimmed = inner.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' ')).unwrap_or(inner);
+            Found::Span(Span { taken: end + ticks, shown: Style { code: true, ..style }.wrap(trimmed) })
+        }
+        CodeEnd::Nowhere => Found::Literal(ticks),
+        CodeEnd::Open => Found::Open,
+    }
 }
 
 fn escape(rest: &str, style: Style, certain: Certain) -> Found {
@@ -145,7 +174,7 @@ fn link(rest: &str, style: Style, certain: Certain) -> Found {
     }
     let Some(end) = rest[close + 2..].find(')').map(|found| close + 2 + found) else { return nothing(1, certain) };
     let (label, address) = (&rest[1..close], &rest[close + 2..end]);
-    let (label_shown, _) = spans(label, Style { underlined: true, ..style }, ' ', Certain::LineEnd);
+    let label_shown = spans(label, Style { underlined: true, ..style }, ' ', Certain::LineEnd).text;
     let behind = match label == address {
         true => String::new(),
         false => Style::FAINT.wrap(&format!(" ({address})")),
@@ -169,7 +198,7 @@ fn emphasis(rest: &str, mark: char, style: Style, before: char, certain: Certain
         '~' => Style { faint: true, ..style },
         _ => Style { bold: style.bold || count >= 2, italic: style.italic || count != 2, ..style },
     };
-    let (shown, _) = spans(&rest[count..close], inner, ' ', Certain::LineEnd);
+    let shown = spans(&rest[count..close], inner, ' ', Certain::LineEnd).text;
     Found::Span(Span { taken: close + count, shown })
 }
 
@@ -181,16 +210,21 @@ fn closing(rest: &str, mark: char, count: usize, certain: Certain) -> Option<usi
         let found = rest[next..].chars().next()?;
         let run = run_length(&rest[next..], found);
         let behind = rest[next + run..].chars().next();
-        if found == '`' && mark != '`' {
+        if found == '`' {
             // Marks within code are no marks.
-            let ticks = "`".repeat(run);
-            at = rest[next + run..].find(&ticks).map_or(next + run, |found| next + run + found + run);
+            at = match code_end(&rest[next..], run, certain) {
+                CodeEnd::At(end) => next + end + run,
+                CodeEnd::Nowhere => next + run,
+                CodeEnd::Open => return None,
+            };
             continue;
         }
         let after_text = rest[..next].chars().next_back().is_some_and(|last| !last.is_whitespace());
         let word_ends = mark != '_' || !behind.is_some_and(char::is_alphanumeric);
-        let is_whole = behind.is_some() || certain == Certain::LineEnd || run >= count;
-        if run == count && after_text && word_ends && is_whole {
+        if behind.is_none() && certain == Certain::SoFar {
+            return None;
+        }
+        if run == count && after_text && word_ends {
             return Some(next);
         }
         at = next + run;

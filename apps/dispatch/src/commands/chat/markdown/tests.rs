@@ -55,7 +55,7 @@ const CASES: [(&str, &str); 31] = [
     ("---\n", "<2>────────────────────────</>\n"),
     ("```rust\nlet a = *b;\n```\nend", "<2>```rust</>\n  <36>let a = *b;</>\n<2>```</>\nend"),
     ("```\n`` x\n```", "<2>```</>\n  <36>`` x</>\n<2>```</>"),
-    ("```\n# no title\n\n", "<2>```</>\n  <36># no title</>\n  \n"),
+    ("```\n# no title\n\n", "<2>```</>\n  <36># no title</>\n\n"),
     ("see [docs](https://a.b)", "see <4>docs</><2> (https://a.b)</>"),
     ("[not] a link", "[not] a link"),
     ("\\*literal\\*", "*literal*"),
@@ -70,6 +70,22 @@ fn every_form_is_styled_and_cutting_changes_nothing() {
         assert_eq!(readable(&rendered(Look::Styled, [source])), expected, "{source:?}");
         let letters = source.char_indices().map(|(at, letter)| &source[at..at + letter.len_utf8()]);
         assert_eq!(readable(&rendered(Look::Styled, letters)), expected, "{source:?} letter by letter");
+    }
+}
+
+#[test]
+fn any_text_looks_the_same_however_it_is_cut() {
+    let alphabet: Vec<char> = "ab *_`~[]()>#-1.\\\n\n".chars().collect();
+    let mut seed: usize = 7;
+    let mut next = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    for _ in 0..20_000 {
+        let text: String = (0..next(24)).map(|_| alphabet[next(alphabet.len())]).collect();
+        let letters = text.char_indices().map(|(at, letter)| &text[at..at + letter.len_utf8()]);
+        let cut = readable(&rendered(Look::Styled, letters));
+        assert_eq!(cut, readable(&rendered(Look::Styled, [text.as_str()])), "{text:?}");
     }
 }
 
