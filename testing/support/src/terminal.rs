@@ -57,7 +57,7 @@ impl Terminal {
         Self { child, typing, screen, seen: 0 }
     }
 
-    /// Waits until the text stands on the screen, behind what was waited for before; gives what came with it.
+    /// Waits until the text stands on the screen, behind what was waited for before; gives what came up to its end.
     ///
     /// # Panics
     /// When it does not come.
@@ -65,9 +65,10 @@ impl Terminal {
         let deadline = Instant::now() + PATIENCE;
         let mut shown = self.screen.shown.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let news = String::from_utf8_lossy(&shown.0[self.seen..]).into_owned();
-            if news.contains(text) {
-                self.seen = shown.0.len();
+            let news = &shown.0[self.seen..];
+            if let Some(at) = news.windows(text.len()).position(|part| part == text.as_bytes()) {
+                let news = String::from_utf8_lossy(&news[..at + text.len()]).into_owned();
+                self.seen += at + text.len();
                 return news;
             }
             let left = deadline.saturating_duration_since(Instant::now());

@@ -51,7 +51,7 @@ fn the_agent_reads_asks_edits_and_the_ledger_knows() {
     let selected = context.dispatch(&["intent", "select", "INT-001"]);
     assert_eq!(selected.status, 0, "{selected:?}");
     terminal.press("replace world with moon in src/notes.txt\r");
-    let asked = terminal.wait_for("allow it?");
+    let asked = terminal.wait_for("[N]o: ");
     assert!(asked.contains("- hello world") || asked.contains("- world"), "{asked}");
     assert_eq!(notes(&context), "hello world\n", "nothing happens before the answer");
     terminal.press("n\r");
@@ -60,7 +60,7 @@ fn the_agent_reads_asks_edits_and_the_ledger_knows() {
     assert_eq!(notes(&context), "hello world\n");
 
     terminal.press("replace world with moon in src/notes.txt\r");
-    terminal.wait_for("allow it?");
+    terminal.wait_for("[N]o: ");
     terminal.press("y\r");
     let shown = terminal.wait_for("main · rehearsal > ");
     assert!(shown.contains("done ("), "{shown}");
@@ -105,7 +105,9 @@ fn a_conversation_has_commands_history_and_several_lines() {
     let context = TestContext::new();
     let mut terminal = chat(&context, &["--session", "main"]);
     terminal.wait_for("main · rehearsal > ");
-    terminal.press("first \\\rsecond\r");
+    terminal.press("first \\\r");
+    terminal.wait_for("... ");
+    terminal.press("second\r");
     terminal.wait_for("main · rehearsal > ");
     terminal.press("/fork other\r");
     terminal.wait_for("other goes on from main");
@@ -125,7 +127,7 @@ fn a_conversation_has_commands_history_and_several_lines() {
     let mut terminal = chat(&context, &["--continue"]);
     terminal.wait_for(" > ");
     // Up over `/exit`, `/nothing`, ... to the first message is the history of the run before.
-    terminal.press(&"\u{1b}[A".repeat(6));
+    terminal.press(&"\u{1b}[A".repeat(7));
     terminal.wait_for("first");
     terminal.press("\u{3}");
     terminal.wait_for("ctrl-C again, ctrl-D or /exit leaves");

@@ -23,7 +23,7 @@ fn it_prepares_a_fresh_machine_and_says_what_is_next() {
 }
 
 #[test]
-fn it_starts_the_server_unless_something_is_wrong() {
+fn it_starts_the_server() {
     let context = TestContext::new();
     let mut command = context.command("dispatch");
     command.args(REHEARSAL).args(["up", "--listen", "127.0.0.1:0"]);
@@ -33,6 +33,11 @@ fn it_starts_the_server_unless_something_is_wrong() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(line.starts_with("listening on http://127.0.0.1:"), "{line}");
+}
+
+#[test]
+fn it_starts_nothing_where_something_is_wrong() {
+    let context = TestContext::new();
     context.write_home("dispatch.db", "this is no database, but it is long enough to be taken for one");
     let output = context.dispatch(&[&REHEARSAL[..], &["up"]].concat());
     assert_eq!(output.status, 3, "{output:?}");
