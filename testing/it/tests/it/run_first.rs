@@ -52,7 +52,7 @@ fn the_agent_reads_asks_edits_and_the_ledger_knows() {
     assert_eq!(selected.status, 0, "{selected:?}");
     terminal.press("replace world with moon in src/notes.txt\r");
     let asked = terminal.wait_for("[N]o: ");
-    assert!(asked.contains("- hello world") || asked.contains("- world"), "{asked}");
+    assert!(asked.contains("- hello world") && asked.contains("+ hello moon"), "{asked}");
     assert_eq!(notes(&context), "hello world\n", "nothing happens before the answer");
     terminal.press("n\r");
     let shown = terminal.wait_for("main · rehearsal > ");
@@ -92,7 +92,10 @@ fn without_a_person_the_answer_is_the_one_that_was_given() {
         [&["chat", edit, "--session", "main"][..], &["chat", edit, "--session", "main", "--approve", "none"]]
     {
         let output = dispatch(&context, refusing);
-        assert!(output.stderr.contains("refused: ") && output.stderr.contains("Nobody can be asked"), "{output:?}");
+        assert!(
+            output.stderr.contains("refused (PERMISSION): ") && output.stderr.contains("Nobody can be asked"),
+            "{output:?}"
+        );
         assert_eq!(notes(&context), "hello world\n");
     }
     let output = dispatch(&context, &["chat", edit, "--session", "main", "--approve", "all", "--json"]).json();

@@ -18,6 +18,9 @@ const OUTPUT_LINES: usize = 8;
 /// Calls that are remembered until they end.
 const MAX_CALLS: usize = 256;
 
+/// How the kernel begins the answer to a refused call.
+const REFUSED: &str = "This call was refused ";
+
 /// What is shown of the turns of a session.
 pub(super) struct Display<'a> {
     printer: &'a Printer,
@@ -188,10 +191,13 @@ pub(super) fn title(call: &ToolCall, paint: Paint) -> String {
 /// How a call ended, in words.
 pub(super) fn ending(result: &ToolResult, took_ms: Option<u64>) -> (Tone, String) {
     let took = took_ms.map(|ms| format!(" ({})", seconds(ms))).unwrap_or_default();
-    let why = one_line(&result.text, LINE_CHARS);
+    // The model is told in a sentence what is told here in a word.
+    let text = result.text.strip_prefix(REFUSED).unwrap_or(&result.text);
+    let why = one_line(text, LINE_CHARS);
     match result.status {
         ResultStatus::Succeeded => (Tone::Good, format!("done{took}")),
         ResultStatus::Failed => (Tone::Bad, format!("failed{took}: {why}")),
+        ResultStatus::Denied if text.len() < result.text.len() => (Tone::Bad, format!("refused {why}")),
         ResultStatus::Denied => (Tone::Bad, format!("refused: {why}")),
         ResultStatus::NotRun => (Tone::Bad, format!("did not run: {why}")),
         ResultStatus::Unknown => (Tone::Bad, format!("nobody knows whether it ran{took}: {why}")),
