@@ -1,0 +1,13 @@
+//! The transports over real sockets and pipes, in front of the real queue, store and provider.
+
+mod acp;
+mod approvals;
+mod chat;
+mod client;
+mod document;
+mod door;
+mod events;
+mod messages;
+mod rig;
+mod socket;
+mod stdio;
