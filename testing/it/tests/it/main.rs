@@ -28,5 +28,11 @@ mod intents_trace;
 mod killed;
 mod modules;
 mod replay;
+#[cfg(target_os = "linux")]
+mod run_crash;
+#[cfg(target_os = "linux")]
+mod run_streams;
+#[cfg(target_os = "linux")]
+mod run_world;
 mod state;
 mod trust;
