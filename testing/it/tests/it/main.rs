@@ -31,6 +31,8 @@ mod replay;
 #[cfg(target_os = "linux")]
 mod run_crash;
 #[cfg(target_os = "linux")]
+mod run_security;
+#[cfg(target_os = "linux")]
 mod run_streams;
 #[cfg(target_os = "linux")]
 mod run_world;

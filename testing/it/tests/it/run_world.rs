@@ -17,14 +17,29 @@ pub(crate) struct World {
 }
 
 impl World {
+    /// A world whose model is put in later, for scripts that name places in it.
+    pub(crate) fn place(settings: &[&str]) -> Self {
+        Self::new(ScriptedModel::playing([]), settings)
+    }
+
+    pub(crate) fn with(self, model: ScriptedModel) -> Self {
+        Self { model, ..self }
+    }
+
     pub(crate) fn new(model: ScriptedModel, settings: &[&str]) -> Self {
         let settings = settings.iter().flat_map(|setting| ["--set".to_owned(), (*setting).to_owned()]).collect();
         Self { context: TestContext::new(), model, settings }
     }
 
     pub(crate) fn start(&self) -> Served {
+        self.start_with(&[])
+    }
+
+    /// The same with further variables.
+    pub(crate) fn start_with(&self, more: &[(&str, &str)]) -> Served {
         let base_url = self.model.base_url();
-        Served::start(&self.context, &self.arguments(), &variables(&base_url))
+        let variables: Vec<_> = variables(&base_url).into_iter().chain(more.iter().copied()).collect();
+        Served::start(&self.context, &self.arguments(), &variables)
     }
 
     /// Starts a server and kills it a moment later, whether it listens by then or not.
