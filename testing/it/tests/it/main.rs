@@ -17,6 +17,7 @@ mod ext;
 mod fuzz;
 mod hook_process;
 mod init;
+mod installed;
 mod intents_bypass;
 mod intents_file;
 mod intents_gate;
@@ -34,6 +35,8 @@ mod run_crash;
 mod run_security;
 #[cfg(target_os = "linux")]
 mod run_streams;
+#[cfg(target_os = "linux")]
+mod run_wire;
 #[cfg(target_os = "linux")]
 mod run_world;
 mod state;
