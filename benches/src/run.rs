@@ -129,6 +129,12 @@ fn turn(client: &Client, session: &str) -> Duration {
     start.elapsed()
 }
 
+fn play(client: &Client, session: &str, turns: u32) {
+    for _ in 0..turns {
+        turn(client, session);
+    }
+}
+
 /// What a token costs, as the difference between a long reply and a short one.
 fn token_us(place: &Place, session: &str) -> Result<f64> {
     let words = (0..TOKENS).map(|_| Step::say("word ")).chain([Step::done()]);
@@ -148,11 +154,10 @@ fn one_session(program: &Path) -> Result<Vec<Vec<String>>> {
     let place = Place::new(program, &model)?;
     let fresh_us = token_us(&place, "fresh")?;
     let served = place.serve()?;
-    (0..TURNS).for_each(|_| drop(turn(&served.client, "long")));
+    play(&served.client, "long", TURNS);
     let after = place::resident_kb(served.id())? as f64 / 1024.0;
     let grown_us = token_us(&place, "long")?;
-    let left = LONG_TURNS - TURNS;
-    (0..left).for_each(|_| drop(turn(&served.client, "long")));
+    play(&served.client, "long", LONG_TURNS - TURNS);
     let read = Samples::of(10, || drop(served.client.get("/v1/sessions/long/messages")));
     let [best, median] = milliseconds(&read);
     let heavy = place::resident_kb(served.id())? as f64 / 1024.0;
@@ -174,7 +179,7 @@ fn durable(program: &Path) -> Result<Vec<Vec<String>>> {
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let client = served.client.clone();
-            scope.spawn(move || (0..TURNS_OF_WRITER).for_each(|_| drop(turn(&client, &format!("w{writer}")))));
+            scope.spawn(move || play(&client, &format!("w{writer}"), TURNS_OF_WRITER));
         }
     });
     let rate = f64::from(WRITERS * TURNS_OF_WRITER) / start.elapsed().as_secs_f64();

@@ -2,7 +2,7 @@
 
 mod confinement;
 
-use crate::run_world::World;
+use crate::run_world::{World, wait_until};
 use dispatch_support::{Client, Reply, ScriptedModel, Step};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -44,6 +44,28 @@ fn only_who_has_the_token_and_comes_from_here_is_served() {
     assert!(statuses.iter().all(|status| matches!(status, 403 | 421 | 400)), "{statuses:?}");
     assert_eq!(served.client.get("/v1/sessions").json()["sessions"], json!([]), "nothing of it went in");
     assert_eq!(world.model.requests().len(), 0, "and nobody was asked");
+}
+
+/// The starting environment of every living process that has a text in its command line.
+fn environments(marker: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").expect("a list of processes").flatten().map(|entry| entry.path());
+    let marked = processes
+        .filter(|path| std::fs::read(path.join("cmdline")).is_ok_and(|line| contains(&line, marker.as_bytes())));
+    let found = marked.filter_map(|path| std::fs::read(path.join("environ")).ok());
+    found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).filter(|text| !text.is_empty()).collect()
+}
+
+#[test]
+fn a_tool_does_not_inherit_the_key() {
+    let marker = format!("7{}", std::process::id());
+    let model = stepping(vec![("run_shell", json!({ "command": format!("sleep {marker} & sleep {marker}") }))]);
+    let world = World::new(model, &[]);
+    let served = world.start_with(&[("DISPATCH_API_KEY", "canary-of-the-key")]);
+    let _ = served.client.submit("s", &json!({"text": "go", "ask": "all"}));
+    wait_until("the commands run", || environments(&marker).len() >= 3);
+    let found = environments(&marker);
+    assert!(found.iter().all(|text| text.contains("PATH=")), "{found:?}");
+    assert!(!found.iter().any(|text| text.contains("DISPATCH_API_KEY") || text.contains("canary")), "{found:?}");
 }
 
 /// Everything that a session's event stream said until the server ended.
