@@ -35,11 +35,6 @@ impl MemoryBook {
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    #[cfg(test)]
-    pub(crate) fn states(&self) -> Vec<SessionState> {
-        self.shelf().sessions.values().cloned().collect()
-    }
 }
 
 impl Shelf {
