@@ -92,9 +92,12 @@ async fn with_model(settings: Settings) -> Settings {
     let Choice { provider, base_url, model, .. } = choose(&settings, &found);
     let chosen = [("model.provider", Some(provider)), ("model.base_url", base_url), ("model.model", model)];
     let set = chosen.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    set.fold(settings, |settings, (name, value)| {
-        if settings.get(name).is_some() { settings } else { settings.with(name, value) }
-    })
+    set.fold(
+        settings,
+        |settings, (name, value)| {
+            if settings.get(name).is_some() { settings } else { settings.with(name, value) }
+        },
+    )
 }
 
 /// A runtime of our own.

@@ -5,8 +5,8 @@
 
 mod context;
 mod output;
-pub mod storage;
 mod scripted_model;
+pub mod storage;
 
 pub use context::TestContext;
 pub use output::Output;

@@ -11,11 +11,7 @@ use ext_transport_http::contract::TRANSPORT;
 use std::sync::Arc;
 
 /// Serves until standard input ends or the program is asked to stop.
-pub(crate) fn run(
-    loaded: &Loaded,
-    extensions: Vec<Arc<dyn Extension>>,
-    printer: &Printer,
-) -> Result<Status, Failure> {
+pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, printer: &Printer) -> Result<Status, Failure> {
     let running = Running::start(loaded, extensions, Threads::Two)?;
     let outcome = running.service(&TRANSPORT).and_then(|transport| {
         running.block_on(async {

@@ -20,6 +20,7 @@ use crate::desk::{AnswerWire, Desk};
 use crate::refusal::Refusal;
 use dispatch_contracts::BoxStream;
 use dispatch_contracts::cancel::CancelToken;
+use ext_conversation_store::contract::check_label;
 use ext_session_orchestrator::contract::SessionEvent;
 use futures_util::stream::SelectAll;
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
@@ -140,6 +141,7 @@ impl<O: Sink<String> + Unpin> Talk<O> {
             let said = format!("one client follows at most {MAX_SUBSCRIPTIONS} sessions");
             return Err(Refusal::conflict(said).hint("unsubscribe from one first"));
         }
+        check_label(&session)?;
         let events = self.desk.sessions()?.watch(&session, after).await?;
         let stop = CancelToken::new();
         let name: Arc<str> = session.as_str().into();

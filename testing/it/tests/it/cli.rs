@@ -15,6 +15,9 @@ fn help_fits_one_screen_and_lists_every_command() {
     Usage: dispatch [OPTIONS] <COMMAND>
 
     Commands:
+      chat         Talk to Dispatch's own agent
+      serve        Serve our own agent over HTTP, WebSocket, or standard input and output
+      acp          Let an editor drive our own agent over ACP, on standard input and output
       init         Make the agents' hosts call Dispatch, or say what differs, or take it back
       canary       Ask each registered host about a call that must be refused
       schema       Print a JSON Schema of the hook pipeline
@@ -41,7 +44,7 @@ fn help_fits_one_screen_and_lists_every_command() {
 
     Options:
           --project <DIR>     Work on the project in this folder instead of the current one
-          --set <NAME=VALUE>  Set one setting for this run, for example --set model.name=qwen3
+          --set <NAME=VALUE>  Set one setting for this run, for example --set model.model=qwen3
           --minimal           Run with the core extensions alone
       -h, --help              Print help
       -V, --version           Print version
