@@ -27,7 +27,7 @@ fn add(paths: &mut Map<String, Value>, routes: &[Owned<Route>]) {
     let table = routes::table();
     for route in routes {
         let (method, path) = (route.item.method.to_ascii_uppercase(), route.item.path);
-        if table.served().iter().any(|served| *served == (method.as_str(), path)) {
+        if table.served().contains(&(method.as_str(), path)) {
             continue;
         }
         let item = paths.entry(path).or_insert_with(|| json!({}));
