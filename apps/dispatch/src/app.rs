@@ -70,6 +70,7 @@ impl App {
             Command::Init(request) => commands::init::run(&loaded, &request, printer),
             Command::Canary(request) => commands::canary::run(&loaded, &request, printer),
             Command::Doctor { json } => commands::doctor::run(&loaded, self.extensions, json.into(), printer),
+            Command::Auth { command } => commands::auth::run(&loaded, &command, printer),
             Command::Config { command } => commands::config::run(&loaded, &command, printer),
             Command::Ext { command } => commands::ext::run(&loaded, self.extensions, &command, printer),
             Command::Events(request) => commands::events::run(&loaded, &request, printer),

@@ -1,6 +1,7 @@
 //! The command line, as clap reads it.
 
 use crate::commands::allow_once::AllowOnceRequest;
+use crate::commands::auth::AuthCommand;
 use crate::commands::canary::CanaryRequest;
 use crate::commands::chat::ChatRequest;
 use crate::commands::events::EventsRequest;
@@ -69,6 +70,11 @@ pub(crate) enum Command {
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
+    },
+    /// Keep keys for model servers, each for one server alone
+    Auth {
+        #[command(subcommand)]
+        command: AuthCommand,
     },
     /// Show the settings in force
     Config {

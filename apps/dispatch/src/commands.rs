@@ -2,6 +2,7 @@
 
 pub(crate) mod acp;
 pub(crate) mod allow_once;
+pub(crate) mod auth;
 pub(crate) mod canary;
 pub(crate) mod chat;
 pub(crate) mod completions;

@@ -9,12 +9,17 @@ use std::sync::Arc;
 /// Every extension that ships with the program.
 pub fn bundled() -> Vec<Arc<dyn Extension>> {
     vec![
+        ext_auth_apikey::extension(),
         ext_storage_sqlite::extension(),
         ext_conversation_store::extension(),
         ext_provider_openai_compat::extension(),
         ext_session_orchestrator::extension(),
         ext_transport_http::extension(),
         ext_hook_pipeline::extension_with(guards),
+        ext_tools_fs::extension(),
+        ext_tool_shell::extension(),
+        ext_tool_search::extension(),
+        ext_tool_todo::extension(),
     ]
 }
 

@@ -1,9 +1,14 @@
 //! Tools: what a model may call.
 
+mod target;
+
+pub use target::targets;
+
 use crate::BoxFuture;
 use crate::cancel::CancelToken;
 use crate::conversation::Image;
-use crate::ids::CallId;
+use crate::ids::{CallId, SessionId};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -62,6 +67,8 @@ pub type OutputSink = Arc<dyn Fn(OutputStream, &[u8]) + Send + Sync>;
 pub struct ToolContext {
     /// Which call this is.
     pub call_id: CallId,
+    /// The conversation the call belongs to, for tools that remember something between calls.
+    pub session: SessionId,
     /// The folder the call works in.
     pub workdir: PathBuf,
     /// Cancelled when nobody wants the result any more.
@@ -103,6 +110,16 @@ impl ToolOutput {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ToolError(pub String);
+
+/// The arguments of a call as a type; the error tells the model what was wrong with them.
+///
+/// # Errors
+/// When a field is missing, of another type, or not known.
+pub fn read_arguments<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, ToolError> {
+    T::deserialize(Value::Object(arguments)).map_err(|error| {
+        ToolError(format!("The arguments are wrong: {error}. Nothing was done; call again with these corrected."))
+    })
+}
 
 /// A tool. `call` may run at the same time as other calls and keeps no ambient state.
 pub trait Tool: Send + Sync {

@@ -64,10 +64,32 @@ pub enum OsError {
         /// The path.
         path: PathBuf,
     },
+    /// A file with secrets belongs to somebody else, or others may open it.
+    #[error("{} can be opened by others (mode {mode:o})", path.display())]
+    OpenToOthers {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
     /// Following the symbolic links of a path did not end.
     #[error("{} goes through too many symbolic links", path.display())]
     TooManySymlinks {
         /// The path as given.
+        path: PathBuf,
+    },
+    /// The path leads out of the folder that work is confined to.
+    #[error("{} is outside of {}", path.display(), root.display())]
+    Outside {
+        /// The path as given.
+        path: PathBuf,
+        /// The folder.
+        root: PathBuf,
+    },
+    /// Somebody put a symbolic link where a moment ago was none.
+    #[error("a symbolic link appeared on the way to {}", path.display())]
+    LinkAppeared {
+        /// Where the path led before.
         path: PathBuf,
     },
     /// Another process held the lock for the whole wait.
@@ -135,7 +157,12 @@ impl OsError {
             Self::ShortWrite { .. } => Some("check the free disk space and the quota"),
             Self::SymlinkRefused { .. } => Some("name the link's target instead of the link"),
             Self::NotAFile { .. } => Some("name a regular file"),
+            Self::OpenToOthers { .. } => {
+                Some("make it yours alone with `chmod 600`; if others may have read it, renew what is in it")
+            }
             Self::TooManySymlinks { .. } => Some("look for a symbolic link that points to itself"),
+            Self::Outside { .. } => Some("name a path inside that folder"),
+            Self::LinkAppeared { .. } => Some("try again when nobody else changes the folders"),
             Self::LockBusy { .. } => Some("wait for the other process to finish, or stop it"),
             Self::HomeUnknown { .. } => Some("set HOME, or set DISPATCH_HOME to a folder"),
             Self::NotAbsolute { .. } => Some("give the full path, starting at the root"),

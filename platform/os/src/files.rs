@@ -3,6 +3,7 @@
 mod append;
 mod create;
 mod own;
+mod private;
 mod read;
 mod replace;
 mod stamp;
@@ -11,8 +12,9 @@ mod standing;
 pub use append::{AppendOptions, LineAppender, MAX_LINE_BYTES, TailRepair, append_line};
 pub use create::{Access, create_dir_owner_only, create_new};
 pub use own::{WriteAt, open_own};
+pub use private::read_private_at_most;
 pub use read::{
-    CompleteLines, read_at_most, read_complete_lines, read_end, read_file_at_most, read_stream_at_most,
+    CompleteLines, open_end, read_at_most, read_complete_lines, read_end, read_file_at_most, read_stream_at_most,
     read_text_at_most, tail_lines,
 };
 pub use replace::{Durability, ReplaceOptions, remove_stale_temporaries, replace, replace_with};

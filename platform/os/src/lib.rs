@@ -1,7 +1,9 @@
 //! The one place that touches the operating system, so that everything above it stays portable and testable.
 
 pub mod alarm;
+pub mod arena;
 pub mod clock;
+pub mod digest;
 pub mod env;
 mod error;
 pub mod exit;
@@ -12,6 +14,8 @@ pub mod paths;
 pub mod process;
 #[cfg(unix)]
 pub mod start;
+pub mod terminal;
+pub mod threads;
 
 pub use clock::{Deadline, MonotonicWall};
 pub use error::OsError;
@@ -20,8 +24,8 @@ pub use files::{
 };
 pub use ids::{Ulid, UlidParseError, Uuid};
 pub use lock::{FileLock, LockKind};
-pub use paths::{Containment, PathStyle, ProjectMarker, ProjectRoot, ResolvedPath, UserDirs};
+pub use paths::{Confined, Containment, PathStyle, ProjectMarker, ProjectRoot, ResolvedPath, Spot, UserDirs};
 pub use process::{
-    Canceller, CaptureLimit, Captured, ChildSpec, End, Leftovers, Outcome, OutputStream, StartCause, StartFailure,
-    SweepReport,
+    Canceller, CaptureLimit, Captured, ChildSpec, ConfinementError, End, Family, Leftovers, Outcome, OutputStream,
+    StartCause, StartFailure, SweepReport, WriteConfinement,
 };

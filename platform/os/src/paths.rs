@@ -1,13 +1,15 @@
 //! Where things are: user folders, project roots, and questions about paths that a guard relies on.
 
 mod beneath;
+mod confined;
 mod file_name;
 mod inside;
 mod normalise;
 mod project;
 mod user_dirs;
 
-pub use beneath::open_beneath;
+pub use beneath::{Beneath, open_beneath};
+pub use confined::{Confined, Opener, Spot};
 pub use file_name::{MAX_FILE_NAME_BYTES, safe_file_name};
 pub use inside::{Containment, ResolvedPath, resolve_inside};
 pub use normalise::{PathStyle, normalise_path, normalise_text};

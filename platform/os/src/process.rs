@@ -3,21 +3,25 @@
 //! What is guaranteed on Linux: the child leads its own process group; at a timeout or a cancel the
 //! group gets `SIGTERM`, after the grace `SIGKILL`; so do descendants that left the group, found by
 //! their parents and by a token in their environment, which survives a double fork. If this process
-//! dies, even by `SIGKILL`, the child gets `SIGKILL` from the kernel. What is not: a descendant that
-//! left the group **and** the family **and** cleared its environment is not found; descendants of a
-//! child killed because this process died live on until [`sweep`] finds their record; a program that
-//! changes its user (set-id) escapes both. On other Unix systems only the group is killed, the grace
+//! dies, even by `SIGKILL`, the child gets `SIGKILL` from the kernel. A child of a guarded [`Family`] takes
+//! all its descendants with it, also then. What is not: a descendant that left the group **and** the
+//! family **and** cleared its environment is not found; descendants of an unguarded child killed because
+//! this process died live on until [`sweep`] finds their record, as do those of a guardian that was killed
+//! itself; a program that changes its user (set-id) escapes all of it. On other Unix systems only the group is killed, the grace
 //! ends when the child itself exits, and nothing reports the death of this process. On Windows the tree
 //! is killed by `taskkill /T`.
 
 mod cancel;
 mod capture;
 mod environment;
+#[cfg(target_os = "linux")]
+mod guardian;
 mod launch;
 mod outcome;
 #[cfg(not(unix))]
 mod portable;
 mod record;
+mod sandbox;
 mod spec;
 #[cfg(unix)]
 mod supervise;
@@ -29,4 +33,5 @@ pub use capture::{CaptureLimit, Captured};
 pub use environment::is_passed_on;
 pub use outcome::{End, Outcome, StartCause, StartFailure};
 pub use record::{SweepReport, sweep};
-pub use spec::{ChildSpec, Leftovers, OutputStream};
+pub use sandbox::{ConfinementError, WriteConfinement};
+pub use spec::{ChildSpec, Family, Leftovers, OutputStream};

@@ -7,7 +7,11 @@ mod context;
 mod output;
 mod scripted_model;
 pub mod storage;
+#[cfg(feature = "tools")]
+mod tool_rig;
 
 pub use context::TestContext;
 pub use output::Output;
 pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step};
+#[cfg(feature = "tools")]
+pub use tool_rig::{ToolRig, block_on, object};

@@ -46,6 +46,10 @@ impl Ledger {
         let turns = self.storage.query(statement!(ledger::turns_of_chain(), head)).await?;
         let rows = self.storage.query(statement!(ledger::rows_of_chain(), head)).await?;
         let turns = in_order(records::all(&turns, records::turn)?, head);
+        if turns.is_empty() {
+            // Somebody deleted the session since it was read.
+            return Err(no_session(&session.label));
+        }
         let rows = by_turn(&turns, records::all(&rows, records::row)?);
         Ok((turns, rows))
     }

@@ -113,7 +113,7 @@ impl Agent {
         let gatekeeper = Gatekeeper::new(self, &piece, &submission);
         let redacting = Redacting { sink: stage, redactor: Arc::clone(&self.redactor) };
         let spill = SpillFolder {
-            folder: self.host.folders().data.join("spill").join(piece.lease.session.as_str()),
+            folder: self.host.folders().data.join("outputs").join(piece.lease.session.as_str()),
             redactor: Arc::clone(&self.redactor),
         };
         let model = choices.first().map(|choice| choice.model.clone()).unwrap_or_default();

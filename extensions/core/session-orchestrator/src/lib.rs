@@ -21,4 +21,7 @@ mod stage;
 mod state;
 mod watching;
 
+#[cfg(test)]
+mod simulation;
+
 pub use extension::extension;

@@ -44,6 +44,8 @@ pub(crate) struct Database {
     pub(crate) connection: Connection,
     pub(crate) guard: Guard,
     pub(crate) place: Place,
+    /// How long one statement may run.
+    pub(crate) statement_limit_ms: Cell<u64>,
     deadline: Arc<AtomicU64>,
     schema: Cell<Option<i64>>,
 }
@@ -60,7 +62,8 @@ impl Database {
             .progress_handler(STEPS_BETWEEN_CHECKS, Some(move || monotonic_ms() > watched.load(Ordering::Relaxed)))
             .map_err(told)?;
         let guard = Guard::post(&mut connection).map_err(told)?;
-        Ok(Self { connection, guard, place: place.clone(), deadline, schema: Cell::new(None) })
+        let statement_limit_ms = Cell::new(STATEMENT_LIMIT_MS);
+        Ok(Self { connection, guard, place: place.clone(), statement_limit_ms, deadline, schema: Cell::new(None) })
     }
 
     /// The connection for statements of the backend itself.
@@ -135,7 +138,7 @@ impl Database {
         work: impl FnOnce(&Self, &mut CachedStatement<'_>) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
         self.guard.serve(Mode::Scoped(Arc::clone(scope)));
-        self.deadline.store(monotonic_ms().saturating_add(STATEMENT_LIMIT_MS), Ordering::Relaxed);
+        self.deadline.store(monotonic_ms().saturating_add(self.statement_limit_ms.get()), Ordering::Relaxed);
         let outcome = self.prepare(scope, statement).and_then(|mut prepared| work(self, &mut prepared));
         self.deadline.store(NO_DEADLINE, Ordering::Relaxed);
         outcome

@@ -83,6 +83,17 @@ impl<T> Queue<T> {
         self.changed.notify_all();
     }
 
+    /// Drops what waits, so that whoever waits for it learns that it will not be done.
+    pub(crate) fn clear(&self) {
+        let jobs = std::mem::take(&mut self.state().jobs);
+        // Not under the lock: the last store of the database may go with a job, and closes the queue.
+        drop(jobs);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.state().jobs.is_empty()
+    }
+
     fn wait<'a>(
         &'a self,
         state: MutexGuard<'a, State<T>>,

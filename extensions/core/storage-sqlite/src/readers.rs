@@ -7,6 +7,7 @@ use crate::queue::{Queue, Refused, Taken};
 use crate::writer::{Answer, Errand};
 use dispatch_contracts::storage::StorageError;
 use futures_channel::oneshot::Sender;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -26,50 +27,106 @@ struct Read {
 
 /// The readers of one file.
 pub(crate) struct Readers {
+    shared: Arc<Shared>,
+}
+
+/// What the readers share with whoever asks them.
+struct Shared {
     place: Place,
-    queue: Arc<Queue<Read>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    queue: Queue<Read>,
+    /// Held while a read is handed over and while a reader leaves, so that no read is left to nobody.
+    threads: Mutex<Threads>,
+}
+
+#[derive(Default)]
+struct Threads {
+    /// Those that will look at the queue again.
+    serving: usize,
+    handles: Vec<JoinHandle<()>>,
 }
 
 impl Readers {
     pub(crate) fn new(place: Place) -> Self {
-        Self { place, queue: Arc::new(Queue::new(QUEUE_LIMIT)), threads: Mutex::default() }
+        Self { shared: Arc::new(Shared { place, queue: Queue::new(QUEUE_LIMIT), threads: Mutex::default() }) }
     }
 
     /// Hands a read to whoever is free.
     pub(crate) fn submit(&self, errand: Errand, reply: Sender<Answer>) -> Result<(), StorageError> {
-        let mut threads = self.threads();
-        let free = self.queue.push(Read { errand, reply }).map_err(told)?;
-        if free > 0 {
+        let mut threads = self.shared.threads();
+        let free = self.shared.queue.push(Read { errand, reply }).map_err(told)?;
+        if free > 0 || threads.serving >= READER_LIMIT {
             return Ok(());
         }
-        threads.retain(|thread| !thread.is_finished());
-        if threads.len() < READER_LIMIT {
-            let (place, queue) = (self.place.clone(), Arc::clone(&self.queue));
-            let started =
-                std::thread::Builder::new().name("storage-reader".to_owned()).spawn(move || serve(&place, &queue));
-            match started {
-                Ok(thread) => threads.push(thread),
-                Err(error) if threads.is_empty() => {
-                    return Err(StorageError::Unwritable(format!("no thread could be started: {error}")));
-                }
-                Err(_) => {}
+        let shared = Arc::clone(&self.shared);
+        let started = std::thread::Builder::new().name("storage-reader".to_owned()).spawn(move || shared.serve());
+        match started {
+            Ok(thread) => {
+                threads.handles.retain(|thread| !thread.is_finished());
+                threads.handles.push(thread);
+                threads.serving += 1;
+                Ok(())
+            }
+            Err(_) if threads.serving > 0 => Ok(()),
+            Err(error) => {
+                self.shared.queue.clear();
+                Err(StorageError::Unwritable(format!("no thread could be started: {error}")))
             }
         }
-        Ok(())
     }
 
     /// Takes no more reads, finishes those that wait, and ends the threads.
     pub(crate) fn close(&self) {
-        self.queue.close();
-        let threads = std::mem::take(&mut *self.threads());
-        for thread in threads.into_iter().filter(|thread| thread.thread().id() != std::thread::current().id()) {
+        self.shared.queue.close();
+        let handles = std::mem::take(&mut self.shared.threads().handles);
+        for thread in handles.into_iter().filter(|thread| thread.thread().id() != std::thread::current().id()) {
             _ = thread.join();
         }
     }
+}
 
-    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+impl Shared {
+    fn threads(&self) -> MutexGuard<'_, Threads> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self) {
+        let mut database = None;
+        loop {
+            match self.queue.take(1, Some(PATIENCE)) {
+                Taken::Jobs(reads) => reads.into_iter().for_each(|read| self.answer(&mut database, read)),
+                Taken::Idle | Taken::Closed => {
+                    let mut threads = self.threads();
+                    if self.queue.is_empty() {
+                        threads.serving -= 1;
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&self, database: &mut Option<Database>, Read { errand, reply }: Read) {
+        if reply.is_canceled() {
+            return;
+        }
+        let opened = match database.take() {
+            Some(opened) => Ok(opened),
+            None => Database::open(&self.place, Purpose::Read),
+        };
+        // A reader that fails must not take the thread with it; the caller sees that no answer comes.
+        let answer = catch_unwind(AssertUnwindSafe(|| {
+            opened.and_then(|opened| {
+                let answer = opened.refresh().and_then(|()| errand(&opened));
+                // A connection that met damage or a lost file is not used again.
+                if !matches!(answer, Err(StorageError::Corrupt(_) | StorageError::Unwritable(_))) {
+                    *database = Some(opened);
+                }
+                answer
+            })
+        }));
+        if let Ok(answer) = answer {
+            _ = reply.send(answer);
+        }
     }
 }
 
@@ -78,30 +135,5 @@ pub(crate) fn told(refused: Refused) -> StorageError {
     match refused {
         Refused::Full => StorageError::Busy,
         Refused::Closed => StorageError::Unwritable("the storage is closed".to_owned()),
-    }
-}
-
-fn serve(place: &Place, queue: &Queue<Read>) {
-    let mut database = None;
-    loop {
-        let jobs = match queue.take(1, Some(PATIENCE)) {
-            Taken::Jobs(jobs) => jobs,
-            Taken::Idle | Taken::Closed => return,
-        };
-        for Read { errand, reply } in jobs.into_iter().filter(|read| !read.reply.is_canceled()) {
-            let opened = match database.take() {
-                Some(opened) => Ok(opened),
-                None => Database::open(place, Purpose::Read),
-            };
-            let answer = opened.and_then(|opened| {
-                let answer = opened.refresh().and_then(|()| errand(&opened));
-                // A connection that met damage or a lost file is not used again.
-                if !matches!(answer, Err(StorageError::Corrupt(_) | StorageError::Unwritable(_))) {
-                    database = Some(opened);
-                }
-                answer
-            });
-            _ = reply.send(answer);
-        }
     }
 }

@@ -4,7 +4,7 @@ mod values;
 
 use crate::bookkeeping::{self, Found};
 use crate::contract::Location;
-use crate::database::{Database, Purpose};
+use crate::database::{BUSY_WAIT, Database, Purpose};
 use crate::guard::Scope;
 use crate::place::Place;
 use crate::queue::Queue;
@@ -13,10 +13,14 @@ use crate::writer::{self, Answer, Errand, Job, Task, Work};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::{Record, Statement, Storage, StorageBackend, StorageError, TransactionWork};
+use dispatch_os::Deadline;
 use futures_channel::oneshot::{Sender, channel};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+const OPENING_PAUSE: Duration = Duration::from_millis(5);
 
 /// One database, opened. Its threads end when the last store of it is gone.
 pub struct SqliteBackend {
@@ -27,8 +31,7 @@ impl SqliteBackend {
     /// Opens a database, and makes it if it is missing.
     pub fn open(location: &Location) -> Result<Self, StorageError> {
         let place = Place::prepare(location)?;
-        let database = Database::open(&place, Purpose::Write)?;
-        let found = bookkeeping::establish(&database)?;
+        let (database, found) = open_patiently(&place)?;
         Ok(Self { engine: Arc::new(Engine::start(place, database, found)?) })
     }
 
@@ -52,6 +55,22 @@ impl StorageBackend for SqliteBackend {
     fn open_joined(&self, namespace: &str, others: &[&str]) -> Arc<dyn Storage> {
         let others = others.iter().filter(|other| **other != namespace);
         self.store([namespace].iter().chain(others).map(|name| (*name).to_owned()).collect())
+    }
+}
+
+/// Two processes that begin a log at the same moment are told at once that it is busy, without the
+/// wait that is set for everything else.
+fn open_patiently(place: &Place) -> Result<(Database, Found), StorageError> {
+    let deadline = Deadline::after(BUSY_WAIT);
+    loop {
+        let opened = Database::open(place, Purpose::Write).and_then(|database| {
+            let found = bookkeeping::establish(&database)?;
+            Ok((database, found))
+        });
+        match opened {
+            Err(StorageError::Busy) if !deadline.expired() => std::thread::sleep(OPENING_PAUSE),
+            other => return other,
+        }
     }
 }
 

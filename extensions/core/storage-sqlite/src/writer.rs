@@ -1,6 +1,9 @@
 //! The one thread that writes: it takes whatever has arrived and commits it as one group, so that many
 //! writers share the cost of one durable commit. Nobody gets an answer before the commit is durable.
 
+#[cfg(test)]
+mod tests;
+
 use crate::bookkeeping::Found;
 use crate::database::Database;
 use crate::error::concerns_everybody;
@@ -57,7 +60,11 @@ pub(crate) fn serve(database: &Database, mut found: Found, queue: &Queue<Job>) {
                 Job::Write(work) => group.push(work),
                 other => {
                     commit(database, std::mem::take(&mut group));
-                    alone(database, &mut found, other);
+                    // If it fails badly, its caller sees that no answer comes; the others are served on.
+                    _ = catch_unwind(AssertUnwindSafe(|| alone(database, &mut found, other)));
+                    if !database.connection.is_autocommit() {
+                        _ = database.command("ROLLBACK");
+                    }
                 }
             }
         }

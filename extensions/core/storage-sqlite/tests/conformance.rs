@@ -1,5 +1,6 @@
 //! The storage contract's own checks, against a file and against memory.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "names the check that fails")]
 
 use dispatch_support::storage::CHECKS;
 use ext_storage_sqlite::contract::{Location, SqliteBackend};

@@ -1,1 +1,15 @@
 //! Tools that search file contents and names.
+//!
+//! Both walk the workspace as git sees it: without ignored and hidden files, and never through a link. Each
+//! file that is read or named is reached from the workspace's own descriptor, so a link that is put in the
+//! way while the walk runs leads nowhere.
+
+mod contents;
+pub mod contract;
+mod extension;
+mod names;
+mod report;
+mod tool;
+mod walk;
+
+pub use extension::extension;

@@ -1,1 +1,23 @@
 //! Tools that read, write, edit and list files of the workspace.
+//!
+//! A file that the session has read and that changed since is not edited or overwritten: the model is told
+//! to read it again. An existing file that the session has not read is not overwritten as a whole; an edit
+//! or a patch of it is allowed, because it has to quote what it replaces. What was read is remembered in
+//! memory, so after a restart a file has to be read again before it is overwritten.
+
+pub mod contract;
+mod desk;
+mod document;
+mod edit;
+mod extension;
+mod list;
+mod nearest;
+mod patch;
+mod read;
+mod replacement;
+mod seen;
+mod tool;
+mod words;
+mod write;
+
+pub use extension::extension;

@@ -124,6 +124,7 @@ impl<'a> CallScene<'a> {
         let call = &pending.call;
         let context = ToolContext {
             call_id: call.id.clone(),
+            session: self.input.session.clone(),
             workdir: self.input.workdir.clone(),
             cancel: cancel.clone(),
             sink: pending.output.sink(call.id.clone(), Arc::clone(&self.input.emit)),

@@ -52,7 +52,7 @@ pub(super) fn start(spec: &ChildSpec, token: &Token) -> Result<Child, StartFailu
     if let Some(folder) = &spec.working_folder {
         command.current_dir(folder);
     }
-    isolate(&mut command);
+    isolate(&mut command, spec);
     command.spawn().map_err(|error| start_failure(spec, error))
 }
 
@@ -69,27 +69,45 @@ pub(super) fn resource_failure(spec: &ChildSpec, error: io::Error) -> StartFailu
 }
 
 #[cfg(unix)]
-fn isolate(command: &mut Command) {
+fn isolate(command: &mut Command, spec: &ChildSpec) {
     std::os::unix::process::CommandExt::process_group(command, 0);
     #[cfg(target_os = "linux")]
-    die_with_parent(command);
+    prepare(command, spec);
+    #[cfg(not(target_os = "linux"))]
+    let _ = spec;
 }
 
 #[cfg(not(unix))]
-fn isolate(_command: &mut Command) {}
+fn isolate(_command: &mut Command, _spec: &ChildSpec) {}
 
 #[cfg(target_os = "linux")]
-fn die_with_parent(command: &mut Command) {
-    use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
-    let parent = getpid();
-    let prepare = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have died before the request was in place; then nobody would send it.
-        if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ECANCELED)) }
+fn prepare(command: &mut Command, spec: &ChildSpec) {
+    use super::spec::Family;
+    use super::{guardian, sandbox};
+    let parent = std::process::id().cast_signed();
+    let (family, leftovers, confinement) = (spec.family, spec.leftovers, spec.confinement.clone());
+    let between = move || {
+        match family {
+            Family::Free => die_with(parent)?,
+            Family::Guarded => guardian::stand_between(parent, leftovers)?,
+        }
+        confinement.as_ref().map_or(Ok(()), sandbox::enter)
     };
-    #[allow(unsafe_code, reason = "the signal must be requested between fork and exec")]
-    // SAFETY: the closure makes two system calls, allocates nothing and takes no lock.
+    #[allow(unsafe_code, reason = "both must be arranged between fork and exec")]
+    // SAFETY: the closure makes plain system calls, allocates nothing and takes no lock.
     unsafe {
-        std::os::unix::process::CommandExt::pre_exec(command, prepare);
+        std::os::unix::process::CommandExt::pre_exec(command, between);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn die_with(parent: i32) -> io::Result<()> {
+    use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The parent may have died before the request was in place; then nobody would send it.
+    if getppid().map(Pid::as_raw_pid) == Some(parent) {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(libc::ECANCELED))
     }
 }

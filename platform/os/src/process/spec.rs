@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::record::GroupRecord;
-use super::{Canceller, CaptureLimit, Outcome, launch};
+use super::{Canceller, CaptureLimit, Outcome, WriteConfinement, launch};
 use crate::ids::Ulid;
 
 #[cfg(not(unix))]
@@ -34,6 +34,18 @@ pub enum Leftovers {
     Leave,
 }
 
+/// What binds the child's descendants to the child and to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Family {
+    /// The process group, and what a look at `/proc` finds when the tree is killed.
+    #[default]
+    Free,
+    /// On Linux, a guardian process adopts every descendant, and kills them all when the child ends (unless
+    /// they are left) and when this process dies. Costs one more process while the child runs. Elsewhere
+    /// the same as free.
+    Guarded,
+}
+
 /// A child to run: program, arguments as a list (never a shell text), environment, bounds.
 #[derive(Clone)]
 pub struct ChildSpec {
@@ -47,6 +59,8 @@ pub struct ChildSpec {
     pub(super) grace: Duration,
     pub(super) capture: CaptureLimit,
     pub(super) leftovers: Leftovers,
+    pub(super) family: Family,
+    pub(super) confinement: Option<WriteConfinement>,
     pub(super) record_folder: Option<PathBuf>,
 }
 
@@ -67,6 +81,8 @@ impl ChildSpec {
             grace: DEFAULT_GRACE,
             capture: CaptureLimit::default(),
             leftovers: Leftovers::default(),
+            family: Family::default(),
+            confinement: None,
             record_folder: None,
         }
     }
@@ -138,6 +154,20 @@ impl ChildSpec {
     #[must_use]
     pub fn leftovers(mut self, leftovers: Leftovers) -> Self {
         self.leftovers = leftovers;
+        self
+    }
+
+    /// What binds the child's descendants to the child and to us.
+    #[must_use]
+    pub fn family(mut self, family: Family) -> Self {
+        self.family = family;
+        self
+    }
+
+    /// Lets the child and its descendants write only where this says; they cannot take it off.
+    #[must_use]
+    pub fn confine_writes(mut self, confinement: WriteConfinement) -> Self {
+        self.confinement = Some(confinement);
         self
     }
 

@@ -10,11 +10,13 @@
 
 mod alarm;
 mod append;
+mod guardian;
 mod lock;
 mod process;
 mod read;
 mod replace;
 mod role;
+mod sandbox;
 mod sweep;
 mod tree;
 mod waiting;

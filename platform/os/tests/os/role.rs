@@ -98,6 +98,7 @@ fn play() {
         "environment" => super::process::environment_role(),
         "flood" => super::process::flood_role(),
         "leaks" => super::process::leak_role(),
+        "guarded-parent" => super::guardian::parent_role(),
         "hold-lock" => super::lock::hold_role(&argument),
         "count-under-lock" => super::lock::count_role(&argument),
         "read-only" => super::replace::read_only_role(&argument),

@@ -13,5 +13,8 @@ pub(super) const TOOLS: &[Tool] = &[
     ("search_files", ToolKind::Search, Shape::Roots),
     ("find_files", ToolKind::Search, Shape::Roots),
     ("run_shell", ToolKind::Execute, Shape::Command),
+    ("shell_status", ToolKind::Other, Shape::Nothing),
+    ("shell_output", ToolKind::Other, Shape::Nothing),
+    ("shell_kill", ToolKind::Other, Shape::Nothing),
     ("todo", ToolKind::Other, Shape::Nothing),
 ];

@@ -22,6 +22,7 @@ fn help_fits_one_screen_and_lists_every_command() {
       canary       Ask each registered host about a call that must be refused
       schema       Print a JSON Schema of the hook pipeline
       doctor       Say what is configured, found and wrong, and how to fix it
+      auth         Keep keys for model servers, each for one server alone
       config       Show the settings in force
       hook         Answer one hook event of a coding agent, read from standard input
       ext          List and switch extensions

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "a test that cannot be set up has failed")]
 
 mod agent;
+mod auth;
 mod canary;
 mod cli;
 mod config;
@@ -27,5 +28,6 @@ mod intents_trace;
 mod killed;
 mod modules;
 mod replay;
+mod serve;
 mod state;
 mod trust;

@@ -49,7 +49,6 @@ pub(crate) struct Rig {
     pub(crate) joined: Arc<dyn Storage>,
     pub(crate) folder: Option<TempDir>,
     clock: Arc<CountingClock>,
-    ids: Arc<CountingIds>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -65,18 +64,20 @@ impl Rig {
     }
 
     fn open(location: &Location, folder: Option<TempDir>) -> Self {
+        let rig = Self::over(SqliteBackend::open(location).unwrap(), |store| store);
+        Self { folder, ..rig }
+    }
+
+    /// A ledger over a backend whose store is seen through something.
+    pub(crate) fn over(backend: SqliteBackend, seen: impl FnOnce(Arc<dyn Storage>) -> Arc<dyn Storage>) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let backend = SqliteBackend::open(location).unwrap();
         let clock = Arc::new(CountingClock(AtomicU64::new(1_000)));
         let ids = Arc::new(CountingIds(AtomicU64::new(1)));
-        let opened = ext_conversation_store::open(
-            StorageBackend::open(&backend, NAMESPACE),
-            Arc::clone(&clock) as _,
-            Arc::clone(&ids) as _,
-        );
+        let store = seen(StorageBackend::open(&backend, NAMESPACE));
+        let opened = ext_conversation_store::open(store, Arc::clone(&clock) as _, ids);
         let conversations = runtime.block_on(opened).unwrap();
         let joined = backend.open_joined("session-orchestrator", &[NAMESPACE]);
-        Self { backend, conversations, joined, folder, clock, ids, runtime }
+        Self { backend, conversations, joined, folder: None, clock, runtime }
     }
 
     pub(crate) fn run<F: Future>(&self, future: F) -> F::Output {

@@ -18,7 +18,6 @@ pub(crate) fn retry_after_ms(exact: Option<&str>, usual: Option<&str>, now_ms: u
     wait.map(|ms| ms.min(MAX_RETRY_AFTER_MS))
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
 fn whole(ms: f64) -> Option<u64> {
     (ms.is_finite() && ms >= 0.0).then(|| ms.ceil().min(MAX_RETRY_AFTER_MS as f64) as u64)
 }

@@ -1,1 +1,83 @@
-//! tests
+//! Which calls run, which are asked about, which are refused, as tables.
+
+use super::*;
+use serde_json::json;
+
+fn call(name: &str, arguments: serde_json::Value) -> ToolCall {
+    ToolCall { id: "c".into(), name: name.to_owned(), arguments: arguments.as_object().unwrap().clone() }
+}
+
+fn rule(permission: &str, target: &str, verdict: Verdict) -> PermissionRule {
+    PermissionRule { permission: permission.into(), target: target.into(), verdict, reason: None }
+}
+
+fn decided(
+    call: ToolCall,
+    effect: Effect,
+    configured: &[PermissionRule],
+    sender: &[PermissionRule],
+    ask: Ask,
+) -> String {
+    let proposal = Proposal { call, effect, questions: Vec::new() };
+    word(&decide(&proposal, &Rights { configured, sender, ask, remembered: &[], workdir: Path::new("/w") }))
+}
+
+fn word(decision: &Decision) -> String {
+    match decision {
+        Decision::Run => "run".to_owned(),
+        Decision::Refuse(_) => "refuse".to_owned(),
+        Decision::Ask(questions) => format!("ask {}", questions.len()),
+    }
+}
+
+#[test]
+fn looking_is_free_and_changing_is_asked_about() {
+    let write = || call("write_file", json!({"path": "a"}));
+    assert_eq!(decided(call("read_file", json!({"path": "a"})), Effect::Looks, &[], &[], Ask::Person), "run");
+    assert_eq!(decided(write(), Effect::Changes, &[], &[], Ask::Person), "ask 1");
+    assert_eq!(decided(write(), Effect::Changes, &[], &[], Ask::All), "run");
+    assert_eq!(decided(write(), Effect::Changes, &[], &[], Ask::None), "refuse");
+}
+
+#[test]
+fn rules_decide_and_a_senders_rules_only_make_it_stricter() {
+    let allow = [rule("write_file", "*", Verdict::Allow), rule("write_file", "secret/*", Verdict::Deny)];
+    let write = |path: &str| call("write_file", json!({ "path": path }));
+    assert_eq!(decided(write("a"), Effect::Changes, &allow, &[], Ask::Person), "run");
+    assert_eq!(decided(write("secret/a"), Effect::Changes, &allow, &[], Ask::All), "refuse");
+    let strict = [rule("write_file", "*", Verdict::Deny)];
+    assert_eq!(decided(write("a"), Effect::Changes, &allow, &strict, Ask::All), "refuse");
+    let lax = [rule("*", "*", Verdict::Allow)];
+    assert_eq!(decided(write("secret/a"), Effect::Changes, &allow, &lax, Ask::All), "refuse");
+    assert_eq!(decided(write("a"), Effect::Changes, &[], &lax, Ask::Person), "ask 1", "rights are not widened");
+}
+
+#[test]
+fn every_command_of_a_line_is_judged() {
+    let allow = [rule("run_shell", "git *", Verdict::Allow), rule("run_shell", "ls*", Verdict::Allow)];
+    for (command, expected) in [
+        ("git status", "run"),
+        ("git status && ls -l", "run"),
+        ("git status; reboot", "ask 1"),
+        ("git status $(reboot)", "ask 1"),
+        ("git $SOMETHING", "ask 1"),
+    ] {
+        let made = decided(call("run_shell", json!({ "command": command })), Effect::Changes, &allow, &[], Ask::Person);
+        assert_eq!(made, expected, "{command}");
+    }
+}
+
+#[test]
+fn what_was_allowed_for_the_session_is_not_asked_again_but_a_guards_question_is() {
+    let made = call("write_file", json!({"path": "a"}));
+    let remembered = [("write_file".to_owned(), "a".to_owned())];
+    let rights =
+        Rights { configured: &[], sender: &[], ask: Ask::Person, remembered: &remembered, workdir: Path::new("/w") };
+    let quiet = Proposal { call: made.clone(), effect: Effect::Changes, questions: Vec::new() };
+    assert_eq!(word(&decide(&quiet, &rights)), "run");
+    let questions = vec![Question { code: "SG01".into(), reason: "it edits the rules".into() }];
+    assert_eq!(word(&decide(&Proposal { questions, ..quiet }, &rights)), "ask 1");
+    let elsewhere = call("write_file", json!({"path": "b"}));
+    let other = Proposal { call: elsewhere, effect: Effect::Changes, questions: Vec::new() };
+    assert_eq!(word(&decide(&other, &rights)), "ask 1");
+}

@@ -1,1 +1,88 @@
-//! tests
+//! What waits and what is taken next, as tables.
+
+use super::*;
+
+fn waiting(id: &str, mode: Mode, at_ms: u64, partition: &str) -> Waiting {
+    Waiting {
+        id: DispatchId::new(id),
+        mode,
+        partition: partition.to_owned(),
+        not_before_ms: not_before(mode, at_ms),
+        at_ms,
+        attempts: 0,
+        submission: Submission { text: id.to_owned(), mode, ..Submission::default() },
+    }
+}
+
+fn started(next: &Next) -> String {
+    match next {
+        Next::Start(batch) => batch.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join("+"),
+        Next::WaitUntil(at) => format!("wait {at}"),
+        Next::Rest => "rest".to_owned(),
+    }
+}
+
+#[test]
+fn one_after_the_other_unless_they_collect() {
+    use Mode::{Collect, Followup, Interrupt, Steer};
+    let cases: [(&[Waiting], u64, &str); 9] = [
+        (&[], 0, "rest"),
+        (&[waiting("a", Followup, 0, "p"), waiting("b", Followup, 0, "p")], 0, "a"),
+        (&[waiting("a", Steer, 0, "p"), waiting("b", Followup, 0, "p")], 0, "a"),
+        (&[waiting("a", Interrupt, 0, "p")], 0, "a"),
+        (&[waiting("a", Collect, 0, "p"), waiting("b", Collect, 10, "p")], 500, "wait 1010"),
+        (&[waiting("a", Collect, 0, "p"), waiting("b", Collect, 10, "p")], 1_010, "a+b"),
+        (&[waiting("a", Collect, 0, "p"), waiting("b", Collect, 10, "q")], 20, "a"),
+        (&[waiting("a", Collect, 0, "p"), waiting("b", Collect, 9_900, "p")], 10_000, "a+b"),
+        (&[waiting("a", Collect, 0, "p"), waiting("b", Followup, 1, "p")], 2, "a"),
+    ];
+    for (all, now_ms, expected) in cases {
+        assert_eq!(started(&next(all, now_ms)), expected, "{all:?} at {now_ms}");
+    }
+}
+
+#[test]
+fn a_steady_talker_cannot_postpone_a_batch_for_ever() {
+    let all: Vec<Waiting> = (0..30).map(|n| waiting(&n.to_string(), Mode::Collect, n * 400, "p")).collect();
+    assert_eq!(ready_at(&all, 9_000), Some(COLLECT_MS));
+}
+
+#[test]
+fn an_input_that_is_tried_again_goes_alone_and_later() {
+    let again = Waiting { attempts: 1, not_before_ms: 2_000, ..waiting("a", Mode::Collect, 0, "p") };
+    let all = [again, waiting("b", Mode::Collect, 0, "p")];
+    assert_eq!(started(&next(&all, 1_999)), "wait 2000");
+    assert_eq!(started(&next(&all, 2_000)), "a");
+}
+
+#[test]
+fn only_text_of_the_same_rights_steers() {
+    let mut picture = waiting("c", Mode::Steer, 0, "p");
+    picture
+        .submission
+        .images
+        .push(dispatch_contracts::conversation::Image { media_type: "image/png".to_owned(), data: "x".to_owned() });
+    let all = [
+        waiting("f", Mode::Followup, 0, "p"),
+        waiting("a", Mode::Steer, 0, "p"),
+        waiting("b", Mode::Steer, 0, "other"),
+        picture,
+    ];
+    let ids: Vec<&str> = steers(&all, "p").map(|one| one.id.as_str()).collect();
+    assert_eq!(ids, ["a"], "an older follow-up does not stand in the way");
+}
+
+#[test]
+fn rights_and_targets_are_part_of_the_key() {
+    let base = Submission { session: "s".into(), text: "a".into(), ..Submission::default() };
+    let same = Submission { text: "b".into(), mode: Mode::Collect, id: Some("x".into()), ..base.clone() };
+    assert_eq!(partition(&base), partition(&same));
+    for other in [
+        Submission { delivery: serde_json::json!({"chat": 1}), ..base.clone() },
+        Submission { persona: Some("p".into()), ..base.clone() },
+        Submission { ask: crate::contract::Ask::None, ..base.clone() },
+        Submission { model: Some("m".into()), ..base.clone() },
+    ] {
+        assert_ne!(partition(&base), partition(&other), "{other:?}");
+    }
+}

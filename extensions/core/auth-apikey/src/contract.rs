@@ -1,0 +1,9 @@
+//! What other extensions and the program may use of this one.
+
+pub use crate::audience::Audience;
+pub use crate::error::KeyError;
+pub use crate::key_store::{KeyEntry, KeyStore, MAX_KEY_BYTES, NewKey, Place, all_keys};
+pub use crate::variables::{OWN_VARIABLE, PROVIDER_VARIABLES};
+
+/// The credential source.
+pub const APIKEY: &str = "apikey";

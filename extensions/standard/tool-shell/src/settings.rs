@@ -1,0 +1,68 @@
+//! The extension's section of the settings.
+
+use dispatch_contracts::settings::Settings;
+
+/// Whether the system confines what commands write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sandbox {
+    Off,
+    Workspace,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ShellSettings {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) sandbox_writable: Vec<String>,
+    pub(crate) pass_variables: Vec<String>,
+}
+
+/// Variables of our own, which hold our key among others, are never passed on.
+const OWN_PREFIX: &str = "DISPATCH_";
+
+impl ShellSettings {
+    /// A sandbox that is set to something unknown counts as on: it is safer to refuse than to guess.
+    pub(crate) fn read(settings: &Settings) -> Self {
+        let sandbox = match settings.get("sandbox").map(|setting| setting.value.as_str()) {
+            None | Some(Some("off")) => Sandbox::Off,
+            Some(_) => Sandbox::Workspace,
+        };
+        let names: Vec<String> = settings.read("pass_variables").unwrap_or_default();
+        Self {
+            sandbox,
+            sandbox_writable: settings.read("sandbox_writable").unwrap_or_default(),
+            pass_variables: names.into_iter().filter(|name| !is_own(name)).collect(),
+        }
+    }
+}
+
+fn is_own(name: &str) -> bool {
+    name.to_ascii_uppercase().starts_with(OWN_PREFIX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dispatch_contracts::settings::{Origin, Setting};
+    use serde_json::{Value, json};
+
+    fn read(values: &[(&str, Value)]) -> ShellSettings {
+        let setting = |value: &Value| Setting { value: value.clone(), origin: Origin::BuiltIn };
+        let values = values.iter().map(|(name, value)| ((*name).to_owned(), setting(value)));
+        ShellSettings::read(&Settings::new(values.collect()))
+    }
+
+    #[test]
+    fn the_sandbox_is_off_unless_something_is_said() {
+        assert_eq!(read(&[]).sandbox, Sandbox::Off);
+        assert_eq!(read(&[("sandbox", json!("off"))]).sandbox, Sandbox::Off);
+        assert_eq!(read(&[("sandbox", json!("workspace"))]).sandbox, Sandbox::Workspace);
+        assert_eq!(read(&[("sandbox", json!("wrokspace"))]).sandbox, Sandbox::Workspace);
+        assert_eq!(read(&[("sandbox", json!(false))]).sandbox, Sandbox::Workspace);
+    }
+
+    #[test]
+    fn our_own_variables_cannot_be_passed_on() {
+        let settings = read(&[("pass_variables", json!(["CARGO_HOME", "DISPATCH_API_KEY", "dispatch_home"]))]);
+        assert_eq!(settings.pass_variables, ["CARGO_HOME"]);
+    }
+}

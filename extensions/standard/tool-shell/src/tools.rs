@@ -1,0 +1,176 @@
+//! The four tools, as the model sees them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::tool::{Effect, Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, read_arguments};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::contract::{RUN_SHELL, SHELL_KILL, SHELL_OUTPUT, SHELL_STATUS};
+use crate::desk::Desk;
+use crate::foreground;
+use crate::shell::Shell;
+
+const DEFAULT_TIMEOUT_MS: u64 = 2 * 60 * 1000;
+const MAX_TIMEOUT_MS: u64 = 20 * 60 * 1000;
+
+/// Every tool of this extension.
+pub(crate) fn all(desk: &Arc<Desk>) -> Vec<Arc<dyn Tool>> {
+    let about = |name, description, with_since| -> Arc<dyn Tool> {
+        Arc::new(AboutShell { spec: about_spec(name, description, with_since), desk: Arc::clone(desk) })
+    };
+    vec![
+        Arc::new(RunShell { spec: run_spec(), desk: Arc::clone(desk) }),
+        about(SHELL_STATUS, "Says whether a background command still runs, or how it ended.", Since::Unknown),
+        about(
+            SHELL_OUTPUT,
+            "Shows what a background command printed: the newest part, or from the position `since` on. The answer says \
+             where to read on.",
+            Since::Known,
+        ),
+        about(SHELL_KILL, "Ends a background command and everything it started.", Since::Unknown),
+    ]
+}
+
+struct RunShell {
+    spec: ToolSpec,
+    desk: Arc<Desk>,
+}
+
+fn run_spec() -> ToolSpec {
+    ToolSpec {
+        name: RUN_SHELL.to_owned(),
+        description: "Runs a command with bash (sh where there is none) and shows what it printed and how it ended. There \
+                      is no terminal and no input, so use options that do not ask. When the command ends, everything it \
+                      left running is killed: for a server or a watcher set background: true, and use shell_output, \
+                      shell_status and shell_kill with the id in the answer. Each call is a new shell: `cd` and \
+                      variables do not carry over. To read, search or change files prefer the tools for that."
+            .to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "description": "The command line."},
+                "timeout_ms": {
+                    "type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_MS,
+                    "description": "The command is killed after this many milliseconds. Default: 120000; none in the background."
+                },
+                "workdir": {"type": "string", "description": "The folder to run in, inside the workspace. Default: the working folder."},
+                "background": {"type": "boolean", "description": "Do not wait for the end. Default: false."}
+            },
+            "required": ["command"],
+            "additionalProperties": false
+        }),
+        concurrency_safe: false,
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunArguments {
+    command: String,
+    timeout_ms: Option<u64>,
+    workdir: Option<String>,
+    #[serde(default)]
+    background: bool,
+}
+
+impl Tool for RunShell {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map<String, Value>,
+        context: ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let arguments: RunArguments = read_arguments(arguments)?;
+            Shell::check(&arguments.command)?;
+            let asked = arguments.timeout_ms.map(|ms| Duration::from_millis(ms.clamp(1, MAX_TIMEOUT_MS)));
+            let (workspace, folder) = self.desk.place(&context, arguments.workdir.as_deref())?;
+            if arguments.background {
+                let child = self.desk.shell.child(&arguments.command, &workspace, &folder, asked)?;
+                let id = self.desk.background.start(&context.session, &arguments.command, child)?;
+                return Ok(ToolOutput::text(format!(
+                    "Started in the background as {id}. Use shell_output, shell_status and shell_kill with this id."
+                )));
+            }
+            let timeout = asked.unwrap_or(Duration::from_millis(DEFAULT_TIMEOUT_MS));
+            let child = self.desk.shell.child(&arguments.command, &workspace, &folder, Some(timeout))?;
+            foreground::run(child, context, timeout).await
+        })
+    }
+}
+
+/// A tool that only looks at the table of background commands.
+struct AboutShell {
+    spec: ToolSpec,
+    desk: Arc<Desk>,
+}
+
+/// Whether a tool takes a position in the output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Since {
+    Known,
+    Unknown,
+}
+
+fn about_spec(name: &str, description: &str, since: Since) -> ToolSpec {
+    let mut properties = json!({"id": {"type": "string", "description": "The id that run_shell gave, such as sh1."}});
+    if since == Since::Known
+        && let Some(properties) = properties.as_object_mut()
+    {
+        let description = "Position of the first byte to show; the answer of the call before names it.";
+        properties.insert("since".to_owned(), json!({"type": "integer", "minimum": 0, "description": description}));
+    }
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        parameters: json!({
+            "type": "object", "properties": properties, "required": ["id"], "additionalProperties": false
+        }),
+        concurrency_safe: true,
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AboutArguments {
+    id: String,
+    since: Option<usize>,
+}
+
+impl Tool for AboutShell {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn resources(&self, _: &Map<String, Value>) -> Resources {
+        Resources::Keys(Vec::new())
+    }
+
+    fn effect(&self, _: &Map<String, Value>) -> Effect {
+        // Ending a process of the session's own is no more than taking back what was allowed.
+        Effect::Looks
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map<String, Value>,
+        context: ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let AboutArguments { id, since } = read_arguments(arguments)?;
+            let background = &self.desk.background;
+            let text = match self.spec.name.as_str() {
+                SHELL_OUTPUT => background.output(&context.session, &id, since),
+                SHELL_KILL => background.kill(&context.session, &id),
+                _ => background.status(&context.session, &id),
+            };
+            text.map(ToolOutput::text)
+        })
+    }
+}

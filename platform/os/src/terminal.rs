@@ -1,0 +1,60 @@
+//! Asks a person for a secret without showing it.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use crate::OsError;
+
+/// Whether a person sits at standard input.
+pub fn is_interactive() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Prints a question on standard error and reads one line from the terminal without echo; `None` at
+/// the end of input. Where echo cannot be switched off nothing is read.
+pub fn ask_secret(question: &str) -> Result<Option<String>, OsError> {
+    let failed = |source| OsError::io("read from", "the terminal".as_ref(), source);
+    let _quiet = Quiet::start().map_err(failed)?;
+    let mut stderr = io::stderr();
+    write!(stderr, "{question}").and_then(|()| stderr.flush()).map_err(failed)?;
+    let mut line = String::new();
+    let count = io::stdin().lock().read_line(&mut line).map_err(failed)?;
+    // The line feed that the person typed was not shown either.
+    let _ = writeln!(stderr);
+    Ok((count > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+/// Echo is off while this lives.
+struct Quiet {
+    #[cfg(unix)]
+    before: rustix::termios::Termios,
+}
+
+#[cfg(unix)]
+impl Quiet {
+    fn start() -> io::Result<Self> {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(io::stdin())?;
+        let mut quiet = before.clone();
+        quiet.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(io::stdin(), OptionalActions::Flush, &quiet)?;
+        Ok(Self { before })
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        // A terminal that has gone away needs no echo.
+        let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &self.before);
+    }
+}
+
+#[cfg(not(unix))]
+impl Quiet {
+    fn start() -> io::Result<Self> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "echo cannot be switched off here; pass the secret through a pipe",
+        ))
+    }
+}
