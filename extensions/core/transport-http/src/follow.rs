@@ -104,9 +104,10 @@ impl Follow {
     async fn end(&mut self, view: DispatchView) -> Result<(), Refusal> {
         self.over = true;
         self.progress.note(&view);
-        let log = match &view.turn {
-            Some(turn) => self.desk.conversations()?.turn(turn).await?,
-            None => None,
+        let log = match (&view.turn, self.desk.conversations()) {
+            (Some(turn), Ok(conversations)) => conversations.turn(turn).await?,
+            // Sessions that nobody stores have only their live news.
+            _ => None,
         };
         for stored in log.iter().flat_map(|log| &log.rows) {
             self.due.extend(self.progress.store(&stored.row).into_iter().map(Update::Reply));

@@ -15,6 +15,9 @@ fn help_fits_one_screen_and_lists_every_command() {
     Usage: dispatch [OPTIONS] <COMMAND>
 
     Commands:
+      chat         Talk to Dispatch's own agent
+      serve        Serve our own agent over HTTP, WebSocket, or standard input and output
+      acp          Let an editor drive our own agent over ACP, on standard input and output
       init         Make the agents' hosts call Dispatch, or say what differs, or take it back
       canary       Ask each registered host about a call that must be refused
       schema       Print a JSON Schema of the hook pipeline

@@ -28,5 +28,6 @@ mod intents_trace;
 mod killed;
 mod modules;
 mod replay;
+mod serve;
 mod state;
 mod trust;
