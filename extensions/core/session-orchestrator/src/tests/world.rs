@@ -182,12 +182,10 @@ impl World {
                         processes.push(self.start(&format!("p{born}")));
                         born += 1;
                     }
+                    // Whoever is stopped takes nothing in.
+                    _ if processes[at].frozen.load(Ordering::Relaxed) => {}
                     3 => self.cancel_one(&processes[at]).await,
-                    _ => {
-                        if !processes[at].frozen.load(Ordering::Relaxed) {
-                            self.submit(&processes[at], self.anything(turn)).await;
-                        }
-                    }
+                    _ => drop(self.submit(&processes[at], self.anything(turn)).await),
                 }
                 if self.dice.below(6) == 0 {
                     processes.iter().for_each(|process| process.frozen.store(false, Ordering::Relaxed));
