@@ -6,12 +6,14 @@
 mod context;
 mod output;
 mod scripted_model;
+mod serve;
 pub mod storage;
 #[cfg(feature = "tools")]
 mod tool_rig;
 
 pub use context::TestContext;
 pub use output::Output;
-pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step};
+pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step, strict_problem};
+pub use serve::{Answer, Client, Served};
 #[cfg(feature = "tools")]
 pub use tool_rig::{ToolRig, block_on, object};

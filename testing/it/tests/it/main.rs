@@ -28,6 +28,14 @@ mod intents_trace;
 mod killed;
 mod modules;
 mod replay;
+#[cfg(target_os = "linux")]
+mod run_crash;
+#[cfg(target_os = "linux")]
+mod run_security;
+#[cfg(target_os = "linux")]
+mod run_streams;
+#[cfg(target_os = "linux")]
+mod run_world;
 mod serve;
 mod state;
 mod trust;
