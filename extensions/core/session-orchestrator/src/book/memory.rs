@@ -230,6 +230,12 @@ impl Book for MemoryBook {
         Box::pin(ready(Ok(behind.map(|(at, row)| (at, row.clone())).collect())))
     }
 
+    fn last_place<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Result<u64, SessionsError>> {
+        let shelf = self.shelf();
+        let rows = shelf.labels.get(label).and_then(|session| shelf.rows.get(session));
+        Box::pin(ready(Ok(rows.map_or(0, |rows| rows.len() as u64))))
+    }
+
     fn owners(&self) -> BoxFuture<'_, Result<Vec<String>, BookError>> {
         let owners = self.shelf().sessions.values().filter_map(|state| state.owner.clone()).collect();
         Box::pin(ready(Ok(owners)))
