@@ -44,13 +44,13 @@ impl Reply {
 
     /// Whether text waits to be stored.
     pub(super) fn waits(&self) -> bool {
-        self.open.as_ref().is_some_and(|open| open.len() > 0)
+        self.open.as_ref().is_some_and(Open::has_text)
     }
 
     /// Stores what has waited long enough: whole words while more comes, everything once nothing does.
     /// A word that two rows share could hide a secret from whoever reads row by row.
     pub(super) fn flush(&mut self) -> Option<RowBody> {
-        let open = self.open.as_mut().filter(|open| open.len() > 0)?;
+        let open = self.open.as_mut().filter(|open| open.has_text())?;
         if std::mem::replace(&mut open.rested, true) {
             let end = open.len();
             return open.flush(end);
@@ -128,8 +128,12 @@ impl Open {
         }
     }
 
+    fn has_text(&self) -> bool {
+        matches!(&self.chunk, Chunk::Text { text } | Chunk::Reasoning { text, .. } if !text.is_empty())
+    }
+
     fn is_empty(&self) -> bool {
-        self.len() == 0 && !matches!(&self.chunk, Chunk::Reasoning { signature: Some(_), .. })
+        !self.has_text() && !matches!(&self.chunk, Chunk::Reasoning { signature: Some(_), .. })
     }
 
     /// A row of what has gathered up to a place; what follows is the next part of the same chunk.
