@@ -14,6 +14,7 @@ mod endless;
 mod events;
 mod explain;
 mod ext;
+mod floor;
 mod fuzz;
 mod hook_process;
 mod init;
@@ -36,6 +37,10 @@ mod run_security;
 mod run_streams;
 #[cfg(target_os = "linux")]
 mod run_world;
+#[cfg(unix)]
+mod run_first;
 mod serve;
+mod sessions;
 mod state;
 mod trust;
+mod up;
