@@ -157,6 +157,9 @@ impl Shared {
         let mut log = self.lock();
         let is_list = request.method == "GET" && request.path.ends_with("/models");
         let made_up = self.answering.as_ref().filter(|_| !is_list).map(|answer| answer(&request));
+        if log.requests.len() >= self.script.keep {
+            log.requests.remove(0);
+        }
         log.requests.push(request);
         let at = log.played;
         log.played += usize::from(!is_list);

@@ -7,6 +7,7 @@ pub use client::{Answer, Client};
 use crate::TestContext;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 /// A running server. Dropping it kills it.
@@ -38,7 +39,17 @@ impl Served {
     /// # Panics
     /// When the executable is not there.
     pub fn try_start(context: &TestContext, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self, Child> {
-        let mut child = Self::spawn(context, arguments, variables);
+        Self::over(Self::spawn(context, arguments, variables), &context.home())
+    }
+
+    /// Waits until a process that was started with its output piped listens.
+    ///
+    /// # Errors
+    /// The process, when it ended before it listened.
+    ///
+    /// # Panics
+    /// When its output is not piped, or there is no token in its home.
+    pub fn over(mut child: Child, home: &Path) -> Result<Self, Child> {
         let mut output = BufReader::new(child.stdout.take().expect("its output"));
         let mut line = String::new();
         let _ = output.read_line(&mut line);
@@ -48,7 +59,7 @@ impl Served {
         };
         // Its output is one line; what came after it would be lost otherwise.
         std::thread::spawn(move || output.read_to_end(&mut Vec::new()));
-        let token = std::fs::read_to_string(context.home().join("token")).expect("the token of a server that listens");
+        let token = std::fs::read_to_string(home.join("token")).expect("the token of a server that listens");
         Ok(Self { child, client: Client::new(address, Some(token.trim().to_owned())) })
     }
 

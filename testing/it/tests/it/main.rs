@@ -18,6 +18,7 @@ mod floor;
 mod fuzz;
 mod hook_process;
 mod init;
+mod installed;
 mod intents_bypass;
 mod intents_file;
 mod intents_gate;
@@ -35,6 +36,8 @@ mod run_crash;
 mod run_security;
 #[cfg(target_os = "linux")]
 mod run_streams;
+#[cfg(target_os = "linux")]
+mod run_wire;
 #[cfg(target_os = "linux")]
 mod run_world;
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! Random kills: many rounds on one home, each of which must leave everything in order.
 
 use crate::run_world::conversation::{calls, times_answered, times_asked};
-use crate::run_world::{World, alive, wait_until};
+use crate::run_world::{World, alive, slow_lane, wait_until};
 use dispatch_contracts::conversation::ResultStatus;
 use dispatch_support::{Client, Recorded, Reply, ScriptedModel, Step};
 use serde_json::{Value, json};
@@ -129,8 +129,7 @@ fn round(world: &World, dice: &mut Dice, number: u64) -> Vec<Sent> {
 #[test]
 fn random_kills_lose_nothing_and_repeat_nothing() {
     let seed = std::env::var("DISPATCH_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_260_301);
-    let is_slow_lane = std::env::var("DISPATCH_SLOW_TESTS").is_ok_and(|value| value == "1");
-    let rounds = if is_slow_lane { SLOW_ROUNDS } else { ROUNDS };
+    let rounds = if slow_lane() { SLOW_ROUNDS } else { ROUNDS };
     let mut dice = Dice(seed);
     let marker = format!("8{}", std::process::id());
     let own = marker.clone();
