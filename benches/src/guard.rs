@@ -1,13 +1,22 @@
 //! What a hook event costs: the command that `init` registers against the floor, Node and Bun, with all
 //! native modules, with eight scripts, with a log of a gigabyte and with a thousand sessions.
 
+mod goals;
 mod scene;
 
 use crate::process::{Program, build, find, instructions, time_all};
 use crate::{row, table};
 use anyhow::Result;
+use goals::{Goals, Wanted};
 use scene::{Place, Scripts, payload};
 use std::path::{Path, PathBuf};
+
+const PLAIN: &str = "dispatch-hook (plain, dynamic)";
+const SHIPPED: &str = "dispatch-hook (shipped, static)";
+const TRUE: &str = "/bin/true";
+const BARE: &str = "bare Rust, dynamic";
+const EMPTY: &str = "empty log";
+const NODE: &str = "node -e 0";
 
 /// Rounds over all programs.
 const ROUNDS: u32 = 150;
@@ -18,34 +27,38 @@ const LONG_LOG_BYTES: u64 = 1 << 30;
 const MANY_SESSIONS: u32 = 1_000;
 
 pub(crate) fn run() -> Result<()> {
-    let dispatch = build("dispatch", "dispatch", "release")?;
-    let plain = build("dispatch-hook", "dispatch-hook", "release")?;
+    // It only lays out the workspaces, so an unoptimised one will do.
+    let dispatch = build("dispatch", "dispatch", "dev")?;
+    let plain = build("dispatch-hook", "dispatch-hook", "hook")?;
     let floor = build("dispatch-benches", "floor", "release")?;
     let static_floor = scene::static_floor()?;
-    let mut hooks: Vec<(&'static str, PathBuf)> = vec![("dispatch-hook (plain release)", plain)];
-    hooks.extend(scene::shipped("dispatch-hook")?.map(|path| ("dispatch-hook (shipped, static)", path)));
+    let mut hooks: Vec<(&'static str, PathBuf)> = vec![(PLAIN, plain)];
+    hooks.extend(scene::shipped("dispatch-hook")?.map(|path| (SHIPPED, path)));
+    let mut goals = Goals::default();
 
     println!("Whole processes, one PreToolUse event, after `init --full`:\n");
     let native = Place::new(&dispatch, Scripts::None)?;
-    let mut programs = vec![
-        Program::new("/bin/true", Path::new("/bin/true"), &[]),
-        Program::new("bare Rust, dynamic", &floor, &[&native.floor_log()]),
-    ];
+    let mut programs =
+        vec![Program::new(TRUE, Path::new("/bin/true"), &[]), Program::new(BARE, &floor, &[&native.floor_log()])];
     programs.extend(static_floor.map(|path| Program::new("bare Rust, static", &path, &[&native.floor_log()])));
     programs.extend(hooks.iter().map(|(label, path)| native.hook(label, path)));
-    let node = find("node").map(|path| Program::new("node -e 0", &path, &["-e", "0"]));
-    compare(&programs, node, &native)?;
+    let node = find("node").map(|path| Program::new(NODE, &path, &["-e", "0"]));
+    compare(&programs, node, &native, &mut goals)?;
 
     println!("\nThe same with eight script modules, beside Node and Bun running the same eight:\n");
     let scripted = Place::new(&dispatch, Scripts::Eight)?;
     let programs: Vec<Program> = hooks.iter().map(|(label, path)| scripted.hook(label, path)).collect();
-    compare_scripts(&programs, &scripted)?;
+    compare_scripts(&programs, &scripted, &mut goals)?;
 
     println!("\nThe same as history grows:\n");
-    growth(&hooks, &dispatch)
+    growth(&hooks, &dispatch, &mut goals)?;
+
+    println!("\nWhat was wanted, by the best times:\n");
+    goals.print();
+    Ok(())
 }
 
-fn compare(programs: &[Program], node: Option<Program>, place: &Place) -> Result<()> {
+fn compare(programs: &[Program], node: Option<Program>, place: &Place, goals: &mut Goals) -> Result<()> {
     let mut samples = time_all(programs, &|round| payload(place.root(), round), ROUNDS)?;
     let mut programs = programs.to_vec();
     if let Some(node) = node {
@@ -57,7 +70,7 @@ fn compare(programs: &[Program], node: Option<Program>, place: &Place) -> Result
         samples.get(at).map(crate::sample::Samples::best_us)
     };
     let against = |us: f64, label: &str| best(label).map_or("-".to_owned(), |base| format!("{:.2}", us / base));
-    let faster = |us: f64| best("node -e 0").map_or("-".to_owned(), |base| format!("{:.0} x", base / us));
+    let faster = |us: f64| best(NODE).map_or("-".to_owned(), |base| format!("{:.0} x", base / us));
     let mut rows =
         vec![row!["program", "best ms", "median ms", "x true", "x bare dynamic", "faster than node", "instructions"]];
     for (program, found) in programs.iter().zip(&samples) {
@@ -66,17 +79,20 @@ fn compare(programs: &[Program], node: Option<Program>, place: &Place) -> Result
             program.label,
             ms(us),
             ms(found.median_us()),
-            against(us, "/bin/true"),
-            against(us, "bare Rust, dynamic"),
+            against(us, TRUE),
+            against(us, BARE),
             faster(us),
             millions(instructions(program, &payload(place.root(), u32::MAX))),
         ]);
     }
+    goals.ratio("shipped, of /bin/true", best(SHIPPED), best(TRUE), Wanted::AtMost(1.0));
+    goals.ratio("plain, of a bare Rust program", best(PLAIN), best(BARE), Wanted::AtMost(1.25));
+    goals.ratio("shipped, faster than node -e 0", best(NODE), best(SHIPPED), Wanted::AtLeast(60.0));
     table::print(&rows);
     Ok(())
 }
 
-fn compare_scripts(hooks: &[Program], place: &Place) -> Result<()> {
+fn compare_scripts(hooks: &[Program], place: &Place, goals: &mut Goals) -> Result<()> {
     let mut samples = time_all(hooks, &|round| payload(place.root(), round), ROUNDS)?;
     let peers = place.peers();
     samples.extend(time_all(&peers, &|round| payload(place.root(), round), SLOW_ROUNDS)?);
@@ -92,23 +108,27 @@ fn compare_scripts(hooks: &[Program], place: &Place) -> Result<()> {
         let count = millions(instructions(program, &payload(place.root(), u32::MAX)));
         rows.push(row![program.label, ms(us), ms(found.median_us()), faster(us, "Node"), faster(us, "Bun"), count]);
     }
+    goals.ratio("shipped with eight scripts, faster than Node", of("Node"), of(SHIPPED), Wanted::AtLeast(25.0));
+    goals.ratio("shipped with eight scripts, faster than Bun", of("Bun"), of(SHIPPED), Wanted::AtLeast(8.0));
     table::print(&rows);
     Ok(())
 }
 
-fn growth(hooks: &[(&'static str, PathBuf)], dispatch: &Path) -> Result<()> {
+fn growth(hooks: &[(&'static str, PathBuf)], dispatch: &Path, goals: &mut Goals) -> Result<()> {
+    let empty = Place::new(dispatch, Scripts::None)?;
     let fresh = Place::new(dispatch, Scripts::None)?;
     let long = Place::new(dispatch, Scripts::None)?;
     let many = Place::new(dispatch, Scripts::None)?;
     let Some((_, hook)) = hooks.last() else { return Ok(()) };
+    empty.fill_tail(hook)?;
     fresh.fill_tail(hook)?;
     long.fill_tail(hook)?;
     long.lengthen_log(LONG_LOG_BYTES)?;
     many.fill_tail(hook)?;
     many.add_sessions(MANY_SESSIONS)?;
-    let mut rows = vec![row!["program", "history", "best ms", "median ms", "x fresh", "instructions"]];
+    let mut rows = vec![row!["program", "history", "best ms", "median ms", "x empty", "instructions"]];
     for (label, path) in hooks {
-        let places = [("log of 64 KiB", &fresh), ("log of 1 GiB", &long), ("1,000 sessions", &many)];
+        let places = [(EMPTY, &empty), ("log of 64 KiB", &fresh), ("log of 1 GiB", &long), ("1,000 sessions", &many)];
         let mut programs = Vec::new();
         let mut samples = vec![crate::sample::Samples::default(); places.len()];
         for (history, place) in places {
@@ -116,9 +136,12 @@ fn growth(hooks: &[(&'static str, PathBuf)], dispatch: &Path) -> Result<()> {
             program.label = history;
             programs.push((program, place));
         }
-        // In turn, so that noise falls on all three alike.
+        // In turn, so that noise falls on all of them alike.
         for round in 0..=ROUNDS {
             for ((program, place), samples) in programs.iter().zip(&mut samples) {
+                if program.label == EMPTY {
+                    place.empty_log()?;
+                }
                 let one = time_all(std::slice::from_ref(program), &|_| payload(place.root(), round), 1)?;
                 samples.extend(one.into_iter().next().unwrap_or_default());
             }
@@ -128,6 +151,10 @@ fn growth(hooks: &[(&'static str, PathBuf)], dispatch: &Path) -> Result<()> {
             let us = found.best_us();
             let count = millions(instructions(program, &payload(place.root(), u32::MAX)));
             let ratio = format!("{:.2}", us / base);
+            if *label == SHIPPED && program.label != EMPTY {
+                let what = format!("shipped, {}, of {EMPTY}", program.label);
+                goals.ratio(&what, Some(us), Some(base), Wanted::AtMost(1.1));
+            }
             rows.push(row![label, program.label, ms(us), ms(found.median_us()), ratio, count]);
         }
     }

@@ -49,7 +49,8 @@ pub(crate) fn build(package: &str, binary: &str, profile: &str) -> Result<PathBu
         .status()
         .context("cargo cannot be started")?;
     ensure!(status.success(), "{package} could not be built");
-    Ok(target_folder()?.join(profile).join(format!("{binary}{}", std::env::consts::EXE_SUFFIX)))
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target_folder()?.join(folder).join(format!("{binary}{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Where cargo builds.

@@ -15,6 +15,7 @@ mod checks;
 mod ci;
 mod dist;
 mod elf;
+mod hook_order;
 mod hook_size;
 mod layers;
 mod lexer;
@@ -37,6 +38,7 @@ cargo xtask COMMAND [--root DIR]
   hook-size            crate list and size of dispatch-hook, also static where musl is installed
             --plain      the host build alone
             --write      takes over the crate list
+  hook-order FILE      takes over from callgrind's FILE which functions stand together in dispatch-hook
   bench [NAME]         the benchmarks, or one of them
   dist                 builds what is shipped into target/dist
   help                 this text
@@ -88,6 +90,7 @@ fn run(mut arguments: Vec<String>) -> Result<Verdict> {
         ["hook-size"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Compare, Builds::Every)?)),
         ["hook-size", "--plain"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Compare, Builds::Plain)?)),
         ["hook-size", "--write"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Write, Builds::Every)?)),
+        ["hook-order", profile] => hook_order::run(&root, Path::new(profile)).map(|()| Verdict::Good),
         ["bench", names @ ..] => bench(&root, names),
         ["dist"] => dist::run(&root).map(|()| Verdict::Good),
         [] | ["help" | "--help" | "-h"] => {

@@ -65,6 +65,9 @@ impl App {
         }
         match args.command {
             Command::Chat(request) => commands::chat::run(&loaded, self.extensions, &request, printer),
+            Command::Up(request) => commands::up::run(&loaded, self.extensions, &request, printer),
+            Command::Session { command } => commands::session::run(&loaded, self.extensions, &command, printer),
+            Command::Queue { command } => commands::queue::run(&loaded, self.extensions, &command, printer),
             Command::Serve(request) => commands::serve::run(&loaded, self.extensions, &request, printer),
             Command::Acp => commands::acp::run(&loaded, self.extensions, printer),
             Command::Init(request) => commands::init::run(&loaded, &request, printer),

@@ -13,12 +13,15 @@ use crate::commands::memory::MemoryCommand;
 use crate::commands::module::ModuleCommand;
 use crate::commands::phase::PhaseCommand;
 use crate::commands::plan::PlanCommand;
+use crate::commands::queue::QueueCommand;
 use crate::commands::replay::ReplayRequest;
 use crate::commands::schema::SchemaRequest;
 use crate::commands::serve::ServeRequest;
+use crate::commands::session::SessionCommand;
 use crate::commands::state::StateCommand;
 use crate::commands::trace::TraceCommand;
 use crate::commands::trust::TrustRequest;
+use crate::commands::up::UpRequest;
 use crate::commands::why::WhyRequest;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
@@ -53,8 +56,20 @@ pub(crate) struct Common {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Check, prepare and start everything that our own agent needs
+    Up(UpRequest),
     /// Talk to Dispatch's own agent
     Chat(ChatRequest),
+    /// Read and arrange the conversations of our own agent
+    Session {
+        #[command(subcommand)]
+        command: SessionCommand,
+    },
+    /// Show what waits or runs in the sessions, and take it back
+    Queue {
+        #[command(subcommand)]
+        command: QueueCommand,
+    },
     /// Serve our own agent over HTTP, WebSocket, or standard input and output
     Serve(ServeRequest),
     /// Let an editor drive our own agent over ACP, on standard input and output

@@ -9,6 +9,7 @@ mod disabled_file;
 mod failure;
 mod judging;
 mod log_file;
+mod paint;
 mod plain;
 mod ports;
 mod printer;

@@ -30,6 +30,12 @@ pub(crate) fn lines(text: &str, max_lines: usize) -> Vec<String> {
     text.lines().take(max_lines).map(|line| line.trim_end().chars().map(kept).collect()).collect()
 }
 
+/// The text as it is, free of what a terminal would obey but line ends and tabs.
+pub(crate) fn visible_text(text: &str) -> String {
+    let kept = |character: char| if matches!(character, '\n' | '\t') { character } else { visible(character) };
+    text.chars().map(kept).collect()
+}
+
 /// Control characters and those that turn the direction of text around become a mark.
 fn visible(character: char) -> char {
     let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

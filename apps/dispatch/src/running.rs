@@ -4,6 +4,7 @@ use crate::disabled_file::DisabledFile;
 use crate::failure::Failure;
 use crate::ports::{RuntimeSpawner, StderrLog, SystemClock, UlidIds};
 use crate::settings::Loaded;
+use crate::stopping::Interrupts;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::fault::FaultBudget;
 use dispatch_contracts::manifest::Tier;
@@ -13,10 +14,15 @@ use dispatch_contracts::settings::Settings;
 use dispatch_kernel::host::{Boot, Candidate, DisabledStore, ExtensionHost, Ports, boot};
 use dispatch_kernel::services::builtin::permission_rules;
 use dispatch_kernel::services::permission::evaluate;
-use ext_provider_openai_compat::contract::{Choice, choose, discover, needs_discovery};
+use ext_provider_openai_compat::contract::{Choice, LocalServer, choose, discover, needs_discovery};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+
+/// The extensions that conversations and their queue are read with.
+const CONVERSATION_KEEPERS: [&str; 3] = ["storage-sqlite", "conversation-store", "session-orchestrator"];
+/// Whether the orchestrator takes up work.
+const CONDUCT: &str = "extensions.session-orchestrator.conduct";
 
 /// How many threads the work needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +37,7 @@ pub(crate) enum Threads {
 pub(crate) struct Running {
     runtime: tokio::runtime::Runtime,
     host: ExtensionHost,
+    model: Option<Choice>,
 }
 
 impl Running {
@@ -54,12 +61,27 @@ impl Running {
         // A tool must not find the key of the model where its own program got it from.
         dispatch_os::process::shield_memory();
         let runtime = runtime(threads)?;
-        let settings = runtime.block_on(with_model(settings));
-        let input = boot_input(loaded, extensions, settings, minimum);
-        let host = runtime
-            .block_on(boot(input))
-            .map_err(|error| Failure::internal(error.to_string()).hint("`dispatch doctor` says what is wrong"))?;
-        Ok(Self { runtime, host })
+        let model = runtime.block_on(chosen_model(&settings)).choice;
+        let settings = with_model(settings, &model);
+        let host = runtime.block_on(booted(boot_input(loaded, extensions, settings, minimum)))?;
+        Ok(Self { runtime, host, model: Some(model) })
+    }
+
+    /// Starts what keeps conversations and nothing that would work on them, beside whoever does.
+    pub(crate) fn look_at_conversations(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        let runtime = runtime(Threads::One)?;
+        let kept = extensions.into_iter().filter(|extension| {
+            let manifest = dispatch_kernel::host::manifest::parse(&extension.manifest());
+            manifest.is_ok_and(|manifest| CONVERSATION_KEEPERS.contains(&manifest.id.as_str()))
+        });
+        let settings = loaded.settings.with(CONDUCT, false);
+        let host = runtime.block_on(booted(boot_input(loaded, kept.collect(), settings, Level::Warn)))?;
+        Ok(Self { runtime, host, model: None })
+    }
+
+    /// Which model answers, and why; none where nobody asked.
+    pub(crate) const fn model(&self) -> Option<&Choice> {
+        self.model.as_ref()
     }
 
     pub(crate) fn host(&self) -> &ExtensionHost {
@@ -79,19 +101,41 @@ impl Running {
         })
     }
 
-    /// Stops everything, dependents first.
+    /// Stops everything, dependents first. Who presses ctrl-C meanwhile does not want to wait for it.
     pub(crate) fn shutdown(self) {
-        self.runtime.block_on(self.host.shutdown());
+        self.runtime.block_on(async {
+            let mut interrupts = Interrupts::listen();
+            tokio::select! {
+                () = self.host.shutdown() => {}
+                () = interrupts.next() => {}
+            }
+        });
         // A tool that ignores its cancellation must not keep the program from ending.
         self.runtime.shutdown_background();
     }
 }
 
-/// The settings with the model that answers: the configured one, else a server on this machine, else
-/// the rehearsal.
-async fn with_model(settings: Settings) -> Settings {
-    let found = if needs_discovery(&settings) { discover().await } else { Vec::new() };
-    let Choice { provider, base_url, model, .. } = choose(&settings, &found);
+async fn booted(input: Boot) -> Result<ExtensionHost, Failure> {
+    let booted = boot(input).await;
+    booted.map_err(|error| Failure::internal(error.to_string()).hint("`dispatch doctor` says what is wrong"))
+}
+
+/// Which model answers, and what was found on the way.
+pub(crate) struct ChosenModel {
+    pub(crate) choice: Choice,
+    /// The model servers of this machine; not looked for where the settings name one.
+    pub(crate) found: Vec<LocalServer>,
+}
+
+/// The configured model, else a server on this machine, else the rehearsal.
+pub(crate) async fn chosen_model(settings: &Settings) -> ChosenModel {
+    let found = if needs_discovery(settings) { discover().await } else { Vec::new() };
+    ChosenModel { choice: choose(settings, &found), found }
+}
+
+/// The settings with the model that answers.
+fn with_model(settings: Settings, choice: &Choice) -> Settings {
+    let Choice { provider, base_url, model, .. } = choice.clone();
     let chosen = [("model.provider", Some(provider)), ("model.base_url", base_url), ("model.model", model)];
     let set = chosen.into_iter().filter_map(|(name, value)| Some((name, value?)));
     set.fold(

@@ -115,6 +115,11 @@ impl Place {
         logs.into_iter().find(|path| path.is_file()).context("no session has a log")
     }
 
+    /// Leaves the session as it is, but for its log.
+    pub(super) fn empty_log(&self) -> Result<()> {
+        Ok(fs::write(self.log()?, "")?)
+    }
+
     /// Repeats the records that are there until the log has this length.
     pub(super) fn lengthen_log(&self, bytes: u64) -> Result<()> {
         let path = self.log()?;

@@ -14,7 +14,7 @@ pub use create::{Access, create_dir_owner_only, create_new};
 pub use own::{WriteAt, open_own};
 pub use private::read_private_at_most;
 pub use read::{
-    CompleteLines, read_at_most, read_complete_lines, read_end, read_file_at_most, read_stream_at_most,
+    CompleteLines, open_end, read_at_most, read_complete_lines, read_end, read_file_at_most, read_stream_at_most,
     read_text_at_most, tail_lines,
 };
 pub use replace::{Durability, ReplaceOptions, remove_stale_temporaries, replace, replace_with};

@@ -1,7 +1,9 @@
 //! The one place that touches the operating system, so that everything above it stays portable and testable.
 
 pub mod alarm;
+pub mod arena;
 pub mod clock;
+pub mod digest;
 pub mod env;
 mod error;
 pub mod exit;

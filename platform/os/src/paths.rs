@@ -8,7 +8,7 @@ mod normalise;
 mod project;
 mod user_dirs;
 
-pub use beneath::open_beneath;
+pub use beneath::{Beneath, open_beneath};
 pub use confined::{Confined, Opener, Spot};
 pub use file_name::{MAX_FILE_NAME_BYTES, safe_file_name};
 pub use inside::{Containment, ResolvedPath, resolve_inside};

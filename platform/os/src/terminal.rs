@@ -1,4 +1,4 @@
-//! Asks a person for a secret without showing it.
+//! What a person types: a secret that is not shown, and what was typed too early.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -21,6 +21,13 @@ pub fn ask_secret(question: &str) -> Result<Option<String>, OsError> {
     // The line feed that the person typed was not shown either.
     let _ = writeln!(stderr);
     Ok((count > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+/// Forgets what was typed before anybody asked, so that it answers no question by accident.
+pub fn discard_typed() {
+    #[cfg(unix)]
+    // What cannot be flushed is no terminal, and then nobody typed.
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
 /// Echo is off while this lives.

@@ -20,12 +20,14 @@ pub(crate) fn builtin(text: &[u8]) -> Seen {
     let mut seen = Seen::default();
     // A literal inside what its own rule has looked through starts nothing new; trying it
     // would make a text of nothing but prefixes take quadratic time.
-    let mut resume = [0usize; RULES.len()];
+    let mut resume: Option<[usize; RULES.len()]> = None;
     prefilter::literals(text, |hit| {
         if hit.rule == MARKER_RULE {
             seen.markers.extend(marker::at(text, hit.at));
             return;
         }
+        // Most texts have no literal at all, so that there is nothing to keep.
+        let resume = resume.get_or_insert([0; RULES.len()]);
         let (Some(rule), Some(resume)) = (RULES.get(hit.rule), resume.get_mut(hit.rule)) else {
             return;
         };

@@ -8,6 +8,8 @@ mod output;
 mod scripted_model;
 mod serve;
 pub mod storage;
+#[cfg(unix)]
+mod terminal;
 #[cfg(feature = "tools")]
 mod tool_rig;
 
@@ -15,5 +17,7 @@ pub use context::TestContext;
 pub use output::Output;
 pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step, strict_problem};
 pub use serve::{Answer, Client, Served};
+#[cfg(unix)]
+pub use terminal::Terminal;
 #[cfg(feature = "tools")]
 pub use tool_rig::{ToolRig, block_on, object};

@@ -1,5 +1,6 @@
 //! `dispatch doctor`: what is configured, found and wrong, and how to fix it.
 
+mod agent;
 mod database;
 
 use super::config::withheld;
@@ -23,7 +24,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// What a check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Health {
+pub(in crate::commands) enum Health {
     Ok,
     Note,
     Wrong,
@@ -31,12 +32,12 @@ enum Health {
 
 /// One line of the report.
 #[derive(Debug, Serialize)]
-struct Finding {
-    check: &'static str,
-    health: Health,
-    detail: String,
+pub(in crate::commands) struct Finding {
+    pub(in crate::commands) check: &'static str,
+    pub(in crate::commands) health: Health,
+    pub(in crate::commands) detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fix: Option<String>,
+    pub(in crate::commands) fix: Option<String>,
 }
 
 pub(crate) fn run(
@@ -45,19 +46,32 @@ pub(crate) fn run(
     format: Format,
     printer: &Printer,
 ) -> Result<Status, Failure> {
-    let mut findings =
-        vec![program(), folder("config folder", &loaded.dirs.config), folder("data folder", &loaded.dirs.data)];
-    findings.push(project(loaded));
-    findings.extend(settings_files(loaded));
-    findings.push(git());
-    findings.extend(database::finding(loaded));
-    findings.extend(extension_states(loaded, extensions));
+    let findings = all_findings(loaded, extensions);
     let wrong = findings.iter().filter(|finding| finding.health == Health::Wrong).count();
     match format {
         Format::Json => printer.json(&serde_json::json!({ "healthy": wrong == 0, "findings": findings }))?,
         Format::Text => printer.out(&report(&findings, wrong)),
     }
     Ok(if wrong == 0 { Status::Done } else { Status::No })
+}
+
+/// Every check.
+pub(in crate::commands) fn all_findings(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Vec<Finding> {
+    let mut findings =
+        vec![program(), folder("config folder", &loaded.dirs.config), folder("data folder", &loaded.dirs.data)];
+    findings.push(project(loaded));
+    findings.extend(settings_files(loaded));
+    findings.push(git());
+    findings.extend(agent::storage(loaded));
+    findings.push(agent::model(loaded));
+    findings.extend(database::finding(loaded));
+    findings.extend(extension_states(loaded, extensions));
+    findings
+}
+
+/// The line about a model that was chosen.
+pub(in crate::commands) fn model_finding(chosen: &crate::running::ChosenModel) -> Finding {
+    agent::finding(chosen)
 }
 
 fn report(findings: &[Finding], wrong: usize) -> String {

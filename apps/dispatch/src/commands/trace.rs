@@ -7,7 +7,6 @@ mod hook;
 mod hook_file;
 mod log;
 mod output;
-mod paint;
 mod report;
 mod trailers;
 mod verify;

@@ -7,7 +7,7 @@ mod gatekeeper;
 use crate::approvals::ApprovalDesk;
 use crate::book::Begun;
 use crate::contract::{CONTEXT, Submission, ToolChoice, TurnContext};
-use crate::fallback::Chain;
+use crate::fallback::{Chain, PassedOver};
 use crate::inputs::conversation;
 use crate::performer::{Performance, Performer, Piece};
 use crate::redaction::Redacting;
@@ -167,7 +167,7 @@ impl Agent {
         Performance { end, usage: Usage::default() }
     }
 
-    fn passed_over(&self) -> Arc<dyn Fn(&str, &ProviderError) + Send + Sync> {
+    fn passed_over(&self) -> PassedOver {
         let host = self.host.clone();
         Arc::new(move |model, error| {
             host.log(Level::Warn, &format!("model `{model}` could not answer, the next is asked: {error}"), Map::new());

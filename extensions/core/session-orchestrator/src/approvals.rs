@@ -53,7 +53,7 @@ impl ApprovalDesk {
             let mut memory = self.memory();
             let known = memory.entry(session).or_default();
             if known.len() < MAX_REMEMBERED {
-                known.push((request.call.name, request.target));
+                known.extend(request.targets.into_iter().map(|target| (request.call.name.clone(), target)));
             }
         }
         answer

@@ -5,6 +5,7 @@ mod context;
 mod dispatch;
 mod watch;
 
+pub use crate::redaction::redactor;
 pub use approval::{APPROVALS, Answer, ApprovalError, ApprovalId, ApprovalRequest, Approvals};
 pub use context::{CONTEXT, MESSAGE_RECEIVED, MessageReceived, ToolChoice, TurnContext};
 pub use dispatch::{

@@ -75,6 +75,10 @@ async fn start(host: &Host) -> Result<Arc<Conductor>, ExtensionError> {
     host.provide(&SESSIONS, desk).map_err(ExtensionError::new)?;
     let approvals: Arc<dyn Approvals> = approvals;
     host.provide(&APPROVALS, approvals).map_err(ExtensionError::new)?;
+    // A command that only looks at the queue must not take up what another process left in it.
+    if host.settings().read("conduct") == Some(false) {
+        return Ok(conductor);
+    }
     let conducting = Arc::clone(&conductor);
     let work = async move {
         conducting.conduct().await;

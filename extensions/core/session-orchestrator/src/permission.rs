@@ -4,16 +4,14 @@ use crate::contract::Ask;
 use dispatch_contracts::conversation::ToolCall;
 use dispatch_contracts::hooks::{Denial, Question};
 use dispatch_contracts::permission::{PermissionDecision, PermissionRequest, PermissionRule, Verdict};
-use dispatch_contracts::tool::Effect;
+use dispatch_contracts::tool::{Effect, targets};
 use dispatch_contracts::turn::Proposal;
 use dispatch_kernel::services::permission::evaluate_all;
 use dispatch_toolcall::{ShellContext, analyze};
+use std::path::Path;
 
 /// The code of a refusal by the permission rules.
 pub(crate) const CODE: &str = "PERMISSION";
-
-/// The arguments that say what a call is about, in the order they are looked for.
-const TARGETS: [&str; 5] = ["path", "command", "url", "pattern", "query"];
 
 /// What is decided without a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,13 +30,17 @@ pub(crate) struct Rights<'a> {
     pub(crate) ask: Ask,
     /// What was allowed for the rest of the session, as permission and target.
     pub(crate) remembered: &'a [(String, String)],
-    pub(crate) workdir: &'a str,
+    pub(crate) workdir: &'a Path,
 }
 
 /// Decides over one call.
 pub(crate) fn decide(proposal: &Proposal, rights: &Rights<'_>) -> Decision {
-    let requests = requests(&proposal.call, rights.workdir);
-    let configured = verdict(rights.configured, &requests, Some(proposal.effect));
+    let Asked { requests, certain } = asked(&proposal.call, rights.workdir);
+    let mut configured = verdict(rights.configured, &requests, Some(proposal.effect));
+    if let Some(decision) = configured.as_mut().filter(|it| it.verdict == Verdict::Allow && !certain) {
+        decision.verdict = Verdict::Ask;
+        decision.reason = "it is not certain what this command runs, so a rule cannot allow it".to_owned();
+    }
     let sender = verdict(rights.sender, &requests, None);
     let strictest = [configured, sender].into_iter().flatten().max_by_key(|decision| strictness(decision.verdict));
     let mut questions = proposal.questions.clone();
@@ -92,30 +94,30 @@ const fn strictness(verdict: Verdict) -> u8 {
 }
 
 fn is_remembered(proposal: &Proposal, rights: &Rights<'_>) -> bool {
-    let asked = (proposal.call.name.clone(), target(&proposal.call));
-    rights.remembered.contains(&asked)
+    let asked = targets(&proposal.call.arguments, rights.workdir);
+    asked.into_iter().all(|target| rights.remembered.contains(&(proposal.call.name.clone(), target)))
 }
 
-/// What a call is about, for people and rules.
-pub(crate) fn target(call: &ToolCall) -> String {
-    let texts = TARGETS.iter().filter_map(|name| call.arguments.get(*name)?.as_str());
-    texts.map(str::to_owned).next().unwrap_or_default()
+/// The questions that a call puts to the rules.
+struct Asked {
+    requests: Vec<PermissionRequest>,
+    /// Whether they are all there is to ask.
+    certain: bool,
 }
 
-/// The questions that a call puts to the rules: one per command that a shell text holds, one otherwise.
-fn requests(call: &ToolCall, workdir: &str) -> Vec<PermissionRequest> {
+/// One question per file that a call names and per command that a shell text holds.
+fn asked(call: &ToolCall, workdir: &Path) -> Asked {
     let request = |target: String| PermissionRequest { permission: call.name.clone(), target };
-    let whole = target(call);
+    let whole = targets(&call.arguments, workdir).into_iter().map(request);
     let Some(command) = call.arguments.get("command").and_then(|command| command.as_str()) else {
-        return vec![request(whole)];
+        return Asked { requests: whole.collect(), certain: true };
     };
-    let effects = analyze(command, &ShellContext { cwd: workdir, home: None });
+    let cwd = workdir.to_string_lossy();
+    let effects = analyze(command, &ShellContext { cwd: &cwd, home: None });
     let parts: Vec<PermissionRequest> =
         effects.commands.iter().filter(|part| part.exact).map(|part| request(part.argv.join(" "))).collect();
-    if parts.is_empty() || parts.len() < effects.commands.len() || !effects.is_known() {
-        return std::iter::once(request(whole)).chain(parts).collect();
-    }
-    parts
+    let certain = !parts.is_empty() && parts.len() == effects.commands.len() && effects.is_known();
+    Asked { requests: if certain { parts } else { whole.chain(parts).collect() }, certain }
 }
 
 #[cfg(test)]

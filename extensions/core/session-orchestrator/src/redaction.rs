@@ -16,7 +16,7 @@ struct Pattern {
 }
 
 /// The redactor of the settings.
-pub(crate) fn redactor(settings: &Settings) -> Result<Redactor, RedactError> {
+pub fn redactor(settings: &Settings) -> Result<Redactor, RedactError> {
     let patterns: Vec<Pattern> = settings.read("redact.patterns").unwrap_or_default();
     let allowed: Vec<String> = settings.read("redact.allow").unwrap_or_default();
     Redactor::new(Options {

@@ -2,8 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use dispatch_os::digest::{sha256, sha256_of_parts};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 /// Hex digits of a hash that only tells things apart within one session.
 const SHORT_DIGITS: usize = 16;
@@ -11,7 +11,7 @@ const SHORT_DIGITS: usize = 16;
 /// SHA-256 in lower-case hex.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    hex(&sha256(bytes))
 }
 
 /// The first digits of that, for names that people see.
@@ -39,12 +39,9 @@ pub fn fingerprint(parts: &[&[u8]]) -> String {
 /// The first digits of the hash over several parts; where one part ends matters.
 #[must_use]
 pub fn short_key(parts: &[&[u8]]) -> String {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update((part.len() as u64).to_le_bytes());
-        hasher.update(part);
-    }
-    let mut text = hex(&hasher.finalize());
+    let lengths: Vec<[u8; 8]> = parts.iter().map(|part| (part.len() as u64).to_le_bytes()).collect();
+    let marked: Vec<&[u8]> = lengths.iter().zip(parts).flat_map(|(length, part)| [length.as_slice(), part]).collect();
+    let mut text = hex(&sha256_of_parts(&marked));
     text.truncate(SHORT_DIGITS);
     text
 }

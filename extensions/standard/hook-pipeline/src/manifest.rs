@@ -14,6 +14,7 @@ pub const MANIFEST_LIMIT_BYTES: u64 = 256 * 1024;
 /// The longest budget that can be set.
 const MAX_BUDGET_MS: u64 = 60_000;
 const MAX_MODULES: usize = 256;
+const VERSION: u32 = 1;
 const DEFAULT_REWRITE_OWNER: &str = "planGraph-exec";
 
 /// The modules that run when the manifest does not say.
@@ -59,6 +60,10 @@ impl ModuleEntry {
     }
 }
 
+fn default_modules() -> Vec<ModuleEntry> {
+    DEFAULT_MODULES.into_iter().map(ModuleEntry::enabled).collect()
+}
+
 fn yes() -> bool {
     true
 }
@@ -89,8 +94,8 @@ pub struct PipelineManifest {
 impl Default for PipelineManifest {
     fn default() -> Self {
         Self {
-            version: 1,
-            modules: DEFAULT_MODULES.into_iter().map(ModuleEntry::enabled).collect(),
+            version: VERSION,
+            modules: default_modules(),
             budgets: BTreeMap::new(),
             rewrite_owner: DEFAULT_REWRITE_OWNER.to_owned(),
             phase_policy: phase::default_policy(),
@@ -121,13 +126,18 @@ impl PipelineManifest {
     /// How long an event may take.
     #[must_use]
     pub fn budget_ms(&self, event: &EventName) -> u64 {
-        let default = match event {
+        self.budgets.get(event.as_str()).copied().unwrap_or_else(|| Self::default_budget_ms(event))
+    }
+
+    /// How long an event may take when the manifest does not say.
+    #[must_use]
+    pub fn default_budget_ms(event: &EventName) -> u64 {
+        match event {
             EventName::PreToolUse => 300,
             EventName::PostToolUse => 500,
             EventName::SessionStart | EventName::Stop => 5_000,
             _ => 1_000,
-        };
-        self.budgets.get(event.as_str()).copied().unwrap_or(default)
+        }
     }
 
     fn from_fields(fields: &Map<String, Value>) -> (Self, Vec<String>) {
@@ -165,8 +175,7 @@ struct Flawless {
 impl Flawless {
     fn parse(text: &[u8]) -> Option<PipelineManifest> {
         let read: Self = serde_json::from_slice(text).ok()?;
-        let default = PipelineManifest::default();
-        let modules = read.modules.unwrap_or(default.modules);
+        let modules = read.modules.unwrap_or_else(default_modules);
         let repeats = |(index, entry): (usize, &ModuleEntry)| {
             modules.iter().take(index).any(|earlier| earlier.name == entry.name)
         };
@@ -180,17 +189,22 @@ impl Flawless {
             }
             budgets.insert(EventName::known(&event).map_or(event, |name| name.as_str().to_owned()), ms);
         }
-        let mut phase_policy = default.phase_policy;
+        let mut phase_policy = PhasePolicy::new();
         for (name, rule) in read.phase_policy.unwrap_or_default() {
             phase_policy.insert(phase::Phase::named(&name)?, rule);
         }
+        if phase_policy.len() < phase::Phase::ALL.len() {
+            let mut whole = phase::default_policy();
+            whole.append(&mut phase_policy);
+            phase_policy = whole;
+        }
         Some(PipelineManifest {
-            version: read.version.unwrap_or(default.version),
+            version: read.version.unwrap_or(VERSION),
             modules,
             budgets,
-            rewrite_owner: read.rewrite_owner.unwrap_or(default.rewrite_owner),
+            rewrite_owner: read.rewrite_owner.unwrap_or_else(|| DEFAULT_REWRITE_OWNER.to_owned()),
             phase_policy,
-            enforce_phases: read.enforce_phases.unwrap_or(default.enforce_phases),
+            enforce_phases: read.enforce_phases.unwrap_or(false),
             unattended: read.unattended,
         })
     }

@@ -1,9 +1,11 @@
 //! The lifecycle of a piece of work, and which tools each phase is open to.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use dispatch_toolcall::ToolKind;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Where a piece of work stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -73,7 +75,7 @@ pub enum PhaseMode {
 }
 
 /// The tools of a phase.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum AllowedTools {
@@ -81,6 +83,35 @@ pub enum AllowedTools {
     One(String),
     /// These tools; `kind:read` and the like stand for all tools of a kind.
     List(Vec<String>),
+}
+
+/// By hand, because the derived reader keeps a copy of everything before it tries one form after the other.
+impl<'de> Deserialize<'de> for AllowedTools {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EitherForm;
+
+        impl<'de> Visitor<'de> for EitherForm {
+            type Value = AllowedTools;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a tool or a list of names")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Self::Value, E> {
+                Ok(AllowedTools::One(name.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Self::Value, A::Error> {
+                let mut list = Vec::new();
+                while let Some(name) = names.next_element()? {
+                    list.push(name);
+                }
+                Ok(AllowedTools::List(list))
+            }
+        }
+
+        deserializer.deserialize_any(EitherForm)
+    }
 }
 
 impl AllowedTools {

@@ -58,7 +58,7 @@ pub fn serve(arguments: &Arguments, modules: &[&dyn Module], scripts: Option<&dy
     let dialect = arguments.dialect();
     let event = arguments.event.as_deref().map_or(EventName::PreToolUse, |name| dialect.event_name(name));
     let go_on = dialect.go_on(&event);
-    let patience = Duration::from_millis(PipelineManifest::default().budget_ms(&event));
+    let patience = Duration::from_millis(PipelineManifest::default_budget_ms(&event));
     let watch = AlarmWatch::start(clock, patience, &go_on);
     let work = AssertUnwindSafe(|| answer(arguments, modules, scripts, clock, &watch));
     match catch_unwind(work) {

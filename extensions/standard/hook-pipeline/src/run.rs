@@ -224,9 +224,10 @@ impl Scene<'_> {
         let wait = Duration::from_millis(self.budget_ms / 2);
         // Held to the end, so that a second delivery under way waits for the answer to the first.
         let _delivering = shelter.as_ref().zip(key.as_deref()).and_then(|(shelter, key)| shelter.deliver(key, wait));
-        let session = OpenSession::open(self, shelter, &setup, wait);
+        let session = OpenSession::open(self, shelter, &setup, key.as_deref(), wait);
         Account { scene: self, session: &session, setup: &setup }.prepare_record(Decision::Allow);
-        let earlier = key.as_deref().and_then(|key| session.view.raw_tail().delivery(key));
+        let key_seen = key.as_deref().filter(|_| session.glance.may_hold_delivery);
+        let earlier = key_seen.and_then(|key| session.view.raw_tail().delivery(key));
 
         let stored = earlier.as_ref().and_then(stored_answer);
         if let (Some(record), Some(answer)) = (&earlier, &stored)

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use dispatch_os::digest::sha256;
 use sha2::{Digest, Sha256};
 
 /// What every hash begins with.
@@ -54,7 +55,7 @@ pub fn line_hash(line: &[u8]) -> String {
 
 /// A file name for something of any length: 40 hex digits of its hash.
 pub(crate) fn digits_of(bytes: &[u8]) -> String {
-    let mut text = hex(&Sha256::digest(bytes));
+    let mut text = hex(&sha256(bytes));
     text.truncate(NAME_DIGITS);
     text
 }

@@ -47,15 +47,24 @@ fn read_sized(stream: impl Read, name: &Path, limit: u64, expected: u64) -> Resu
 
 /// The last bytes of a regular file, at most `limit` of them, and where in the file they begin.
 pub fn read_end(path: &Path, limit: u64) -> Result<(Vec<u8>, u64), OsError> {
+    let (mut end, start, length) = seek_end(path, limit)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
+    end.read_to_end(&mut bytes).map_err(|source| OsError::io("read", path, source))?;
+    Ok((bytes, start))
+}
+
+/// The same as a stream, for a reader that does not keep them.
+pub fn open_end(path: &Path, limit: u64) -> Result<(io::Take<File>, u64), OsError> {
+    seek_end(path, limit).map(|(end, start, _)| (end, start))
+}
+
+fn seek_end(path: &Path, limit: u64) -> Result<(io::Take<File>, u64, u64), OsError> {
     let (mut file, size) = open_regular(path)?;
     let start = size.saturating_sub(limit);
-    let failed = |source| OsError::io("read", path, source);
     if start > 0 {
-        file.seek(SeekFrom::Start(start)).map_err(failed)?;
+        file.seek(SeekFrom::Start(start)).map_err(|source| OsError::io("read", path, source))?;
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(size - start).unwrap_or_default() + 1);
-    file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
-    Ok((bytes, start))
+    Ok((file.take(limit), start, size - start))
 }
 
 /// Whole lines of a file, up to its last line feed at the moment of reading.

@@ -11,41 +11,69 @@ use super::resolve_inside;
 /// `None` when there is no such file, it cannot be opened, or it lies elsewhere.
 #[must_use]
 pub fn open_beneath(root: &Path, path: &Path) -> Option<File> {
-    match open_in_one_step(root, path) {
-        Ok(found) => found,
-        Err(Undecided) => {
-            let found = resolve_inside(root, path).ok()?;
-            found.is_inside().then(|| File::open(found.path).ok())?
+    Beneath::new(root).open(path)
+}
+
+/// A folder below which several files are opened as [`open_beneath`] does.
+#[derive(Debug)]
+pub struct Beneath<'a> {
+    root: &'a Path,
+    #[cfg(target_os = "linux")]
+    folder: std::cell::OnceCell<Option<std::os::fd::OwnedFd>>,
+}
+
+impl<'a> Beneath<'a> {
+    /// Opens nothing yet.
+    #[must_use]
+    pub fn new(root: &'a Path) -> Self {
+        Self {
+            root,
+            #[cfg(target_os = "linux")]
+            folder: std::cell::OnceCell::new(),
         }
+    }
+
+    /// The file at `path`, as [`open_beneath`] opens it. The folder is looked up once.
+    #[must_use]
+    pub fn open(&self, path: &Path) -> Option<File> {
+        match self.open_in_one_step(path) {
+            Ok(found) => found,
+            Err(Undecided) => {
+                let found = resolve_inside(self.root, path).ok()?;
+                found.is_inside().then(|| File::open(found.path).ok())?
+            }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_in_one_step(&self, path: &Path) -> Result<Option<File>, Undecided> {
+        use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+        use rustix::io::Errno;
+        let relative = if path.is_absolute() { path.strip_prefix(self.root).map_err(|_| Undecided)? } else { path };
+        let folder = self.folder.get_or_init(|| {
+            openat(CWD, self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()
+        });
+        let Some(folder) = folder else {
+            return Ok(None);
+        };
+        // Without NONBLOCK, a named pipe in this place would never open.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        match openat2(folder, relative, flags, Mode::empty(), resolve) {
+            Ok(file) => Ok(Some(file.into())),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => Ok(None),
+            Err(_) => Err(Undecided),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_in_one_step(&self, _: &Path) -> Result<Option<File>, Undecided> {
+        Err(Undecided)
     }
 }
 
 /// The system cannot tell: an old kernel, or a link that is absolute and may yet lead back inside.
 struct Undecided;
-
-#[cfg(target_os = "linux")]
-fn open_in_one_step(root: &Path, path: &Path) -> Result<Option<File>, Undecided> {
-    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
-    use rustix::io::Errno;
-    let relative = if path.is_absolute() { path.strip_prefix(root).map_err(|_| Undecided)? } else { path };
-    let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(folder) = openat(CWD, root, folder, Mode::empty()) else {
-        return Ok(None);
-    };
-    // Without NONBLOCK, a named pipe in this place would never open.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    match openat2(&folder, relative, flags, Mode::empty(), resolve) {
-        Ok(file) => Ok(Some(file.into())),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => Ok(None),
-        Err(_) => Err(Undecided),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open_in_one_step(_: &Path, _: &Path) -> Result<Option<File>, Undecided> {
-    Err(Undecided)
-}
 
 #[cfg(all(test, unix))]
 mod tests {

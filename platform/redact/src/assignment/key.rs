@@ -79,6 +79,10 @@ pub(crate) fn class_of(name: &str) -> Option<KeyClass> {
 
 fn keyword_at(text: &[u8], at: usize) -> Option<(&'static str, KeyClass)> {
     let rest = text.get(at..)?;
+    // Most letters begin no keyword, and this is asked of each letter of each name.
+    if !matches!(rest.first()?.to_ascii_lowercase(), b'p' | b'c' | b's' | b't' | b'a' | b'k') {
+        return None;
+    }
     let keyword = KEYWORDS.iter().find(|keyword| {
         rest.get(..keyword.len()).is_some_and(|found| found.eq_ignore_ascii_case(keyword.as_bytes()))
     })?;
@@ -125,4 +129,19 @@ fn suffix(keyword: &str, rest: &[u8]) -> usize {
         .map_or(0, |suffix| suffix.len());
     let digits = rest.iter().skip(named).take(2).take_while(|byte| byte.is_ascii_digit()).count();
     named + digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_keyword_is_seen_in_any_case() {
+        for keyword in KEYWORDS {
+            for text in [(*keyword).to_owned(), keyword.to_ascii_uppercase()] {
+                assert!(keyword_at(text.as_bytes(), 0).is_some(), "{text}");
+            }
+        }
+        assert!(keyword_at(b"name", 0).is_none());
+    }
 }

@@ -15,6 +15,12 @@ fn help_fits_one_screen_and_lists_every_command() {
     Usage: dispatch [OPTIONS] <COMMAND>
 
     Commands:
+      up           Check, prepare and start everything that our own agent needs
+      chat         Talk to Dispatch's own agent
+      session      Read and arrange the conversations of our own agent
+      queue        Show what waits or runs in the sessions, and take it back
+      serve        Serve our own agent over HTTP, WebSocket, or standard input and output
+      acp          Let an editor drive our own agent over ACP, on standard input and output
       init         Make the agents' hosts call Dispatch, or say what differs, or take it back
       canary       Ask each registered host about a call that must be refused
       schema       Print a JSON Schema of the hook pipeline

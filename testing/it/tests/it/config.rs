@@ -30,7 +30,7 @@ fn a_stronger_layer_wins_and_each_value_names_its_origin() {
 #[test]
 fn one_setting_can_be_asked_for() {
     let context = TestContext::new();
-    assert_snapshot!(context.dispatch(&["config", "show", "dispatch"]).snapshot(), @r"
+    assert_snapshot!(context.dispatch(&["config", "show", "tool_dispatch"]).snapshot(), @r"
     status: 0
     --- stdout
     tool_dispatch.eager           true  # built in
@@ -64,7 +64,7 @@ fn broken_toml_names_line_and_column() {
     context.write(".dispatch/dispatch.toml", "[model]\nmodel = = 1\n");
     let output = context.dispatch(&["config", "show"]);
     assert_eq!(output.status, 3);
-    assert!(output.stderr.contains("line 2, column 8"), "{output:?}");
+    assert!(output.stderr.contains("line 2, column 9"), "{output:?}");
     assert!(output.stderr.contains("[TEST]/project/.dispatch/dispatch.toml"), "{output:?}");
 }
 

@@ -67,3 +67,26 @@ fn a_graph_database_has_a_line_only_where_one_is_configured() {
     assert_eq!(found["health"], "note");
     assert!(found["detail"].as_str().unwrap().contains("TLS is not spoken"), "{found}");
 }
+
+#[test]
+fn storage_and_model_are_told_and_nothing_is_made() {
+    let context = TestContext::new();
+    let finding = |arguments: &[&str], check: &str| {
+        let report = context.dispatch(arguments).json();
+        report["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == check).cloned().unwrap()
+    };
+    let storage = finding(&["doctor", "--json"], "storage");
+    assert_eq!(
+        (&storage["health"], &storage["detail"]),
+        (&"ok".into(), &"[TEST]/home/dispatch.db (made when needed)".into())
+    );
+    assert!(!context.home().join("dispatch.db").exists());
+    let model = finding(&["doctor", "--json", "--set", "model.provider=rehearsal"], "model");
+    assert_eq!((&model["health"], &model["detail"]), (&"note".into(), &"rehearsal: model.provider names it".into()));
+    assert!(model["fix"].as_str().unwrap().contains("model.base_url"), "{model}");
+    let model = finding(&["doctor", "--json", "--set", "model.base_url=http://127.0.0.1:9/v1"], "model");
+    assert_eq!(model["health"], "note", "a server without a model: {model}");
+    context.write_home("dispatch.db", "this is no database, but it is long enough to be taken for one");
+    let damaged = finding(&["doctor", "--json"], "storage");
+    assert_eq!(damaged["health"], "wrong", "{damaged}");
+}

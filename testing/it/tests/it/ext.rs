@@ -50,7 +50,7 @@ fn the_pipeline_is_bundled_and_can_be_left_out() {
     ] {
         let left = ids(without);
         assert!(!left.iter().any(|line| line.starts_with("hook-pipeline ")), "{left:?}");
-        assert!(left.contains(&"provider-openai-compat active".to_owned()), "{left:?}");
+        assert!(left.iter().any(|line| line.starts_with("provider-openai-compat ")), "{left:?}");
     }
     assert_eq!(context.dispatch(&["--minimal", "doctor"]).status, 0);
 }

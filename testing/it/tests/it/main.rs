@@ -1,6 +1,6 @@
 //! The one end-to-end binary: the real executables, in a temporary home and project.
 
-#![allow(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod agent;
 mod auth;
@@ -14,6 +14,7 @@ mod endless;
 mod events;
 mod explain;
 mod ext;
+mod floor;
 mod fuzz;
 mod hook_process;
 mod init;
@@ -31,6 +32,8 @@ mod modules;
 mod replay;
 #[cfg(target_os = "linux")]
 mod run_crash;
+#[cfg(unix)]
+mod run_first;
 #[cfg(target_os = "linux")]
 mod run_security;
 #[cfg(target_os = "linux")]
@@ -39,5 +42,8 @@ mod run_streams;
 mod run_wire;
 #[cfg(target_os = "linux")]
 mod run_world;
+mod serve;
+mod sessions;
 mod state;
 mod trust;
+mod up;

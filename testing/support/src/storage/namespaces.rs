@@ -22,11 +22,20 @@ pub(super) async fn apart(backend: Arc<dyn StorageBackend>) {
         "SELECT COUNT(*) FROM notes",
         "SELECT 1 FROM others WHERE EXISTS (SELECT 1 FROM notes)",
         "WITH x AS (SELECT body FROM notes) SELECT * FROM x",
+        "WITH x AS (SELECT COUNT(*) FROM notes) SELECT COUNT(*) FROM x",
         "SELECT o.id FROM others o JOIN notes n ON n.id = o.id",
         "SELECT id FROM others UNION SELECT id FROM notes",
     ] {
         let outcome = b.query(statement!(foreign)).await;
         assert!(matches!(outcome, Err(StorageError::Statement(_))), "{foreign}: {outcome:?}");
+    }
+    for own in [
+        "WITH x AS (SELECT id FROM others) SELECT COUNT(*) FROM x",
+        "WITH RECURSIVE x (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x WHERE n < 3) SELECT COUNT(*) FROM x",
+        "SELECT COUNT(*) FROM (SELECT id FROM others) AS x",
+        "SELECT COUNT(*) FROM others",
+    ] {
+        assert_eq!(rows(&b, statement!(own)).await.len(), 1, "{own}");
     }
     for foreign in [
         "INSERT INTO notes (body) VALUES ('x')",

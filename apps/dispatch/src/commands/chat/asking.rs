@@ -1,41 +1,44 @@
-//! Asking the person at the terminal whether a call may run.
+//! What a person is asked about a tool call, and what their answer means. Pure but for the look at the file
+//! that a call would replace.
 
+use super::change::preview;
+use crate::paint::{Paint, Tone};
 use crate::plain::one_line;
-use crate::printer::Printer;
-use ext_session_orchestrator::contract::{Answer, ApprovalRequest, Approvals};
-use std::io::{BufRead, IsTerminal};
+use ext_session_orchestrator::contract::{Answer, ApprovalRequest};
+use std::io::IsTerminal;
+use std::path::Path;
 
 /// The longest line of a question.
 const LINE_CHARS: usize = 200;
+
+/// What stands before the cursor.
+pub(super) const PROMPT: &str = "  allow it? [y]es, [a]lways in this session, [N]o: ";
 
 /// Whether a person can be asked: both ends of the conversation are a terminal.
 pub(super) fn somebody_is_there() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Shows the question and hands over the answer.
-pub(super) async fn ask_person(approvals: &dyn Approvals, request: &ApprovalRequest, printer: &Printer) {
-    printer.note(&question(request));
-    let typed = tokio::task::spawn_blocking(|| {
-        let mut line = String::new();
-        std::io::stdin().lock().read_line(&mut line).map(|_| line)
-    });
-    let answer = match typed.await {
-        Ok(Ok(line)) => answer(&line),
-        _ => Answer::Deny { reason: None },
+/// What a person reads: the call, what it would change, and who wants to know.
+pub(super) fn question(request: &ApprovalRequest, workdir: &Path, paint: Paint) -> String {
+    let call = &request.call;
+    let about = match request.targets.is_empty() {
+        false => request.targets.join(", "),
+        true => serde_json::to_string(&call.arguments).unwrap_or_default(),
     };
-    // Somebody else may have answered first, or the turn may be over: then there is nothing to hand over.
-    let _ = approvals.answer(&request.id, answer).await;
-}
-
-/// What a person reads.
-pub(super) fn question(request: &ApprovalRequest) -> String {
-    let arguments = serde_json::to_string(&request.call.arguments).unwrap_or_default();
-    let mut lines = vec![format!("? {} {}", request.call.name, one_line(&arguments, LINE_CHARS))];
+    let name = paint.text(Tone::Name, &one_line(&call.name, LINE_CHARS));
+    let mut lines = vec![format!("? {name} {}", one_line(&about, LINE_CHARS))];
+    lines.extend(preview(call, workdir).into_iter().map(|line| {
+        let tone = match line.chars().next() {
+            Some('+') => Tone::Good,
+            Some('-') => Tone::Bad,
+            _ => Tone::Faint,
+        };
+        format!("    {}", paint.text(tone, &line))
+    }));
     lines.extend(
         request.questions.iter().map(|asked| format!("  {}: {}", asked.code, one_line(&asked.reason, LINE_CHARS))),
     );
-    lines.push("  allow it? [y]es, [a]lways in this session, [N]o".to_owned());
     lines.join("\n")
 }
 
@@ -45,5 +48,49 @@ pub(super) fn answer(line: &str) -> Answer {
         "y" | "yes" => Answer::Once,
         "a" | "always" => Answer::Session,
         _ => Answer::Deny { reason: None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dispatch_contracts::conversation::ToolCall;
+    use dispatch_contracts::hooks::Question;
+    use ext_session_orchestrator::contract::ApprovalId;
+    use serde_json::json;
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        for yes in ["y", " Y \n", "yes"] {
+            assert_eq!(answer(yes), Answer::Once, "{yes:?}");
+        }
+        for always in ["a", "ALWAYS"] {
+            assert_eq!(answer(always), Answer::Session, "{always:?}");
+        }
+        for no in ["", "n", "no", "ye", "yy", "all"] {
+            assert_eq!(answer(no), Answer::Deny { reason: None }, "{no:?}");
+        }
+    }
+
+    #[test]
+    fn a_question_shows_the_change_and_obeys_nothing() {
+        let arguments = json!({ "path": "a.txt", "old_text": "one\ntwo", "new_text": "one\nthree\u{1b}[2J" });
+        let request = ApprovalRequest {
+            id: ApprovalId("q".to_owned()),
+            session: "main".to_owned(),
+            turn: "t".into(),
+            call: ToolCall {
+                id: "c".into(),
+                name: "edit_file".to_owned(),
+                arguments: arguments.as_object().cloned().unwrap(),
+            },
+            targets: vec!["a.txt".to_owned()],
+            questions: vec![Question { code: "PERMISSION".to_owned(), reason: "it may change\nsomething".to_owned() }],
+            at_ms: 0,
+        };
+        let shown = question(&request, Path::new("/nowhere"), Paint::of(false));
+        let expected =
+            "? edit_file a.txt\n      one\n    - two\n    + three\u{fffd}[2J\n  PERMISSION: it may change something";
+        assert_eq!(shown, expected);
     }
 }

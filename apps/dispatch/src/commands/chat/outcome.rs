@@ -21,6 +21,8 @@ pub(super) struct Outcome {
     reason: String,
     #[serde(skip)]
     rows: Vec<Row>,
+    #[serde(skip)]
+    over: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -41,11 +43,23 @@ impl Outcome {
             usage: Usage::default(),
             reason: String::new(),
             rows: Vec::new(),
+            over: false,
         }
     }
 
     pub(super) fn is_finished(&self) -> bool {
         self.status == "finished"
+    }
+
+    /// Whether the dispatch needs nothing more.
+    pub(super) const fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Whether the end of the dispatch's turn was seen; a dispatch that no turn took has none.
+    pub(super) fn has_end_of(&self, dispatch: &DispatchView) -> bool {
+        let Some(turn) = &dispatch.turn else { return true };
+        self.rows.iter().any(|row| row.turn == *turn && matches!(row.body, RowBody::TurnEnded { .. }))
     }
 
     /// Takes a row of the session; those of other turns are left out in the end.
@@ -55,13 +69,17 @@ impl Outcome {
 
     /// Takes the dispatch as it stands now.
     pub(super) fn note(&mut self, dispatch: &DispatchView) {
+        if self.over {
+            return;
+        }
         self.turn.clone_from(&dispatch.turn);
         self.reason.clone_from(&dispatch.reason);
         self.status = match dispatch.state {
             DispatchState::Done => "interrupted",
             other => other.word(),
         };
-        if dispatch.state.is_over() {
+        self.over = dispatch.state.is_over();
+        if self.over {
             for row in std::mem::take(&mut self.rows) {
                 if Some(&row.turn) == self.turn.as_ref() {
                     self.read(row);
@@ -95,7 +113,6 @@ impl Outcome {
 
     /// Tells a person what the text does not.
     pub(super) fn tell(&self, printer: &Printer) {
-        printer.raw_now(b"\n");
         if !self.is_finished() {
             let reason = if self.reason.is_empty() { self.status } else { &self.reason };
             printer.warn(reason);

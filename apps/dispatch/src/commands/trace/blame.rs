@@ -1,9 +1,9 @@
 //! `dispatch trace blame`: which intent each line of a file was written for.
 
 use super::Place;
-use super::paint::{Paint, Tone};
 use crate::app::Status;
 use crate::failure::Failure;
+use crate::paint::{Paint, Tone};
 use crate::plain::one_line;
 use crate::printer::{Format, Printer};
 use dispatch_os::files::read_at_most;

@@ -1,9 +1,9 @@
 //! `dispatch trace log`: the entries of the ledger as a timeline.
 
 use super::Place;
-use super::paint::{Paint, Tone};
 use crate::app::Status;
 use crate::failure::Failure;
+use crate::paint::{Paint, Tone};
 use crate::plain::one_line;
 use crate::printer::{Format, Printer};
 use crate::span::Span;

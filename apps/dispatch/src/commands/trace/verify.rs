@@ -1,9 +1,9 @@
 //! `dispatch trace verify`: proves that the ledger is as it was written, and says what that proves.
 
 use super::Place;
-use super::paint::{Paint, Tone};
 use crate::app::Status;
 use crate::failure::Failure;
+use crate::paint::{Paint, Tone};
 use crate::plain::one_line;
 use crate::printer::{Format, Printer};
 use ext_intents::query::verify::{Evidence, Problem, Verification, verify};

@@ -4,13 +4,15 @@ use super::Agent;
 use crate::approvals::ApprovalDesk;
 use crate::contract::{Answer, ApprovalId, ApprovalRequest, Submission};
 use crate::performer::Piece;
-use crate::permission::{CODE, Decision, Rights, decide, target};
+use crate::permission::{CODE, Decision, Rights, decide};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::hooks::Denial;
 use dispatch_contracts::ids::TurnId;
 use dispatch_contracts::permission::PermissionRule;
 use dispatch_contracts::ports::{Clock, Ids};
+use dispatch_contracts::tool::targets;
 use dispatch_contracts::turn::{Approver, Proposal};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The gatekeeper of one turn.
@@ -22,7 +24,7 @@ pub(super) struct Gatekeeper {
     submission: Submission,
     session: String,
     turn: TurnId,
-    workdir: String,
+    workdir: PathBuf,
 }
 
 impl Gatekeeper {
@@ -35,7 +37,7 @@ impl Gatekeeper {
             submission: submission.clone(),
             session: piece.lease.label.clone(),
             turn: piece.begun.turn.clone(),
-            workdir: agent.workdir(submission).display().to_string(),
+            workdir: agent.workdir(submission),
         }
     }
 
@@ -57,7 +59,7 @@ impl Gatekeeper {
             id: ApprovalId(self.ids.next_id()),
             session: self.session.clone(),
             turn: self.turn.clone(),
-            target: target(&proposal.call),
+            targets: targets(&proposal.call.arguments, &self.workdir),
             call: proposal.call,
             questions,
             at_ms: self.clock.now_ms(),

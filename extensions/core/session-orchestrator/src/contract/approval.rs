@@ -27,8 +27,8 @@ pub struct ApprovalRequest {
     pub turn: TurnId,
     /// The call, as it would run.
     pub call: ToolCall,
-    /// What the call is about: a path, a command.
-    pub target: String,
+    /// What the call is about: paths, a command.
+    pub targets: Vec<String>,
     /// What rules and guards want to know.
     pub questions: Vec<Question>,
     /// When it was asked, in Unix milliseconds.

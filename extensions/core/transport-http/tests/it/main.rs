@@ -1,4 +1,5 @@
 //! The transports over real sockets and pipes, in front of the real queue, store and provider.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod acp;
 mod approvals;

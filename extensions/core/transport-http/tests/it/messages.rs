@@ -62,7 +62,7 @@ fn a_turn_is_cancelled_and_the_model_let_go() {
     assert!(rig.model.saw_close_within(PATIENCE));
     assert_eq!(rig.ended(waiting)["state"], "cancelled");
     rig.ended(running);
-    assert_eq!(cancel(running)["outcome"], "toolate");
+    assert_eq!(cancel(running)["outcome"], "too_late");
 }
 
 #[test]

@@ -5,12 +5,14 @@ use std::time::Duration;
 use super::setup::Setup;
 use super::{Effects, Scene, ids};
 use crate::context::{Ids, SessionView};
-use crate::session_files::{DiskView, HeldLock, STATE_LOCK, Shelter, next_run_ms, read_state};
+use crate::session_files::{DiskView, Glance, HeldLock, STATE_LOCK, Shelter, TAIL_BYTES, next_run_ms, read_state};
 use crate::state::{State, rebuild};
 
 /// A session as one invocation finds it.
 pub(super) struct OpenSession<'a> {
     pub(super) view: DiskView<'a>,
+    /// What the end of the log tells.
+    pub(super) glance: Glance,
     pub(super) state: State,
     /// Whether the state was made from the log, because there was no snapshot.
     pub(super) rebuilt: bool,
@@ -22,8 +24,14 @@ pub(super) struct OpenSession<'a> {
 }
 
 impl<'a> OpenSession<'a> {
-    pub(super) fn open(scene: &Scene<'a>, shelter: Option<Shelter<'a>>, setup: &Setup, wait: Duration) -> Self {
-        let mut view = DiskView::new(scene.paths);
+    pub(super) fn open(
+        scene: &Scene<'a>,
+        shelter: Option<Shelter<'a>>,
+        setup: &Setup,
+        delivery: Option<&str>,
+        wait: Duration,
+    ) -> Self {
+        let view = DiskView::new(scene.paths);
         let mut snapshot = match scene.past {
             Some(past) => Some(past.state.clone()),
             None => read_state(scene.paths),
@@ -36,9 +44,9 @@ impl<'a> OpenSession<'a> {
         let state_lock = shelter.as_ref().filter(|_| allots).and_then(|shelter| shelter.lock(STATE_LOCK, wait));
         if state_lock.is_some() {
             snapshot = read_state(scene.paths);
-            view.forget_tail();
         }
-        let rebuilt = snapshot.is_none() && !view.raw_tail().is_empty();
+        let glance = Glance::at(&scene.paths.events_file(), TAIL_BYTES, delivery);
+        let rebuilt = snapshot.is_none() && glance.has_lines;
         let state = match snapshot {
             Some(state) => state,
             None if rebuilt => rebuild(view.history()),
@@ -52,10 +60,10 @@ impl<'a> OpenSession<'a> {
         };
         let turn = match scene.past {
             Some(past) => past.state.last_turn_id(),
-            None => view.raw_tail().last_turn_id(),
+            None => glance.last_turn_id,
         };
         let ids = ids::derive(scene.event, scene.session_id, &state, turn, &setup.config, run_ms);
         let ts = dispatch_os::clock::rfc3339(start_ms);
-        Self { view, state, rebuilt, ids, start_ms, ts, shelter, state_lock }
+        Self { view, glance, state, rebuilt, ids, start_ms, ts, shelter, state_lock }
     }
 }

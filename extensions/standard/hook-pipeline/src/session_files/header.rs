@@ -1,16 +1,16 @@
 //! Reads the ids at the start of a log line without parsing the line, because a tail has many of them.
 
-use memchr::memmem;
+use super::search::Finder;
 
 /// The part of a line in which its ids stand; everything of variable length comes later.
-const HEADER_BYTES: usize = 640;
+pub(super) const HEADER_BYTES: usize = 640;
 const TURN_KEY: &[u8] = b"\"turnId\":";
 /// What stands before the key of a delivery in a line.
 pub(super) const DELIVERY_KEY: &str = ",\"delivery\":\"";
 
 /// Finds where the turn stands in a line.
-pub(super) fn turn_finder() -> memmem::Finder<'static> {
-    memmem::Finder::new(TURN_KEY)
+pub(super) fn turn_finder() -> Finder<'static> {
+    Finder::new(TURN_KEY)
 }
 
 /// The start of one line of the log.
@@ -33,7 +33,7 @@ impl<'a> Header<'a> {
     }
 
     /// The same with a finder that was made before, for many lines.
-    pub(super) fn turn_id_by(&self, finder: &memmem::Finder<'_>) -> Option<u64> {
+    pub(super) fn turn_id_by(&self, finder: &Finder<'_>) -> Option<u64> {
         let start = finder.find(self.head)? + TURN_KEY.len();
         let rest = self.head.get(start..)?;
         let (digits, after) = rest.split_at(rest.iter().position(|byte| !byte.is_ascii_digit())?);
@@ -67,7 +67,7 @@ mod tests {
     fn ids_are_found_in_a_written_record() {
         let line = line(|record| record.delivery = Some("0123456789abcdef".to_owned()));
         assert_eq!(Header::of(&line).turn_id(), Some(14));
-        assert!(memmem::find(&line, format!("{DELIVERY_KEY}0123456789abcdef\"").as_bytes()).is_some());
+        assert!(Finder::new(format!("{DELIVERY_KEY}0123456789abcdef\"").as_bytes()).find(&line).is_some());
     }
 
     #[test]

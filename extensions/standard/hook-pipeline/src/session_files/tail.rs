@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use dispatch_os::files::read_end;
-use memchr::{memchr, memmem, memrchr};
 
 use super::header::{DELIVERY_KEY, Header, turn_finder};
+use super::search::{Finder, last_line_end, line_end};
 use crate::record::Record;
 
 /// The part of the log that every invocation looks at.
@@ -24,10 +24,10 @@ impl Tail {
         let Ok((mut lines, offset)) = read_end(path, limit) else {
             return Self::default();
         };
-        lines.truncate(memrchr(b'\n', &lines).map_or(0, |end| end + 1));
+        lines.truncate(last_line_end(&lines).map_or(0, |end| end + 1));
         if offset > 0 {
             // The first line is the end of another one.
-            let start = memchr(b'\n', &lines).map_or(lines.len(), |end| end + 1);
+            let start = line_end(&lines).map_or(lines.len(), |end| end + 1);
             lines.drain(..start);
         }
         Self { lines }
@@ -37,7 +37,7 @@ impl Tail {
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.lines.as_slice();
         std::iter::from_fn(move || {
-            let end = memchr(b'\n', rest)?;
+            let end = line_end(rest)?;
             let (line, after) = rest.split_at(end);
             rest = after.get(1..).unwrap_or_default();
             Some(line)
@@ -52,7 +52,7 @@ impl Tail {
             if rest.is_empty() {
                 return None;
             }
-            let start = memrchr(b'\n', rest).map_or(0, |end| end + 1);
+            let start = last_line_end(rest).map_or(0, |end| end + 1);
             let (before, line) = rest.split_at(start);
             rest = before.strip_suffix(b"\n").unwrap_or_default();
             Some(line)
@@ -77,8 +77,9 @@ impl Tail {
     #[must_use]
     pub fn delivery(&self, key: &str) -> Option<Record> {
         let mark = format!("{DELIVERY_KEY}{key}\"");
-        memmem::find(&self.lines, mark.as_bytes())?;
-        let newest_first = self.iter_back().filter(|line| memmem::find(line, mark.as_bytes()).is_some());
+        let finder = Finder::new(mark.as_bytes());
+        finder.find(&self.lines)?;
+        let newest_first = self.iter_back().filter(|line| finder.find(line).is_some());
         newest_first.filter_map(Record::parse).find(|record| record.delivery.as_deref() == Some(key))
     }
 

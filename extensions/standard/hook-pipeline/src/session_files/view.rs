@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use dispatch_os::files::{read_at_most, read_file_at_most, tail_lines};
-use dispatch_os::paths::{open_beneath, resolve_inside};
-use memchr::memmem;
+use dispatch_os::paths::{Beneath, resolve_inside};
 use serde_json::Value;
 
 use super::header::Header;
+use super::search::Finder;
 use super::tail::{TAIL_BYTES, Tail};
 use crate::context::{Exception, Paths, SessionView};
 use crate::record::{Record, RecordType};
@@ -22,6 +22,7 @@ const EXCEPTIONS_LIMIT_BYTES: u64 = 256 * 1024;
 /// Reads from disk.
 pub struct DiskView<'a> {
     paths: &'a Paths,
+    workspace: Beneath<'a>,
     raw_tail: OnceCell<Tail>,
     tail: OnceCell<Vec<Record>>,
     turn: OnceCell<(u64, Vec<Record>)>,
@@ -35,6 +36,7 @@ impl<'a> DiskView<'a> {
     pub fn new(paths: &'a Paths) -> Self {
         Self {
             paths,
+            workspace: Beneath::new(&paths.repo_root),
             raw_tail: OnceCell::new(),
             tail: OnceCell::new(),
             turn: OnceCell::new(),
@@ -46,12 +48,6 @@ impl<'a> DiskView<'a> {
     /// The end of the log, unparsed.
     pub fn raw_tail(&self) -> &Tail {
         self.raw_tail.get_or_init(|| Tail::read(&self.paths.events_file(), TAIL_BYTES))
-    }
-
-    /// Forgets the end of the log, because another process may have written since.
-    pub fn forget_tail(&mut self) {
-        self.raw_tail.take();
-        self.tail.take();
     }
 
     fn inside(&self, path: &Path) -> Option<PathBuf> {
@@ -86,7 +82,7 @@ impl SessionView for DiskView<'_> {
         if needle.is_empty() {
             return None;
         }
-        let finder = memmem::Finder::new(needle);
+        let finder = Finder::new(needle.as_bytes());
         let newest_first = self.raw_tail().iter_back().filter(|line| finder.find(line).is_some());
         newest_first.filter_map(Record::parse).find(|record| record.kind == *kind)
     }
@@ -97,11 +93,11 @@ impl SessionView for DiskView<'_> {
     }
 
     fn read(&self, path: &Path, limit_bytes: u64) -> Option<Vec<u8>> {
-        read_file_at_most(open_beneath(&self.paths.repo_root, path)?, path, limit_bytes).ok()
+        read_file_at_most(self.workspace.open(path)?, path, limit_bytes).ok()
     }
 
     fn modified_ms(&self, path: &Path) -> Option<i64> {
-        let file = open_beneath(&self.paths.repo_root, path)?;
+        let file = self.workspace.open(path)?;
         let modified = file.metadata().ok()?.modified().ok()?;
         let age = modified.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(age.as_millis()).ok()

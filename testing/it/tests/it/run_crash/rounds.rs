@@ -44,9 +44,9 @@ struct Sent {
 /// What a message makes the model do is in its text, so that the answer is the same however often it is asked.
 fn tag_of(request: &Recorded) -> String {
     let messages = request.json()["messages"].as_array().cloned().unwrap_or_default();
-    let said =
-        messages.iter().rfind(|message| message["role"] == "user").and_then(|message| message["content"].as_str());
-    let last = said.and_then(|text| text.rsplit("<<").next()).unwrap_or_default();
+    let mut texts =
+        messages.iter().filter(|message| message["role"] == "user").filter_map(|message| message["content"].as_str());
+    let last = texts.next_back().and_then(|text| text.rsplit("<<").next()).unwrap_or_default();
     last.split(">>").next().unwrap_or_default().to_owned()
 }
 

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 /// What stands out, and how.
 #[derive(Clone, Copy)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     Faint,
     Good,
     Bad,
@@ -13,20 +13,29 @@ pub(super) enum Tone {
 }
 
 /// Colours text, or leaves it.
-pub(super) struct Paint {
+#[derive(Clone, Copy)]
+pub(crate) struct Paint {
     on: bool,
 }
 
 impl Paint {
     /// Colours if standard output is a terminal that can show it.
-    pub(super) fn for_stdout() -> Self {
-        let refused = env::raw("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = env::raw("TERM").is_some_and(|value| value == "dumb");
-        Self { on: !refused && !dumb && std::io::stdout().is_terminal() }
+    pub(crate) fn for_stdout() -> Self {
+        Self { on: is_wanted() && std::io::stdout().is_terminal() }
+    }
+
+    /// Colours if standard error is a terminal that can show it.
+    pub(crate) fn for_stderr() -> Self {
+        Self { on: is_wanted() && std::io::stderr().is_terminal() }
+    }
+
+    /// Whether anything is coloured.
+    pub(crate) const fn is_on(self) -> bool {
+        self.on
     }
 
     /// The text in a tone.
-    pub(super) fn text(&self, tone: Tone, text: &str) -> String {
+    pub(crate) fn text(&self, tone: Tone, text: &str) -> String {
         let code = match tone {
             Tone::Faint => "2",
             Tone::Good => "32",
@@ -34,6 +43,20 @@ impl Paint {
             Tone::Name => "36",
         };
         if self.on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+fn is_wanted() -> bool {
+    let refused = env::raw("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = env::raw("TERM").is_some_and(|value| value == "dumb");
+    !refused && !dumb
+}
+
+#[cfg(test)]
+impl Paint {
+    /// One that colours, or one that does not.
+    pub(crate) const fn of(on: bool) -> Self {
+        Self { on }
     }
 }
 

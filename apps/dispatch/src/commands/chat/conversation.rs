@@ -1,0 +1,267 @@
+//! A conversation: message after message, with commands of its own between them.
+
+use super::fresh_label;
+use super::keyboard::{Keyboard, Typed};
+use super::slash::{COMMANDS, Slash, continued, goes_on, parse};
+use super::turns::{Followed, Turns};
+use super::typed_history::TypedHistory;
+use crate::app::Status;
+use crate::commands::{queue, session};
+use crate::failure::Failure;
+use crate::plain::one_line;
+use crate::printer::{Printer, table};
+use ext_conversation_store::contract::{Conversations, SessionFilter, check_label};
+use ext_provider_openai_compat::contract::{Choice, REHEARSAL};
+use ext_session_orchestrator::contract::{MAX_TEXT_BYTES, Submission};
+use std::io::{BufRead, Read};
+use std::sync::Arc;
+
+/// How many sessions `/sessions` lists.
+const LISTED_SESSIONS: u32 = 20;
+/// The longest label or model in the prompt.
+const PROMPT_CHARS: usize = 40;
+
+/// Where messages come from.
+pub(super) enum Source {
+    /// A person.
+    Person { keyboard: Keyboard, history: TypedHistory },
+    /// A program: every line is a message.
+    Lines,
+}
+
+/// A conversation that is being held.
+pub(super) struct Conversation<'a> {
+    pub(super) turns: Turns<'a>,
+    pub(super) source: Source,
+    pub(super) conversations: Option<Arc<dyn Conversations>>,
+    /// What is sent with every message; its session and model can change on the way.
+    pub(super) submission: Submission,
+    pub(super) choice: Choice,
+}
+
+/// What comes next.
+enum Next {
+    Message(String),
+    Command(Result<Slash, String>),
+    Leave,
+}
+
+impl Conversation<'_> {
+    fn printer(&self) -> &Printer {
+        self.turns.printer
+    }
+
+    pub(super) async fn hold(&mut self) -> Result<Status, Failure> {
+        self.greet();
+        let mut status = Status::Done;
+        loop {
+            match self.next().await? {
+                Next::Leave => return Ok(status),
+                Next::Command(Ok(Slash::Exit)) => return Ok(status),
+                Next::Command(Ok(command)) => {
+                    if let Err(failure) = self.obey(command).await {
+                        self.printer().failure(&failure);
+                    }
+                }
+                Next::Command(Err(wrong)) => self.printer().note(&wrong),
+                Next::Message(text) => match self.say(text).await {
+                    Ok(Some(said)) => status = said,
+                    Ok(None) => return Ok(Status::No),
+                    // A person can say it otherwise; a program must hear of it.
+                    Err(failure) if matches!(self.source, Source::Person { .. }) => self.printer().failure(&failure),
+                    Err(failure) => return Err(failure),
+                },
+            }
+        }
+    }
+
+    fn greet(&self) {
+        if self.choice.provider == REHEARSAL {
+            self.printer().note(&format!(
+                "No model answers here ({}): the rehearsal answers by rule and drives the tools.\nFor a model: start a \
+                 local server such as Ollama, or set model.base_url and model.model and keep a key with `dispatch auth \
+                 add`; `dispatch up` helps.",
+                self.choice.reason
+            ));
+        }
+        if let Source::Person { keyboard, history } = &self.source {
+            history.load().iter().for_each(|line| keyboard.remember(line));
+            self.printer().note("/help lists commands, ctrl-C stops a turn, ctrl-D leaves.");
+        }
+    }
+
+    /// One message; what it came to, or nothing when the person left.
+    async fn say(&mut self, text: String) -> Result<Option<Status>, Failure> {
+        let outcome = match self.turns.say(Submission { text, ..self.submission.clone() }).await? {
+            Followed::Over(outcome) => outcome,
+            Followed::Left => return Ok(None),
+        };
+        outcome.tell(self.printer());
+        Ok(Some(if outcome.is_finished() { Status::Done } else { Status::No }))
+    }
+
+    fn model(&self) -> String {
+        let named = self.submission.model.clone().or_else(|| self.choice.model.clone());
+        named.unwrap_or_else(|| self.choice.provider.clone())
+    }
+
+    async fn next(&mut self) -> Result<Next, Failure> {
+        let mut warned = false;
+        let mut message: Option<String> = None;
+        loop {
+            let prompt = match &message {
+                Some(_) => "... ".to_owned(),
+                None => format!(
+                    "{} · {} > ",
+                    one_line(&self.submission.session, PROMPT_CHARS),
+                    one_line(&self.model(), PROMPT_CHARS)
+                ),
+            };
+            let line = match self.read(prompt).await? {
+                Typed::Line(line) => line,
+                Typed::Interrupted if message.take().is_some() => continue,
+                Typed::Interrupted if !warned => {
+                    warned = true;
+                    self.printer().note("ctrl-C again, ctrl-D or /exit leaves");
+                    continue;
+                }
+                Typed::Interrupted => return Ok(Next::Leave),
+                Typed::End => match message.take() {
+                    Some(unfinished) => return Ok(self.whole(unfinished)),
+                    None => return Ok(Next::Leave),
+                },
+            };
+            let text = match message.take() {
+                Some(begun) => continued(&begun, &line),
+                None => line,
+            };
+            if text.len() > MAX_TEXT_BYTES {
+                return Err(Failure::usage(format!("a message has at most {MAX_TEXT_BYTES} bytes")));
+            }
+            if goes_on(&text) {
+                message = Some(text);
+            } else if !text.trim().is_empty() {
+                return Ok(self.whole(text));
+            }
+        }
+    }
+
+    /// A message or command that is all there.
+    fn whole(&self, text: String) -> Next {
+        let Source::Person { keyboard, history } = &self.source else { return Next::Message(text) };
+        // What cannot be kept can still be said.
+        let kept = history.add(&text).unwrap_or_else(|_| text.clone());
+        keyboard.remember(&kept);
+        parse(&text).map_or(Next::Message(text), Next::Command)
+    }
+
+    async fn read(&self, prompt: String) -> Result<Typed, Failure> {
+        let typed = match &self.source {
+            Source::Person { keyboard, .. } => keyboard.ask(prompt),
+            Source::Lines => tokio::task::spawn_blocking(read_line),
+        };
+        Ok(typed.await.unwrap_or(Typed::End))
+    }
+
+    async fn obey(&mut self, command: Slash) -> Result<(), Failure> {
+        match command {
+            Slash::Help => {
+                let rows = COMMANDS.map(|(form, does)| vec![form.to_owned(), does.to_owned()]);
+                self.printer().note(&table(&rows));
+            }
+            Slash::Sessions => {
+                let filter = SessionFilter { limit: LISTED_SESSIONS, ..SessionFilter::default() };
+                let found = self.conversations()?.sessions(filter).await.map_err(session::refused)?;
+                self.printer().note(&session::listed(&found));
+            }
+            Slash::Session(label) => self.go_to(label).await?,
+            Slash::New(label) => {
+                let label = label.unwrap_or_else(fresh_label);
+                if self.known(&label).await? {
+                    return Err(
+                        Failure::usage(format!("there is a session `{label}` already")).hint("/session goes to it")
+                    );
+                }
+                self.go_to(label).await?;
+            }
+            Slash::Fork(label) => self.fork(label).await?,
+            Slash::Model(name) => self.choose(name),
+            Slash::Queue => {
+                let found = self.turns.sessions.queue(Some(&self.submission.session)).await;
+                self.printer().note(&queue::listed(&found.map_err(super::turns::refused)?));
+            }
+            Slash::History => {
+                let conversations = self.conversations()?;
+                let history = conversations.history(&self.submission.session).await.map_err(session::refused)?;
+                self.printer().note(&session::transcript::told(&history));
+            }
+            Slash::Exit => {}
+        }
+        Ok(())
+    }
+
+    fn conversations(&self) -> Result<&dyn Conversations, Failure> {
+        self.conversations.as_deref().ok_or_else(|| {
+            Failure::configuration("there is no storage, so nothing but this conversation is known")
+                .hint("`dispatch ext list` shows whether storage-sqlite and conversation-store are on")
+        })
+    }
+
+    async fn known(&self, label: &str) -> Result<bool, Failure> {
+        let Some(conversations) = &self.conversations else { return Ok(false) };
+        Ok(conversations.session(label).await.map_err(session::refused)?.is_some())
+    }
+
+    async fn go_to(&mut self, label: String) -> Result<(), Failure> {
+        check_label(&label).map_err(session::refused)?;
+        let found = match &self.conversations {
+            Some(conversations) => conversations.session(&label).await.map_err(session::refused)?,
+            None => None,
+        };
+        let words = match found {
+            Some(known) => format!("session {label}, {} so far", session::counted(known.turns, "turn")),
+            None => format!("session {label} begins with your next message"),
+        };
+        self.submission.session = label;
+        self.printer().note(&words);
+        Ok(())
+    }
+
+    async fn fork(&mut self, label: Option<String>) -> Result<(), Failure> {
+        let new = label.unwrap_or_else(|| format!("{}-{}", self.submission.session, super::short_id()));
+        let forked = self.conversations()?.fork(&self.submission.session, None, &new).await;
+        forked.map_err(session::refused)?;
+        self.printer().note(&format!("{new} goes on from {}", self.submission.session));
+        self.submission.session = new;
+        Ok(())
+    }
+
+    fn choose(&mut self, name: Option<String>) {
+        match name {
+            Some(name) => {
+                self.printer().note(&format!("{} answers from the next message on", one_line(&name, PROMPT_CHARS)));
+                self.submission.model = Some(name);
+            }
+            None => {
+                let why = match &self.submission.model {
+                    Some(_) => "you chose it",
+                    None => &self.choice.reason,
+                };
+                self.printer().note(&format!("{} ({why})", self.model()));
+            }
+        }
+    }
+}
+
+/// The next line of standard input, of a bounded length.
+fn read_line() -> Typed {
+    let mut bytes = Vec::new();
+    let limit = MAX_TEXT_BYTES as u64 + 2;
+    match std::io::stdin().lock().take(limit).read_until(b'\n', &mut bytes) {
+        Ok(0) | Err(_) => Typed::End,
+        Ok(_) => {
+            let text = String::from_utf8_lossy(&bytes);
+            Typed::Line(text.trim_end_matches(['\n', '\r']).to_owned())
+        }
+    }
+}

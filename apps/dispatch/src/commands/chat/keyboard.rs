@@ -1,0 +1,65 @@
+//! The person's keyboard: lines with editing and history, read on a thread that may wait.
+
+use crate::failure::Failure;
+use rustyline::config::Behavior;
+use rustyline::error::ReadlineError;
+use rustyline::history::{History, MemHistory};
+use rustyline::{Config, Editor};
+use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::task::JoinHandle;
+
+/// How many lines the arrow keys go back.
+pub(super) const MAX_HISTORY: usize = 1_000;
+
+/// What a person did at a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Typed {
+    Line(String),
+    /// Ctrl-C.
+    Interrupted,
+    /// Ctrl-D, or the terminal is gone.
+    End,
+}
+
+/// The keyboard. One prompt at a time is open.
+#[derive(Clone)]
+pub(super) struct Keyboard {
+    editor: Arc<Mutex<Editor<(), MemHistory>>>,
+}
+
+impl Keyboard {
+    pub(super) fn open() -> Result<Self, Failure> {
+        // Where standard output goes to a file, prompts still go to the person.
+        let behavior = if std::io::stdout().is_terminal() { Behavior::Stdio } else { Behavior::PreferTerm };
+        let failed = |error: ReadlineError| Failure::internal(format!("the terminal cannot be used: {error}"));
+        let config = Config::builder().max_history_size(MAX_HISTORY).map_err(failed)?.behavior(behavior).build();
+        let history = MemHistory::with_config(&config);
+        let editor = Editor::with_history(config, history).map_err(failed)?;
+        Ok(Self { editor: Arc::new(Mutex::new(editor)) })
+    }
+
+    /// Makes a line reachable with the arrow keys.
+    pub(super) fn remember(&self, line: &str) {
+        let mut editor = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
+        // A line that is not remembered is no loss.
+        let _ = editor.history_mut().add(line);
+    }
+
+    /// Asks for a line.
+    pub(super) fn ask(&self, prompt: String) -> JoinHandle<Typed> {
+        let editor = Arc::clone(&self.editor);
+        tokio::task::spawn_blocking(move || {
+            let mut editor = editor.lock().unwrap_or_else(PoisonError::into_inner);
+            loop {
+                return match editor.readline(prompt.as_str()) {
+                    Ok(line) => Typed::Line(line),
+                    Err(ReadlineError::Interrupted) => Typed::Interrupted,
+                    // The window changed its size.
+                    Err(ReadlineError::Signal(_)) => continue,
+                    Err(_) => Typed::End,
+                };
+            }
+        })
+    }
+}

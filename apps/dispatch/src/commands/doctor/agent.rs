@@ -1,0 +1,61 @@
+//! The doctor's lines about our own agent: where it keeps conversations, and who answers.
+
+use super::{Finding, note, ok, wrong};
+use crate::running::{ChosenModel, Threads, chosen_model, runtime};
+use crate::settings::Loaded;
+use ext_provider_openai_compat::contract::{OPENAI_COMPAT, REHEARSAL};
+use ext_storage_sqlite::contract::{Location, inspect};
+
+const STORAGE: &str = "storage";
+const MODEL: &str = "model";
+
+/// The database: looked at, never made.
+pub(super) fn storage(loaded: &Loaded) -> Vec<Finding> {
+    let url: Option<String> = loaded.settings.read("storage.url");
+    let location = match Location::parse(url.as_deref(), &loaded.dirs.data) {
+        Ok(location) => location,
+        Err(error) => return vec![wrong(STORAGE, error.to_string(), "correct storage.url")],
+    };
+    let Location::File(named) = &location else {
+        return vec![note(STORAGE, "in memory: nothing outlives the program", "unset storage.url to keep sessions")];
+    };
+    let found = inspect(&location);
+    if !found.problems.is_empty() {
+        return found.problems.into_iter().map(|problem| wrong(STORAGE, problem.what, problem.hint)).collect();
+    }
+    vec![match found.path {
+        Some(path) => {
+            ok(STORAGE, format!("{}, {} KiB", path.display(), (found.bytes + found.log_bytes).div_ceil(1024)))
+        }
+        None => ok(STORAGE, format!("{} (made when needed)", named.display())),
+    }]
+}
+
+/// Which provider would answer, and why.
+pub(super) fn model(loaded: &Loaded) -> Finding {
+    let runtime = match runtime(Threads::One) {
+        Ok(runtime) => runtime,
+        Err(failure) => return wrong(MODEL, failure.messages.join("; "), "report this as a bug"),
+    };
+    finding(&runtime.block_on(chosen_model(&loaded.settings)))
+}
+
+/// The same, of a choice that was made.
+pub(in crate::commands) fn finding(chosen: &ChosenModel) -> Finding {
+    let choice = &chosen.choice;
+    let model = choice.model.as_deref().map(|model| format!("{model} by ")).unwrap_or_default();
+    let at = choice.base_url.as_deref().map(|address| format!(" at {address}")).unwrap_or_default();
+    let told = format!("{model}{}{at}: {}", choice.provider, choice.reason);
+    match choice.provider.as_str() {
+        REHEARSAL => note(
+            MODEL,
+            told,
+            "start a local server such as Ollama, or set model.base_url and model.model; `dispatch auth add` keeps a key",
+        ),
+        OPENAI_COMPAT if choice.base_url.is_none() => wrong(MODEL, told, "set model.base_url, or start a local server"),
+        OPENAI_COMPAT if choice.model.is_none() => {
+            note(MODEL, told, "set model.model, unless the server has one model alone")
+        }
+        _ => ok(MODEL, told),
+    }
+}

@@ -1,0 +1,114 @@
+//! `dispatch queue`: what waits or runs in the sessions of our own agent, whoever runs it.
+
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::plain::one_line;
+use crate::printer::{Format, Printer, table};
+use crate::running::Running;
+use crate::settings::Loaded;
+use dispatch_contracts::extension::Extension;
+use dispatch_os::clock;
+use ext_session_orchestrator::contract::{CancelOutcome, DispatchId, DispatchView, Mode, SESSIONS, Sessions};
+use serde_json::json;
+use std::sync::Arc;
+
+/// What is shown of a message.
+const TEXT_CHARS: usize = 80;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum QueueCommand {
+    /// Print what waits or runs, in order
+    Show {
+        /// Only this session
+        #[arg(long, short, value_name = "LABEL")]
+        session: Option<String>,
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a message back that waits, or stop its turn
+    Cancel {
+        /// The message, as `queue show` names it
+        id: String,
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(crate) fn run(
+    loaded: &Loaded,
+    extensions: Vec<Arc<dyn Extension>>,
+    command: &QueueCommand,
+    printer: &Printer,
+) -> Result<Status, Failure> {
+    let running = Running::look_at_conversations(loaded, extensions)?;
+    let outcome =
+        running.service(&SESSIONS).and_then(|sessions| running.block_on(obey(sessions.as_ref(), command, printer)));
+    running.shutdown();
+    outcome
+}
+
+async fn obey(sessions: &dyn Sessions, command: &QueueCommand, printer: &Printer) -> Result<Status, Failure> {
+    match command {
+        QueueCommand::Show { session, json } => {
+            let found = sessions.queue(session.as_deref()).await.map_err(super::chat::turns::refused)?;
+            match Format::from(*json) {
+                Format::Json => printer.json(&json!({ "queue": found }))?,
+                Format::Text => printer.out(&listed(&found)),
+            }
+            Ok(Status::Done)
+        }
+        QueueCommand::Cancel { id, json } => {
+            let cancelled = sessions.cancel(&DispatchId::new(id.as_str())).await;
+            let outcome = cancelled.map_err(|error| {
+                super::chat::turns::refused(error).hint("`dispatch queue show` shows what waits or runs")
+            })?;
+            match Format::from(*json) {
+                Format::Json => printer.json(&json!({ "id": id, "outcome": outcome }))?,
+                Format::Text => printer.out(&format!("{id} {}", words(outcome))),
+            }
+            Ok(if outcome == CancelOutcome::TooLate { Status::No } else { Status::Done })
+        }
+    }
+}
+
+fn words(outcome: CancelOutcome) -> &'static str {
+    match outcome {
+        CancelOutcome::Cancelled => "is taken back",
+        CancelOutcome::Stopping => "is told to stop; its turn ends within seconds",
+        CancelOutcome::TooLate => "was over before",
+    }
+}
+
+/// What waits or runs, as a table.
+pub(crate) fn listed(queue: &[DispatchView]) -> String {
+    if queue.is_empty() {
+        return "nothing waits or runs".to_owned();
+    }
+    let row = |view: &DispatchView| {
+        vec![
+            view.id.to_string(),
+            one_line(&view.session, TEXT_CHARS),
+            view.state.word().to_owned(),
+            mode(view.mode).to_owned(),
+            moment(view.at_ms),
+            one_line(&view.text, TEXT_CHARS),
+        ]
+    };
+    table(&queue.iter().map(row).collect::<Vec<_>>())
+}
+
+const fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Steer => "steer",
+        Mode::Followup => "followup",
+        Mode::Collect => "collect",
+        Mode::Interrupt => "interrupt",
+    }
+}
+
+/// A moment as people write it, in UTC.
+pub(crate) fn moment(at_ms: u64) -> String {
+    clock::rfc3339(i64::try_from(at_ms).unwrap_or(i64::MAX))
+}
