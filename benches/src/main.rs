@@ -1,4 +1,4 @@
-//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace]`, all without a name.
+//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace|run]`, all without a name.
 
 #![allow(clippy::print_stdout, reason = "a table is what a benchmark is for")]
 
@@ -6,6 +6,7 @@ mod bus;
 mod guard;
 mod process;
 mod redact;
+mod run;
 mod sample;
 mod script;
 mod start;
@@ -24,6 +25,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("redact", redact::run),
     ("bus", bus::run),
     ("trace", trace::run),
+    ("run", run::run),
 ];
 
 fn main() -> Result<()> {

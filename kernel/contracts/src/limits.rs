@@ -38,6 +38,8 @@ pub struct TurnLimits {
     pub reply_bytes: usize,
     /// Streamed text is stored whenever this much has come.
     pub flush_bytes: usize,
+    /// Streamed text is stored at the latest when it has waited this long.
+    pub flush_ms: u64,
 }
 
 impl Default for TurnLimits {
@@ -51,6 +53,7 @@ impl Default for TurnLimits {
             output_bytes: 48 * 1024,
             reply_bytes: 4 * 1024 * 1024,
             flush_bytes: 4 * 1024,
+            flush_ms: 200,
         }
     }
 }

@@ -22,6 +22,7 @@ mod outcome;
 mod portable;
 mod record;
 mod sandbox;
+mod shield;
 mod spec;
 #[cfg(unix)]
 mod supervise;
@@ -34,4 +35,5 @@ pub use environment::is_passed_on;
 pub use outcome::{End, Outcome, StartCause, StartFailure};
 pub use record::{SweepReport, sweep};
 pub use sandbox::{ConfinementError, WriteConfinement};
+pub use shield::shield_memory;
 pub use spec::{ChildSpec, Family, Leftovers, OutputStream};

@@ -1,6 +1,7 @@
 //! Redaction of output that arrives in pieces, so that a secret cut in two does not slip through.
 
 use std::fmt;
+use std::ops::Deref;
 
 use crate::limits::{STREAM_HOLD_BYTES, STREAM_TAIL_BYTES};
 use crate::pem;
@@ -12,8 +13,8 @@ use crate::span::{End, Span};
 /// Lines are given out when they are complete. A longer line than [`STREAM_HOLD_BYTES`] is cut
 /// where no secret stands; a private key block is swallowed from its first line to its last.
 /// A user pattern sees whole lines, but not the line that follows in another piece.
-pub struct StreamRedactor<'r> {
-    redactor: &'r Redactor,
+pub struct StreamRedactor<R> {
+    redactor: R,
     held: Vec<u8>,
     state: State,
 }
@@ -28,9 +29,9 @@ enum State {
     InBlock,
 }
 
-impl<'r> StreamRedactor<'r> {
-    /// Starts a stream.
-    pub fn new(redactor: &'r Redactor) -> Self {
+impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
+    /// Starts a stream; the redactor may be borrowed or shared.
+    pub fn new(redactor: R) -> Self {
         Self { redactor, held: Vec::new(), state: State::Reading }
     }
 
@@ -158,7 +159,7 @@ impl<'r> StreamRedactor<'r> {
     }
 }
 
-impl fmt::Debug for StreamRedactor<'_> {
+impl<R> fmt::Debug for StreamRedactor<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StreamRedactor").field("held_bytes", &self.held.len()).field("state", &self.state).finish()
     }

@@ -6,6 +6,7 @@
 mod context;
 mod output;
 mod scripted_model;
+mod serve;
 pub mod storage;
 #[cfg(unix)]
 mod terminal;
@@ -14,7 +15,8 @@ mod tool_rig;
 
 pub use context::TestContext;
 pub use output::Output;
-pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step};
+pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step, strict_problem};
+pub use serve::{Answer, Client, Served};
 #[cfg(unix)]
 pub use terminal::Terminal;
 #[cfg(feature = "tools")]

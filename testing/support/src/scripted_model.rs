@@ -2,10 +2,13 @@
 
 mod exchange;
 mod reply;
+mod strict;
 
 pub use exchange::Recorded;
 pub use reply::{After, Reply, Script, Step};
+pub use strict::strict_problem;
 
+use serde_json::json;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,9 +20,14 @@ pub struct ScriptedModel {
     shared: Arc<Shared>,
 }
 
+/// Makes up a reply to a request.
+type Answering = Box<dyn Fn(&Recorded) -> Reply + Send + Sync>;
+
 /// What the connections share.
 struct Shared {
     script: Script,
+    /// Answers in the place of the script.
+    answering: Option<Answering>,
     log: Mutex<Log>,
     changed: Condvar,
     stopped: AtomicBool,
@@ -41,10 +49,25 @@ impl ScriptedModel {
     /// When there is no free port.
     #[must_use]
     pub fn start(script: Script) -> Self {
+        Self::open(script, None)
+    }
+
+    /// A server whose replies depend on what it is asked. It refuses what a strict server would.
+    #[must_use]
+    pub fn answering(answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) -> Self {
+        let strict = move |request: &Recorded| match strict_problem(&request.json()) {
+            Some(problem) => Reply::json(400, &json!({ "error": { "message": problem } })),
+            None => answer(request),
+        };
+        Self::open(Script::default(), Some(Box::new(strict)))
+    }
+
+    fn open(script: Script, answering: Option<Answering>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("the address of the server");
         let shared = Arc::new(Shared {
             script,
+            answering,
             log: Mutex::default(),
             changed: Condvar::new(),
             stopped: AtomicBool::new(false),
@@ -76,6 +99,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.lock().requests.clone()
+    }
+
+    /// What a strict server would have refused, of all that was asked for a reply.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let asked = self.requests().into_iter().filter(|request| request.method == "POST");
+        asked.filter_map(|request| strict_problem(&request.json())).collect()
     }
 
     /// Waits until a client has closed its connection in the middle of a reply; `false` if none did in time.
@@ -126,12 +156,20 @@ impl Shared {
     fn answer(&self, request: Recorded) -> Reply {
         let mut log = self.lock();
         let is_list = request.method == "GET" && request.path.ends_with("/models");
+        let made_up = self.answering.as_ref().filter(|_| !is_list).map(|answer| answer(&request));
+        if log.requests.len() >= self.script.keep {
+            log.requests.remove(0);
+        }
         log.requests.push(request);
         let at = log.played;
         log.played += usize::from(!is_list);
         drop(log);
         self.changed.notify_all();
-        if is_list { self.script.models.clone() } else { self.script.reply(at) }
+        match made_up {
+            Some(reply) => reply,
+            None if is_list => self.script.models.clone(),
+            None => self.script.reply(at),
+        }
     }
 
     fn closed(&self) {

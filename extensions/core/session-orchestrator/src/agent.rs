@@ -1,18 +1,20 @@
 //! The real performer: assembles what a turn needs from the active extensions and runs the kernel's loop.
 
 mod choose;
+mod discreet;
 mod gatekeeper;
 
 use crate::approvals::ApprovalDesk;
 use crate::book::Begun;
 use crate::contract::{CONTEXT, Submission, ToolChoice, TurnContext};
-use crate::fallback::Chain;
-use crate::inputs::input_message;
+use crate::fallback::{Chain, PassedOver};
+use crate::inputs::conversation;
 use crate::performer::{Performance, Performer, Piece};
 use crate::redaction::Redacting;
 use crate::spill::SpillFolder;
 use crate::stage::Stage;
 use choose::choices;
+use discreet::Discreet;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
@@ -125,8 +127,8 @@ impl Agent {
             model,
             options: context.options,
             system: context.system,
-            messages: piece.history.into_iter().chain([input_message(&piece.begun.inputs)]).collect(),
-            tools: offered(&kernel, &context.tools),
+            messages: conversation(piece.history, &piece.begun.inputs),
+            tools: offered(&kernel, &context.tools, &self.redactor),
             workdir: self.workdir(&submission),
             policy: context.policy,
             limits: self.settings.limits,
@@ -165,7 +167,7 @@ impl Agent {
         Performance { end, usage: Usage::default() }
     }
 
-    fn passed_over(&self) -> Arc<dyn Fn(&str, &ProviderError) + Send + Sync> {
+    fn passed_over(&self) -> PassedOver {
         let host = self.host.clone();
         Arc::new(move |model, error| {
             host.log(Level::Warn, &format!("model `{model}` could not answer, the next is asked: {error}"), Map::new());
@@ -179,13 +181,14 @@ fn lead(begun: &Begun) -> Submission {
 }
 
 /// The tools of active extensions that the turn may use, in the order of their names.
-fn offered(kernel: &ExtensionHost, choice: &ToolChoice) -> Vec<OfferedTool> {
+fn offered(kernel: &ExtensionHost, choice: &ToolChoice, redactor: &Arc<Redactor>) -> Vec<OfferedTool> {
     let wanted = |name: &str| match choice {
         ToolChoice::All => true,
         ToolChoice::Only(names) => names.iter().any(|known| known == name),
     };
     let tools = kernel.tools().into_iter().filter(|tool| wanted(&tool.name));
-    tools.map(|tool| OfferedTool { owner: tool.owner, tool: tool.item }).collect()
+    let discreet = |tool| Arc::new(Discreet { tool, redactor: Arc::clone(redactor) });
+    tools.map(|tool| OfferedTool { owner: tool.owner, tool: discreet(tool.item) }).collect()
 }
 
 fn faulted(message: &str) -> Performance {

@@ -159,6 +159,8 @@ pub(crate) trait Book: Send + Sync {
     fn queue<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<DispatchView>, SessionsError>>;
     /// Stored rows behind a place, at most a page.
     fn rows_after<'a>(&'a self, label: &'a str, seq: u64) -> BoxFuture<'a, Result<Vec<(u64, Row)>, SessionsError>>;
+    /// The place of the last stored row of a session; 0 when there is none.
+    fn last_place<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Result<u64, SessionsError>>;
     /// Owners that hold a lease, for whoever can tell the living from the dead.
     fn owners(&self) -> BoxFuture<'_, Result<Vec<String>, BookError>>;
     /// Settles what dead owners, and leases that ran out, left behind.

@@ -15,11 +15,14 @@ pub(crate) struct Choice {
     pub(crate) model: String,
 }
 
+/// Hears which model was passed over, and why.
+pub(crate) type PassedOver = Arc<dyn Fn(&str, &ProviderError) + Send + Sync>;
+
 /// Tries models in order.
 pub(crate) struct Chain {
     pub(crate) choices: Vec<Choice>,
     /// Told when a model is passed over.
-    pub(crate) passed_over: Arc<dyn Fn(&str, &ProviderError) + Send + Sync>,
+    pub(crate) passed_over: PassedOver,
 }
 
 /// Whether another model may do better.
@@ -33,7 +36,7 @@ struct Trial {
     cancel: CancelToken,
     current: Option<(String, ModelStream)>,
     spoken: bool,
-    passed_over: Arc<dyn Fn(&str, &ProviderError) + Send + Sync>,
+    passed_over: PassedOver,
 }
 
 impl Trial {

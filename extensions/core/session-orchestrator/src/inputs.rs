@@ -5,6 +5,7 @@ use crate::contract::{DispatchId, MAX_IMAGES, MAX_TEXT_BYTES, SessionsError, Sub
 use crate::queue::Waiting;
 use dispatch_contracts::conversation::{Chunk, ChunkState, Message, Role, Row, RowBody};
 use dispatch_contracts::ids::RowId;
+use dispatch_kernel::reconcile::NO_REPLY;
 
 /// What the inputs of a turn say, chunk by chunk.
 fn chunks(inputs: &[Waiting]) -> impl Iterator<Item = Chunk> + '_ {
@@ -28,8 +29,18 @@ pub(crate) fn input_rows(start: &Start, inputs: &[Waiting]) -> Vec<Row> {
 }
 
 /// The message that the model reads for them.
-pub(crate) fn input_message(inputs: &[Waiting]) -> Message {
+fn input_message(inputs: &[Waiting]) -> Message {
     Message { role: Role::User, chunks: chunks(inputs).collect() }
+}
+
+/// What the model reads: the history, then the inputs. A message that was never answered is said to be so,
+/// as it will be once it stands in the history, because many servers refuse two messages of a user in a row.
+pub(crate) fn conversation(mut history: Vec<Message>, inputs: &[Waiting]) -> Vec<Message> {
+    if history.last().is_some_and(|last| last.role == Role::User) {
+        history.push(Message::text(Role::Assistant, NO_REPLY));
+    }
+    history.push(input_message(inputs));
+    history
 }
 
 /// Refuses input that no turn could use.
@@ -51,4 +62,28 @@ pub(crate) fn check(submission: &Submission) -> Result<(), SessionsError> {
 
 pub(crate) fn unknown_dispatch(id: &DispatchId) -> SessionsError {
     SessionsError::Unknown { what: "dispatch", name: id.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dispatch_contracts::conversation::validate;
+
+    #[test]
+    fn a_message_that_was_never_answered_is_followed_by_words_about_that() {
+        let said = Waiting {
+            id: DispatchId::new("d"),
+            mode: crate::contract::Mode::Followup,
+            partition: String::new(),
+            not_before_ms: 0,
+            at_ms: 0,
+            attempts: 0,
+            submission: Submission { text: "again".to_owned(), ..Submission::default() },
+        };
+        let (asked, answered) = (Message::text(Role::User, "hello"), Message::text(Role::Assistant, "yes"));
+        for (history, length) in [(vec![], 1), (vec![asked.clone()], 3), (vec![asked, answered], 3)] {
+            let messages = conversation(history, std::slice::from_ref(&said));
+            assert_eq!((messages.len(), validate(&messages)), (length, Ok(())), "{messages:?}");
+        }
+    }
 }

@@ -22,6 +22,6 @@ mod state;
 mod watching;
 
 #[cfg(test)]
-mod simulation;
+mod tests;
 
 pub use extension::extension;

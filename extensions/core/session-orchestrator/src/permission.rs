@@ -35,8 +35,12 @@ pub(crate) struct Rights<'a> {
 
 /// Decides over one call.
 pub(crate) fn decide(proposal: &Proposal, rights: &Rights<'_>) -> Decision {
-    let requests = requests(&proposal.call, rights.workdir);
-    let configured = verdict(rights.configured, &requests, Some(proposal.effect));
+    let Asked { requests, certain } = asked(&proposal.call, rights.workdir);
+    let mut configured = verdict(rights.configured, &requests, Some(proposal.effect));
+    if let Some(decision) = configured.as_mut().filter(|it| it.verdict == Verdict::Allow && !certain) {
+        decision.verdict = Verdict::Ask;
+        decision.reason = "it is not certain what this command runs, so a rule cannot allow it".to_owned();
+    }
     let sender = verdict(rights.sender, &requests, None);
     let strictest = [configured, sender].into_iter().flatten().max_by_key(|decision| strictness(decision.verdict));
     let mut questions = proposal.questions.clone();
@@ -94,21 +98,26 @@ fn is_remembered(proposal: &Proposal, rights: &Rights<'_>) -> bool {
     asked.into_iter().all(|target| rights.remembered.contains(&(proposal.call.name.clone(), target)))
 }
 
-/// The questions that a call puts to the rules: one per file it names and per command that a shell text holds.
-fn requests(call: &ToolCall, workdir: &Path) -> Vec<PermissionRequest> {
+/// The questions that a call puts to the rules.
+struct Asked {
+    requests: Vec<PermissionRequest>,
+    /// Whether they are all there is to ask.
+    certain: bool,
+}
+
+/// One question per file that a call names and per command that a shell text holds.
+fn asked(call: &ToolCall, workdir: &Path) -> Asked {
     let request = |target: String| PermissionRequest { permission: call.name.clone(), target };
     let whole = targets(&call.arguments, workdir).into_iter().map(request);
     let Some(command) = call.arguments.get("command").and_then(|command| command.as_str()) else {
-        return whole.collect();
+        return Asked { requests: whole.collect(), certain: true };
     };
     let cwd = workdir.to_string_lossy();
     let effects = analyze(command, &ShellContext { cwd: &cwd, home: None });
     let parts: Vec<PermissionRequest> =
         effects.commands.iter().filter(|part| part.exact).map(|part| request(part.argv.join(" "))).collect();
-    if parts.is_empty() || parts.len() < effects.commands.len() || !effects.is_known() {
-        return whole.chain(parts).collect();
-    }
-    parts
+    let certain = !parts.is_empty() && parts.len() == effects.commands.len() && effects.is_known();
+    Asked { requests: if certain { parts } else { whole.chain(parts).collect() }, certain }
 }
 
 #[cfg(test)]

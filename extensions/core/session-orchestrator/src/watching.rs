@@ -32,7 +32,7 @@ pub(crate) async fn follow(
     let feed = conductor.hub.watch(label);
     let seen = match after {
         Some(after) => after,
-        None => last_place(&conductor, label).await?,
+        None => conductor.book.last_place(label).await?,
     };
     let follower =
         Follower { label: label.to_owned(), feed, seen, due: VecDeque::new(), behind: after.is_some(), conductor };
@@ -41,17 +41,6 @@ pub(crate) async fn follow(
         Some((event, follower))
     })
     .boxed())
-}
-
-async fn last_place(conductor: &Conductor, label: &str) -> Result<u64, SessionsError> {
-    let mut seen = 0;
-    loop {
-        let rows = conductor.book.rows_after(label, seen).await?;
-        match rows.last() {
-            Some((seq, _)) => seen = *seq,
-            None => return Ok(seen),
-        }
-    }
 }
 
 impl Follower {

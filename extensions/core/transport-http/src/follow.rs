@@ -106,7 +106,7 @@ impl Follow {
         self.progress.note(&view);
         let log = match (&view.turn, self.desk.conversations()) {
             (Some(turn), Ok(conversations)) => conversations.turn(turn).await?,
-            // Without storage the live news is all there is.
+            // Sessions that nobody stores have only their live news.
             _ => None,
         };
         for stored in log.iter().flat_map(|log| &log.rows) {

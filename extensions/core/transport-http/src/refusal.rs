@@ -115,6 +115,12 @@ impl From<ApprovalError> for Refusal {
 
 impl From<HostError> for Refusal {
     fn from(error: HostError) -> Self {
-        Self::internal(error)
+        match error {
+            HostError::NoService { .. } => {
+                let said = "this needs an extension that is not running";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", said).hint("GET /v1/extensions lists them")
+            }
+            other => Self::internal(other),
+        }
     }
 }

@@ -20,10 +20,11 @@ use crate::desk::{AnswerWire, Desk};
 use crate::refusal::Refusal;
 use dispatch_contracts::BoxStream;
 use dispatch_contracts::cancel::CancelToken;
+use ext_conversation_store::contract::check_label;
 use ext_session_orchestrator::contract::SessionEvent;
 use futures_util::stream::SelectAll;
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
-use request::{Asked, Request};
+use request::Request;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,13 +85,13 @@ impl<O: Sink<String> + Unpin> Talk<O> {
     }
 
     async fn hear(&mut self, heard: Heard) -> Result<(), O::Error> {
-        let asked = match heard {
+        let (reference, asked) = match heard {
             Heard::Text(text) => request::read(&text),
-            Heard::Garbled(why) => Err((Value::Null, Refusal::invalid(why))),
+            Heard::Garbled(why) => (Value::Null, Err(Refusal::invalid(why))),
         };
-        let (reference, outcome) = match asked {
-            Ok(Asked { reference, request }) => (reference, self.answer(request).await),
-            Err((reference, refusal)) => (reference, Err(refusal)),
+        let outcome = match asked {
+            Ok(request) => self.answer(request).await,
+            Err(refusal) => Err(refusal),
         };
         let mut said = match outcome {
             Ok(result) => json!({"type": "ok", "result": result}),
@@ -140,6 +141,7 @@ impl<O: Sink<String> + Unpin> Talk<O> {
             let said = format!("one client follows at most {MAX_SUBSCRIPTIONS} sessions");
             return Err(Refusal::conflict(said).hint("unsubscribe from one first"));
         }
+        check_label(&session)?;
         let events = self.desk.sessions()?.watch(&session, after).await?;
         let stop = CancelToken::new();
         let name: Arc<str> = session.as_str().into();

@@ -14,6 +14,16 @@ pub(crate) struct ShellSettings {
     pub(crate) sandbox: Sandbox,
     pub(crate) sandbox_writable: Vec<String>,
     pub(crate) pass_variables: Vec<String>,
+    pub(crate) overlap: Overlap,
+}
+
+/// Whether a command may run beside other calls of its step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overlap {
+    /// Nobody knows what a command touches, so it has everything for itself.
+    Never,
+    /// Whoever set this takes the risk.
+    Allowed,
 }
 
 /// Variables of our own, which hold our key among others, are never passed on.
@@ -31,6 +41,7 @@ impl ShellSettings {
             sandbox,
             sandbox_writable: settings.read("sandbox_writable").unwrap_or_default(),
             pass_variables: names.into_iter().filter(|name| !is_own(name)).collect(),
+            overlap: if settings.read("overlap") == Some(true) { Overlap::Allowed } else { Overlap::Never },
         }
     }
 }
@@ -58,6 +69,16 @@ mod tests {
         assert_eq!(read(&[("sandbox", json!("workspace"))]).sandbox, Sandbox::Workspace);
         assert_eq!(read(&[("sandbox", json!("wrokspace"))]).sandbox, Sandbox::Workspace);
         assert_eq!(read(&[("sandbox", json!(false))]).sandbox, Sandbox::Workspace);
+    }
+
+    #[test]
+    fn commands_overlap_only_when_somebody_says_so() {
+        for (value, expected) in
+            [(json!(true), Overlap::Allowed), (json!(false), Overlap::Never), (json!("yes"), Overlap::Never)]
+        {
+            assert_eq!(read(&[("overlap", value)]).overlap, expected);
+        }
+        assert_eq!(read(&[]).overlap, Overlap::Never);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use dispatch_contracts::tool::ToolError;
 use dispatch_os::{CaptureLimit, ChildSpec, Confined, Family, WriteConfinement, env};
 
-use crate::settings::{Sandbox, ShellSettings};
+use crate::settings::{Overlap, Sandbox, ShellSettings};
 
 /// The longest command; the system takes no longer argument.
 const MAX_COMMAND_BYTES: usize = 120 * 1024;
@@ -27,6 +27,10 @@ pub(crate) struct Shell {
 impl Shell {
     pub(crate) fn new(settings: ShellSettings, records: PathBuf) -> Self {
         Self { program: find_shell(), records, settings }
+    }
+
+    pub(crate) fn overlap(&self) -> Overlap {
+        self.settings.overlap
     }
 
     pub(crate) fn check(command: &str) -> Result<(), ToolError> {

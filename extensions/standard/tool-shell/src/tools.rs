@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::contract::{RUN_SHELL, SHELL_KILL, SHELL_OUTPUT, SHELL_STATUS};
 use crate::desk::Desk;
 use crate::foreground;
+use crate::settings::Overlap;
 use crate::shell::Shell;
 
 const DEFAULT_TIMEOUT_MS: u64 = 2 * 60 * 1000;
@@ -22,7 +23,7 @@ pub(crate) fn all(desk: &Arc<Desk>) -> Vec<Arc<dyn Tool>> {
         Arc::new(AboutShell { spec: about_spec(name, description, with_since), desk: Arc::clone(desk) })
     };
     vec![
-        Arc::new(RunShell { spec: run_spec(), desk: Arc::clone(desk) }),
+        Arc::new(RunShell { spec: run_spec(desk.shell.overlap()), desk: Arc::clone(desk) }),
         about(SHELL_STATUS, "Says whether a background command still runs, or how it ended.", Since::Unknown),
         about(
             SHELL_OUTPUT,
@@ -39,7 +40,7 @@ struct RunShell {
     desk: Arc<Desk>,
 }
 
-fn run_spec() -> ToolSpec {
+fn run_spec(overlap: Overlap) -> ToolSpec {
     ToolSpec {
         name: RUN_SHELL.to_owned(),
         description: "Runs a command with bash (sh where there is none) and shows what it printed and how it ended. There \
@@ -62,7 +63,7 @@ fn run_spec() -> ToolSpec {
             "required": ["command"],
             "additionalProperties": false
         }),
-        concurrency_safe: false,
+        concurrency_safe: overlap == Overlap::Allowed,
     }
 }
 

@@ -143,6 +143,7 @@ fn summary(turn: &TurnId, number: u32, rows: &[Row]) -> Step {
         .flat_map(|message| &message.chunks)
         .any(|chunk| matches!(chunk, Chunk::Text { .. }));
     let broken = rows.iter().any(|row| matches!(row.body, RowBody::Chunk { state: ChunkState::Broken, .. }));
+    let ended = rows.iter().any(|row| matches!(row.body, RowBody::StepEnded { .. }));
     Step {
         turn: turn.clone(),
         number,
@@ -150,7 +151,8 @@ fn summary(turn: &TurnId, number: u32, rows: &[Row]) -> Step {
         assistant: has(Role::Assistant),
         tool: has(Role::Tool),
         text,
-        broken,
+        // Words without an end were stored by a process that died before the rest came.
+        broken: broken || (text && !ended),
         marked: rows.iter().any(marked),
     }
 }

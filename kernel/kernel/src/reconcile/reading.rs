@@ -34,7 +34,7 @@ fn place(row: &Row, repairs: &mut Vec<Repair>) -> Option<Row> {
     if body != row.body {
         repairs.push(Repair::Moved(row.id.clone()));
     }
-    Some(Row { body, ..row.clone() })
+    Some(Row { id: row.id.clone(), turn: row.turn.clone(), step: row.step, at_ms: row.at_ms, body })
 }
 
 enum Fit {
@@ -62,10 +62,11 @@ fn fitting(role: Role, index: u32, chunk: &Chunk) -> Fit {
 
 /// Leaves out exact repetitions; a repeated id with other content gets an id of its own.
 fn deduplicate(rows: Vec<Row>, repairs: &mut Vec<Repair>) -> Vec<Row> {
-    let mut known: BTreeMap<RowId, Row> = BTreeMap::new();
-    let mut kept = Vec::with_capacity(rows.len());
+    let mut known: BTreeMap<RowId, usize> = BTreeMap::new();
+    let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
     for mut row in rows {
-        if known.get(&row.id).is_some_and(|first| first.body == row.body && first.turn == row.turn) {
+        let first = known.get(&row.id).and_then(|at| kept.get(*at));
+        if first.is_some_and(|first| first.body == row.body && first.turn == row.turn) {
             repairs.push(Repair::Duplicate(row.id));
             continue;
         }
@@ -73,7 +74,7 @@ fn deduplicate(rows: Vec<Row>, repairs: &mut Vec<Repair>) -> Vec<Row> {
             repairs.push(Repair::Moved(row.id.clone()));
             row.id = free_id(&row.id, |id| known.contains_key(id));
         }
-        known.insert(row.id.clone(), row.clone());
+        known.insert(row.id.clone(), kept.len());
         kept.push(row);
     }
     kept
@@ -92,7 +93,7 @@ pub(super) fn order(mut rows: Vec<Row>) -> Vec<Row> {
         let next = turns.len();
         turns.entry(row.turn.clone()).or_insert(next);
     }
-    rows.sort_by_key(|row| {
+    rows.sort_by_cached_key(|row| {
         let (index, part) = position(&row.body);
         (turns.get(&row.turn).copied(), row.step, row.body.phase(), index, part)
     });

@@ -13,6 +13,8 @@ struct Open {
     index: u32,
     part: u32,
     chunk: Chunk,
+    /// Whether the end of the text has waited before and nothing has come since.
+    rested: bool,
 }
 
 /// What kind of text streams in.
@@ -32,12 +34,29 @@ impl Reply {
             due.extend(self.close(ChunkState::Whole));
         }
         let index = self.next_index;
-        let open = self.open.get_or_insert_with(|| Open { index, part: 0, chunk: voice.empty() });
+        let open = self.open.get_or_insert_with(|| Open::new(index, voice));
         open.push(delta);
         if open.len() >= flush_bytes.max(1) {
-            due.extend(open.flush());
+            due.extend(open.flush(open.last_boundary().unwrap_or(open.len())));
         }
         due
+    }
+
+    /// Whether text waits to be stored.
+    pub(super) fn waits(&self) -> bool {
+        self.open.as_ref().is_some_and(Open::has_text)
+    }
+
+    /// Stores what has waited long enough: whole words while more comes, everything once nothing does.
+    /// A word that two rows share could hide a secret from whoever reads row by row.
+    pub(super) fn flush(&mut self) -> Option<RowBody> {
+        let open = self.open.as_mut().filter(|open| open.has_text())?;
+        if std::mem::replace(&mut open.rested, true) {
+            let end = open.len();
+            return open.flush(end);
+        }
+        let end = open.last_boundary()?;
+        open.flush(end)
     }
 
     /// Seals the reasoning so far.
@@ -47,7 +66,7 @@ impl Reply {
             due.extend(self.close(ChunkState::Whole));
         }
         let index = self.next_index;
-        let open = self.open.get_or_insert_with(|| Open { index, part: 0, chunk: Voice::Reasoning.empty() });
+        let open = self.open.get_or_insert_with(|| Open::new(index, Voice::Reasoning));
         if let Chunk::Reasoning { signature: seal, .. } = &mut open.chunk {
             *seal = Some(signature);
         }
@@ -80,6 +99,10 @@ impl Voice {
 }
 
 impl Open {
+    fn new(index: u32, voice: Voice) -> Self {
+        Self { index, part: 0, chunk: voice.empty(), rested: false }
+    }
+
     fn voice(&self) -> Voice {
         if matches!(self.chunk, Chunk::Reasoning { .. }) { Voice::Reasoning } else { Voice::Text }
     }
@@ -87,7 +110,15 @@ impl Open {
     fn push(&mut self, delta: &str) {
         if let Chunk::Text { text } | Chunk::Reasoning { text, .. } = &mut self.chunk {
             text.push_str(delta);
+            self.rested = false;
         }
+    }
+
+    /// Behind the last character that no secret can go on across.
+    fn last_boundary(&self) -> Option<usize> {
+        let (Chunk::Text { text } | Chunk::Reasoning { text, .. }) = &self.chunk else { return None };
+        let (at, last) = text.char_indices().rfind(|(_, char)| char.is_whitespace() || !char.is_ascii())?;
+        Some(at + last.len_utf8())
     }
 
     fn len(&self) -> usize {
@@ -97,17 +128,26 @@ impl Open {
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.len() == 0 && !matches!(&self.chunk, Chunk::Reasoning { signature: Some(_), .. })
+    fn has_text(&self) -> bool {
+        matches!(&self.chunk, Chunk::Text { text } | Chunk::Reasoning { text, .. } if !text.is_empty())
     }
 
-    /// A row of what has gathered; what follows is the next part of the same chunk.
-    fn flush(&mut self) -> Option<RowBody> {
-        let empty = self.voice().empty();
-        let chunk = std::mem::replace(&mut self.chunk, empty);
-        let flushed = Self { index: self.index, part: self.part, chunk };
+    fn is_empty(&self) -> bool {
+        !self.has_text() && !matches!(&self.chunk, Chunk::Reasoning { signature: Some(_), .. })
+    }
+
+    /// A row of what has gathered up to a place; what follows is the next part of the same chunk.
+    fn flush(&mut self, end: usize) -> Option<RowBody> {
+        let (Chunk::Text { text } | Chunk::Reasoning { text, .. }) = &mut self.chunk else { return None };
+        let rest = text.split_off(end);
+        let said = std::mem::replace(text, rest);
+        let chunk = match self.voice() {
+            Voice::Text => Chunk::Text { text: said },
+            Voice::Reasoning => Chunk::Reasoning { text: said, signature: None },
+        };
+        let part = self.part;
         self.part += 1;
-        Some(flushed.row(ChunkState::Whole))
+        Some(RowBody::Chunk { role: Role::Assistant, index: self.index, part, chunk, state: ChunkState::Whole })
     }
 
     fn row(self, state: ChunkState) -> RowBody {
@@ -137,6 +177,25 @@ mod tests {
         rows.extend(reply.add(Voice::Text, "gh", 4));
         rows.extend(reply.close(ChunkState::Whole));
         assert_eq!(message(rows), [Chunk::Text { text: "abcdefgh".into() }]);
+    }
+
+    #[test]
+    fn text_that_waits_is_stored_in_whole_words_until_nothing_comes() {
+        let mut reply = Reply::default();
+        assert!(!reply.waits() && reply.flush().is_none());
+        let mut rows = reply.add(Voice::Text, "the key is sk-", 100);
+        rows.extend(reply.flush());
+        rows.extend(reply.add(Voice::Text, "live", 100));
+        assert_eq!(message(rows.clone()), [Chunk::Text { text: "the key is ".into() }]);
+        rows.extend(reply.flush());
+        assert_eq!(rows.len(), 1, "the last word may go on");
+        rows.extend(reply.flush());
+        assert_eq!(message(rows.clone()), [Chunk::Text { text: "the key is sk-live".into() }]);
+        assert!(!reply.waits() && reply.flush().is_none());
+        rows.extend(reply.add(Voice::Text, "\u{4e16}\u{754c}", 100));
+        rows.extend(reply.flush());
+        rows.extend(reply.close(ChunkState::Whole));
+        assert_eq!(message(rows), [Chunk::Text { text: "the key is sk-live\u{4e16}\u{754c}".into() }]);
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub(super) enum StepEnd {
 enum Happening {
     Cancelled,
     OutOfTime,
+    TextWaited,
     Model(Option<Result<ModelEvent, ProviderError>>),
     Call(usize, Result<Progress, SinkError>),
 }
@@ -62,6 +63,8 @@ pub(super) struct StepRun<'a, 't> {
     cancel: CancelToken,
     stream: Option<ModelStream>,
     reply: Reply,
+    /// Rings when text has waited long enough to be stored.
+    bell: Option<BoxFuture<'static, ()>>,
     schedule: Schedule,
     slots: Vec<Slot>,
     by_content: BTreeMap<(String, String), usize>,
@@ -79,6 +82,7 @@ impl<'a, 't> StepRun<'a, 't> {
             cancel: scene.input.cancel.child(),
             stream: None,
             reply: Reply::default(),
+            bell: None,
             schedule: Schedule::new(scene.input.policy),
             slots: Vec::new(),
             by_content: BTreeMap::new(),
@@ -116,6 +120,7 @@ impl<'a, 't> StepRun<'a, 't> {
     async fn drive(&mut self) -> Result<StepEnd, SinkError> {
         loop {
             self.launch();
+            self.set_bell();
             if self.stream.is_none() && self.schedule.is_idle() {
                 return Ok(match self.failure.take() {
                     Some(end) => StepEnd::Stop(end),
@@ -125,6 +130,7 @@ impl<'a, 't> StepRun<'a, 't> {
             match self.next().await {
                 Happening::Cancelled => return self.stop(TurnEnd::Cancelled).await,
                 Happening::OutOfTime => return self.stop(TurnEnd::LimitReached { limit: Limit::Time }).await,
+                Happening::TextWaited => record_all(self.scene, self.reply.flush()).await?,
                 Happening::Call(slot, progress) => self.on_progress(slot, progress?).await?,
                 Happening::Model(Some(Ok(event))) => {
                     self.on_event(event).await?;
@@ -141,6 +147,15 @@ impl<'a, 't> StepRun<'a, 't> {
         }
     }
 
+    /// Text that has come is stored soon, however slowly the rest of it comes.
+    fn set_bell(&mut self) {
+        if !self.reply.waits() {
+            self.bell = None;
+        } else if self.bell.is_none() {
+            self.bell = Some(self.scene.input.clock.sleep_ms(self.scene.input.limits.flush_ms));
+        }
+    }
+
     async fn next(&mut self) -> Happening {
         poll_fn(|context| {
             if self.watch.cancelled.poll_unpin(context).is_ready() {
@@ -151,6 +166,12 @@ impl<'a, 't> StepRun<'a, 't> {
             }
             if let Poll::Ready(Some((slot, progress))) = self.running.poll_next_unpin(context) {
                 return Poll::Ready(Happening::Call(slot, progress));
+            }
+            if let Some(bell) = self.bell.as_mut()
+                && bell.poll_unpin(context).is_ready()
+            {
+                self.bell = None;
+                return Poll::Ready(Happening::TextWaited);
             }
             let Some(stream) = self.stream.as_mut() else { return Poll::Pending };
             match isolate_call(|| stream.poll_next_unpin(context)) {

@@ -1,38 +1,19 @@
 //! The MCP server, asked by the Python SDK of the protocol's own project and by hand, and its registration with hosts.
 
+use crate::installed::python;
 use crate::intents_host::{Host, workspace};
 use dispatch_support::{Output, TestContext};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::process::Command;
 
 /// The client that is not ours, at one version.
 const CLIENT: &str = "mcp==2.3.0";
 const SCRIPT: &str = include_str!("mcp_client.py");
 
-/// A Python with the client, installed once beside the build.
-fn python() -> PathBuf {
-    let own = std::env::current_exe().expect("the path of this test");
-    let folder = own.ancestors().nth(3).expect("the target folder").join("mcp-client").join(CLIENT.replace("==", "-"));
-    let python = folder.join("bin/python");
-    let ready = folder.join("ready");
-    if !ready.is_file() {
-        let succeeds = |program: &std::path::Path, arguments: &[&str]| {
-            let output = Command::new(program).args(arguments).output().expect("python3 is installed");
-            assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        };
-        let place = folder.to_str().expect("a path as text");
-        succeeds("python3".as_ref(), &["-m", "venv", "--clear", place]);
-        succeeds(&python, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check", CLIENT]);
-        std::fs::write(ready, "").expect("the mark");
-    }
-    python
-}
-
 /// Calls tools of `dispatch mcp` through the client, which prints one JSON line per answer.
 fn ask(context: &TestContext, calls: &Value) -> Vec<Value> {
     let server = context.command("dispatch");
-    let output = Command::new(python())
+    let output = Command::new(python("mcp-client", CLIENT))
         .args(["-c", SCRIPT])
         .arg(server.get_program())
         .arg(context.project())

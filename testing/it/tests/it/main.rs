@@ -1,6 +1,6 @@
 //! The one end-to-end binary: the real executables, in a temporary home and project.
 
-#![allow(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod agent;
 mod auth;
@@ -18,6 +18,7 @@ mod floor;
 mod fuzz;
 mod hook_process;
 mod init;
+mod installed;
 mod intents_bypass;
 mod intents_file;
 mod intents_gate;
@@ -29,8 +30,19 @@ mod intents_trace;
 mod killed;
 mod modules;
 mod replay;
+#[cfg(target_os = "linux")]
+mod run_crash;
 #[cfg(unix)]
 mod run_first;
+#[cfg(target_os = "linux")]
+mod run_security;
+#[cfg(target_os = "linux")]
+mod run_streams;
+#[cfg(target_os = "linux")]
+mod run_wire;
+#[cfg(target_os = "linux")]
+mod run_world;
+mod serve;
 mod sessions;
 mod state;
 mod trust;

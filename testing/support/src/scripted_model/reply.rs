@@ -13,12 +13,14 @@ pub struct Script {
     pub models: Reply,
     /// What happens when the replies are used up.
     pub after: After,
+    /// The most requests that are remembered; older ones are forgotten.
+    pub keep: usize,
 }
 
 impl Default for Script {
     fn default() -> Self {
         let models = Reply::json(200, &json!({ "object": "list", "data": [{ "id": "scripted" }] }));
-        Self { replies: Vec::new(), models, after: After::Fail }
+        Self { replies: Vec::new(), models, after: After::Fail, keep: usize::MAX }
     }
 }
 

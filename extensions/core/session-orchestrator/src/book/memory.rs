@@ -35,11 +35,6 @@ impl MemoryBook {
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    #[cfg(test)]
-    pub(crate) fn states(&self) -> Vec<SessionState> {
-        self.shelf().sessions.values().cloned().collect()
-    }
 }
 
 impl Shelf {
@@ -233,6 +228,12 @@ impl Book for MemoryBook {
         let rows = shelf.labels.get(label).and_then(|session| shelf.rows.get(session));
         let behind = (1..).zip(rows.into_iter().flatten()).filter(|(at, _)| *at > seq);
         Box::pin(ready(Ok(behind.map(|(at, row)| (at, row.clone())).collect())))
+    }
+
+    fn last_place<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Result<u64, SessionsError>> {
+        let shelf = self.shelf();
+        let rows = shelf.labels.get(label).and_then(|session| shelf.rows.get(session));
+        Box::pin(ready(Ok(rows.map_or(0, |rows| rows.len() as u64))))
     }
 
     fn owners(&self) -> BoxFuture<'_, Result<Vec<String>, BookError>> {

@@ -379,6 +379,14 @@ impl Book for SqlBook {
         })
     }
 
+    fn last_place<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Result<u64, SessionsError>> {
+        Box::pin(async move {
+            let session = self.conversations.session(label).await;
+            let session = session.map_err(|error| SessionsError::Storage(error.to_string()))?;
+            Ok(session.map_or(0, |session| session.last_seq))
+        })
+    }
+
     fn owners(&self) -> BoxFuture<'_, Result<Vec<String>, BookError>> {
         Box::pin(async move {
             let query = "SELECT DISTINCT lease_owner FROM session_leases WHERE lease_owner IS NOT NULL";

@@ -207,7 +207,7 @@ pub struct DispatchView {
 
 /// What taking a dispatch back did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum CancelOutcome {
     /// It was waiting and is gone.
     Cancelled,

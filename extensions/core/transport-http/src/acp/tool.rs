@@ -130,11 +130,11 @@ mod tests {
 
     #[test]
     fn calls_have_kinds_places_and_changes() {
-        let cwd = Path::new("/work");
+        let cwd = Path::new("/repo");
         let edit = call(&made("edit_file", json!({"path": "a.rs", "old_text": "x", "new_text": "y"})), cwd, "pending");
         assert_eq!(edit["kind"], "edit");
-        assert_eq!(edit["locations"], json!([{"path": "/work/a.rs"}]));
-        let diff = json!({"type": "diff", "path": "/work/a.rs", "oldText": "x", "newText": "y"});
+        assert_eq!(edit["locations"], json!([{"path": "/repo/a.rs"}]));
+        let diff = json!({"type": "diff", "path": "/repo/a.rs", "oldText": "x", "newText": "y"});
         assert_eq!(edit["content"], json!([diff]));
         let shell = call(&made("run_shell", json!({"command": "cargo test\n# x"})), cwd, "pending");
         assert_eq!((shell["kind"].as_str(), shell["title"].as_str()), (Some("execute"), Some("cargo test")));

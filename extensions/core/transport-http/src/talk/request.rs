@@ -8,13 +8,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// A request and the client's own name for it.
-#[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) reference: Value,
-    pub(super) request: Request,
-}
-
 /// What is asked.
 #[derive(Debug)]
 pub(super) enum Request {
@@ -58,18 +51,17 @@ struct AnsweredWire {
 #[serde(deny_unknown_fields)]
 struct NothingWire {}
 
-/// Reads one message; a refusal comes with the client's name for the request, if that could be read.
-pub(super) fn read(text: &str) -> Result<Asked, (Value, Refusal)> {
-    let mut fields: Map<String, Value> = serde_json::from_str(text)
-        .map_err(|error| (Value::Null, Refusal::invalid(format!("no JSON object: {error}"))))?;
+/// Reads one message: the client's own name for the request, if that could be read, and the request.
+pub(super) fn read(text: &str) -> (Value, Result<Request, Refusal>) {
+    let mut fields: Map<String, Value> = match serde_json::from_str(text) {
+        Ok(fields) => fields,
+        Err(error) => return (Value::Null, Err(Refusal::invalid(format!("no JSON object: {error}")))),
+    };
     let reference = fields.remove("ref").unwrap_or_default();
     if !matches!(reference, Value::Null | Value::String(_) | Value::Number(_)) {
-        return Err((Value::Null, Refusal::invalid("`ref` is a text or a number")));
+        return (Value::Null, Err(Refusal::invalid("`ref` is a text or a number")));
     }
-    match request(fields) {
-        Ok(request) => Ok(Asked { reference, request }),
-        Err(refusal) => Err((reference, refusal)),
-    }
+    (reference, request(fields))
 }
 
 fn request(mut fields: Map<String, Value>) -> Result<Request, Refusal> {
@@ -124,7 +116,7 @@ mod tests {
             r#"{"type":"answer","approval":"a","answer":"deny","reason":"no"}"#,
             r#"{"type":"ping","ref":"p"}"#,
         ] {
-            assert!(read(good).is_ok(), "{good}: {:?}", read(good));
+            assert!(read(good).1.is_ok(), "{good}: {:?}", read(good));
         }
         for (bad, reference, hint) in [
             ("", Value::Null, "no JSON object"),
@@ -136,7 +128,8 @@ mod tests {
             (r#"{"type":"submit","session":"s","text":"hi","mode":"later"}"#, Value::Null, "later"),
             (r#"{"type":"ping","ref":{}}"#, Value::Null, "text or a number"),
         ] {
-            let (given, refusal) = read(bad).unwrap_err();
+            let (given, outcome) = read(bad);
+            let refusal = outcome.unwrap_err();
             assert_eq!(given, reference, "{bad}");
             assert!(refusal.message.contains(hint), "{bad}: {}", refusal.message);
         }

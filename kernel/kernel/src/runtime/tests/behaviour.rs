@@ -99,6 +99,27 @@ fn a_reply_that_breaks_off_is_kept_and_marked() {
 }
 
 #[test]
+fn text_that_came_is_stored_while_the_model_is_silent() {
+    let script = vec![vec![(1, text("I think it ")), (1, text("is")), (60_000, text(" so")), (1, finish())]];
+    let played = Play { script, ..Play::default() }.run().unwrap();
+    let stored: Vec<(u64, String)> = played
+        .rows()
+        .into_iter()
+        .filter_map(|row| match row.body {
+            RowBody::Chunk { chunk: Chunk::Text { text }, .. } => Some((row.at_ms, text)),
+            _ => None,
+        })
+        .collect();
+    let start = stored[0].0;
+    let times: Vec<(u64, &str)> = stored.iter().map(|(at, text)| (at - start, text.as_str())).collect();
+    let flush = TurnLimits::default().flush_ms;
+    assert_eq!(times[..2], [(0, "I think it "), (flush, "is")]);
+    assert_eq!(played.outcome.messages[0].chunks, [Chunk::Text { text: "I think it is so".into() }]);
+    let cut = &played.log()[..3];
+    assert!(format!("{:?}", crate::reconcile::history(cut)).contains("interrupted"), "{cut:?}");
+}
+
+#[test]
 fn a_model_that_crashes_ends_the_turn_with_its_name() {
     let script = vec![vec![(1, Act::Crash)]];
     let played = Play { script, ..Play::default() }.run().unwrap();

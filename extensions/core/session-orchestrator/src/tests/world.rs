@@ -175,16 +175,17 @@ impl World {
                     }
                     1 => processes[at].frozen.store(true, Ordering::Relaxed),
                     2 => {
-                        processes.swap_remove(at).conductor.drain().await;
+                        let retired = processes.swap_remove(at);
+                        retired.frozen.store(false, Ordering::Relaxed);
+                        retired.conductor.drain().await;
+                        retired.kill();
                         processes.push(self.start(&format!("p{born}")));
                         born += 1;
                     }
+                    // Whoever is stopped takes nothing in.
+                    _ if processes[at].frozen.load(Ordering::Relaxed) => {}
                     3 => self.cancel_one(&processes[at]).await,
-                    _ => {
-                        if !processes[at].frozen.load(Ordering::Relaxed) {
-                            self.submit(&processes[at], self.anything(turn)).await;
-                        }
-                    }
+                    _ => drop(self.submit(&processes[at], self.anything(turn)).await),
                 }
                 if self.dice.below(6) == 0 {
                     processes.iter().for_each(|process| process.frozen.store(false, Ordering::Relaxed));
@@ -230,22 +231,40 @@ fn book(shelf: Shelf, sim: &Sim, ids: &Arc<CountingIds>) -> (Arc<dyn Book>, Opti
         return (Arc::new(MemoryBook::default()), None);
     }
     let folder = tempfile::tempdir().unwrap();
-    let backend = SqliteBackend::open(Location::File(folder.path().join("d.db"))).unwrap();
+    let backend = SqliteBackend::open(&Location::File(folder.path().join("d.db"))).unwrap();
     let namespace = ext_conversation_store::contract::NAMESPACE;
     let ledger: Arc<dyn Storage> = Arc::new(Inline(backend.open(namespace)));
     let joined: Arc<dyn Storage> = Arc::new(Inline(backend.open_joined("session-orchestrator", &[namespace])));
     let clock: Arc<dyn Clock> = Arc::new(sim.clock());
-    let conversations =
-        futures_executor::block_on(ext_conversation_store::open(ledger, clock, Arc::clone(ids) as _)).unwrap();
-    futures_executor::block_on(joined.migrate(MIGRATIONS.to_vec())).unwrap();
+    let conversations = wait(ext_conversation_store::open(ledger, clock, Arc::clone(ids) as _)).unwrap();
+    wait(joined.migrate(MIGRATIONS.to_vec())).unwrap();
     (Arc::new(SqlBook::new(joined, conversations)), Some(folder))
+}
+
+/// Waits on this thread; may be used inside itself, unlike other executors.
+fn wait<F: Future>(work: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = std::task::Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = std::task::Context::from_waker(&waker);
+    let mut work = std::pin::pin!(work);
+    loop {
+        if let std::task::Poll::Ready(value) = work.as_mut().poll(&mut context) {
+            return value;
+        }
+        std::thread::park();
+    }
 }
 
 /// A store that answers at once: virtual time does not pass while SQLite works.
 struct Inline(Arc<dyn Storage>);
 
 fn at_once<T: Send + 'static>(work: impl Future<Output = T>) -> BoxFuture<'static, T> {
-    Box::pin(std::future::ready(futures_executor::block_on(work)))
+    Box::pin(std::future::ready(wait(work)))
 }
 
 impl Storage for Inline {

@@ -135,7 +135,7 @@ fn a_steer_behind_a_followup_still_steers() {
 #[test]
 fn an_interrupt_stops_the_turn_supersedes_what_waits_and_comes_next() {
     on_both(|mut world| {
-        world.pace_ms = 600_000;
+        world.pace_ms = 100_000;
         world
             .sim
             .block_on(async {

@@ -124,6 +124,10 @@ impl Book for Faulty {
         slow!(self, self.inner.rows_after(label, seq))
     }
 
+    fn last_place<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Result<u64, SessionsError>> {
+        slow!(self, self.inner.last_place(label))
+    }
+
     fn owners(&self) -> BoxFuture<'_, Result<Vec<String>, BookError>> {
         slow!(self, self.inner.owners())
     }

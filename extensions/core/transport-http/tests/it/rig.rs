@@ -1,0 +1,263 @@
+//! Boots the core extensions in front of a scripted model, with a tool and a route of a test's own.
+
+use crate::client::Client;
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::contribution::Route;
+use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::fault::FaultBudget;
+use dispatch_contracts::folders::Folders;
+use dispatch_contracts::hook::HandlerError;
+use dispatch_contracts::host::Host;
+use dispatch_contracts::permission::{PermissionDecision, Verdict};
+use dispatch_contracts::ports::{Clock, Ids, LogRecord, LogSink, Spawner};
+use dispatch_contracts::settings::{Origin, Setting, Settings};
+use dispatch_contracts::tool::{OutputStream, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use dispatch_kernel::host::{Boot, Candidate, ExtensionHost, MemoryDisabledStore, Ports, boot};
+use dispatch_support::{Reply, Script, ScriptedModel};
+use ext_transport_http::contract::{Bound, Reach, TRANSPORT, Transport};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Longer than anything healthy takes on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+struct RealClock;
+
+impl Clock for RealClock {
+    fn now_ms(&self) -> u64 {
+        u64::try_from(dispatch_os::clock::unix_ms()).unwrap()
+    }
+
+    fn monotonic_ms(&self) -> u64 {
+        dispatch_os::clock::monotonic_ms()
+    }
+
+    fn sleep_ms(&self, ms: u64) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(Duration::from_millis(ms)))
+    }
+}
+
+struct RandomIds;
+
+impl Ids for RandomIds {
+    fn next_id(&self) -> String {
+        dispatch_os::Ulid::generate().to_string()
+    }
+}
+
+struct OnRuntime;
+
+impl Spawner for OnRuntime {
+    fn spawn(&self, future: BoxFuture<'static, ()>) {
+        tokio::spawn(future);
+    }
+}
+
+/// What was logged.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<LogRecord>>>);
+
+impl Log {
+    pub(crate) fn text(&self) -> String {
+        self.0.lock().unwrap().iter().map(|record| format!("{record:?}\n")).collect()
+    }
+}
+
+impl LogSink for Log {
+    fn write(&self, record: LogRecord) {
+        self.0.lock().unwrap().push(record);
+    }
+}
+
+/// A tool that changes something, so that it is asked about, and a route.
+struct Guest;
+
+impl Extension for Guest {
+    fn manifest(&self) -> Cow<'_, str> {
+        let manifest = json!({
+            "id": "guest", "name": "Guest", "version": "1.0.0", "apiVersion": "^0.1", "tier": "standard",
+            "contributes": {
+                "tools": ["write_file"],
+                "routes": ["POST /v1/notes/{id}", "GET /v1/broken"],
+            },
+        });
+        Cow::Owned(manifest.to_string())
+    }
+
+    fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
+        Box::pin(async move {
+            host.define_tool(Arc::new(WriteFile::new())).map_err(ExtensionError::new)?;
+            let echo = Route {
+                method: "POST",
+                path: "/v1/notes/{id}",
+                summary: "Gives back what it is given.",
+                respond: Arc::new(|asked| Box::pin(std::future::ready(Ok(asked)))),
+            };
+            host.define_route(echo).map_err(ExtensionError::new)?;
+            let broken = Route {
+                method: "GET",
+                path: "/v1/broken",
+                summary: "Fails.",
+                respond: Arc::new(|_| Box::pin(std::future::ready(Err(HandlerError("inner secret".to_owned()))))),
+            };
+            host.define_route(broken).map_err(ExtensionError::new)?;
+            Ok(())
+        })
+    }
+}
+
+struct WriteFile {
+    spec: ToolSpec,
+}
+
+impl WriteFile {
+    fn new() -> Self {
+        let spec = ToolSpec {
+            name: "write_file".to_owned(),
+            description: "Writes a file.".to_owned(),
+            parameters: json!({"type": "object"}),
+            concurrency_safe: false,
+        };
+        Self { spec }
+    }
+}
+
+impl Tool for WriteFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map<String, Value>,
+        context: ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            context.output(OutputStream::Stdout, b"writing\n");
+            let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            std::fs::write(context.workdir.join(text("path")), text("content"))
+                .map_err(|error| ToolError(error.to_string()))?;
+            Ok(ToolOutput::text("written"))
+        })
+    }
+}
+
+/// A running server.
+pub(crate) struct Rig {
+    runtime: Option<tokio::runtime::Runtime>,
+    pub(crate) host: ExtensionHost,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) bound: Bound,
+    pub(crate) token: String,
+    pub(crate) model: ScriptedModel,
+    pub(crate) log: Log,
+    folder: Option<tempfile::TempDir>,
+}
+
+impl Rig {
+    /// A server in front of a model that plays these replies.
+    pub(crate) fn playing(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::with(ScriptedModel::playing(replies), &[])
+    }
+
+    pub(crate) fn script(script: Script) -> Self {
+        Self::with(ScriptedModel::start(script), &[])
+    }
+
+    pub(crate) fn with(model: ScriptedModel, settings: &[(&str, Value)]) -> Self {
+        Self::start(tempfile::tempdir().unwrap(), model, settings)
+    }
+
+    fn start(folder: tempfile::TempDir, model: ScriptedModel, settings: &[(&str, Value)]) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let log = Log::default();
+        let host = runtime.block_on(boot(boot_input(folder.path(), &model, settings, &log))).unwrap();
+        let faults: Vec<_> = host.status().into_iter().filter(|status| status.last_fault.is_some()).collect();
+        assert!(faults.is_empty(), "{faults:?}");
+        let transport = host.service(&TRANSPORT).expect("the transport is active");
+        let bound = runtime.block_on(transport.listen("127.0.0.1:0".parse().unwrap(), Reach::Loopback)).unwrap();
+        let token = std::fs::read_to_string(&bound.token_file).unwrap().trim().to_owned();
+        Self { runtime: Some(runtime), host, transport, bound, token, model, log, folder: Some(folder) }
+    }
+
+    pub(crate) fn block_on<F: Future>(&self, work: F) -> F::Output {
+        self.runtime.as_ref().unwrap().block_on(work)
+    }
+
+    pub(crate) fn workdir(&self) -> &Path {
+        self.folder.as_ref().unwrap().path()
+    }
+
+    /// A client with the token.
+    pub(crate) fn client(&self) -> Client {
+        Client { addr: self.bound.addr, token: Some(self.token.clone()) }
+    }
+
+    /// Submits and waits for the end; the dispatch.
+    pub(crate) fn say(&self, session: &str, text: &str) -> Value {
+        let path = format!("/v1/sessions/{session}/messages");
+        let receipt = self.client().post(&path, &json!({"text": text, "ask": "all"})).expect(202).json();
+        self.ended(receipt["dispatch"].as_str().unwrap())
+    }
+
+    pub(crate) fn ended(&self, dispatch: &str) -> Value {
+        let view = self.client().get(&format!("/v1/dispatches/{dispatch}?waitMs=60000")).expect(200).json();
+        assert!(!["pending", "running"].contains(&view["state"].as_str().unwrap()), "{view}");
+        view
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.block_on(self.host.shutdown());
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn boot_input(folder: &Path, model: &ScriptedModel, settings: &[(&str, Value)], log: &Log) -> Boot {
+    let mut values: BTreeMap<String, Setting> = BTreeMap::new();
+    let defaults = [
+        ("model.provider", json!("openai-compat")),
+        ("model.base_url", json!(model.base_url())),
+        ("model.model", json!("scripted")),
+    ];
+    for (name, value) in defaults.iter().chain(settings) {
+        values.insert((*name).to_owned(), Setting { value: value.clone(), origin: Origin::BuiltIn });
+    }
+    let extensions: Vec<Arc<dyn Extension>> = vec![
+        ext_storage_sqlite::extension(),
+        ext_conversation_store::extension(),
+        ext_provider_openai_compat::extension(),
+        ext_session_orchestrator::extension(),
+        ext_transport_http::extension(),
+        Arc::new(Guest),
+    ];
+    Boot {
+        ports: Ports {
+            clock: Arc::new(RealClock),
+            ids: Arc::new(RandomIds),
+            spawner: Arc::new(OnRuntime),
+            log: Arc::new(log.clone()),
+        },
+        extensions: extensions.into_iter().map(Candidate::bundled).collect(),
+        settings: Settings::new(values),
+        folders: Folders {
+            config: folder.join("config"),
+            data: folder.join("data"),
+            state: folder.join("state"),
+            cache: folder.join("cache"),
+            project: None,
+            workdir: folder.to_owned(),
+        },
+        permissions: Arc::new(|_| PermissionDecision { verdict: Verdict::Ask, rule: None, reason: String::new() }),
+        budget: FaultBudget::default(),
+        disabled: Arc::new(MemoryDisabledStore::default()),
+        grants: BTreeMap::new(),
+    }
+}

@@ -1,0 +1,204 @@
+//! Random kills: many rounds on one home, each of which must leave everything in order.
+
+use crate::run_world::conversation::{calls, times_answered, times_asked};
+use crate::run_world::{World, alive, slow_lane, wait_until};
+use dispatch_contracts::conversation::ResultStatus;
+use dispatch_support::{Client, Recorded, Reply, ScriptedModel, Step};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// How many servers are killed in a normal run, and in the slow lane (`DISPATCH_SLOW_TESTS=1`).
+const ROUNDS: u64 = 50;
+const SLOW_ROUNDS: u64 = 500;
+/// Sessions share the home; each gets a fresh one after a while, so that histories stay short.
+const SESSIONS: u64 = 3;
+const ROUNDS_PER_SESSION: u64 = 25;
+const LINES: &str = "lines.txt";
+
+/// A seeded generator, so that a failure can be seen again.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    /// From microseconds to hundreds of milliseconds, each order of magnitude as often as the others.
+    fn delay(&mut self) -> Duration {
+        let most_micros = [300, 3_000, 30_000, 300_000, 600_000][self.below(5) as usize];
+        Duration::from_micros(self.below(most_micros))
+    }
+}
+
+/// One message, and what is known of it.
+struct Sent {
+    tag: String,
+    session: String,
+    body: Value,
+    /// Known once the server has acknowledged it.
+    dispatch: Option<String>,
+}
+
+/// What a message makes the model do is in its text, so that the answer is the same however often it is asked.
+fn tag_of(request: &Recorded) -> String {
+    let messages = request.json()["messages"].as_array().cloned().unwrap_or_default();
+    let mut texts =
+        messages.iter().filter(|message| message["role"] == "user").filter_map(|message| message["content"].as_str());
+    let last = texts.next_back().and_then(|text| text.rsplit("<<").next()).unwrap_or_default();
+    last.split(">>").next().unwrap_or_default().to_owned()
+}
+
+fn answer(request: &Recorded, marker: &str) -> Reply {
+    let tag = tag_of(request);
+    let messages = request.json()["messages"].as_array().cloned().unwrap_or_default();
+    if messages.last().is_some_and(|message| message["role"] == "tool") {
+        let steps = [Step::say("done "), Step::SleepMs(5), Step::say(&tag), Step::SleepMs(5), Step::say(" it is")];
+        return Reply::steps(steps.into_iter().chain([Step::done()]));
+    }
+    let line = |name: &str| format!("echo {tag}-{name} >> {LINES}");
+    let shell = |command: String| json!({ "command": command });
+    let (one, other) = (format!("{tag}-a"), format!("{tag}-b"));
+    let kind = tag.rsplit('-').next().unwrap_or_default();
+    match kind {
+        "append" => Reply::call(&[(&one, "run_shell", shell(line("a")))]),
+        "fastslow" => Reply::call(&[
+            (&one, "run_shell", shell(line("a"))),
+            (&other, "run_shell", shell(format!("sleep 0.2; {}", line("b")))),
+        ]),
+        "slowfast" => Reply::call(&[
+            (&one, "run_shell", shell(format!("sleep 0.2; {}", line("a")))),
+            (&other, "run_shell", shell(line("b"))),
+        ]),
+        "family" => {
+            let family = super::family(marker).replace(&format!("sleep {marker}5"), "sleep 0.2");
+            Reply::call(&[(&one, "run_shell", shell(format!("{}; {family}", line("a"))))])
+        }
+        _ => {
+            let words = (0..30).flat_map(|word| [Step::say(&format!("word{word} ")), Step::SleepMs(8)]);
+            Reply::steps(words.chain([Step::say("done "), Step::say(&tag), Step::done()]))
+        }
+    }
+}
+
+const KINDS: [&str; 5] = ["append", "fastslow", "slowfast", "family", "text"];
+const MODES: [&str; 6] = ["followup", "followup", "followup", "steer", "steer", "collect"];
+
+fn message(dice: &mut Dice, round: u64, number: u64) -> Sent {
+    let kind = KINDS[dice.below(KINDS.len() as u64) as usize];
+    let tag = format!("m{round}x{number}-{kind}");
+    let mode = MODES[dice.below(MODES.len() as u64) as usize];
+    let session = format!("s{}-{}", dice.below(SESSIONS), round / ROUNDS_PER_SESSION);
+    let body = json!({"text": format!("please <<{tag}>>"), "id": tag, "mode": mode, "ask": "all"});
+    Sent { tag, session, body, dispatch: None }
+}
+
+/// Sends it; an answer that never came leaves open whether it was taken.
+fn send(client: &Client, sent: &mut Sent) {
+    let path = format!("/v1/sessions/{}/messages", sent.session);
+    if let Ok(answer) = client.try_post(&path, &sent.body) {
+        assert_eq!(answer.status, 202, "{answer:?}");
+        let dispatch = answer.json()["dispatch"].as_str().map(str::to_owned);
+        assert!(sent.dispatch.is_none() || sent.dispatch == dispatch, "the same id is the same dispatch");
+        sent.dispatch = dispatch;
+    }
+}
+
+/// One round: a server takes messages and is killed at a random moment.
+fn round(world: &World, dice: &mut Dice, number: u64) -> Vec<Sent> {
+    if dice.below(5) == 0 {
+        world.start_and_kill(dice.delay());
+    }
+    let mut sent: Vec<Sent> = (0..=dice.below(3)).map(|at| message(dice, number, at)).collect();
+    let (before, delay) = (dice.below(3) == 0, dice.delay());
+    let mut served = world.start();
+    let client = served.client.clone();
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(|| sent.iter_mut().for_each(|one| send(&client, one)));
+        if !before {
+            // Killed while the turns run and not while the messages come in.
+            let _ = sending.join();
+        }
+        std::thread::sleep(delay);
+        served.kill();
+    });
+    sent
+}
+
+#[test]
+fn random_kills_lose_nothing_and_repeat_nothing() {
+    let seed = std::env::var("DISPATCH_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_260_301);
+    let rounds = if slow_lane() { SLOW_ROUNDS } else { ROUNDS };
+    let mut dice = Dice(seed);
+    let marker = format!("8{}", std::process::id());
+    let own = marker.clone();
+    let model = ScriptedModel::answering(move |request| answer(request, &own));
+    let world = World::new(model, &["tool_dispatch.max_concurrent=4", "extensions.tool-shell.overlap=true"]);
+    let mut all: Vec<Sent> = Vec::new();
+    for number in 0..rounds {
+        let mut sent = round(&world, &mut dice, number);
+        let served = world.start();
+        // Whoever got no answer sends again under the same id.
+        sent.iter_mut().filter(|one| one.dispatch.is_none()).for_each(|one| send(&served.client, one));
+        let place = format!("seed {seed}, round {number}");
+        check_round(&world, &served.client, &sent, &place);
+        wait_until(&format!("{place}: no child is left"), || alive(&marker).is_empty());
+        all.extend(sent);
+    }
+    let served = world.start();
+    check_round(&world, &served.client, &all, &format!("seed {seed}, at the end"));
+    world.check_requests();
+    check_coverage(&world, &served.client, &all);
+}
+
+fn check_round(world: &World, client: &Client, sent: &[Sent], place: &str) {
+    for one in sent {
+        let dispatch = one.dispatch.as_deref().unwrap_or_else(|| panic!("{place}: {} was never taken", one.tag));
+        let view = client.ended(dispatch);
+        let state = view["state"].as_str().unwrap_or_default();
+        let history = world.history(client, &one.session);
+        let asked = times_asked(&history, &format!("<<{}>>", one.tag));
+        match state {
+            "done" => assert_eq!(asked, 1, "{place}: {} stands in its history once: {view}", one.tag),
+            "parked" => assert!(asked <= 1, "{place}: {view}"),
+            _ => panic!("{place}: {} was to be answered: {view}", one.tag),
+        }
+        let answered = times_answered(&history, &format!("done {}", one.tag));
+        assert!(answered <= 1, "{place}: {} was answered {answered} times", one.tag);
+    }
+    let waiting = client.get("/v1/queue").json();
+    assert_eq!(waiting["dispatches"], json!([]), "{place}: nothing is stuck");
+    check_effects(world, client, sent, place);
+}
+
+/// What a tool did is what the history says it did.
+fn check_effects(world: &World, client: &Client, sent: &[Sent], place: &str) {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for line in std::fs::read_to_string(world.context.project().join(LINES)).unwrap_or_default().lines() {
+        *lines.entry(line.to_owned()).or_default() += 1;
+    }
+    assert!(lines.values().all(|count| *count == 1), "{place}: a call ran twice: {lines:?}");
+    let sessions: BTreeSet<&str> = sent.iter().map(|one| one.session.as_str()).collect();
+    for session in sessions {
+        for (command, status) in calls(&world.history(client, session)) {
+            let written = command.split("echo ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+            let times = lines.get(written).copied().unwrap_or_default();
+            match status {
+                ResultStatus::Succeeded => assert_eq!(times, 1, "{place}: {command} ran"),
+                ResultStatus::NotRun | ResultStatus::Denied => assert_eq!(times, 0, "{place}: {command} did not run"),
+                ResultStatus::Failed | ResultStatus::Unknown => assert!(times <= 1, "{place}: {command}"),
+            }
+        }
+    }
+}
+
+/// The kills must have come at moments that tell something.
+fn check_coverage(world: &World, client: &Client, all: &[Sent]) {
+    let sessions: BTreeSet<&str> = all.iter().map(|one| one.session.as_str()).collect();
+    let statuses: Vec<ResultStatus> =
+        sessions.iter().flat_map(|session| calls(&world.history(client, session))).map(|(_, status)| status).collect();
+    let count = |wanted| statuses.iter().filter(|status| **status == wanted).count();
+    assert!(count(ResultStatus::Succeeded) > 5, "hardly any tool ran: {statuses:?}");
+    assert!(count(ResultStatus::Unknown) > 2, "hardly any tool was killed: {statuses:?}");
+}
