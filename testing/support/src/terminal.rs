@@ -1,5 +1,6 @@
 //! A pseudo-terminal with a program in it, and somebody who reads and types.
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -35,6 +36,8 @@ impl Terminal {
     #[allow(unsafe_code, reason = "a controlling terminal can only be taken between fork and exec")]
     pub fn start(mut command: Command) -> Self {
         let side = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        // A program that held this side too would never notice that its terminal is gone.
+        fcntl_setfd(&side, FdFlags::CLOEXEC).expect("a side of our own");
         grantpt(&side).and_then(|()| unlockpt(&side)).expect("an open pseudo-terminal");
         let name = ptsname(&side, Vec::new()).expect("its name").into_string().expect("a name in UTF-8");
         let open = || File::options().read(true).write(true).open(&name).expect("the other side");
@@ -98,12 +101,17 @@ impl Terminal {
             shown = self.screen.changed.wait_timeout(shown, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         let text = String::from_utf8_lossy(&shown.0).into_owned();
-        if !shown.1 {
-            let _ = self.child.kill();
-            panic!("the program did not end:\n{text}");
-        }
+        assert!(shown.1, "the program did not end:\n{text}");
         let status = self.child.wait().expect("the program's end");
         (status.code().unwrap_or(-1), text)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // Of a program that has ended there is nothing to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

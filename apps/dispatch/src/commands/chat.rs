@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::printer::{Format, Printer};
 use crate::running::{Running, Threads};
 use crate::settings::Loaded;
+use crate::stopping::Interrupts;
 use clap::ValueEnum;
 use conversation::{Conversation, Source};
 use dispatch_contracts::extension::Extension;
@@ -136,7 +137,8 @@ async fn talk(running: &Running, loaded: &Loaded, request: &ChatRequest, printer
         turns.keyboard = Some(keyboard.clone());
     }
     let choice = running.model().cloned().ok_or_else(|| Failure::internal("no model was looked for"))?;
-    Conversation { turns, source, conversations, submission, choice }.hold().await
+    let interrupts = Interrupts::listen();
+    Conversation { turns, source, conversations, submission, choice, interrupts }.hold().await
 }
 
 /// A person if both ends of the conversation are a terminal, else lines.

@@ -134,6 +134,7 @@ fn a_conversation_has_commands_history_and_several_lines() {
     terminal.wait_for("first");
     terminal.press("\u{3}");
     terminal.wait_for("ctrl-C again, ctrl-D or /exit leaves");
+    terminal.wait_for(" > ");
     terminal.press("\u{3}");
     assert_eq!(terminal.finish().0, 0);
 }

@@ -10,9 +10,11 @@ use crate::commands::{queue, session};
 use crate::failure::Failure;
 use crate::plain::one_line;
 use crate::printer::{Printer, table};
+use crate::stopping::Interrupts;
 use ext_conversation_store::contract::{Conversations, SessionFilter, check_label};
 use ext_provider_openai_compat::contract::{Choice, REHEARSAL};
 use ext_session_orchestrator::contract::{MAX_TEXT_BYTES, Submission};
+use futures_util::FutureExt;
 use std::io::{BufRead, Read};
 use std::sync::Arc;
 
@@ -37,6 +39,8 @@ pub(super) struct Conversation<'a> {
     /// What is sent with every message; its session and model can change on the way.
     pub(super) submission: Submission,
     pub(super) choice: Choice,
+    /// Ctrl-C between two prompts, where no line is being read: it must not end the program in the middle.
+    pub(super) interrupts: Interrupts,
 }
 
 /// What comes next.
@@ -96,6 +100,8 @@ impl Conversation<'_> {
             Followed::Over(outcome) => outcome,
             Followed::Left => return Ok(None),
         };
+        // What was pressed during the turn was for the turn.
+        self.interrupts = Interrupts::listen();
         outcome.tell(self.printer());
         Ok(Some(if outcome.is_finished() { Status::Done } else { Status::No }))
     }
@@ -117,7 +123,7 @@ impl Conversation<'_> {
                     one_line(&self.model(), PROMPT_CHARS)
                 ),
             };
-            let line = match self.read(prompt).await? {
+            let line = match self.read(prompt).await {
                 Typed::Line(line) => line,
                 Typed::Interrupted if message.take().is_some() => continue,
                 Typed::Interrupted if !warned => {
@@ -155,12 +161,17 @@ impl Conversation<'_> {
         parse(&text).map_or(Next::Message(text), Next::Command)
     }
 
-    async fn read(&self, prompt: String) -> Result<Typed, Failure> {
+    async fn read(&mut self, prompt: String) -> Typed {
         let typed = match &self.source {
+            Source::Person { .. } if self.interrupts.next().now_or_never().is_some() => return Typed::Interrupted,
             Source::Person { keyboard, .. } => keyboard.ask(prompt),
             Source::Lines => tokio::task::spawn_blocking(read_line),
         };
-        Ok(typed.await.unwrap_or(Typed::End))
+        tokio::select! {
+            typed = typed => typed.unwrap_or(Typed::End),
+            // A program that feeds us lines is stopped like any other.
+            () = self.interrupts.next(), if matches!(self.source, Source::Lines) => Typed::End,
+        }
     }
 
     async fn obey(&mut self, command: Slash) -> Result<(), Failure> {
