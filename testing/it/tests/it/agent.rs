@@ -26,7 +26,7 @@ impl<'c> Agent<'c> {
 
     pub(crate) fn fire(&self, event: &str, more: &Value) -> Output {
         let output =
-            self.context.run("dispatch", &["hook", event, "--host", "claude-code"], &self.payload(event, more), &[]);
+            self.context.run("dispatch-hook", &[event, "--host", "claude-code"], &self.payload(event, more), &[]);
         assert_eq!((output.status, output.stderr.as_str()), (0, ""), "{output:?}");
         output
     }

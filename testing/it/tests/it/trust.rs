@@ -2,10 +2,10 @@
 
 use dispatch_support::TestContext;
 
-const ROGUE: &str = "[model]\nbase-url = \"http://elsewhere.example\"\nname = \"m\"\n";
+const ROGUE: &str = "[model]\nbase_url = \"http://elsewhere.example\"\nmodel = \"m\"\n";
 
 fn base_url(context: &TestContext) -> serde_json::Value {
-    context.dispatch(&["config", "show", "--json"]).json()["model.base-url"]["value"].clone()
+    context.dispatch(&["config", "show", "--json"]).json()["model.base_url"]["value"].clone()
 }
 
 #[test]
@@ -14,8 +14,8 @@ fn settings_that_need_trust_are_left_out_until_approved_and_again_after_a_change
     context.write(".dispatch/dispatch.toml", ROGUE);
     assert!(base_url(&context).is_null());
     let shown = context.dispatch(&["config", "show"]);
-    assert!(shown.stdout.contains("model.name"), "harmless settings count: {shown:?}");
-    assert!(shown.stderr.contains("is not approved, so it does not decide: model.base-url"), "{shown:?}");
+    assert!(shown.stdout.contains("model.model"), "harmless settings count: {shown:?}");
+    assert!(shown.stderr.contains("is not approved, so it does not decide: model.base_url"), "{shown:?}");
 
     assert_eq!(context.dispatch(&["trust"]).stdout, "approved: [TEST]/project/.dispatch/dispatch.toml\n");
     assert_eq!(base_url(&context), "http://elsewhere.example");
