@@ -170,8 +170,9 @@ fn a_background_command_is_watched_and_ended() {
     let World { rig, .. } = &mut world();
     let started = rig.text("run_shell", json!({"command": "echo $$; echo ready; sleep 300", "background": true}));
     assert!(started.contains("as sh1"), "{started}");
-    eventually("it is ready", || rig.text("shell_output", json!({"id": "sh1"})).contains("ready"));
-    let output = rig.text("shell_output", json!({"id": "sh1", "since": 0}));
+    let printed = |rig: &ToolRig| rig.text("shell_output", json!({"id": "sh1", "since": 0}));
+    eventually("it is ready", || printed(rig).lines().any(|line| line == "ready"));
+    let output = printed(rig);
     assert!(output.contains("has been running for"), "{output}");
     let next: usize = output.rsplit_once("since: ").unwrap().1.trim_end_matches([']', '.']).parse().unwrap();
     assert!(rig.text("shell_output", json!({"id": "sh1", "since": next})).starts_with("[sh1"));
