@@ -116,7 +116,6 @@ impl Engine {
             return Err(ScriptError::new(ErrorKind::Import, "a module needs a name of its own without NUL"));
         }
         let _entry = self.shared.enter()?;
-        self.shared.pending.borrow_mut().insert(source.name.clone(), source.clone());
         let loaded = self.load_in_realm(source, adapt);
         self.shared.pending.borrow_mut().clear();
         if loaded.as_ref().is_err_and(|error| error.kind == ErrorKind::Memory) {
@@ -136,15 +135,23 @@ impl Engine {
             None => self.new_realm(Surface::of(&source.text))?,
         };
         let namespace = realm.context.with(|ctx| {
-            let namespace = adapt(&ctx, self.run(&ctx, &source.name)?)?;
+            let namespace = adapt(&ctx, self.run(&ctx, source)?)?;
             script::drain(&ctx, &self.shared)?;
             Ok(Persistent::save(&ctx, namespace))
         })?;
         Ok(Script::new(namespace, realm, Rc::clone(&self.shared)))
     }
 
-    fn run<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Object<'js>, ScriptError> {
-        let promise = Module::import(ctx, name).map_err(|error| failure::describe(ctx, &self.shared, error))?;
+    fn run<'js>(&self, ctx: &Ctx<'js>, source: &Source) -> Result<Object<'js>, ScriptError> {
+        let described = |error| failure::describe(ctx, &self.shared, error);
+        if self.common_realm.is_none() {
+            // The realm is new, so the module cannot be there yet.
+            let (module, promise) = loader::declare(ctx, &self.shared, source)?.eval().map_err(described)?;
+            script::settle(ctx, &self.shared, promise.into_value())?;
+            return module.namespace().map_err(described);
+        }
+        self.shared.pending.borrow_mut().insert(source.name.clone(), source.clone());
+        let promise = Module::import(ctx, source.name.as_str()).map_err(described)?;
         let loaded = script::settle(ctx, &self.shared, promise.into_value())?;
         loaded.into_object().ok_or_else(|| ScriptError::new(ErrorKind::Engine, "the module has no namespace"))
     }

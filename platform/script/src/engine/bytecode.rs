@@ -1,7 +1,6 @@
 //! Compiled modules: read from the cache, kept for the next realm, or made from the text.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rquickjs::module::Declared;
@@ -20,9 +19,10 @@ pub(crate) struct Identity<'a> {
     pub(crate) digest: &'a str,
 }
 
-/// Bytecode that every realm needs, by module name. It is this engine's own, or came from a cache trusted for it.
+/// Bytecode that every realm needs, by module name: two or three. It is this engine's own, or came from a cache that is
+/// trusted for it.
 #[derive(Default)]
-pub(crate) struct Kept(RefCell<BTreeMap<String, Rc<Vec<u8>>>>);
+pub(crate) struct Kept(RefCell<Vec<(String, Rc<Vec<u8>>)>>);
 
 /// Declares a module of which the cache may hold the bytecode; `text` is asked for only if it does not.
 pub(crate) fn declare<'js>(
@@ -64,8 +64,8 @@ pub(crate) fn declare_kept<'js>(
         return Ok(module);
     }
     let module = compile(ctx, shared, name, text.to_owned())?;
-    // Nobody reads the text of the host's own functions.
-    let options = WriteOptions { strip_source: true, ..WriteOptions::default() };
+    // Nobody reads the text of the host's own functions, nor wants to be shown places in them.
+    let options = WriteOptions { strip_source: true, strip_debug: true, ..WriteOptions::default() };
     if let Some(bytecode) = write(ctx, &module, options) {
         if let Some((cache, key)) = place {
             cache.write(&key, &bytecode);
@@ -77,11 +77,13 @@ pub(crate) fn declare_kept<'js>(
 
 impl Kept {
     fn get(&self, name: &str) -> Option<Rc<Vec<u8>>> {
-        self.0.borrow().get(name).cloned()
+        self.0.borrow().iter().find(|kept| kept.0 == name).map(|kept| Rc::clone(&kept.1))
     }
 
     fn put(&self, name: &str, bytecode: Vec<u8>) {
-        self.0.borrow_mut().insert(name.to_owned(), Rc::new(bytecode));
+        let mut kept = self.0.borrow_mut();
+        kept.retain(|kept| kept.0 != name);
+        kept.push((name.to_owned(), Rc::new(bytecode)));
     }
 }
 

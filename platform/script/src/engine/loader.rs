@@ -105,7 +105,12 @@ fn refusal(specifier: &str, referrer: &str, reason: &str) -> ScriptError {
     ScriptError::new(ErrorKind::Import, format!("cannot import \"{specifier}\" from \"{referrer}\": {reason}"))
 }
 
-fn declare<'js>(ctx: &Ctx<'js>, shared: &Shared, source: &Source) -> Result<Module<'js, Declared>, ScriptError> {
+/// Compiles a source, or finds it compiled.
+pub(crate) fn declare<'js>(
+    ctx: &Ctx<'js>,
+    shared: &Shared,
+    source: &Source,
+) -> Result<Module<'js, Declared>, ScriptError> {
     let text = source.checked_text(&shared.limits)?;
     let Some(language) = Language::of(&source.name) else {
         return Err(ScriptError::new(

@@ -1,7 +1,6 @@
 //! What a script module may be made of: approved files of its own folder and of `lib`.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
@@ -17,7 +16,8 @@ pub(super) struct ApprovedFiles {
     hooks_root: PathBuf,
     folder: Beneath<'static>,
     trust: Rc<Trust>,
-    known: RefCell<BTreeMap<PathBuf, Approved>>,
+    /// A handful, so they are simply searched.
+    known: RefCell<Vec<Approved>>,
 }
 
 /// A file that the user approved as it is.
@@ -48,7 +48,8 @@ impl ApprovedFiles {
 
     /// The file of this name, which is relative to the folder of hooks.
     pub(super) fn source(&self, wanted: &Path) -> Result<Approved, Denied> {
-        if let Some(known) = self.known.borrow().get(wanted) {
+        let name = wanted.to_string_lossy();
+        if let Some(known) = self.known.borrow().iter().find(|known| known.source.name == name) {
             return Ok(known.clone());
         }
         let bytes = self.read(wanted)?;
@@ -56,10 +57,10 @@ impl ApprovedFiles {
         if !self.trust.is_approved_fingerprint(&digest) {
             return Err(Denied::Unapproved);
         }
-        let source = Source::from_bytes(wanted.to_string_lossy(), bytes);
+        let source = Source::from_bytes(name, bytes);
         let source = source.map_err(|error| Denied::NotText(error.to_string()))?.with_digest(&digest);
         let approved = Approved { source, digest };
-        self.known.borrow_mut().insert(wanted.to_path_buf(), approved.clone());
+        self.known.borrow_mut().push(approved.clone());
         Ok(approved)
     }
 
