@@ -16,17 +16,23 @@ use std::ptr;
 pub use c_functions::{allocate, allocate_zeroed, reallocate, release};
 
 /// Less than two mebibytes, so that the system never thinks of one huge page for it.
-const ARENA_BYTES: usize = 1024 * 1024;
+const ARENA_BYTES: usize = 2 * 1024 * 1024 - 64 * 1024;
 /// The arena begins at a multiple of this.
 const PAGE_BYTES: usize = 4096;
+/// What is fetched at the start: what an event without scripts uses.
+const FIRST_BYTES: usize = 14 * PAGE_BYTES;
+/// What is fetched each time that is not enough: about what one script uses.
+const NEXT_BYTES: usize = 32 * PAGE_BYTES;
 /// Every block is a multiple of this and begins at one.
 const GRAIN_BYTES: usize = 16;
 /// Up to here there is a class for every multiple of the grain.
 const FINE_LIMIT_BYTES: usize = 512;
-/// Up to here there is a class for every power of two; anything larger is the system's.
+/// Up to here there are [`STEPS`] classes for every doubling; anything larger is the system's.
 const ARENA_LIMIT_BYTES: usize = 16 * 1024;
 const FINE_CLASSES: usize = FINE_LIMIT_BYTES / GRAIN_BYTES;
-const COARSE_CLASSES: usize = (ARENA_LIMIT_BYTES / FINE_LIMIT_BYTES).trailing_zeros() as usize;
+/// Many, because an engine asks for blocks of a little more than a page.
+const STEPS: usize = 8;
+const COARSE_CLASSES: usize = (ARENA_LIMIT_BYTES / FINE_LIMIT_BYTES).trailing_zeros() as usize * STEPS;
 const CLASSES: usize = FINE_CLASSES + COARSE_CLASSES;
 
 thread_local! {
@@ -39,23 +45,24 @@ pub fn own() {
     static TAKEN: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
     if !TAKEN.swap(true, std::sync::atomic::Ordering::AcqRel) {
         OWNER.set(true);
-        fetch_first_pages();
+        fetch_pages(0, FIRST_BYTES);
+        ARENA.fetched.set(FIRST_BYTES);
     }
 }
 
-/// Asks for the pages that will be used anyway in one call, which is quicker than a fault for each.
+/// Asks for pages that will be used anyway in one call, which is quicker than a fault for each.
 #[cfg(target_os = "linux")]
-fn fetch_first_pages() {
-    const FIRST_BYTES: usize = 14 * PAGE_BYTES;
+fn fetch_pages(start: usize, bytes: usize) {
+    let bytes = bytes.min(ARENA_BYTES.saturating_sub(start));
     #[allow(unsafe_code, reason = "madvise has no safe wrapper")]
     // SAFETY: the range lies in the arena, and its content stays as it is. A kernel that does not know this refuses.
     unsafe {
-        libc::madvise(ARENA.start().cast(), FIRST_BYTES, libc::MADV_POPULATE_WRITE);
+        libc::madvise(ARENA.start().wrapping_add(start).cast(), bytes, libc::MADV_POPULATE_WRITE);
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn fetch_first_pages() {}
+fn fetch_pages(_start: usize, _bytes: usize) {}
 
 /// The allocator to put into `#[global_allocator]`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,6 +74,8 @@ type Free = *mut u8;
 struct Arena {
     /// How much of `bytes` was ever handed out and not taken back from the end.
     used: Cell<usize>,
+    /// How much of `bytes` was asked for so far.
+    fetched: Cell<usize>,
     free: [Cell<Free>; CLASSES],
     bytes: UnsafeCell<Bytes>,
 }
@@ -75,12 +84,13 @@ struct Arena {
 struct Bytes([MaybeUninit<u8>; ARENA_BYTES]);
 
 #[allow(unsafe_code, reason = "a static with cells must say why it may be shared")]
-// SAFETY: `used`, `free` and `bytes` are touched only by methods whose contract is that the caller is the owning
+// SAFETY: `used`, `fetched`, `free` and `bytes` are touched only by methods whose contract is that the caller is the owning
 // thread, and OWNER is true in at most one thread because `own` hands it out once. `contains` looks at the address only.
 unsafe impl Sync for Arena {}
 
 static ARENA: Arena = Arena {
     used: Cell::new(0),
+    fetched: Cell::new(0),
     free: [const { Cell::new(ptr::null_mut()) }; CLASSES],
     bytes: UnsafeCell::new(Bytes([MaybeUninit::uninit(); ARENA_BYTES])),
 };
@@ -95,9 +105,11 @@ fn class_of(size: usize) -> Option<(usize, usize)> {
     if size > ARENA_LIMIT_BYTES {
         return None;
     }
-    let length = size.next_power_of_two();
-    let doublings = (length / FINE_LIMIT_BYTES).trailing_zeros() as usize;
-    Some((FINE_CLASSES + doublings - 1, length))
+    // The last power of two below the size, and how many steps above it the block ends.
+    let doublings = (size - 1).ilog2() as usize - FINE_LIMIT_BYTES.ilog2() as usize;
+    let base = FINE_LIMIT_BYTES << doublings;
+    let steps = (size - base).div_ceil(base / STEPS);
+    Some((FINE_CLASSES + doublings * STEPS + steps - 1, base + steps * (base / STEPS)))
 }
 
 impl Arena {
@@ -133,8 +145,18 @@ impl Arena {
             return ptr::null_mut();
         }
         self.used.set(used + length);
+        if used + length > self.fetched.get() {
+            self.fetch_more();
+        }
         // SAFETY: `used + length` is at most the length of the arena.
         unsafe { self.start().add(used) }
+    }
+
+    #[cold]
+    fn fetch_more(&self) {
+        let start = self.fetched.get();
+        self.fetched.set(start + NEXT_BYTES);
+        fetch_pages(start, NEXT_BYTES);
     }
 
     /// Takes a block back.

@@ -79,13 +79,13 @@ impl Cache {
 pub(crate) struct Key(String);
 
 impl Key {
-    pub(crate) fn stripped(text: &str) -> Self {
-        Self::of(&["stripped", text])
+    pub(crate) fn stripped(digest: &str) -> Self {
+        Self::of(&["stripped", digest])
     }
 
     /// Bytecode holds the module's name, so the name is part of the key.
-    pub(crate) fn bytecode(name: &str, text: &str) -> Self {
-        Self::of(&["bytecode", std::env::consts::ARCH, std::env::consts::OS, name, text])
+    pub(crate) fn bytecode(name: &str, digest: &str) -> Self {
+        Self::of(&["bytecode", std::env::consts::ARCH, std::env::consts::OS, name, digest])
     }
 
     fn of(parts: &[&str]) -> Self {
@@ -94,8 +94,14 @@ impl Key {
             hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
             hash.update(part.as_bytes());
         }
-        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex(&hash.finalize()))
     }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+    digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
 }
 
 fn seal(key: &Key, payload: &[u8]) -> [u8; DIGEST_BYTES] {

@@ -1,28 +1,32 @@
 //! The engine: one JavaScript heap under limits, from which scripts are loaded.
 
+mod bytecode;
 mod context;
 mod failure;
 mod json;
 mod loader;
 mod script;
 mod shared;
+mod surface;
 mod watch;
 
 use std::rc::Rc;
 use std::time::Instant;
 
-use rquickjs::{Ctx, Module, Object, Persistent, Runtime};
+use rquickjs::allocator::RustAllocator;
+use rquickjs::{Ctx, Function, Module, Object, Persistent, Runtime, Value as JsValue};
 
 use crate::error::{ErrorKind, ScriptError};
 use crate::grants::{ClockGrant, Grants, Isolation};
-use crate::limits::{Limits, MAX_STACK_BYTES, MIN_MEMORY_BYTES, MIN_STACK_BYTES};
+use crate::limits::{GARBAGE_SHARE, Limits, MAX_STACK_BYTES, MIN_GARBAGE_BYTES, MIN_MEMORY_BYTES, MIN_STACK_BYTES};
 use crate::source::Source;
 
-use context::Realm;
+use context::{GLOBALS_NAME, Realm};
 pub(crate) use json::{check_size as check_json_size, parse as parse_json};
 use loader::Imports;
 pub use script::{Callee, Script};
 use shared::Shared;
+use surface::Surface;
 
 /// One JavaScript heap. It belongs to the thread that made it.
 ///
@@ -40,8 +44,11 @@ impl Engine {
     /// # Errors
     /// [`ErrorKind::Memory`] or [`ErrorKind::Engine`] when the process has no room for the engine itself.
     pub fn new(limits: Limits, grants: Grants) -> Result<Self, ScriptError> {
-        let runtime = Runtime::new().map_err(|error| failure::at_start(&error))?;
-        runtime.set_memory_limit(limits.memory_bytes.max(MIN_MEMORY_BYTES));
+        // The program's own allocator, which a short process chooses for its speed.
+        let runtime = Runtime::new_with_alloc(RustAllocator).map_err(|error| failure::at_start(&error))?;
+        let memory_bytes = limits.memory_bytes.max(MIN_MEMORY_BYTES);
+        runtime.set_memory_limit(memory_bytes);
+        runtime.set_gc_threshold((memory_bytes / GARBAGE_SHARE).max(MIN_GARBAGE_BYTES));
         runtime.set_max_stack_size(limits.stack_bytes.clamp(MIN_STACK_BYTES, MAX_STACK_BYTES));
         let isolation = grants.isolation;
         let shared = Rc::new(Shared::new(limits, grants));
@@ -50,7 +57,7 @@ impl Engine {
         runtime.set_loader(Imports(Rc::clone(&shared)), Imports(Rc::clone(&shared)));
         let mut engine = Self { common_realm: None, shared, runtime };
         if isolation == Isolation::Shared {
-            engine.common_realm = Some(engine.new_realm()?);
+            engine.common_realm = Some(engine.new_realm(Surface::Whole)?);
         }
         Ok(engine)
     }
@@ -65,35 +72,91 @@ impl Engine {
         self.shared.clock.replace(ClockGrant::Fixed(now_ms));
     }
 
+    /// Frees what no script can reach any more. The engine does so by itself as its heap grows, but not when a script
+    /// that ends leaves little room for the next.
+    pub fn collect_garbage(&self) {
+        self.runtime.run_gc();
+    }
+
     /// Loads a module and what it imports, runs it, and awaits its top-level `await`s.
     ///
     /// # Errors
     /// Every [`ErrorKind`] but [`ErrorKind::Missing`] and those of the worker.
     pub fn load(&self, source: &Source) -> Result<Script, ScriptError> {
-        if source.name.is_empty() || source.name.contains('\0') {
-            return Err(ScriptError::new(ErrorKind::Import, "a module needs a name without NUL"));
+        self.load_into(source, |_, namespace| Ok(namespace))
+    }
+
+    /// The same, seen through an adapter: a JavaScript module of the host's own without imports, whose default export
+    /// is called with the module's exports and returns an object to take in their place. It is compiled once for all
+    /// modules that are loaded through it.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_through(&self, adapter: &Source, source: &Source) -> Result<Script, ScriptError> {
+        self.load_into(source, |ctx, namespace| {
+            let described = |error| failure::describe(ctx, &self.shared, error);
+            let digest = || adapter.digest();
+            let module = bytecode::declare_kept(ctx, &self.shared, &adapter.name, digest, &adapter.text)?;
+            let (module, promise) = module.eval().map_err(described)?;
+            script::settle(ctx, &self.shared, promise.into_value())?;
+            let adapt: Function<'_> = module.get("default").map_err(described)?;
+            let adapted: JsValue<'_> = adapt.call((namespace,)).map_err(described)?;
+            adapted
+                .into_object()
+                .ok_or_else(|| ScriptError::new(ErrorKind::Engine, format!("{} gave no object", adapter.name)))
+        })
+    }
+
+    fn load_into(
+        &self,
+        source: &Source,
+        adapt: impl for<'js> FnOnce(&Ctx<'js>, Object<'js>) -> Result<Object<'js>, ScriptError>,
+    ) -> Result<Script, ScriptError> {
+        if source.name.is_empty() || source.name.contains('\0') || source.name == GLOBALS_NAME {
+            return Err(ScriptError::new(ErrorKind::Import, "a module needs a name of its own without NUL"));
         }
         let _entry = self.shared.enter()?;
+        let loaded = self.load_in_realm(source, adapt);
+        self.shared.pending.borrow_mut().clear();
+        if loaded.as_ref().is_err_and(|error| error.kind == ErrorKind::Memory) {
+            // What was made in vain refers to itself, so it is still there.
+            self.collect_garbage();
+        }
+        loaded
+    }
+
+    fn load_in_realm(
+        &self,
+        source: &Source,
+        adapt: impl for<'js> FnOnce(&Ctx<'js>, Object<'js>) -> Result<Object<'js>, ScriptError>,
+    ) -> Result<Script, ScriptError> {
         let realm = match &self.common_realm {
             Some(realm) => realm.clone(),
-            None => self.new_realm()?,
+            None => self.new_realm(Surface::of(&source.text))?,
         };
+        let namespace = realm.context.with(|ctx| {
+            let namespace = adapt(&ctx, self.run(&ctx, source)?)?;
+            script::drain(&ctx, &self.shared)?;
+            Ok(Persistent::save(&ctx, namespace))
+        })?;
+        Ok(Script::new(namespace, realm, Rc::clone(&self.shared)))
+    }
+
+    fn run<'js>(&self, ctx: &Ctx<'js>, source: &Source) -> Result<Object<'js>, ScriptError> {
+        let described = |error| failure::describe(ctx, &self.shared, error);
+        if self.common_realm.is_none() {
+            // The realm is new, so the module cannot be there yet.
+            let (module, promise) = loader::declare(ctx, &self.shared, source)?.eval().map_err(described)?;
+            script::settle(ctx, &self.shared, promise.into_value())?;
+            return module.namespace().map_err(described);
+        }
         self.shared.pending.borrow_mut().insert(source.name.clone(), source.clone());
-        let namespace = realm.context.with(|ctx| self.run(&ctx, &source.name));
-        self.shared.pending.borrow_mut().clear();
-        Ok(Script::new(namespace?, realm, Rc::clone(&self.shared)))
-    }
-
-    fn run(&self, ctx: &Ctx<'_>, name: &str) -> Result<Persistent<Object<'static>>, ScriptError> {
-        let promise = Module::import(ctx, name).map_err(|error| failure::describe(ctx, &self.shared, error))?;
+        let promise = Module::import(ctx, source.name.as_str()).map_err(described)?;
         let loaded = script::settle(ctx, &self.shared, promise.into_value())?;
-        script::drain(ctx, &self.shared)?;
-        let namespace =
-            loaded.into_object().ok_or_else(|| ScriptError::new(ErrorKind::Engine, "the module has no namespace"))?;
-        Ok(Persistent::save(ctx, namespace))
+        loaded.into_object().ok_or_else(|| ScriptError::new(ErrorKind::Engine, "the module has no namespace"))
     }
 
-    fn new_realm(&self) -> Result<Realm, ScriptError> {
-        Realm::new(&self.runtime, &self.shared)
+    fn new_realm(&self, surface: Surface) -> Result<Realm, ScriptError> {
+        Realm::new(&self.runtime, &self.shared, surface)
     }
 }

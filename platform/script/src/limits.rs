@@ -15,6 +15,10 @@ pub(crate) const DEFAULT_LOG_LINE_BYTES: usize = 4 * 1024;
 
 /// Least heap: a context alone needs about 60 KiB, and zero would mean no limit to the engine.
 pub(crate) const MIN_MEMORY_BYTES: usize = 1024 * 1024;
+/// The heap is searched for cycles of garbage when it has grown to this part of its limit,
+pub(crate) const GARBAGE_SHARE: usize = 8;
+/// but not before this. A short process never gets there, so it never pays for the search.
+pub(crate) const MIN_GARBAGE_BYTES: usize = 256 * 1024;
 /// Least stack; zero would mean no limit to the engine.
 pub(crate) const MIN_STACK_BYTES: usize = 64 * 1024;
 /// Most stack; more would mean no limit to the engine.

@@ -1,7 +1,9 @@
 //! Sources as callers hand them over: a name, a text, and the language the name says it is in.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
+use crate::cache::hex;
 use crate::error::{ErrorKind, ScriptError};
 use crate::limits::Limits;
 
@@ -34,12 +36,29 @@ pub struct Source {
     pub name: String,
     /// The text as it was written.
     pub text: String,
+    /// The SHA-256 of the text, if the caller has computed it.
+    #[serde(skip)]
+    digest: Option<String>,
 }
 
 impl Source {
     /// A source from a text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into() }
+        Self { name: name.into(), text: text.into(), digest: None }
+    }
+
+    /// The same, with the SHA-256 of the text (64 hexadecimal digits) by which compiled forms are found again.
+    ///
+    /// It is believed: a wrong one runs another text's compiled form. Without it the engine hashes for itself.
+    #[must_use]
+    pub fn with_digest(mut self, sha256: impl Into<String>) -> Self {
+        self.digest = Some(sha256.into());
+        self
+    }
+
+    /// What stands for the text in the key of a compiled form.
+    pub(crate) fn digest(&self) -> String {
+        self.digest.clone().unwrap_or_else(|| hex(&Sha256::digest(self.text.as_bytes())))
     }
 
     /// A source from the bytes of a file.
@@ -48,7 +67,7 @@ impl Source {
     /// [`ErrorKind::Syntax`] with the place of the first byte that is not UTF-8.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, ScriptError> {
         let name = name.into();
-        String::from_utf8(bytes).map(|text| Self { name: name.clone(), text }).map_err(|error| {
+        String::from_utf8(bytes).map(|text| Self::new(name.clone(), text)).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let (before, _) = error.as_bytes().split_at(valid);
             let (line, column) = position(&String::from_utf8_lossy(before), valid);

@@ -116,11 +116,13 @@ impl Trust {
     /// Whether this content is approved, wherever it is: a second clone of a project runs what the first one may.
     #[must_use]
     pub fn is_approved(&self, content: &[u8]) -> bool {
-        if self.approved.is_empty() {
-            return false;
-        }
-        let wanted = fingerprint(content);
-        self.approved.values().any(|hash| *hash == wanted)
+        !self.approved.is_empty() && self.is_approved_fingerprint(&fingerprint(content))
+    }
+
+    /// The same for content whose [`fingerprint`] the caller has taken already.
+    #[must_use]
+    pub fn is_approved_fingerprint(&self, wanted: &str) -> bool {
+        self.approved.values().any(|hash| hash == wanted)
     }
 
     /// Approves the content of a path, in place of what was approved there before.

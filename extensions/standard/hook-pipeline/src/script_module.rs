@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use dispatch_os::files::read_at_most;
 use dispatch_script::{
     Cache, CacheTrust, Callee, ClockGrant, Engine, ErrorKind, Grants, Limits, LogLevel as ScriptLevel, Script,
     ScriptError, Source,
@@ -19,14 +18,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::action::{Decision, HookAction};
 use crate::context::{Context, LogLevel, Paths};
-use crate::digest::sha256_hex;
 use crate::event::{EventName, same_name};
 use crate::module::{Module, ModuleError};
 use crate::run::{FoundScript, ScriptModules};
 use cache::FolderCache;
-use sources::{ApprovedFiles, SOURCE_LIMIT_BYTES};
+use sources::{Approved, ApprovedFiles, Denied, Imports};
 
+/// What every module is seen through.
 const ENTRY: &str = include_str!("script_module/entry.mjs");
+const ENTRY_NAME: &str = "entry.mjs";
 /// The file that a module's folder holds, in order of preference.
 const FILES: [&str; 2] = ["hook.mjs", "hook.ts"];
 const DEFAULT_PRIORITY: i32 = 100;
@@ -49,7 +49,10 @@ pub struct ScriptCache {
 pub struct Scripts {
     trust: Rc<Trust>,
     cache: Option<ScriptCache>,
-    engine: OnceCell<Result<Engine, ScriptError>>,
+    files: OnceCell<Rc<ApprovedFiles>>,
+    /// Modules that are done. Freeing one takes as long as running it, and the process is about to end.
+    spent: RefCell<Vec<Script>>,
+    engine: OnceCell<Result<(Engine, Source), ScriptError>>,
     lines: Rc<RefCell<Vec<(ScriptLevel, String)>>>,
 }
 
@@ -72,7 +75,7 @@ impl Default for Meta {
 struct ScriptModule<'s> {
     scripts: &'s Scripts,
     name: String,
-    entry: Source,
+    source: Source,
     meta: Meta,
     hooks_root: PathBuf,
     repo_root: PathBuf,
@@ -82,10 +85,23 @@ impl Scripts {
     /// Scripts that run only as far as the user approved them.
     #[must_use]
     pub fn new(trust: Trust, cache: Option<ScriptCache>) -> Self {
-        Self { trust: Rc::new(trust), cache, engine: OnceCell::new(), lines: Rc::default() }
+        Self {
+            trust: Rc::new(trust),
+            cache,
+            files: OnceCell::new(),
+            spent: RefCell::default(),
+            engine: OnceCell::new(),
+            lines: Rc::default(),
+        }
     }
 
-    fn engine(&self, hooks_root: &Path, repo_root: &Path) -> Result<&Engine, ScriptError> {
+    fn files(&self, hooks_root: &Path) -> &Rc<ApprovedFiles> {
+        let open = || Rc::new(ApprovedFiles::new(hooks_root.to_path_buf(), Rc::clone(&self.trust)));
+        self.files.get_or_init(open)
+    }
+
+    /// The engine, and what every module is seen through.
+    fn engine(&self, hooks_root: &Path, repo_root: &Path) -> Result<&(Engine, Source), ScriptError> {
         let started = self.engine.get_or_init(|| {
             let lines = Rc::clone(&self.lines);
             let sink = move |level: ScriptLevel, text: &str| lines.borrow_mut().push((level, text.to_owned()));
@@ -93,14 +109,15 @@ impl Scripts {
                 clock: ClockGrant::Real(Box::new(|| dispatch_os::clock::unix_ms() as f64)),
                 log: Some(Box::new(sink)),
                 host: values::host_functions(repo_root.to_path_buf()),
-                sources: Some(Box::new(ApprovedFiles::new(hooks_root.to_path_buf(), Rc::clone(&self.trust)))),
+                sources: Some(Box::new(Imports(Rc::clone(self.files(hooks_root))))),
                 cache: self
                     .cache
                     .as_ref()
                     .map(|cache| Cache::new(FolderCache::new(cache.folder.join("scripts")), cache.trust)),
                 ..Grants::default()
             };
-            Engine::new(Limits { time: LONGEST_CALL, ..Limits::default() }, grants)
+            let engine = Engine::new(Limits { time: LONGEST_CALL, ..Limits::default() }, grants)?;
+            Ok((engine, Source::new(ENTRY_NAME, ENTRY)))
         });
         started.as_ref().map_err(Clone::clone)
     }
@@ -113,7 +130,9 @@ impl Scripts {
             return Ok(meta);
         }
         let script = module.load(time)?;
-        let value = script.export("meta")?.unwrap_or_default();
+        let value = script.export("meta");
+        self.spent.borrow_mut().push(script);
+        let value = value?.unwrap_or_default();
         let meta: Meta = serde_json::from_value(value).unwrap_or_default();
         if let Some(folder) = folder {
             folder.write(hash, &serde_json::to_vec(&meta).unwrap_or_default());
@@ -127,27 +146,29 @@ impl ScriptModules for Scripts {
         if !is_module_name(name) {
             return FoundScript::Broken("its name has characters that no folder name should have".to_owned());
         }
-        let folder = paths.module_source(name);
-        let found = FILES.into_iter().find_map(|file| {
-            let bytes = read_at_most(&folder.join(file), SOURCE_LIMIT_BYTES).ok()?;
-            Some((file, bytes))
-        });
-        let Some((file, bytes)) = found else {
-            return FoundScript::Absent;
+        let files = self.files(&paths.hooks_root);
+        let found =
+            FILES.into_iter().find_map(|file| match files.source(&Path::new("features").join(name).join(file)) {
+                Err(Denied::Unreadable(_)) => None,
+                found => Some((file, found)),
+            });
+        let Approved { source, digest } = match found {
+            None => return FoundScript::Absent,
+            Some((_, Ok(approved))) => approved,
+            Some((file, Err(Denied::Unapproved))) => {
+                return FoundScript::Refused(format!("{file} is not approved; look at it, then run `dispatch trust`"));
+            }
+            Some((_, Err(denied))) => return FoundScript::Broken(denied.to_string()),
         };
-        if !self.trust.is_approved(&bytes) {
-            return FoundScript::Refused(format!("{file} is not approved; look at it, then run `dispatch trust`"));
-        }
-        let entry = Source::new(format!("features/{name}/entry.mjs"), ENTRY.replace("HOOK_FILE", file));
         let mut module = ScriptModule {
             scripts: self,
             name: name.to_owned(),
-            entry,
+            source,
             meta: Meta::default(),
             hooks_root: paths.hooks_root.clone(),
             repo_root: paths.repo_root.clone(),
         };
-        match self.meta(&sha256_hex(&bytes), &module, time_left) {
+        match self.meta(&digest, &module, time_left) {
             Ok(meta) => {
                 module.meta = meta;
                 FoundScript::Module(Box::new(module))
@@ -159,16 +180,34 @@ impl ScriptModules for Scripts {
 
 impl ScriptModule<'_> {
     fn load(&self, time: Duration) -> Result<Script, ScriptError> {
-        let engine = self.scripts.engine(&self.hooks_root, &self.repo_root)?;
+        let (engine, entry) = self.scripts.engine(&self.hooks_root, &self.repo_root)?;
         engine.set_deadline(Instant::now().checked_add(time));
-        engine.load(&self.entry)
+        engine.load_through(entry, &self.source)
     }
 
     fn call(&self, ctx: &Context<'_>) -> Result<serde_json::Value, ScriptError> {
+        let answer = self.attempt(ctx);
+        let no_room = answer.as_ref().is_err_and(|error| error.kind == ErrorKind::Memory);
+        if !no_room || self.scripts.spent.take().is_empty() {
+            return answer;
+        }
+        // The heap was full of what earlier modules left behind; with that gone the module gets what is its due.
+        if let Some(Ok((engine, _))) = self.scripts.engine.get() {
+            engine.collect_garbage();
+        }
+        self.scripts.lines.take();
+        self.attempt(ctx)
+    }
+
+    fn attempt(&self, ctx: &Context<'_>) -> Result<serde_json::Value, ScriptError> {
         let reserve = Duration::from_millis(ctx.timers.budget_ms) / RESERVE;
         let script = self.load(ctx.timers.remaining().saturating_sub(reserve))?;
-        let arguments = [ctx.event.name.as_str().into(), values::context_value(ctx)];
-        script.call(&Callee::export("handle"), &arguments)
+        let arguments = [values::text_of(&ctx.event.name.as_str()), values::text_of(&values::Seen::new(ctx))];
+        let answer = script.call_with_json(&Callee::export("handle"), &arguments);
+        if !answer.as_ref().is_err_and(|error| error.kind == ErrorKind::Memory) {
+            self.scripts.spent.borrow_mut().push(script);
+        }
+        answer
     }
 }
 

@@ -5,6 +5,7 @@ mod rebuild;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::context::Capabilities;
@@ -14,7 +15,7 @@ pub use merge::{PatchProblem, merge};
 pub use rebuild::rebuild;
 
 /// The state of one session.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct State(Map<String, Value>);
 
 impl State {

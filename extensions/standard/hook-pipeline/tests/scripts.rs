@@ -237,6 +237,43 @@ fn what_a_script_says_about_itself_is_remembered_by_content() {
 }
 
 #[test]
+fn what_one_module_leaves_behind_takes_no_room_from_the_next() {
+    let hoarder = |key: &str| {
+        format!(
+            "const kept = []; export default {{ supports: ['PreToolUse'], hotPathSafe: true, handle() {{ \
+             for (let i = 0; i < 40; i++) kept.push('{key}'.repeat(1 << 20)); \
+             return {{ additionalContext: [{{ key: '{key}', value: '{key}' + kept.length }}] }}; }} }};"
+        )
+    };
+    let (one, two) = (hoarder("a"), hoarder("b"));
+    let repo = Repo::new(&[("one", "hook.mjs", &one), ("two", "hook.mjs", &two)]);
+    repo.write(
+        ".ai/hooks/dispatch.manifest.json",
+        &json!({"modules": ["one", "two"], "budgets": {"PreToolUse": 10 * BUDGET_MS}}).to_string(),
+    );
+    assert_eq!(repo.command("ls").context, ["a40", "b40"], "{}", repo.read("events.jsonl"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_script_that_leads_out_of_the_folder_is_refused() {
+    let repo = Repo::new(&[("no-curl", "hook.mjs", DENY_CURL)]);
+    let file = repo.root().join(".ai/hooks/features/no-curl/hook.mjs");
+    std::fs::rename(&file, repo.root().join("elsewhere.mjs")).expect("movable");
+    std::os::unix::fs::symlink(repo.root().join("elsewhere.mjs"), &file).expect("a link");
+    let outcome = repo.command("curl x");
+    assert_eq!(decision(&outcome), Decision::Allow);
+    assert!(outcome.problems.iter().any(|problem| problem.contains("leads out")), "{:?}", outcome.problems);
+}
+
+#[test]
+fn a_module_without_a_default_export_is_a_warning() {
+    let repo = Repo::new(&[("empty", "hook.mjs", "export const supports = [];")]);
+    let outcome = repo.command("ls");
+    assert!(outcome.problems.iter().any(|problem| problem.contains("no default export")), "{:?}", outcome.problems);
+}
+
+#[test]
 fn a_name_that_climbs_is_no_module() {
     let repo = Repo::new(&[]);
     repo.write(".ai/hooks/dispatch.manifest.json", r#"{"modules": ["session", "../../x", "a/b", ""]}"#);

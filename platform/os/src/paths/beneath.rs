@@ -1,5 +1,6 @@
 //! Opens a file below a folder in one step that no link can lead out of.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::path::Path;
 
@@ -17,7 +18,7 @@ pub fn open_beneath(root: &Path, path: &Path) -> Option<File> {
 /// A folder below which several files are opened as [`open_beneath`] does.
 #[derive(Debug)]
 pub struct Beneath<'a> {
-    root: &'a Path,
+    root: Cow<'a, Path>,
     #[cfg(target_os = "linux")]
     folder: std::cell::OnceCell<Option<std::os::fd::OwnedFd>>,
 }
@@ -25,9 +26,9 @@ pub struct Beneath<'a> {
 impl<'a> Beneath<'a> {
     /// Opens nothing yet.
     #[must_use]
-    pub fn new(root: &'a Path) -> Self {
+    pub fn new(root: impl Into<Cow<'a, Path>>) -> Self {
         Self {
-            root,
+            root: root.into(),
             #[cfg(target_os = "linux")]
             folder: std::cell::OnceCell::new(),
         }
@@ -39,7 +40,7 @@ impl<'a> Beneath<'a> {
         match self.open_in_one_step(path) {
             Ok(found) => found,
             Err(Undecided) => {
-                let found = resolve_inside(self.root, path).ok()?;
+                let found = resolve_inside(&self.root, path).ok()?;
                 found.is_inside().then(|| File::open(found.path).ok())?
             }
         }
@@ -49,9 +50,9 @@ impl<'a> Beneath<'a> {
     fn open_in_one_step(&self, path: &Path) -> Result<Option<File>, Undecided> {
         use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
         use rustix::io::Errno;
-        let relative = if path.is_absolute() { path.strip_prefix(self.root).map_err(|_| Undecided)? } else { path };
+        let relative = if path.is_absolute() { path.strip_prefix(&self.root).map_err(|_| Undecided)? } else { path };
         let folder = self.folder.get_or_init(|| {
-            openat(CWD, self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()
+            openat(CWD, &*self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()
         });
         let Some(folder) = folder else {
             return Ok(None);

@@ -3,15 +3,21 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use rquickjs::{Context, Ctx, Exception, Function, Persistent, Runtime};
+use rquickjs::module::Declared;
+use rquickjs::{Context, Ctx, Exception, Function, Module, Persistent, Runtime};
 
 use crate::error::ScriptError;
 use crate::log::LogLevel;
 
 use super::shared::Shared;
-use super::{failure, json};
+use super::surface::Surface;
+use super::{bytecode, failure, json};
 
 const GLOBALS: &str = include_str!("globals.js");
+/// What stands for the text of [`GLOBALS`] in the key of its bytecode; computed while compiling, for free.
+const GLOBALS_DIGEST: u128 = fnv1a(GLOBALS.as_bytes());
+/// The name of the module that sets the globals up; no file is called so.
+pub(crate) const GLOBALS_NAME: &str = "<globals>";
 
 /// A context, and its function that writes a value as JSON (a `Set` as an array, a `Map` as an object).
 ///
@@ -23,10 +29,12 @@ pub(crate) struct Realm {
 }
 
 impl Realm {
-    pub(crate) fn new(runtime: &Runtime, shared: &Rc<Shared>) -> Result<Self, ScriptError> {
-        let context = Context::full(runtime).map_err(|error| failure::at_start(&error))?;
+    pub(crate) fn new(runtime: &Runtime, shared: &Rc<Shared>, surface: Surface) -> Result<Self, ScriptError> {
+        let context = surface.context(runtime).map_err(|error| failure::at_start(&error))?;
         let encode = context.with(|ctx| {
-            install_globals(&ctx, shared)
+            let module =
+                bytecode::declare_kept(&ctx, shared, GLOBALS_NAME, || format!("{GLOBALS_DIGEST:032x}"), GLOBALS)?;
+            install_globals(&ctx, shared, module)
                 .map(|encode| Persistent::save(&ctx, encode))
                 .map_err(|error| failure::describe(&ctx, shared, error))
         })?;
@@ -34,13 +42,18 @@ impl Realm {
     }
 }
 
-fn install_globals<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Function<'js>> {
+fn install_globals<'js>(
+    ctx: &Ctx<'js>,
+    shared: &Rc<Shared>,
+    module: Module<'js, Declared>,
+) -> rquickjs::Result<Function<'js>> {
     let clock = Rc::clone(shared);
     let now = Function::new(ctx.clone(), move || clock.now_ms())?.with_name("now")?;
     let state = Cell::new(shared.random_seed);
     let random = Function::new(ctx.clone(), move || next_random(&state))?.with_name("random")?;
     let names: Vec<String> = shared.host.names().map(str::to_owned).collect();
-    let install: Function<'js> = ctx.eval(GLOBALS)?;
+    let (module, _) = module.eval()?;
+    let install: Function<'js> = module.get("default")?;
     install.call((now, random, shared.now_ms(), log_function(ctx, shared)?, names, host_function(ctx, shared)?))
 }
 
@@ -69,6 +82,17 @@ fn call_host(shared: &Shared, index: usize, arguments: String) -> Result<String,
     let result = function(arguments)?.to_string();
     json::check_size(result.len(), max_bytes).map_err(|error| error.message)?;
     Ok(result)
+}
+
+/// FNV-1a of 128 bits.
+const fn fnv1a(bytes: &[u8]) -> u128 {
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    let mut rest = bytes;
+    while let [first, tail @ ..] = rest {
+        hash = (hash ^ *first as u128).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+        rest = tail;
+    }
+    hash
 }
 
 /// SplitMix64, the 53 upper bits as a number in `[0, 1)`.

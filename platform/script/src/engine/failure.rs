@@ -8,6 +8,7 @@ use crate::error::{ErrorKind, Frame, MAX_FRAMES, ScriptError, cut};
 use crate::source::Language;
 use crate::typescript::PositionMap;
 
+use super::context::GLOBALS_NAME;
 use super::json;
 use super::shared::Shared;
 
@@ -154,7 +155,7 @@ fn parse_frame(line: &str) -> Option<Frame> {
     };
     let (rest, column) = place.rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
-    if [PRELUDE, JSON_INPUT].contains(&file) {
+    if [GLOBALS_NAME, JSON_INPUT].contains(&file) {
         return None;
     }
     Some(Frame {
@@ -167,8 +168,6 @@ fn parse_frame(line: &str) -> Option<Frame> {
 
 /// The name the engine gives to a text that `JSON.parse` reads.
 const JSON_INPUT: &str = "<input>";
-/// The name the engine gives to its own globals.
-const PRELUDE: &str = "eval_script";
 
 #[cfg(test)]
 mod tests {
@@ -196,7 +195,7 @@ mod tests {
             ("    at <anonymous> (a b.ts:3:7)", Some((None, "a b.ts", 3, 7))),
             ("    at C:/x/a.js:12:1", Some((None, "C:/x/a.js", 12, 1))),
             ("    at parse (native)", None),
-            ("    at show (eval_script:1:1)", None),
+            ("    at show (<globals>:1:1)", None),
             ("    at <input>:1:2", None),
             ("Error: at 1:2", None),
             ("    at f (a.ts:x:7)", None),

@@ -1,5 +1,4 @@
-(now, random, origin, log, hostNames, callHost) => {
-  "use strict";
+export default (now, random, origin, log, hostNames, callHost) => {
   const { defineProperty: define, fromEntries, getPrototypeOf } = Object;
   const { Error, JSON, Map, Set, String } = globalThis;
   const { parse, stringify } = JSON;
@@ -17,10 +16,11 @@
   hide(Date, "now", now);
   hide(Date, "parse", Native.parse);
   hide(Date, "UTC", Native.UTC);
-  hide(Native.prototype, "constructor", Date);
-  hide(globalThis, "Date", Date);
+  // These exist already, and an assignment keeps them hidden as they are.
+  Native.prototype.constructor = Date;
+  globalThis.Date = Date;
   hide(globalThis, "performance", { now: () => now() - origin, timeOrigin: origin });
-  hide(Math, "random", random);
+  Math.random = random;
 
   const Function = function Function() {
     throw new EvalError("code from strings is disabled");
@@ -28,7 +28,7 @@
   define(Function, "prototype", { value: getPrototypeOf(Function), writable: false });
   for (const kind of [function () {}, async function () {}, function* () {}, async function* () {}])
     hide(getPrototypeOf(kind), "constructor", Function);
-  hide(globalThis, "Function", Function);
+  globalThis.Function = Function;
   delete globalThis.eval;
 
   const replace = (key, value) =>
@@ -64,4 +64,4 @@
     hide(globalThis, "host", fromEntries(hostNames.map((name, index) => [name, call(index, name)])));
   }
   return encode;
-}
+};

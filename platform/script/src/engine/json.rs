@@ -5,13 +5,12 @@ use serde_json::Value;
 
 use crate::error::{ErrorKind, ScriptError};
 
-/// Hands a value to JavaScript; says how many bytes of the budget it took.
+/// Hands a value that is JSON text to JavaScript; says how many bytes of the budget it took.
 pub(crate) fn into_js<'js>(
     ctx: &Ctx<'js>,
-    value: &Value,
+    text: &str,
     max_bytes: usize,
 ) -> Result<(usize, rquickjs::Result<JsValue<'js>>), ScriptError> {
-    let text = value.to_string();
     check_size(text.len(), max_bytes)?;
     Ok((text.len(), ctx.json_parse(text)))
 }

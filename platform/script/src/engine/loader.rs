@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
-use rquickjs::{Ctx, Exception, Module, WriteOptions};
+use rquickjs::{Ctx, Exception, Module};
 
 use crate::cache::{Cache, Key};
 use crate::error::{ErrorKind, ScriptError};
@@ -12,7 +12,7 @@ use crate::limits::MAX_IMPORTS;
 use crate::source::{Language, Source};
 use crate::typescript;
 
-use super::failure;
+use super::bytecode::{self, Identity};
 use super::shared::Shared;
 
 pub(crate) struct Imports(pub(crate) Rc<Shared>);
@@ -47,8 +47,11 @@ impl Loader for Imports {
     ) -> rquickjs::Result<Module<'js, Declared>> {
         let pending = self.0.pending.borrow_mut().remove(name);
         let declared = match (pending, self.0.virtual_modules.get(name)) {
-            (Some(source), _) => javascript_of(&self.0, &source).and_then(|text| declare(ctx, &self.0, name, text)),
-            (None, Some(text)) => declare(ctx, &self.0, name, text.clone()),
+            (Some(source), _) => declare(ctx, &self.0, &source),
+            (None, Some(text)) => {
+                let digest = Source::new(name, text.as_str()).digest();
+                bytecode::declare(ctx, &self.0, &Identity { name, digest: &digest }, || Ok(text.clone()))
+            }
             (None, None) => Err(refusal(name, "", "it was not resolved")),
         };
         declared.map_err(|error| throw(ctx, &self.0, error))
@@ -102,88 +105,39 @@ fn refusal(specifier: &str, referrer: &str, reason: &str) -> ScriptError {
     ScriptError::new(ErrorKind::Import, format!("cannot import \"{specifier}\" from \"{referrer}\": {reason}"))
 }
 
-/// The JavaScript to compile for a source.
-fn javascript_of(shared: &Shared, source: &Source) -> Result<String, ScriptError> {
+/// Compiles a source, or finds it compiled.
+pub(crate) fn declare<'js>(
+    ctx: &Ctx<'js>,
+    shared: &Shared,
+    source: &Source,
+) -> Result<Module<'js, Declared>, ScriptError> {
     let text = source.checked_text(&shared.limits)?;
-    let javascript = match Language::of(&source.name) {
-        Some(Language::JavaScript) => text.to_owned(),
-        Some(Language::TypeScript) => stripped(shared.cache.as_ref(), &source.name, text)?,
-        None => {
-            return Err(ScriptError::new(
-                ErrorKind::Import,
-                format!("{} is neither JavaScript nor TypeScript", source.name),
-            )
-            .with_hint("name it .js, .mjs, .ts or .mts"));
-        }
+    let Some(language) = Language::of(&source.name) else {
+        return Err(ScriptError::new(
+            ErrorKind::Import,
+            format!("{} is neither JavaScript nor TypeScript", source.name),
+        )
+        .with_hint("name it .js, .mjs, .ts or .mts"));
     };
-    let mut originals = shared.originals.borrow_mut();
-    originals.insert(source.name.clone(), text.to_owned());
-    Ok(javascript)
+    let digest = source.digest();
+    let declared =
+        bytecode::declare(ctx, shared, &Identity { name: &source.name, digest: &digest }, || match language {
+            Language::JavaScript => Ok(text.to_owned()),
+            Language::TypeScript => stripped(shared.cache.as_ref(), &source.name, &digest, text),
+        })?;
+    shared.originals.borrow_mut().insert(source.name.clone(), text.to_owned());
+    Ok(declared)
 }
 
-fn stripped(cache: Option<&Cache>, name: &str, text: &str) -> Result<String, ScriptError> {
+fn stripped(cache: Option<&Cache>, name: &str, digest: &str, text: &str) -> Result<String, ScriptError> {
     let Some(cache) = cache else {
         return typescript::strip(name, text);
     };
-    let key = Key::stripped(text);
+    let key = Key::stripped(digest);
     if let Some(stripped) = cache.stripped(&key) {
         return Ok(stripped);
     }
     let stripped = typescript::strip(name, text)?;
     cache.write(&key, stripped.as_bytes());
     Ok(stripped)
-}
-
-fn declare<'js>(
-    ctx: &Ctx<'js>,
-    shared: &Shared,
-    name: &str,
-    text: String,
-) -> Result<Module<'js, Declared>, ScriptError> {
-    let cache = shared.cache.as_ref().filter(|cache| cache.holds_bytecode());
-    let Some(cache) = cache else {
-        return compile(ctx, shared, name, text);
-    };
-    let key = Key::bytecode(name, &text);
-    if let Some(module) = cache.bytecode(&key).and_then(|bytes| load(ctx, &bytes)) {
-        return Ok(module);
-    }
-    let module = compile(ctx, shared, name, text)?;
-    if let Ok(bytecode) = module.write(WriteOptions::default()) {
-        cache.write(&key, &bytecode);
-    } else {
-        ctx.catch();
-    }
-    Ok(module)
-}
-
-#[allow(
-    unsafe_code,
-    reason = "bytecode is read only from a store that the caller declared trusted, under a digest of its content"
-)]
-fn load<'js>(ctx: &Ctx<'js>, bytecode: &[u8]) -> Option<Module<'js, Declared>> {
-    // SAFETY: the bytes are what `Module::write` of this engine version wrote for this name and text.
-    let module = unsafe { Module::load(ctx.clone(), bytecode) };
-    module
-        .inspect_err(|_| {
-            ctx.catch();
-        })
-        .ok()
-}
-
-/// Compiles, and tells a text that does not parse from an import of it that failed.
-fn compile<'js>(
-    ctx: &Ctx<'js>,
-    shared: &Shared,
-    name: &str,
-    text: String,
-) -> Result<Module<'js, Declared>, ScriptError> {
-    Module::declare(ctx.clone(), name, text).map_err(|error| {
-        let mut error = failure::describe(ctx, shared, error);
-        if error.kind == ErrorKind::Thrown && error.message.starts_with("SyntaxError: ") {
-            error.kind = ErrorKind::Syntax;
-            error.message = error.message.split_off("SyntaxError: ".len());
-        }
-        error
-    })
 }

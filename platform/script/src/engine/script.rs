@@ -94,6 +94,15 @@ impl Script {
     /// # Errors
     /// Every [`ErrorKind`] but those of the worker.
     pub fn call(&self, callee: &Callee, arguments: &[Value]) -> Result<Value, ScriptError> {
+        let texts: Vec<String> = arguments.iter().map(Value::to_string).collect();
+        self.call_with_json(callee, &texts)
+    }
+
+    /// The same with arguments that are JSON text already.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    pub fn call_with_json(&self, callee: &Callee, arguments: &[impl AsRef<str>]) -> Result<Value, ScriptError> {
         self.enter(|ctx, namespace| {
             let (this, function) = self.find(ctx, &namespace, callee)?;
             let Some(function) = function.into_function() else {
@@ -142,12 +151,17 @@ impl Script {
         }
     }
 
-    fn arguments<'js>(&self, ctx: &Ctx<'js>, this: JsValue<'js>, values: &[Value]) -> Result<Args<'js>, ScriptError> {
-        let mut arguments = Args::new(ctx.clone(), values.len());
+    fn arguments<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        this: JsValue<'js>,
+        texts: &[impl AsRef<str>],
+    ) -> Result<Args<'js>, ScriptError> {
+        let mut arguments = Args::new(ctx.clone(), texts.len());
         self.js(ctx, arguments.this(this))?;
         let mut left = self.shared.limits.value_bytes;
-        for value in values {
-            let (bytes, value) = json::into_js(ctx, value, left)?;
+        for text in texts {
+            let (bytes, value) = json::into_js(ctx, text.as_ref(), left)?;
             left -= bytes;
             let value = self.js(ctx, value)?;
             self.js(ctx, arguments.push_arg(value))?;

@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::log::BoundedLog;
 use crate::source::{ModuleSource, Source};
 
+use super::bytecode::Kept;
 use super::watch::{Entry, Watch};
 
 pub(crate) struct Shared {
@@ -20,6 +21,7 @@ pub(crate) struct Shared {
     pub(crate) virtual_modules: BTreeMap<String, String>,
     pub(crate) sources: Option<Box<dyn ModuleSource>>,
     pub(crate) cache: Option<Cache>,
+    pub(crate) kept: Kept,
     pub(crate) clock: RefCell<ClockGrant>,
     pub(crate) random_seed: u64,
     /// Texts as they were written, by name, to find positions in when an error is shown.
@@ -42,6 +44,7 @@ impl Shared {
             virtual_modules: grants.virtual_modules,
             sources: grants.sources,
             cache: grants.cache,
+            kept: Kept::default(),
             clock: RefCell::new(grants.clock),
             random_seed: grants.random_seed,
             originals: RefCell::default(),

@@ -97,14 +97,15 @@ fn bytecode_is_found_again_and_keeps_positions() {
     let store = Rc::new(Counting::default());
     let trust = CacheTrust::TextAndBytecode;
     assert_eq!(run(&store, trust, ("a.ts", TYPED), 1).unwrap(), json!(5));
-    assert_eq!(store.counts(), (0, 2));
+    assert_eq!(store.counts(), (0, 3), "stripped text, its bytecode and that of the globals");
     assert_eq!(run(&store, trust, ("a.ts", TYPED), 1).unwrap(), json!(5));
-    assert_eq!(store.counts(), (2, 0));
+    assert_eq!(store.counts(), (2, 0), "what has bytecode needs no stripped text");
     let error = run(&store, trust, ("a.ts", TYPED), -1).unwrap_err();
     let at = error.location().unwrap();
     assert_eq!((at.file.as_str(), at.line), ("a.ts", 3));
+    assert_eq!(store.counts(), (2, 0));
     run(&store, trust, ("b.ts", TYPED), 1).unwrap();
-    assert_eq!(store.counts(), (3, 1), "bytecode belongs to one name");
+    assert_eq!(store.counts(), (2, 1), "bytecode belongs to one name");
 }
 
 #[test]
@@ -123,7 +124,7 @@ fn bytecode_with_imports_resolves_them() {
         .unwrap();
         let script = engine.load(&Source::new("main.js", text)).unwrap();
         assert_eq!(script.call(&Callee::export("default"), &[json!(1)]).unwrap(), json!(3));
-        assert_eq!(store.counts(), if round == 0 { (0, 2) } else { (2, 0) });
+        assert_eq!(store.counts(), if round == 0 { (0, 3) } else { (3, 0) });
     }
 }
 
@@ -145,6 +146,37 @@ fn damaged_entries_are_made_again() {
         }
         store.counts();
         assert_eq!(run(&store, trust, ("a.ts", TYPED), 1).unwrap(), json!(5), "{damage}");
-        assert_eq!(*store.puts.borrow(), 2, "{damage}");
+        assert_eq!(*store.puts.borrow(), 3, "{damage}");
+    }
+}
+
+#[test]
+fn an_adapter_is_compiled_once_for_all_modules() {
+    let store = Rc::new(Counting::default());
+    let adapter = Source::new("adapter.js", "export default ({ default: number }) => ({ twice: () => number * 2 });");
+    for round in 0..2 {
+        let cache = Some(Cache::new(Rc::clone(&store), CacheTrust::TextAndBytecode));
+        let engine = Engine::new(patient(), Grants { cache, ..Grants::default() }).unwrap();
+        for (name, number) in [("a.js", 2), ("b.js", 3)] {
+            let source = Source::new(name, format!("export default {number};"));
+            let script = engine.load_through(&adapter, &source).unwrap();
+            assert_eq!(script.call(&Callee::export("twice"), &[]).unwrap(), json!(number * 2));
+        }
+        assert_eq!(store.counts(), if round == 0 { (0, 4) } else { (4, 0) }, "globals, adapter and two modules");
+    }
+    let engine = Engine::new(patient(), Grants::default()).unwrap();
+    let failed = engine.load_through(&Source::new("adapter.js", "export default () => 1;"), &Source::new("a.js", ""));
+    assert_eq!(failed.err().map(|error| error.kind), Some(ErrorKind::Engine));
+}
+
+#[test]
+fn a_known_digest_stands_for_the_text() {
+    let store = Rc::new(Counting::default());
+    let digest = "a".repeat(64);
+    for text in ["export default 1;", "export default 2;"] {
+        let cache = Some(Cache::new(Rc::clone(&store), CacheTrust::TextAndBytecode));
+        let engine = Engine::new(patient(), Grants { cache, ..Grants::default() }).unwrap();
+        let script = engine.load(&Source::new("a.js", text).with_digest(&digest)).unwrap();
+        assert_eq!(script.export("default").unwrap(), Some(json!(1)), "what was compiled under it first");
     }
 }

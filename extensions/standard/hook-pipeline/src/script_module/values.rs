@@ -1,32 +1,173 @@
 //! The context as a script sees it: plain data, with the names that scripts rely on.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use dispatch_os::files::read_text_at_most;
 use dispatch_os::paths::resolve_inside;
 use dispatch_script::HostFunctions;
-use serde_json::{Value, json};
+use dispatch_toolcall::{PathAccess, ToolKind};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
-use crate::context::Context;
+use crate::context::{Capabilities, Context, Ids, Paths};
+use crate::state::State;
 
 const TEXT_LIMIT_BYTES: u64 = 1024 * 1024;
 
 /// The second argument of `handle`; the entry script adds the functions.
-pub(super) fn context_value(ctx: &Context<'_>) -> Value {
-    json!({
-        "ids": ctx.ids,
-        "event": event_value(ctx),
-        "paths": paths_value(ctx),
-        "state": ctx.state.to_value(),
-        "config": if ctx.config.is_null() { json!({}) } else { ctx.config.clone() },
-        "feature": {
-            "root": text(&ctx.feature.root),
-            "logs": text(&ctx.feature.logs),
-            "output": text(&ctx.feature.output),
-        },
-        "cap": ctx.cap,
-        "timers": {"startMs": ctx.timers.start_ms, "budgetMs": ctx.timers.budget_ms},
-    })
+#[derive(Serialize)]
+pub(super) struct Seen<'a> {
+    ids: &'a Ids,
+    event: SeenEvent<'a>,
+    paths: SeenPaths<'a>,
+    state: &'a State,
+    config: Config<'a>,
+    feature: SeenFeature<'a>,
+    cap: &'a Capabilities,
+    timers: SeenTimers,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeenEvent<'a> {
+    name: &'a str,
+    host: &'a str,
+    tool_name: Option<&'a str>,
+    tool_input: &'a Value,
+    tool_use_id: Option<&'a str>,
+    kind: Option<ToolKind>,
+    paths: Option<&'a [PathAccess]>,
+    command: Option<&'a str>,
+    tool_response: &'a Value,
+    prompt: Option<&'a str>,
+    transcript_path: Option<&'a str>,
+    cwd: Option<&'a str>,
+    raw: &'a Value,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeenPaths<'a> {
+    repo_root: Text<'a>,
+    hooks_root: Text<'a>,
+    work_root: Text<'a>,
+    session_root: Text<'a>,
+    state_file: Text<'a>,
+    events_file: Text<'a>,
+    registry_file: Text<'a>,
+    config_file: Text<'a>,
+    policy_file: Text<'a>,
+    followup_rules_file: Text<'a>,
+    manifest_file: Text<'a>,
+    schema_dir: Text<'a>,
+}
+
+#[derive(Serialize)]
+struct SeenFeature<'a> {
+    root: Text<'a>,
+    logs: Text<'a>,
+    output: Text<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeenTimers {
+    start_ms: i64,
+    budget_ms: u64,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn new(ctx: &'a Context<'_>) -> Self {
+        Self {
+            ids: ctx.ids,
+            event: SeenEvent::new(ctx),
+            paths: SeenPaths::new(ctx.paths),
+            state: ctx.state,
+            config: Config(ctx.config),
+            feature: SeenFeature {
+                root: Text::of(&ctx.feature.root),
+                logs: Text::of(&ctx.feature.logs),
+                output: Text::of(&ctx.feature.output),
+            },
+            cap: &ctx.cap,
+            timers: SeenTimers { start_ms: ctx.timers.start_ms, budget_ms: ctx.timers.budget_ms },
+        }
+    }
+}
+
+impl<'a> SeenEvent<'a> {
+    fn new(ctx: &'a Context<'_>) -> Self {
+        let event = ctx.event;
+        Self {
+            name: event.name.as_str(),
+            host: event.host,
+            tool_name: event.tool_name.as_deref(),
+            tool_input: &event.tool_input,
+            tool_use_id: event.tool_use_id.as_deref(),
+            kind: ctx.call.map(|call| call.kind),
+            paths: ctx.call.map(|call| call.paths.as_slice()),
+            command: ctx.call.and_then(|call| call.command.as_deref()),
+            tool_response: &event.tool_response,
+            prompt: event.prompt.as_deref(),
+            transcript_path: event.transcript_path.as_deref(),
+            cwd: event.cwd.as_deref(),
+            raw: &event.raw,
+        }
+    }
+}
+
+impl<'a> SeenPaths<'a> {
+    fn new(paths: &'a Paths) -> Self {
+        Self {
+            repo_root: Text::of(&paths.repo_root),
+            hooks_root: Text::of(&paths.hooks_root),
+            work_root: Text::of(&paths.work_root),
+            session_root: Text::of(&paths.session_root),
+            state_file: Text(paths.state_file().into()),
+            events_file: Text(paths.events_file().into()),
+            registry_file: Text(paths.registry_file().into()),
+            config_file: Text(paths.config_file().into()),
+            policy_file: Text(paths.policy_file().into()),
+            followup_rules_file: Text(paths.followup_rules_file().into()),
+            manifest_file: Text(paths.manifest_file().into()),
+            schema_dir: Text(paths.schema_dir().into()),
+        }
+    }
+}
+
+/// A path as text, whatever it is made of.
+struct Text<'a>(Cow<'a, Path>);
+
+impl<'a> Text<'a> {
+    fn of(path: &'a Path) -> Self {
+        Self(path.into())
+    }
+}
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.to_string_lossy())
+    }
+}
+
+/// A module without configuration sees an empty one.
+struct Config<'a>(&'a Value);
+
+impl Serialize for Config<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Null => serializer.serialize_map(Some(0))?.end(),
+            config => config.serialize(serializer),
+        }
+    }
+}
+
+/// JSON text, as the engine takes its arguments.
+pub(super) fn text_of(value: &impl Serialize) -> String {
+    // Plain data with names for keys always serialises.
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
 
 /// What scripts may ask for beyond their arguments.
@@ -45,49 +186,10 @@ pub(super) fn host_functions(repo_root: PathBuf) -> HostFunctions {
     })
 }
 
-fn event_value(ctx: &Context<'_>) -> Value {
-    let event = ctx.event;
-    json!({
-        "name": event.name.as_str(),
-        "host": event.host,
-        "toolName": event.tool_name,
-        "toolInput": event.tool_input,
-        "toolUseId": event.tool_use_id,
-        "kind": ctx.call.map(|call| call.kind),
-        "paths": ctx.call.map(|call| &call.paths),
-        "command": ctx.call.and_then(|call| call.command.as_ref()),
-        "toolResponse": event.tool_response,
-        "prompt": event.prompt,
-        "transcriptPath": event.transcript_path,
-        "cwd": event.cwd,
-        "raw": event.raw,
-    })
-}
-
-fn paths_value(ctx: &Context<'_>) -> Value {
-    let paths = ctx.paths;
-    json!({
-        "repoRoot": text(&paths.repo_root),
-        "hooksRoot": text(&paths.hooks_root),
-        "workRoot": text(&paths.work_root),
-        "sessionRoot": text(&paths.session_root),
-        "stateFile": text(&paths.state_file()),
-        "eventsFile": text(&paths.events_file()),
-        "registryFile": text(&paths.registry_file()),
-        "configFile": text(&paths.config_file()),
-        "policyFile": text(&paths.policy_file()),
-        "followupRulesFile": text(&paths.followup_rules_file()),
-        "manifestFile": text(&paths.manifest_file()),
-        "schemaDir": text(&paths.schema_dir()),
-    })
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::action::HookAction;
     use crate::event::EventName;
@@ -120,7 +222,7 @@ mod tests {
         }
 
         fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
-            Ok(HookAction::none().with_state(context_value(ctx)))
+            Ok(HookAction::none().with_state(serde_json::to_value(Seen::new(ctx)).expect("data")))
         }
     }
 

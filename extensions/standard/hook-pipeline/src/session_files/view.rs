@@ -36,7 +36,7 @@ impl<'a> DiskView<'a> {
     pub fn new(paths: &'a Paths) -> Self {
         Self {
             paths,
-            workspace: Beneath::new(&paths.repo_root),
+            workspace: Beneath::new(paths.repo_root.as_path()),
             raw_tail: OnceCell::new(),
             tail: OnceCell::new(),
             turn: OnceCell::new(),
