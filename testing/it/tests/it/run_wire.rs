@@ -155,14 +155,13 @@ fn a_server_of_somebody_else_answers_and_calls_tools() {
     assert!(history.contains("Somebody else answers, gr\u{fc}\u{df}e."), "{history}");
     assert!(history.contains("The file is made."), "{history}");
     assert_eq!(std::fs::read_to_string(world.context.project().join("theirs.txt")).unwrap_or_default(), "theirs\n");
+    // Its installation is 750 MB, which no normal run should pay for.
+    if slow_lane() {
+        a_widely_used_gateway_answers();
+    }
 }
 
-#[test]
-fn a_widely_used_gateway_answers_in_the_slow_lane() {
-    // Its installation is 750 MB, which no normal run should pay for.
-    if !slow_lane() {
-        return;
-    }
+fn a_widely_used_gateway_answers() {
     let python = python("litellm", LITELLM);
     let world = World::place(&[]);
     let config = "model_list:\n- model_name: mock\n  litellm_params:\n    model: openai/mock\n    api_key: none\n    \
