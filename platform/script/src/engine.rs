@@ -117,7 +117,7 @@ impl Engine {
         }
         let _entry = self.shared.enter()?;
         let loaded = self.load_in_realm(source, adapt);
-        self.shared.pending.borrow_mut().clear();
+        self.shared.forget_pending();
         if loaded.as_ref().is_err_and(|error| error.kind == ErrorKind::Memory) {
             // What was made in vain refers to itself, so it is still there.
             self.collect_garbage();
@@ -150,7 +150,7 @@ impl Engine {
             script::settle(ctx, &self.shared, promise.into_value())?;
             return module.namespace().map_err(described);
         }
-        self.shared.pending.borrow_mut().insert(source.name.clone(), source.clone());
+        self.shared.expect(source.clone());
         let promise = Module::import(ctx, source.name.as_str()).map_err(described)?;
         let loaded = script::settle(ctx, &self.shared, promise.into_value())?;
         loaded.into_object().ok_or_else(|| ScriptError::new(ErrorKind::Engine, "the module has no namespace"))

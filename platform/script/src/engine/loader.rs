@@ -45,7 +45,7 @@ impl Loader for Imports {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> rquickjs::Result<Module<'js, Declared>> {
-        let pending = self.0.pending.borrow_mut().remove(name);
+        let pending = self.0.take_pending(name);
         let declared = match (pending, self.0.virtual_modules.get(name)) {
             (Some(source), _) => declare(ctx, &self.0, &source),
             (None, Some(text)) => {
@@ -85,7 +85,7 @@ fn resolve(shared: &Shared, specifier: &str, referrer: &str) -> Result<String, S
     if name.is_empty() || shared.virtual_modules.contains_key(&name) {
         return Err(refusal(specifier, referrer, "its name is reserved"));
     }
-    shared.pending.borrow_mut().insert(name.clone(), source);
+    shared.expect(source);
     Ok(name)
 }
 

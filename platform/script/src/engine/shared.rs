@@ -26,8 +26,8 @@ pub(crate) struct Shared {
     pub(crate) random_seed: u64,
     /// Texts as they were written, by name, to find positions in when an error is shown.
     pub(crate) originals: RefCell<BTreeMap<String, String>>,
-    /// Sources resolved but not yet compiled.
-    pub(crate) pending: RefCell<BTreeMap<String, Source>>,
+    /// Sources resolved but not yet compiled; few at a time.
+    pending: RefCell<Vec<Source>>,
     /// Failures of the loader; what JavaScript throws for them carries only the message.
     pub(crate) load_failures: RefCell<Vec<ScriptError>>,
     pub(crate) imports: Cell<usize>,
@@ -59,9 +59,25 @@ impl Shared {
     pub(crate) fn enter(&self) -> Result<Entry<'_>, ScriptError> {
         self.log.refill();
         self.load_failures.borrow_mut().clear();
-        self.pending.borrow_mut().clear();
+        self.forget_pending();
         self.imports.set(0);
         self.watch.enter(self.limits.time, self.alarm.as_deref())
+    }
+
+    /// Keeps a source until it is compiled, in place of one with its name.
+    pub(crate) fn expect(&self, source: Source) {
+        self.take_pending(&source.name);
+        self.pending.borrow_mut().push(source);
+    }
+
+    pub(crate) fn take_pending(&self, name: &str) -> Option<Source> {
+        let mut pending = self.pending.borrow_mut();
+        let at = pending.iter().position(|source| source.name == name)?;
+        Some(pending.swap_remove(at))
+    }
+
+    pub(crate) fn forget_pending(&self) {
+        self.pending.borrow_mut().clear();
     }
 
     pub(crate) fn now_ms(&self) -> f64 {

@@ -4,7 +4,7 @@ use crate::agent::{ABC, Agent};
 use dispatch_support::TestContext;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -130,11 +130,16 @@ fn following_shows_new_events_of_old_and_new_sessions() {
     agent.command("4", "echo fourth");
     assert!(wait_for("echo fourth"));
     drop(rows);
-    // The reader notices with one row that nobody listens to it, and the follower with the next.
-    for id in ["5", "6", "7", "8"] {
-        agent.command(id, "echo more");
+    // The reader notices with one row that nobody listens to it, and the follower with a later one.
+    let deadline = Instant::now() + FOLLOW_DEADLINE;
+    for id in 5.. {
+        agent.command(&id.to_string(), "echo more");
+        if let Some(status) = child.try_wait().expect("it can be asked") {
+            assert!(status.success());
+            break;
+        }
+        assert!(Instant::now() < deadline, "nobody reads any more");
     }
-    assert!(ends(&mut child), "nobody reads any more");
 }
 
 /// How long a follower may take to show what happened, or to notice that nobody reads.
@@ -151,20 +156,6 @@ fn rows_of(pipe: impl Read + Send + 'static) -> Receiver<String> {
         }
     });
     rows
-}
-
-fn ends(child: &mut Child) -> bool {
-    let deadline = Instant::now() + FOLLOW_DEADLINE;
-    loop {
-        if let Some(status) = child.try_wait().expect("it can be asked") {
-            return status.success();
-        }
-        if Instant::now() > deadline {
-            let _ = child.kill();
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::context::{Capabilities, Context, Ids, Paths};
+use crate::context::{Capabilities, Context, Feature, Ids, Paths};
 use crate::state::State;
 
 const TEXT_LIMIT_BYTES: u64 = 1024 * 1024;
@@ -21,10 +21,10 @@ const TEXT_LIMIT_BYTES: u64 = 1024 * 1024;
 pub(super) struct Seen<'a> {
     ids: &'a Ids,
     event: SeenEvent<'a>,
-    paths: SeenPaths<'a>,
+    paths: NamedPaths<'a, 12>,
     state: &'a State,
     config: Config<'a>,
-    feature: SeenFeature<'a>,
+    feature: NamedPaths<'a, 3>,
     cap: &'a Capabilities,
     timers: SeenTimers,
 }
@@ -49,30 +49,6 @@ struct SeenEvent<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SeenPaths<'a> {
-    repo_root: Text<'a>,
-    hooks_root: Text<'a>,
-    work_root: Text<'a>,
-    session_root: Text<'a>,
-    state_file: Text<'a>,
-    events_file: Text<'a>,
-    registry_file: Text<'a>,
-    config_file: Text<'a>,
-    policy_file: Text<'a>,
-    followup_rules_file: Text<'a>,
-    manifest_file: Text<'a>,
-    schema_dir: Text<'a>,
-}
-
-#[derive(Serialize)]
-struct SeenFeature<'a> {
-    root: Text<'a>,
-    logs: Text<'a>,
-    output: Text<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct SeenTimers {
     start_ms: i64,
     budget_ms: u64,
@@ -83,14 +59,10 @@ impl<'a> Seen<'a> {
         Self {
             ids: ctx.ids,
             event: SeenEvent::new(ctx),
-            paths: SeenPaths::new(ctx.paths),
+            paths: NamedPaths::of_workspace(ctx.paths),
             state: ctx.state,
             config: Config(ctx.config),
-            feature: SeenFeature {
-                root: Text::of(&ctx.feature.root),
-                logs: Text::of(&ctx.feature.logs),
-                output: Text::of(&ctx.feature.output),
-            },
+            feature: NamedPaths::of_feature(&ctx.feature),
             cap: &ctx.cap,
             timers: SeenTimers { start_ms: ctx.timers.start_ms, budget_ms: ctx.timers.budget_ms },
         }
@@ -118,37 +90,41 @@ impl<'a> SeenEvent<'a> {
     }
 }
 
-impl<'a> SeenPaths<'a> {
-    fn new(paths: &'a Paths) -> Self {
-        Self {
-            repo_root: Text::of(&paths.repo_root),
-            hooks_root: Text::of(&paths.hooks_root),
-            work_root: Text::of(&paths.work_root),
-            session_root: Text::of(&paths.session_root),
-            state_file: Text(paths.state_file().into()),
-            events_file: Text(paths.events_file().into()),
-            registry_file: Text(paths.registry_file().into()),
-            config_file: Text(paths.config_file().into()),
-            policy_file: Text(paths.policy_file().into()),
-            followup_rules_file: Text(paths.followup_rules_file().into()),
-            manifest_file: Text(paths.manifest_file().into()),
-            schema_dir: Text(paths.schema_dir().into()),
-        }
+/// Paths by name, each as text, whatever it is made of.
+struct NamedPaths<'a, const COUNT: usize>([(&'static str, Cow<'a, Path>); COUNT]);
+
+impl<'a> NamedPaths<'a, 12> {
+    fn of_workspace(paths: &'a Paths) -> Self {
+        Self([
+            ("repoRoot", paths.repo_root.as_path().into()),
+            ("hooksRoot", paths.hooks_root.as_path().into()),
+            ("workRoot", paths.work_root.as_path().into()),
+            ("sessionRoot", paths.session_root.as_path().into()),
+            ("stateFile", paths.state_file().into()),
+            ("eventsFile", paths.events_file().into()),
+            ("registryFile", paths.registry_file().into()),
+            ("configFile", paths.config_file().into()),
+            ("policyFile", paths.policy_file().into()),
+            ("followupRulesFile", paths.followup_rules_file().into()),
+            ("manifestFile", paths.manifest_file().into()),
+            ("schemaDir", paths.schema_dir().into()),
+        ])
     }
 }
 
-/// A path as text, whatever it is made of.
-struct Text<'a>(Cow<'a, Path>);
-
-impl<'a> Text<'a> {
-    fn of(path: &'a Path) -> Self {
-        Self(path.into())
+impl<'a> NamedPaths<'a, 3> {
+    fn of_feature(feature: &'a Feature) -> Self {
+        Self([
+            ("root", feature.root.as_path().into()),
+            ("logs", feature.logs.as_path().into()),
+            ("output", feature.output.as_path().into()),
+        ])
     }
 }
 
-impl Serialize for Text<'_> {
+impl<const COUNT: usize> Serialize for NamedPaths<'_, COUNT> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.to_string_lossy())
+        serializer.collect_map(self.0.iter().map(|(name, path)| (name, path.to_string_lossy())))
     }
 }
 
