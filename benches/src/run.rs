@@ -22,8 +22,10 @@ const STEPS: usize = 30;
 /// Sessions that take turns at once when durable turns are counted, and turns of each.
 const WRITERS: u32 = 16;
 const TURNS_OF_WRITER: u32 = 50;
-/// Two messages each.
-const LONG_TURNS: u32 = 5_000;
+/// Turns and calls in each that together leave a session of ten thousand messages: one of the user, two of the model,
+/// and the results.
+const WIDE_TURNS: u32 = 100;
+const CALLS_OF_WIDE_TURN: u32 = 97;
 /// Requests that the server remembers; a long session would fill the memory otherwise.
 const REMEMBERED: usize = 1;
 
@@ -157,17 +159,46 @@ fn one_session(program: &Path) -> Result<Vec<Vec<String>>> {
     play(&served.client, "long", TURNS);
     let after = place::resident_kb(served.id())? as f64 / 1024.0;
     let grown_us = token_us(&place, "long")?;
-    play(&served.client, "long", LONG_TURNS - TURNS);
-    let read = Samples::of(10, || drop(served.client.get("/v1/sessions/long/messages")));
+    drop(served);
+    let (read, heavy) = ten_thousand_messages(&place)?;
     let [best, median] = milliseconds(&read);
-    let heavy = place::resident_kb(served.id())? as f64 / 1024.0;
     Ok(vec![
         row!["a streamed token, new session", format!("{fresh_us:.1} us"), "", ""],
         row![format!("a streamed token after {TURNS} turns"), format!("{grown_us:.1} us"), "", "the same"],
         row![format!("resident memory after {TURNS} turns"), format!("{after:.1} MB"), "", ""],
-        row![format!("reading a session of {} messages", LONG_TURNS * 2), best, median, ""],
-        row![format!("resident memory after {LONG_TURNS} turns and reading them"), format!("{heavy:.1} MB"), "", ""],
+        row!["reading a session of 10,000 messages", best, median, ""],
+        row!["resident memory after writing and reading them", format!("{heavy:.1} MB"), "", ""],
     ])
+}
+
+/// How long it takes to read a session of that many messages, and the memory of who wrote and read them.
+fn ten_thousand_messages(place: &Place) -> Result<(Samples, f64)> {
+    let calls = Mutex::new(0_u32);
+    let model = ScriptedModel::answering(move |request| {
+        let asked = request.body.rfind(r#""role":"user""#) > request.body.rfind(r#""role":"tool""#);
+        if !asked {
+            return Reply::say("read");
+        }
+        let mut next = calls
+            .lock()
+            .map(|mut calls| std::mem::replace(&mut *calls, *calls + CALLS_OF_WIDE_TURN))
+            .unwrap_or_default();
+        let batch: Vec<_> = (0..CALLS_OF_WIDE_TURN)
+            .map(|_| {
+                next += 1;
+                (format!("c{next}"), "list_files", json!({ "path": "." }))
+            })
+            .collect();
+        let batch: Vec<_> = batch.iter().map(|(id, tool, input)| (id.as_str(), *tool, input.clone())).collect();
+        Reply::call(&batch)
+    });
+    let served = place.serve_with(&model)?;
+    play(&served.client, "wide", WIDE_TURNS);
+    let messages = served.client.get("/v1/sessions/wide/messages").json();
+    let count = messages["messages"].as_array().map_or(0, Vec::len);
+    ensure!(count == 10_000, "the session has {count} messages");
+    let read = Samples::of(10, || drop(served.client.get("/v1/sessions/wide/messages")));
+    Ok((read, place::resident_kb(served.id())? as f64 / 1024.0))
 }
 
 /// Whole turns per second against what SQLite can commit on the same disk.
