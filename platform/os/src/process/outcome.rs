@@ -97,7 +97,7 @@ impl StartFailure {
             StartCause::BadWorkingFolder { .. } => Some("check that the folder exists"),
             StartCause::ArgumentsTooLong => Some("pass the input through stdin or a file"),
             StartCause::OutOfResources(_) => Some("close other programs or raise the limits"),
-            StartCause::BadRecordFolder(_) | StartCause::Other(_) => None,
+            StartCause::BadRecordFolder(_) | StartCause::BadExitMarker(_) | StartCause::Other(_) => None,
         }
     }
 }
@@ -130,6 +130,9 @@ pub enum StartCause {
     /// The record of the process group could not be written.
     #[error("cannot record the process group: {0}")]
     BadRecordFolder(Box<crate::OsError>),
+    /// The exit marker could not be created.
+    #[error("cannot prepare to record the exit: {0}")]
+    BadExitMarker(Box<crate::OsError>),
     /// Anything else.
     #[error("{0}")]
     Other(io::Error),

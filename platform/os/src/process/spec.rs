@@ -4,9 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::record::GroupRecord;
-use super::{Canceller, CaptureLimit, Outcome, WriteConfinement, launch};
-use crate::ids::Ulid;
+use super::papers::Papers;
+use super::{Canceller, CaptureLimit, Outcome, WriteConfinement};
 
 #[cfg(not(unix))]
 use super::portable as supervise;
@@ -62,6 +61,7 @@ pub struct ChildSpec {
     pub(super) family: Family,
     pub(super) confinement: Option<WriteConfinement>,
     pub(super) record_folder: Option<PathBuf>,
+    pub(super) exit_marker: Option<PathBuf>,
 }
 
 impl ChildSpec {
@@ -84,6 +84,7 @@ impl ChildSpec {
             family: Family::default(),
             confinement: None,
             record_folder: None,
+            exit_marker: None,
         }
     }
 
@@ -178,6 +179,17 @@ impl ChildSpec {
         self
     }
 
+    /// Creates this file, which must not exist, and has written into it how the child ended by itself, for
+    /// [`super::read_exit_marker`]. It is the caller's to remove.
+    ///
+    /// A guarded [`Family`] writes it whatever happens to this process; otherwise this process does, once it
+    /// has waited. Nothing of it is forced to the disk: it is about the end of a process, not of a machine.
+    #[must_use]
+    pub fn exit_marker(mut self, path: impl Into<PathBuf>) -> Self {
+        self.exit_marker = Some(path.into());
+        self
+    }
+
     /// The program as named.
     pub fn program(&self) -> &OsStr {
         &self.program
@@ -201,17 +213,7 @@ impl ChildSpec {
     /// `on_output` runs, neither timeout nor cancel is noticed, so it should be short.
     pub fn run_with(&self, canceller: &Canceller, on_output: &mut dyn FnMut(OutputStream, &[u8])) -> Outcome {
         let started = Instant::now();
-        let token = launch::new_token(Ulid::generate());
-        let record = match self.record_folder.as_deref() {
-            None => None,
-            Some(folder) => match GroupRecord::create(folder, &token) {
-                Ok(record) => Some(record),
-                Err(error) => {
-                    return Outcome::not_started(launch::record_failure(self, error), started.elapsed());
-                }
-            },
-        };
-        let outcome = supervise::run(self, &token, record.as_ref(), canceller, on_output);
+        let outcome = Papers::prepare(self).and_then(|papers| supervise::run(self, &papers, canceller, on_output));
         match outcome {
             Ok(ended) => {
                 Outcome { end: ended.end, duration: started.elapsed(), stdout: ended.stdout, stderr: ended.stderr }

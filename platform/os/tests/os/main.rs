@@ -12,6 +12,7 @@ mod alarm;
 mod append;
 mod guardian;
 mod lock;
+mod marker;
 mod process;
 mod read;
 mod replace;

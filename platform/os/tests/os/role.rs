@@ -101,6 +101,7 @@ fn play() {
         "guarded-parent" => super::guardian::parent_role(),
         "hold-lock" => super::lock::hold_role(&argument),
         "count-under-lock" => super::lock::count_role(&argument),
+        "marked-parent" => super::marker::parent_role(&argument),
         "read-only" => super::replace::read_only_role(&argument),
         "parent" => super::tree::parent_role(),
         "recorded-parent" => super::sweep::parent_role(&argument),
