@@ -18,6 +18,7 @@ mod environment;
 mod guardian;
 mod launch;
 mod marker;
+mod observe;
 mod outcome;
 mod papers;
 #[cfg(not(unix))]
@@ -35,6 +36,7 @@ pub use cancel::{Canceller, Subscription};
 pub use capture::{CaptureLimit, Captured};
 pub use environment::is_passed_on;
 pub use marker::{MarkedEnd, MarkedExit, ParentThen, read_exit_marker};
+pub use observe::{MAX_OBSERVED_PATHS, OnWrite};
 pub use outcome::{End, Outcome, StartCause, StartFailure};
 pub use record::{SweepReport, sweep};
 pub use sandbox::{ConfinementError, WriteConfinement};

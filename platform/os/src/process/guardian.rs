@@ -34,8 +34,8 @@ const HAS_NOT_EXECUTED: u32 = 0x40;
 /// Returns in the process that is to become the child; the guardian never comes back.
 ///
 /// Must be called between fork and exec, by a process that `parent` has just started. The end of the child
-/// is written to `marker`, a live descriptor.
-pub(super) fn stand_between(parent: libc::pid_t, leftovers: Leftovers, marker: Option<RawFd>) -> io::Result<()> {
+/// is written to the marker that is kept.
+pub(super) fn stand_between(parent: libc::pid_t, leftovers: Leftovers, kept: Kept) -> io::Result<()> {
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     #[allow(unsafe_code, reason = "signals, prctl and fork have no safe wrapper")]
@@ -63,12 +63,21 @@ pub(super) fn stand_between(parent: libc::pid_t, leftovers: Leftovers, marker: O
             }
             child => {
                 let all = all.assume_init();
-                let marker = let_go_of_everything_but(marker);
+                let marker = let_go_of_everything_but(kept);
                 let (status, was_asked, has_killed) = (None, false, false);
                 Guardian { parent, child, all, leftovers, marker, status, was_asked, has_killed }.guard()
             }
         }
     }
+}
+
+/// What the guardian holds on to, all of it open.
+#[derive(Clone, Copy)]
+pub(super) struct Kept {
+    /// Where the child's end is written.
+    pub(super) marker: Option<RawFd>,
+    /// What keeps those of the family who are observed from being left without an observer.
+    pub(super) inbox: Option<RawFd>,
 }
 
 struct Guardian {
@@ -218,22 +227,31 @@ fn next_dead() -> Option<libc::pid_t> {
     }
 }
 
-/// Keeps nothing open or in use that belongs to the child or to us, except for one descriptor, which moves.
-fn let_go_of_everything_but(kept: Option<RawFd>) -> Option<RawFd> {
-    const KEPT: RawFd = 0;
+/// Keeps nothing else open or in use that belongs to the child or to us; gives the marker's new number.
+fn let_go_of_everything_but(kept: Kept) -> Option<RawFd> {
+    const MARKER: RawFd = 0;
+    const INBOX: RawFd = 1;
+    const FIRST_OTHER: RawFd = 2;
     #[allow(unsafe_code, reason = "closes descriptors that other code owns, in a process where it never runs")]
     // SAFETY: nothing of the code that owns the descriptors runs in this process again.
     unsafe {
-        let kept = kept.filter(|kept| libc::dup2(*kept, KEPT) == KEPT);
-        let first: libc::c_int = kept.map_or(KEPT, |_| KEPT + 1);
-        if libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) != 0 {
-            (first..MAX_DESCRIPTORS).for_each(|descriptor| {
+        // Both are above the numbers they get: those belong to the child's streams.
+        let [marker, inbox] = [(kept.marker, MARKER), (kept.inbox, INBOX)].map(|(kept, number)| {
+            let moved = kept.filter(|kept| libc::dup2(*kept, number) == number);
+            if moved.is_none() {
+                libc::close(number);
+            }
+            moved.map(|_| number)
+        });
+        let _stays_open = inbox;
+        if libc::syscall(libc::SYS_close_range, FIRST_OTHER, libc::c_uint::MAX, 0) != 0 {
+            (FIRST_OTHER..MAX_DESCRIPTORS).for_each(|descriptor| {
                 libc::close(descriptor);
             });
         }
         libc::chdir(c"/".as_ptr());
         libc::prctl(libc::PR_SET_NAME, c"dispatch-guard".as_ptr());
-        kept.map(|_| KEPT)
+        marker
     }
 }
 

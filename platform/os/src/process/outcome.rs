@@ -19,6 +19,11 @@ pub struct Outcome {
     pub stdout: Captured,
     /// What was kept of its standard error.
     pub stderr: Captured,
+    /// The files that it and its descendants set about to write, sorted; `None` if they were not observed.
+    /// See [`ChildSpec::observe_writes`].
+    pub wrote: Option<Vec<PathBuf>>,
+    /// Whether they may have written more than that.
+    pub wrote_more: bool,
 }
 
 impl Outcome {
@@ -36,7 +41,14 @@ impl Outcome {
     }
 
     pub(super) fn not_started(failure: StartFailure, duration: Duration) -> Self {
-        Self { end: End::FailedToStart(failure), duration, stdout: Captured::default(), stderr: Captured::default() }
+        Self {
+            end: End::FailedToStart(failure),
+            duration,
+            stdout: Captured::default(),
+            stderr: Captured::default(),
+            wrote: None,
+            wrote_more: false,
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use super::capture::Capture;
-use super::launch::{self, Ended};
+use super::launch::{self, Ended, Started};
+use super::observe::Observer;
 use super::outcome::StartFailure;
 use super::papers::Papers;
 use super::spec::{ChildSpec, OutputStream};
@@ -30,7 +31,7 @@ pub(super) fn run(
     canceller: &Canceller,
     on_output: &mut dyn FnMut(OutputStream, &[u8]),
 ) -> Result<Ended, StartFailure> {
-    let mut child = launch::start(spec, papers)?;
+    let Started { mut child, observer } = launch::start(spec, papers)?;
     if let Err(failure) = papers.add_group(spec, child.id().cast_signed()) {
         papers.announce_stop();
         kill_tree(&mut child);
@@ -42,7 +43,8 @@ pub(super) fn run(
     let end = watch.until_end(spec, papers, canceller, &news, on_output);
     papers.note_end(spec, &end);
     watch.drain(&news, on_output);
-    Ok(Ended { end, stdout: watch.stdout.take(), stderr: watch.stderr.take() })
+    let seen = observer.and_then(Observer::finish);
+    Ok(Ended { end, stdout: watch.stdout.take(), stderr: watch.stderr.take(), seen })
 }
 
 struct Watch {

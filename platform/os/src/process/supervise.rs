@@ -10,7 +10,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::capture::Capture;
-use super::launch::{self, Ended};
+use super::launch::{self, Ended, Started};
+use super::observe::Observer;
 use super::outcome::StartFailure;
 use super::papers::Papers;
 use super::spec::{ChildSpec, Leftovers, OutputStream};
@@ -32,11 +33,12 @@ pub(super) fn run(
     canceller: &Canceller,
     on_output: &mut dyn FnMut(OutputStream, &[u8]),
 ) -> Result<Ended, StartFailure> {
-    let child = launch::start(spec, papers)?;
+    let Started { child, observer } = launch::start(spec, papers)?;
     let mut supervisor = Supervisor::new(spec, papers, child, canceller)?;
     papers.add_group(spec, supervisor.tree_leader())?;
     supervisor.drive(on_output);
-    Ok(supervisor.finish())
+    let ended = supervisor.finish();
+    Ok(Ended { seen: observer.and_then(Observer::finish), ..ended })
 }
 
 /// Why the tree is being ended.
@@ -280,7 +282,7 @@ impl<'run> Supervisor<'run> {
             (None, None) => End::StatusUnknown,
         };
         self.papers.note_end(self.spec, &end);
-        Ended { end, stdout: self.stdout.take(), stderr: self.stderr.take() }
+        Ended { end, stdout: self.stdout.take(), stderr: self.stderr.take(), seen: None }
     }
 }
 

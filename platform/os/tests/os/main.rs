@@ -13,6 +13,7 @@ mod append;
 mod guardian;
 mod lock;
 mod marker;
+mod observe;
 mod process;
 mod read;
 mod replace;
