@@ -69,9 +69,8 @@ impl Entry {
         let by_hand = event.source == Source::Person;
         let fitting = inside.iter().filter(|file| by_hand || self.fits(file));
         let files: Vec<FileChange> = fitting.map(|file| (*file).clone()).collect();
-        let lost_all = files.is_empty() && !event.files.is_empty();
-        let needs_files = hook.trigger.is_of_files() && !by_hand;
-        (!lost_all && !(needs_files && files.is_empty())).then(|| (Arc::clone(hook), files))
+        let needs_files = !event.files.is_empty() || (hook.trigger.is_of_files() && !by_hand);
+        (!files.is_empty() || !needs_files).then(|| (Arc::clone(hook), files))
     }
 
     /// Whether the event is about this hook at all.
