@@ -90,6 +90,8 @@ impl App {
             Command::Module { command } => commands::module::run(&loaded, &command, printer),
             Command::Trace { command } => commands::trace::run(&loaded, &command, printer),
             Command::Trust(request) => commands::trust::run(&loaded, &request, printer),
+            Command::WorkspaceHooks { command } => commands::workspace_hooks::run(&loaded, &command, printer),
+            Command::Runs { command } => commands::runs::run(&loaded, self.extensions, &command, printer),
             Command::Completions { .. } | Command::Hook(_) | Command::Schema(_) | Command::ScriptWorker => {
                 Ok(Status::Done)
             }

@@ -15,6 +15,7 @@ use crate::commands::phase::PhaseCommand;
 use crate::commands::plan::PlanCommand;
 use crate::commands::queue::QueueCommand;
 use crate::commands::replay::ReplayRequest;
+use crate::commands::runs::RunsCommand;
 use crate::commands::schema::SchemaRequest;
 use crate::commands::serve::ServeRequest;
 use crate::commands::session::SessionCommand;
@@ -23,6 +24,7 @@ use crate::commands::trace::TraceCommand;
 use crate::commands::trust::TrustRequest;
 use crate::commands::up::UpRequest;
 use crate::commands::why::WhyRequest;
+use crate::commands::workspace_hooks::WorkspaceHooksCommand;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -152,6 +154,16 @@ pub(crate) enum Command {
     },
     /// Approve the present content of files that came with a project
     Trust(TrustRequest),
+    /// Say what the workspace hooks are, which of them run, and what is wrong with their file
+    WorkspaceHooks {
+        #[command(subcommand)]
+        command: WorkspaceHooksCommand,
+    },
+    /// Show, start, stop and repeat the runs of workspace hooks
+    Runs {
+        #[command(subcommand)]
+        command: RunsCommand,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell

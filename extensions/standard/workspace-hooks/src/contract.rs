@@ -4,6 +4,7 @@ mod event;
 mod hook;
 mod run;
 mod runs;
+mod trigger;
 
 pub use event::{Change, ContentHash, Event, FileChange, Source};
 pub use hook::{
@@ -11,3 +12,4 @@ pub use hook::{
 };
 pub use run::{ExecutionRecord, RunId, Status, Usage};
 pub use runs::{Dormant, HookSet, Metrics, Outcome, Problem, RUNS, Receipt, RunQuery, Runs, RunsError};
+pub use trigger::GIT_HOOKS;
