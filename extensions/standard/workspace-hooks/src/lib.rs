@@ -2,4 +2,7 @@
 
 pub mod contract;
 
+#[cfg_attr(not(test), allow(dead_code, reason = "the queue hands out the work"))]
 mod performer;
+#[cfg_attr(not(test), allow(dead_code, reason = "the queue hands out the work"))]
+mod runner;
