@@ -6,7 +6,10 @@ pub mod contract;
 pub mod matching;
 pub mod timetable;
 
+#[cfg_attr(not(test), allow(dead_code, reason = "the queue hands out the work"))]
 mod performer;
 mod root;
+#[cfg_attr(not(test), allow(dead_code, reason = "the queue hands out the work"))]
+mod runner;
 
 pub use root::workspace_of;
