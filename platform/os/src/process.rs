@@ -13,6 +13,7 @@
 
 mod cancel;
 mod capture;
+mod detach;
 mod environment;
 #[cfg(target_os = "linux")]
 mod guardian;
@@ -34,6 +35,7 @@ mod tree;
 
 pub use cancel::{Canceller, Subscription};
 pub use capture::{CaptureLimit, Captured};
+pub use detach::start_detached;
 pub use environment::is_passed_on;
 pub use marker::{MarkedEnd, MarkedExit, ParentThen, read_exit_marker};
 pub use observe::{MAX_OBSERVED_PATHS, OnWrite};
