@@ -45,6 +45,7 @@ pub(super) enum Observing {
     #[default]
     Off,
     Silent,
+    #[allow(dead_code, reason = "it is read only where there is an observer")]
     Telling(OnWrite),
 }
 
