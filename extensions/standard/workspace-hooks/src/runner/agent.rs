@@ -38,7 +38,10 @@ pub(super) async fn run(
     text: &str,
 ) -> Performance {
     let Some(sessions) = sessions else {
-        return failed("our own agent is not there: the extension session-orchestrator is switched off", Again::Useless);
+        return failed(
+            "our own agent is not there: the extension session-orchestrator is switched off",
+            Again::Useless,
+        );
     };
     let label = label::of(attempt, scope);
     let performance = match prompt(attempt, text) {

@@ -92,7 +92,8 @@ pub(super) async fn blocking<T: Send + 'static>(
     // Dropped with this future, whether the work has ended or nobody wants to know any more.
     let stop = StopOnDrop(Canceller::new());
     let canceller = stop.0.clone();
-    let work = offload(name, move || work(&canceller)).map_err(|error| format!("no thread could be started: {error}"))?;
+    let work =
+        offload(name, move || work(&canceller)).map_err(|error| format!("no thread could be started: {error}"))?;
     Ok(match select(work, cancel.cancelled()).await {
         Either::Left((value, _)) => value,
         Either::Right(((), work)) => {

@@ -51,12 +51,7 @@ struct Answer {
     is_whole: bool,
 }
 
-fn request(
-    attempt: &Attempt<'_>,
-    url: &str,
-    headers: &BTreeMap<String, String>,
-    text: &str,
-) -> Result<Request, End> {
+fn request(attempt: &Attempt<'_>, url: &str, headers: &BTreeMap<String, String>, text: &str) -> Result<Request, End> {
     let useless = |reason: String| End::Failed { reason: attempt.veil.sentence(&reason), again: Again::Useless };
     let address = Address::of(url).map_err(|error: BadAddress| useless(error.to_string()))?;
     let prompt = prompt(attempt, text)?;
@@ -113,7 +108,8 @@ fn judged(attempt: &Attempt<'_>, answer: &Answer) -> Performance {
         End::Success
     } else {
         let again = if is_passing(answer.status) { Again::Worthwhile } else { Again::Useless };
-        let hint = if answer.status.is_redirection() { "; redirects are not followed, give the final address" } else { "" };
+        let hint =
+            if answer.status.is_redirection() { "; redirects are not followed, give the final address" } else { "" };
         End::Failed { reason: format!("the server answered {}{hint}", answer.status), again }
     };
     let cut = if answer.is_whole { "" } else { "\n[the answer was longer]\n" };

@@ -150,7 +150,7 @@ mod tests {
             let mut pieces: Vec<(OutputStream, Vec<u8>)> = Vec::new();
             for piece in text.as_bytes().chunks(7) {
                 pieces.push((OutputStream::Stdout, piece.to_vec()));
-                if pieces.len() % 1_000 == 0 {
+                if pieces.len().is_multiple_of(1_000) {
                     pieces.push((OutputStream::Stderr, b"noise\n".to_vec()));
                 }
             }

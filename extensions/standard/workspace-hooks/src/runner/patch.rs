@@ -84,11 +84,8 @@ impl Bench {
             Whose::Person => (self.repository.clone(), "index"),
             Whose::Worktree => (self.tree(), "tree-index"),
         };
-        let private = Private {
-            index: self.home.join(index),
-            objects: self.home.join("objects"),
-            beside: self.objects.clone(),
-        };
+        let private =
+            Private { index: self.home.join(index), objects: self.home.join("objects"), beside: self.objects.clone() };
         Git { folder, private: Some(private), canceller, deadline }
     }
 

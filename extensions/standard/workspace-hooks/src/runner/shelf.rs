@@ -15,11 +15,14 @@ const KEPT_MS: u64 = 60_000;
 /// What is older was left by a process that never came back for it.
 const FORGOTTEN: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
+/// When an attempt ended, and its marks.
+type Ended = (u64, [PathBuf; 2]);
+
 /// The state folder of this crate.
 #[derive(Clone)]
 pub(super) struct Shelf {
     state: PathBuf,
-    ended: Arc<Mutex<VecDeque<(u64, [PathBuf; 2])>>>,
+    ended: Arc<Mutex<VecDeque<Ended>>>,
 }
 
 impl Shelf {

@@ -61,7 +61,8 @@ impl Veil {
     pub(super) fn sentence(&self, text: &str) -> String {
         let clean = self.clean(text);
         let mut line = String::new();
-        for (count, character) in clean.split_whitespace().flat_map(|word| [" ", word]).flat_map(str::chars).enumerate() {
+        for (count, character) in clean.split_whitespace().flat_map(|word| [" ", word]).flat_map(str::chars).enumerate()
+        {
             if count > MAX_SENTENCE_CHARS {
                 line.push_str("...");
                 break;

@@ -59,7 +59,7 @@ impl Inbox {
     /// to others, so a repository cannot speak to an agent by way of its inbox.
     pub(super) fn read(&self, file: &Path) -> Option<Note> {
         let bytes = read_private_at_most(file, MAX_NOTE_BYTES).ok()?;
-        serde_json::from_slice(&bytes).ok()
+        serde_json::from_slice(&bytes).ok().filter(|note: &Note| !note.hook_id.is_empty())
     }
 
     /// Whether the note is ours to tell: only one of those who remove it succeeds.

@@ -99,7 +99,8 @@ fn a_dry_run_tells_and_keeps() {
 fn what_does_not_fit_waits_for_the_next_turn_in_order() {
     let workspace = Workspace::new();
     for number in 0..6 {
-        let path = workspace.leave(&format!("r{}.json", 9 - number), &note(&format!("hook{number}"), &"x".repeat(3_000)));
+        let path =
+            workspace.leave(&format!("r{}.json", 9 - number), &note(&format!("hook{number}"), &"x".repeat(3_000)));
         let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000 + number);
         std::fs::File::options().append(true).open(path).unwrap().set_modified(at).unwrap();
     }

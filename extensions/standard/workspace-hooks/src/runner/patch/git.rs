@@ -29,7 +29,9 @@ pub(super) enum GitError {
     NoGit,
     #[error("patch mode needs a git repository, and the workspace is in none; run `git init` or set `place` to `tree`")]
     NoRepository,
-    #[error("patch mode needs a commit to start from, and the repository has none yet; make one or set `place` to `tree`")]
+    #[error(
+        "patch mode needs a commit to start from, and the repository has none yet; make one or set `place` to `tree`"
+    )]
     NoCommit,
     #[error("the path of the repository is not UTF-8, which patch mode cannot handle; set `place` to `tree`")]
     NotText,

@@ -67,7 +67,8 @@ fn a_known_agent_is_called_by_its_template_and_its_answer_is_read() {
 fn an_agent_that_says_it_failed_has_failed() {
     let performance = stand_in("claude", r#"echo '{"is_error":true,"result":"no credit left"}'"#);
     assert_eq!(failure(&performance), ("no credit left", Again::Worthwhile));
-    let performance = stand_in("codex", r#"echo '{"type":"turn.failed","error":{"message":"limit"}}'; echo log >&2; exit 1"#);
+    let performance =
+        stand_in("codex", r#"echo '{"type":"turn.failed","error":{"message":"limit"}}'; echo log >&2; exit 1"#);
     assert_eq!(failure(&performance), ("limit", Again::Worthwhile));
     assert!(performance.output.contains("log"), "{}", performance.output);
     let performance = stand_in("gemini", "echo 'not what was agreed'");

@@ -60,8 +60,7 @@ fn in_patterns_of_the_hook() {
 fn in_prompts_and_answers_of_agents() {
     let mut rig = Rig::new();
     rig.hook.action = Action::Prompt(format!("use {CANARY} on {{file}} {{event}}"));
-    rig.hook.runner =
-        Runner::External(AgentTemplate { name: "custom".to_owned(), command: vec!["cat".to_owned()] });
+    rig.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command: vec!["cat".to_owned()] });
     rig.hook.tell_agent = true;
     rig.about(&format!("{CANARY}.md"));
     leaves(&rig, &[CANARY]);

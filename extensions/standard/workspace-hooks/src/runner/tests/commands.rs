@@ -57,7 +57,12 @@ fn ends_are_told_apart() {
         assert!(said.contains(reason), "{said}");
         assert_eq!((found, performance.exit_code), (again, code), "{said}");
     };
-    check(Rig::script("echo out; echo no such thing >&2; exit 3"), "exit code 3: no such thing", Again::Worthwhile, Some(3));
+    check(
+        Rig::script("echo out; echo no such thing >&2; exit 3"),
+        "exit code 3: no such thing",
+        Again::Worthwhile,
+        Some(3),
+    );
     check(Rig::script("exit 1"), "exit code 1", Again::Worthwhile, Some(1));
     check(Rig::script("kill -9 $$"), "signal 9", Again::Worthwhile, None);
     check(Rig::command(&["dispatch-no-such-program"]), "no such program", Again::Useless, None);

@@ -1,8 +1,6 @@
 //! A workspace, a state folder, a hook, and the performer on a real runtime.
 
-use crate::contract::{
-    Action, Budget, Change, FileChange, Hook, Place, Retry, RunId, Runner, SessionScope, Trigger,
-};
+use crate::contract::{Action, Budget, Change, FileChange, Hook, Place, Retry, RunId, Runner, SessionScope, Trigger};
 use crate::performer::{Assignment, End, Performance, Performer};
 use crate::runner::shelf::Shelf;
 use crate::runner::veil::Veil;

@@ -58,15 +58,22 @@ fn rig(url: &str, headers: &[(&str, &str)]) -> Rig {
 
 #[test]
 fn a_server_gets_prompt_event_and_headers() {
-    let (url, told) = server(vec![answer("200 OK", r#"{"output": "all good", "usage": {"tokens": 12, "microUsd": 3}}"#)]);
+    let (url, told) =
+        server(vec![answer("200 OK", r#"{"output": "all good", "usage": {"tokens": 12, "microUsd": 3}}"#)]);
     let performance = run(rig(&url, &[("authorization", "Bearer ${CARGO_PKG_NAME}"), ("x-plain", "yes")]).perform());
     assert_eq!((performance.end, performance.output.as_str()), (End::Success, "all good"));
     assert_eq!(performance.usage, Usage { tokens: 12, micro_usd: 3 });
     let (head, body) = told.recv().unwrap();
-    assert!(head.starts_with("POST /hook?key=") && head.contains("authorization: Bearer ext-workspace-hooks"), "{head}");
+    assert!(
+        head.starts_with("POST /hook?key=") && head.contains("authorization: Bearer ext-workspace-hooks"),
+        "{head}"
+    );
     assert!(head.contains("x-plain: yes") && head.contains("content-type: application/json"), "{head}");
     assert_eq!(body["prompt"], "look at src/a.rs with [REDACTED]");
-    assert_eq!((body["event"]["hookId"].as_str(), body["event"]["files"][0]["kind"].as_str()), (Some("check"), Some("changed")));
+    assert_eq!(
+        (body["event"]["hookId"].as_str(), body["event"]["files"][0]["kind"].as_str()),
+        (Some("check"), Some("changed"))
+    );
 }
 
 #[test]
@@ -92,7 +99,8 @@ fn answers_are_judged_by_their_number() {
 #[test]
 fn a_redirect_is_not_followed() {
     let (elsewhere, other) = server(vec![answer("200 OK", "taken")]);
-    let moved = format!("HTTP/1.1 307 Moved\r\nlocation: {elsewhere}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    let moved =
+        format!("HTTP/1.1 307 Moved\r\nlocation: {elsewhere}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
     let (url, _told) = server(vec![moved]);
     let performance = run(rig(&url, &[]).perform());
     assert_eq!(failure(&performance).1, Again::Useless);

@@ -237,7 +237,9 @@ fn sessions_are_named_by_hook_file_or_run() {
 #[test]
 fn a_model_that_fails_is_a_failure_with_its_reason() {
     run(async {
-        for (kind, again) in [(ProviderErrorKind::Auth, Again::Useless), (ProviderErrorKind::Unavailable, Again::Worthwhile)] {
+        for (kind, again) in
+            [(ProviderErrorKind::Auth, Again::Useless), (ProviderErrorKind::Unavailable, Again::Worthwhile)]
+        {
             let error = ProviderError::new(kind, format!("refused {CANARY}"));
             let stage = Stage::new("go", SessionScope::Hook, vec![Some(Err(error))]).await;
             let performance = stage.rig.perform().await;
@@ -281,10 +283,7 @@ fn after_a_crash_the_end_is_found_or_the_input_taken_back() {
         let performer = stage.rig.performer();
         let work = performer.perform(stage.rig.assignment());
         let begun = Box::pin(stage.model.begun.notified());
-        assert!(matches!(
-            futures_util::future::select(work, begun).await,
-            futures_util::future::Either::Right(_)
-        ));
+        assert!(matches!(futures_util::future::select(work, begun).await, futures_util::future::Either::Right(_)));
         // The future is gone as if the process were; the turn is not.
         tokio::time::sleep(Duration::from_millis(20)).await;
         let settled = stage.rig.performer().settle(&RunId("run-1".to_owned()), 1).await;
@@ -301,7 +300,11 @@ fn in_patch_mode_the_turn_works_in_the_worktree() {
         let mut stage = Stage::new("go", SessionScope::Hook, vec![calls("write_file", &write), says("ok", 1)]).await;
         stage.rig.hook.place = Place::Patch;
         stage.rig.write("a.txt", "a\n");
-        for words in [&["init", "-q"][..], &["add", "-A"], &["-c", "user.name=t", "-c", "user.email=t@e.org", "commit", "-qm", "a"]] {
+        for words in [
+            &["init", "-q"][..],
+            &["add", "-A"],
+            &["-c", "user.name=t", "-c", "user.email=t@e.org", "commit", "-qm", "a"],
+        ] {
             let done = std::process::Command::new("git").args(words).current_dir(stage.rig.workspace()).status();
             assert!(done.unwrap().success());
         }

@@ -162,7 +162,10 @@ fn what_a_crash_left_is_taken_away_and_what_is_in_use_stays() {
         std::fs::write(home.join("lock"), "").unwrap();
         std::fs::write(home.join("repository"), rig.workspace().to_str().unwrap()).unwrap();
         let tree = home.join("tree");
-        git(&rig.workspace(), &["-c", "core.hooksPath=/dev/null", "worktree", "add", "-q", "--detach", tree.to_str().unwrap()]);
+        git(
+            &rig.workspace(),
+            &["-c", "core.hooksPath=/dev/null", "worktree", "add", "-q", "--detach", tree.to_str().unwrap()],
+        );
     }
     let held = dispatch_os::FileLock::try_acquire(&used.join("lock"), dispatch_os::LockKind::Exclusive).unwrap();
     crate::runner::patch::sweep(&shelf);
