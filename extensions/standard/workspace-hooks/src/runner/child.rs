@@ -50,7 +50,7 @@ pub(super) async fn run(
 ) -> (Performance, Option<Reply>) {
     // A worktree goes with the process, so an end that is found later would be worth nothing.
     let child = match attempt.place {
-        Place::Tree => trail::mark_exit(child, &attempt.shelf.exit_marker_for(attempt.assignment)),
+        Place::Tree => trail::observe(trail::mark_exit(child, &attempt.shelf.exit_marker_for(attempt.assignment))),
         Place::Patch => child,
     };
     let gathered = Arc::new(Mutex::new((Transcript::new(&attempt.veil.redactor()), reader)));

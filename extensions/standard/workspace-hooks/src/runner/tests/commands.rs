@@ -132,3 +132,39 @@ fn nothing_is_known_of_an_attempt_that_left_no_mark() {
     let settled = run(async { rig.performer().settle(&crate::contract::RunId("run-9".to_owned()), 2).await });
     assert_eq!(settled, None);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_end_of_a_program_is_known_without_the_process_that_ran_it() {
+    use crate::contract::RunId;
+    for (script, end, code) in [("true", End::Success, Some(0)), ("exit 7", failed("exit code 7"), Some(7))] {
+        let rig = Rig::script(script);
+        run(rig.perform());
+        let settled = run(async { rig.performer().settle(&RunId("run-1".to_owned()), 1).await }).unwrap();
+        assert_eq!((settled.end, settled.exit_code), (end, code), "{script}");
+        let other = run(async { rig.performer().settle(&RunId("run-1".to_owned()), 2).await });
+        assert_eq!(other, None);
+    }
+    let mut rig = Rig::script("sleep 300");
+    rig.hook.timeout_ms = 300;
+    assert_eq!(run(rig.perform()).end, End::Timeout);
+    let settled = run(async { rig.performer().settle(&RunId("run-1".to_owned()), 1).await });
+    assert_eq!(settled, None, "an end that we made is none of its own");
+}
+
+#[cfg(target_os = "linux")]
+fn failed(reason: &str) -> End {
+    End::Failed { reason: reason.to_owned(), again: Again::Worthwhile }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_a_program_wrote_are_named() {
+    let rig = Rig::script("mkdir -p out; echo x > out/a.txt; (echo y > 'b c.txt') & cat out/a.txt > /dev/null; wait");
+    rig.write("old.txt", "x");
+    let performance = run(rig.perform());
+    for name in ["out/a.txt", "b c.txt"] {
+        assert!(performance.wrote.iter().any(|wrote| wrote == name), "{name}: {:?}", performance.wrote);
+    }
+    assert!(!performance.wrote.iter().any(|wrote| wrote == "old.txt"), "{:?}", performance.wrote);
+}
