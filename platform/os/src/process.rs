@@ -13,6 +13,7 @@
 
 mod cancel;
 mod capture;
+mod detach;
 mod environment;
 #[cfg(target_os = "linux")]
 mod guardian;
@@ -31,6 +32,7 @@ mod tree;
 
 pub use cancel::{Canceller, Subscription};
 pub use capture::{CaptureLimit, Captured};
+pub use detach::start_detached;
 pub use environment::is_passed_on;
 pub use outcome::{End, Outcome, StartCause, StartFailure};
 pub use record::{SweepReport, sweep};
