@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 /// The extensions that conversations and their queue are read with.
 const CONVERSATION_KEEPERS: [&str; 3] = ["storage-sqlite", "conversation-store", "session-orchestrator"];
+/// Those that the runs of workspace hooks are kept with.
+const RUN_KEEPERS: [&str; 4] = ["storage-sqlite", "conversation-store", "session-orchestrator", "workspace-hooks"];
 /// Whether the orchestrator takes up work.
 const CONDUCT: &str = "extensions.session-orchestrator.conduct";
 
@@ -69,10 +71,19 @@ impl Running {
 
     /// Starts what keeps conversations and nothing that would work on them, beside whoever does.
     pub(crate) fn look_at_conversations(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        Self::look_with(loaded, extensions, &CONVERSATION_KEEPERS)
+    }
+
+    /// Starts what keeps the runs of workspace hooks and nothing that would work on them.
+    pub(crate) fn look_at_runs(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        Self::look_with(loaded, extensions, &RUN_KEEPERS)
+    }
+
+    fn look_with(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, keepers: &[&str]) -> Result<Self, Failure> {
         let runtime = runtime(Threads::One)?;
         let kept = extensions.into_iter().filter(|extension| {
             let manifest = dispatch_kernel::host::manifest::parse(&extension.manifest());
-            manifest.is_ok_and(|manifest| CONVERSATION_KEEPERS.contains(&manifest.id.as_str()))
+            manifest.is_ok_and(|manifest| keepers.contains(&manifest.id.as_str()))
         });
         let settings = loaded.settings.with(CONDUCT, false);
         let host = runtime.block_on(booted(boot_input(loaded, kept.collect(), settings, Level::Warn)))?;
