@@ -1,16 +1,22 @@
 //! The text of a hook of git with our lines in it or out of it; nothing else of it is touched.
 
-/// The hook that sees the message that will be committed.
-pub(super) const NAME: &str = "commit-msg";
-/// What a hook that is no shell script is called while ours runs it.
-pub(super) const KEPT_NAME: &str = "commit-msg.before-dispatch";
-const BEGIN: &str = "# >>> dispatch trace >>>";
-const END: &str = "# <<< dispatch trace <<<";
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ksh", "zsh"];
+const FIRST_LINE: &str = "#!/bin/sh\n";
+
+/// Lines of ours in a hook, known by their purpose, so that those of one purpose come and go beside those of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lines {
+    /// What they are for, in one word.
+    pub(crate) purpose: &'static str,
+    /// How our program is called, where it is the one thing that is run.
+    pub(crate) command: String,
+    /// The program; found by its name if it is not there.
+    pub(crate) program: String,
+}
 
 /// A hook that is there already.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// Ours is in it.
     Installed(String),
     /// A shell script of somebody else's.
@@ -20,13 +26,18 @@ pub(super) enum Found {
 }
 
 impl Found {
-    pub(super) fn read(content: &[u8]) -> Self {
+    pub(crate) fn read(content: &[u8], purpose: &str) -> Self {
         match String::from_utf8(content.to_vec()) {
-            Ok(text) if text.contains(BEGIN) => Self::Installed(text),
+            Ok(text) if text.contains(&begin(purpose)) => Self::Installed(text),
             Ok(text) if is_shell(&text) => Self::Shell(text),
             _ => Self::Other,
         }
     }
+}
+
+/// What a hook that is no shell script is called while ours runs it.
+pub(crate) fn kept_name(hook: &str) -> String {
+    format!("{hook}.before-dispatch")
 }
 
 fn is_shell(text: &str) -> bool {
@@ -40,53 +51,114 @@ fn is_shell(text: &str) -> bool {
 }
 
 /// A hook with ours alone, which then runs the one that was there, if there was one.
-pub(super) fn alone(program: &str) -> String {
-    format!(
-        "#!/bin/sh\n{}kept=\"$(dirname \"$0\")/{KEPT_NAME}\"\nif [ -x \"$kept\" ]; then exec \"$kept\" \"$@\"; fi\n",
-        lines(program)
-    )
+pub(crate) fn alone(lines: &Lines, hook: &str) -> String {
+    format!("{FIRST_LINE}{}{}", lines.text(), ending(hook))
 }
 
 /// A shell script with our lines before everything that it does.
-pub(super) fn with(script: &str, program: &str) -> String {
-    let clean = without(script).unwrap_or_else(|| script.to_owned());
-    let (first, rest) = clean.split_once('\n').unwrap_or((clean.as_str(), ""));
-    format!("{first}\n{}{rest}", lines(program))
+pub(crate) fn with(script: &str, lines: &Lines) -> String {
+    let clean = cut(script, lines.purpose).unwrap_or_else(|| script.to_owned());
+    let text = lines.text();
+    match clean.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#!") => format!("{first}\n{text}{rest}"),
+        None if clean.starts_with("#!") => format!("{clean}\n{text}"),
+        // Some programs run a script that does not say what it is.
+        _ => format!("{text}{clean}"),
+    }
 }
 
-/// The script without our lines; nothing if that leaves only what we wrote.
-pub(super) fn without(script: &str) -> Option<String> {
-    let (before, rest) = script.split_once(&format!("{BEGIN}\n"))?;
-    let (_, after) = rest.split_once(&format!("{END}\n"))?;
-    let ours = alone("");
-    let (_, ours_after) = ours.split_once(&format!("{END}\n"))?;
-    (after != ours_after || before != "#!/bin/sh\n").then(|| format!("{before}{after}"))
+/// What is left of a hook without our lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Ours are not in it.
+    Untouched,
+    /// Only what we wrote.
+    Nothing,
+    Script(String),
 }
 
-fn lines(program: &str) -> String {
-    let quoted = format!("'{}'", program.replace('\'', "'\\''"));
-    format!(
-        "{BEGIN}\ndispatch_program={quoted}\n[ -x \"$dispatch_program\" ] || dispatch_program=dispatch\n\
-         if command -v \"$dispatch_program\" >/dev/null 2>&1; then\n  \
-         \"$dispatch_program\" trace trailers \"$1\" || true\nfi\n{END}\n"
-    )
+/// The script without our lines.
+pub(crate) fn without(script: &str, purpose: &str, hook: &str) -> Rest {
+    match cut(script, purpose) {
+        None => Rest::Untouched,
+        Some(rest) if rest.trim().is_empty() || rest == format!("{FIRST_LINE}{}", ending(hook)) => Rest::Nothing,
+        Some(rest) => Rest::Script(rest),
+    }
+}
+
+fn cut(script: &str, purpose: &str) -> Option<String> {
+    let (before, rest) = script.split_once(&format!("{}\n", begin(purpose)))?;
+    let (_, after) = rest.split_once(&format!("{}\n", end(purpose)))?;
+    Some(format!("{before}{after}"))
+}
+
+fn begin(purpose: &str) -> String {
+    format!("# >>> dispatch {purpose} >>>")
+}
+
+fn end(purpose: &str) -> String {
+    format!("# <<< dispatch {purpose} <<<")
+}
+
+fn ending(hook: &str) -> String {
+    let kept = kept_name(hook);
+    format!("kept=\"$(dirname \"$0\")/{kept}\"\nif [ -x \"$kept\" ]; then exec \"$kept\" \"$@\"; fi\n")
+}
+
+/// A word that a shell takes as it is.
+pub(crate) fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+impl Lines {
+    fn text(&self) -> String {
+        let Self { purpose, command, program } = self;
+        let (begin, end, program) = (begin(purpose), end(purpose), quoted(program));
+        format!(
+            "{begin}\ndispatch_program={program}\n[ -x \"$dispatch_program\" ] || dispatch_program=dispatch\n\
+             if command -v \"$dispatch_program\" >/dev/null 2>&1; then\n  {command}\nfi\n{end}\n"
+        )
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn lines(purpose: &'static str) -> Lines {
+        let command = format!("\"$dispatch_program\" {purpose} || true");
+        Lines { purpose, command, program: "/opt/it's here/dispatch".to_owned() }
+    }
+
     #[test]
     fn our_lines_come_and_go_and_leave_the_rest() {
         let script = "#!/usr/bin/env bash\nset -e\ngrep -q x \"$1\"\n";
-        let Found::Shell(found) = Found::read(script.as_bytes()) else { panic!("a shell script") };
-        let installed = with(&found, "/opt/it's here/dispatch");
+        let Found::Shell(found) = Found::read(script.as_bytes(), "trace") else { panic!("a shell script") };
+        let installed = with(&found, &lines("trace"));
         assert!(installed.starts_with("#!/usr/bin/env bash\n# >>>"), "{installed}");
         assert!(installed.contains(r"'/opt/it'\''s here/dispatch'"), "{installed}");
-        assert_eq!(with(&installed, "/opt/it's here/dispatch"), installed, "twice is once");
-        assert_eq!(Found::read(installed.as_bytes()), Found::Installed(installed.clone()));
-        assert_eq!(without(&installed).as_deref(), Some(script));
-        assert_eq!(without(&alone("/bin/dispatch")), None);
+        assert_eq!(with(&installed, &lines("trace")), installed, "twice is once");
+        assert_eq!(Found::read(installed.as_bytes(), "trace"), Found::Installed(installed.clone()));
+        assert_eq!(without(&installed, "trace", "commit-msg"), Rest::Script(script.to_owned()));
+        assert_eq!(without(&alone(&lines("trace"), "commit-msg"), "trace", "commit-msg"), Rest::Nothing);
+        assert_eq!(without(script, "trace", "commit-msg"), Rest::Untouched);
+    }
+
+    #[test]
+    fn two_purposes_share_a_hook() {
+        let first = alone(&lines("trace"), "commit-msg");
+        let both = with(&first, &lines("hooks"));
+        assert_eq!(without(&both, "hooks", "commit-msg"), Rest::Script(first));
+        let Rest::Script(second) = without(&both, "trace", "commit-msg") else { panic!("the other stays") };
+        assert_eq!(without(&second, "hooks", "commit-msg"), Rest::Nothing);
+    }
+
+    #[test]
+    fn a_script_without_a_first_line_keeps_what_it_has() {
+        let installed = with("npm test\n", &lines("hooks"));
+        assert!(installed.starts_with("# >>>") && installed.ends_with("npm test\n"), "{installed}");
+        assert_eq!(without(&installed, "hooks", "pre-commit"), Rest::Script("npm test\n".to_owned()));
+        assert_eq!(without(&with("", &lines("hooks")), "hooks", "pre-commit"), Rest::Nothing);
     }
 
     #[test]
@@ -99,7 +171,7 @@ mod tests {
             (b"\x7fELF\xff", false),
             (b"", false),
         ] {
-            assert_eq!(matches!(Found::read(text), Found::Shell(_)), shell, "{text:?}");
+            assert_eq!(matches!(Found::read(text, "trace"), Found::Shell(_)), shell, "{text:?}");
         }
     }
 }

@@ -52,7 +52,8 @@ fn leave_session(command: &mut Command) {
 #[cfg(not(any(unix, windows)))]
 fn leave_session(_: &mut Command) {}
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::time::{Duration, Instant};
 

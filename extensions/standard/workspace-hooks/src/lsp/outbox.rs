@@ -49,7 +49,11 @@ impl ToClient {
             for outgoing in received {
                 let message = match outgoing {
                     Outgoing::Message(message) => message,
-                    Outgoing::End(reached) => return drop(reached.send(())),
+                    Outgoing::End(reached) => {
+                        // Whoever waited may have given up.
+                        let _ = reached.send(());
+                        return;
+                    }
                 };
                 counted.fetch_sub(1, Ordering::AcqRel);
                 if frame::write(&mut output, &message).is_err() {
