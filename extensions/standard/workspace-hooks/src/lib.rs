@@ -2,4 +2,15 @@
 
 pub mod contract;
 
+mod book;
+mod desk;
+mod engine;
+mod extension;
+mod liveness;
+mod log_file;
+mod news;
 mod performer;
+#[cfg(test)]
+mod tests;
+
+pub use extension::extension;
