@@ -10,14 +10,22 @@ pub mod outside;
 pub mod timetable;
 pub mod watch;
 
+mod book;
 mod content;
-#[cfg_attr(not(test), allow(dead_code, reason = "the queue hands out the work"))]
+mod desk;
+mod engine;
+mod extension;
+mod liveness;
+mod log_file;
+mod news;
 mod performer;
 mod root;
-#[cfg_attr(not(test), allow(dead_code, reason = "the queue hands out the work"))]
 mod runner;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use content::content_hash;
+pub use extension::extension;
 pub use root::workspace_of;
 pub use worker::{Membership, WatchClaim, Workers};

@@ -56,10 +56,27 @@ pub(crate) struct Performance {
     pub(crate) patch: Option<PathBuf>,
 }
 
+/// Whether it is seen which files an attempt writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// `wrote` and `observed` are complete.
+    Observes,
+    /// Nothing is known: what becomes of a run's own files while it goes counts as its work.
+    Blind,
+}
+
 /// Does the work of runs.
 pub(crate) trait Performer: Send + Sync {
     /// Makes one attempt. Ends in time whatever happens, and leaves no process behind.
     fn perform(&self, assignment: Assignment) -> BoxFuture<'_, Performance>;
     /// How an attempt ended whose process died before it could store the end; `None` if it never got that far.
     fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Option<Performance>>;
+    /// Files of the workspace that an attempt which goes here was seen to write so far, relative to it. Asked often.
+    fn observed(&self, _run: &RunId) -> Vec<String> {
+        Vec::new()
+    }
+    /// Whether it is seen which files an attempt writes.
+    fn sight(&self) -> Sight {
+        if cfg!(target_os = "linux") { Sight::Observes } else { Sight::Blind }
+    }
 }

@@ -113,3 +113,29 @@ pub struct ExecutionRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<RunId>,
 }
+
+impl ExecutionRecord {
+    /// One line for people: which hook, about what, how it stands.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let about = match self.files.as_slice() {
+            [] => String::new(),
+            [file] => format!(" {}", file.path),
+            [file, more @ ..] => format!(" {} and {} more", file.path, more.len()),
+        };
+        let took = self.duration_ms().map(|ms| format!(" in {}.{:03} s", ms / 1000, ms % 1000));
+        let code = self.exit_code.filter(|code| *code != 0).map(|code| format!(", exit code {code}"));
+        let attempts = (self.attempts > 1).then(|| format!(", {} attempts", self.attempts));
+        let reason = if self.reason.is_empty() { String::new() } else { format!(": {}", self.reason) };
+        let [took, code, attempts] = [took, code, attempts].map(Option::unwrap_or_default);
+        format!("{}{about}: {}{took}{code}{attempts}{reason}", self.hook_id, self.status.word())
+    }
+
+    /// How long its last attempt took.
+    #[must_use]
+    pub fn duration_ms(&self) -> Option<u64> {
+        let end = dispatch_os::clock::parse_rfc3339(self.end_ts.as_deref()?)?;
+        let start = dispatch_os::clock::parse_rfc3339(&self.start_ts)?;
+        u64::try_from(end.saturating_sub(start)).ok()
+    }
+}

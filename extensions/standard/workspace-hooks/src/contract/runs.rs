@@ -80,6 +80,8 @@ pub enum Outcome {
     Unchanged,
     /// A run of ours made the change.
     OwnChange,
+    /// A run of ours may have made the change and still goes; it is decided when that has ended.
+    Held,
     /// The same event came before.
     Repeated,
 }
