@@ -4,6 +4,7 @@ use crate::book::Book;
 use crate::book::memory::MemoryBook;
 use crate::book::sql::SqlBook;
 use crate::book::tables::MIGRATIONS;
+use crate::content::content_hash;
 use crate::contract::{ContentHash, RUNS, Runs};
 use crate::desk::Desk;
 use crate::engine::timetables::NextAfter;
@@ -11,11 +12,17 @@ use crate::engine::{Chronicle, Contents, Engine, HookSource, Means};
 use crate::liveness::Liveness;
 use crate::log_file;
 use crate::performer::Performer;
+use crate::runner::{self, performer};
+use crate::sources::HookFiles;
+use crate::timetable::next_after;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::host::Host;
 use dispatch_contracts::ports::Level;
 use dispatch_os::threads::offload;
+use dispatch_redact::{Allowed, UserPattern};
+use ext_session_orchestrator::contract::SESSIONS;
+use serde::Deserialize;
 use serde_json::Map;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -23,6 +30,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The folder of the owners' lock files, below the folder for state.
 const OWNERS: &str = "hook-owners";
+/// The folder of worktrees, patches and marks of attempts, below the folder for state.
+const STATE: &str = "hook-runs";
 
 /// Workspace hooks.
 #[must_use]
@@ -150,6 +159,27 @@ impl Contents for FileContents {
 }
 
 /// The other parts of this crate, tied to the engine.
-fn parts(_host: &Host) -> Result<Parts, ExtensionError> {
-    Err(ExtensionError::new("workspace hooks have no configuration and no runners in this build"))
+fn parts(host: &Host) -> Result<Parts, ExtensionError> {
+    let patterns: Vec<Pattern> = host.settings().read("redact.patterns").unwrap_or_default();
+    let allowed: Vec<String> = host.settings().read("redact.allow").unwrap_or_default();
+    Ok(Parts {
+        hooks: Arc::new(HookFiles::new(host.folders())),
+        hash: content_hash,
+        next_after: Arc::new(next_after),
+        performer: performer(runner::Means {
+            state: host.folders().state.join(STATE),
+            patterns: patterns.into_iter().map(|pattern| UserPattern::new(pattern.name, pattern.regex)).collect(),
+            allowed: allowed.into_iter().map(Allowed::Exact).collect(),
+            // Without our own agent, hooks that want it fail and say so; the others run.
+            sessions: host.service(&SESSIONS).ok(),
+            clock: host.clock(),
+        }),
+    })
+}
+
+/// A form of secrets that the user wrote down.
+#[derive(Deserialize)]
+struct Pattern {
+    name: String,
+    regex: String,
 }

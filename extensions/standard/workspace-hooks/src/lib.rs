@@ -21,6 +21,7 @@ mod news;
 mod performer;
 mod root;
 mod runner;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod worker;
