@@ -173,6 +173,7 @@ pub(crate) fn runtime(threads: Threads) -> Result<tokio::runtime::Runtime, Failu
 
 fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Settings, minimum: Level) -> Boot {
     let rules = permission_rules(&settings);
+    let settings = with_redaction(settings);
     Boot {
         ports: Ports {
             clock: Arc::new(SystemClock::default()),
@@ -188,6 +189,16 @@ fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Se
         disabled: disabled_store(loaded),
         grants: BTreeMap::new(),
     }
+}
+
+/// An extension sees its own settings alone; the user's forms of secrets count for the runs of hooks as well.
+fn with_redaction(settings: Settings) -> Settings {
+    ["patterns", "allow"].into_iter().fold(settings, |settings, name| {
+        match settings.get(&format!("redact.{name}")).map(|setting| setting.value.clone()) {
+            Some(value) => settings.with(&format!("extensions.workspace-hooks.redact.{name}"), value),
+            None => settings,
+        }
+    })
 }
 
 /// With `--minimal` only the core counts; what is listed in `extensions.disabled` never does.

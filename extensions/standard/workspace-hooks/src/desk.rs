@@ -8,7 +8,7 @@ use crate::engine::arrival::sameness;
 use crate::engine::finish::take_back;
 use crate::engine::pace::day_start_ms;
 use crate::engine::submit::Wanted;
-use crate::engine::{Engine, intake, name};
+use crate::engine::{Engine, name};
 use crate::news::{LOOK_MS, follow};
 use dispatch_contracts::{BoxFuture, BoxStream};
 use futures_util::StreamExt;
@@ -119,7 +119,7 @@ impl Desk {
     /// The same run once more, with the hook as it is now.
     fn repetition(&self, run: &Run, hook: &Hook) -> Wanted {
         let id = RunId(self.engine.means.ids.next_id());
-        let of_a_file = run.key.is_of_a_file() && intake::is_of_files(&hook.trigger);
+        let of_a_file = run.key.is_of_a_file() && hook.trigger.is_of_files();
         Wanted {
             hook: hook.id.clone(),
             subject: if of_a_file { run.key.subject.clone() } else { format!("#{id}") },

@@ -105,12 +105,12 @@ const DRAIN_MS: u64 = 3_000;
 const DRAIN_LOOK_MS: u64 = 10;
 
 impl Engine {
-    pub(crate) fn new(book: Arc<dyn Book>, means: Means) -> Arc<Self> {
+    pub(crate) fn new(book: Arc<dyn Book>, means: Means, discretion: Discretion) -> Arc<Self> {
         Arc::new(Self {
             book,
             hub: Hub::default(),
             means,
-            discretion: Discretion::default(),
+            discretion,
             going: Mutex::default(),
             working: Mutex::default(),
             draining: AtomicBool::new(false),
@@ -146,12 +146,7 @@ impl Engine {
     }
 
     /// Takes in what an event wants of these hooks.
-    async fn queue(
-        &self,
-        event: &Event,
-        set: &HookSet,
-        started: &[Started],
-    ) -> Result<Vec<Receipt>, RunsError> {
+    async fn queue(&self, event: &Event, set: &HookSet, started: &[Started]) -> Result<Vec<Receipt>, RunsError> {
         let ids = self.means.ids.as_ref();
         let wanted: Vec<Wanted> = started
             .iter()
@@ -172,7 +167,7 @@ impl Engine {
         }
         let submission = Submission {
             workspace: name(&event.workspace),
-            trigger: intake::word(&event.trigger),
+            trigger: event.trigger.to_string(),
             source: event.source,
             event: event.id.as_deref().map(digest),
             wanted,

@@ -7,14 +7,17 @@ use crate::book::tables::MIGRATIONS;
 use crate::content::content_hash;
 use crate::contract::{ContentHash, RUNS, Runs};
 use crate::desk::Desk;
+use crate::engine::discretion::Discretion;
 use crate::engine::timetables::NextAfter;
 use crate::engine::{Chronicle, Contents, Engine, HookSource, Means};
 use crate::liveness::Liveness;
 use crate::log_file;
+use crate::outside::route;
 use crate::performer::Performer;
 use crate::runner::{self, performer};
 use crate::sources::HookFiles;
 use crate::timetable::next_after;
+use crate::worker::Workers;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::host::Host;
@@ -51,7 +54,7 @@ impl Extension for WorkspaceHooks {
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
         Box::pin(async move {
-            let engine = start(&host, parts(&host)?).await?;
+            let engine = start(&host, parts(&host)).await?;
             *self.engine.lock().unwrap_or_else(PoisonError::into_inner) = Some(engine);
             Ok(())
         })
@@ -74,15 +77,23 @@ pub(crate) struct Parts {
     pub(crate) hash: fn(&Path) -> Option<ContentHash>,
     pub(crate) next_after: NextAfter,
     pub(crate) performer: Arc<dyn Performer>,
+    pub(crate) discretion: Discretion,
 }
 
 /// Starts the engine and provides it.
-pub(crate) async fn start(host: &Host, parts: Parts) -> Result<Arc<Engine>, ExtensionError> {
+pub(crate) async fn start(host: &Host, mut parts: Parts) -> Result<Arc<Engine>, ExtensionError> {
     let owner = Liveness::register(&host.folders().state.join(OWNERS), host.ids().next_id());
     let owner = Arc::new(owner.map_err(ExtensionError::new)?);
-    let engine = Engine::new(book(host).await?, means(host, owner, parts));
+    let discretion = std::mem::take(&mut parts.discretion);
+    let engine = Engine::new(book(host).await?, means(host, owner, parts), discretion);
     let desk: Arc<dyn Runs> = Arc::new(Desk { engine: Arc::clone(&engine) });
-    host.provide(&RUNS, desk).map_err(ExtensionError::new)?;
+    host.provide(&RUNS, Arc::clone(&desk)).map_err(ExtensionError::new)?;
+    let workers = Workers::new(&host.folders().state);
+    let stored = move |workspace: &Path| {
+        // Whoever sent the event knows that it is stored; the next worker of the workspace takes it up at the latest.
+        let _ = std::env::current_exe().map(|program| workers.ensure(workspace, &program));
+    };
+    host.define_route(route(desk, host.folders().workdir, Arc::new(stored))).map_err(ExtensionError::new)?;
     Ok(engine)
 }
 
@@ -159,22 +170,26 @@ impl Contents for FileContents {
 }
 
 /// The other parts of this crate, tied to the engine.
-fn parts(host: &Host) -> Result<Parts, ExtensionError> {
-    let patterns: Vec<Pattern> = host.settings().read("redact.patterns").unwrap_or_default();
-    let allowed: Vec<String> = host.settings().read("redact.allow").unwrap_or_default();
-    Ok(Parts {
+fn parts(host: &Host) -> Parts {
+    let settings = host.settings();
+    let patterns: Vec<Pattern> = settings.read("redact.patterns").unwrap_or_default();
+    let patterns: Vec<_> = patterns.into_iter().map(|pattern| UserPattern::new(pattern.name, pattern.regex)).collect();
+    let allowed: Vec<String> = settings.read("redact.allow").unwrap_or_default();
+    let allowed: Vec<_> = allowed.into_iter().map(Allowed::Exact).collect();
+    Parts {
         hooks: Arc::new(HookFiles::new(host.folders())),
         hash: content_hash,
         next_after: Arc::new(next_after),
         performer: performer(runner::Means {
             state: host.folders().state.join(STATE),
-            patterns: patterns.into_iter().map(|pattern| UserPattern::new(pattern.name, pattern.regex)).collect(),
-            allowed: allowed.into_iter().map(Allowed::Exact).collect(),
+            patterns: patterns.clone(),
+            allowed: allowed.clone(),
             // Without our own agent, hooks that want it fail and say so; the others run.
             sessions: host.service(&SESSIONS).ok(),
             clock: host.clock(),
         }),
-    })
+        discretion: Discretion::new(patterns, allowed),
+    }
 }
 
 /// A form of secrets that the user wrote down.

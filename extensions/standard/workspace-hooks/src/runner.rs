@@ -32,7 +32,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use veil::Veil;
 
-pub(crate) use template::{Template, template};
+pub(crate) use template::{TEMPLATES, Template, template};
 
 /// What the performer needs of the world.
 pub(crate) struct Means {

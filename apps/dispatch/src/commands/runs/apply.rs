@@ -5,7 +5,7 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::plain::lines;
 use dispatch_os::process::{ChildSpec, End, Outcome};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long git may take.
@@ -36,13 +36,13 @@ impl Desk<'_> {
             Failure::usage(format!("run {} offers no patch", record.id))
                 .hint("a hook with \"place\": \"patch\" offers its change as one")
         })?;
-        let workspace = Path::new(&record.workspace);
-        let stat = git(workspace, &["apply", "--stat"], &patch);
+        let repository = repository_of(Path::new(&record.workspace))?;
+        let stat = git(&repository, &["apply", "--stat"], &patch);
         require_started(&stat)?;
         self.printer.out(&lines(&stat.stdout.text(), MAX_LINES).join("\n"));
         let tried = match apply {
-            Apply::CheckOnly => git(workspace, &["apply", "--3way", "--check"], &patch),
-            Apply::Now => git(workspace, &["apply", "--3way"], &patch),
+            Apply::CheckOnly => git(&repository, &["apply", "--3way", "--check"], &patch),
+            Apply::Now => git(&repository, &["apply", "--3way"], &patch),
         };
         require_started(&tried)?;
         lines(&tried.stderr.text(), MAX_LINES).iter().for_each(|line| self.printer.note(line));
@@ -61,14 +61,24 @@ impl Desk<'_> {
     }
 }
 
-fn git(workspace: &Path, arguments: &[&str], patch: &Path) -> Outcome {
-    ChildSpec::new("git")
-        .args(arguments.iter().copied())
-        .arg("--")
-        .arg(patch)
-        .working_folder(workspace)
-        .timeout(GIT_TIME)
-        .run()
+/// The top of the repository, which the names in a patch start from.
+fn repository_of(workspace: &Path) -> Result<PathBuf, Failure> {
+    let asked = in_folder(workspace).args(["rev-parse", "--show-toplevel"]).run();
+    require_started(&asked)?;
+    let answer = asked.stdout.text();
+    let top = answer.trim_end_matches(['\r', '\n']);
+    if !asked.succeeded() || top.is_empty() {
+        return Err(Failure::configuration(format!("{} is in no repository of git any more", workspace.display())));
+    }
+    Ok(PathBuf::from(top))
+}
+
+fn git(repository: &Path, arguments: &[&str], patch: &Path) -> Outcome {
+    in_folder(repository).args(arguments.iter().copied()).arg("--").arg(patch).run()
+}
+
+fn in_folder(folder: &Path) -> ChildSpec {
+    ChildSpec::new("git").working_folder(folder).timeout(GIT_TIME)
 }
 
 fn require_started(outcome: &Outcome) -> Result<(), Failure> {

@@ -7,10 +7,10 @@ use crate::failure::Failure;
 use crate::printer::Format;
 use crate::stopping::asked_to_stop;
 use dispatch_os::paths::resolve_inside;
+use ext_workspace_hooks::Workers;
 use ext_workspace_hooks::contract::{Change, Event, ExecutionRecord, FileChange, HookSet, RunId, Source, Trigger};
 use serde_json::Map;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// Whether the command stays until the run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,18 +111,11 @@ impl Desk<'_> {
         Ok(FileChange { path, change, content_hash: None })
     }
 
-    /// Starts somebody who works on the queue and leaves when nothing waits. If another does so already, both share.
+    /// Sees to it that somebody works on the queue.
     fn wake(&self) {
-        let Ok(program) = std::env::current_exe() else { return };
-        let started = Command::new(program)
-            .arg("--project")
-            .arg(&self.workspace)
-            .args(["watch", "--until-idle"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        if started.is_err() {
+        let workers = Workers::new(&self.loaded.dirs.state);
+        let started = std::env::current_exe().is_ok_and(|program| workers.ensure(&self.workspace, &program).is_ok());
+        if !started {
             self.printer.warn("nobody could be started to do the work; `dispatch watch` does it");
         }
     }

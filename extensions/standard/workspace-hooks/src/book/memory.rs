@@ -54,8 +54,11 @@ impl Book for MemoryBook {
         hook: &'a str,
         limit: u32,
     ) -> BoxFuture<'a, Result<Vec<Run>, BookError>> {
-        let going: BTreeSet<String> =
-            self.pick(of(workspace, Status::Running)).into_iter().map(|run| run.key.hook + "\n" + &run.key.subject).collect();
+        let going: BTreeSet<String> = self
+            .pick(of(workspace, Status::Running))
+            .into_iter()
+            .map(|run| run.key.hook + "\n" + &run.key.subject)
+            .collect();
         let mut waiting = self.pick(of(workspace, Status::Queued));
         waiting.retain(|run| run.key.hook == hook && !going.contains(&format!("{hook}\n{}", run.key.subject)));
         waiting.sort_by_key(|run| (run.not_before_ms, run.number));
@@ -117,9 +120,8 @@ impl Book for MemoryBook {
         let all = self.pick(|run| run.key.workspace == workspace);
         let today = |run: &&Run| run.ended_ms.is_some_and(|at| at >= day_from_ms);
         let count = |states: &[Status]| all.iter().filter(|run| states.contains(&run.status)).count() as u64;
-        let ended = |states: &[Status]| {
-            all.iter().filter(today).filter(|run| states.contains(&run.status)).count() as u64
-        };
+        let ended =
+            |states: &[Status]| all.iter().filter(today).filter(|run| states.contains(&run.status)).count() as u64;
         let latency = |run: &Run| run.started_ms.and(run.ended_ms).map(|at| at.saturating_sub(run.queued_ms));
         at_once(Tally {
             running: count(&[Status::Running]),

@@ -8,6 +8,7 @@ use super::json::{Json, Node, shown};
 use super::limits::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, MAX_NAMES};
 use super::nearest::nearest;
 use crate::contract::{AgentTemplate, Runner, SessionScope};
+use crate::runner::{TEMPLATES, template as template_of};
 use std::collections::BTreeMap;
 
 /// Where the prompt goes in the arguments of a program.
@@ -15,20 +16,9 @@ pub(crate) const PLACEHOLDER: &str = "{prompt}";
 /// Our own agent.
 const OWN: &str = "agent";
 
-/// The programs that are known, each with the arguments that make it answer one prompt and end. The prompt stands
-/// where the program cannot take it for an option.
-const KNOWN: &[(&str, &[&str])] = &[
-    ("claude", &["claude", "--print", "--", PLACEHOLDER]),
-    ("codex", &["codex", "exec", "--", PLACEHOLDER]),
-    ("copilot", &["copilot", "--prompt={prompt}"]),
-    ("gemini", &["gemini", "--prompt={prompt}"]),
-    ("opencode", &["opencode", "run", "--", PLACEHOLDER]),
-    ("goose", &["goose", "run", "--text={prompt}"]),
-];
-
 /// The names that `runner` takes.
 pub(crate) fn names() -> Vec<&'static str> {
-    [OWN].into_iter().chain(KNOWN.iter().map(|(name, _)| *name)).collect()
+    [OWN].into_iter().chain(TEMPLATES.iter().map(|template| template.name)).collect()
 }
 
 /// The runner of a hook; our own agent if it names none.
@@ -47,9 +37,9 @@ pub(crate) fn read(hook: &Object<'_>, session: SessionScope, findings: &mut Find
 }
 
 fn known(name: &Found<&str>, findings: &mut Findings) -> Option<Runner> {
-    if let Some((known, command)) = KNOWN.iter().find(|(known, _)| *known == name.value) {
-        let command = command.iter().map(|argument| (*argument).to_owned()).collect();
-        return Some(Runner::External(AgentTemplate { name: (*known).to_owned(), command }));
+    if let Some(template) = template_of(name.value) {
+        let command = template.command.iter().map(|argument| (*argument).to_owned()).collect();
+        return Some(Runner::External(AgentTemplate { name: template.name.to_owned(), command }));
     }
     let hint = match nearest(name.value, &names()) {
         Some(meant) => format!("did you mean `{meant}`?"),

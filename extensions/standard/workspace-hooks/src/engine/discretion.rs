@@ -3,7 +3,7 @@
 use crate::book::StoredFile;
 use crate::contract::{Change, FileChange, Hook};
 use dispatch_os::digest::sha256;
-use dispatch_redact::{Options, Redactor, UserPattern};
+use dispatch_redact::{Allowed, Options, Redactor, UserPattern};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -32,11 +32,20 @@ pub(crate) fn digest(text: &str) -> String {
 /// What may be stored.
 #[derive(Default)]
 pub(crate) struct Discretion {
+    /// The user's own forms of secrets, for every hook.
+    patterns: Vec<UserPattern>,
+    /// What is never taken for a secret.
+    allowed: Vec<Allowed>,
     redactors: Mutex<BTreeMap<Vec<String>, Option<Arc<Redactor>>>>,
     names: Mutex<BTreeMap<String, String>>,
 }
 
 impl Discretion {
+    /// With forms of secrets for every hook, and what is never taken for one.
+    pub(crate) fn new(patterns: Vec<UserPattern>, allowed: Vec<Allowed>) -> Self {
+        Self { patterns, allowed, ..Self::default() }
+    }
+
     /// A text without secrets.
     pub(crate) fn clean(&self, hook: &Hook, text: &str) -> String {
         match self.redactor(hook) {
@@ -89,8 +98,10 @@ impl Discretion {
             redactors.clear();
         }
         let made = redactors.entry(hook.secret_patterns.clone()).or_insert_with(|| {
-            let patterns = hook.secret_patterns.iter().map(|regex| UserPattern::new("secret", regex)).collect();
-            Redactor::new(Options { patterns, ..Options::default() }).ok().map(Arc::new)
+            let of_hook = hook.secret_patterns.iter().map(|regex| UserPattern::new("secret", regex));
+            let patterns = self.patterns.iter().cloned().chain(of_hook).collect();
+            let options = Options { patterns, allowed: self.allowed.clone(), ..Options::default() };
+            Redactor::new(options).ok().map(Arc::new)
         });
         made.clone()
     }

@@ -1,25 +1,9 @@
 //! The event as a run gets it: the JSON for programs and servers, and the names of its files.
 
 use super::Attempt;
-use crate::contract::{Change, FileChange, Trigger};
+use crate::contract::{Change, FileChange};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
-
-/// What started the run, in the words of the configuration.
-pub(super) fn trigger_words(trigger: &Trigger) -> String {
-    match trigger {
-        Trigger::DidSave => "onDidSaveTextDocument".to_owned(),
-        Trigger::WillSave => "onWillSaveTextDocument".to_owned(),
-        Trigger::DidCreate => "onDidCreateFiles".to_owned(),
-        Trigger::DidDelete => "onDidDeleteFiles".to_owned(),
-        Trigger::DidRename => "onDidRenameFiles".to_owned(),
-        Trigger::GitCommit => "gitCommit".to_owned(),
-        Trigger::Git(hook) => format!("git:{hook}"),
-        Trigger::Manual => "manual".to_owned(),
-        Trigger::Schedule => "schedule".to_owned(),
-        Trigger::Custom(name) => format!("custom:{name}"),
-    }
-}
 
 /// The event, with paths where the run works. Nothing is taken out of it: a program needs real names.
 pub(super) fn event(attempt: &Attempt<'_>) -> Value {
@@ -27,7 +11,7 @@ pub(super) fn event(attempt: &Attempt<'_>) -> Value {
     json!({
         "runId": assignment.run.0,
         "hookId": assignment.hook.id,
-        "trigger": trigger_words(&assignment.hook.trigger),
+        "trigger": assignment.hook.trigger.to_string(),
         "workspaceRoot": attempt.folder.to_string_lossy(),
         "filePath": first_file(attempt).map(|path| path.to_string_lossy().into_owned()),
         "files": assignment.files.iter().map(file).collect::<Vec<Value>>(),

@@ -1,6 +1,5 @@
 //! Leaves the result of a run where the hook pipeline finds it, for the next turn of a foreign agent.
 
-use super::brief::trigger_words;
 use super::veil::Veil;
 use crate::performer::{Again, Assignment, End, Performance};
 use dispatch_os::clock::rfc3339;
@@ -57,7 +56,7 @@ fn note(assignment: &Assignment, performance: &Performance, veil: &Veil, now_ms:
         "schemaVersion": 1,
         "runId": assignment.run.0,
         "hookId": veil.sentence(&assignment.hook.id),
-        "trigger": trigger_words(&assignment.hook.trigger),
+        "trigger": assignment.hook.trigger.to_string(),
         "files": files,
         "status": status,
         "reason": veil.sentence(&reason),

@@ -1,7 +1,7 @@
 //! The prompt that an agent gets: the hook's text with the facts of the event in it.
 
 use super::Attempt;
-use super::brief::{event, trigger_words};
+use super::brief::event;
 use crate::contract::FileChange;
 use crate::performer::{Again, End};
 use std::fmt::Write;
@@ -19,7 +19,7 @@ pub(super) fn prompt(attempt: &Attempt<'_>, text: &str) -> Result<String, End> {
     let value = |name: &str| match name {
         "file" => files.first().map(|file| shown(&file.path)).unwrap_or_default(),
         "files" => named(files, ""),
-        "trigger" => trigger_words(&attempt.assignment.hook.trigger),
+        "trigger" => attempt.assignment.hook.trigger.to_string(),
         _ => attempt.veil.json(event(attempt)).to_string(),
     };
     let (mut filled, used) = fill(text, value);
@@ -36,7 +36,7 @@ pub(super) fn prompt(attempt: &Attempt<'_>, text: &str) -> Result<String, End> {
 
 /// What a prompt that names nothing of the event starts with.
 fn heading(attempt: &Attempt<'_>) -> String {
-    let mut heading = format!("Trigger: {}\n", trigger_words(&attempt.assignment.hook.trigger));
+    let mut heading = format!("Trigger: {}\n", attempt.assignment.hook.trigger);
     let files = &attempt.assignment.files;
     if !files.is_empty() {
         let _ = writeln!(heading, "Files:\n{}", named(files, "- "));

@@ -17,7 +17,7 @@ pub(crate) struct Template {
 }
 
 /// What an agent may do without being asked is for its own settings to say; none is called with more rights here.
-const TEMPLATES: [Template; 7] = [
+pub(crate) const TEMPLATES: [Template; 7] = [
     Template {
         name: "claude",
         command: &["claude", "-p", "--output-format", "json"],

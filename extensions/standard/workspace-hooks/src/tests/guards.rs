@@ -3,8 +3,8 @@
 use super::hooks::hook;
 use super::issues::{end, of, on_both, pause};
 use super::player::Act;
-use crate::contract::{Change, Event, FileChange, Hook, Outcome, Source, Status, Trigger};
 use crate::contract::Runs;
+use crate::contract::{Change, Event, FileChange, Hook, Outcome, Source, Status, Trigger};
 use crate::performer::Assignment;
 
 /// Puts a file in form, once.

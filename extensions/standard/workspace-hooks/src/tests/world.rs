@@ -12,6 +12,7 @@ use crate::contract::{
     Trigger,
 };
 use crate::desk::Desk;
+use crate::engine::discretion::Discretion;
 use crate::engine::{Census, Engine, HookSource, Means, Standing, Started};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
@@ -183,7 +184,7 @@ impl World {
             next_after: Arc::new(|_, now_ms| Some((now_ms / 60_000 + 1) * 60_000)),
             performer: Arc::new(player),
         };
-        let engine = Engine::new(Arc::new(faulty), means);
+        let engine = Engine::new(Arc::new(faulty), means, Discretion::default());
         let desk = Desk { engine: Arc::clone(&engine) };
         Process { engine, desk, frozen, name: name.to_owned(), threads, dead: Arc::clone(&self.dead) }
     }

@@ -51,7 +51,8 @@ impl MemoryShelf {
     }
 
     fn forget(&mut self, which: impl Fn(&(String, String, u64), &Write) -> bool) {
-        let found: Vec<_> = self.writes.iter().filter(|(key, write)| which(key, write)).map(|(key, _)| key.clone()).collect();
+        let found: Vec<_> =
+            self.writes.iter().filter(|(key, write)| which(key, write)).map(|(key, _)| key.clone()).collect();
         for key in found {
             put!(self, writes, key, None);
         }
@@ -87,8 +88,7 @@ impl Shelf for MemoryShelf {
     }
 
     fn waiting_of(&mut self, workspace: &str, hook: &str, limit: u32) -> Result<Vec<Run>, BookError> {
-        let waits =
-            |run: &&Run| run.key.workspace == workspace && run.key.hook == hook && run.status == Status::Queued;
+        let waits = |run: &&Run| run.key.workspace == workspace && run.key.hook == hook && run.status == Status::Queued;
         Ok(self.runs.values().filter(waits).take(limit as usize).cloned().collect())
     }
 
@@ -186,7 +186,8 @@ impl Shelf for MemoryShelf {
         let ended = self.runs.values().filter(|run| run.ended_ms.is_some());
         let last = ended.rev().nth(usize::try_from(KEPT_RECORDS).unwrap_or(usize::MAX)).map_or(0, |run| run.number);
         let over = |run: &&Run| run.ended_ms.is_some_and(|at| at < before_ms || run.number <= last);
-        let found: Vec<u64> = self.runs.values().filter(over).take(CLEARED_AT_ONCE as usize).map(|run| run.number).collect();
+        let found: Vec<u64> =
+            self.runs.values().filter(over).take(CLEARED_AT_ONCE as usize).map(|run| run.number).collect();
         for number in &found {
             put!(self, runs, *number, None);
             put!(self, outputs, *number, None);
