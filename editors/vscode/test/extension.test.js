@@ -24,7 +24,7 @@ function editor() {
       showTextDocument: async (document) => void seen.shown.push(document),
     },
     workspace: {
-      workspaceFolders: [{ uri: { scheme: "file", fsPath: "/work" } }],
+      workspaceFolders: [{ uri: { scheme: "file", fsPath: "/project" } }],
       getConfiguration: () => ({ get: (name, fallback) => settings[name] ?? fallback }),
       onDidChangeConfiguration: (listener) => ((seen.configured = listener), disposable),
       openTextDocument: async (uri) => uri.fsPath,
@@ -79,7 +79,7 @@ test("it starts the server that the settings name, for every file", async () => 
   await extension.activate({ subscriptions: [] });
   const { seen } = rig;
   assert.deepStrictEqual([seen.server.command, seen.server.args], ["/opt/dispatch", ["--minimal", "lsp"]]);
-  assert.strictEqual(seen.server.options.cwd, "/work");
+  assert.strictEqual(seen.server.options.cwd, "/project");
   assert.deepStrictEqual(seen.options.documentSelector, [{ scheme: "file" }]);
   assert.strictEqual(seen.options.outputChannel, seen.output);
   seen.configured({ affectsConfiguration: (name) => name === "dispatch.path" });
@@ -106,10 +106,10 @@ test("hooks can be opened and run", async () => {
   const rig = editor();
   await load(rig).activate({ subscriptions: [] });
   await rig.seen.commands["dispatch.openHooks"]();
-  assert.strictEqual(JSON.parse(rig.seen.files["/work/.akira/hooks.json"]).schemaVersion, 1);
-  rig.seen.files["/work/.akira/hooks.json"] = JSON.stringify({ hooks: [{ id: "lint" }, 7, {}] });
+  assert.strictEqual(JSON.parse(rig.seen.files["/project/.akira/hooks.json"]).schemaVersion, 1);
+  rig.seen.files["/project/.akira/hooks.json"] = JSON.stringify({ hooks: [{ id: "lint" }, 7, {}] });
   await rig.seen.commands["dispatch.runHook"]();
-  const argument = { hook: "lint", workspace: "/work" };
+  const argument = { hook: "lint", workspace: "/project" };
   const params = { command: "dispatch.runs.start", arguments: [argument] };
   assert.deepStrictEqual(rig.seen.requests, [["workspace/executeCommand", params]]);
 });

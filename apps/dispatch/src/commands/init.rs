@@ -91,7 +91,7 @@ fn git_alone(place: &Place, git: &GitPart, request: &InitRequest, printer: &Prin
         }
         (_, true) => {
             let lines = git.differences()?;
-            let (status, said) = verdict(lines.len());
+            let (status, said) = verdict(lines.len(), "dispatch init --git");
             (lines, status, said)
         }
         _ => (git.install()?, Status::Done, git::closing(git.workspace())),
@@ -101,11 +101,11 @@ fn git_alone(place: &Place, git: &GitPart, request: &InitRequest, printer: &Prin
 }
 
 /// What so many differences come to.
-fn verdict(differences: usize) -> (Status, String) {
+fn verdict(differences: usize, remedy: &str) -> (Status, String) {
     match differences {
-        0 => (Status::Done, "everything is as `dispatch init` would write it".to_owned()),
-        1 => (Status::No, "1 file differs; `dispatch init` puts it right".to_owned()),
-        many => (Status::No, format!("{many} files differ; `dispatch init` puts them right")),
+        0 => (Status::Done, format!("everything is as `{remedy}` would write it")),
+        1 => (Status::No, format!("1 file differs; `{remedy}` puts it right")),
+        many => (Status::No, format!("{many} files differ; `{remedy}` puts them right")),
     }
 }
 
@@ -162,7 +162,8 @@ fn check(place: &Place, request: &InitRequest, git: Option<&GitPart>, printer: &
     refuse(&survey)?;
     let mut lines: Vec<Line> = survey.changes.iter().flat_map(difference).collect();
     let of_git = git.map_or(Ok(Vec::new()), GitPart::differences)?;
-    let (status, closing) = verdict(survey.changes.len() + of_git.len());
+    let remedy = if of_git.is_empty() { "dispatch init" } else { "dispatch init` and `dispatch init --git" };
+    let (status, closing) = verdict(survey.changes.len() + of_git.len(), remedy);
     lines.extend(of_git);
     Report { place, hosts: &chosen, lines, closing }.print(request.json.into(), printer)?;
     Ok(status)

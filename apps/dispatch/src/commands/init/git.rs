@@ -92,7 +92,7 @@ impl GitPart {
             }
             let why = match shim::rewriter(&hook.text()?) {
                 Some(program) => format!(
-                    "{program} has rewritten it, and commits start nothing; `dispatch init --git` puts it right, \
+                    "{program} has rewritten it, and git does not call us there; `dispatch init --git` puts it right, \
                      or let {program} run `dispatch git-event {name}`"
                 ),
                 None => "git does not call us there; `dispatch init --git` puts it right".to_owned(),

@@ -22,6 +22,8 @@ const MAX_UNREAD: usize = 10_000;
 const MAX_ATTEMPTS: u32 = 5;
 const PAUSE_MS: u64 = 500;
 
+/// A file of this size is read in less time than a thread is started.
+const MAX_INLINE_BYTES: u64 = 128 * 1024;
 /// How long the last words to a client may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -106,14 +108,9 @@ pub(super) async fn submit_all(
         }
         for notice in without_repeats(waiting) {
             let open = workspaces.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let resolver = Arc::clone(&resolver);
-            // A large file takes a while to read, and the runtime has other things to do.
-            let resolved = offload("lsp resolve", move || {
-                resolver.lock().unwrap_or_else(PoisonError::into_inner).events(&notice, &open)
-            });
-            match resolved {
-                Ok(resolved) => {
-                    for event in resolved.await {
+            match resolved(&resolver, notice, open).await {
+                Ok(events) => {
+                    for event in events {
                         submit(event, runs.as_ref(), clock.as_ref(), &client).await;
                     }
                 }
@@ -121,6 +118,19 @@ pub(super) async fn submit_all(
             }
         }
     }
+}
+
+/// The events of a notice. A small file is read at once; a large one takes a while, and the runtime has other things
+/// to do.
+async fn resolved(resolver: &Arc<Mutex<Resolver>>, notice: Notice, open: Vec<PathBuf>) -> std::io::Result<Vec<Event>> {
+    let resolve = move |resolver: &Mutex<Resolver>, notice: &Notice| {
+        resolver.lock().unwrap_or_else(PoisonError::into_inner).events(notice, &open)
+    };
+    if notice.costs_at_most(MAX_INLINE_BYTES) {
+        return Ok(resolve(resolver, &notice));
+    }
+    let resolver = Arc::clone(resolver);
+    Ok(offload("lsp resolve", move || resolve(&resolver, &notice))?.await)
 }
 
 async fn submit(event: Event, runs: &dyn Runs, clock: &dyn Clock, client: &ToClient) {

@@ -26,6 +26,20 @@ pub(super) enum Notice {
     Renamed(Vec<(String, String)>),
 }
 
+impl Notice {
+    /// Whether at most so many bytes have to be read to resolve it.
+    pub(super) fn costs_at_most(&self, bytes: u64) -> bool {
+        match self {
+            Self::WillSave(_) => true,
+            Self::Saved(uri) => {
+                let found = path_of(uri).and_then(|path| path.symlink_metadata().ok());
+                found.is_none_or(|found| found.len() <= bytes)
+            }
+            Self::Created(_) | Self::Deleted(_) | Self::Renamed(_) => false,
+        }
+    }
+}
+
 /// Notices without those that a later one repeats: the content is read when they are resolved.
 pub(super) fn without_repeats(notices: Vec<Notice>) -> Vec<Notice> {
     let mut kept: Vec<Notice> = Vec::new();

@@ -105,7 +105,13 @@ mod tests {
             let root = base.join("repository");
             fs::create_dir(&root).unwrap();
             let said = base.join("said");
-            script(&base.join("dispatch"), &format!("#!/bin/sh\nsleep 0.2\necho \"$@\" >> '{}'\n", said.display()));
+            let held = base.join("held");
+            let text = format!(
+                "#!/bin/sh\nfor _ in $(seq 400); do [ -e '{}' ] || break; sleep 0.05; done\necho \"$@\" >> '{}'\n",
+                held.display(),
+                said.display()
+            );
+            script(&base.join("dispatch"), &text);
             let rig = Self { folder, root };
             assert!(rig.git(&["init", "-q"]).status.success());
             rig
@@ -154,8 +160,11 @@ mod tests {
     fn a_commit_calls_us_and_does_not_wait() {
         let rig = Rig::new();
         let home = rig.install("post-commit");
+        let held = rig.folder.path().join("held");
+        fs::write(&held, "").unwrap();
         assert!(rig.commit().status.success());
         assert!(!rig.folder.path().join("said").exists(), "git was kept waiting");
+        fs::remove_file(&held).unwrap();
         assert_eq!(rig.said(1), ["git-event post-commit --"]);
         assert!(home.hook("post-commit").remove(PURPOSE).unwrap());
         assert!(!home.hook("post-commit").path().exists());
