@@ -41,12 +41,8 @@ pub(crate) trait Book: Send + Sync {
     /// The hooks of a workspace that have a run waiting.
     fn hooks_waiting<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<Vec<String>, BookError>>;
     /// The first waiting runs of a hook by the time they are due, without those whose key runs.
-    fn heads<'a>(
-        &'a self,
-        workspace: &'a str,
-        hook: &'a str,
-        limit: u32,
-    ) -> BoxFuture<'a, Result<Vec<Run>, BookError>>;
+    fn heads<'a>(&'a self, workspace: &'a str, hook: &'a str, limit: u32)
+    -> BoxFuture<'a, Result<Vec<Run>, BookError>>;
     /// Every run of a workspace that goes.
     fn running<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<Vec<Run>, BookError>>;
     /// Whether anything of a workspace waits or goes.

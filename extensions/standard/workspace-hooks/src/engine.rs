@@ -146,12 +146,7 @@ impl Engine {
     }
 
     /// Takes in what an event wants of these hooks.
-    async fn queue(
-        &self,
-        event: &Event,
-        set: &HookSet,
-        started: &[Started],
-    ) -> Result<Vec<Receipt>, RunsError> {
+    async fn queue(&self, event: &Event, set: &HookSet, started: &[Started]) -> Result<Vec<Receipt>, RunsError> {
         let ids = self.means.ids.as_ref();
         let wanted: Vec<Wanted> = started
             .iter()

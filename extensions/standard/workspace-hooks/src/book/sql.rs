@@ -203,13 +203,7 @@ impl Book for SqlBook {
             let read = |record: &Record| {
                 let [running, waiting, succeeded, failed] = [0, 1, 2, 3].map(|at| record.unsigned(at));
                 let latencies_ms = Vec::new();
-                Ok(Tally {
-                    running: running?,
-                    waiting: waiting?,
-                    succeeded: succeeded?,
-                    failed: failed?,
-                    latencies_ms,
-                })
+                Ok(Tally { running: running?, waiting: waiting?, succeeded: succeeded?, failed: failed?, latencies_ms })
             };
             let mut tally = self.first(counts, read).await?.unwrap_or_default();
             let last = statement!(

@@ -102,9 +102,7 @@ pub(crate) fn abandon(shelf: &mut dyn Shelf, ticket: &Ticket, now_ms: u64) -> Re
 fn held(shelf: &mut dyn Shelf, ticket: &Ticket) -> Result<Run, BookError> {
     let run = shelf.find(ticket.number)?;
     let ours = |run: &Run| {
-        run.status == Status::Running
-            && run.owner.as_ref() == Some(&ticket.owner)
-            && run.attempts == ticket.attempt
+        run.status == Status::Running && run.owner.as_ref() == Some(&ticket.owner) && run.attempts == ticket.attempt
     };
     run.filter(ours).ok_or(BookError::Fenced)
 }

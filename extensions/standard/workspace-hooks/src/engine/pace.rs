@@ -72,7 +72,8 @@ mod tests {
     #[test]
     fn a_spent_budget_halts() {
         let spent = Usage { tokens: 100, micro_usd: 5 };
-        let limit = |tokens_per_day, micro_usd_per_day| budget(Budget { tokens_per_day, micro_usd_per_day }, spent, DAY_MS + 5);
+        let limit =
+            |tokens_per_day, micro_usd_per_day| budget(Budget { tokens_per_day, micro_usd_per_day }, spent, DAY_MS + 5);
         assert_eq!(limit(None, None), Pace::Free(u32::MAX));
         assert_eq!(limit(Some(101), Some(6)), Pace::Free(u32::MAX));
         for halted in [limit(Some(100), None), limit(None, Some(5)), limit(Some(0), None)] {

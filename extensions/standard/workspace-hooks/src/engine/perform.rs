@@ -85,7 +85,9 @@ impl Engine {
         let mut paths: Vec<String> = wrote.iter().take(MAX_WRITTEN).cloned().collect();
         let before: BTreeMap<&str, &Option<ContentHash>> =
             own.iter().map(|file| (file.path.as_str(), &file.content_hash)).collect();
-        paths.extend(before.keys().filter(|path| !wrote.iter().any(|known| known == *path)).map(|path| (*path).to_owned()));
+        paths.extend(
+            before.keys().filter(|path| !wrote.iter().any(|known| known == *path)).map(|path| (*path).to_owned()),
+        );
         if paths.is_empty() {
             return (BTreeMap::new(), Vec::new());
         }

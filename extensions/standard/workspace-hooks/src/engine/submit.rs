@@ -122,11 +122,8 @@ fn take(
     room: &mut Option<u64>,
     submitted: &mut Submitted,
 ) -> Result<(), BookError> {
-    let key = Key {
-        workspace: submission.workspace.clone(),
-        hook: wanted.hook.clone(),
-        subject: wanted.subject.clone(),
-    };
+    let key =
+        Key { workspace: submission.workspace.clone(), hook: wanted.hook.clone(), subject: wanted.subject.clone() };
     let (waiting, last) = match wanted.sameness {
         Sameness::Never => (None, None),
         _ => (shelf.waiting(&key)?, shelf.last_begun(&key)?),

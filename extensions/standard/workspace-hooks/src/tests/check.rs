@@ -45,7 +45,8 @@ fn nothing_was_completed_twice(world: &World) {
 /// A run ended well in the book if and only if it did, whoever died in between.
 fn the_book_says_what_happened(world: &World, records: &[ExecutionRecord]) {
     let played = world.stage.played.lock().unwrap();
-    let good: BTreeSet<_> = played.iter().filter(|played| played.end == End::Success).map(|played| &played.run).collect();
+    let good: BTreeSet<_> =
+        played.iter().filter(|played| played.end == End::Success).map(|played| &played.run).collect();
     let stored: BTreeSet<_> =
         records.iter().filter(|record| record.status == Status::Success).map(|record| &record.id).collect();
     assert_eq!(good, stored);

@@ -73,7 +73,12 @@ impl Book for Faulty {
         slow!(self, self.inner.hooks_waiting(workspace))
     }
 
-    fn heads<'a>(&'a self, workspace: &'a str, hook: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<Run>, BookError>> {
+    fn heads<'a>(
+        &'a self,
+        workspace: &'a str,
+        hook: &'a str,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<Run>, BookError>> {
         slow!(self, self.inner.heads(workspace, hook, limit))
     }
 

@@ -70,7 +70,11 @@ fn kiro_887_a_save_is_not_kept_waiting_by_a_long_run_of_another_file() {
         pause(world, 1_000).await;
         let played = world.stage.played.lock().unwrap().clone();
         let [short] = played.as_slice() else { panic!("{played:?}") };
-        assert!(short.began_ms - saved_ms < 400, "it waits for its debounce and no more: {}", short.began_ms - saved_ms);
+        assert!(
+            short.began_ms - saved_ms < 400,
+            "it waits for its debounce and no more: {}",
+            short.began_ms - saved_ms
+        );
         world.settle().await;
         end(&[&process]).await;
     });

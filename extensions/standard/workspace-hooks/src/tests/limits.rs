@@ -25,7 +25,8 @@ fn a_rate_limit_lets_the_rest_wait() {
         }
         pause(world, 5_000).await;
         assert_eq!(world.stage.played.lock().unwrap().len(), 2);
-        let waiting = process.desk.list(RunQuery { status: vec![Status::Queued], ..RunQuery::default() }).await.unwrap();
+        let waiting =
+            process.desk.list(RunQuery { status: vec![Status::Queued], ..RunQuery::default() }).await.unwrap();
         assert_eq!(waiting.len(), 3);
         assert!(waiting.iter().any(|run| run.reason == "it waits for its rate limit"), "{waiting:#?}");
         pause(world, 60_000).await;
