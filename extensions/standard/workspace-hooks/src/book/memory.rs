@@ -21,8 +21,15 @@ impl MemoryBook {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs of every state, in the order of their numbers.
     fn pick(&self, keep: impl Fn(&Run) -> bool) -> Vec<Run> {
-        self.shelf().runs.values().filter(|run| keep(run)).cloned().collect()
+        let mut found: Vec<Run> = self.shelf().runs().filter(|run| keep(run)).cloned().collect();
+        found.sort_by_key(|run| run.number);
+        found
+    }
+
+    fn open(&self, keep: impl Fn(&Run) -> bool) -> Vec<Run> {
+        self.shelf().open.values().filter(|run| keep(run)).cloned().collect()
     }
 }
 
@@ -43,7 +50,7 @@ impl Book for MemoryBook {
     }
 
     fn hooks_waiting<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<Vec<String>, BookError>> {
-        let waiting = self.pick(of(workspace, Status::Queued));
+        let waiting = self.open(of(workspace, Status::Queued));
         let hooks: BTreeSet<String> = waiting.into_iter().map(|run| run.key.hook).collect();
         at_once(hooks.into_iter().collect())
     }
@@ -55,11 +62,11 @@ impl Book for MemoryBook {
         limit: u32,
     ) -> BoxFuture<'a, Result<Vec<Run>, BookError>> {
         let going: BTreeSet<String> = self
-            .pick(of(workspace, Status::Running))
+            .open(of(workspace, Status::Running))
             .into_iter()
             .map(|run| run.key.hook + "\n" + &run.key.subject)
             .collect();
-        let mut waiting = self.pick(of(workspace, Status::Queued));
+        let mut waiting = self.open(of(workspace, Status::Queued));
         waiting.retain(|run| run.key.hook == hook && !going.contains(&format!("{hook}\n{}", run.key.subject)));
         waiting.sort_by_key(|run| (run.not_before_ms, run.number));
         waiting.truncate(limit as usize);
@@ -67,12 +74,11 @@ impl Book for MemoryBook {
     }
 
     fn running<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<Vec<Run>, BookError>> {
-        at_once(self.pick(of(workspace, Status::Running)))
+        at_once(self.open(of(workspace, Status::Running)))
     }
 
     fn is_busy<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<bool, BookError>> {
-        let open = |run: &Run| run.key.workspace == workspace && !run.status.is_over();
-        at_once(self.shelf().runs.values().any(open))
+        at_once(self.shelf().open.values().any(|run| run.key.workspace == workspace))
     }
 
     fn named<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Vec<Run>, BookError>> {

