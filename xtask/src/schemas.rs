@@ -44,15 +44,25 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<Vec<Violation>> {
     Ok(found)
 }
 
-/// Rewrites the files that a test of the hook pipeline compares: its schemas and the page about hosts.
-/// They are not in the list above, because linking that crate would make every command here wait for it.
+/// The crates whose own test compares their generated files: the schemas and the page about hosts of the hook
+/// pipeline, the schema of workspace hooks. They are not in the list above, because linking them would make every
+/// command here wait.
+const BY_TEST: &[(&str, &str)] = &[
+    ("ext-hook-pipeline", "extensions/standard/hook-pipeline"),
+    ("ext-workspace-hooks", "extensions/standard/workspace-hooks"),
+];
+
+/// Rewrites the files that a test of their crate compares.
 pub(crate) fn write_by_test(root: &Path) -> Result<()> {
-    if !root.join("extensions/standard/hook-pipeline/Cargo.toml").is_file() {
-        return Ok(());
+    for (package, folder) in BY_TEST {
+        if !root.join(folder).join("Cargo.toml").is_file() {
+            continue;
+        }
+        let mut test = cargo::command(root);
+        test.args(["test", "--quiet", "--package", package, "--lib", "--", "the_committed_files_are_what"]);
+        cargo::stdout(test.env("DISPATCH_WRITE_GENERATED", "1"))?;
     }
-    let mut test = cargo::command(root);
-    test.args(["test", "--quiet", "--package", "ext-hook-pipeline", "--lib", "--", "the_committed_files_are_what"]);
-    cargo::stdout(test.env("DISPATCH_WRITE_GENERATED", "1")).map(drop)
+    Ok(())
 }
 
 fn compare(path: &str, committed: Option<&str>, expected: &str) -> Option<Violation> {

@@ -70,6 +70,10 @@ impl App {
             Command::Queue { command } => commands::queue::run(&loaded, self.extensions, &command, printer),
             Command::Serve(request) => commands::serve::run(&loaded, self.extensions, &request, printer),
             Command::Acp => commands::acp::run(&loaded, self.extensions, printer),
+            Command::Watch(request) => commands::watch::run(&loaded, self.extensions, &request, printer),
+            Command::Lsp => commands::lsp::run(&loaded, self.extensions),
+            Command::Event { command } => commands::event::run(&loaded, self.extensions, &command, printer),
+            Command::GitEvent(request) => commands::git_event::run(&loaded, self.extensions, &request),
             Command::Init(request) => commands::init::run(&loaded, &request, printer),
             Command::Canary(request) => commands::canary::run(&loaded, &request, printer),
             Command::Doctor { json } => commands::doctor::run(&loaded, self.extensions, json.into(), printer),
@@ -90,6 +94,8 @@ impl App {
             Command::Module { command } => commands::module::run(&loaded, &command, printer),
             Command::Trace { command } => commands::trace::run(&loaded, &command, printer),
             Command::Trust(request) => commands::trust::run(&loaded, &request, printer),
+            Command::WorkspaceHooks { command } => commands::workspace_hooks::run(&loaded, &command, printer),
+            Command::Runs { command } => commands::runs::run(&loaded, self.extensions, &command, printer),
             Command::Completions { .. } | Command::Hook(_) | Command::Schema(_) | Command::ScriptWorker => {
                 Ok(Status::Done)
             }

@@ -4,8 +4,10 @@ use crate::commands::allow_once::AllowOnceRequest;
 use crate::commands::auth::AuthCommand;
 use crate::commands::canary::CanaryRequest;
 use crate::commands::chat::ChatRequest;
+use crate::commands::event::EventCommand;
 use crate::commands::events::EventsRequest;
 use crate::commands::explain::ExplainRequest;
+use crate::commands::git_event::GitEventRequest;
 use crate::commands::init::InitRequest;
 use crate::commands::intent::IntentCommand;
 use crate::commands::mcp::McpRequest;
@@ -15,6 +17,7 @@ use crate::commands::phase::PhaseCommand;
 use crate::commands::plan::PlanCommand;
 use crate::commands::queue::QueueCommand;
 use crate::commands::replay::ReplayRequest;
+use crate::commands::runs::RunsCommand;
 use crate::commands::schema::SchemaRequest;
 use crate::commands::serve::ServeRequest;
 use crate::commands::session::SessionCommand;
@@ -22,7 +25,9 @@ use crate::commands::state::StateCommand;
 use crate::commands::trace::TraceCommand;
 use crate::commands::trust::TrustRequest;
 use crate::commands::up::UpRequest;
+use crate::commands::watch::WatchRequest;
 use crate::commands::why::WhyRequest;
+use crate::commands::workspace_hooks::WorkspaceHooksCommand;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -74,6 +79,15 @@ pub(crate) enum Command {
     Serve(ServeRequest),
     /// Let an editor drive our own agent over ACP, on standard input and output
     Acp,
+    /// Watch the workspace and run its hooks, until somebody ends it
+    Watch(WatchRequest),
+    /// Let an editor run the workspace's hooks over LSP, on standard input and output
+    Lsp,
+    /// Send an event that starts the workspace's `custom:` hooks
+    Event {
+        #[command(subcommand)]
+        command: EventCommand,
+    },
     /// Make the agents' hosts call Dispatch, or say what differs, or take it back
     Init(InitRequest),
     /// Ask each registered host about a call that must be refused
@@ -152,11 +166,24 @@ pub(crate) enum Command {
     },
     /// Approve the present content of files that came with a project
     Trust(TrustRequest),
+    /// Say what the workspace hooks are, which of them run, and what is wrong with their file
+    WorkspaceHooks {
+        #[command(subcommand)]
+        command: WorkspaceHooksCommand,
+    },
+    /// Show, start, stop and repeat the runs of workspace hooks
+    Runs {
+        #[command(subcommand)]
+        command: RunsCommand,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: Shell,
     },
+    /// Tell the workspace's hooks what git does; called by git
+    #[command(hide = true)]
+    GitEvent(GitEventRequest),
     /// Run scripts for another Dispatch process
     #[command(hide = true)]
     ScriptWorker,

@@ -20,6 +20,7 @@ pub fn bundled() -> Vec<Arc<dyn Extension>> {
         ext_tool_shell::extension(),
         ext_tool_search::extension(),
         ext_tool_todo::extension(),
+        ext_workspace_hooks::extension(),
     ]
 }
 

@@ -5,6 +5,8 @@ use dispatch_os::OsError;
 use dispatch_trust::TrustError;
 use ext_hook_pipeline::session_files::FilesError;
 use ext_intents::error::IntentsError;
+use ext_workspace_hooks::contract::RunsError;
+use ext_workspace_hooks::watch::WatchError;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -84,6 +86,27 @@ impl From<IntentsError> for Failure {
             IntentsError::Os(error) => error.into(),
             IntentsError::IntentFile { .. } | IntentsError::NotAFile { .. } => Self::configuration(error.to_string()),
             other => Self::internal(other.to_string()),
+        }
+    }
+}
+
+impl From<RunsError> for Failure {
+    fn from(error: RunsError) -> Self {
+        match error {
+            RunsError::Unknown { .. } | RunsError::Refused(_) => Self::usage(error.to_string()),
+            RunsError::Full { .. } => Self::internal(error.to_string())
+                .hint("`dispatch runs list` shows what waits; `dispatch watch` works on it"),
+            RunsError::Storage(_) => Self::internal(error.to_string()),
+        }
+    }
+}
+
+impl From<WatchError> for Failure {
+    fn from(error: WatchError) -> Self {
+        let failure = Self::internal(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
         }
     }
 }

@@ -7,6 +7,8 @@ mod commands;
 mod compose;
 mod disabled_file;
 mod failure;
+mod git_hook_file;
+mod git_hooks;
 mod judging;
 mod log_file;
 mod paint;

@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 /// The extensions that conversations and their queue are read with.
 const CONVERSATION_KEEPERS: [&str; 3] = ["storage-sqlite", "conversation-store", "session-orchestrator"];
+/// The extensions that the runs of workspace hooks are read with.
+const RUN_KEEPERS: [&str; 2] = ["storage-sqlite", "workspace-hooks"];
 /// Whether the orchestrator takes up work.
 const CONDUCT: &str = "extensions.session-orchestrator.conduct";
 
@@ -69,10 +71,19 @@ impl Running {
 
     /// Starts what keeps conversations and nothing that would work on them, beside whoever does.
     pub(crate) fn look_at_conversations(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        Self::look(loaded, extensions, &CONVERSATION_KEEPERS)
+    }
+
+    /// Starts what keeps the runs of workspace hooks and nothing that would answer their prompts.
+    pub(crate) fn look_at_runs(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        Self::look(loaded, extensions, &RUN_KEEPERS)
+    }
+
+    fn look(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, keepers: &[&str]) -> Result<Self, Failure> {
         let runtime = runtime(Threads::One)?;
         let kept = extensions.into_iter().filter(|extension| {
             let manifest = dispatch_kernel::host::manifest::parse(&extension.manifest());
-            manifest.is_ok_and(|manifest| CONVERSATION_KEEPERS.contains(&manifest.id.as_str()))
+            manifest.is_ok_and(|manifest| keepers.contains(&manifest.id.as_str()))
         });
         let settings = loaded.settings.with(CONDUCT, false);
         let host = runtime.block_on(booted(boot_input(loaded, kept.collect(), settings, Level::Warn)))?;
@@ -162,6 +173,7 @@ pub(crate) fn runtime(threads: Threads) -> Result<tokio::runtime::Runtime, Failu
 
 fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Settings, minimum: Level) -> Boot {
     let rules = permission_rules(&settings);
+    let settings = with_redaction(settings);
     Boot {
         ports: Ports {
             clock: Arc::new(SystemClock::default()),
@@ -177,6 +189,16 @@ fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Se
         disabled: disabled_store(loaded),
         grants: BTreeMap::new(),
     }
+}
+
+/// An extension sees its own settings alone; the user's forms of secrets count for the runs of hooks as well.
+fn with_redaction(settings: Settings) -> Settings {
+    ["patterns", "allow"].into_iter().fold(settings, |settings, name| {
+        match settings.get(&format!("redact.{name}")).map(|setting| setting.value.clone()) {
+            Some(value) => settings.with(&format!("extensions.workspace-hooks.redact.{name}"), value),
+            None => settings,
+        }
+    })
 }
 
 /// With `--minimal` only the core counts; what is listed in `extensions.disabled` never does.

@@ -31,6 +31,7 @@ shipped! {
     "followup-rules": ".ai/hooks/followup-rules.json",
     "manifest": ".ai/hooks/dispatch.manifest.json",
     "config": ".ai/hooks/config.json",
+    "workspace-hooks": ".akira/hooks.json",
 }
 
 #[cfg(test)]

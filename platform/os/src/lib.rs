@@ -10,6 +10,7 @@ pub mod exit;
 pub mod files;
 pub mod ids;
 pub mod lock;
+pub mod owner;
 pub mod paths;
 pub mod process;
 #[cfg(unix)]

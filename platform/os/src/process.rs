@@ -4,20 +4,24 @@
 //! group gets `SIGTERM`, after the grace `SIGKILL`; so do descendants that left the group, found by
 //! their parents and by a token in their environment, which survives a double fork. If this process
 //! dies, even by `SIGKILL`, the child gets `SIGKILL` from the kernel. A child of a guarded [`Family`] takes
-//! all its descendants with it, also then. What is not: a descendant that left the group **and** the
-//! family **and** cleared its environment is not found; descendants of an unguarded child killed because
-//! this process died live on until [`sweep`] finds their record, as do those of a guardian that was killed
-//! itself; a program that changes its user (set-id) escapes all of it. On other Unix systems only the group is killed, the grace
-//! ends when the child itself exits, and nothing reports the death of this process. On Windows the tree
-//! is killed by `taskkill /T`.
+//! all its descendants with it, also then, and can leave a marker that tells how it ended. What is not: a
+//! descendant that left the group **and** the family **and** cleared its environment is not found;
+//! descendants of an unguarded child killed because this process died live on until [`sweep`] finds their
+//! record, as do those of a guardian that was killed itself; a program that changes its user (set-id) escapes
+//! all of it. On other Unix systems only the group is killed, the grace ends when the child itself exits, and
+//! nothing reports the death of this process. On Windows the tree is killed by `taskkill /T`.
 
 mod cancel;
 mod capture;
+mod detach;
 mod environment;
 #[cfg(target_os = "linux")]
 mod guardian;
 mod launch;
+mod marker;
+mod observe;
 mod outcome;
+mod papers;
 #[cfg(not(unix))]
 mod portable;
 mod record;
@@ -31,7 +35,10 @@ mod tree;
 
 pub use cancel::{Canceller, Subscription};
 pub use capture::{CaptureLimit, Captured};
+pub use detach::start_detached;
 pub use environment::is_passed_on;
+pub use marker::{MarkedEnd, MarkedExit, ParentThen, read_exit_marker};
+pub use observe::{MAX_OBSERVED_PATHS, OnWrite};
 pub use outcome::{End, Outcome, StartCause, StartFailure};
 pub use record::{SweepReport, sweep};
 pub use sandbox::{ConfinementError, WriteConfinement};

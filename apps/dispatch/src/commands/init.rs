@@ -1,6 +1,7 @@
 //! `dispatch init`: makes the hosts call Dispatch, says what differs, and takes it back.
 
 mod apply;
+mod git;
 pub(crate) mod hosts;
 mod layout;
 mod mcp_file;
@@ -19,6 +20,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
 use ext_hook_pipeline::register::{Layout, Scope};
+use git::GitPart;
 use layout::ModuleSet;
 use place::Place;
 use report::{Action, Chosen, Line, Report};
@@ -51,21 +53,63 @@ pub(crate) struct InitRequest {
     /// Also let the agents declare their intent: registers the MCP server and makes the intent file
     #[arg(long, conflicts_with_all = ["undo", "user"])]
     intents: bool,
+    /// Let git start the workspace's hooks; the hooks of git that are there go on running. Alone, it does only that
+    #[arg(long, conflicts_with = "user")]
+    git: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(loaded: &Loaded, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
-    let place = if request.user { Place::user(loaded)? } else { Place::project(loaded)? };
-    match (request.undo, request.check) {
-        (true, _) => take_back(&place, request, printer),
-        (_, true) => check(&place, request, printer),
-        _ => register(&place, request, printer),
+impl InitRequest {
+    /// Whether it is about git and not about hosts.
+    fn is_about_git_alone(&self) -> bool {
+        self.git && self.hosts.is_empty() && !self.all && !self.full && !self.intents && !self.legacy_path
     }
 }
 
-fn register(place: &Place, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
+pub(crate) fn run(loaded: &Loaded, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
+    let place = if request.user { Place::user(loaded)? } else { Place::project(loaded)? };
+    if request.is_about_git_alone() {
+        return git_alone(&place, &GitPart::of(loaded)?, request, printer);
+    }
+    let git = if request.user { None } else { GitPart::find(loaded)? };
+    let git = git.as_ref();
+    match (request.undo, request.check) {
+        (true, _) => take_back(&place, request, git, printer),
+        (_, true) => check(&place, request, git, printer),
+        _ => register(&place, request, git.filter(|_| request.git), printer),
+    }
+}
+
+fn git_alone(place: &Place, git: &GitPart, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
+    let (lines, status, closing) = match (request.undo, request.check) {
+        (true, _) => {
+            let lines = git.undo()?;
+            let said = if lines.is_empty() { "there was nothing to undo" } else { "git no longer starts hooks here" };
+            (lines, Status::Done, said.to_owned())
+        }
+        (_, true) => {
+            let lines = git.differences()?;
+            let (status, said) = verdict(lines.len(), "dispatch init --git");
+            (lines, status, said)
+        }
+        _ => (git.install()?, Status::Done, git::closing(git.workspace())),
+    };
+    Report { place, hosts: &[], lines, closing }.print(request.json.into(), printer)?;
+    Ok(status)
+}
+
+/// What so many differences come to.
+fn verdict(differences: usize, remedy: &str) -> (Status, String) {
+    match differences {
+        0 => (Status::Done, format!("everything is as `{remedy}` would write it")),
+        1 => (Status::No, format!("1 file differs; `{remedy}` puts it right")),
+        many => (Status::No, format!("{many} files differ; `{remedy}` puts them right")),
+    }
+}
+
+fn register(place: &Place, request: &InitRequest, git: Option<&GitPart>, printer: &Printer) -> Result<Status, Failure> {
     let chosen = match explicit(request)? {
         Some(chosen) => chosen,
         None => hosts::detected(place)?
@@ -86,6 +130,9 @@ fn register(place: &Place, request: &InitRequest, printer: &Printer) -> Result<S
     if request.intents {
         lines.extend(ids.iter().filter_map(|host| skipped(host)));
     }
+    if let Some(git) = git {
+        lines.extend(git.install()?);
+    }
     let closing = "`dispatch canary` proves that each host really asks; `dispatch init --undo` puts everything back.";
     let report = Report { place, hosts: &chosen, lines, closing: closing.to_owned() };
     report.print(request.json.into(), printer)?;
@@ -93,10 +140,17 @@ fn register(place: &Place, request: &InitRequest, printer: &Printer) -> Result<S
     Ok(Status::Done)
 }
 
-fn check(place: &Place, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
+fn check(place: &Place, request: &InitRequest, git: Option<&GitPart>, printer: &Printer) -> Result<Status, Failure> {
+    let git = match git {
+        Some(git) if request.git || git.is_installed()? => Some(git),
+        _ => None,
+    };
     let chosen = match explicit(request)? {
         Some(chosen) => chosen,
         None => match hosts::registered(place)? {
+            found if found.is_empty() && git.is_some() => {
+                return git.map_or(Ok(Status::Done), |git| git_alone(place, git, request, printer));
+            }
             found if found.is_empty() => {
                 return Err(Failure { status: Status::No, ..Failure::usage("no host is registered here") }
                     .hint("`dispatch init` registers the hosts that are used here"));
@@ -106,23 +160,30 @@ fn check(place: &Place, request: &InitRequest, printer: &Printer) -> Result<Stat
     };
     let survey = survey(place, &chosen, request);
     refuse(&survey)?;
-    let lines: Vec<Line> = survey.changes.iter().flat_map(difference).collect();
-    let (status, closing) = match survey.changes.len() {
-        0 => (Status::Done, "everything is as `dispatch init` would write it".to_owned()),
-        1 => (Status::No, "1 file differs; `dispatch init` puts it right".to_owned()),
-        many => (Status::No, format!("{many} files differ; `dispatch init` puts them right")),
-    };
+    let mut lines: Vec<Line> = survey.changes.iter().flat_map(difference).collect();
+    let of_git = git.map_or(Ok(Vec::new()), GitPart::differences)?;
+    let remedy = if of_git.is_empty() { "dispatch init" } else { "dispatch init` and `dispatch init --git" };
+    let (status, closing) = verdict(survey.changes.len() + of_git.len(), remedy);
+    lines.extend(of_git);
     Report { place, hosts: &chosen, lines, closing }.print(request.json.into(), printer)?;
     Ok(status)
 }
 
-fn take_back(place: &Place, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
+fn take_back(
+    place: &Place,
+    request: &InitRequest,
+    git: Option<&GitPart>,
+    printer: &Printer,
+) -> Result<Status, Failure> {
     let (chosen, extent) = match explicit(request)? {
         Some(chosen) if !request.all => (chosen, Extent::Hosts),
         _ => (hosts::all().into_iter().map(|host| Chosen { host, because: None }).collect(), Extent::Everything),
     };
     let ids: Vec<&'static str> = chosen.iter().map(|one| one.host).collect();
-    let lines = undo::undo(place, &ids, extent)?;
+    let mut lines = undo::undo(place, &ids, extent)?;
+    if let Some(git) = git.filter(|_| request.git || extent == Extent::Everything) {
+        lines.extend(git.undo()?);
+    }
     let closing = if lines.is_empty() { "there was nothing to undo" } else { "Dispatch is no longer registered" };
     let told: &[Chosen] = if extent == Extent::Hosts { &chosen } else { &[] };
     Report { place, hosts: told, lines, closing: closing.to_owned() }.print(request.json.into(), printer)?;

@@ -1,4 +1,4 @@
-//! `dispatch schema`: the JSON Schemas of everything that goes in and out of the hook pipeline.
+//! `dispatch schema`: the JSON Schemas of everything that goes in and out of the hook pipeline, and of workspace hooks.
 
 use crate::app::Status;
 use crate::failure::Failure;

@@ -4,7 +4,6 @@ mod blame;
 mod check;
 mod export;
 mod hook;
-mod hook_file;
 mod log;
 mod output;
 mod report;

@@ -10,6 +10,7 @@ use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_trust::{Approval, Trust, read_content};
+use ext_workspace_hooks::approval::{APPROVALS_FILE, Approvals, approved_in, is_hooks_file};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,9 +22,9 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrustRequest {
-    /// Files, folders of scripts or names of script modules; default: the project's settings
+    /// Files, folders of scripts or names of script modules; default: the project's settings and .akira/hooks.json
     paths: Vec<PathBuf>,
-    /// The project's settings and every script below .ai/hooks
+    /// The project's settings, .akira/hooks.json and every script below .ai/hooks
     #[arg(long, conflicts_with = "paths")]
     all: bool,
     /// Print what is approved and what waits for it instead
@@ -47,11 +48,20 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
     }
     let _lock = FileLock::acquire(&loaded.trust_file.with_extension("lock"), LockKind::Exclusive, LOCK_WAIT)?;
     let mut trust = Trust::read(&loaded.trust_file)?;
+    let approvals_file = loaded.trust_file.with_file_name(APPROVALS_FILE);
+    let mut approvals = Approvals::load(&approvals_file);
+    let before = approvals.clone();
     let mut lines = Vec::new();
     for path in wanted(loaded, &workspace, request, &trust)? {
-        lines.push(if request.revoke { revoke(&mut trust, &path)? } else { approve(&mut trust, path)? });
+        lines.push(match request.revoke {
+            true => revoke(&mut trust, &mut approvals, &path)?,
+            false => approve(&mut trust, &mut approvals, path, printer)?,
+        });
     }
     trust.write(&loaded.trust_file)?;
+    if approvals != before {
+        approvals.write(&approvals_file)?;
+    }
     printer.out(&lines.join("\n"));
     if !request.revoke {
         compile::compile(&workspace.root).iter().for_each(|problem| printer.warn(problem));
@@ -75,8 +85,9 @@ fn wanted(
     }
     if !request.all {
         let settings = loaded.project_file();
-        let scripts = files.iter().filter(|file| Some(*file) != settings.as_ref()).count();
-        files.retain(|file| Some(file) == settings.as_ref());
+        let is_plain = |file: &PathBuf| Some(file) == settings.as_ref() || is_hooks_file(file);
+        let scripts = files.iter().filter(|file| !is_plain(file)).count();
+        files.retain(is_plain);
         if files.is_empty() {
             return Err(nothing(scripts));
         }
@@ -88,13 +99,15 @@ fn nothing(scripts: usize) -> Failure {
     let failure = Failure::usage("there is nothing to approve here");
     match scripts {
         0 => {
-            failure.hint("name the files, or run this in a project that has .dispatch/dispatch.toml or script modules")
+            failure.hint(
+                "name the files, or run this in a project that has .dispatch/dispatch.toml, .akira/hooks.json or script modules",
+            )
         }
         _ => failure.hint(format!("look at the {scripts} script(s) below .ai/hooks, then run `dispatch trust --all`")),
     }
 }
 
-fn approve(trust: &mut Trust, path: PathBuf) -> Result<String, Failure> {
+fn approve(trust: &mut Trust, approvals: &mut Approvals, path: PathBuf, printer: &Printer) -> Result<String, Failure> {
     if !path.exists() {
         return Err(Failure::usage(format!("there is no file {}", path.display())).hint("name files that exist"));
     }
@@ -103,11 +116,19 @@ fn approve(trust: &mut Trust, path: PathBuf) -> Result<String, Failure> {
         Approval::Approved => format!("already approved: {}", path.display()),
         Approval::Changed | Approval::Unknown => format!("approved: {}", path.display()),
     };
+    if is_hooks_file(&path) {
+        let approved = approved_in(&path, &content);
+        if approved.problems > 0 {
+            printer.warn(&format!("{} is not valid; `dispatch workspace-hooks check` says why", path.display()));
+        }
+        approvals.remember(&path, approved.fingerprints);
+    }
     trust.approve(path, &content)?;
     Ok(line)
 }
 
-fn revoke(trust: &mut Trust, path: &Path) -> Result<String, Failure> {
+fn revoke(trust: &mut Trust, approvals: &mut Approvals, path: &Path) -> Result<String, Failure> {
+    approvals.forget(path);
     if trust.revoke(path) {
         return Ok(format!("no longer approved: {}", path.display()));
     }

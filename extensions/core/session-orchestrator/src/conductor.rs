@@ -10,6 +10,7 @@ use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::ports::{Clock, Ids};
+use dispatch_os::owner::Owner;
 use futures_channel::mpsc::{Receiver, Sender, channel};
 use futures_util::future::select;
 use futures_util::{FutureExt, StreamExt};
@@ -33,6 +34,12 @@ const DRAIN_MS: u64 = 3_000;
 /// Tells which owners of leases are gone for certain.
 pub(crate) trait Census: Send + Sync {
     fn dead(&self, owners: Vec<String>) -> Vec<String>;
+}
+
+impl Census for Owner {
+    fn dead(&self, owners: Vec<String>) -> Vec<String> {
+        Self::dead(self, owners)
+    }
 }
 
 /// What the conductor needs of the world.

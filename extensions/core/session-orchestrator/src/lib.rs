@@ -11,7 +11,6 @@ mod extension;
 mod fallback;
 mod hub;
 mod inputs;
-mod owner;
 mod performer;
 mod permission;
 mod queue;

@@ -11,6 +11,7 @@ mod self_guard;
 mod session;
 mod stop_synth;
 mod subagent_output;
+mod workspace_results;
 
 use crate::module::Module;
 
@@ -27,9 +28,10 @@ pub use self_guard::SelfGuard;
 pub use session::{Session, ToolOutcome, tool_outcome};
 pub(crate) use session::{Settings as SessionSettings, starts_new_work};
 pub use stop_synth::StopSynth;
+pub use workspace_results::WorkspaceResults;
 
 /// The names that `init` writes and that the documentation explains, in the order they run.
-pub const NATIVE_NAMES: [&str; 10] = [
+pub const NATIVE_NAMES: [&str; 11] = [
     "session",
     "self-guard",
     "graph-pretooluse",
@@ -39,6 +41,7 @@ pub const NATIVE_NAMES: [&str; 10] = [
     "rlm-work",
     "memory-journal",
     "memory-activation",
+    "workspace-results",
     "stop-synth",
 ];
 
@@ -54,6 +57,7 @@ pub fn native_modules() -> Vec<&'static dyn Module> {
         &RlmWork,
         &MemoryJournal,
         &MemoryActivation,
+        &WorkspaceResults,
         &StopSynth,
     ]
 }

@@ -211,7 +211,7 @@ mod system {
     const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     #[cfg(not(target_os = "linux"))]
     const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-    const NEW_FOLDER_MODE: u32 = 0o777;
+    const NEW_FOLDER_MODE: rustix::fs::RawMode = 0o777;
 
     pub(super) fn root(root: &Path) -> Result<Folder, OsError> {
         openat(CWD, root, FOLDER, Mode::empty()).map_err(|errno| failed("open", root, errno))

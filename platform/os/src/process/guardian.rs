@@ -9,9 +9,12 @@
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::RawFd;
+use std::str::FromStr;
 
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 
+use super::marker::{Line, MarkedEnd, MarkedExit, ParentThen};
 use super::spec::Leftovers;
 
 /// Sent to the guardian when we die; that it came for this reason is checked, since anybody can send it.
@@ -21,11 +24,18 @@ const ROUND_PAUSE_NS: libc::c_long = 10_000_000;
 const LISTING_BYTES: usize = 8 * 1024;
 const STAT_BYTES: usize = 1024;
 const MAX_DESCRIPTORS: libc::c_int = 65_536;
+/// Fields of `/proc/<pid>/stat`, counted from behind the name.
+const PARENT_FIELD: usize = 1;
+const FLAGS_FIELD: usize = 6;
+/// `PF_EXITING` and `PF_FORKNOEXEC` of the kernel.
+const IS_EXITING: u32 = 0x4;
+const HAS_NOT_EXECUTED: u32 = 0x40;
 
 /// Returns in the process that is to become the child; the guardian never comes back.
 ///
-/// Must be called between fork and exec, by a process that `parent` has just started.
-pub(super) fn stand_between(parent: libc::pid_t, leftovers: Leftovers) -> io::Result<()> {
+/// Must be called between fork and exec, by a process that `parent` has just started. The end of the child
+/// is written to the marker that is kept.
+pub(super) fn stand_between(parent: libc::pid_t, leftovers: Leftovers, kept: Kept) -> io::Result<()> {
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     #[allow(unsafe_code, reason = "signals, prctl and fork have no safe wrapper")]
@@ -53,10 +63,21 @@ pub(super) fn stand_between(parent: libc::pid_t, leftovers: Leftovers) -> io::Re
             }
             child => {
                 let all = all.assume_init();
-                Guardian { parent, child, all, leftovers, status: None, was_asked: false }.guard()
+                let marker = let_go_of_everything_but(kept);
+                let (status, was_asked, has_killed) = (None, false, false);
+                Guardian { parent, child, all, leftovers, marker, status, was_asked, has_killed }.guard()
             }
         }
     }
+}
+
+/// What the guardian holds on to, all of it open.
+#[derive(Clone, Copy)]
+pub(super) struct Kept {
+    /// Where the child's end is written.
+    pub(super) marker: Option<RawFd>,
+    /// What keeps those of the family who are observed from being left without an observer.
+    pub(super) inbox: Option<RawFd>,
 }
 
 struct Guardian {
@@ -64,10 +85,14 @@ struct Guardian {
     child: libc::pid_t,
     all: libc::sigset_t,
     leftovers: Leftovers,
+    /// Where the child's end is written.
+    marker: Option<RawFd>,
     /// How the child ended, once it has.
     status: Option<libc::c_int>,
     /// Whether our parent told the family to end, which then has a grace that our parent measures.
     was_asked: bool,
+    /// Whether we have begun to kill.
+    has_killed: bool,
 }
 
 #[derive(PartialEq, Eq)]
@@ -78,7 +103,6 @@ enum Family {
 
 impl Guardian {
     fn guard(mut self) -> ! {
-        let_go_of_everything();
         loop {
             self.wait();
             if self.is_orphan() {
@@ -123,16 +147,55 @@ impl Guardian {
     /// Collects everybody who is dead.
     fn reap(&mut self) -> Family {
         loop {
+            let dead = match next_dead() {
+                None => return Family::Gone,
+                Some(0) => return Family::Left,
+                Some(dead) => dead,
+            };
+            // What is known of a process goes when it is collected.
+            let has_run = flags_of(dead).is_none_or(|flags| flags & HAS_NOT_EXECUTED == 0);
             let mut status = 0;
             #[allow(unsafe_code, reason = "a plain system call")]
             // SAFETY: the status is live memory.
-            match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
-                0 => return Family::Left,
-                -1 => return Family::Gone,
-                pid if pid == self.child => self.status = Some(status),
-                _ => {}
+            unsafe {
+                libc::waitpid(dead, &raw mut status, libc::WNOHANG);
+            }
+            if dead == self.child {
+                self.status = Some(status);
+                if has_run {
+                    self.mark(status);
+                }
             }
         }
+    }
+
+    /// Writes how the child ended, if that was its own doing.
+    fn mark(&self, status: libc::c_int) {
+        let Some(marker) = self.marker else {
+            return;
+        };
+        let parent = self.parent_now();
+        let end = match parent {
+            _ if libc::WIFEXITED(status) => MarkedEnd::Exited { code: libc::WEXITSTATUS(status) },
+            ParentThen::Alive if !self.has_killed => MarkedEnd::Signalled { signal: libc::WTERMSIG(status) },
+            // We may have sent it, or a pipe that closed has.
+            ParentThen::Alive | ParentThen::Dying => return,
+        };
+        if let Ok(line) = Line::new(MarkedExit { end, parent }) {
+            let bytes = line.bytes();
+            #[allow(unsafe_code, reason = "a plain system call on a descriptor that only we use here")]
+            // SAFETY: the bytes are live and their length is true.
+            unsafe {
+                libc::write(marker, bytes.as_ptr().cast(), bytes.len());
+            }
+        }
+    }
+
+    /// Looked at after the child has ended, so that "alive" is true of the child's whole life: a process is
+    /// seen to be ending before the first of its pipes closes.
+    fn parent_now(&self) -> ParentThen {
+        let is_ending = flags_of(self.parent).is_some_and(|flags| flags & IS_EXITING != 0);
+        if is_ending || self.is_orphan() { ParentThen::Dying } else { ParentThen::Alive }
     }
 
     /// Kills our children, who by that become childless, until there are none.
@@ -142,6 +205,7 @@ impl Guardian {
             if self.reap() == Family::Gone {
                 return;
             }
+            self.has_killed = true;
             kill_children();
             #[allow(unsafe_code, reason = "waiting for signals has no safe wrapper")]
             // SAFETY: the set and the time are live; no information is asked for.
@@ -152,18 +216,42 @@ impl Guardian {
     }
 }
 
-/// Keeps nothing open or in use that belongs to the child or to us.
-fn let_go_of_everything() {
+/// The next process to collect, which stays to be collected: 0 if all are alive, `None` if there are none.
+fn next_dead() -> Option<libc::pid_t> {
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    #[allow(unsafe_code, reason = "a plain system call")]
+    // SAFETY: the pointer is live; all bytes zero is a valid structure, and means that nobody is dead.
+    unsafe {
+        (libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), options) == 0).then(|| info.assume_init().si_pid())
+    }
+}
+
+/// Keeps nothing else open or in use that belongs to the child or to us; gives the marker's new number.
+fn let_go_of_everything_but(kept: Kept) -> Option<RawFd> {
+    const MARKER: RawFd = 0;
+    const INBOX: RawFd = 1;
+    const FIRST_OTHER: RawFd = 2;
     #[allow(unsafe_code, reason = "closes descriptors that other code owns, in a process where it never runs")]
     // SAFETY: nothing of the code that owns the descriptors runs in this process again.
     unsafe {
-        if libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0) != 0 {
-            (0..MAX_DESCRIPTORS).for_each(|descriptor| {
+        // Both are above the numbers they get: those belong to the child's streams.
+        let [marker, inbox] = [(kept.marker, MARKER), (kept.inbox, INBOX)].map(|(kept, number)| {
+            let moved = kept.filter(|kept| libc::dup2(*kept, number) == number);
+            if moved.is_none() {
+                libc::close(number);
+            }
+            moved.map(|_| number)
+        });
+        let _stays_open = inbox;
+        if libc::syscall(libc::SYS_close_range, FIRST_OTHER, libc::c_uint::MAX, 0) != 0 {
+            (FIRST_OTHER..MAX_DESCRIPTORS).for_each(|descriptor| {
                 libc::close(descriptor);
             });
         }
         libc::chdir(c"/".as_ptr());
         libc::prctl(libc::PR_SET_NAME, c"dispatch-guard".as_ptr());
+        marker
     }
 }
 
@@ -221,6 +309,15 @@ fn kill_children() {
 }
 
 fn parent_of(pid: libc::pid_t) -> Option<libc::pid_t> {
+    state_field(pid, PARENT_FIELD)
+}
+
+/// The kernel's own notes on a process, which a dead one keeps until it is collected.
+fn flags_of(pid: libc::pid_t) -> Option<u32> {
+    state_field(pid, FLAGS_FIELD)
+}
+
+fn state_field<N: FromStr>(pid: libc::pid_t, index: usize) -> Option<N> {
     let mut path = [0_u8; 32];
     let mut writer = io::Cursor::new(&mut path[..]);
     io::Write::write_fmt(&mut writer, format_args!("/proc/{pid}/stat")).ok()?;
@@ -228,14 +325,14 @@ fn parent_of(pid: libc::pid_t) -> Option<libc::pid_t> {
     let file = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let mut stat = [0_u8; STAT_BYTES];
     let length = rustix::io::read(&file, &mut stat).ok()?;
-    // The name in parentheses may hold anything; behind it stand the state and the parent.
+    // The name in parentheses may hold anything; behind it come the fields.
     let stat = stat.get(..length)?;
     let close = stat.iter().rposition(|byte| *byte == b')')?;
     let mut fields = stat.get(close + 1..)?.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
-    number(fields.nth(1)?)
+    number(fields.nth(index)?)
 }
 
-fn number(digits: &[u8]) -> Option<libc::pid_t> {
+fn number<N: FromStr>(digits: &[u8]) -> Option<N> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
@@ -251,5 +348,19 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(parent_of(libc::pid_t::MAX), None);
+    }
+
+    #[test]
+    fn a_dead_process_is_seen_to_have_run_until_it_is_collected() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id().cast_signed();
+        while flags_of(pid).unwrap() & IS_EXITING == 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!(flags_of(pid).unwrap() & HAS_NOT_EXECUTED, 0);
+        child.wait().unwrap();
+        assert_eq!(flags_of(pid), None);
+        let ourselves = flags_of(std::process::id().cast_signed()).unwrap();
+        assert_eq!(ourselves & (IS_EXITING | HAS_NOT_EXECUTED), 0);
     }
 }

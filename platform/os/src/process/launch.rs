@@ -1,14 +1,17 @@
 //! Starts the child: its own process group, a scrubbed environment, a token that marks its descendants.
 
-#[cfg(unix)]
 use std::io;
 use std::process::{Child, Command, Stdio};
 
-use super::outcome::{StartCause, StartFailure, start_failure};
+use super::observe::{self, Entrance, Observer, Seen};
+#[cfg(unix)]
+use super::outcome::StartCause;
+use super::outcome::{StartFailure, start_failure};
+use super::papers::Papers;
 use super::spec::ChildSpec;
 use super::{Captured, End, environment};
+use crate::env;
 use crate::ids::Ulid;
-use crate::{OsError, env};
 
 /// Marks every descendant; a nested run appends to the token it was started under.
 pub(super) const TOKEN_VARIABLE: &str = "DISPATCH_PROCESS_TREE";
@@ -20,6 +23,13 @@ pub(super) struct Ended {
     pub(super) end: End,
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
+    pub(super) seen: Option<Seen>,
+}
+
+/// A child that runs.
+pub(super) struct Started {
+    pub(super) child: Child,
+    pub(super) observer: Option<Observer>,
 }
 
 /// The own token of a run, and the value of the variable that carries it.
@@ -39,28 +49,37 @@ pub(super) fn new_token(id: Ulid) -> Token {
     Token { own, value }
 }
 
-pub(super) fn start(spec: &ChildSpec, token: &Token) -> Result<Child, StartFailure> {
+pub(super) fn start(spec: &ChildSpec, papers: &Papers) -> Result<Started, StartFailure> {
+    let started = match observe::prepare(spec) {
+        None => spawn(spec, papers, None).map(|child| Started { child, observer: None }),
+        Some((observer, entrance)) => match spawn(spec, papers, Some(entrance)) {
+            Err(error) if observe::is_fault(&error) => {
+                spawn(spec, papers, None).map(|child| Started { child, observer: None })
+            }
+            started => started.map(|child| Started { child, observer: Some(observer) }),
+        },
+    };
+    started.map_err(|error| {
+        papers.withdraw();
+        start_failure(spec, error)
+    })
+}
+
+fn spawn(spec: &ChildSpec, papers: &Papers, entrance: Option<Entrance>) -> io::Result<Child> {
     let mut command = Command::new(&spec.program);
     command
         .args(&spec.arguments)
         .env_clear()
         .envs(environment::of_child(spec))
-        .env(TOKEN_VARIABLE, &token.value)
+        .env(TOKEN_VARIABLE, &papers.token.value)
         .stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     if let Some(folder) = &spec.working_folder {
         command.current_dir(folder);
     }
-    isolate(&mut command, spec);
-    command.spawn().map_err(|error| start_failure(spec, error))
-}
-
-pub(super) fn record_failure(spec: &ChildSpec, error: OsError) -> StartFailure {
-    StartFailure {
-        program: spec.program.to_string_lossy().into_owned(),
-        cause: StartCause::BadRecordFolder(Box::new(error)),
-    }
+    isolate(&mut command, spec, papers, entrance);
+    command.spawn()
 }
 
 #[cfg(unix)]
@@ -69,32 +88,40 @@ pub(super) fn resource_failure(spec: &ChildSpec, error: io::Error) -> StartFailu
 }
 
 #[cfg(unix)]
-fn isolate(command: &mut Command, spec: &ChildSpec) {
+fn isolate(command: &mut Command, spec: &ChildSpec, papers: &Papers, entrance: Option<Entrance>) {
     std::os::unix::process::CommandExt::process_group(command, 0);
     #[cfg(target_os = "linux")]
-    prepare(command, spec);
+    prepare(command, spec, papers, entrance);
     #[cfg(not(target_os = "linux"))]
-    let _ = spec;
+    let _ = (spec, papers, entrance);
 }
 
 #[cfg(not(unix))]
-fn isolate(_command: &mut Command, _spec: &ChildSpec) {}
+fn isolate(_command: &mut Command, _spec: &ChildSpec, _papers: &Papers, _entrance: Option<Entrance>) {}
 
 #[cfg(target_os = "linux")]
-fn prepare(command: &mut Command, spec: &ChildSpec) {
+fn prepare(command: &mut Command, spec: &ChildSpec, papers: &Papers, entrance: Option<Entrance>) {
+    use super::guardian::Kept;
+    use super::marker::ExitMarker;
     use super::spec::Family;
     use super::{guardian, sandbox};
     let parent = std::process::id().cast_signed();
     let (family, leftovers, confinement) = (spec.family, spec.leftovers, spec.confinement.clone());
+    let kept = Kept {
+        marker: papers.marker.as_ref().map(ExitMarker::descriptor),
+        inbox: entrance.as_ref().map(Entrance::kept_by_guardian),
+    };
     let between = move || {
         match family {
             Family::Free => die_with(parent)?,
-            Family::Guarded => guardian::stand_between(parent, leftovers)?,
+            Family::Guarded => guardian::stand_between(parent, leftovers, kept)?,
         }
-        confinement.as_ref().map_or(Ok(()), sandbox::enter)
+        confinement.as_ref().map_or(Ok(()), sandbox::enter)?;
+        entrance.as_ref().map_or(Ok(()), Entrance::enter)
     };
     #[allow(unsafe_code, reason = "both must be arranged between fork and exec")]
-    // SAFETY: the closure makes plain system calls, allocates nothing and takes no lock.
+    // SAFETY: the closure makes plain system calls, allocates nothing and takes no lock. The descriptors are
+    // live, because the papers outlive the command and the entrance is the closure's own.
     unsafe {
         std::os::unix::process::CommandExt::pre_exec(command, between);
     }

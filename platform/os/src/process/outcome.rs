@@ -19,6 +19,11 @@ pub struct Outcome {
     pub stdout: Captured,
     /// What was kept of its standard error.
     pub stderr: Captured,
+    /// The files that it and its descendants set about to write, sorted; `None` if they were not observed.
+    /// See [`ChildSpec::observe_writes`].
+    pub wrote: Option<Vec<PathBuf>>,
+    /// Whether they may have written more than that.
+    pub wrote_more: bool,
 }
 
 impl Outcome {
@@ -36,7 +41,14 @@ impl Outcome {
     }
 
     pub(super) fn not_started(failure: StartFailure, duration: Duration) -> Self {
-        Self { end: End::FailedToStart(failure), duration, stdout: Captured::default(), stderr: Captured::default() }
+        Self {
+            end: End::FailedToStart(failure),
+            duration,
+            stdout: Captured::default(),
+            stderr: Captured::default(),
+            wrote: None,
+            wrote_more: false,
+        }
     }
 }
 
@@ -97,7 +109,7 @@ impl StartFailure {
             StartCause::BadWorkingFolder { .. } => Some("check that the folder exists"),
             StartCause::ArgumentsTooLong => Some("pass the input through stdin or a file"),
             StartCause::OutOfResources(_) => Some("close other programs or raise the limits"),
-            StartCause::BadRecordFolder(_) | StartCause::Other(_) => None,
+            StartCause::BadRecordFolder(_) | StartCause::BadExitMarker(_) | StartCause::Other(_) => None,
         }
     }
 }
@@ -130,6 +142,9 @@ pub enum StartCause {
     /// The record of the process group could not be written.
     #[error("cannot record the process group: {0}")]
     BadRecordFolder(Box<crate::OsError>),
+    /// The exit marker could not be created.
+    #[error("cannot prepare to record the exit: {0}")]
+    BadExitMarker(Box<crate::OsError>),
     /// Anything else.
     #[error("{0}")]
     Other(io::Error),

@@ -6,9 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use super::capture::Capture;
-use super::launch::{self, Ended, Token};
+use super::launch::{self, Ended, Started};
+use super::observe::Observer;
 use super::outcome::StartFailure;
-use super::record::GroupRecord;
+use super::papers::Papers;
 use super::spec::{ChildSpec, OutputStream};
 use super::{Canceller, End};
 use crate::Deadline;
@@ -26,24 +27,24 @@ enum News {
 
 pub(super) fn run(
     spec: &ChildSpec,
-    token: &Token,
-    record: Option<&GroupRecord>,
+    papers: &Papers,
     canceller: &Canceller,
     on_output: &mut dyn FnMut(OutputStream, &[u8]),
 ) -> Result<Ended, StartFailure> {
-    let mut child = launch::start(spec, token)?;
-    if let Some(record) = record
-        && let Err(error) = record.add_group(child.id().cast_signed())
-    {
+    let Started { mut child, observer } = launch::start(spec, papers)?;
+    if let Err(failure) = papers.add_group(spec, child.id().cast_signed()) {
+        papers.announce_stop();
         kill_tree(&mut child);
-        return Err(launch::record_failure(spec, error));
+        return Err(failure);
     }
     let news = start_threads(spec, &mut child);
     let mut watch =
         Watch { child, stdout: Capture::new(spec.capture), stderr: Capture::new(spec.capture), open_pipes: 2 };
-    let end = watch.until_end(spec, canceller, &news, on_output);
+    let end = watch.until_end(spec, papers, canceller, &news, on_output);
+    papers.note_end(spec, &end);
     watch.drain(&news, on_output);
-    Ok(Ended { end, stdout: watch.stdout.take(), stderr: watch.stderr.take() })
+    let seen = observer.and_then(Observer::finish);
+    Ok(Ended { end, stdout: watch.stdout.take(), stderr: watch.stderr.take(), seen })
 }
 
 struct Watch {
@@ -57,6 +58,7 @@ impl Watch {
     fn until_end(
         &mut self,
         spec: &ChildSpec,
+        papers: &Papers,
         canceller: &Canceller,
         news: &Receiver<News>,
         on_output: &mut dyn FnMut(OutputStream, &[u8]),
@@ -71,10 +73,12 @@ impl Watch {
                 Err(_) => return End::StatusUnknown,
             }
             if canceller.is_cancelled() {
+                papers.announce_stop();
                 kill_tree(&mut self.child);
                 return End::Cancelled;
             }
             if deadline.expired() {
+                papers.announce_stop();
                 kill_tree(&mut self.child);
                 return End::TimedOut;
             }

@@ -10,9 +10,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::capture::Capture;
-use super::launch::{self, Ended, Token};
+use super::launch::{self, Ended, Started};
+use super::observe::Observer;
 use super::outcome::StartFailure;
-use super::record::GroupRecord;
+use super::papers::Papers;
 use super::spec::{ChildSpec, Leftovers, OutputStream};
 use super::tree::Tree;
 use super::{Canceller, End, Subscription};
@@ -28,20 +29,16 @@ const TREE_CHECK: Duration = Duration::from_millis(20);
 
 pub(super) fn run(
     spec: &ChildSpec,
-    token: &Token,
-    record: Option<&GroupRecord>,
+    papers: &Papers,
     canceller: &Canceller,
     on_output: &mut dyn FnMut(OutputStream, &[u8]),
 ) -> Result<Ended, StartFailure> {
-    let child = launch::start(spec, token)?;
-    let mut supervisor = Supervisor::new(spec, child, &token.own, canceller)?;
-    if let Some(record) = record
-        && let Err(error) = record.add_group(supervisor.tree_leader())
-    {
-        return Err(launch::record_failure(spec, error));
-    }
+    let Started { child, observer } = launch::start(spec, papers)?;
+    let mut supervisor = Supervisor::new(spec, papers, child, canceller)?;
+    papers.add_group(spec, supervisor.tree_leader())?;
     supervisor.drive(on_output);
-    Ok(supervisor.finish())
+    let ended = supervisor.finish();
+    Ok(Ended { seen: observer.and_then(Observer::finish), ..ended })
 }
 
 /// Why the tree is being ended.
@@ -65,6 +62,7 @@ enum Phase {
 
 struct Supervisor<'run> {
     spec: &'run ChildSpec,
+    papers: &'run Papers,
     canceller: &'run Canceller,
     child: Child,
     tree: Tree,
@@ -84,8 +82,8 @@ struct Supervisor<'run> {
 impl<'run> Supervisor<'run> {
     fn new(
         spec: &'run ChildSpec,
+        papers: &'run Papers,
         mut child: Child,
-        token: &str,
         canceller: &'run Canceller,
     ) -> Result<Self, StartFailure> {
         let leader = Pid::from_child(&child);
@@ -93,16 +91,18 @@ impl<'run> Supervisor<'run> {
         let signals = match prepared {
             Ok(signals) => signals,
             Err(error) => {
-                Tree::new(leader, token).kill_group();
+                papers.announce_stop();
+                Tree::new(leader, &papers.token.own).kill_group();
                 let _ = child.wait();
                 return Err(launch::resource_failure(spec, error));
             }
         };
         Ok(Self {
             spec,
+            papers,
             canceller,
             child,
-            tree: Tree::new(leader, token),
+            tree: Tree::new(leader, &papers.token.own),
             leader,
             deadline: spec.timeout.map_or(Deadline::NEVER, Deadline::after),
             phase: Phase::Running,
@@ -157,6 +157,7 @@ impl<'run> Supervisor<'run> {
 
     fn ask(&mut self, stop: Stop) {
         self.stop = Some(stop);
+        self.papers.announce_stop();
         if self.spec.grace.is_zero() {
             self.kill();
             return;
@@ -280,7 +281,8 @@ impl<'run> Supervisor<'run> {
             (None, Some(status)) => end_of(status),
             (None, None) => End::StatusUnknown,
         };
-        Ended { end, stdout: self.stdout.take(), stderr: self.stderr.take() }
+        self.papers.note_end(self.spec, &end);
+        Ended { end, stdout: self.stdout.take(), stderr: self.stderr.take(), seen: None }
     }
 }
 
@@ -288,6 +290,7 @@ impl Drop for Supervisor<'_> {
     /// Only a panic of the caller's callback, or a record that could not be written, gets here unfinished.
     fn drop(&mut self) {
         if !self.is_finished {
+            self.papers.announce_stop();
             self.tree.kill();
             let _ = self.child.wait();
         }

@@ -12,6 +12,8 @@ mod alarm;
 mod append;
 mod guardian;
 mod lock;
+mod marker;
+mod observe;
 mod process;
 mod read;
 mod replace;

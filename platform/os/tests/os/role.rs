@@ -101,9 +101,12 @@ fn play() {
         "guarded-parent" => super::guardian::parent_role(),
         "hold-lock" => super::lock::hold_role(&argument),
         "count-under-lock" => super::lock::count_role(&argument),
+        "marked-parent" => super::marker::parent_role(&argument),
+        "nested-observer" => super::observe::nested_role(&argument),
         "read-only" => super::replace::read_only_role(&argument),
         "parent" => super::tree::parent_role(),
         "recorded-parent" => super::sweep::parent_role(&argument),
+        "writing-parent" => super::observe::writing_parent_role(&argument),
         other => panic!("no role {other}"),
     }
 }

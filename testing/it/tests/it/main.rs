@@ -47,3 +47,4 @@ mod sessions;
 mod state;
 mod trust;
 mod up;
+mod workspace_hooks_file;

@@ -4,6 +4,8 @@ use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_trust::Trust;
 use ext_hook_pipeline::context::HOOKS_FOLDER;
+use ext_workspace_hooks::config::SHOWN;
+use ext_workspace_hooks::workspace_of;
 use std::path::{Path, PathBuf};
 
 /// How deep below `.ai/hooks` scripts are looked for.
@@ -16,8 +18,9 @@ const FOLDERS: [&str; 2] = ["features", "lib"];
 /// Everything in the project that can be approved.
 pub(super) fn of_project(loaded: &Loaded, root: &Path) -> Vec<PathBuf> {
     let settings = loaded.project_file().filter(|file| file.is_file());
+    let hooks = Some(workspace_of(&loaded.start).join(SHOWN)).filter(|file| file.is_file());
     let scripts = FOLDERS.into_iter().flat_map(|folder| script_files(&root.join(HOOKS_FOLDER).join(folder)));
-    settings.into_iter().chain(scripts).collect()
+    settings.into_iter().chain(hooks).chain(scripts).collect()
 }
 
 /// The scripts in a folder and below, in order. Links to folders are not followed.

@@ -1,0 +1,70 @@
+//! Which hooks of git were installed, kept beside the repository's own files, so that all of them can be found again.
+
+use crate::failure::Failure;
+use crate::git_hooks::Script;
+use dispatch_os::files::{read_text_at_most, replace};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "dispatch-hooks.json";
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// What was installed.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Record {
+    #[serde(default)]
+    pub(super) hooks: Vec<Entry>,
+}
+
+/// One hook of git.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) folder: PathBuf,
+    pub(super) script: ScriptWord,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ScriptWord {
+    Program,
+    Sourced,
+}
+
+impl From<ScriptWord> for Script {
+    fn from(word: ScriptWord) -> Self {
+        match word {
+            ScriptWord::Program => Self::Program,
+            ScriptWord::Sourced => Self::Sourced,
+        }
+    }
+}
+
+pub(super) fn file_in(common: &Path) -> PathBuf {
+    common.join(NAME)
+}
+
+impl Record {
+    pub(super) fn read(file: &Path) -> Result<Self, Failure> {
+        let text = match read_text_at_most(file, MAX_BYTES) {
+            Ok(text) => text,
+            Err(error) if error.is_not_found() => return Ok(Self::default()),
+            Err(error) => return Err(error.into()),
+        };
+        serde_json::from_str(&text).map_err(|error| {
+            Failure::configuration(format!("{} cannot be read: {error}", file.display()))
+                .hint("delete it and run `dispatch init --git` again")
+        })
+    }
+
+    /// Keeps it; nothing is kept of nothing.
+    pub(super) fn write(&self, file: &Path) -> Result<(), Failure> {
+        if self.hooks.is_empty() {
+            // What cannot be removed names hooks that no longer have lines of ours, which does no harm.
+            let _ = std::fs::remove_file(file);
+            return Ok(());
+        }
+        let text = serde_json::to_vec_pretty(self).map_err(|error| Failure::internal(error.to_string()))?;
+        Ok(replace(file, &text)?)
+    }
+}

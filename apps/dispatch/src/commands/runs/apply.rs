@@ -1,0 +1,95 @@
+//! `dispatch runs apply`: the change that a run offers becomes a change of the workspace.
+
+use super::{Desk, refused};
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::plain::lines;
+use dispatch_os::process::{ChildSpec, End, Outcome};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long git may take.
+const GIT_TIME: Duration = Duration::from_secs(120);
+/// Lines of git that are shown.
+const MAX_LINES: usize = 500;
+
+/// Whether the change is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Apply {
+    /// It is.
+    Now,
+    /// It is only said whether it could be.
+    CheckOnly,
+}
+
+impl From<bool> for Apply {
+    fn from(check: bool) -> Self {
+        if check { Self::CheckOnly } else { Self::Now }
+    }
+}
+
+impl Desk<'_> {
+    pub(super) async fn apply(&self, id: &str, apply: Apply) -> Result<Status, Failure> {
+        let record = self.record(id).await?;
+        let patch = self.runs.patch(&record.id).await.map_err(refused)?;
+        let patch = patch.filter(|patch| patch.is_file()).ok_or_else(|| {
+            Failure::usage(format!("run {} offers no patch", record.id))
+                .hint("a hook with \"place\": \"patch\" offers its change as one")
+        })?;
+        let repository = repository_of(Path::new(&record.workspace))?;
+        let stat = git(&repository, &["apply", "--stat"], &patch);
+        require_started(&stat)?;
+        self.printer.out(&lines(&stat.stdout.text(), MAX_LINES).join("\n"));
+        let tried = match apply {
+            Apply::CheckOnly => git(&repository, &["apply", "--3way", "--check"], &patch),
+            Apply::Now => git(&repository, &["apply", "--3way"], &patch),
+        };
+        require_started(&tried)?;
+        lines(&tried.stderr.text(), MAX_LINES).iter().for_each(|line| self.printer.note(line));
+        if !tried.succeeded() {
+            self.printer.warn(match apply {
+                Apply::CheckOnly => "it would not apply cleanly",
+                Apply::Now => "it did not apply cleanly; `git status` shows what is left to settle",
+            });
+            return Ok(Status::No);
+        }
+        self.printer.out(match apply {
+            Apply::CheckOnly => "it would apply",
+            Apply::Now => "applied; `git diff HEAD` shows the change",
+        });
+        Ok(Status::Done)
+    }
+}
+
+/// The top of the repository, which the names in a patch start from.
+fn repository_of(workspace: &Path) -> Result<PathBuf, Failure> {
+    let asked = in_folder(workspace).args(["rev-parse", "--show-toplevel"]).run();
+    require_started(&asked)?;
+    let answer = asked.stdout.text();
+    let top = answer.trim_end_matches(['\r', '\n']);
+    if !asked.succeeded() || top.is_empty() {
+        return Err(Failure::configuration(format!("{} is in no repository of git any more", workspace.display())));
+    }
+    Ok(PathBuf::from(top))
+}
+
+fn git(repository: &Path, arguments: &[&str], patch: &Path) -> Outcome {
+    in_folder(repository).args(arguments.iter().copied()).arg("--").arg(patch).run()
+}
+
+fn in_folder(folder: &Path) -> ChildSpec {
+    ChildSpec::new("git").working_folder(folder).timeout(GIT_TIME)
+}
+
+fn require_started(outcome: &Outcome) -> Result<(), Failure> {
+    match &outcome.end {
+        End::FailedToStart(failure) => {
+            let told = Failure::configuration(format!("git cannot be run: {failure}"));
+            Err(match failure.hint() {
+                Some(hint) => told.hint(hint),
+                None => told.hint("install git"),
+            })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,138 @@
+//! `dispatch runs start` and what comes after a run was started by hand.
+
+use super::follow::ended;
+use super::{Desk, refused, view};
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::printer::Format;
+use crate::stopping::asked_to_stop;
+use dispatch_os::paths::resolve_inside;
+use ext_workspace_hooks::Workers;
+use ext_workspace_hooks::contract::{Change, Event, ExecutionRecord, FileChange, HookSet, RunId, Source, Trigger};
+use serde_json::Map;
+use std::path::{Path, PathBuf};
+
+/// Whether the command stays until the run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    ForTheEnd,
+    No,
+}
+
+impl From<bool> for Wait {
+    fn from(wait: bool) -> Self {
+        if wait { Self::ForTheEnd } else { Self::No }
+    }
+}
+
+impl Desk<'_> {
+    pub(super) async fn start(
+        &self,
+        hook: &str,
+        files: &[PathBuf],
+        wait: Wait,
+        format: Format,
+    ) -> Result<Status, Failure> {
+        let set = self.runs.refresh(&self.workspace).await.map_err(refused)?;
+        require(&set, hook)?;
+        let files = files.iter().map(|file| self.file(file)).collect::<Result<Vec<_>, _>>()?;
+        let event = Event {
+            trigger: Trigger::Manual,
+            workspace: self.workspace.clone(),
+            files,
+            source: Source::Person,
+            hook: Some(hook.to_owned()),
+            id: None,
+            metadata: Map::new(),
+        };
+        let receipts = self.runs.submit(event).await.map_err(refused)?;
+        let runs: Vec<RunId> = receipts.into_iter().filter_map(|receipt| receipt.run).collect();
+        match runs.as_slice() {
+            [] => Err(Failure::internal(format!("hook `{hook}` was not started"))),
+            [run] => self.started(run, wait, format).await,
+            many => self.all_started(many, wait, format).await,
+        }
+    }
+
+    /// Says that a run was started, or how it went.
+    pub(super) async fn started(&self, run: &RunId, wait: Wait, format: Format) -> Result<Status, Failure> {
+        match wait {
+            Wait::No => {
+                self.wake();
+                let record = self.record(&run.0).await?;
+                self.tell(format, &record, || format!("{run} waits for its turn"))
+            }
+            Wait::ForTheEnd => {
+                let record = self.end_of(run).await?;
+                self.tell(format, &record, || view::whole(&record))?;
+                Ok(ended(&record))
+            }
+        }
+    }
+
+    /// The same for a hook of files that was started for several: one row, or one JSON object, for each.
+    async fn all_started(&self, runs: &[RunId], wait: Wait, format: Format) -> Result<Status, Failure> {
+        let mut status = Status::Done;
+        for run in runs {
+            if self.started(run, wait, format).await? != Status::Done {
+                status = Status::No;
+            }
+        }
+        Ok(status)
+    }
+
+    /// Works on the queue until the run is over. Whoever leaves before takes the run back.
+    async fn end_of(&self, run: &RunId) -> Result<ExecutionRecord, Failure> {
+        tokio::select! {
+            record = self.runs.wait(run) => record.map_err(refused),
+            worked = self.runs.work(&self.workspace) => {
+                worked.map_err(refused)?;
+                self.runs.wait(run).await.map_err(refused)
+            }
+            () = asked_to_stop() => self.runs.cancel(run).await.map_err(refused),
+        }
+    }
+
+    /// A file that the user names, as runs know it.
+    fn file(&self, file: &Path) -> Result<FileChange, Failure> {
+        let outside = || {
+            Failure::usage(format!("{} is not in the workspace {}", file.display(), self.workspace.display()))
+                .hint("name a file of the workspace")
+        };
+        let from_here = self.loaded.start.join(file);
+        let found = resolve_inside(&self.workspace, &from_here)?;
+        if !found.is_inside() {
+            return Err(outside());
+        }
+        let relative = found.path.strip_prefix(&self.workspace).map_err(|_| outside())?;
+        let parts: Option<Vec<&str>> = relative.iter().map(|part| part.to_str()).collect();
+        let path = parts.map(|parts| parts.join("/")).filter(|path| !path.is_empty()).ok_or_else(outside)?;
+        let change = if found.path.exists() { Change::Changed } else { Change::Deleted };
+        Ok(FileChange { path, change, content_hash: None })
+    }
+
+    /// Sees to it that somebody works on the queue.
+    fn wake(&self) {
+        let workers = Workers::new(&self.loaded.dirs.state);
+        let started = std::env::current_exe().is_ok_and(|program| workers.ensure(&self.workspace, &program).is_ok());
+        if !started {
+            self.printer.warn("nobody could be started to do the work; `dispatch watch` does it");
+        }
+    }
+}
+
+/// Refuses a hook that is not in force, and says why.
+fn require(set: &HookSet, hook: &str) -> Result<(), Failure> {
+    if set.hooks.iter().any(|it| it.id == hook) {
+        return Ok(());
+    }
+    if let Some(dormant) = set.dormant.iter().find(|it| it.hook_id == hook) {
+        return Err(Failure::usage(format!("hook `{hook}` does not run: {}", dormant.reason))
+            .hint("`dispatch workspace-hooks list` shows the hooks"));
+    }
+    let failure = Failure::usage(format!("there is no hook `{hook}`"));
+    Err(match set.problems.is_empty() {
+        true => failure.hint("`dispatch workspace-hooks list` shows the hooks"),
+        false => failure.hint("something is wrong with the file; `dispatch workspace-hooks check` says what"),
+    })
+}

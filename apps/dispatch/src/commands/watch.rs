@@ -1,0 +1,230 @@
+//! `dispatch watch`: runs the hooks of the workspace when its files change, until somebody ends it.
+
+mod told;
+
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::printer::{Format, Printer};
+use crate::running::{Running, Threads};
+use crate::settings::Loaded;
+use crate::stopping::asked_to_stop;
+use dispatch_contracts::BoxStream;
+use dispatch_contracts::extension::Extension;
+use ext_workspace_hooks::contract::{
+    Event, ExecutionRecord, HookSet, RUNS, RunQuery, Runs, RunsError, Status as RunStatus,
+};
+use ext_workspace_hooks::watch::{Batch, watch};
+use ext_workspace_hooks::{Workers, workspace_of};
+use futures_util::{FutureExt, StreamExt};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use told::Told;
+
+/// How long an event waits before it is offered again to a queue that did not take it.
+const PAUSE: Duration = Duration::from_millis(500);
+/// The user's own hooks, in the folder for configuration.
+const GLOBAL_HOOKS: &str = "hooks.json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct WatchRequest {
+    /// Watch nothing; run what waits, and leave
+    #[arg(long)]
+    until_idle: bool,
+    /// Print one JSON object for each run that ends instead of a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(
+    loaded: &Loaded,
+    extensions: Vec<Arc<dyn Extension>>,
+    request: &WatchRequest,
+    printer: &Printer,
+) -> Result<Status, Failure> {
+    let workspace = workspace_of(&loaded.start);
+    let workers = Workers::new(&loaded.dirs.state);
+    let post = Post { workspace, workers, format: request.json.into() };
+    if request.until_idle {
+        return post.until_idle(loaded, extensions, printer);
+    }
+    let _claim = match post.workers.claim_watch(&post.workspace)? {
+        Ok(claim) => claim,
+        Err(other) => {
+            let why = format!("{} is watched already, by {other}", post.workspace.display());
+            return Err(Failure::usage(why).hint("end the other one first; `dispatch runs follow` shows what it does"));
+        }
+    };
+    let _membership = post.workers.join(&post.workspace)?;
+    let running = Running::start(loaded, extensions, Threads::Two)?;
+    let hooks_of_user = loaded.dirs.config.join(GLOBAL_HOOKS);
+    let outcome = running.service(&RUNS).and_then(|runs| running.block_on(post.observe(runs, &hooks_of_user, printer)));
+    running.shutdown();
+    outcome.map(|()| Status::Done)
+}
+
+/// What is watched, and for whom.
+struct Post {
+    workspace: PathBuf,
+    workers: Workers,
+    format: Format,
+}
+
+impl Post {
+    /// Runs what waits, beside nobody: whoever works on the queue already will do it.
+    fn until_idle(
+        &self,
+        loaded: &Loaded,
+        extensions: Vec<Arc<dyn Extension>>,
+        printer: &Printer,
+    ) -> Result<Status, Failure> {
+        if self.workers.is_worked_on(&self.workspace) {
+            return Ok(Status::Done);
+        }
+        let running = Running::start(loaded, extensions, Threads::Two)?;
+        let outcome = running.service(&RUNS).and_then(|runs| running.block_on(self.work_off(runs, printer)));
+        running.shutdown();
+        outcome.map(|()| Status::Done)
+    }
+
+    async fn work_off(&self, runs: Arc<dyn Runs>, printer: &Printer) -> Result<(), Failure> {
+        let mut news = runs.news(&self.workspace).await?;
+        loop {
+            let membership = self.workers.join(&self.workspace)?;
+            let told = Told::new(self.format, &self.workspace, printer);
+            let stopped = tokio::select! {
+                worked = runs.work(&self.workspace) => worked.map(|()| ControlFlow::Break(()))?,
+                idle = runs.idle(&self.workspace) => idle.map(|()| ControlFlow::Continue(()))?,
+                () = tell(&mut news, &told) => ControlFlow::Break(()),
+                () = asked_to_stop() => ControlFlow::Break(()),
+            };
+            drop(membership);
+            // Whoever stored a run and still saw us work relies on us, so the queue is looked at once more.
+            if stopped.is_break() || !self.something_waits(runs.as_ref()).await? {
+                runs.drain().await;
+                while let Some(Some(record)) = news.next().now_or_never() {
+                    told.run(&record);
+                }
+                return Ok(());
+            }
+        }
+    }
+
+    async fn something_waits(&self, runs: &dyn Runs) -> Result<bool, RunsError> {
+        let query = RunQuery {
+            workspace: Some(self.workspace.clone()),
+            status: vec![RunStatus::Queued, RunStatus::Running],
+            limit: Some(1),
+            ..RunQuery::default()
+        };
+        runs.list(query).await.map(|waiting| !waiting.is_empty())
+    }
+
+    async fn observe(&self, runs: Arc<dyn Runs>, hooks_of_user: &Path, printer: &Printer) -> Result<(), Failure> {
+        let told = Told::new(self.format, &self.workspace, printer);
+        let set = runs.refresh(&self.workspace).await?;
+        let mut news = runs.news(&self.workspace).await?;
+        let stopping = Arc::new(AtomicBool::new(false));
+        let (send, mut noticed) = unbounded_channel();
+        let deliver = delivery(Arc::clone(&runs), Handle::current(), send, Arc::clone(&stopping));
+        let watching = watch(&self.workspace, Some(hooks_of_user), deliver)?;
+        told.watching(&set, watching.folders);
+        told.set(&set);
+        watching.notes.iter().for_each(|note| printer.warn(note));
+        let ended = tokio::select! {
+            worked = runs.work(&self.workspace) => worked.map_err(Failure::from),
+            () = tell(&mut news, &told) => Ok(()),
+            gone = self.follow(runs.as_ref(), &mut noticed, &told, set) => Err(gone),
+            () = asked_to_stop() => Ok(()),
+        };
+        printer.note("ending: what runs is stopped and waits for the next time");
+        stopping.store(true, Ordering::Release);
+        watching.stop();
+        runs.drain().await;
+        while let Some(Some(record)) = news.next().now_or_never() {
+            told.run(&record);
+        }
+        ended
+    }
+
+    /// Says what is noticed beside events, until the workspace is gone.
+    async fn follow(
+        &self,
+        runs: &dyn Runs,
+        noticed: &mut UnboundedReceiver<Noticed>,
+        told: &Told<'_>,
+        mut set: HookSet,
+    ) -> Failure {
+        while let Some(noticed) = noticed.recv().await {
+            match noticed {
+                Noticed::Note(note) => told.warn(&note),
+                Noticed::Configuration => match runs.refresh(&self.workspace).await {
+                    Ok(new) if new == set => {}
+                    Ok(new) => {
+                        told.reloaded(&new);
+                        set = new;
+                    }
+                    Err(error) => told.warn(&format!("the hooks cannot be read: {error}")),
+                },
+                Noticed::End => break,
+            }
+        }
+        Failure::internal(format!("{} is gone", self.workspace.display()))
+    }
+}
+
+/// What the watcher says beside events.
+enum Noticed {
+    Note(String),
+    Configuration,
+    End,
+}
+
+/// Tells about each run that ends; resolves when there is no more to come.
+async fn tell(news: &mut BoxStream<'static, ExecutionRecord>, told: &Told<'_>) {
+    while let Some(record) = news.next().await {
+        told.run(&record);
+    }
+}
+
+/// Hands over what the watcher notices. While the queue takes nothing, the watcher is kept waiting and gathers.
+fn delivery(
+    runs: Arc<dyn Runs>,
+    runtime: Handle,
+    noticed: UnboundedSender<Noticed>,
+    stopping: Arc<AtomicBool>,
+) -> Box<dyn FnMut(Batch) + Send> {
+    Box::new(move |batch| {
+        // Nobody listens any more when the command ends.
+        let say = |what| drop(noticed.send(what));
+        if batch.configuration {
+            say(Noticed::Configuration);
+        }
+        batch.notes.into_iter().for_each(|note| say(Noticed::Note(note)));
+        for event in batch.events {
+            if let Err(error) = runtime.block_on(submit(runs.as_ref(), event, &stopping)) {
+                say(Noticed::Note(format!("an event was not taken in: {error}")));
+            }
+        }
+        if batch.ended {
+            say(Noticed::End);
+        }
+    })
+}
+
+/// Offers an event until it is stored. Only the end of the program or an event that can never be stored ends it.
+async fn submit(runs: &dyn Runs, event: Event, stopping: &AtomicBool) -> Result<(), RunsError> {
+    loop {
+        match runs.submit(event.clone()).await {
+            Ok(_) => return Ok(()),
+            Err(RunsError::Full { .. } | RunsError::Storage(_)) if !stopping.load(Ordering::Acquire) => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

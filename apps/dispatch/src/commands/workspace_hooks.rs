@@ -1,0 +1,167 @@
+//! `dispatch workspace-hooks`: what the files of hooks say, what is wrong with them, and what of it is in force.
+
+use crate::app::Status;
+use crate::failure::Failure;
+use crate::plain::one_line;
+use crate::printer::{Format, Printer, table};
+use crate::settings::Loaded;
+use dispatch_os::clock;
+use ext_workspace_hooks::approval::InForce;
+use ext_workspace_hooks::config::{Config, Origin, SHOWN, Written, schema};
+use ext_workspace_hooks::contract::{Action, Hook, HookSet, Problem};
+use ext_workspace_hooks::timetable::Timetable;
+use ext_workspace_hooks::workspace_of;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The longest message or reason on a line.
+const TEXT_CHARS: usize = 300;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum WorkspaceHooksCommand {
+    /// Say everything that is wrong with .akira/hooks.json and your own hooks.json
+    Check {
+        /// Print one JSON list of problems instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the hooks, and why one does not run
+    List {
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of .akira/hooks.json
+    Schema,
+}
+
+pub(crate) fn run(loaded: &Loaded, command: &WorkspaceHooksCommand, printer: &Printer) -> Result<Status, Failure> {
+    let workspace = workspace_of(&loaded.start);
+    match command {
+        WorkspaceHooksCommand::Check { json } => check(loaded, &workspace, (*json).into(), printer),
+        WorkspaceHooksCommand::List { json } => list(loaded, &workspace, (*json).into(), printer),
+        WorkspaceHooksCommand::Schema => printer.json(&schema()).map(|()| Status::Done),
+    }
+}
+
+fn check(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) -> Result<Status, Failure> {
+    let mut config = Config::new(workspace, &loaded.dirs.config);
+    config.refresh();
+    let written = config.written();
+    let problems: Vec<Problem> = written.problems.iter().map(|it| placed(it, loaded, workspace)).collect();
+    match format {
+        Format::Json => printer.json(&problems)?,
+        Format::Text => printer.out(&verdict(&problems, written)),
+    }
+    Ok(if problems.is_empty() { Status::Done } else { Status::No })
+}
+
+/// The problem with a name of its file that leads there from where the command was run.
+fn placed(problem: &Problem, loaded: &Loaded, workspace: &Path) -> Problem {
+    let here = loaded.start.canonicalize().is_ok_and(|start| start == workspace);
+    let mut problem = problem.clone();
+    if problem.file == SHOWN && !here {
+        problem.file = workspace.join(SHOWN).display().to_string();
+    }
+    problem
+}
+
+fn verdict(problems: &[Problem], written: &Written) -> String {
+    let mut rows = Vec::new();
+    for problem in problems {
+        let message = one_line(&problem.message, TEXT_CHARS);
+        rows.push(format!("{}:{}:{}: {message}", problem.file, problem.line, problem.column));
+        rows.extend(problem.hint.as_ref().map(|hint| format!("  hint: {}", one_line(hint, TEXT_CHARS))));
+    }
+    rows.push(match (written.files.is_empty(), problems.is_empty()) {
+        (true, _) => format!("there is no {SHOWN} here"),
+        (false, true) => format!("{} valid", hooks(written.counted)),
+        (false, false) => format!("{} of {} valid", written.valid, hooks(written.counted)),
+    });
+    rows.join("\n")
+}
+
+fn hooks(count: usize) -> String {
+    match count {
+        1 => "1 hook is".to_owned(),
+        count => format!("{count} hooks are"),
+    }
+}
+
+fn list(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) -> Result<Status, Failure> {
+    let mut in_force = InForce::new(workspace, &loaded.dirs.config, &loaded.dirs.data);
+    let set = in_force.refresh();
+    let written = in_force.written();
+    if format == Format::Json {
+        let hooks: Vec<Value> = written.hooks.iter().map(|it| described(&it.hook, it.origin, &set)).collect();
+        let problems: Vec<Problem> = written.problems.iter().map(|it| placed(it, loaded, workspace)).collect();
+        printer.json(&json!({ "workspace": workspace, "hooks": hooks, "problems": problems }))?;
+        return Ok(Status::Done);
+    }
+    if written.hooks.is_empty() {
+        printer.out(&format!("no hooks; write some into {SHOWN}"));
+    } else {
+        let rows: Vec<Vec<String>> = written.hooks.iter().map(|it| row(&it.hook, it.origin, &set)).collect();
+        printer.out(&table(&rows));
+    }
+    if !written.problems.is_empty() {
+        printer.warn("something is wrong with the files, so these are the hooks of their last valid state");
+        printer.note("hint: `dispatch workspace-hooks check` says what");
+    }
+    Ok(Status::Done)
+}
+
+fn described(hook: &Hook, origin: Origin, set: &HookSet) -> Value {
+    let reason = dormant(hook, set);
+    json!({
+        "id": hook.id,
+        "trigger": hook.trigger.to_string(),
+        "pattern": hook.pattern,
+        "action": action(hook),
+        "origin": origin_word(origin),
+        "inForce": reason.is_none(),
+        "reason": reason,
+        "next": next(hook),
+        "fingerprint": hook.fingerprint,
+    })
+}
+
+fn row(hook: &Hook, origin: Origin, set: &HookSet) -> Vec<String> {
+    let standing = match dormant(hook, set) {
+        Some(reason) => format!("does not run: {}", one_line(reason, TEXT_CHARS)),
+        None => next(hook).map(|moment| format!("next at {moment}")).unwrap_or_default(),
+    };
+    vec![
+        one_line(&hook.id, TEXT_CHARS),
+        hook.trigger.to_string(),
+        one_line(&hook.pattern.join(" "), TEXT_CHARS),
+        action(hook).to_owned(),
+        origin_word(origin).to_owned(),
+        standing,
+    ]
+}
+
+fn dormant<'a>(hook: &Hook, set: &'a HookSet) -> Option<&'a str> {
+    set.dormant.iter().find(|it| it.hook_id == hook.id).map(|it| it.reason.as_str())
+}
+
+/// When a time table starts it next.
+fn next(hook: &Hook) -> Option<String> {
+    let table = Timetable::parse(hook.schedule.as_deref()?).ok()?;
+    table.next_after(clock::unix_ms()).map(clock::rfc3339)
+}
+
+/// Prompts and arguments may hold anything, so only their kind is told.
+const fn action(hook: &Hook) -> &'static str {
+    match hook.action {
+        Action::Prompt(_) => "prompt",
+        Action::Command(_) => "command",
+    }
+}
+
+const fn origin_word(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Global => "global",
+        Origin::Workspace => "workspace",
+    }
+}

@@ -1,0 +1,172 @@
+//! Which hooks run after which approval.
+
+use super::*;
+use dispatch_trust::read_content;
+use std::fs;
+
+struct World {
+    folder: tempfile::TempDir,
+    in_force: InForce,
+}
+
+fn world() -> World {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["workspace/.akira", "settings", "data"] {
+        fs::create_dir_all(folder.path().join(name)).unwrap();
+    }
+    let at = |name: &str| folder.path().join(name);
+    let in_force = InForce::new(&at("workspace"), &at("settings"), &at("data"));
+    World { folder, in_force }
+}
+
+impl World {
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("workspace/.akira/hooks.json")
+    }
+
+    fn write(&self, hooks: &[(&str, &str)]) {
+        fs::write(self.file(), file_of(hooks)).unwrap();
+    }
+
+    /// As `dispatch trust` does.
+    fn approve(&self) {
+        let data = self.folder.path().join("data");
+        let content = read_content(&self.file()).unwrap();
+        let mut trust = Trust::load(&data.join(TRUST_FILE));
+        trust.approve(self.file(), &content).unwrap();
+        trust.write(&data.join(TRUST_FILE)).unwrap();
+        let mut approvals = Approvals::load(&data.join(APPROVALS_FILE));
+        approvals.remember(&self.file(), approved_in(&self.file(), &content).fingerprints);
+        approvals.write(&data.join(APPROVALS_FILE)).unwrap();
+    }
+
+    fn revoke(&self) {
+        let data = self.folder.path().join("data");
+        let mut trust = Trust::load(&data.join(TRUST_FILE));
+        trust.revoke(&self.file());
+        trust.write(&data.join(TRUST_FILE)).unwrap();
+        let mut approvals = Approvals::load(&data.join(APPROVALS_FILE));
+        approvals.forget(&self.file());
+        approvals.write(&data.join(APPROVALS_FILE)).unwrap();
+    }
+
+    /// Those that run, and `id: first words of the reason` of those that do not.
+    fn standing(&mut self) -> (Vec<String>, Vec<String>) {
+        let set = self.in_force.refresh();
+        let dormant = |it: &Dormant| {
+            let words: Vec<&str> = it.reason.split_whitespace().take(3).collect();
+            format!("{}: {}", it.hook_id, words.join(" "))
+        };
+        (set.hooks.iter().map(|hook| hook.id.clone()).collect(), set.dormant.iter().map(dormant).collect())
+    }
+}
+
+fn file_of(hooks: &[(&str, &str)]) -> String {
+    let hook = |(id, prompt): &(&str, &str)| serde_json::json!({"id": id, "trigger": "manual", "prompt": prompt});
+    serde_json::json!({ "hooks": hooks.iter().map(hook).collect::<Vec<_>>() }).to_string()
+}
+
+fn expect(found: (Vec<String>, Vec<String>), running: &[&str], dormant: &[&str]) {
+    assert_eq!((found.0.as_slice(), found.1.as_slice()), (&owned(running)[..], &owned(dormant)[..]));
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[test]
+fn a_cloned_hook_waits_and_a_changed_one_asks_again() {
+    let mut world = world();
+    world.write(&[("a", "1"), ("b", "1")]);
+    expect(world.standing(), &[], &["a: nobody approved it;", "b: nobody approved it;"]);
+    world.approve();
+    expect(world.standing(), &["a", "b"], &[]);
+    world.write(&[("a", "1"), ("b", "2"), ("c", "1")]);
+    expect(world.standing(), &["a"], &["b: it has changed", "c: it has changed"]);
+    world.write(&[("b", "1")]);
+    expect(world.standing(), &["b"], &[]);
+    world.write(&[("a", "1"), ("b", "2")]);
+    world.approve();
+    expect(world.standing(), &["a", "b"], &[]);
+    world.write(&[("a", "1"), ("b", "1")]);
+    expect(world.standing(), &["a"], &["b: it has changed"]);
+    world.revoke();
+    expect(world.standing(), &[], &["a: nobody approved it;", "b: nobody approved it;"]);
+}
+
+#[test]
+fn a_second_clone_of_approved_content_runs() {
+    let world = world();
+    world.write(&[("a", "1")]);
+    world.approve();
+    let other = world.folder.path().join("other/.akira");
+    fs::create_dir_all(&other).unwrap();
+    fs::copy(world.file(), other.join("hooks.json")).unwrap();
+    let at = |name: &str| world.folder.path().join(name);
+    let mut second = InForce::new(&at("other"), &at("settings"), &at("data"));
+    assert_eq!(second.refresh().hooks.len(), 1);
+    fs::write(other.join("hooks.json"), file_of(&[("a", "1"), ("b", "1")])).unwrap();
+    assert_eq!(second.refresh().hooks.len(), 0, "the approval of single hooks belongs to one file");
+}
+
+#[test]
+fn the_users_own_hooks_need_no_approval_and_keep_their_limits() {
+    let mut world = world();
+    let global = r#"{"limits": {"concurrency": 7}, "hooks": [
+        {"id": "mine", "trigger": "manual", "prompt": "p"},
+        {"id": "off", "trigger": "manual", "prompt": "p", "enabled": false}]}"#;
+    fs::write(world.folder.path().join("settings/hooks.json"), global).unwrap();
+    let theirs = r#"{"limits": {"concurrency": 1}, "hooks": [{"id": "theirs", "trigger": "manual", "prompt": "p"}]}"#;
+    fs::write(world.file(), theirs).unwrap();
+    expect(world.standing(), &["mine"], &["off: it is switched", "theirs: nobody approved it;"]);
+    assert_eq!(world.in_force.refresh().limits.concurrency, 7);
+    world.approve();
+    assert_eq!(world.in_force.refresh().limits.concurrency, 1);
+}
+
+#[test]
+fn an_invalid_edit_changes_nothing_of_what_runs() {
+    let mut world = world();
+    world.write(&[("a", "1")]);
+    world.approve();
+    world.standing();
+    fs::write(world.file(), "{ nonsense").unwrap();
+    expect(world.standing(), &["a"], &[]);
+    assert_eq!(world.in_force.refresh().problems.len(), 1);
+}
+
+#[test]
+fn damaged_approvals_approve_nothing() {
+    let mut world = world();
+    world.write(&[("a", "1")]);
+    world.approve();
+    for name in [TRUST_FILE, APPROVALS_FILE] {
+        fs::write(world.folder.path().join("data").join(name), b"{\"approved\": [\xff").unwrap();
+    }
+    expect(world.standing(), &[], &["a: nobody approved it;"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn approvals_are_for_the_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = world();
+    world.write(&[("a", "1")]);
+    world.approve();
+    let mode = fs::metadata(world.folder.path().join("data").join(APPROVALS_FILE)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_file_of_hooks_is_known_by_its_place() {
+    for (path, expected) in [
+        ("/p/.akira/hooks.json", true),
+        (".akira/hooks.json", true),
+        ("/p/hooks.json", false),
+        ("/p/.akira/other.json", false),
+        ("hooks.json", false),
+        ("/", false),
+    ] {
+        assert_eq!(is_hooks_file(Path::new(path)), expected, "{path}");
+    }
+}

@@ -1,0 +1,378 @@
+//! Reads JSON and keeps where every value stands, so that whatever is wrong with a value can be shown at its place.
+
+#[cfg(test)]
+mod tests;
+mod text;
+
+use serde_json::{Number, Value};
+use std::collections::HashSet;
+
+/// Lists and objects inside each other.
+pub(crate) const MAX_DEPTH: usize = 64;
+/// Values of one file; a hook has some twenty.
+pub(crate) const MAX_VALUES: usize = 500_000;
+/// Flaws of the text itself; after so many the rest is a consequence.
+const MAX_FLAWS: usize = 50;
+
+/// A value and the byte it starts at.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) at: usize,
+    pub(crate) json: Json,
+}
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Json {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+    List(Vec<Node>),
+    Object(Vec<Member>),
+}
+
+/// A key of an object with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Member {
+    pub(crate) key: String,
+    pub(crate) key_at: usize,
+    pub(crate) value: Node,
+}
+
+/// Something that is no JSON, or no JSON that everybody reads alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Flaw {
+    pub(crate) at: usize,
+    pub(crate) pointer: String,
+    pub(crate) rule: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<&'static str>,
+}
+
+impl Node {
+    /// The value alone.
+    pub(crate) fn to_value(&self) -> Value {
+        match &self.json {
+            Json::Null => Value::Null,
+            Json::Bool(flag) => Value::Bool(*flag),
+            Json::Number(number) => Value::Number(number.clone()),
+            Json::Text(text) => Value::String(text.clone()),
+            Json::List(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+            Json::Object(members) => {
+                Value::Object(members.iter().map(|member| (member.key.clone(), member.value.to_value())).collect())
+            }
+        }
+    }
+
+    /// What kind of value it is, as people say it.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self.json {
+            Json::Null => "null",
+            Json::Bool(_) => "true or false",
+            Json::Number(_) => "a number",
+            Json::Text(_) => "a text",
+            Json::List(_) => "a list",
+            Json::Object(_) => "an object",
+        }
+    }
+}
+
+/// Reads a text. Flaws that leave no doubt about what is meant do not end the reading, so that one look shows all.
+pub(crate) fn read(text: &str) -> (Option<Node>, Vec<Flaw>) {
+    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, flaws: Vec::new(), values: 0 };
+    if text.starts_with('\u{feff}') {
+        reader.at = '\u{feff}'.len_utf8();
+    }
+    let root = reader.document();
+    (root.ok(), reader.flaws)
+}
+
+/// Nothing sensible can be read after this; the flaw says why.
+struct Stop;
+
+/// Where the reader is, innermost first.
+struct Trail<'a> {
+    outer: Option<&'a Trail<'a>>,
+    step: Step<'a>,
+}
+
+enum Step<'a> {
+    Root,
+    Key(&'a str),
+    Index(usize),
+}
+
+impl Trail<'_> {
+    fn pointer(&self) -> String {
+        let mut steps = Vec::new();
+        let mut trail = Some(self);
+        while let Some(here) = trail {
+            match here.step {
+                Step::Root => {}
+                Step::Key(key) => steps.push(escaped(key)),
+                Step::Index(index) => steps.push(index.to_string()),
+            }
+            trail = here.outer;
+        }
+        steps.iter().rev().fold(String::new(), |pointer, step| format!("{pointer}/{step}"))
+    }
+
+    const fn inner<'b>(&'b self, step: Step<'b>) -> Trail<'b> {
+        Trail { outer: Some(self), step }
+    }
+}
+
+/// A key as a part of a JSON pointer.
+pub(crate) fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    flaws: Vec<Flaw>,
+    values: usize,
+}
+
+impl Reader<'_> {
+    fn document(&mut self) -> Result<Node, Stop> {
+        let root = Trail { outer: None, step: Step::Root };
+        self.skip_blank(&root)?;
+        if self.at == self.bytes.len() {
+            return Err(self.stop(
+                &root,
+                self.at,
+                "the file is empty",
+                Some("write `{ \"hooks\": [] }` to begin with"),
+            ));
+        }
+        let node = self.value(0, &root)?;
+        self.skip_blank(&root)?;
+        if self.at < self.bytes.len() {
+            let message = format!("{} after the end of the value", self.found());
+            return Err(self.stop(&root, self.at, message, Some("a file holds one JSON value")));
+        }
+        Ok(node)
+    }
+
+    fn value(&mut self, depth: usize, trail: &Trail<'_>) -> Result<Node, Stop> {
+        let at = self.at;
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            self.flaw(trail, at, "too-large", format!("the file has more than {MAX_VALUES} values"), None);
+            return Err(Stop);
+        }
+        let json = match self.peek() {
+            Some(b'{' | b'[') if depth >= MAX_DEPTH => {
+                let message = format!("lists and objects are nested deeper than {MAX_DEPTH}");
+                self.flaw(trail, at, "too-deep", message, None);
+                return Err(Stop);
+            }
+            Some(b'{') => Json::Object(self.object(depth, trail)?),
+            Some(b'[') => Json::List(self.list(depth, trail)?),
+            Some(b'"') => Json::Text(self.string(trail)?),
+            Some(b'-' | b'0'..=b'9') => Json::Number(self.number(trail)?),
+            _ => self.word(trail)?,
+        };
+        Ok(Node { at, json })
+    }
+
+    fn object(&mut self, depth: usize, trail: &Trail<'_>) -> Result<Vec<Member>, Stop> {
+        let start = self.at;
+        self.at += 1;
+        let mut members: Vec<Member> = Vec::new();
+        let mut seen = HashSet::new();
+        loop {
+            self.skip_blank(trail)?;
+            match self.peek() {
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(members);
+                }
+                Some(b'"') => {}
+                None => return Err(self.unclosed(trail, start, "object", '}')),
+                Some(_) => {
+                    let message = format!("expected a key in double quotes, found {}", self.found());
+                    return Err(self.stop(trail, self.at, message, Some("every key stands in double quotes")));
+                }
+            }
+            let key_at = self.at;
+            let key = self.string(trail)?;
+            self.skip_blank(trail)?;
+            if self.peek() != Some(b':') {
+                let message = format!("expected `:` after the key, found {}", self.found());
+                return Err(self.stop(trail, self.at, message, None));
+            }
+            self.at += 1;
+            self.skip_blank(trail)?;
+            let value = self.value(depth + 1, &trail.inner(Step::Key(&key)))?;
+            if seen.insert(key.clone()) {
+                members.push(Member { key, key_at, value });
+            } else {
+                let inner = trail.inner(Step::Key(&key));
+                let message = format!("the key `{}` stands here twice", shown(&key));
+                self.flaw(&inner, key_at, "duplicate-key", message, Some("keep one of the two"));
+            }
+            self.separator(trail, b'}', b'"')?;
+        }
+    }
+
+    fn list(&mut self, depth: usize, trail: &Trail<'_>) -> Result<Vec<Node>, Stop> {
+        let start = self.at;
+        self.at += 1;
+        let mut items = Vec::new();
+        loop {
+            self.skip_blank(trail)?;
+            match self.peek() {
+                Some(b']') => {
+                    self.at += 1;
+                    return Ok(items);
+                }
+                None => return Err(self.unclosed(trail, start, "list", ']')),
+                Some(_) => {}
+            }
+            let inner = trail.inner(Step::Index(items.len()));
+            let item = self.value(depth + 1, &inner)?;
+            items.push(item);
+            self.separator(trail, b']', b'{')?;
+        }
+    }
+
+    /// What stands between two entries. A missing comma before something that begins an entry, and one too many
+    /// before the end, leave no doubt.
+    fn separator(&mut self, trail: &Trail<'_>, end: u8, begins: u8) -> Result<(), Stop> {
+        let after_value = self.at;
+        self.skip_blank(trail)?;
+        match self.peek() {
+            Some(b',') => {
+                let comma = self.at;
+                self.at += 1;
+                self.skip_blank(trail)?;
+                if self.peek() == Some(end) {
+                    self.syntax(trail, comma, "a comma before the end", Some("JSON has no comma after the last entry"));
+                }
+                Ok(())
+            }
+            Some(byte) if byte == end => Ok(()),
+            Some(byte) if byte == begins => {
+                self.syntax(trail, after_value, "a comma is missing here", None);
+                Ok(())
+            }
+            None => Ok(()),
+            Some(_) => {
+                let message = format!("expected `,` or `{}`, found {}", char::from(end), self.found());
+                Err(self.stop(trail, self.at, message, None))
+            }
+        }
+    }
+
+    fn number(&mut self, trail: &Trail<'_>) -> Result<Number, Stop> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')) {
+            self.at += 1;
+        }
+        let text = self.text.get(start..self.at).unwrap_or_default();
+        if let Ok(number) = serde_json::from_str::<Number>(text) {
+            return Ok(number);
+        }
+        self.syntax(trail, start, "this is no number that JSON knows", None);
+        Ok(Number::from(0))
+    }
+
+    fn word(&mut self, trail: &Trail<'_>) -> Result<Json, Stop> {
+        let start = self.at;
+        while matches!(self.peek(), Some(byte) if byte.is_ascii_alphanumeric() || byte == b'_') {
+            self.at += 1;
+        }
+        match self.text.get(start..self.at) {
+            Some("true") => Ok(Json::Bool(true)),
+            Some("false") => Ok(Json::Bool(false)),
+            Some("null") => Ok(Json::Null),
+            _ => {
+                self.at = start;
+                let hint = match self.peek() {
+                    Some(b'\'') => Some("texts stand in double quotes"),
+                    Some(byte) if byte.is_ascii_alphabetic() => Some("JSON knows the words true, false and null"),
+                    _ => None,
+                };
+                let message = format!("expected a value, found {}", self.found());
+                Err(self.stop(trail, start, message, hint))
+            }
+        }
+    }
+
+    /// Blanks, and comments, which are reported.
+    fn skip_blank(&mut self, trail: &Trail<'_>) -> Result<(), Stop> {
+        loop {
+            while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+                self.at += 1;
+            }
+            let start = self.at;
+            let rest = self.bytes.get(start..).unwrap_or_default();
+            if rest.starts_with(b"//") {
+                self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+            } else if rest.starts_with(b"/*") {
+                let Some(length) = self.text.get(start..).and_then(|rest| rest.find("*/")) else {
+                    return Err(self.stop(trail, start, "a comment without an end", None));
+                };
+                self.at += length + 2;
+            } else {
+                return Ok(());
+            }
+            self.syntax(trail, start, "JSON has no comments", Some("a key that starts with `x-` may hold any text"));
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// What stands here, for a message.
+    fn found(&self) -> String {
+        match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+            None => "the end of the file".to_owned(),
+            Some(character) if character.is_control() => format!("the character U+{:04X}", u32::from(character)),
+            Some(character) => format!("`{character}`"),
+        }
+    }
+
+    fn unclosed(&mut self, trail: &Trail<'_>, start: usize, what: &str, end: char) -> Stop {
+        self.stop(
+            trail,
+            start,
+            format!("the {what} that starts here has no end"),
+            Some(match end {
+                '}' => "a `}` is missing",
+                _ => "a `]` is missing",
+            }),
+        )
+    }
+
+    fn stop(&mut self, trail: &Trail<'_>, at: usize, message: impl Into<String>, hint: Option<&'static str>) -> Stop {
+        self.syntax(trail, at, message, hint);
+        Stop
+    }
+
+    fn syntax(&mut self, trail: &Trail<'_>, at: usize, message: impl Into<String>, hint: Option<&'static str>) {
+        self.flaw(trail, at, "syntax", message.into(), hint);
+    }
+
+    fn flaw(&mut self, trail: &Trail<'_>, at: usize, rule: &'static str, message: String, hint: Option<&'static str>) {
+        if self.flaws.len() < MAX_FLAWS {
+            self.flaws.push(Flaw { at, pointer: trail.pointer(), rule, message, hint });
+        }
+    }
+}
+
+/// A key in a message: short, on one line.
+pub(crate) fn shown(key: &str) -> String {
+    const MOST_CHARS: usize = 60;
+    let plain = |character: char| if character.is_control() { '\u{fffd}' } else { character };
+    let mut text: String = key.chars().take(MOST_CHARS).map(plain).collect();
+    if key.chars().nth(MOST_CHARS).is_some() {
+        text.push('…');
+    }
+    text
+}

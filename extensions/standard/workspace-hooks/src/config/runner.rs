@@ -1,0 +1,155 @@
+//! Who answers the prompt of a hook: our own agent, another agent's program, a server.
+
+mod address;
+
+use super::fields::{Found, Object};
+use super::findings::Findings;
+use super::json::{Json, Node, shown};
+use super::limits::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, MAX_NAMES};
+use super::nearest::nearest;
+use crate::contract::{AgentTemplate, Runner, SessionScope};
+use crate::runner::{TEMPLATES, template as template_of};
+use std::collections::BTreeMap;
+
+/// Where the prompt goes in the arguments of a program.
+pub(crate) const PLACEHOLDER: &str = "{prompt}";
+/// Our own agent.
+const OWN: &str = "agent";
+
+/// The names that `runner` takes.
+pub(crate) fn names() -> Vec<&'static str> {
+    [OWN].into_iter().chain(TEMPLATES.iter().map(|template| template.name)).collect()
+}
+
+/// The runner of a hook; our own agent if it names none.
+pub(crate) fn read(hook: &Object<'_>, session: SessionScope, findings: &mut Findings) -> Option<Runner> {
+    let Some(found) = hook.get("runner") else { return Some(Runner::Agent { session }) };
+    match &found.value.json {
+        Json::Text(name) if name == OWN => Some(Runner::Agent { session }),
+        Json::Text(name) => known(&found.clone().map(|_| name.as_str()), findings),
+        Json::Object(_) => written_out(&found.object(findings)?, findings),
+        _ => {
+            let message = format!("expected the name of a runner or an object, found {}", found.value.kind());
+            found.wrong_hinted(findings, "type", message, format!("known names are {}", names().join(", ")));
+            None
+        }
+    }
+}
+
+fn known(name: &Found<&str>, findings: &mut Findings) -> Option<Runner> {
+    if let Some(template) = template_of(name.value) {
+        let command = template.command.iter().map(|argument| (*argument).to_owned()).collect();
+        return Some(Runner::External(AgentTemplate { name: template.name.to_owned(), command }));
+    }
+    let hint = match nearest(name.value, &names()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("known names are {}; any other program is written out as `command`", names().join(", ")),
+    };
+    name.wrong_hinted(findings, "runner", format!("there is no runner `{}`", shown(name.value)), hint);
+    None
+}
+
+fn written_out(runner: &Object<'_>, findings: &mut Findings) -> Option<Runner> {
+    match (runner.get("command"), runner.get("http")) {
+        (Some(_), None) => {
+            runner.refuse_unknown(&["command"], findings);
+            template(runner, findings)
+        }
+        (None, Some(url)) => {
+            runner.refuse_unknown(&["http", "headers"], findings);
+            let headers = headers(runner, findings);
+            let url = url.text(findings)?;
+            let url = address::read(&url, findings)?;
+            Some(Runner::Http { url, headers })
+        }
+        _ => {
+            runner.refuse_unknown(&["command", "http", "headers"], findings);
+            let message = "a runner has either `command` or `http`";
+            findings.add(runner.at, &runner.pointer, "runner", message);
+            None
+        }
+    }
+}
+
+fn template(runner: &Object<'_>, findings: &mut Findings) -> Option<Runner> {
+    let command = arguments(runner, findings)?;
+    let found = runner.get("command")?;
+    let holders = || command.iter().enumerate().filter(|(_, argument)| argument.contains(PLACEHOLDER));
+    let times: usize = command.iter().map(|argument| argument.matches(PLACEHOLDER).count()).sum();
+    let hint = format!("write {PLACEHOLDER} once, in one of the arguments");
+    if times != 1 {
+        let message = format!("{PLACEHOLDER} stands {times} times in the arguments");
+        found.wrong_hinted(findings, "template", message, hint);
+        return None;
+    }
+    if holders().next().is_some_and(|(index, _)| index == 0) {
+        found.wrong_hinted(findings, "template", "the prompt cannot be the program itself", hint);
+        return None;
+    }
+    Some(Runner::External(AgentTemplate { name: "custom".to_owned(), command }))
+}
+
+/// A program with its arguments, under the key `command`.
+pub(crate) fn arguments(object: &Object<'_>, findings: &mut Findings) -> Option<Vec<String>> {
+    let found = object.get("command")?;
+    if let Json::Text(_) = found.value.json {
+        let hint = "write the program and each argument as a text of its own: [\"npm\", \"test\"]";
+        found.wrong_hinted(findings, "type", "expected a list, found a text; no shell takes a line apart", hint);
+        return None;
+    }
+    let texts = object.texts("command", MAX_ARGUMENTS, findings)?;
+    let entries = list_length(found.value);
+    if texts.len() < entries {
+        return None;
+    }
+    let mut fine = true;
+    if texts.first().is_none_or(|program| program.value.trim().is_empty()) {
+        found.wrong_hinted(findings, "command", "no program is named", "the first entry is the program");
+        fine = false;
+    }
+    for text in texts.iter().filter(|text| text.value.contains('\0')) {
+        text.wrong(findings, "command", "an argument cannot hold the character U+0000");
+        fine = false;
+    }
+    let bytes: usize = texts.iter().map(|text| text.value.len()).sum();
+    if bytes > MAX_ARGUMENT_BYTES {
+        let message = format!("the arguments have {bytes} bytes; {MAX_ARGUMENT_BYTES} are the most");
+        found.wrong(findings, "too-large", message);
+        fine = false;
+    }
+    fine.then(|| texts.iter().map(|text| text.value.to_owned()).collect())
+}
+
+fn list_length(node: &Node) -> usize {
+    match &node.json {
+        Json::List(items) => items.len(),
+        _ => 0,
+    }
+}
+
+fn headers(runner: &Object<'_>, findings: &mut Findings) -> BTreeMap<String, String> {
+    let Some(object) = runner.object("headers", findings) else { return BTreeMap::new() };
+    if object.members.len() > MAX_NAMES {
+        let message = format!("there are {} headers; {MAX_NAMES} are the most", object.members.len());
+        findings.add(object.at, &object.pointer, "too-large", message);
+        return BTreeMap::new();
+    }
+    let mut headers = BTreeMap::new();
+    for member in object.members {
+        let pointer = object.below(&member.key);
+        if !is_header_name(&member.key) {
+            let message = format!("`{}` is no name of a header", shown(&member.key));
+            findings.add(member.key_at, &pointer, "header", message);
+        }
+        let Some(value) = Found::of(&member.value, pointer).text(findings) else { continue };
+        if value.value.chars().any(char::is_control) {
+            value.wrong(findings, "header", "the value of a header stands on one line");
+        }
+        headers.insert(member.key.clone(), value.value.to_owned());
+    }
+    headers
+}
+
+fn is_header_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}

@@ -1,0 +1,110 @@
+//! The address of a server that takes prompts: this machine, or over TLS.
+
+use crate::config::fields::Found;
+use crate::config::findings::Findings;
+use crate::config::limits::MAX_URL_BYTES;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// The address, or a finding. What a prompt says is nobody else's business on the way.
+pub(super) fn read(found: &Found<&str>, findings: &mut Findings) -> Option<String> {
+    match fault(found.value) {
+        None => Some(found.value.to_owned()),
+        Some((message, hint)) => {
+            found.wrong_hinted(findings, "url", message, hint);
+            None
+        }
+    }
+}
+
+/// What is wrong with an address, and what to do. The address itself is never repeated.
+fn fault(url: &str) -> Option<(&'static str, &'static str)> {
+    const FORM: &str = "write https://HOST/PATH, or http://127.0.0.1:PORT/PATH";
+    if url.len() > MAX_URL_BYTES {
+        return Some(("the address is too long", FORM));
+    }
+    if url.chars().any(|character| character.is_whitespace() || character.is_control() || character == '\\') {
+        return Some(("an address has no blanks, line breaks or backslashes", FORM));
+    }
+    let Some((scheme, rest)) = url.split_once("://") else { return Some(("this is no address", FORM)) };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Some((
+            "an address with a name or a password in it would be told to everybody",
+            "put it into `headers`, as `${NAME}` of the environment",
+        ));
+    }
+    let Some(host) = host(authority) else { return Some(("the address names no host", FORM)) };
+    match scheme {
+        "https" => None,
+        "http" if is_loopback(host) => None,
+        "http" => Some(("an address without TLS must be on this machine", "use https")),
+        _ => Some(("only http and https are known", FORM)),
+    }
+}
+
+/// The host of `host:port`, without the brackets of an IPv6 address.
+fn host(authority: &str) -> Option<&str> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']')?;
+            host.parse::<Ipv6Addr>().ok()?;
+            (host, if after.is_empty() { None } else { Some(after.strip_prefix(':')?) })
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    (!host.is_empty() && port_fits).then_some(host)
+}
+
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+        || host.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_and_tls_are_let_through() {
+        for url in [
+            "https://example.com",
+            "https://example.com:8443/hook?x=1",
+            "http://localhost:8080/",
+            "http://127.0.0.1:1",
+            "http://127.9.9.9/x",
+            "http://[::1]:9000/x",
+            "https://[2001:db8::1]/x",
+        ] {
+            assert_eq!(fault(url), None, "{url}");
+        }
+        for url in [
+            "",
+            "example.com",
+            "ftp://example.com",
+            "http://example.com",
+            "http://localhost.example.com",
+            "http://127.0.0.1.example.com",
+            "http://127.0.0.1@example.com/",
+            "https://user:word@example.com/",
+            "http://2130706433/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://[::1",
+            "http://[::1]x",
+            "http:///path",
+            "http://:80/",
+            "http://localhost:0/",
+            "http://localhost:99999/",
+            "https://exam ple.com/",
+            "http://localhost\\@example.com/",
+            "https://a\r\nb/",
+        ] {
+            assert!(fault(url).is_some(), "{url}");
+        }
+        assert!(fault(&format!("https://example.com/{}", "x".repeat(3_000))).is_some());
+    }
+}

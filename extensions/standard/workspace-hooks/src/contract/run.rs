@@ -1,0 +1,141 @@
+//! One run of a hook, as scripts and people see it.
+
+use super::event::{ContentHash, FileChange};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Names a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub String);
+
+impl fmt::Display for RunId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It waits.
+    Queued,
+    /// It goes.
+    Running,
+    /// It ended well.
+    Success,
+    /// It ended badly, also after every repetition.
+    Failed,
+    /// It took too long and was stopped.
+    Timeout,
+    /// Somebody took it back.
+    Canceled,
+}
+
+impl Status {
+    /// Whether nothing more will happen to it.
+    pub const fn is_over(self) -> bool {
+        !matches!(self, Self::Queued | Self::Running)
+    }
+
+    /// The word that the database and scripts know it by.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Success => "success",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Canceled => "canceled",
+        }
+    }
+}
+
+/// What a run of an agent spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Tokens, read and written.
+    pub tokens: u64,
+    /// Money, in millionths of a dollar.
+    pub micro_usd: u64,
+}
+
+/// A run and what became of it. Every text in it is free of secrets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExecutionRecord {
+    /// Its id.
+    pub id: RunId,
+    /// Its hook.
+    pub hook_id: String,
+    /// When it began, RFC 3339 in UTC; while it waits, when it was queued.
+    pub start_ts: String,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_ts: Option<String>,
+    /// Where it stands.
+    pub status: Status,
+    /// What the program returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// How many times it was begun.
+    pub attempts: u32,
+    /// What it printed, cut to size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logs: Option<String>,
+    /// What started it, in the words of the configuration.
+    pub trigger: String,
+    /// The files it is about.
+    pub files: Vec<FileChange>,
+    /// The content that it was started for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_hash: Option<ContentHash>,
+    /// Why it stands where it stands, in one sentence; empty while nothing is to be said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The workspace.
+    pub workspace: String,
+    /// Files of the workspace that the run wrote, as far as it is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrote: Vec<String>,
+    /// What it spent.
+    #[serde(default)]
+    pub usage: Usage,
+    /// The conversation of our own agent, if one ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Whether a patch waits for `dispatch runs apply`.
+    #[serde(default)]
+    pub patch: bool,
+    /// The run that this one repeats by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<RunId>,
+}
+
+impl ExecutionRecord {
+    /// One line for people: which hook, about what, how it stands.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let about = match self.files.as_slice() {
+            [] => String::new(),
+            [file] => format!(" {}", file.path),
+            [file, more @ ..] => format!(" {} and {} more", file.path, more.len()),
+        };
+        let took = self.duration_ms().map(|ms| format!(" in {}.{:03} s", ms / 1000, ms % 1000));
+        let code = self.exit_code.filter(|code| *code != 0).map(|code| format!(", exit code {code}"));
+        let attempts = (self.attempts > 1).then(|| format!(", {} attempts", self.attempts));
+        let reason = if self.reason.is_empty() { String::new() } else { format!(": {}", self.reason) };
+        let [took, code, attempts] = [took, code, attempts].map(Option::unwrap_or_default);
+        format!("{}{about}: {}{took}{code}{attempts}{reason}", self.hook_id, self.status.word())
+    }
+
+    /// How long its last attempt took.
+    #[must_use]
+    pub fn duration_ms(&self) -> Option<u64> {
+        let end = dispatch_os::clock::parse_rfc3339(self.end_ts.as_deref()?)?;
+        let start = dispatch_os::clock::parse_rfc3339(&self.start_ts)?;
+        u64::try_from(end.saturating_sub(start)).ok()
+    }
+}

@@ -1,0 +1,174 @@
+//! The runs of hooks, as triggers feed them and people look at them.
+
+use super::event::Event;
+use super::hook::{Hook, HookLimits};
+use super::run::{ExecutionRecord, RunId, Status};
+use dispatch_contracts::service::Service;
+use dispatch_contracts::{BoxFuture, BoxStream};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Takes events in, runs what they start, and says what became of it.
+pub const RUNS: Service<dyn Runs> = Service::new("workspace-hooks/runs");
+
+/// What is wrong with a configuration, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// The file.
+    pub file: String,
+    /// The row, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+    /// Which value, as a JSON pointer.
+    pub pointer: String,
+    /// The rule, one word for each: `duplicate-id`, `git-safety`.
+    pub rule: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Why a hook that is written down does not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dormant {
+    /// The hook.
+    pub hook_id: String,
+    /// Why: nobody approved it, its trigger could not be set up.
+    pub reason: String,
+}
+
+/// The hooks of a workspace as they are in force.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HookSet {
+    /// Those that events can start, in the order they are written down.
+    pub hooks: Vec<Arc<Hook>>,
+    /// Those that are written down and do not run.
+    pub dormant: Vec<Dormant>,
+    /// Limits of all hooks together.
+    pub limits: HookLimits,
+    /// What is wrong with the file as it is now. If there is any, `hooks` are those of the last valid one.
+    pub problems: Vec<Problem>,
+}
+
+/// What an event did to one hook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Receipt {
+    /// The hook.
+    pub hook_id: String,
+    /// The run that will handle it; none when there is nothing to do.
+    pub run: Option<RunId>,
+    /// What happened.
+    pub outcome: Outcome,
+}
+
+/// What an event did to one hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// A new run waits.
+    Queued,
+    /// A run that waits already handles it.
+    Coalesced,
+    /// This content was handled before.
+    Unchanged,
+    /// A run of ours made the change.
+    OwnChange,
+    /// A run of ours may have made the change and still goes; it is decided when that has ended.
+    Held,
+    /// The same event came before.
+    Repeated,
+}
+
+/// Which runs are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunQuery {
+    /// Of this workspace.
+    pub workspace: Option<PathBuf>,
+    /// Of this hook.
+    pub hook: Option<String>,
+    /// In these states; none means all.
+    pub status: Vec<Status>,
+    /// With this text in what they printed, their files or their reason.
+    pub text: Option<String>,
+    /// At most so many, the newest first; none means a default.
+    pub limit: Option<u32>,
+}
+
+/// How the engine is doing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metrics {
+    /// Runs that go.
+    pub active_executions: u64,
+    /// Runs that wait.
+    pub queue_length: u64,
+    /// From queued to ended, of the last runs.
+    pub average_latency_ms: u64,
+    /// Ended well, today (UTC).
+    pub succeeded: u64,
+    /// Ended otherwise, today (UTC).
+    pub failed: u64,
+}
+
+/// Why something was not done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunsError {
+    /// There is no such run or hook.
+    #[error("there is no {what} `{name}`")]
+    Unknown {
+        /// What kind of thing.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// It cannot be done now.
+    #[error("{0}")]
+    Refused(String),
+    /// Too much waits already.
+    #[error("{waiting} runs wait already, which is the most that are kept")]
+    Full {
+        /// How many wait.
+        waiting: u64,
+    },
+    /// Storage failed.
+    #[error("{0}")]
+    Storage(String),
+}
+
+/// The runs of workspace hooks.
+pub trait Runs: Send + Sync {
+    /// Reads the hooks of a workspace anew if their files have changed; says what is in force.
+    fn refresh<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<HookSet, RunsError>>;
+    /// Takes an event in. Answers only when its runs are durable.
+    fn submit(&self, event: Event) -> BoxFuture<'_, Result<Vec<Receipt>, RunsError>>;
+    /// Takes up the queue of a workspace: claims runs, repeats them, keeps its time tables, until the program ends.
+    fn work<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<(), RunsError>>;
+    /// Resolves when nothing of the workspace waits or runs.
+    fn idle<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<(), RunsError>>;
+    /// One run; a unique beginning of its id is enough.
+    fn run<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ExecutionRecord, RunsError>>;
+    /// Runs, newest first.
+    fn list(&self, query: RunQuery) -> BoxFuture<'_, Result<Vec<ExecutionRecord>, RunsError>>;
+    /// Resolves when the run is over.
+    fn wait<'a>(&'a self, id: &'a RunId) -> BoxFuture<'a, Result<ExecutionRecord, RunsError>>;
+    /// Takes a run back, or stops it, whichever process runs it.
+    fn cancel<'a>(&'a self, id: &'a RunId) -> BoxFuture<'a, Result<ExecutionRecord, RunsError>>;
+    /// Runs it once more, by hand, with the hook as it is now.
+    fn retry<'a>(&'a self, id: &'a RunId) -> BoxFuture<'a, Result<RunId, RunsError>>;
+    /// Every change of a run of the workspace from now on, of this process and of others.
+    fn news<'a>(&'a self, workspace: &'a Path)
+    -> BoxFuture<'a, Result<BoxStream<'static, ExecutionRecord>, RunsError>>;
+    /// How the engine is doing in a workspace.
+    fn metrics<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<Metrics, RunsError>>;
+    /// Where the patch of a run is, if it has one.
+    fn patch<'a>(&'a self, id: &'a RunId) -> BoxFuture<'a, Result<Option<PathBuf>, RunsError>>;
+    /// Claims nothing more; what runs is stopped after a grace and waits again.
+    fn drain(&self) -> BoxFuture<'_, ()>;
+}

@@ -1,0 +1,40 @@
+//! Turns an event and the hooks it starts into the runs that are wanted.
+
+use super::arrival::sameness;
+use super::discretion::{Discretion, digest};
+use super::submit::Wanted;
+use crate::contract::{Event, FileChange, Hook, RunId, Source};
+use dispatch_contracts::ports::Ids;
+
+/// The runs that an event wants of one hook.
+pub(crate) fn wanted(
+    hook: &Hook,
+    files: &[FileChange],
+    event: &Event,
+    discretion: &Discretion,
+    ids: &dyn Ids,
+) -> Vec<Wanted> {
+    let metadata = discretion.clean_map(hook, &event.metadata);
+    let make = |files: &[FileChange], subject: Option<String>, debounce_ms: u64| {
+        let id = RunId(ids.next_id());
+        let content = subject.as_ref().and_then(|_| files.first()?.content_hash.clone());
+        Wanted {
+            hook: hook.id.clone(),
+            subject: subject.unwrap_or_else(|| format!("#{id}")),
+            id,
+            files: files.iter().map(|file| discretion.cover(hook, file)).collect(),
+            metadata: metadata.clone(),
+            content,
+            sameness: sameness(&hook.trigger),
+            debounce_ms,
+            retry_of: None,
+        }
+    };
+    if hook.trigger.is_of_files() && !files.is_empty() {
+        let debounce_ms = if event.source == Source::Person { 0 } else { hook.debounce_ms };
+        let one = |file: &FileChange| make(std::slice::from_ref(file), Some(digest(&file.path)), debounce_ms);
+        return files.iter().map(one).collect();
+    }
+    let subject = (event.source == Source::Schedule).then(String::new);
+    vec![make(files, subject, 0)]
+}

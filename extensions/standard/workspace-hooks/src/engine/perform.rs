@@ -1,0 +1,141 @@
+//! One attempt of one run, from its claim to its stored end.
+
+use super::ending::Halt;
+use super::finish::{Ending, Ticket, finish};
+use super::{Engine, Going, digest};
+use crate::book::{BookError, Run, step};
+use crate::contract::{ContentHash, FileChange, Hook, RunId, Usage};
+use crate::performer::{Again, Assignment, End, Performance, Sight};
+use dispatch_contracts::cancel::CancelToken;
+use futures_util::FutureExt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The most files of one run of which it is remembered that it wrote them.
+const MAX_WRITTEN: usize = 2_000;
+/// How long a failed store is waited for, at first and at most, before it is tried again.
+const FIRST_PAUSE_MS: u64 = 250;
+const LONGEST_PAUSE_MS: u64 = 10_000;
+
+impl Engine {
+    /// Begins an attempt in the background.
+    pub(super) fn begin(self: &Arc<Self>, workspace: &Path, run: Run, hook: Arc<Hook>, files: Vec<FileChange>) {
+        let cancel = CancelToken::new();
+        let going = Going {
+            number: run.number,
+            workspace: workspace.to_path_buf(),
+            cancel: cancel.clone(),
+            halt: Halt::None,
+            noted: BTreeSet::new(),
+        };
+        self.going().insert(run.id.clone(), going);
+        let assignment = Assignment {
+            run: run.id.clone(),
+            hook,
+            workspace: workspace.to_path_buf(),
+            attempt: run.attempts,
+            files,
+            metadata: run.facts.metadata.clone(),
+            cancel,
+        };
+        let this = Arc::clone(self);
+        (self.means.spawn)(Box::pin(async move {
+            this.play(&run, assignment).await;
+            this.going().remove(&run.id);
+            this.hub.ring();
+        }));
+    }
+
+    async fn play(&self, run: &Run, assignment: Assignment) {
+        let hook = Arc::clone(&assignment.hook);
+        let (workspace, files) = (assignment.workspace.clone(), assignment.files.clone());
+        let performing = AssertUnwindSafe(self.means.performer.perform(assignment)).catch_unwind();
+        let performance = performing.await.unwrap_or_else(|_| broken());
+        let ticket = Ticket { number: run.number, owner: self.means.owner.clone(), attempt: run.attempts };
+        let own: Vec<FileChange> = match self.means.performer.sight() {
+            Sight::Observes => Vec::new(),
+            Sight::Blind => files,
+        };
+        let (left, wrote) = self.left(&workspace, &hook, &performance.wrote, &own).await;
+        let halt = self.going().get(&run.id).map_or(Halt::None, |going| going.halt);
+        let ending = Ending {
+            ticket,
+            performance,
+            left,
+            wrote,
+            halt,
+            retry: hook.retry,
+            now_ms: self.now_ms(),
+            dice: self.dice(),
+        };
+        self.end(&run.id, ending).await;
+    }
+
+    /// What the files hold that an attempt wrote, and their names as they may be shown. `own` are files that count as
+    /// written if they have changed.
+    pub(super) async fn left(
+        &self,
+        workspace: &Path,
+        hook: &Hook,
+        wrote: &[String],
+        own: &[FileChange],
+    ) -> (BTreeMap<String, Option<ContentHash>>, Vec<String>) {
+        let mut paths: Vec<String> = wrote.iter().take(MAX_WRITTEN).cloned().collect();
+        let before: BTreeMap<&str, &Option<ContentHash>> =
+            own.iter().map(|file| (file.path.as_str(), &file.content_hash)).collect();
+        paths.extend(
+            before.keys().filter(|path| !wrote.iter().any(|known| known == *path)).map(|path| (*path).to_owned()),
+        );
+        if paths.is_empty() {
+            return (BTreeMap::new(), Vec::new());
+        }
+        let now = self.means.contents.hashes(workspace, paths.clone()).await;
+        let changed = paths.into_iter().zip(now).filter(|(path, now)| {
+            wrote.iter().any(|known| known == path) || before.get(path.as_str()).is_none_or(|before| **before != *now)
+        });
+        let (mut left, mut shown) = (BTreeMap::new(), Vec::new());
+        for (path, content) in changed {
+            shown.push(self.discretion.clean(hook, &path));
+            left.insert(digest(&path), content);
+        }
+        (left, shown)
+    }
+
+    /// Stores an end, however long it takes: an attempt whose end is lost would be made again.
+    async fn end(&self, id: &RunId, ending: Ending) {
+        let mut pause_ms = FIRST_PAUSE_MS;
+        loop {
+            let attempt = ending.clone();
+            match step(self.book.as_ref(), move |shelf| finish(shelf, attempt)).await {
+                Ok(run) => return self.tell(&run),
+                Err(BookError::Fenced) => {
+                    return (self.means.warn)(format!("run {id} was taken over by another process"));
+                }
+                Err(error) => (self.means.warn)(format!("the end of run {id} cannot be stored yet: {error}")),
+            }
+            self.means.clock.sleep_ms(pause_ms).await;
+            pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
+        }
+    }
+
+    /// A number that nobody can foresee, from an id that is unique.
+    pub(super) fn dice(&self) -> u64 {
+        let fold = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        self.means.ids.next_id().bytes().fold(0xcbf2_9ce4_8422_2325, fold)
+    }
+}
+
+fn broken() -> Performance {
+    let reason = "the runner broke off; the log of the program says why".to_owned();
+    Performance {
+        end: End::Failed { reason, again: Again::Worthwhile },
+        exit_code: None,
+        output: String::new(),
+        wrote: Vec::new(),
+        usage: Usage::default(),
+        session: None,
+        patch: None,
+    }
+}

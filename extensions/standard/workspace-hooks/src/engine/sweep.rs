@@ -1,0 +1,115 @@
+//! Settles what processes left that are gone, and says that this one is there.
+
+use super::ending::Halt;
+use super::finish::{Ending, Ticket, abandon, finish};
+use super::{Engine, Standing, digest};
+use crate::book::{BookError, Run, Write, WriteState, step};
+use crate::contract::{HookSet, Retry, RunId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// An owner without a trace that was not heard of for so long is gone.
+const SILENT_MS: u64 = 30_000;
+/// What a run whose hook is gone is repeated with.
+const NO_RETRY: Retry = Retry { count: 0, backoff_ms: 0, backoff_factor: 1.0 };
+
+impl Engine {
+    /// Settles the runs of the dead: as they ended if that is known, else they wait again. Leaves those that go.
+    pub(super) async fn sweep(&self, workspace: &Path, running: &mut Vec<Run>, set: &HookSet) -> Result<(), BookError> {
+        let others = running.iter().filter_map(|run| run.owner.clone()).filter(|owner| *owner != self.means.owner);
+        for owner in others.collect::<BTreeSet<String>>() {
+            if !self.is_gone(&owner).await? {
+                continue;
+            }
+            for run in running.extract_if(.., |run| run.owner.as_ref() == Some(&owner)) {
+                match self.settle(workspace, &run, &owner, set).await {
+                    Ok(run) => self.tell(&run),
+                    // Another process was faster.
+                    Err(BookError::Fenced) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn is_gone(&self, owner: &str) -> Result<bool, BookError> {
+        match self.means.census.standing(owner) {
+            Standing::Alive => Ok(false),
+            Standing::Dead => Ok(true),
+            Standing::Unknown => {
+                let heard_ms = self.book.heard(owner).await?.unwrap_or_default();
+                Ok(self.now_ms().saturating_sub(heard_ms) > SILENT_MS)
+            }
+        }
+    }
+
+    async fn settle(&self, workspace: &Path, run: &Run, owner: &str, set: &HookSet) -> Result<Run, BookError> {
+        let ticket = Ticket { number: run.number, owner: owner.to_owned(), attempt: run.attempts };
+        let now_ms = self.now_ms();
+        let Some(performance) = self.means.performer.settle(&run.id, run.attempts).await else {
+            return step(self.book.as_ref(), move |shelf| abandon(shelf, &ticket, now_ms)).await;
+        };
+        let hook = set.hooks.iter().find(|hook| hook.id == run.key.hook);
+        let (left, wrote) = match hook {
+            Some(hook) => self.left(workspace, hook, &performance.wrote, &[]).await,
+            None => (BTreeMap::new(), Vec::new()),
+        };
+        let ending = Ending {
+            ticket,
+            performance,
+            left,
+            wrote,
+            halt: Halt::None,
+            retry: hook.map_or(NO_RETRY, |hook| hook.retry),
+            now_ms,
+            dice: self.dice(),
+        };
+        step(self.book.as_ref(), move |shelf| finish(shelf, ending)).await
+    }
+
+    /// Stops what others want stopped, and notes which files running attempts were seen to write.
+    pub(super) async fn attend(&self, workspace: &Path, running: &[Run]) -> Result<(), BookError> {
+        for run in running.iter().filter(|run| run.stop && run.owner.as_ref() == Some(&self.means.owner)) {
+            self.stop(&run.id);
+        }
+        let going: Vec<(RunId, u64)> = {
+            let going = self.going();
+            let ours = going.iter().filter(|(_, going)| going.workspace == workspace);
+            ours.map(|(id, going)| (id.clone(), going.number)).collect()
+        };
+        let mut fresh = Vec::new();
+        for (id, number) in going {
+            let observed = self.means.performer.observed(&id).into_iter().map(|path| digest(&path));
+            let mut going = self.going();
+            let Some(going) = going.get_mut(&id) else { continue };
+            let at_ms = self.now_ms();
+            let new = observed.filter(|path| going.noted.insert(path.clone()));
+            fresh.extend(new.map(|path| Write { path, run: number, state: WriteState::Live, content: None, at_ms }));
+        }
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        let name = super::name(workspace);
+        step(self.book.as_ref(), move |shelf| {
+            for write in &fresh {
+                // An attempt may have ended meanwhile; what it left is known then.
+                let goes = shelf.find(write.run)?.is_some_and(|run| run.status == crate::contract::Status::Running);
+                if goes {
+                    shelf.keep_write(&name, write)?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Says that this process is alive, if it holds anything.
+    pub(super) async fn beat(&self) -> Result<(), BookError> {
+        if self.going().is_empty() {
+            return Ok(());
+        }
+        let (owner, now_ms) = (self.means.owner.clone(), self.now_ms());
+        step(self.book.as_ref(), move |shelf| shelf.beat(&owner, now_ms)).await
+    }
+}

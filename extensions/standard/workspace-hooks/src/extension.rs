@@ -1,0 +1,200 @@
+//! Puts the engine together from what the host offers and what the other parts of this crate provide.
+
+use crate::book::Book;
+use crate::book::memory::MemoryBook;
+use crate::book::sql::SqlBook;
+use crate::book::tables::MIGRATIONS;
+use crate::content::content_hash;
+use crate::contract::{ContentHash, RUNS, Runs};
+use crate::desk::Desk;
+use crate::engine::discretion::Discretion;
+use crate::engine::timetables::NextAfter;
+use crate::engine::{Chronicle, Contents, Engine, HookSource, Means};
+use crate::liveness::Liveness;
+use crate::log_file;
+use crate::outside::route;
+use crate::performer::Performer;
+use crate::runner::{self, performer};
+use crate::sources::HookFiles;
+use crate::timetable::next_after;
+use crate::worker::Workers;
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::host::Host;
+use dispatch_contracts::ports::Level;
+use dispatch_os::threads::offload;
+use dispatch_redact::{Allowed, UserPattern};
+use ext_session_orchestrator::contract::SESSIONS;
+use serde::Deserialize;
+use serde_json::Map;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The folder of the owners' lock files, below the folder for state.
+const OWNERS: &str = "hook-owners";
+/// The folder of worktrees, patches and marks of attempts, below the folder for state.
+const STATE: &str = "hook-runs";
+
+/// Workspace hooks.
+#[must_use]
+pub fn extension() -> Arc<dyn Extension> {
+    Arc::new(WorkspaceHooks::default())
+}
+
+#[derive(Default)]
+struct WorkspaceHooks {
+    engine: Mutex<Option<Arc<Engine>>>,
+}
+
+impl Extension for WorkspaceHooks {
+    fn manifest(&self) -> Cow<'_, str> {
+        Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
+        Box::pin(async move {
+            let engine = start(&host, parts(&host)).await?;
+            *self.engine.lock().unwrap_or_else(PoisonError::into_inner) = Some(engine);
+            Ok(())
+        })
+    }
+
+    fn deactivate(&self) -> BoxFuture<'_, Result<(), ExtensionError>> {
+        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Box::pin(async move {
+            if let Some(engine) = engine {
+                engine.drain().await;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What the engine is put together from.
+pub(crate) struct Parts {
+    pub(crate) hooks: Arc<dyn HookSource>,
+    pub(crate) hash: fn(&Path) -> Option<ContentHash>,
+    pub(crate) next_after: NextAfter,
+    pub(crate) performer: Arc<dyn Performer>,
+    pub(crate) discretion: Discretion,
+}
+
+/// Starts the engine and provides it.
+pub(crate) async fn start(host: &Host, mut parts: Parts) -> Result<Arc<Engine>, ExtensionError> {
+    let owner = Liveness::register(&host.folders().state.join(OWNERS), host.ids().next_id());
+    let owner = Arc::new(owner.map_err(ExtensionError::new)?);
+    let discretion = std::mem::take(&mut parts.discretion);
+    let engine = Engine::new(book(host).await?, means(host, owner, parts), discretion);
+    let desk: Arc<dyn Runs> = Arc::new(Desk { engine: Arc::clone(&engine) });
+    host.provide(&RUNS, Arc::clone(&desk)).map_err(ExtensionError::new)?;
+    let workers = Workers::new(&host.folders().state);
+    let stored = move |workspace: &Path| {
+        // Whoever sent the event knows that it is stored; the next worker of the workspace takes it up at the latest.
+        let _ = std::env::current_exe().map(|program| workers.ensure(workspace, &program));
+    };
+    host.define_route(route(desk, host.folders().workdir, Arc::new(stored))).map_err(ExtensionError::new)?;
+    Ok(engine)
+}
+
+/// Storage if it is there; without it nothing outlives the process.
+async fn book(host: &Host) -> Result<Arc<dyn Book>, ExtensionError> {
+    let Ok(storage) = host.storage() else {
+        host.log(Level::Info, "there is no storage: runs of hooks end with the program", Map::new());
+        return Ok(Arc::new(MemoryBook::default()));
+    };
+    host.define_migrations(MIGRATIONS.to_vec()).await?;
+    Ok(Arc::new(SqlBook::new(storage)))
+}
+
+fn means(host: &Host, owner: Arc<Liveness>, parts: Parts) -> Means {
+    let (spawning, warning) = (host.clone(), host.clone());
+    Means {
+        clock: host.clock(),
+        ids: host.ids(),
+        spawn: Arc::new(move |work| {
+            let work = async move {
+                work.await;
+                Ok(())
+            };
+            // A host that is gone runs nothing any more; the run is settled by the next process.
+            let _ = spawning.spawn("run", work);
+        }),
+        warn: Arc::new(move |message| warning.log(Level::Warn, &message, Map::new())),
+        chronicle: chronicle(host),
+        owner: owner.name().to_owned(),
+        census: owner,
+        hooks: parts.hooks,
+        contents: Arc::new(FileContents { hash: parts.hash }),
+        next_after: parts.next_after,
+        performer: parts.performer,
+    }
+}
+
+/// Each step of a run is a line in the workspace's log; its end is told in the program's own, too.
+fn chronicle(host: &Host) -> Chronicle {
+    let host = host.clone();
+    Arc::new(move |run| {
+        let record = run.record(None);
+        let now = dispatch_os::clock::rfc3339(i64::try_from(host.clock().now_ms()).unwrap_or(i64::MAX));
+        // A disk that takes no log line must not cost a run.
+        if let Err(error) = log_file::write(Path::new(&record.workspace), &now, &record) {
+            host.log(Level::Debug, &format!("the log of hooks cannot be written: {error}"), Map::new());
+        }
+        if record.status.is_over() {
+            host.log(Level::Info, &record.summary(), Map::new());
+        }
+    })
+}
+
+/// Files of a workspace, read on a thread of their own.
+struct FileContents {
+    hash: fn(&Path) -> Option<ContentHash>,
+}
+
+impl Contents for FileContents {
+    fn hashes<'a>(&'a self, workspace: &'a Path, paths: Vec<String>) -> BoxFuture<'a, Vec<Option<ContentHash>>> {
+        let hash = self.hash;
+        let files: Vec<PathBuf> = paths.into_iter().map(|path| workspace.join(path)).collect();
+        Box::pin(async move {
+            if files.is_empty() {
+                return Vec::new();
+            }
+            let all = move || files.iter().map(|file| hash(file)).collect::<Vec<_>>();
+            match offload("hook-contents", all.clone()) {
+                Ok(reading) => reading.await,
+                Err(_) => all(),
+            }
+        })
+    }
+}
+
+/// The other parts of this crate, tied to the engine.
+fn parts(host: &Host) -> Parts {
+    let settings = host.settings();
+    let patterns: Vec<Pattern> = settings.read("redact.patterns").unwrap_or_default();
+    let patterns: Vec<_> = patterns.into_iter().map(|pattern| UserPattern::new(pattern.name, pattern.regex)).collect();
+    let allowed: Vec<String> = settings.read("redact.allow").unwrap_or_default();
+    let allowed: Vec<_> = allowed.into_iter().map(Allowed::Exact).collect();
+    Parts {
+        hooks: Arc::new(HookFiles::new(host.folders())),
+        hash: content_hash,
+        next_after: Arc::new(next_after),
+        performer: performer(runner::Means {
+            state: host.folders().state.join(STATE),
+            patterns: patterns.clone(),
+            allowed: allowed.clone(),
+            // Without our own agent, hooks that want it fail and say so; the others run.
+            sessions: host.service(&SESSIONS).ok(),
+            clock: host.clock(),
+        }),
+        discretion: Discretion::new(patterns, allowed),
+    }
+}
+
+/// A form of secrets that the user wrote down.
+#[derive(Deserialize)]
+struct Pattern {
+    name: String,
+    regex: String,
+}

@@ -1,0 +1,75 @@
+//! What is wrong with the hooks, beside the text that is wrong.
+
+use crate::contract::Problem;
+use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Position, Range};
+
+const SOURCE: &str = "dispatch";
+
+/// The problem as an editor shows it, in the text of its file.
+pub(super) fn diagnostic(problem: &Problem, text: &str) -> Diagnostic {
+    let row = problem.line.saturating_sub(1);
+    let line = text.lines().nth(row as usize).unwrap_or_default();
+    let start = utf16_column(line, problem.column.saturating_sub(1));
+    let end = start + width(line, problem.column.saturating_sub(1));
+    let message = match &problem.hint {
+        Some(hint) => format!("{}\n{hint}", problem.message),
+        None => problem.message.clone(),
+    };
+    Diagnostic {
+        range: Range::new(Position::new(row, start), Position::new(row, end)),
+        severity: Some(DiagnosticSeverity::ERROR),
+        code: Some(NumberOrString::String(problem.rule.clone())),
+        source: Some(SOURCE.to_owned()),
+        message,
+        ..Diagnostic::default()
+    }
+}
+
+/// A column in characters as editors count it, in UTF-16 units.
+fn utf16_column(line: &str, characters: u32) -> u32 {
+    let units = line.chars().take(characters as usize).map(char::len_utf16).sum::<usize>();
+    u32::try_from(units).unwrap_or(u32::MAX)
+}
+
+/// How far the value reaches that begins here.
+fn width(line: &str, characters: u32) -> u32 {
+    let rest: String = line.chars().skip(characters as usize).collect();
+    let end = match rest.strip_prefix('"') {
+        Some(inside) => inside.find('"').map(|at| at + 2),
+        None => rest.find([',', '}', ']', ' ']).filter(|at| *at > 0),
+    };
+    let value = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+    u32::try_from(value.encode_utf16().count()).unwrap_or(u32::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(line: u32, column: u32) -> Problem {
+        Problem {
+            file: "hooks.json".to_owned(),
+            line,
+            column,
+            pointer: "/hooks/0/id".to_owned(),
+            rule: "duplicate-id".to_owned(),
+            message: "two hooks are called `a`".to_owned(),
+            hint: Some("give one another name".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_problem_is_shown_where_it_is() {
+        let text = "{\n  \"😀\": \"äö\", \"timeoutMs\": 12,\n}";
+        for (line, column, expected) in
+            [(2, 8, (1, 8, 12)), (2, 27, (1, 27, 29)), (1, 1, (0, 0, 1)), (9, 9, (8, 0, 1)), (0, 0, (0, 0, 1))]
+        {
+            let found = diagnostic(&problem(line, column), text);
+            let range = (found.range.start.line, found.range.start.character, found.range.end.character);
+            assert_eq!(range, expected, "{line}:{column}");
+        }
+        let found = diagnostic(&problem(1, 1), text);
+        assert_eq!(found.message, "two hooks are called `a`\ngive one another name");
+        assert_eq!(found.code, Some(NumberOrString::String("duplicate-id".to_owned())));
+    }
+}

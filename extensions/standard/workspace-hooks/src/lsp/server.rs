@@ -1,0 +1,393 @@
+//! The server: reads messages, does what they mean, and tells the client what becomes of the runs.
+
+use super::code_lens::lenses;
+use super::diagnostics::diagnostic;
+use super::frame::{self, Frame};
+use super::hook_lines::hook_lines;
+use super::outbox::{ToClient, Workspaces, submit_all};
+use super::report::Reporter;
+use super::resolve::{Notice, real};
+use super::session::{Command, Effect, Farewell, Session, answer, refusal};
+use super::uri::{path_of, uri_of};
+use crate::content_hash;
+use crate::contract::{
+    Change, Event, ExecutionRecord, FileChange, HookSet, RunQuery, Runs, RunsError, Source, Trigger,
+};
+use crate::root::workspace_of;
+use crate::watch::slashed;
+use dispatch_contracts::ports::{Clock, Spawner};
+use dispatch_os::files::read_text_at_most;
+use futures_channel::mpsc::{self, UnboundedSender};
+use futures_channel::oneshot;
+use futures_util::StreamExt;
+use futures_util::future::{AbortHandle, Abortable, select};
+use lsp_server::{ErrorCode, Message, Notification, RequestId};
+use lsp_types::MessageType;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+mod client_process;
+
+/// More notices than this never wait while one is handed over.
+const MAX_NOTICES: usize = 10_000;
+/// The largest file of hooks that is shown.
+const MAX_HOOKS_BYTES: u64 = 4 * 1024 * 1024;
+/// How many runs are looked at for what stands over the hooks.
+const MAX_LENS_RUNS: u32 = 500;
+/// How long the saves of a client that has left may take to be handed over.
+const MAX_SUBMITTING_MS: u64 = 10_000;
+/// How often it is checked whether the client's process is still there.
+const PARENT_CHECK: Duration = Duration::from_secs(3);
+
+/// What a server works with.
+pub struct Wiring {
+    /// Takes events in and runs them.
+    pub runs: Arc<dyn Runs>,
+    /// Runs what nobody waits for.
+    pub spawner: Arc<dyn Spawner>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Where to work for a client that names no folder.
+    pub fallback: PathBuf,
+    /// Called for each workspace whose queue this server takes up.
+    pub opened: Box<dyn FnMut(&Path) + Send>,
+}
+
+/// Why a server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The client took its leave as the protocol says.
+    Proper,
+    /// The client left without a word, or its process is gone.
+    Abrupt,
+}
+
+/// Serves one client until it leaves. Nothing but messages of the protocol is written to `output`.
+///
+/// # Errors
+/// When the system has no thread to give.
+pub async fn serve(
+    input: Box<dyn BufRead + Send>,
+    output: Box<dyn Write + Send>,
+    wiring: Wiring,
+) -> std::io::Result<Ending> {
+    let client = ToClient::start(output)?;
+    let (inbound, mut received) = mpsc::unbounded();
+    read_messages(input, inbound.clone())?;
+    let (notices, waiting) = mpsc::channel(MAX_NOTICES);
+    let workspaces: Workspaces = Arc::default();
+    let (submitted, all_submitted) = oneshot::channel::<()>();
+    let submitting = submit_all(
+        waiting,
+        Arc::clone(&workspaces),
+        Arc::clone(&wiring.runs),
+        Arc::clone(&wiring.clock),
+        client.clone(),
+    );
+    wiring.spawner.spawn(Box::pin(async move {
+        submitting.await;
+        drop(submitted);
+    }));
+    let (clock, last_words) = (Arc::clone(&wiring.clock), client.clone());
+    let mut server = Server {
+        session: Session::new(wiring.fallback.clone()),
+        reporter: Reporter::new(super::capabilities::Client::default()),
+        wiring,
+        client,
+        inbound,
+        notices,
+        workspaces,
+        open: HashMap::new(),
+        checks: Arc::default(),
+        garbage_told: false,
+    };
+    let mut ending = Ending::Abrupt;
+    while let Some(inbound) = received.next().await {
+        if let Some(reached) = server.take(inbound) {
+            ending = reached;
+            break;
+        }
+    }
+    drop(server);
+    drop(received);
+    // What the client said before it left counts.
+    select(all_submitted, clock.sleep_ms(MAX_SUBMITTING_MS)).await;
+    dispatch_os::threads::offload("lsp farewell", move || last_words.finish())?.await;
+    Ok(ending)
+}
+
+/// What reaches the server.
+enum Inbound {
+    Message(Box<Message>),
+    Garbage(&'static str),
+    News(Box<ExecutionRecord>),
+    Gone,
+}
+
+fn read_messages(mut input: Box<dyn BufRead + Send>, inbound: UnboundedSender<Inbound>) -> std::io::Result<()> {
+    let read = move || {
+        loop {
+            let next = match frame::read(&mut input) {
+                Ok(Frame::Message(message)) => Inbound::Message(message),
+                Ok(Frame::Garbage(why)) => Inbound::Garbage(why),
+                Ok(Frame::End) | Err(_) => Inbound::Gone,
+            };
+            let over = matches!(next, Inbound::Gone);
+            if inbound.unbounded_send(next).is_err() || over {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().name("lsp reader".to_owned()).spawn(read).map(drop)
+}
+
+struct Server {
+    session: Session,
+    reporter: Reporter,
+    wiring: Wiring,
+    client: ToClient,
+    inbound: UnboundedSender<Inbound>,
+    notices: mpsc::Sender<Notice>,
+    workspaces: Workspaces,
+    open: HashMap<PathBuf, AbortHandle>,
+    checks: Arc<Checks>,
+    garbage_told: bool,
+}
+
+/// The looks at hooks, so that a slow one does not undo what a later one said.
+#[derive(Default)]
+struct Checks {
+    number: AtomicU64,
+    /// The files that problems were shown in, by workspace.
+    shown: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.open.values().for_each(AbortHandle::abort);
+    }
+}
+
+impl Server {
+    fn take(&mut self, inbound: Inbound) -> Option<Ending> {
+        match inbound {
+            Inbound::Message(message) => {
+                let effects = self.session.handle(*message);
+                effects.into_iter().find_map(|effect| self.obey(effect))
+            }
+            Inbound::News(record) => {
+                self.reporter.news(&record).into_iter().for_each(|message| self.client.send(message));
+                None
+            }
+            Inbound::Garbage(why) => {
+                if !std::mem::replace(&mut self.garbage_told, true) {
+                    self.client.log(MessageType::WARNING, &format!("{why}; it was passed over"));
+                }
+                None
+            }
+            Inbound::Gone => Some(Ending::Abrupt),
+        }
+    }
+
+    fn obey(&mut self, effect: Effect) -> Option<Ending> {
+        match effect {
+            Effect::Send(message) => self.client.send(message),
+            Effect::Begin(client, process) => {
+                self.reporter = Reporter::new(client);
+                self.follow_process(process);
+            }
+            Effect::Open(workspace) => self.open(workspace),
+            Effect::Close(workspace) => self.close(&workspace),
+            Effect::Notice(notice) => {
+                if self.notices.try_send(notice).is_err() {
+                    self.client.log(MessageType::ERROR, "too many saves wait to be looked at; one was left out");
+                }
+            }
+            Effect::Check(workspace) => self.check(workspace),
+            Effect::Lenses(id, path) => self.show_lenses(id, path),
+            Effect::Command(id, command) => self.command(id, command),
+            Effect::Answer(response) => {
+                self.reporter.answered(&response).into_iter().for_each(|message| self.client.send(message));
+            }
+            Effect::WatchHooks => self.watch_hooks(),
+            Effect::Exit(Farewell::Proper) => return Some(Ending::Proper),
+            Effect::Exit(Farewell::Abrupt) => return Some(Ending::Abrupt),
+        }
+        None
+    }
+
+    /// Ends the server when the client's process is gone, whatever became of the pipe.
+    fn follow_process(&self, process: Option<u32>) {
+        let Some(process) = process else { return };
+        let inbound = self.inbound.clone();
+        let watch = move || {
+            while client_process::is_there(process) {
+                if inbound.is_closed() {
+                    return;
+                }
+                std::thread::sleep(PARENT_CHECK);
+            }
+            let _ = inbound.unbounded_send(Inbound::Gone);
+        };
+        // Without the thread, the end of the pipe still ends the server.
+        let _ = std::thread::Builder::new().name("lsp client check".to_owned()).spawn(watch);
+    }
+
+    fn open(&mut self, workspace: PathBuf) {
+        if self.open.contains_key(&workspace) {
+            return;
+        }
+        (self.wiring.opened)(&workspace);
+        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).push(workspace.clone());
+        let (handle, registration) = AbortHandle::new_pair();
+        self.open.insert(workspace.clone(), handle);
+        let (runs, client, inbound) = (Arc::clone(&self.wiring.runs), self.client.clone(), self.inbound.clone());
+        let (place, spawner) = (workspace.clone(), Arc::clone(&self.wiring.spawner));
+        let followed = async move {
+            match runs.news(&place).await {
+                Ok(mut news) => {
+                    // Whoever takes up the queue must not be faster than whoever tells about it.
+                    spawner.spawn(Box::pin(work(runs, place, client)));
+                    while let Some(record) = news.next().await {
+                        if inbound.unbounded_send(Inbound::News(Box::new(record))).is_err() {
+                            return;
+                        }
+                    }
+                }
+                Err(error) => client.log(MessageType::ERROR, &format!("runs cannot be followed: {error}")),
+            }
+        };
+        let followed = Abortable::new(followed, registration);
+        self.wiring.spawner.spawn(Box::pin(async move {
+            let _ = followed.await;
+        }));
+        self.check(workspace);
+    }
+
+    /// Its queue is worked on until the server ends; it is only no longer listened to.
+    fn close(&mut self, workspace: &Path) {
+        if let Some(handle) = self.open.remove(workspace) {
+            handle.abort();
+        }
+        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).retain(|open| open != workspace);
+    }
+
+    /// Says what is wrong with the hooks of a workspace.
+    fn check(&self, workspace: PathBuf) {
+        let (runs, client, checks) = (Arc::clone(&self.wiring.runs), self.client.clone(), Arc::clone(&self.checks));
+        let number = checks.number.fetch_add(1, Ordering::AcqRel) + 1;
+        self.wiring.spawner.spawn(Box::pin(async move {
+            let found = runs.refresh(&workspace).await;
+            if checks.number.load(Ordering::Acquire) < number {
+                return;
+            }
+            match found {
+                Ok(set) => {
+                    tell_about(&set, &workspace, &client);
+                    checks.publish(&workspace, &set, &client);
+                }
+                Err(error) => client.log(MessageType::ERROR, &format!("the hooks cannot be read: {error}")),
+            }
+        }));
+    }
+
+    fn show_lenses(&self, id: RequestId, path: PathBuf) {
+        let (runs, client, now_ms) = (Arc::clone(&self.wiring.runs), self.client.clone(), self.wiring.clock.now_ms());
+        self.wiring.spawner.spawn(Box::pin(async move {
+            let text = read_text_at_most(&path, MAX_HOOKS_BYTES).unwrap_or_default();
+            let workspace = workspace_of(path.parent().and_then(Path::parent).unwrap_or(&path));
+            let query =
+                RunQuery { workspace: Some(workspace.clone()), limit: Some(MAX_LENS_RUNS), ..RunQuery::default() };
+            let records = runs.list(query).await.unwrap_or_default();
+            let now_ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
+            let found = lenses(&hook_lines(&text), &records, &workspace.to_string_lossy(), now_ms);
+            client.send(answer(id, json!(found)));
+        }));
+    }
+
+    fn command(&self, id: RequestId, command: Command) {
+        let (runs, client) = (Arc::clone(&self.wiring.runs), self.client.clone());
+        self.wiring.spawner.spawn(Box::pin(async move {
+            let done = match command {
+                Command::Start { hook, file, workspace } => start(runs.as_ref(), hook, file, workspace).await,
+                Command::Cancel(run) => runs.cancel(&run).await.map(|record| json!(record)),
+                Command::Retry(run) => runs.retry(&run).await.map(|run| json!({ "run": run })),
+            };
+            client.send(match done {
+                Ok(result) => answer(id, result),
+                Err(error) => refusal(id, ErrorCode::RequestFailed, &error.to_string()),
+            });
+        }));
+    }
+
+    fn watch_hooks(&mut self) {
+        let registration = json!({ "registrations": [{
+            "id": "dispatch-hooks",
+            "method": "workspace/didChangeWatchedFiles",
+            "registerOptions": { "watchers": [{ "globPattern": "**/.akira/hooks.json" }] },
+        }] });
+        let request = self.reporter.request("client/registerCapability", registration);
+        self.client.send(request.into());
+    }
+}
+
+async fn work(runs: Arc<dyn Runs>, workspace: PathBuf, client: ToClient) {
+    if let Err(error) = runs.work(&workspace).await {
+        client.log(MessageType::ERROR, &format!("hooks do not run in {}: {error}", workspace.display()));
+    }
+}
+
+async fn start(runs: &dyn Runs, hook: String, file: Option<String>, workspace: PathBuf) -> Result<Value, RunsError> {
+    let path = file.as_deref().and_then(path_of).and_then(|path| real(&path));
+    let inside = path.as_deref().and_then(|path| slashed(path.strip_prefix(&workspace).ok()?));
+    let files = inside.map(|inside| {
+        let content_hash = content_hash(&workspace.join(&inside));
+        FileChange { path: inside, change: Change::Changed, content_hash }
+    });
+    let event = Event {
+        trigger: Trigger::Manual,
+        workspace,
+        files: files.into_iter().collect(),
+        source: Source::Person,
+        hook: Some(hook),
+        id: None,
+        metadata: Map::new(),
+    };
+    runs.submit(event).await.map(|receipts| json!({ "receipts": receipts }))
+}
+
+fn tell_about(set: &HookSet, workspace: &Path, client: &ToClient) {
+    let hooks = match set.hooks.len() {
+        1 => "1 hook is on".to_owned(),
+        count => format!("{count} hooks are on"),
+    };
+    client.log(MessageType::INFO, &format!("{hooks} in {}", workspace.display()));
+    for dormant in &set.dormant {
+        client.log(MessageType::WARNING, &format!("hook `{}` does not run: {}", dormant.hook_id, dormant.reason));
+    }
+}
+
+impl Checks {
+    fn publish(&self, workspace: &Path, set: &HookSet, client: &ToClient) {
+        let mut by_file: BTreeMap<PathBuf, Vec<Value>> = BTreeMap::new();
+        for problem in &set.problems {
+            let file = workspace.join(&problem.file);
+            let text = read_text_at_most(&file, MAX_HOOKS_BYTES).unwrap_or_default();
+            by_file.entry(file).or_default().push(json!(diagnostic(problem, &text)));
+        }
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = shown.insert(workspace.to_owned(), by_file.keys().cloned().collect()).unwrap_or_default();
+        for file in before {
+            by_file.entry(file).or_default();
+        }
+        for (file, diagnostics) in by_file {
+            let params = json!({ "uri": uri_of(&file), "diagnostics": diagnostics });
+            client.send(Notification { method: "textDocument/publishDiagnostics".to_owned(), params }.into());
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Events that somebody sends: their form, and the way in over HTTP.
+
+use crate::content_hash;
+use crate::contract::{Change, Event, FileChange, Runs, Source, Trigger};
+use crate::watch::slashed;
+use crate::workspace_of;
+use dispatch_contracts::contribution::Route;
+use dispatch_contracts::hook::HandlerError;
+use dispatch_os::paths::normalise_path;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The name that the manifest declares the way in under.
+pub const ROUTE: &str = "POST /v1/workspace-hooks/events";
+const MAX_NAME_CHARS: usize = 100;
+const MAX_ID_CHARS: usize = 200;
+const MAX_FILES: usize = 1_000;
+/// What a sender may write, as JSON.
+const MAX_DATA_BYTES: usize = 256 * 1024;
+
+/// What a sender says.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sent {
+    /// The name behind `custom:`.
+    pub name: String,
+    /// Facts for the run: an object, or any other value, which is then called `data`.
+    pub data: Value,
+    /// Files of the workspace that it is about.
+    pub files: Vec<String>,
+    /// The sender's own name for it; the same one again is the same event.
+    pub id: Option<String>,
+}
+
+/// Why an event is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SentError {
+    /// The name is none.
+    #[error("`{0}` is no name of an event: letters, digits, `.`, `_`, `-` and `:` make one, at most 100 of them")]
+    Name(String),
+    /// The sender's own name is too long or empty.
+    #[error("an id has 1 to 200 characters, none of them a control character")]
+    Id,
+    /// There are too many files.
+    #[error("an event names at most 1000 files")]
+    Files,
+    /// A file is not in the workspace.
+    #[error("`{0}` is not in the workspace")]
+    Outside(String),
+    /// There is too much in it.
+    #[error("the data is larger than 256 KiB")]
+    Data,
+}
+
+impl Sent {
+    /// The event, if everything about it is well formed. Files are named relative to `base`.
+    ///
+    /// # Errors
+    /// When something is not.
+    pub fn event(self, workspace: &Path, base: &Path) -> Result<Event, SentError> {
+        let fits = |character: char| character.is_ascii_alphanumeric() || "._-:".contains(character);
+        if self.name.is_empty() || self.name.len() > MAX_NAME_CHARS || !self.name.chars().all(fits) {
+            return Err(SentError::Name(
+                self.name.chars().take(MAX_NAME_CHARS).filter(|it| !it.is_control()).collect(),
+            ));
+        }
+        let wrong_id =
+            |id: &String| id.is_empty() || id.chars().count() > MAX_ID_CHARS || id.chars().any(char::is_control);
+        if self.id.as_ref().is_some_and(wrong_id) {
+            return Err(SentError::Id);
+        }
+        if self.files.len() > MAX_FILES {
+            return Err(SentError::Files);
+        }
+        if self.data.to_string().len() > MAX_DATA_BYTES {
+            return Err(SentError::Data);
+        }
+        let metadata = match self.data {
+            Value::Object(fields) => fields,
+            Value::Null => Map::new(),
+            other => Map::from_iter([("data".to_owned(), other)]),
+        };
+        let files = self.files.iter().map(|file| file_change(file, workspace, base)).collect::<Result<_, _>>()?;
+        Ok(Event {
+            trigger: Trigger::Custom(self.name),
+            workspace: workspace.to_owned(),
+            files,
+            source: Source::Outside,
+            hook: None,
+            id: self.id,
+            metadata,
+        })
+    }
+}
+
+fn file_change(file: &str, workspace: &Path, base: &Path) -> Result<FileChange, SentError> {
+    let outside = || SentError::Outside(file.to_owned());
+    let path = normalise_path(&base.join(file));
+    let folder = path.parent().map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
+    let path = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)).ok_or_else(outside)?;
+    let inside = path.strip_prefix(workspace).ok().filter(|inside| !inside.as_os_str().is_empty());
+    let inside = inside.and_then(slashed).ok_or_else(outside)?;
+    let content_hash = content_hash(&path);
+    let change = if path.exists() { Change::Changed } else { Change::Deleted };
+    Ok(FileChange { path: inside, change, content_hash })
+}
+
+/// The way in over HTTP: `{ "name": ..., "data": ..., "files": [...], "id": ... }`, for the workspace of a folder.
+/// Answers with the receipts, or with `error`. `stored` is called when an event has started something.
+pub fn route(runs: Arc<dyn Runs>, folder: PathBuf, stored: Arc<dyn Fn(&Path) + Send + Sync>) -> Route {
+    let respond = move |asked: Value| -> dispatch_contracts::BoxFuture<'static, Result<Value, HandlerError>> {
+        let (runs, workspace, stored) = (Arc::clone(&runs), workspace_of(&folder), Arc::clone(&stored));
+        Box::pin(async move {
+            let body = asked.get("body").cloned().unwrap_or_default();
+            let event = match serde_json::from_value::<Sent>(body) {
+                Ok(sent) => sent.event(&workspace, &workspace).map_err(|error| error.to_string()),
+                Err(error) => Err(format!("the body: {error}")),
+            };
+            // What a client did wrong is an answer; only what we did wrong is a failure.
+            let event = match event {
+                Ok(event) => event,
+                Err(error) => return Ok(json!({ "accepted": false, "error": error })),
+            };
+            match runs.submit(event).await {
+                Ok(receipts) => {
+                    if receipts.iter().any(|receipt| receipt.run.is_some()) {
+                        stored(&workspace);
+                    }
+                    Ok(json!({ "accepted": true, "receipts": receipts }))
+                }
+                Err(error) => Err(HandlerError(error.to_string())),
+            }
+        })
+    };
+    let (method, path) = ("POST", "/v1/workspace-hooks/events");
+    Route { method, path, summary: "Starts the workspace hooks of a custom event.", respond: Arc::new(respond) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_taken_as_it_is_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("sub")).unwrap();
+        std::fs::write(root.join("sub/a"), "x").unwrap();
+        let sent = Sent {
+            name: "deploy:done".to_owned(),
+            data: json!({ "stage": "test" }),
+            files: vec!["a".to_owned(), "../gone".to_owned()],
+            id: Some("42".to_owned()),
+        };
+        let event = sent.event(&root, &root.join("sub")).unwrap();
+        assert_eq!(event.trigger, Trigger::Custom("deploy:done".to_owned()));
+        assert_eq!(event.metadata["stage"], "test");
+        let names: Vec<(&str, bool)> =
+            event.files.iter().map(|file| (file.path.as_str(), file.content_hash.is_some())).collect();
+        assert_eq!(names, [("sub/a", true), ("gone", false)]);
+        let plain = Sent { name: "x".to_owned(), data: json!([1]), ..Sent::default() };
+        assert_eq!(plain.event(&root, &root).unwrap().metadata["data"], json!([1]));
+    }
+
+    #[test]
+    fn what_is_malformed_is_refused() {
+        let root = Path::new("/w");
+        let named = |name: &str| Sent { name: name.to_owned(), ..Sent::default() };
+        for name in ["", "a b", "ä", "a/b", &"x".repeat(101)] {
+            assert!(matches!(named(name).event(root, root), Err(SentError::Name(_))), "{name}");
+        }
+        for id in ["", "a\nb", &"x".repeat(201)] {
+            let sent = Sent { id: Some(id.to_owned()), ..named("a") };
+            assert_eq!(sent.event(root, root), Err(SentError::Id));
+        }
+        for file in ["../b", "/etc/passwd", "..", ""] {
+            let sent = Sent { files: vec![file.to_owned()], ..named("a") };
+            assert_eq!(sent.event(root, root), Err(SentError::Outside(file.to_owned())), "{file}");
+        }
+        let sent = Sent { files: vec!["a".to_owned(); 1001], ..named("a") };
+        assert_eq!(sent.event(root, root), Err(SentError::Files));
+        let sent = Sent { data: json!("x".repeat(MAX_DATA_BYTES)), ..named("a") };
+        assert_eq!(sent.event(root, root), Err(SentError::Data));
+    }
+}

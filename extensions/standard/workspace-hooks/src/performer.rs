@@ -1,0 +1,82 @@
+//! The seam between the queue and whatever does the work of a run.
+
+use crate::contract::{FileChange, Hook, RunId, Usage};
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::cancel::CancelToken;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// One attempt of one run.
+#[derive(Clone)]
+pub(crate) struct Assignment {
+    pub(crate) run: RunId,
+    pub(crate) hook: Arc<Hook>,
+    pub(crate) workspace: PathBuf,
+    /// From 1.
+    pub(crate) attempt: u32,
+    /// With the content hashes that the run was claimed for.
+    pub(crate) files: Vec<FileChange>,
+    pub(crate) metadata: Map<String, Value>,
+    /// Cancelled when somebody takes the run back or the program ends. The time limit is the performer's own.
+    pub(crate) cancel: CancelToken,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Success,
+    Failed {
+        /// One sentence, free of secrets.
+        reason: String,
+        again: Again,
+    },
+    Timeout,
+    Canceled,
+}
+
+/// Whether the same attempt could go better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    Worthwhile,
+    Useless,
+}
+
+/// What an attempt leaves. Every text is free of secrets and cut to size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Performance {
+    pub(crate) end: End,
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) output: String,
+    /// Files of the workspace that it wrote, relative to it, as far as it is known.
+    pub(crate) wrote: Vec<String>,
+    pub(crate) usage: Usage,
+    pub(crate) session: Option<String>,
+    /// A file with the change that it offers.
+    pub(crate) patch: Option<PathBuf>,
+}
+
+/// Whether it is seen which files an attempt writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// `wrote` and `observed` are complete.
+    Observes,
+    /// Nothing is known: what becomes of a run's own files while it goes counts as its work.
+    Blind,
+}
+
+/// Does the work of runs.
+pub(crate) trait Performer: Send + Sync {
+    /// Makes one attempt. Ends in time whatever happens, and leaves no process behind.
+    fn perform(&self, assignment: Assignment) -> BoxFuture<'_, Performance>;
+    /// How an attempt ended whose process died before it could store the end; `None` if it never got that far.
+    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Option<Performance>>;
+    /// Files of the workspace that an attempt which goes here was seen to write so far, relative to it. Asked often.
+    fn observed(&self, _run: &RunId) -> Vec<String> {
+        Vec::new()
+    }
+    /// Whether it is seen which files an attempt writes.
+    fn sight(&self) -> Sight {
+        if cfg!(target_os = "linux") { Sight::Observes } else { Sight::Blind }
+    }
+}

@@ -1,0 +1,248 @@
+//! A prompt answered by our own agent: an input of a session, so that it is queued, guarded and recorded as any other.
+
+mod label;
+mod mark;
+mod tally;
+
+use super::prompt::prompt;
+use super::race::{Stop, stopped};
+use super::shelf::Shelf;
+use super::veil::Veil;
+use super::{Attempt, Means, ended, failed};
+use crate::contract::{Place, RunId, SessionScope};
+use crate::performer::{Again, End, Performance};
+use dispatch_contracts::ports::Clock;
+use dispatch_contracts::provider::ProviderErrorKind;
+use dispatch_contracts::turn::TurnEnd;
+use ext_session_orchestrator::contract::{
+    Ask, CancelOutcome, DispatchId, DispatchState, DispatchView, SessionEvents, Sessions, SessionsError, Submission,
+};
+use futures_util::StreamExt;
+use futures_util::future::{Either, select};
+use mark::Mark;
+use std::path::Path;
+use std::sync::Arc;
+use tally::{Tallies, Tally};
+
+/// Who sent the input, for people who look at the session.
+const SOURCE: &str = "workspace-hook";
+/// How long a turn that was told to stop may take to do so.
+const SETTLE_MS: u64 = 15_000;
+/// How long the last rows of a turn that is over may take to come.
+const LAST_ROWS_MS: u64 = 5_000;
+
+pub(super) async fn run(
+    attempt: &Attempt<'_>,
+    sessions: Option<&Arc<dyn Sessions>>,
+    scope: SessionScope,
+    text: &str,
+) -> Performance {
+    let Some(sessions) = sessions else {
+        return failed(
+            "our own agent is not there: the extension session-orchestrator is switched off",
+            Again::Useless,
+        );
+    };
+    let label = label::of(attempt, scope);
+    let performance = match prompt(attempt, text) {
+        Err(end) => ended(end),
+        Ok(prompt) => match answer(attempt, sessions.as_ref(), &label, prompt).await {
+            Ok(performance) => performance,
+            Err(error) => ended(refused(&attempt.veil, &error)),
+        },
+    };
+    Performance { session: Some(label), ..performance }
+}
+
+async fn answer(
+    attempt: &Attempt<'_>,
+    sessions: &dyn Sessions,
+    label: &str,
+    prompt: String,
+) -> Result<Performance, SessionsError> {
+    let assignment = attempt.assignment;
+    let file = attempt.shelf.dispatch_mark(&assignment.run, assignment.attempt);
+    let mut mark = Mark::new(file, label, &assignment.hook.secret_patterns);
+    mark.keep();
+    // Watching begins first, so that no row falls between.
+    let mut events = sessions.watch(label, None).await?;
+    let submission = Submission {
+        session: label.to_owned(),
+        text: prompt,
+        id: Some(sender_id(&assignment.run, assignment.attempt)),
+        source: SOURCE.to_owned(),
+        ask: Ask::None,
+        workdir: Some(attempt.folder.clone()),
+        ..Submission::default()
+    };
+    let receipt = sessions.submit(submission).await?;
+    mark.dispatch = Some(receipt.dispatch.clone());
+    mark.keep();
+    if !receipt.fresh {
+        // The same attempt before us has begun it: its rows may be stored already.
+        events = sessions.watch(label, Some(0)).await?;
+    }
+    let mut tallies = Tallies::new(&attempt.folder);
+    let (view, stop) = follow(attempt, sessions, &receipt.dispatch, &mut events, &mut tallies).await?;
+    let tally = last_rows(attempt.clock, &view, &mut events, tallies).await;
+    Ok(performance(attempt, &view, stop, tally))
+}
+
+/// Follows the input until it is over; takes it back when the attempt has to stop.
+async fn follow(
+    attempt: &Attempt<'_>,
+    sessions: &dyn Sessions,
+    dispatch: &DispatchId,
+    events: &mut SessionEvents,
+    tallies: &mut Tallies,
+) -> Result<(DispatchView, Option<Stop>), SessionsError> {
+    let stop = Box::pin(stopped(&attempt.assignment.cancel, attempt.clock, attempt.deadline));
+    let mut over = select(sessions.wait(dispatch), stop);
+    let stop = loop {
+        match select(&mut over, events.next()).await {
+            Either::Left((Either::Left((view, _)), _)) => return Ok((view?, None)),
+            Either::Left((Either::Right((stop, _)), _)) => break stop,
+            Either::Right((Some(event), _)) => tallies.take(event),
+            // Nothing more will be told; the end will.
+            Either::Right((None, _)) => match (&mut over).await {
+                Either::Left((view, _)) => return Ok((view?, None)),
+                Either::Right((stop, _)) => break stop,
+            },
+        }
+    };
+    Ok((take_back(sessions, attempt.clock, dispatch).await?, Some(stop)))
+}
+
+/// Takes an input back and waits until its turn has really stopped, within reason.
+async fn take_back(
+    sessions: &dyn Sessions,
+    clock: &Arc<dyn Clock>,
+    dispatch: &DispatchId,
+) -> Result<DispatchView, SessionsError> {
+    if sessions.cancel(dispatch).await? == CancelOutcome::TooLate {
+        return sessions.dispatch(dispatch).await;
+    }
+    match select(sessions.wait(dispatch), clock.sleep_ms(SETTLE_MS)).await {
+        Either::Left((view, _)) => view,
+        Either::Right(_) => sessions.dispatch(dispatch).await,
+    }
+}
+
+/// What the turn came to, once its last row is there.
+async fn last_rows(
+    clock: &Arc<dyn Clock>,
+    view: &DispatchView,
+    events: &mut SessionEvents,
+    mut tallies: Tallies,
+) -> Tally {
+    let Some(turn) = &view.turn else { return Tally::default() };
+    let mut enough = clock.sleep_ms(LAST_ROWS_MS);
+    while view.state.is_over() && !tallies.is_complete(turn) {
+        match select(events.next(), &mut enough).await {
+            Either::Left((Some(event), _)) => tallies.take(event),
+            Either::Left((None, _)) | Either::Right(_) => break,
+        }
+    }
+    tallies.remove(turn)
+}
+
+fn performance(attempt: &Attempt<'_>, view: &DispatchView, stop: Option<Stop>, tally: Tally) -> Performance {
+    let end = match (end_of(&attempt.veil, view, tally.end.as_ref()), stop) {
+        // It came to its end before it could be stopped.
+        (End::Success, _) => End::Success,
+        (_, Some(stop)) => stop.end(),
+        (end, None) => end,
+    };
+    let wrote = match attempt.place {
+        Place::Tree => tally.wrote(),
+        Place::Patch => Vec::new(),
+    };
+    Performance { output: attempt.veil.output(&tally.text()), usage: tally.usage(), wrote, ..ended(end) }
+}
+
+fn end_of(veil: &Veil, view: &DispatchView, turn: Option<&TurnEnd>) -> End {
+    let failed = |reason: String, again| End::Failed { reason: veil.sentence(&reason), again };
+    match (view.state, turn) {
+        (DispatchState::Done, Some(TurnEnd::Finished)) => End::Success,
+        (DispatchState::Done, Some(end)) => of_turn(veil, end),
+        (DispatchState::Done, None) => {
+            failed("the turn is over, but its last row could not be read".to_owned(), Again::Worthwhile)
+        }
+        (DispatchState::Cancelled, _) => End::Canceled,
+        (DispatchState::Refused, _) => failed(format!("the session did not take it: {}", view.reason), Again::Useless),
+        (state, _) => failed(format!("the session left it {}: {}", state.word(), view.reason), Again::Worthwhile),
+    }
+}
+
+fn of_turn(veil: &Veil, end: &TurnEnd) -> End {
+    let failed = |reason: &str, again| End::Failed { reason: veil.sentence(reason), again };
+    match end {
+        TurnEnd::Finished => End::Success,
+        TurnEnd::Cancelled => failed("somebody stopped the turn", Again::Worthwhile),
+        TurnEnd::LimitReached { limit } => failed(&format!("the turn reached its limit: {limit:?}"), Again::Worthwhile),
+        TurnEnd::ProviderFailed { error } => {
+            let hopeless = matches!(
+                error.kind,
+                ProviderErrorKind::Auth | ProviderErrorKind::InvalidRequest | ProviderErrorKind::ContextLength
+            );
+            failed(&error.message, if hopeless { Again::Useless } else { Again::Worthwhile })
+        }
+        TurnEnd::StoreFailed { message } | TurnEnd::Faulted { message } => failed(message, Again::Worthwhile),
+    }
+}
+
+fn refused(veil: &Veil, error: &SessionsError) -> End {
+    let again = match error {
+        SessionsError::Invalid(_) | SessionsError::Unknown { .. } => Again::Useless,
+        SessionsError::Full { .. } | SessionsError::Draining | SessionsError::Storage(_) => Again::Worthwhile,
+    };
+    End::Failed { reason: veil.sentence(&error.to_string()), again }
+}
+
+/// The same for a repeated delivery of the same attempt.
+fn sender_id(run: &RunId, attempt: u32) -> String {
+    format!("{SOURCE}:{run}:{attempt}")
+}
+
+/// What became of an attempt whose process died: its input lives in the session's queue and may have been answered.
+/// One that was not is taken back, so that it cannot be answered beside its repetition.
+pub(super) async fn settle(means: &Means, shelf: &Shelf, run: &RunId, attempt: u32) -> Option<Performance> {
+    let sessions = means.sessions.as_ref()?.as_ref();
+    let mark = Mark::read(&shelf.dispatch_mark(run, attempt))?;
+    let dispatch = match mark.dispatch {
+        Some(dispatch) => dispatch,
+        None => find(sessions, &mark.session, sender_id(run, attempt)).await?,
+    };
+    let view = take_back(sessions, &means.clock, &dispatch).await.ok()?;
+    if view.state != DispatchState::Done {
+        return None;
+    }
+    let mut events = sessions.watch(&mark.session, Some(0)).await.ok()?;
+    let tally = last_rows(&means.clock, &view, &mut events, Tallies::new(Path::new(""))).await;
+    let veil = Veil::with(means, &mark.secret_patterns, Vec::new()).ok()?;
+    // A turn that was stopped is no end of the run: it is begun again.
+    let end = match tally.end.as_ref()? {
+        TurnEnd::Cancelled => return None,
+        end => of_turn(&veil, end),
+    };
+    Some(Performance {
+        output: veil.output(&tally.text()),
+        usage: tally.usage(),
+        session: Some(mark.session),
+        ..ended(end)
+    })
+}
+
+/// The input that a dead process may or may not have sent: the same id finds it, and makes none that would run.
+async fn find(sessions: &dyn Sessions, session: &str, id: String) -> Option<DispatchId> {
+    let text = "This run was interrupted before it began; there is nothing to do.".to_owned();
+    let again = Submission {
+        session: session.to_owned(),
+        text,
+        id: Some(id),
+        source: SOURCE.to_owned(),
+        ask: Ask::None,
+        ..Submission::default()
+    };
+    Some(sessions.submit(again).await.ok()?.dispatch)
+}

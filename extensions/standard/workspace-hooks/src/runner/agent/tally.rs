@@ -1,0 +1,120 @@
+//! What a turn came to, gathered from the rows of its session.
+
+use super::super::output::OUTPUT_LIMIT_BYTES;
+use crate::contract::Usage;
+use dispatch_contracts::conversation::{Chunk, ResultStatus, Role, Row, RowBody, ToolCall as CallRow};
+use dispatch_contracts::ids::TurnId;
+use dispatch_contracts::turn::TurnEnd;
+use dispatch_toolcall::{Access, Call, ToolCall};
+use ext_session_orchestrator::contract::{SessionEvent, SessionNews};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// How our own tools are told from those of other agents.
+const HOST: &str = "dispatch";
+/// The most files of one turn that are named.
+const MAX_WRITTEN: usize = 10_000;
+
+/// The turns of a session, of which one will be ours.
+pub(super) struct Tallies {
+    folder: PathBuf,
+    turns: BTreeMap<TurnId, Tally>,
+}
+
+impl Tallies {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_path_buf(), turns: BTreeMap::new() }
+    }
+
+    pub(super) fn take(&mut self, event: SessionEvent) {
+        if let SessionNews::Row { row } = event.news {
+            self.turns.entry(row.turn.clone()).or_default().take(&self.folder, row);
+        }
+    }
+
+    pub(super) fn is_complete(&self, turn: &TurnId) -> bool {
+        self.turns.get(turn).is_some_and(|tally| tally.end.is_some())
+    }
+
+    pub(super) fn remove(mut self, turn: &TurnId) -> Tally {
+        self.turns.remove(turn).unwrap_or_default()
+    }
+}
+
+/// One turn.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) end: Option<TurnEnd>,
+    /// The step in which the model spoke last, and what it said, by place.
+    step: u32,
+    said: BTreeMap<(u32, u32), String>,
+    said_bytes: usize,
+    tokens: u64,
+    started: Vec<CallRow>,
+    wrote: BTreeSet<String>,
+}
+
+impl Tally {
+    /// What the model said last.
+    pub(super) fn text(&self) -> String {
+        self.said.values().map(String::as_str).collect()
+    }
+
+    /// What the model calls cost. What they cost in money nobody says.
+    pub(super) fn usage(&self) -> Usage {
+        Usage { tokens: self.tokens, micro_usd: 0 }
+    }
+
+    /// The files that its tools changed, relative to where the turn worked.
+    pub(super) fn wrote(&self) -> Vec<String> {
+        self.wrote.iter().cloned().collect()
+    }
+
+    fn take(&mut self, folder: &Path, row: Row) {
+        match row.body {
+            RowBody::Chunk { role: Role::Assistant, index, part, chunk: Chunk::Text { text }, .. } => {
+                self.say(row.step, (index, part), text);
+            }
+            RowBody::CallStarted { call, .. } => self.started.push(call),
+            RowBody::CallEnded { result } => {
+                let at = self.started.iter().position(|call| call.id == result.call);
+                let call = at.map(|at| self.started.swap_remove(at));
+                if let Some(call) = call.filter(|_| result.status == ResultStatus::Succeeded) {
+                    self.note_written(folder, call);
+                }
+            }
+            RowBody::StepEnded { usage, .. } => {
+                let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+                self.tokens = self.tokens.saturating_add(tokens);
+            }
+            RowBody::TurnEnded { end } => self.end = Some(end),
+            _ => {}
+        }
+    }
+
+    fn say(&mut self, step: u32, place: (u32, u32), text: String) {
+        if step > self.step {
+            (self.step, self.said_bytes) = (step, 0);
+            self.said.clear();
+        }
+        // Twice the limit is enough to keep both of its ends.
+        if step == self.step && self.said_bytes <= 2 * OUTPUT_LIMIT_BYTES {
+            self.said_bytes += text.len();
+            self.said.insert(place, text);
+        }
+    }
+
+    fn note_written(&mut self, folder: &Path, call: CallRow) {
+        let (Some(cwd), input) = (folder.to_str(), Value::Object(call.arguments)) else { return };
+        let call = ToolCall::classify(&Call { host: HOST, tool: &call.name, input: &input, cwd, home: None });
+        for path in call.paths.iter().filter(|path| path.access != Access::Read && !path.glob) {
+            if let Ok(below) = Path::new(&path.path).strip_prefix(folder)
+                && self.wrote.len() < MAX_WRITTEN
+            {
+                let parts: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+                self.wrote.insert(parts.join("/"));
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The event as a run gets it: the JSON for programs and servers, and the names of its files.
+
+use super::Attempt;
+use crate::contract::{Change, FileChange};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// The event, with paths where the run works. Nothing is taken out of it: a program needs real names.
+pub(super) fn event(attempt: &Attempt<'_>) -> Value {
+    let assignment = attempt.assignment;
+    json!({
+        "runId": assignment.run.0,
+        "hookId": assignment.hook.id,
+        "trigger": assignment.hook.trigger.to_string(),
+        "workspaceRoot": attempt.folder.to_string_lossy(),
+        "filePath": first_file(attempt).map(|path| path.to_string_lossy().into_owned()),
+        "files": assignment.files.iter().map(file).collect::<Vec<Value>>(),
+        "attempt": assignment.attempt,
+        "metadata": assignment.metadata,
+    })
+}
+
+/// The file that a run of one file is about, absolute.
+pub(super) fn first_file(attempt: &Attempt<'_>) -> Option<PathBuf> {
+    attempt.assignment.files.first().map(|file| below(&attempt.folder, &file.path))
+}
+
+/// A name with `/` between its parts as a path of this system.
+pub(super) fn below(folder: &Path, name: &str) -> PathBuf {
+    name.split('/').filter(|part| !part.is_empty()).fold(folder.to_path_buf(), |path, part| path.join(part))
+}
+
+fn file(change: &FileChange) -> Value {
+    let mut fields = Map::new();
+    fields.insert("path".to_owned(), change.path.clone().into());
+    let kind = match &change.change {
+        Change::Created => "created",
+        Change::Changed => "changed",
+        Change::Deleted => "deleted",
+        Change::Renamed { from } => {
+            fields.insert("from".to_owned(), from.clone().into());
+            "renamed"
+        }
+    };
+    fields.insert("kind".to_owned(), kind.into());
+    fields.insert("contentHash".to_owned(), change.content_hash.clone().into());
+    Value::Object(fields)
+}

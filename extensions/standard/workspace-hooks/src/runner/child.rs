@@ -1,0 +1,159 @@
+//! Runs a program on a thread of its own: bounded, guarded, stopped when nobody waits, its output without secrets.
+
+use super::output::Transcript;
+use super::reply::{Reader, Reply};
+use super::{Attempt, ended, failed, trail};
+use crate::contract::Place;
+use crate::performer::{Again, End, Performance};
+use dispatch_contracts::cancel::CancelToken;
+use dispatch_os::threads::offload;
+use dispatch_os::{Canceller, CaptureLimit, ChildSpec, Family, Outcome, StartCause, StartFailure};
+use futures_util::future::{Either, select};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a program has to end by itself when it is stopped.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A program to run for an attempt: where it works and what it may see are already said.
+pub(super) fn spec(attempt: &Attempt<'_>, words: &[String]) -> Option<ChildSpec> {
+    let (program, arguments) = words.split_first()?;
+    let assignment = attempt.assignment;
+    let mut child = ChildSpec::new(program)
+        .args(arguments)
+        .working_folder(&attempt.folder)
+        .family(Family::Guarded)
+        .timeout(attempt.deadline.remaining())
+        .grace(GRACE)
+        .capture(CaptureLimit::NOTHING)
+        .variable("DISPATCH_HOOK_ID", &assignment.hook.id)
+        .variable("DISPATCH_RUN_ID", &assignment.run.0);
+    if let Some(file) = super::brief::first_file(attempt) {
+        child = child.variable("DISPATCH_FILE", file);
+    }
+    for name in &assignment.hook.pass_env {
+        child = child.pass_variable(name);
+    }
+    if attempt.place == Place::Patch {
+        for (name, value) in super::patch::WITHOUT_HOOKS {
+            child = child.variable(name, value);
+        }
+    }
+    Some(child)
+}
+
+/// Runs the program to its end. What it says of itself is in the reply, if somebody reads it.
+pub(super) async fn run(
+    attempt: &Attempt<'_>,
+    child: ChildSpec,
+    reader: Option<Reader>,
+) -> (Performance, Option<Reply>) {
+    // A worktree goes with the process, so an end that is found later would be worth nothing.
+    let child = match attempt.place {
+        Place::Tree => trail::observe(trail::mark_exit(child, &attempt.shelf.exit_marker_for(attempt.assignment))),
+        Place::Patch => child,
+    };
+    let gathered = Arc::new(Mutex::new((Transcript::new(&attempt.veil.redactor()), reader)));
+    let gathering = Arc::clone(&gathered);
+    let outcome = blocking("workspace hook", &attempt.assignment.cancel, move |canceller| {
+        child.run_with(canceller, &mut |stream, piece| {
+            let mut gathered = gathering.lock().unwrap_or_else(PoisonError::into_inner);
+            gathered.0.push(stream, piece);
+            if let (dispatch_os::OutputStream::Stdout, Some(reader)) = (stream, &mut gathered.1) {
+                reader.push(piece);
+            }
+        })
+    });
+    let outcome = match outcome.await {
+        Ok(outcome) => outcome,
+        Err(reason) => return (failed(reason, Again::Worthwhile), None),
+    };
+    let Some(gathered) = Arc::into_inner(gathered) else {
+        return (failed("the output could not be read", Again::Worthwhile), None);
+    };
+    let (transcript, reader) = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (output, last_error) = transcript.finish();
+    let performance = Performance {
+        end: end_of(attempt, &outcome, &last_error),
+        exit_code: outcome.exit_code(),
+        wrote: trail::written(&outcome, &attempt.assignment.workspace),
+        output,
+        ..ended(End::Success)
+    };
+    (performance, reader.and_then(Reader::finish))
+}
+
+/// Runs work on a thread of its own, with a switch that is thrown when the attempt is cancelled or nobody waits.
+pub(super) async fn blocking<T: Send + 'static>(
+    name: &str,
+    cancel: &CancelToken,
+    work: impl FnOnce(&Canceller) -> T + Send + 'static,
+) -> Result<T, String> {
+    // Dropped with this future, whether the work has ended or nobody wants to know any more.
+    let stop = StopOnDrop(Canceller::new());
+    let canceller = stop.0.clone();
+    let work =
+        offload(name, move || work(&canceller)).map_err(|error| format!("no thread could be started: {error}"))?;
+    Ok(match select(work, cancel.cancelled()).await {
+        Either::Left((value, _)) => value,
+        Either::Right(((), work)) => {
+            stop.0.cancel();
+            work.await
+        }
+    })
+}
+
+/// The performance of an attempt whose end was found later; what it printed is lost.
+pub(super) fn settled(end: trail::Exit) -> Performance {
+    let (end, exit_code) = match end {
+        trail::Exit::Code(0) => (End::Success, Some(0)),
+        trail::Exit::Code(code) => (nonzero(code, ""), Some(code)),
+        trail::Exit::Signal(signal) => (killed(signal), None),
+    };
+    let output = "[the process that kept the output of this run ended before the run did]\n".to_owned();
+    Performance { exit_code, output, ..ended(end) }
+}
+
+fn end_of(attempt: &Attempt<'_>, outcome: &Outcome, last_error: &str) -> End {
+    match &outcome.end {
+        dispatch_os::End::Exited { code: 0 } => End::Success,
+        dispatch_os::End::Exited { code } => nonzero(*code, &attempt.veil.sentence(last_error)),
+        dispatch_os::End::Signalled { signal } => killed(*signal),
+        dispatch_os::End::TimedOut => End::Timeout,
+        dispatch_os::End::Cancelled => End::Canceled,
+        dispatch_os::End::FailedToStart(failure) => not_started(attempt, failure),
+        dispatch_os::End::StatusUnknown => {
+            End::Failed { reason: "the program ended and nobody can say how".to_owned(), again: Again::Worthwhile }
+        }
+    }
+}
+
+fn nonzero(code: i32, last_error: &str) -> End {
+    let said = if last_error.is_empty() { String::new() } else { format!(": {last_error}") };
+    End::Failed { reason: format!("exit code {code}{said}"), again: Again::Worthwhile }
+}
+
+fn killed(signal: i32) -> End {
+    End::Failed { reason: format!("killed by signal {signal}"), again: Again::Worthwhile }
+}
+
+fn not_started(attempt: &Attempt<'_>, failure: &StartFailure) -> End {
+    let again = match failure.cause {
+        StartCause::NotFound
+        | StartCause::InterpreterNotFound
+        | StartCause::NotExecutable
+        | StartCause::BadWorkingFolder { .. }
+        | StartCause::ArgumentsTooLong => Again::Useless,
+        _ => Again::Worthwhile,
+    };
+    let hint = failure.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    End::Failed { reason: attempt.veil.sentence(&format!("{failure}{hint}")), again }
+}
+
+struct StopOnDrop(Canceller);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}

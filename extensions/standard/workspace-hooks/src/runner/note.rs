@@ -1,0 +1,108 @@
+//! Leaves the result of a run where the hook pipeline finds it, for the next turn of a foreign agent.
+
+use super::veil::Veil;
+use crate::performer::{Again, Assignment, End, Performance};
+use dispatch_os::clock::rfc3339;
+use dispatch_os::paths::safe_file_name;
+use dispatch_os::{Access, Confined, OsError, ReplaceOptions};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Where the notes lie, below the workspace.
+const INBOX: &str = ".akira/inbox";
+/// The largest note.
+const MAX_NOTE_BYTES: usize = 4 * 1024;
+/// The most files that a note names.
+const MAX_FILES: usize = 20;
+const MAX_NAME_CHARS: usize = 200;
+
+/// Whether this attempt is the last word of its run and somebody wants to hear it.
+pub(super) fn is_due(assignment: &Assignment, end: &End) -> bool {
+    let is_last = match end {
+        End::Success => true,
+        End::Canceled => false,
+        End::Failed { again: Again::Useless, .. } => true,
+        End::Failed { .. } | End::Timeout => assignment.attempt > assignment.hook.retry.count,
+    };
+    assignment.hook.tell_agent && is_last
+}
+
+/// Leaves the note. A run does not fail because nobody can be told of it.
+pub(super) fn leave(assignment: &Assignment, performance: &Performance, veil: &Veil, now_ms: u64) {
+    let note = note(assignment, performance, veil, now_ms);
+    let _ = write(&assignment.workspace, &format!("{}.json", safe_file_name(&assignment.run.0)), &note);
+}
+
+fn write(workspace: &Path, name: &str, note: &[u8]) -> Result<(), OsError> {
+    let inbox = Confined::workspace(None, workspace)?;
+    let owner = ReplaceOptions { access: Access::OwnerOnly, ..ReplaceOptions::default() };
+    let ignored = inbox.locate(&Path::new(INBOX).join(".gitignore"))?;
+    if !ignored.path().exists() {
+        ignored.replace(b"*\n", ReplaceOptions::default())?;
+    }
+    inbox.locate(&Path::new(INBOX).join(name))?.replace(note, owner)
+}
+
+fn note(assignment: &Assignment, performance: &Performance, veil: &Veil, now_ms: u64) -> Vec<u8> {
+    let (status, reason) = match &performance.end {
+        End::Success => ("success", String::new()),
+        End::Failed { reason, .. } => ("failed", reason.clone()),
+        End::Timeout => ("timeout", format!("stopped after {} ms", assignment.hook.timeout_ms)),
+        End::Canceled => ("canceled", String::new()),
+    };
+    let name = |path: &str| -> String { veil.clean(path).chars().take(MAX_NAME_CHARS).collect() };
+    let files: Vec<String> = assignment.files.iter().take(MAX_FILES).map(|file| name(&file.path)).collect();
+    let mut note = json!({
+        "schemaVersion": 1,
+        "runId": assignment.run.0,
+        "hookId": veil.sentence(&assignment.hook.id),
+        "trigger": assignment.hook.trigger.to_string(),
+        "files": files,
+        "status": status,
+        "reason": veil.sentence(&reason),
+        "endedAt": rfc3339(i64::try_from(now_ms).unwrap_or(i64::MAX)),
+        "patch": performance.patch.is_some(),
+        "summary": "",
+    });
+    fit(&mut note, &performance.output);
+    note.to_string().into_bytes()
+}
+
+/// As much of the end of the output as there is room for; files give way before it is given up.
+fn fit(note: &mut Value, output: &str) {
+    while note.to_string().len() > MAX_NOTE_BYTES / 2 {
+        match note["files"].as_array_mut().and_then(Vec::pop) {
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let text = output.trim();
+    let mut room = MAX_NOTE_BYTES.saturating_sub(note.to_string().len());
+    loop {
+        let start = text.ceil_char_boundary(text.len().saturating_sub(room));
+        let end = text.get(start..).unwrap_or_default();
+        note["summary"] = if start > 0 { format!("...{end}") } else { end.to_owned() }.into();
+        let surplus = note.to_string().len().saturating_sub(MAX_NOTE_BYTES);
+        if surplus == 0 || room == 0 {
+            return;
+        }
+        // Escapes make a text longer than it is.
+        room = room.saturating_sub(surplus.max(8));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_fits_whatever_was_printed() {
+        for output in ["short", &"long line\n".repeat(10_000), &"\u{1}".repeat(50_000), &"\u{1f600}".repeat(9_000)] {
+            let mut note = json!({"files": vec!["f".repeat(200); 20], "summary": ""});
+            fit(&mut note, output);
+            assert!(note.to_string().len() <= MAX_NOTE_BYTES);
+            let summary = note["summary"].as_str().unwrap();
+            assert!(output.trim().ends_with(summary.trim_start_matches("...")) && !summary.is_empty());
+        }
+    }
+}

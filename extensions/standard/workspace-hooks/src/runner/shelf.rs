@@ -1,0 +1,102 @@
+//! What attempts leave in the state folder so that another process can find out how they ended.
+
+use crate::contract::RunId;
+use crate::performer::Assignment;
+use dispatch_os::clock::monotonic_ms;
+use dispatch_os::files::create_dir_owner_only;
+use dispatch_os::paths::safe_file_name;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// How long the mark of an ended attempt stays: whoever asked for the attempt stores its end in that time.
+const KEPT_MS: u64 = 60_000;
+/// What is older was left by a process that never came back for it.
+const FORGOTTEN: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+
+/// When an attempt ended, and its marks.
+type Ended = (u64, [PathBuf; 2]);
+
+/// The state folder of this crate.
+#[derive(Clone)]
+pub(super) struct Shelf {
+    state: PathBuf,
+    ended: Arc<Mutex<VecDeque<Ended>>>,
+}
+
+impl Shelf {
+    pub(super) fn new(state: PathBuf) -> Self {
+        Self { state, ended: Arc::default() }
+    }
+
+    /// Where the end of a program is written.
+    pub(super) fn exit_marker(&self, run: &RunId, attempt: u32) -> PathBuf {
+        self.mark(run, attempt, "exit")
+    }
+
+    /// The same, in a folder that exists.
+    pub(super) fn exit_marker_for(&self, assignment: &Assignment) -> PathBuf {
+        // A marker that cannot be written costs a repetition after a crash and nothing else.
+        let _ = create_dir_owner_only(&self.runs());
+        self.exit_marker(&assignment.run, assignment.attempt)
+    }
+
+    /// Where it is written which input of which session an attempt became.
+    pub(super) fn dispatch_mark(&self, run: &RunId, attempt: u32) -> PathBuf {
+        self.mark(run, attempt, "dispatch")
+    }
+
+    /// A folder for the worktree of one attempt.
+    pub(super) fn bench(&self, run: &RunId, attempt: u32) -> PathBuf {
+        self.benches().join(format!("{}.{attempt}", safe_file_name(&run.0)))
+    }
+
+    pub(super) fn benches(&self) -> PathBuf {
+        self.state.join("worktrees")
+    }
+
+    /// Where the change is kept that a run offers.
+    pub(super) fn patch(&self, run: &RunId) -> PathBuf {
+        self.state.join("patches").join(format!("{}.patch", safe_file_name(&run.0)))
+    }
+
+    /// The attempt is over and its end is known to whoever asked for it.
+    pub(super) fn done(&self, run: &RunId, attempt: u32) {
+        let marks = [self.exit_marker(run, attempt), self.dispatch_mark(run, attempt)];
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push_back((monotonic_ms(), marks));
+    }
+
+    /// Removes the marks of attempts that ended a while ago.
+    pub(super) fn tidy(&self) {
+        let now_ms = monotonic_ms();
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        while ended.front().is_some_and(|(at_ms, _)| now_ms.saturating_sub(*at_ms) > KEPT_MS) {
+            for mark in ended.pop_front().into_iter().flat_map(|(_, marks)| marks) {
+                // Most attempts leave only one of them.
+                let _ = std::fs::remove_file(mark);
+            }
+        }
+    }
+
+    /// Removes what processes left that never came back for it.
+    pub(super) fn sweep(&self) {
+        let entries = std::fs::read_dir(self.runs()).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()).filter(|path| is_forgotten(path)) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    pub(super) fn runs(&self) -> PathBuf {
+        self.state.join("runs")
+    }
+
+    fn mark(&self, run: &RunId, attempt: u32, kind: &str) -> PathBuf {
+        self.runs().join(format!("{}.{attempt}.{kind}", safe_file_name(&run.0)))
+    }
+}
+
+fn is_forgotten(path: &Path) -> bool {
+    let modified = path.symlink_metadata().and_then(|found| found.modified());
+    modified.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > FORGOTTEN))
+}

@@ -1,0 +1,85 @@
+//! How the programs of other agents are called, as data.
+
+use super::reply::Form;
+
+/// Another agent's program.
+#[derive(Debug)]
+pub(crate) struct Template {
+    /// Its name in the configuration.
+    pub(crate) name: &'static str,
+    /// Program and arguments. The prompt goes where a word holds `{prompt}`, else to standard input, where it
+    /// is neither limited in length nor shown to other users of the machine nor taken for an option.
+    pub(crate) command: &'static [&'static str],
+    /// The variables that it logs in with.
+    pub(crate) login: &'static [&'static str],
+    /// What it prints.
+    pub(crate) form: Form,
+}
+
+/// What an agent may do without being asked is for its own settings to say; none is called with more rights here.
+pub(crate) const TEMPLATES: [Template; 7] = [
+    Template {
+        name: "claude",
+        command: &["claude", "-p", "--output-format", "json"],
+        login: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+        form: Form::ResultDocument,
+    },
+    Template {
+        name: "codex",
+        command: &["codex", "exec", "--json", "-"],
+        login: &["CODEX_API_KEY", "OPENAI_API_KEY"],
+        form: Form::CodexLines,
+    },
+    Template {
+        name: "copilot",
+        command: &["copilot", "-s", "--no-ask-user"],
+        login: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
+        form: Form::Text,
+    },
+    Template {
+        name: "gemini",
+        command: &["gemini", "--output-format", "json"],
+        login: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        form: Form::GeminiDocument,
+    },
+    Template {
+        name: "opencode",
+        command: &["opencode", "run", "--format", "json"],
+        login: &["ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
+        form: Form::OpencodeLines,
+    },
+    Template {
+        name: "goose",
+        command: &["goose", "run", "--no-session", "-i", "-"],
+        login: &["ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
+        form: Form::Text,
+    },
+    Template {
+        name: "cursor",
+        command: &["cursor-agent", "-p", "--output-format", "json", "{prompt}"],
+        login: &["CURSOR_API_KEY"],
+        form: Form::ResultDocument,
+    },
+];
+
+/// The template of this name; also by the name of its program.
+pub(crate) fn template(name: &str) -> Option<&'static Template> {
+    TEMPLATES.iter().find(|template| template.name == name || template.command.first() == Some(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_the_prompt_has_one_place() {
+        for (index, found) in TEMPLATES.iter().enumerate() {
+            assert_eq!(template(found.name).map(|known| known.name), Some(found.name));
+            assert!(TEMPLATES[..index].iter().all(|before| before.name != found.name));
+            assert!(found.command.iter().filter(|word| word.contains("{prompt}")).count() <= 1);
+            assert!(!found.login.is_empty());
+        }
+        assert_eq!(template("cursor-agent").map(|known| known.name), Some("cursor"));
+        assert!(template("custom").is_none() && template("").is_none());
+    }
+}

@@ -1,0 +1,110 @@
+//! Other agents' programs: real processes that stand in for them and say what they were given.
+
+use super::rig::{CANARY, Rig, failure, run};
+use crate::contract::{Action, AgentTemplate, Runner, Usage};
+use crate::performer::{Again, End, Performance};
+use crate::runner::external::call;
+use crate::runner::template;
+
+fn external(prompt: &str, command: &[&str]) -> Rig {
+    let mut rig = Rig::new();
+    rig.hook.action = Action::Prompt(prompt.to_owned());
+    let command = command.iter().map(|word| (*word).to_owned()).collect();
+    rig.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command });
+    rig
+}
+
+#[test]
+fn a_custom_agent_gets_the_prompt_as_one_argument() {
+    let mut rig = external("fix {file}; \"now\" $(touch owned)\n{{file}}", &[]);
+    let program = rig.program("agent", "printf '%s|' \"$#\" \"$@\"; cat");
+    let command = vec![program.to_str().unwrap().to_owned(), "-x".to_owned(), "{prompt}".to_owned()];
+    rig.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command });
+    rig.about("src/a.rs");
+    let performance = run(rig.perform());
+    assert_eq!(performance.output, "2|-x|fix src/a.rs; \"now\" $(touch owned)\n{file}|");
+    assert_eq!((performance.end, performance.usage), (End::Success, Usage::default()));
+}
+
+#[test]
+fn a_prompt_without_places_gets_a_heading() {
+    let mut rig = external("look again", &[]);
+    let program = rig.program("agent", "cat");
+    rig.hook.runner = Runner::External(AgentTemplate {
+        name: "custom".to_owned(),
+        command: vec![program.to_str().unwrap().to_owned()],
+    });
+    rig.about("a.rs");
+    rig.about("b\nc.rs");
+    let output = run(rig.perform()).output;
+    assert_eq!(output, "Trigger: onDidSaveTextDocument\nFiles:\n- a.rs\n- b\\nc.rs\n\nlook again");
+}
+
+/// Calls a stand-in for a known agent's program.
+fn stand_in(name: &str, script: &str) -> Performance {
+    let rig = external("{trigger}: say hello", &[]);
+    let program = rig.program(name, script);
+    let known = template(name).unwrap();
+    let words = [program.to_str().unwrap()].into_iter().chain(known.command.iter().skip(1).copied());
+    let assignment = rig.assignment();
+    run(rig.attempt(&assignment, |attempt| {
+        Box::pin(call(attempt, words.map(str::to_owned).collect(), Some(known), "{trigger}: say hello"))
+    }))
+}
+
+#[test]
+fn a_known_agent_is_called_by_its_template_and_its_answer_is_read() {
+    let said = r#"{\"type\":\"result\",\"is_error\":false,\"result\":\"got <$(cat)> by $*\",\"total_cost_usd\":0.25,\"usage\":{\"input_tokens\":5,\"output_tokens\":2}}"#;
+    let performance = stand_in("claude", &format!("echo thinking >&2; echo \"{said}\""));
+    assert_eq!(performance.end, End::Success);
+    assert_eq!(performance.output, "got <onDidSaveTextDocument: say hello> by -p --output-format json");
+    assert_eq!(performance.usage, Usage { tokens: 7, micro_usd: 250_000 });
+    let performance = stand_in("goose", "echo \"$* <$(cat)>\"");
+    assert_eq!(performance.output, "run --no-session -i - <onDidSaveTextDocument: say hello>\n");
+}
+
+#[test]
+fn an_agent_that_says_it_failed_has_failed() {
+    let performance = stand_in("claude", r#"echo '{"is_error":true,"result":"no credit left"}'"#);
+    assert_eq!(failure(&performance), ("no credit left", Again::Worthwhile));
+    let performance =
+        stand_in("codex", r#"echo '{"type":"turn.failed","error":{"message":"limit"}}'; echo log >&2; exit 1"#);
+    assert_eq!(failure(&performance), ("limit", Again::Worthwhile));
+    assert!(performance.output.contains("log"), "{}", performance.output);
+    let performance = stand_in("gemini", "echo 'not what was agreed'");
+    assert_eq!((performance.end, performance.output.as_str()), (End::Success, "not what was agreed\n"));
+}
+
+#[test]
+fn a_secret_in_an_answer_stays_inside() {
+    let performance = stand_in("claude", &format!(r#"echo '{{"result":"the key is {CANARY}"}}'"#));
+    assert_eq!(performance.output, "the key is [REDACTED]");
+}
+
+#[test]
+fn an_agent_that_is_not_installed_is_said_once() {
+    let mut rig = external("x", &["dispatch-no-such-agent", "{prompt}"]);
+    let performance = run(rig.perform());
+    let (reason, again) = failure(&performance);
+    assert!(reason.contains("dispatch-no-such-agent") && reason.contains("install"), "{reason}");
+    assert_eq!(again, Again::Useless);
+    rig.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command: Vec::new() });
+    assert_eq!(failure(&run(rig.perform())).1, Again::Useless);
+}
+
+#[test]
+fn a_prompt_that_no_argument_can_hold_is_refused_with_a_hint() {
+    let mut rig = external(&format!("{{trigger}}{}", "long ".repeat(60_000)), &["echo", "{prompt}"]);
+    let performance = run(rig.perform());
+    let (reason, again) = failure(&performance);
+    assert!(reason.contains("too long") && reason.contains("stdin"), "{reason}");
+    assert_eq!(again, Again::Useless);
+    rig.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command: vec!["cat".to_owned()] });
+    assert_eq!(run(rig.perform()).end, End::Success, "the input has no such limit");
+}
+
+#[test]
+fn an_agent_is_told_no_secret_of_the_prompt() {
+    let rig = external(&format!("{{trigger}} use {CANARY}"), &["cat"]);
+    assert_eq!(run(rig.perform()).output, "onDidSaveTextDocument use [REDACTED]");
+}

@@ -1,0 +1,200 @@
+//! A workspace, a state folder, a hook, and the performer on a real runtime.
+
+use crate::contract::{Action, Budget, Change, FileChange, Hook, Place, Retry, RunId, Runner, SessionScope, Trigger};
+use crate::performer::{Assignment, End, Performance, Performer};
+use crate::runner::shelf::Shelf;
+use crate::runner::veil::Veil;
+use crate::runner::{Attempt, Means, performer};
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::cancel::CancelToken;
+use dispatch_contracts::ports::Clock;
+use dispatch_os::Deadline;
+use ext_session_orchestrator::contract::Sessions;
+use serde_json::Map;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Matches a built-in form of secret.
+pub(super) const CANARY: &str = "sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4";
+/// A limit that no healthy test reaches.
+pub(super) const LONG_MS: u64 = 120_000;
+
+pub(super) fn run<T>(main: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(main)
+}
+
+pub(super) struct Rig {
+    pub(super) folder: TempDir,
+    pub(super) hook: Hook,
+    pub(super) files: Vec<FileChange>,
+    pub(super) sessions: Option<Arc<dyn Sessions>>,
+    pub(super) cancel: CancelToken,
+    pub(super) attempt: u32,
+}
+
+impl Rig {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        let hook = hook();
+        Self { folder, hook, files: Vec::new(), sessions: None, cancel: CancelToken::new(), attempt: 1 }
+    }
+
+    pub(super) fn command(words: &[&str]) -> Self {
+        let mut rig = Self::new();
+        rig.hook.action = Action::Command(words.iter().map(|word| (*word).to_owned()).collect());
+        rig
+    }
+
+    /// A shell script; the shell is the program under test here, not how commands are run.
+    pub(super) fn script(script: &str) -> Self {
+        Self::command(&["sh", "-c", script])
+    }
+
+    pub(super) fn workspace(&self) -> PathBuf {
+        self.folder.path().join("work").canonicalize().unwrap()
+    }
+
+    pub(super) fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    pub(super) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.workspace().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(super) fn about(&mut self, name: &str) {
+        let content_hash = Some("0".repeat(64));
+        self.files.push(FileChange { path: name.to_owned(), change: Change::Changed, content_hash });
+    }
+
+    pub(super) fn assignment(&self) -> Assignment {
+        Assignment {
+            run: RunId("run-1".to_owned()),
+            hook: Arc::new(self.hook.clone()),
+            workspace: self.workspace(),
+            attempt: self.attempt,
+            files: self.files.clone(),
+            metadata: Map::from_iter([("commit".to_owned(), "abc".into())]),
+            cancel: self.cancel.clone(),
+        }
+    }
+
+    pub(super) fn means(&self) -> Means {
+        Means {
+            state: self.state(),
+            patterns: Vec::new(),
+            allowed: Vec::new(),
+            sessions: self.sessions.clone(),
+            clock: Arc::new(WallClock),
+        }
+    }
+
+    pub(super) fn performer(&self) -> Arc<dyn Performer> {
+        performer(self.means())
+    }
+
+    /// Work on an attempt that the performer would have begun.
+    pub(super) async fn attempt<T>(
+        &self,
+        assignment: &Assignment,
+        work: impl for<'a> FnOnce(&'a Attempt<'a>) -> BoxFuture<'a, T>,
+    ) -> T {
+        let (means, shelf) = (self.means(), Shelf::new(self.state()));
+        let attempt = Attempt {
+            assignment,
+            folder: self.workspace(),
+            place: self.hook.place,
+            veil: Arc::new(Veil::of(&means, &self.hook).unwrap()),
+            deadline: Deadline::after_ms(self.hook.timeout_ms),
+            clock: &means.clock,
+            shelf: &shelf,
+        };
+        work(&attempt).await
+    }
+
+    pub(super) async fn perform(&self) -> Performance {
+        self.performer().perform(self.assignment()).await
+    }
+
+    /// Puts an executable script into a folder and that folder first on the program's `PATH`.
+    pub(super) fn program(&self, name: &str, script: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.folder.path().join("bin").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+}
+
+pub(super) fn hook() -> Hook {
+    Hook {
+        id: "check".to_owned(),
+        trigger: Trigger::DidSave,
+        pattern: Vec::new(),
+        action: Action::Command(vec!["true".to_owned()]),
+        runner: Runner::Agent { session: SessionScope::Hook },
+        place: Place::Tree,
+        enabled: true,
+        concurrency: 4,
+        timeout_ms: LONG_MS,
+        retry: Retry { count: 0, backoff_ms: 1_000, backoff_factor: 2.0 },
+        debounce_ms: 200,
+        rate_limit: None,
+        budget: Budget::default(),
+        allow_git: false,
+        repo_root: None,
+        schedule: None,
+        secret_patterns: Vec::new(),
+        pass_env: Vec::new(),
+        tell_agent: false,
+        metadata: Map::new(),
+        fingerprint: String::new(),
+    }
+}
+
+/// Why an attempt failed, and whether another would make sense.
+pub(super) fn failure(performance: &Performance) -> (&str, crate::performer::Again) {
+    match &performance.end {
+        End::Failed { reason, again } => (reason, *again),
+        end => panic!("it is {end:?}: {}", performance.output),
+    }
+}
+
+/// Everything below a folder, as one text.
+pub(super) fn everything(folder: &Path) -> String {
+    let mut text = String::new();
+    let mut left = vec![folder.to_path_buf()];
+    while let Some(path) = left.pop() {
+        text.push_str(&path.to_string_lossy());
+        if path.is_dir() {
+            left.extend(std::fs::read_dir(&path).unwrap().flatten().map(|entry| entry.path()));
+        } else {
+            text.push_str(&String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()));
+        }
+    }
+    text
+}
+
+pub(super) struct WallClock;
+
+impl Clock for WallClock {
+    fn now_ms(&self) -> u64 {
+        u64::try_from(dispatch_os::clock::unix_ms()).unwrap()
+    }
+
+    fn monotonic_ms(&self) -> u64 {
+        dispatch_os::clock::monotonic_ms()
+    }
+
+    fn sleep_ms(&self, ms: u64) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(Duration::from_millis(ms)))
+    }
+}

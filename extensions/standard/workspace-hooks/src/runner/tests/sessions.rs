@@ -1,0 +1,317 @@
+//! Our own agent: the real session queue and turn loop, a model that follows a script, tools that really write.
+
+use super::rig::{CANARY, Rig, WallClock, failure, run};
+use crate::contract::{Action, Place, RunId, Runner, SessionScope, Usage};
+use crate::performer::{Again, End};
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::cancel::CancelToken;
+use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::fault::FaultBudget;
+use dispatch_contracts::folders::Folders;
+use dispatch_contracts::host::Host;
+use dispatch_contracts::permission::{PermissionDecision, Verdict};
+use dispatch_contracts::ports::{Ids, LogRecord, LogSink, Spawner};
+use dispatch_contracts::provider::{
+    Finish, ModelEvent, ModelInfo, ModelRequest, ModelStream, Provider, ProviderError, ProviderErrorKind,
+    Usage as ModelUsage,
+};
+use dispatch_contracts::settings::Settings;
+use dispatch_kernel::host::{Boot, Candidate, ExtensionHost, MemoryDisabledStore, Ports, boot};
+use ext_session_orchestrator::contract::{SESSIONS, Sessions};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const CLIENT: &str = r#"{
+    "id": "client", "name": "Client", "description": "Hands the session queue and a model to a test.",
+    "version": "0.1.0", "apiVersion": "^0.1", "tier": "standard", "trust": "bundled",
+    "dependsOn": [{ "id": "session-orchestrator" }], "contributes": { "providers": ["scripted"] },
+    "capabilities": ["network"]
+}"#;
+
+/// What the model does in one step; nothing makes it wait for ever.
+type Step = Option<Result<Vec<ModelEvent>, ProviderError>>;
+
+#[derive(Clone, Default)]
+struct Model {
+    steps: Arc<Mutex<VecDeque<Step>>>,
+    requests: Arc<Mutex<Vec<ModelRequest>>>,
+    begun: Arc<tokio::sync::Notify>,
+}
+
+impl Provider for Model {
+    fn stream(&self, request: ModelRequest, _cancel: CancelToken) -> ModelStream {
+        self.requests.lock().unwrap().push(request);
+        self.begun.notify_one();
+        match self.steps.lock().unwrap().pop_front() {
+            Some(Some(Ok(events))) => Box::pin(futures_util::stream::iter(events.into_iter().map(Ok))),
+            Some(Some(Err(error))) => Box::pin(futures_util::stream::iter([Err(error)])),
+            Some(None) | None => Box::pin(futures_util::stream::pending()),
+        }
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, ProviderError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
+#[derive(Clone, Default)]
+struct Client {
+    model: Model,
+    sessions: Arc<Mutex<Option<Arc<dyn Sessions>>>>,
+}
+
+impl Extension for Client {
+    fn manifest(&self) -> Cow<'_, str> {
+        Cow::Borrowed(CLIENT)
+    }
+
+    fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
+        Box::pin(async move {
+            host.define_provider("scripted", Arc::new(self.model.clone())).map_err(ExtensionError::new)?;
+            *self.sessions.lock().unwrap() = Some(host.service(&SESSIONS).map_err(ExtensionError::new)?);
+            Ok(())
+        })
+    }
+
+    fn deactivate(&self) -> BoxFuture<'_, Result<(), ExtensionError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+struct TokioSpawner;
+
+impl Spawner for TokioSpawner {
+    fn spawn(&self, future: BoxFuture<'static, ()>) {
+        tokio::spawn(future);
+    }
+}
+
+#[derive(Default)]
+struct Numbers(AtomicU64);
+
+impl Ids for Numbers {
+    fn next_id(&self) -> String {
+        format!("id-{:06}", self.0.fetch_add(1, Ordering::SeqCst))
+    }
+}
+
+struct NoLog;
+
+impl LogSink for NoLog {
+    fn write(&self, _record: LogRecord) {}
+}
+
+struct Stage {
+    rig: Rig,
+    model: Model,
+    _host: ExtensionHost,
+}
+
+impl Stage {
+    async fn new(prompt: &str, scope: SessionScope, steps: Vec<Step>) -> Self {
+        let mut rig = Rig::new();
+        rig.hook.action = Action::Prompt(prompt.to_owned());
+        rig.hook.runner = Runner::Agent { session: scope };
+        rig.about("src/a.rs");
+        let client = Client::default();
+        *client.model.steps.lock().unwrap() = steps.into();
+        let host = start(rig.folder.path(), &client).await;
+        rig.sessions = client.sessions.lock().unwrap().clone();
+        Self { rig, model: client.model, _host: host }
+    }
+
+    fn asked(&self, index: usize) -> String {
+        let requests = self.model.requests.lock().unwrap();
+        serde_json::to_string(&requests[index].messages).unwrap()
+    }
+}
+
+async fn start(folder: &Path, client: &Client) -> ExtensionHost {
+    let extensions: Vec<Arc<dyn Extension>> =
+        vec![ext_session_orchestrator::extension(), ext_tools_fs::extension(), Arc::new(client.clone())];
+    let rules = json!([{ "permission": "write_file", "verdict": "allow" }]);
+    boot(Boot {
+        ports: Ports {
+            clock: Arc::new(WallClock),
+            ids: Arc::new(Numbers::default()),
+            spawner: Arc::new(TokioSpawner),
+            log: Arc::new(NoLog),
+        },
+        extensions: extensions.into_iter().map(Candidate::bundled).collect(),
+        settings: Settings::default().with("model.model", "scripted/m").with("permissions.rules", rules),
+        folders: Folders {
+            config: folder.join("config"),
+            data: folder.join("data"),
+            state: folder.join("host-state"),
+            cache: folder.join("cache"),
+            project: None,
+            workdir: folder.join("work"),
+        },
+        permissions: Arc::new(|_| PermissionDecision { verdict: Verdict::Ask, rule: None, reason: String::new() }),
+        budget: FaultBudget::default(),
+        disabled: Arc::new(MemoryDisabledStore::default()),
+        grants: BTreeMap::new(),
+    })
+    .await
+    .unwrap()
+}
+
+fn says(text: &str, output_tokens: u64) -> Step {
+    let usage = ModelUsage { input_tokens: 100, output_tokens, ..ModelUsage::default() };
+    Some(Ok(vec![
+        ModelEvent::TextDelta { text: text.to_owned() },
+        ModelEvent::Usage(usage),
+        ModelEvent::Finished { finish: Finish::Stop },
+    ]))
+}
+
+fn calls(name: &str, arguments: &Value) -> Step {
+    Some(Ok(vec![
+        ModelEvent::TextDelta { text: "let me see".to_owned() },
+        ModelEvent::ToolCall { id: "c".to_owned(), name: name.to_owned(), arguments: arguments.to_string() },
+        ModelEvent::Finished { finish: Finish::ToolCalls },
+    ]))
+}
+
+#[test]
+fn a_prompt_becomes_a_turn_that_works_in_the_workspace() {
+    run(async {
+        let write = json!({"path": "src/new.rs", "content": "fn main() {}\n"});
+        let steps = vec![calls("write_file", &write), says("I wrote it.", 7)];
+        let stage = Stage::new(&format!("mend {{file}} with {CANARY}"), SessionScope::Hook, steps).await;
+        let performance = stage.rig.perform().await;
+        assert_eq!(performance.end, End::Success, "{}", performance.output);
+        assert_eq!((performance.output.as_str(), performance.session.as_deref()), ("I wrote it.", Some("hook:check")));
+        assert_eq!(performance.usage, Usage { tokens: 107, micro_usd: 0 });
+        assert_eq!(performance.wrote, ["src/new.rs"]);
+        assert!(stage.rig.workspace().join("src/new.rs").exists());
+        assert!(stage.asked(0).contains("mend src/a.rs with [REDACTED]"), "{}", stage.asked(0));
+    });
+}
+
+#[test]
+fn nobody_is_asked_so_what_needs_a_word_is_refused() {
+    run(async {
+        let patch = json!({"patch": "*** Begin Patch\n*** Add File: x\n+x\n*** End Patch"});
+        let stage = Stage::new("go", SessionScope::Hook, vec![calls("apply_patch", &patch), says("No.", 1)]).await;
+        let performance = stage.rig.perform().await;
+        assert_eq!((performance.end, performance.wrote.len()), (End::Success, 0));
+        assert!(!stage.rig.workspace().join("x").exists());
+    });
+}
+
+#[test]
+fn the_same_attempt_again_is_the_same_input() {
+    run(async {
+        let stage = Stage::new("go", SessionScope::Hook, vec![says("once", 1), says("twice", 1)]).await;
+        assert_eq!(stage.rig.perform().await.output, "once");
+        assert_eq!(stage.rig.perform().await.output, "once", "the same turn is found again");
+        let again = crate::performer::Assignment { attempt: 2, ..stage.rig.assignment() };
+        assert_eq!(stage.rig.performer().perform(again).await.output, "twice");
+        assert_eq!(stage.model.requests.lock().unwrap().len(), 2);
+        assert!(stage.asked(1).contains("once"), "one conversation for the hook");
+    });
+}
+
+#[test]
+fn sessions_are_named_by_hook_file_or_run() {
+    run(async {
+        for (scope, label) in [(SessionScope::File, "hook:check:src/a.rs"), (SessionScope::Run, "hook:check:run-1")] {
+            let stage = Stage::new("go", scope, vec![says("ok", 1)]).await;
+            assert_eq!(stage.rig.perform().await.session.as_deref(), Some(label));
+        }
+        let mut stage = Stage::new("go", SessionScope::File, vec![says("ok", 1)]).await;
+        stage.rig.files.clear();
+        stage.rig.about(&format!("a b/{CANARY}.rs"));
+        let performance = stage.rig.perform().await;
+        assert_eq!(performance.end, End::Success);
+        assert!(!format!("{performance:?}").contains(CANARY), "{performance:?}");
+    });
+}
+
+#[test]
+fn a_model_that_fails_is_a_failure_with_its_reason() {
+    run(async {
+        for (kind, again) in
+            [(ProviderErrorKind::Auth, Again::Useless), (ProviderErrorKind::Unavailable, Again::Worthwhile)]
+        {
+            let error = ProviderError::new(kind, format!("refused {CANARY}"));
+            let stage = Stage::new("go", SessionScope::Hook, vec![Some(Err(error))]).await;
+            let performance = stage.rig.perform().await;
+            assert_eq!(failure(&performance), ("refused [REDACTED]", again));
+        }
+        let mut rig = Rig::new();
+        rig.hook.action = Action::Prompt("go".to_owned());
+        let performance = rig.perform().await;
+        assert!(failure(&performance).0.contains("session-orchestrator"));
+    });
+}
+
+#[test]
+fn time_and_cancel_stop_the_turn_and_wait_for_it() {
+    run(async {
+        let mut stage = Stage::new("go", SessionScope::Hook, vec![None, says("after", 1)]).await;
+        stage.rig.hook.timeout_ms = 500;
+        assert_eq!(stage.rig.perform().await.end, End::Timeout);
+        let sessions = stage.rig.sessions.clone().unwrap();
+        assert!(sessions.queue(None).await.unwrap().is_empty(), "nothing goes on");
+        let stage = Stage::new("go", SessionScope::Hook, vec![None]).await;
+        let (cancel, begun) = (stage.rig.cancel.clone(), Arc::clone(&stage.model.begun));
+        tokio::spawn(async move {
+            begun.notified().await;
+            cancel.cancel();
+        });
+        assert_eq!(stage.rig.perform().await.end, End::Canceled);
+    });
+}
+
+#[test]
+fn after_a_crash_the_end_is_found_or_the_input_taken_back() {
+    run(async {
+        let stage = Stage::new("go", SessionScope::Hook, vec![says("done anyway", 3)]).await;
+        stage.rig.perform().await;
+        let settled = stage.rig.performer().settle(&RunId("run-1".to_owned()), 1).await.unwrap();
+        assert_eq!((settled.end, settled.output.as_str()), (End::Success, "done anyway"));
+        assert_eq!((settled.usage.tokens, settled.session.as_deref()), (103, Some("hook:check")));
+
+        let stage = Stage::new("go", SessionScope::Hook, vec![None]).await;
+        let performer = stage.rig.performer();
+        let work = performer.perform(stage.rig.assignment());
+        let begun = Box::pin(stage.model.begun.notified());
+        assert!(matches!(futures_util::future::select(work, begun).await, futures_util::future::Either::Right(_)));
+        // The future is gone as if the process were; the turn is not.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let settled = stage.rig.performer().settle(&RunId("run-1".to_owned()), 1).await;
+        assert_eq!(settled, None, "it has not ended, so it is begun again");
+        let sessions = stage.rig.sessions.clone().unwrap();
+        assert!(sessions.queue(None).await.unwrap().is_empty(), "and cannot end beside its repetition");
+    });
+}
+
+#[test]
+fn in_patch_mode_the_turn_works_in_the_worktree() {
+    run(async {
+        let write = json!({"path": "new.rs", "content": "x\n"});
+        let mut stage = Stage::new("go", SessionScope::Hook, vec![calls("write_file", &write), says("ok", 1)]).await;
+        stage.rig.hook.place = Place::Patch;
+        stage.rig.write("a.txt", "a\n");
+        for words in [
+            &["init", "-q"][..],
+            &["add", "-A"],
+            &["-c", "user.name=t", "-c", "user.email=t@e.org", "commit", "-qm", "a"],
+        ] {
+            let done = std::process::Command::new("git").args(words).current_dir(stage.rig.workspace()).status();
+            assert!(done.unwrap().success());
+        }
+        let performance = stage.rig.perform().await;
+        assert_eq!((&performance.end, performance.wrote.len()), (&End::Success, 0), "{}", performance.output);
+        assert!(!stage.rig.workspace().join("new.rs").exists());
+        let patch = std::fs::read_to_string(performance.patch.unwrap()).unwrap();
+        assert!(patch.contains("b/new.rs"), "{patch}");
+    });
+}

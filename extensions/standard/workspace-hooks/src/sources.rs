@@ -1,0 +1,63 @@
+//! The hooks of each workspace as the engine asks for them: in force now, with their globs at hand.
+
+use crate::approval::InForce;
+use crate::contract::{Event, HookSet, RunsError};
+use crate::engine::{HookSource, Started};
+use crate::matching::Matcher;
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::folders::Folders;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Hooks read from files, kept as long as these do not change.
+pub(crate) struct HookFiles {
+    folders: Folders,
+    workspaces: Mutex<BTreeMap<PathBuf, Known>>,
+}
+
+struct Known {
+    in_force: InForce,
+    set: Arc<HookSet>,
+    matcher: Arc<Matcher>,
+}
+
+impl HookFiles {
+    pub(crate) fn new(folders: Folders) -> Self {
+        Self { folders, workspaces: Mutex::default() }
+    }
+
+    fn workspaces(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Known>> {
+        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look(&self, workspace: &Path) -> Arc<HookSet> {
+        let mut workspaces = self.workspaces();
+        let known = workspaces.entry(workspace.to_owned()).or_insert_with(|| {
+            let in_force = InForce::new(workspace, &self.folders.config, &self.folders.data);
+            let set = Arc::new(HookSet::default());
+            Known { in_force, matcher: Arc::new(Matcher::new(&set)), set }
+        });
+        let set = known.in_force.refresh();
+        if !Arc::ptr_eq(&set, &known.set) {
+            known.matcher = Arc::new(Matcher::new(&set));
+            known.set = Arc::clone(&set);
+        }
+        set
+    }
+}
+
+impl HookSource for HookFiles {
+    fn in_force<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<Arc<HookSet>, RunsError>> {
+        Box::pin(async move { Ok(self.look(workspace)) })
+    }
+
+    fn matching(&self, set: &Arc<HookSet>, event: &Event) -> Vec<Started> {
+        let matcher = {
+            let workspaces = self.workspaces();
+            let known = workspaces.get(&event.workspace).filter(|known| Arc::ptr_eq(&known.set, set));
+            known.map(|known| Arc::clone(&known.matcher))
+        };
+        matcher.unwrap_or_else(|| Arc::new(Matcher::new(set))).matching(event)
+    }
+}

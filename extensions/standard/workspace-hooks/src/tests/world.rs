@@ -1,0 +1,319 @@
+//! Several processes on one book and one disk, and the hand that kills, stops and restarts them.
+
+use super::disk::{Author, Disk};
+use super::faulty::{Dice, Faulty};
+use super::player::{Act, Player, Script, Stage};
+use crate::book::Book;
+use crate::book::memory::MemoryBook;
+use crate::book::sql::SqlBook;
+use crate::book::tables::MIGRATIONS;
+use crate::contract::{
+    Change, Event, ExecutionRecord, FileChange, Hook, HookLimits, HookSet, Receipt, RunQuery, Runs, RunsError, Source,
+    Trigger,
+};
+use crate::desk::Desk;
+use crate::engine::discretion::Discretion;
+use crate::engine::{Census, Engine, HookSource, Means, Standing, Started};
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::migration::Migration;
+use dispatch_contracts::ports::Spawner;
+use dispatch_contracts::storage::{Record, Statement, Storage, StorageBackend, StorageError, TransactionWork};
+use dispatch_sim::{CountingIds, Sim, SimClock};
+use ext_storage_sqlite::contract::{Location, SqliteBackend};
+use futures_util::future::{AbortHandle, abortable};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+/// The most runs that go at once in a history.
+pub(super) const CAP: u32 = 6;
+
+/// What a history is played on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shelf {
+    Memory,
+    Sqlite,
+}
+
+/// A simulated machine with one workspace.
+pub(super) struct World {
+    pub(super) sim: Sim,
+    pub(super) dice: Arc<Dice>,
+    pub(super) book: Arc<dyn Book>,
+    pub(super) disk: Arc<Disk>,
+    pub(super) stage: Arc<Stage>,
+    pub(super) fails: Arc<AtomicBool>,
+    pub(super) script: Mutex<Script>,
+    hooks: Arc<Hooks>,
+    ids: Arc<CountingIds>,
+    dead: Arc<Mutex<Vec<String>>>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+/// One process.
+pub(super) struct Process {
+    pub(super) engine: Arc<Engine>,
+    pub(super) desk: Desk,
+    pub(super) frozen: Arc<AtomicBool>,
+    name: String,
+    threads: Arc<Mutex<Vec<AbortHandle>>>,
+    dead: Arc<Mutex<Vec<String>>>,
+}
+
+impl Process {
+    /// Everybody takes it for dead, but it lives.
+    pub(super) fn presume_dead(&self) {
+        self.dead.lock().unwrap().push(self.name.clone());
+    }
+
+    /// `kill -9`: nothing of it runs any more, and the census knows.
+    pub(super) fn kill(&self) {
+        self.threads.lock().unwrap().iter().for_each(AbortHandle::abort);
+        self.dead.lock().unwrap().push(self.name.clone());
+    }
+}
+
+/// The hooks in force: a hook fits every file that starts with one of its patterns.
+pub(super) struct Hooks(pub(super) Mutex<Arc<HookSet>>);
+
+impl HookSource for Hooks {
+    fn in_force<'a>(&'a self, _workspace: &'a Path) -> BoxFuture<'a, Result<Arc<HookSet>, RunsError>> {
+        Box::pin(std::future::ready(Ok(Arc::clone(&self.0.lock().unwrap()))))
+    }
+
+    fn matching(&self, set: &Arc<HookSet>, event: &Event) -> Vec<Started> {
+        let meant = |hook: &&Arc<Hook>| match &event.hook {
+            Some(id) => hook.id == *id,
+            None => hook.trigger == event.trigger,
+        };
+        let fits = |hook: &Hook, path: &str| {
+            hook.pattern.is_empty() || hook.pattern.iter().any(|start| path.starts_with(start.as_str()))
+        };
+        let started = set.hooks.iter().filter(meant).map(|hook| {
+            let files = event.files.iter().filter(|file| fits(hook, &file.path)).cloned().collect();
+            (Arc::clone(hook), files)
+        });
+        started.filter(|(_, files): &Started| event.files.is_empty() || !files.is_empty()).collect()
+    }
+}
+
+struct KnownDead(Arc<Mutex<Vec<String>>>);
+
+impl Census for KnownDead {
+    fn standing(&self, owner: &str) -> Standing {
+        let dead = self.0.lock().unwrap().iter().any(|dead| dead == owner);
+        if dead { Standing::Dead } else { Standing::Alive }
+    }
+}
+
+/// The one workspace.
+pub(super) fn workspace() -> PathBuf {
+    PathBuf::from("/w")
+}
+
+impl World {
+    pub(super) fn new(seed: u64, shelf: Shelf) -> Self {
+        let sim = Sim::new(seed);
+        let (book, folder) = book(shelf);
+        let (disk, dead) = (Arc::new(Disk::default()), Arc::<Mutex<Vec<String>>>::default());
+        Self {
+            dice: Arc::new(Dice::new(seed)),
+            book,
+            stage: Arc::new(Stage::new(Arc::clone(&disk), Arc::clone(&dead), CAP as usize)),
+            disk,
+            fails: Arc::default(),
+            script: Mutex::new(Arc::new(|_, _| Act::success(20))),
+            hooks: Arc::new(Hooks(Mutex::default())),
+            ids: Arc::default(),
+            dead,
+            _folder: folder,
+            sim,
+        }
+    }
+
+    pub(super) fn clock(&self) -> SimClock {
+        self.sim.clock()
+    }
+
+    /// Puts hooks in force.
+    pub(super) fn set_hooks(&self, hooks: Vec<Hook>) {
+        let limits = HookLimits { concurrency: CAP, ..HookLimits::default() };
+        let hooks = hooks.into_iter().map(Arc::new).collect();
+        self.set(HookSet { hooks, limits, ..HookSet::default() });
+    }
+
+    pub(super) fn set(&self, set: HookSet) {
+        *self.hooks.0.lock().unwrap() = Arc::new(set);
+    }
+
+    /// Says what every attempt does.
+    pub(super) fn play(&self, script: impl Fn(&crate::performer::Assignment, &Dice) -> Act + Send + Sync + 'static) {
+        *self.script.lock().unwrap() = Arc::new(script);
+    }
+
+    /// A process that submits only.
+    pub(super) fn visit(&self, name: &str) -> Process {
+        let threads: Arc<Mutex<Vec<AbortHandle>>> = Arc::default();
+        let frozen = Arc::new(AtomicBool::new(false));
+        let faulty = Faulty {
+            inner: Arc::clone(&self.book),
+            clock: self.clock(),
+            dice: Arc::clone(&self.dice),
+            frozen: Arc::clone(&frozen),
+            fails: Arc::clone(&self.fails),
+        };
+        let (spawner, handles) = (self.sim.spawner(), Arc::clone(&threads));
+        let player = Player {
+            stage: Arc::clone(&self.stage),
+            clock: self.clock(),
+            dice: Arc::clone(&self.dice),
+            process: name.to_owned(),
+            script: self.script.lock().unwrap().clone(),
+        };
+        let means = Means {
+            clock: Arc::new(self.clock()),
+            ids: Arc::clone(&self.ids) as _,
+            spawn: Arc::new(move |work| {
+                let (work, handle) = abortable(work);
+                handles.lock().unwrap().push(handle);
+                spawner.spawn(Box::pin(async move {
+                    let _ = work.await;
+                }));
+            }),
+            warn: Arc::new(|_| ()),
+            chronicle: Arc::new(|_| ()),
+            census: Arc::new(KnownDead(Arc::clone(&self.dead))),
+            owner: name.to_owned(),
+            hooks: Arc::clone(&self.hooks) as _,
+            contents: Arc::clone(&self.disk) as _,
+            next_after: Arc::new(|_, now_ms| Some((now_ms / 60_000 + 1) * 60_000)),
+            performer: Arc::new(player),
+        };
+        let engine = Engine::new(Arc::new(faulty), means, Discretion::default());
+        let desk = Desk { engine: Arc::clone(&engine) };
+        Process { engine, desk, frozen, name: name.to_owned(), threads, dead: Arc::clone(&self.dead) }
+    }
+
+    /// A process that works off the queue.
+    pub(super) fn start(&self, name: &str) -> Process {
+        let process = self.visit(name);
+        let engine = Arc::clone(&process.engine);
+        (process.engine.means.spawn)(Box::pin(async move {
+            let _ = engine.work(&workspace()).await;
+        }));
+        process
+    }
+
+    /// A person saves; nobody is told yet.
+    pub(super) fn write(&self, path: &str, content: &str) {
+        self.disk.write(path, content, Author::Person);
+    }
+
+    /// Somebody tells a process about a file as it is now.
+    pub(super) async fn report(&self, to: &Process, path: &str, source: Source) -> Result<Vec<Receipt>, RunsError> {
+        to.desk.submit(self.event(path, source)).await
+    }
+
+    pub(super) fn event(&self, path: &str, source: Source) -> Event {
+        let content_hash = self.disk.content(path);
+        let change = if content_hash.is_some() { Change::Changed } else { Change::Deleted };
+        Event {
+            trigger: Trigger::DidSave,
+            workspace: workspace(),
+            files: vec![FileChange { path: path.to_owned(), change, content_hash }],
+            source,
+            hook: None,
+            id: None,
+            metadata: serde_json::Map::new(),
+        }
+    }
+
+    /// A person saves with an editor that tells it.
+    pub(super) async fn save(&self, to: &Process, path: &str, content: &str) -> Vec<Receipt> {
+        self.write(path, content);
+        self.disk.take_unreported();
+        self.report(to, path, Source::Editor).await.unwrap()
+    }
+
+    /// Waits until nothing is left to do.
+    pub(super) async fn settle(&self) {
+        let name = crate::engine::name(&workspace());
+        for _ in 0..20_000 {
+            if !self.book.is_busy(&name).await.unwrap() {
+                return;
+            }
+            dispatch_contracts::ports::Clock::sleep_ms(&self.clock(), 100).await;
+        }
+        panic!("the queue does not empty: {:#?}", self.records().await);
+    }
+
+    /// Every run, oldest first.
+    pub(super) async fn records(&self) -> Vec<ExecutionRecord> {
+        let mut runs = self.book.list(&RunQuery::default(), None, 100_000).await.unwrap();
+        runs.reverse();
+        runs.iter().map(|run| run.record(None)).collect()
+    }
+}
+
+fn book(shelf: Shelf) -> (Arc<dyn Book>, Option<tempfile::TempDir>) {
+    if shelf == Shelf::Memory {
+        return (Arc::new(MemoryBook::default()), None);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let backend = SqliteBackend::open(&Location::File(folder.path().join("d.db"))).unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(Inline(backend.open("workspace-hooks")));
+    wait(storage.migrate(MIGRATIONS.to_vec())).unwrap();
+    (Arc::new(SqlBook::new(storage)), Some(folder))
+}
+
+/// Waits on this thread; may be used inside itself, unlike other executors.
+pub(super) fn wait<F: Future>(work: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = std::task::Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = std::task::Context::from_waker(&waker);
+    let mut work = std::pin::pin!(work);
+    loop {
+        if let std::task::Poll::Ready(value) = work.as_mut().poll(&mut context) {
+            return value;
+        }
+        std::thread::park();
+    }
+}
+
+/// A store that answers at once: virtual time does not pass while SQLite works.
+struct Inline(Arc<dyn Storage>);
+
+fn at_once<T: Send + 'static>(work: impl Future<Output = T>) -> BoxFuture<'static, T> {
+    Box::pin(std::future::ready(wait(work)))
+}
+
+impl Storage for Inline {
+    fn migrate(&self, migrations: Vec<Migration>) -> BoxFuture<'_, Result<(), StorageError>> {
+        at_once(self.0.migrate(migrations))
+    }
+
+    fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        at_once(self.0.query(statement))
+    }
+
+    fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        at_once(self.0.transact(work))
+    }
+
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StorageError>> {
+        at_once(self.0.get(key))
+    }
+
+    fn put<'a>(&'a self, key: &'a str, value: Option<Vec<u8>>) -> BoxFuture<'a, Result<(), StorageError>> {
+        at_once(self.0.put(key, value))
+    }
+
+    fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, StorageError>> {
+        at_once(self.0.keys(prefix))
+    }
+}

@@ -1,0 +1,22 @@
+//! Notices what becomes of the files of a workspace, whoever writes them.
+
+mod burst;
+mod changes;
+mod event_list;
+mod known;
+mod names;
+mod observation;
+mod overseer;
+mod sieve;
+mod survey;
+mod watches;
+
+#[cfg(test)]
+mod tests;
+
+pub use overseer::{Batch, Watching, watch};
+pub use sieve::Sieve;
+
+pub(crate) use event_list::slashed;
+pub(crate) use sieve::{is_rule, walk_of};
+pub use watches::WatchError;

@@ -1,0 +1,276 @@
+//! The thread that turns notices of the system into events, and makes up for notices that were lost.
+
+use super::burst::Gathering;
+use super::known::Known;
+use super::observation::Observation;
+use super::sieve::Sieve;
+use super::survey::survey;
+use super::watches::{WatchError, Watches};
+use crate::contract::Event;
+use crate::root::{FOLDER, HOOKS_FILE};
+use dispatch_os::clock::monotonic_ms;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+mod judging;
+
+/// The most notices that wait; when more come, the tree is looked through instead.
+const MAX_NOTICES: usize = 65_536;
+/// How long nothing more must be noticed before a burst is over.
+const SETTLE_MS: u64 = 5;
+/// When a burst is handed over although there is more.
+const LONGEST_BURST_MS: u64 = 50;
+/// How often folders are read that the system has no watch for.
+const POLL_MS: u64 = 1_000;
+const LONGEST_SLEEP_MS: u64 = 60_000;
+
+/// What was noticed in one go.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// What happened.
+    pub events: Vec<Event>,
+    /// Whether a file of hooks may say something else now.
+    pub configuration: bool,
+    /// What a person should know.
+    pub notes: Vec<String>,
+    /// Whether the workspace is gone, so that nothing more will come.
+    pub ended: bool,
+}
+
+impl Batch {
+    fn is_empty(&self) -> bool {
+        self.events.is_empty() && !self.configuration && self.notes.is_empty() && !self.ended
+    }
+}
+
+/// A workspace that is watched until this is dropped.
+pub struct Watching {
+    /// How many folders are looked at.
+    pub folders: usize,
+    /// What a person should know from the start.
+    pub notes: Vec<String>,
+    notices: SyncSender<Observation>,
+    stopped: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watching {
+    /// Ends it and waits until what is being handed over has been.
+    pub fn stop(mut self) {
+        self.tell();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported by the thread.
+            let _ = thread.join();
+        }
+    }
+
+    fn tell(&self) {
+        self.stopped.store(true, Ordering::Release);
+        // A full queue wakes the thread as well.
+        let _ = self.notices.try_send(Observation::Stop);
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.tell();
+    }
+}
+
+/// Watches a workspace. When this returns, nothing that happens from now on is missed.
+///
+/// `also` is a file elsewhere whose change is reported as one of the configuration. `deliver` is called on a thread of
+/// its own, one batch after the other; while it takes its time, what happens is gathered.
+///
+/// # Errors
+/// When there is no such folder or the system lets nobody watch. Folders beyond the system's limit are no error: they
+/// are polled.
+pub fn watch(root: &Path, also: Option<&Path>, deliver: Box<dyn FnMut(Batch) + Send>) -> Result<Watching, WatchError> {
+    watch_within(root, also, Limits::default(), deliver)
+}
+
+/// What is kept at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) notices: usize,
+    /// Beside what the system allows.
+    pub(super) watches: Option<usize>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { notices: MAX_NOTICES, watches: None }
+    }
+}
+
+/// The same within limits.
+pub(super) fn watch_within(
+    root: &Path,
+    also: Option<&Path>,
+    limits: Limits,
+    deliver: Box<dyn FnMut(Batch) + Send>,
+) -> Result<Watching, WatchError> {
+    let missing = || WatchError::NoFolder { path: root.to_owned() };
+    let root = root.canonicalize().ok().filter(|root| root.is_dir()).ok_or_else(missing)?;
+    let (notices, received) = sync_channel(limits.notices);
+    let overflowed = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::new(AtomicBool::new(false));
+    let watches = Watches::new(notices.clone(), Arc::clone(&overflowed), limits.watches)?;
+    let sieve = Sieve::new(&root);
+    let mut overseer = Overseer {
+        known: Known::default(),
+        sieve,
+        watches,
+        gathering: Gathering::default(),
+        also: also.map(Path::to_owned),
+        overflowed,
+        stopped: Arc::clone(&stopped),
+        configuration: false,
+        root_is_gone: false,
+        next_poll_ms: monotonic_ms() + POLL_MS,
+        polled: 0,
+        odd_name_told: false,
+        root,
+        deliver,
+    };
+    overseer.begin();
+    let folders = overseer.known.folders().count();
+    let notes = overseer.polling_note().into_iter().collect();
+    let thread = std::thread::Builder::new().name("workspace watch".to_owned());
+    let thread = thread.spawn(move || overseer.run(&received)).map_err(|source| WatchError::Thread { source })?;
+    Ok(Watching { folders, notes, notices, stopped, thread: Some(thread) })
+}
+
+struct Overseer {
+    root: PathBuf,
+    also: Option<PathBuf>,
+    known: Known,
+    sieve: Sieve,
+    watches: Watches,
+    gathering: Gathering,
+    overflowed: Arc<AtomicBool>,
+    stopped: Arc<AtomicBool>,
+    configuration: bool,
+    root_is_gone: bool,
+    next_poll_ms: u64,
+    /// How many folders were polled when it was last told.
+    polled: usize,
+    odd_name_told: bool,
+    deliver: Box<dyn FnMut(Batch) + Send>,
+}
+
+impl Overseer {
+    fn begin(&mut self) {
+        self.watches.add_root(&self.root);
+        let found = survey(&self.root, Path::new(""), &self.watches);
+        found.folders.iter().for_each(|folder| self.known.add_folder(folder));
+        found.files.iter().for_each(|(path, print)| self.known.put(path, *print));
+        self.watch_configuration();
+    }
+
+    /// The hooks are watched even where git ignores them.
+    fn watch_configuration(&self) {
+        let folder = self.root.join(FOLDER);
+        if !self.known.has_folder(Path::new(FOLDER)) && folder.is_dir() {
+            self.watches.add(&folder);
+        }
+        if let Some(folder) = self.also.as_deref().and_then(Path::parent).filter(|folder| folder.is_dir()) {
+            self.watches.add_outside(folder);
+        }
+    }
+
+    fn run(mut self, notices: &Receiver<Observation>) {
+        loop {
+            match notices.recv_timeout(self.sleep()) {
+                Ok(first) => {
+                    if self.take(first).is_break() || self.gather(notices).is_break() {
+                        return;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            let batch = self.look();
+            let ended = batch.ended;
+            if !batch.is_empty() {
+                (self.deliver)(batch);
+            }
+            if ended || self.stopped.load(Ordering::Acquire) {
+                return;
+            }
+        }
+    }
+
+    /// How long nothing has to be done unless something is noticed.
+    fn sleep(&self) -> Duration {
+        let polling = (self.polled > 0).then_some(self.next_poll_ms);
+        let next = [polling, self.gathering.next_ms()].into_iter().flatten().min();
+        let wait = next.map_or(LONGEST_SLEEP_MS, |next| next.saturating_sub(monotonic_ms()).clamp(1, LONGEST_SLEEP_MS));
+        Duration::from_millis(wait)
+    }
+
+    /// Takes in what belongs to the same burst.
+    fn gather(&mut self, notices: &Receiver<Observation>) -> ControlFlow<()> {
+        let end_ms = monotonic_ms() + LONGEST_BURST_MS;
+        loop {
+            let left = end_ms.saturating_sub(monotonic_ms()).min(SETTLE_MS);
+            if left == 0 {
+                return ControlFlow::Continue(());
+            }
+            match notices.recv_timeout(Duration::from_millis(left)) {
+                Ok(observation) => self.take(observation)?,
+                Err(_) => return ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    fn take(&mut self, observation: Observation) -> ControlFlow<()> {
+        match &observation {
+            Observation::Stop => return ControlFlow::Break(()),
+            Observation::Lost => self.configuration = true,
+            Observation::Writing(_) => {}
+            Observation::Written(path)
+            | Observation::Folder(path)
+            | Observation::Gone(path)
+            | Observation::Arrived(path) => self.mark(&[path]),
+            Observation::Moved(from, to) => self.mark(&[from, to]),
+        }
+        let root = &self.root;
+        let relative = |path: &Path| {
+            let inside = path.strip_prefix(root).ok()?;
+            (!inside.as_os_str().is_empty()).then(|| inside.to_owned())
+        };
+        self.gathering.add(observation, monotonic_ms(), relative);
+        ControlFlow::Continue(())
+    }
+
+    /// Takes note of paths that matter by themselves.
+    fn mark(&mut self, paths: &[&PathBuf]) {
+        for path in paths {
+            let inside = path.strip_prefix(&self.root).ok();
+            let is_hooks = inside.is_some_and(|inside| {
+                inside == Path::new(FOLDER)
+                    || inside.parent() == Some(Path::new(FOLDER)) && inside.ends_with(HOOKS_FILE)
+            });
+            self.configuration |= is_hooks || self.also.as_ref() == Some(path);
+            self.root_is_gone |= **path == self.root && !self.root.is_dir();
+        }
+    }
+
+    /// A word about folders that are polled, when there are more of them than before.
+    fn polling_note(&mut self) -> Option<String> {
+        let polled = self.watches.polled().len();
+        let before = std::mem::replace(&mut self.polled, polled);
+        (polled > before).then(|| {
+            format!(
+                "{polled} folders are read every second, because the system's limit of watches is reached; \
+                 raise it with `sysctl fs.inotify.max_user_watches=1048576`"
+            )
+        })
+    }
+}

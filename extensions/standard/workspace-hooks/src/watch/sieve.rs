@@ -1,0 +1,142 @@
+//! Which files of a workspace count: not what git ignores, not what is generated, not what passes.
+
+use super::names::is_left_out;
+use dispatch_os::files::read_text_at_most;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{IncrementalIgnore, WalkBuilder};
+use std::path::{Path, PathBuf};
+
+/// Git's own limit for a file of attributes.
+const MAX_ATTRIBUTES_BYTES: u64 = 100 * 1024 * 1024;
+const GENERATED: &str = "linguist-generated";
+/// The files that decide, wherever they are.
+const RULES: [&str; 2] = [".gitignore", ".gitattributes"];
+
+/// Tells the files that count from those that do not. The rules are those of the moment it was made.
+pub struct Sieve {
+    root: PathBuf,
+    git: Option<IncrementalIgnore>,
+    generated: Gitignore,
+}
+
+impl Sieve {
+    /// The rules of a workspace as they are now.
+    #[must_use]
+    pub fn new(root: &Path) -> Self {
+        let git = walk_of(root).build_matchers().pop();
+        Self { root: root.to_owned(), git, generated: generated(root) }
+    }
+
+    /// A path relative to the workspace, if it is inside.
+    #[must_use]
+    pub fn relative<'path>(&self, path: &'path Path) -> Option<&'path Path> {
+        path.strip_prefix(&self.root).ok().filter(|inside| !inside.as_os_str().is_empty())
+    }
+
+    /// Whether a file, named relative to the workspace, counts.
+    pub fn keeps_file(&mut self, path: &Path) -> bool {
+        self.keeps(path, false) && !self.generated.matched(path, false).is_ignore()
+    }
+
+    /// Whether the files of a folder can count at all.
+    pub(super) fn keeps_folder(&mut self, path: &Path) -> bool {
+        self.keeps(path, true)
+    }
+
+    fn keeps(&mut self, path: &Path, is_folder: bool) -> bool {
+        let outside = path.ancestors().any(is_left_out);
+        !outside && self.git.as_mut().is_none_or(|git| !git.matched(path, is_folder).is_ignore())
+    }
+}
+
+/// A walk over what git does not ignore.
+pub(crate) fn walk_of(folder: &Path) -> WalkBuilder {
+    let mut walk = WalkBuilder::new(folder);
+    walk.hidden(false).ignore(false).parents(true).git_ignore(true).git_exclude(true).git_global(true);
+    walk.follow_links(false);
+    walk
+}
+
+/// Whether a file says which others count.
+pub(crate) fn is_rule(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| RULES.iter().any(|rule| name == *rule))
+}
+
+/// What the workspace's own `.gitattributes` says is generated.
+fn generated(root: &Path) -> Gitignore {
+    let text = read_text_at_most(&root.join(".gitattributes"), MAX_ATTRIBUTES_BYTES).unwrap_or_default();
+    let mut builder = GitignoreBuilder::new(root);
+    for line in generated_lines(&text) {
+        // A pattern that means nothing leaves nothing out.
+        let _ = builder.add_line(None, &line);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// The generated files, in the words of a `.gitignore`.
+fn generated_lines(attributes: &str) -> Vec<String> {
+    let line = |text: &str| {
+        let mut words = text.split_whitespace();
+        let pattern = words.next().filter(|word| !word.starts_with(['#', '!', '[', '"']))?;
+        let said = words.rev().find_map(|word| match word.strip_prefix(GENERATED) {
+            Some("" | "=true") => Some(""),
+            Some("=false") => Some("!"),
+            _ if word.strip_prefix('-') == Some(GENERATED) => Some("!"),
+            _ => None,
+        })?;
+        Some(format!("{said}{pattern}"))
+    };
+    attributes.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_git_ignores_at_any_level_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git/info")).unwrap();
+        fs::create_dir_all(root.join("web/dist")).unwrap();
+        fs::write(root.join(".git/info/exclude"), "private.txt\n").unwrap();
+        fs::write(root.join(".gitignore"), "*.log\n!keep.log\n/target/\n").unwrap();
+        fs::write(root.join("web/.gitignore"), "dist/\n").unwrap();
+        fs::write(root.join(".gitattributes"), "*.pb.rs linguist-generated\nown.pb.rs -linguist-generated\n").unwrap();
+        let mut sieve = Sieve::new(&root);
+        for (path, kept) in [
+            ("src/main.rs", true),
+            ("a.log", false),
+            ("deep/er/a.log", false),
+            ("keep.log", true),
+            ("target/debug/x", false),
+            ("sub/target/x", true),
+            ("web/dist/app.js", false),
+            ("web/app.js", true),
+            ("private.txt", false),
+            (".git/HEAD", false),
+            ("module/.git/HEAD", false),
+            (".akira/hooks.json", true),
+            (".akira/logs/hooks.log", false),
+            (".ai/tmp/1234/state.json", false),
+            ("api.pb.rs", false),
+            ("own.pb.rs", true),
+            (".hidden/file", true),
+        ] {
+            assert_eq!(sieve.keeps_file(Path::new(path)), kept, "{path}");
+        }
+        assert!(!sieve.keeps_folder(Path::new("target")));
+        assert!(sieve.keeps_folder(Path::new("web")));
+        assert_eq!(sieve.relative(&root.join("a/b")), Some(Path::new("a/b")));
+        assert_eq!(sieve.relative(&root), None);
+        assert_eq!(sieve.relative(Path::new("/elsewhere/a")), None);
+    }
+
+    #[test]
+    fn attributes_are_read_as_git_reads_them() {
+        let text = "# a comment\n*.min.js  text linguist-generated=true\nx -linguist-generated\ny linguist-generated=false\n\
+                    z text\n[attr]foo linguist-generated\nq linguist-generated -linguist-generated\n\n";
+        assert_eq!(generated_lines(text), ["*.min.js", "!x", "!y", "!q"]);
+    }
+}

@@ -1,0 +1,66 @@
+//! Walks a tree and sets a watch on each folder before it is read, so that no file can slip in between.
+
+use super::known::Print;
+use super::names::is_left_out;
+use super::sieve::walk_of;
+use super::watches::Watches;
+use ignore::{DirEntry, WalkState};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Walking waits for the disk more than it computes; more threads than this no longer help.
+const MAX_THREADS: usize = 4;
+
+/// What a walk found, by path relative to the workspace.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) folders: Vec<PathBuf>,
+    pub(super) files: Vec<(PathBuf, Print)>,
+}
+
+/// Walks a folder of the workspace. The caller has made sure that the folder itself counts and is watched.
+pub(super) fn survey(root: &Path, below: &Path, watches: &Watches) -> Found {
+    let found = Arc::new(Mutex::new(Found { folders: vec![below.to_owned()], files: Vec::new() }));
+    let start = if below.as_os_str().is_empty() { root.to_owned() } else { root.join(below) };
+    let mut walk = walk_of(&start);
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS));
+    let (base, watches) = (root.to_owned(), watches.clone());
+    // The filter sees a folder before it is read; the visitor only afterwards.
+    walk.threads(threads).filter_entry(move |entry| {
+        let counts = entry.path().strip_prefix(&base).is_ok_and(|path| !is_left_out(path));
+        if counts && is_folder(entry) {
+            watches.add(entry.path());
+        }
+        counts
+    });
+    walk.build_parallel().run(|| {
+        let found = Arc::clone(&found);
+        Box::new(move |entry| {
+            if let Ok(entry) = entry {
+                note(&entry, root, &found);
+            }
+            WalkState::Continue
+        })
+    });
+    std::mem::take(&mut found.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn note(entry: &DirEntry, root: &Path, found: &Mutex<Found>) {
+    let Ok(path) = entry.path().strip_prefix(root) else { return };
+    let print = if entry.file_type().is_some_and(|kind| kind.is_file()) {
+        let Ok(metadata) = entry.metadata() else { return };
+        Some(Print::of(&metadata))
+    } else {
+        None
+    };
+    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    match print {
+        Some(print) => found.files.push((path.to_owned(), print)),
+        None if is_folder(entry) && entry.depth() > 0 => found.folders.push(path.to_owned()),
+        None => {}
+    }
+}
+
+fn is_folder(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir())
+}

@@ -1,0 +1,129 @@
+//! Which processes work on a queue, so that one that only brings an event knows whether to start a worker.
+
+use dispatch_os::files::{create_dir_owner_only, read_text_at_most, replace};
+use dispatch_os::lock::{FileLock, LockKind};
+use dispatch_os::process::start_detached;
+use dispatch_os::{OsError, digest};
+use std::path::{Path, PathBuf};
+
+const FOLDER: &str = "workspace-hooks";
+const MAX_NOTE_BYTES: u64 = 4096;
+/// Hex digits of a workspace's name in a file name.
+const NAME_BYTES: usize = 8;
+/// What a run of ours has in its environment.
+const RUN_VARIABLES: [&str; 3] = ["DISPATCH_RUN_ID", "DISPATCH_HOOK_ID", "DISPATCH_FILE"];
+/// What git tells its hooks alone.
+const GIT_PREFIX: &str = "GIT_";
+
+/// The workers of all workspaces of a user.
+#[derive(Clone, Debug)]
+pub struct Workers {
+    folder: PathBuf,
+}
+
+/// A process that works on a queue, for as long as this lives.
+#[derive(Debug)]
+pub struct Membership {
+    _lock: FileLock,
+}
+
+/// The one process that watches a workspace, for as long as this lives.
+#[derive(Debug)]
+pub struct WatchClaim {
+    _lock: FileLock,
+}
+
+impl Workers {
+    /// Those whose locks are in the user's folder for state.
+    #[must_use]
+    pub fn new(state: &Path) -> Self {
+        Self { folder: state.join(FOLDER) }
+    }
+
+    /// Says that this process works on the queue of a workspace.
+    ///
+    /// # Errors
+    /// When the lock file cannot be made.
+    pub fn join(&self, workspace: &Path) -> Result<Membership, OsError> {
+        create_dir_owner_only(&self.folder)?;
+        let wait = std::time::Duration::from_secs(5);
+        FileLock::acquire(&self.file(workspace, "work"), LockKind::Shared, wait).map(|lock| Membership { _lock: lock })
+    }
+
+    /// Whether a process works on the queue of a workspace.
+    #[must_use]
+    pub fn is_worked_on(&self, workspace: &Path) -> bool {
+        let file = self.file(workspace, "work");
+        file.exists() && matches!(FileLock::try_acquire(&file, LockKind::Exclusive), Ok(None))
+    }
+
+    /// Claims to be the one that watches a workspace; `Err` names whoever does already.
+    ///
+    /// # Errors
+    /// When the lock file cannot be made.
+    pub fn claim_watch(&self, workspace: &Path) -> Result<Result<WatchClaim, String>, OsError> {
+        create_dir_owner_only(&self.folder)?;
+        let note = self.file(workspace, "watcher");
+        match FileLock::try_acquire(&self.file(workspace, "watch"), LockKind::Exclusive)? {
+            Some(lock) => {
+                replace(&note, format!("process {}", std::process::id()).as_bytes())?;
+                Ok(Ok(WatchClaim { _lock: lock }))
+            }
+            None => {
+                let other = read_text_at_most(&note, MAX_NOTE_BYTES);
+                Ok(Err(other.unwrap_or_else(|_| "another process".to_owned())))
+            }
+        }
+    }
+
+    /// Starts a worker that leaves when nothing waits, unless there is one. Call it when the event is stored.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub fn ensure(&self, workspace: &Path, program: &Path) -> Result<(), OsError> {
+        if self.is_worked_on(workspace) {
+            return Ok(());
+        }
+        let arguments = ["watch".as_ref(), "--until-idle".as_ref(), "--project".as_ref(), workspace.as_os_str()];
+        let hides = |name: &str| name.starts_with(GIT_PREFIX) || RUN_VARIABLES.contains(&name);
+        start_detached(program, arguments, workspace, hides).map(drop)
+    }
+
+    fn file(&self, workspace: &Path, kind: &str) -> PathBuf {
+        let digest = digest::sha256(workspace.as_os_str().as_encoded_bytes());
+        let name: String = digest.iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(format!("{name}.{kind}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_known_for_as_long_as_they_live() {
+        let folder = tempfile::tempdir().unwrap();
+        let workers = Workers::new(folder.path());
+        let (one, other) = (Path::new("/w/one"), Path::new("/w/other"));
+        assert!(!workers.is_worked_on(one));
+        let first = workers.join(one).unwrap();
+        let second = workers.join(one).unwrap();
+        assert!(workers.is_worked_on(one) && !workers.is_worked_on(other));
+        drop(first);
+        assert!(workers.is_worked_on(one));
+        drop(second);
+        assert!(!workers.is_worked_on(one));
+    }
+
+    #[test]
+    fn one_process_watches_and_the_next_is_told_which() {
+        let folder = tempfile::tempdir().unwrap();
+        let workers = Workers::new(folder.path());
+        let workspace = Path::new("/w/one");
+        let claim = workers.claim_watch(workspace).unwrap().unwrap();
+        let told = workers.claim_watch(workspace).unwrap().unwrap_err();
+        assert_eq!(told, format!("process {}", std::process::id()));
+        drop(claim);
+        assert!(workers.claim_watch(workspace).unwrap().is_ok());
+    }
+}
