@@ -88,6 +88,16 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: EventCommand,
     },
+    /// Say what the workspace hooks are, which of them run, and what is wrong with their file
+    WorkspaceHooks {
+        #[command(subcommand)]
+        command: WorkspaceHooksCommand,
+    },
+    /// Show, start, stop and repeat the runs of workspace hooks
+    Runs {
+        #[command(subcommand)]
+        command: RunsCommand,
+    },
     /// Make the agents' hosts call Dispatch, or say what differs, or take it back
     Init(InitRequest),
     /// Ask each registered host about a call that must be refused
@@ -166,16 +176,6 @@ pub(crate) enum Command {
     },
     /// Approve the present content of files that came with a project
     Trust(TrustRequest),
-    /// Say what the workspace hooks are, which of them run, and what is wrong with their file
-    WorkspaceHooks {
-        #[command(subcommand)]
-        command: WorkspaceHooksCommand,
-    },
-    /// Show, start, stop and repeat the runs of workspace hooks
-    Runs {
-        #[command(subcommand)]
-        command: RunsCommand,
-    },
     /// Print a completion script for a shell
     Completions {
         /// The shell
