@@ -11,6 +11,7 @@ use dispatch_support::{After, Client, Reply, Script, ScriptedModel, Step};
 use place::Place;
 use serde_json::json;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -173,21 +174,15 @@ fn one_session(program: &Path) -> Result<Vec<Vec<String>>> {
 
 /// How long it takes to read a session of that many messages, and the memory of who wrote and read them.
 fn ten_thousand_messages(place: &Place) -> Result<(Samples, f64)> {
-    let calls = Mutex::new(0_u32);
+    let calls = AtomicU32::new(0);
     let model = ScriptedModel::answering(move |request| {
         let asked = request.body.rfind(r#""role":"user""#) > request.body.rfind(r#""role":"tool""#);
         if !asked {
             return Reply::say("read");
         }
-        let mut next = calls
-            .lock()
-            .map(|mut calls| std::mem::replace(&mut *calls, *calls + CALLS_OF_WIDE_TURN))
-            .unwrap_or_default();
-        let batch: Vec<_> = (0..CALLS_OF_WIDE_TURN)
-            .map(|_| {
-                next += 1;
-                (format!("c{next}"), "list_files", json!({ "path": "." }))
-            })
+        let first = calls.fetch_add(CALLS_OF_WIDE_TURN, Ordering::Relaxed);
+        let batch: Vec<_> = (first..first + CALLS_OF_WIDE_TURN)
+            .map(|call| (format!("c{call}"), "list_files", json!({ "path": "." })))
             .collect();
         let batch: Vec<_> = batch.iter().map(|(id, tool, input)| (id.as_str(), *tool, input.clone())).collect();
         Reply::call(&batch)
