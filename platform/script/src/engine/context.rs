@@ -34,7 +34,7 @@ impl Realm {
         let encode = context.with(|ctx| {
             let module =
                 bytecode::declare_kept(&ctx, shared, GLOBALS_NAME, || format!("{GLOBALS_DIGEST:032x}"), GLOBALS)?;
-            install_globals(&ctx, shared, module, surface)
+            install_globals(&ctx, shared, module)
                 .map(|encode| Persistent::save(&ctx, encode))
                 .map_err(|error| failure::describe(&ctx, shared, error))
         })?;
@@ -46,7 +46,6 @@ fn install_globals<'js>(
     ctx: &Ctx<'js>,
     shared: &Rc<Shared>,
     module: Module<'js, Declared>,
-    surface: Surface,
 ) -> rquickjs::Result<Function<'js>> {
     let clock = Rc::clone(shared);
     let now = Function::new(ctx.clone(), move || clock.now_ms())?.with_name("now")?;
@@ -55,8 +54,7 @@ fn install_globals<'js>(
     let names: Vec<String> = shared.host.names().map(str::to_owned).collect();
     let (module, _) = module.eval()?;
     let install: Function<'js> = module.get("default")?;
-    let (log, call_host) = (log_function(ctx, shared)?, host_function(ctx, shared)?);
-    install.call((surface.replaced(), now, random, shared.now_ms(), log, names, call_host))
+    install.call((now, random, shared.now_ms(), log_function(ctx, shared)?, names, host_function(ctx, shared)?))
 }
 
 fn log_function<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Function<'js>> {

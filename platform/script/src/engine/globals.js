@@ -1,5 +1,4 @@
-// `groups` are bits: those of the globals below that the code can name.
-export default (groups, now, random, origin, log, hostNames, callHost) => {
+export default (now, random, origin, log, hostNames, callHost) => {
   const { defineProperty: define, fromEntries, getPrototypeOf } = Object;
   const { Error, JSON, Map, Set, String } = globalThis;
   const { parse, stringify } = JSON;
@@ -7,23 +6,21 @@ export default (groups, now, random, origin, log, hostNames, callHost) => {
   const hide = (object, key, value) =>
     define(object, key, { value, writable: true, enumerable: false, configurable: true });
 
-  if (groups & 1) {
-    const Native = globalThis.Date;
-    const Date = function Date(...parts) {
-      if (!new.target) return new Native(now()).toString();
-      return construct(Native, parts.length ? parts : [now()], new.target);
-    };
-    define(Date, "length", { value: 7 });
-    define(Date, "prototype", { value: Native.prototype, writable: false });
-    hide(Date, "now", now);
-    hide(Date, "parse", Native.parse);
-    hide(Date, "UTC", Native.UTC);
-    // These exist already, and an assignment keeps them hidden as they are.
-    Native.prototype.constructor = Date;
-    globalThis.Date = Date;
-    hide(globalThis, "performance", { now: () => now() - origin, timeOrigin: origin });
-  }
-  if (groups & 2) Math.random = random;
+  const Native = globalThis.Date;
+  const Date = function Date(...parts) {
+    if (!new.target) return new Native(now()).toString();
+    return construct(Native, parts.length ? parts : [now()], new.target);
+  };
+  define(Date, "length", { value: 7 });
+  define(Date, "prototype", { value: Native.prototype, writable: false });
+  hide(Date, "now", now);
+  hide(Date, "parse", Native.parse);
+  hide(Date, "UTC", Native.UTC);
+  // These exist already, and an assignment keeps them hidden as they are.
+  Native.prototype.constructor = Date;
+  globalThis.Date = Date;
+  hide(globalThis, "performance", { now: () => now() - origin, timeOrigin: origin });
+  Math.random = random;
 
   const Function = function Function() {
     throw new EvalError("code from strings is disabled");
@@ -38,32 +35,31 @@ export default (groups, now, random, origin, log, hostNames, callHost) => {
     value instanceof Set ? [...value] : value instanceof Map ? fromEntries(value) : value;
   const encode = (value) => stringify(value, replace);
 
-  if (groups & 4) {
-    const show = (value) => {
-      switch (typeof value) {
-        case "string":
-          return value;
-        case "bigint":
-          return value + "n";
-        case "function":
-          return `[Function: ${value.name || "(anonymous)"}]`;
-        case "object":
-          if (value === null || value instanceof Error) break;
-          try {
-            return encode(value) ?? "undefined";
-          } catch (error) {
-            return `[unprintable object: ${error}]`;
-          }
-        case "number":
-          if (value === 0 && 1 / value < 0) return "-0";
-      }
-      return String(value);
-    };
-    const levels = ["debug", "log", "info", "warn", "error"];
-    const write = (level, name) => ({ [name]: (...values) => log(level, values.map(show).join(" ").toWellFormed()) })[name];
-    hide(globalThis, "console", fromEntries(levels.map((name, level) => [name, write(level, name)])));
-  }
-  if (groups & 8 && hostNames.length) {
+  const show = (value) => {
+    switch (typeof value) {
+      case "string":
+        return value;
+      case "bigint":
+        return value + "n";
+      case "function":
+        return `[Function: ${value.name || "(anonymous)"}]`;
+      case "object":
+        if (value === null || value instanceof Error) break;
+        try {
+          return encode(value) ?? "undefined";
+        } catch (error) {
+          return `[unprintable object: ${error}]`;
+        }
+      case "number":
+        if (value === 0 && 1 / value < 0) return "-0";
+    }
+    return String(value);
+  };
+  const levels = ["debug", "log", "info", "warn", "error"];
+  const write = (level, name) => ({ [name]: (...values) => log(level, values.map(show).join(" ").toWellFormed()) })[name];
+  hide(globalThis, "console", fromEntries(levels.map((name, level) => [name, write(level, name)])));
+
+  if (hostNames.length) {
     const call = (index, name) => ({ [name]: (...values) => parse(callHost(index, encode(values))) })[name];
     hide(globalThis, "host", fromEntries(hostNames.map((name, index) => [name, call(index, name)])));
   }

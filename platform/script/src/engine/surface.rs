@@ -11,32 +11,9 @@ use rquickjs::{Context, Runtime};
 pub(crate) enum Surface {
     /// Everything.
     Whole,
-    /// Without those in [`RARE`] and the typed arrays, and of those in [`REPLACED`] what the module names.
-    Common(Named),
+    /// Without those in [`RARE`] and the typed arrays.
+    Common,
 }
-
-/// Which globals of [`REPLACED`] a module names: a bit for each group.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Named(u32);
-
-impl Named {
-    /// Groups as `globals.js` knows them.
-    const CLOCK: u32 = 1;
-    const RANDOM: u32 = 2;
-    const CONSOLE: u32 = 4;
-    const HOST: u32 = 8;
-    const ALL: u32 = Self::CLOCK | Self::RANDOM | Self::CONSOLE | Self::HOST;
-}
-
-/// Globals that are put in place of the language's own or beside them, with their group. Who does not name one cannot
-/// tell that it is missing.
-const REPLACED: [(&str, u32); 5] = [
-    ("Date", Named::CLOCK),
-    ("Math", Named::RANDOM),
-    ("console", Named::CONSOLE),
-    ("host", Named::HOST),
-    ("performance", Named::CLOCK),
-];
 
 const RARE: [&str; 12] = [
     "ArrayBuffer",
@@ -58,7 +35,6 @@ impl Surface {
     /// What the module needs at most. Names in comments and strings count as well, and what is unclear is the whole.
     pub(crate) fn of(text: &str) -> Self {
         let mut rest = text.as_bytes();
-        let mut named = Named::default();
         while let Some(start) = rest.iter().position(|byte| is_word(*byte) || *byte == b'\\') {
             rest = rest.get(start..).unwrap_or_default();
             if let [b'\\', next, ..] = rest {
@@ -74,29 +50,16 @@ impl Surface {
             if needs_whole(word, after) {
                 return Self::Whole;
             }
-            let group = REPLACED.iter().find(|(name, _)| name.as_bytes() == word);
-            named.0 |= group.map_or(0, |(_, group)| *group);
             rest = after;
         }
-        Self::Common(named)
-    }
-
-    /// The groups of [`REPLACED`] that are set up.
-    pub(crate) const fn replaced(self) -> u32 {
-        match self {
-            Self::Whole => Named::ALL,
-            Self::Common(named) => named.0,
-        }
+        Self::Common
     }
 
     /// A context with these globals.
     pub(crate) fn context(self, runtime: &Runtime) -> rquickjs::Result<Context> {
         match self {
             Self::Whole => Context::full(runtime),
-            Self::Common(named) if named.0 & Named::CLOCK == 0 => {
-                Context::custom::<(Eval, RegExpCompiler, RegExp, Json, MapSet, Promise)>(runtime)
-            }
-            Self::Common(_) => Context::custom::<(Date, Eval, RegExpCompiler, RegExp, Json, MapSet, Promise)>(runtime),
+            Self::Common => Context::custom::<(Date, Eval, RegExpCompiler, RegExp, Json, MapSet, Promise)>(runtime),
         }
     }
 }
@@ -168,22 +131,7 @@ mod tests {
             "new Map(), new Set(), Promise.all([])",
         ];
         for text in common {
-            assert_eq!(Surface::of(text), Surface::Common(Named::default()), "{text}");
+            assert_eq!(Surface::of(text), Surface::Common, "{text}");
         }
-    }
-
-    #[test]
-    fn a_replaced_global_is_there_for_who_names_it() {
-        let cases = [
-            ("new Date().update", Named::CLOCK),
-            ("performance.now()", Named::CLOCK),
-            ("Math['random']()", Named::RANDOM),
-            ("console.log(host.read())", Named::CONSOLE | Named::HOST),
-            ("x.updateDate(hosts, consoles)", 0),
-        ];
-        for (text, groups) in cases {
-            assert_eq!(Surface::of(text), Surface::Common(Named(groups)), "{text}");
-        }
-        assert_eq!(Surface::Whole.replaced(), Named::ALL);
     }
 }
