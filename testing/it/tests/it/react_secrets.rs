@@ -100,8 +100,9 @@ const VARIABLE: (&str, &str) = ("DEPLOY_TOKEN", HANDED_ON);
 
 #[test]
 fn a_program_that_prints_secrets_leaves_none() {
-    let script =
-        format!("cat; echo \"$DEPLOY_TOKEN\"; printf '%s' {KEY}; sleep 0.1; echo; echo {TOKEN} {OWN} >&2; exit 1");
+    let script = format!(
+        "cat; echo made > \"{OWN}.made\"; echo \"$DEPLOY_TOKEN\"; printf '%s' {KEY}; sleep 0.1; echo; echo {TOKEN} {OWN} >&2; exit 1"
+    );
     let workspace = Workspace::new(&json!([
         hook(json!({"id": "saved", "trigger": "onDidSaveTextDocument", "pattern": "*.txt", "command": sh(&script)})),
         hook(json!({"id": "sent", "trigger": "custom:go", "command": ["cat"]})),
@@ -171,6 +172,31 @@ fn another_agent_gets_no_secrets_and_leaves_none() {
     let got = workspace.read("got");
     assert!(got.contains("Look at"), "{got}");
     assert!([KEY, TOKEN].iter().all(|secret| !got.contains(secret)), "{got}");
+    printed.extend(shown(&workspace));
+    check(&workspace, &printed);
+}
+
+#[test]
+fn a_server_that_repeats_secrets_leaves_none() {
+    let repeated = format!("{KEY} {TOKEN} {OWN} {HANDED_ON}");
+    let model = ScriptedModel::playing([
+        Reply::json(200, &json!({ "text": repeated })),
+        Reply::json(400, &json!({ "error": { "message": repeated } })),
+    ]);
+    let workspace = Workspace::new(&json!([hook(
+        json!({"id": "ask", "trigger": "manual", "prompt": format!("Look at {KEY} and {OWN}. {{event}}"),
+            "runner": {"http": model.base_url(), "headers": {"authorization": "Bearer ${DEPLOY_TOKEN}"}}})
+    ),]));
+    let mut printed = Vec::new();
+    for status in ["success", "failed"] {
+        let output = workspace.context.run("dispatch", &["runs", "start", "ask", "--wait", "--json"], b"", &[VARIABLE]);
+        assert_eq!(output.json()["status"], status, "{output:?}");
+        printed.push(output.stdout + &output.stderr);
+    }
+    let asked = model.requests();
+    let authorization = format!("Bearer {HANDED_ON}");
+    assert!(asked.iter().all(|request| request.header("authorization") == Some(&authorization)), "{asked:?}");
+    printed.extend(asked.iter().map(|request| request.json().to_string()));
     printed.extend(shown(&workspace));
     check(&workspace, &printed);
 }
