@@ -19,8 +19,10 @@ fn edit(workspace: &Workspace, file: &str) -> std::collections::BTreeMap<String,
 
 #[test]
 fn an_editor_saves_and_is_told_of_the_run() {
+    // It ends when the editor shows that it goes.
+    let script = "until [ -e shown ]; do sleep 0.02; done; cat a.txt";
     let workspace = Workspace::new(&json!([
-        {"id": "show", "trigger": "onDidSaveTextDocument", "pattern": "*.txt", "command": sh("sleep 0.5; cat a.txt")},
+        {"id": "show", "trigger": "onDidSaveTextDocument", "pattern": "*.txt", "command": sh(script)},
     ]));
     let told = edit(&workspace, "a.txt");
     let logged = told["logged"].as_array().unwrap();

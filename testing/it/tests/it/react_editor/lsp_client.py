@@ -19,7 +19,7 @@ def tell(name, value):
 async def main():
     client = BaseLanguageClient("somebody-elses-editor", "1.0")
     over = asyncio.Event()
-    logged, asked, progress, problems = [], [], [], []
+    logged, asked, progress = [], [], []
 
     @client.feature(types.WINDOW_LOG_MESSAGE)
     def on_log(params):
@@ -36,10 +36,8 @@ async def main():
         value = params.value
         kind = value["kind"] if isinstance(value, dict) else getattr(value, "kind", None)
         progress.append([params.token, kind])
-
-    @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-    def on_problems(params):
-        problems.append([params.uri, len(params.diagnostics)])
+        if kind == "begin":
+            (pathlib.Path(project) / "shown").touch()
 
     await client.start_io(program, "lsp", cwd=project)
     root = pathlib.Path(project).as_uri()
