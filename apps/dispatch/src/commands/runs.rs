@@ -181,8 +181,12 @@ impl Desk<'_> {
 
     async fn cancel(&self, id: &str, format: Format) -> Result<Status, Failure> {
         let before = self.record(id).await?;
-        let record = self.runs.cancel(&before.id).await.map_err(refused)?;
+        let record = match before.status.is_over() {
+            true => before.clone(),
+            false => self.runs.cancel(&before.id).await.map_err(refused)?,
+        };
         let told = match record.status {
+            _ if before.status.is_over() => "was over before",
             RunStatus::Canceled => "is taken back",
             RunStatus::Running => "is told to stop",
             _ => "was over before",

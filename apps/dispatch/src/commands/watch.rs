@@ -13,7 +13,7 @@ use dispatch_contracts::extension::Extension;
 use ext_workspace_hooks::contract::{
     Event, ExecutionRecord, HookSet, RUNS, RunQuery, Runs, RunsError, Status as RunStatus,
 };
-use ext_workspace_hooks::watch::{Batch, watch};
+use ext_workspace_hooks::watch::{Batch, WatchError, unheard, watch};
 use ext_workspace_hooks::{Workers, workspace_of};
 use futures_util::{FutureExt, StreamExt};
 use std::ops::ControlFlow;
@@ -130,11 +130,17 @@ impl Post {
         let mut news = runs.news(&self.workspace).await?;
         let stopping = Arc::new(AtomicBool::new(false));
         let (send, mut noticed) = unbounded_channel();
-        let deliver = delivery(Arc::clone(&runs), Handle::current(), send, Arc::clone(&stopping));
-        let watching = watch(&self.workspace, Some(hooks_of_user), deliver)?;
-        told.watching(&set, watching.folders);
+        let deliver = delivery(Arc::clone(&runs), Handle::current(), send.clone(), Arc::clone(&stopping));
+        let (watching, set) = match watch(&self.workspace, Some(hooks_of_user), deliver) {
+            Ok(watching) => (Some(watching), set),
+            Err(error @ WatchError::NoFolder { .. }) => return Err(error.into()),
+            Err(error) => (None, self.unheard(set, &error, &told)?),
+        };
+        // Without a watcher nothing is noticed, and that is not the end.
+        let silent = watching.is_none().then_some(send);
+        told.watching(&set, watching.as_ref().map_or(0, |watching| watching.folders));
         told.set(&set);
-        watching.notes.iter().for_each(|note| printer.warn(note));
+        watching.iter().flat_map(|watching| &watching.notes).for_each(|note| printer.warn(note));
         let ended = tokio::select! {
             worked = runs.work(&self.workspace) => worked.map_err(Failure::from),
             () = tell(&mut news, &told) => Ok(()),
@@ -143,12 +149,25 @@ impl Post {
         };
         printer.note("ending: what runs is stopped and waits for the next time");
         stopping.store(true, Ordering::Release);
-        watching.stop();
+        drop(silent);
+        if let Some(watching) = watching {
+            watching.stop();
+        }
         runs.drain().await;
         while let Some(Some(record)) = news.next().now_or_never() {
             told.run(&record);
         }
         ended
+    }
+
+    /// The hooks that still run although the file system cannot be listened to.
+    fn unheard(&self, set: HookSet, error: &WatchError, told: &Told<'_>) -> Result<HookSet, Failure> {
+        let why = format!("{}: {error}", error.code());
+        self.workers.tell_unheard(&self.workspace, &why)?;
+        if let Some(hint) = error.hint() {
+            told.warn(hint);
+        }
+        Ok(unheard(set, &why))
     }
 
     /// Says what is noticed beside events, until the workspace is gone.

@@ -10,7 +10,8 @@ use ext_workspace_hooks::approval::InForce;
 use ext_workspace_hooks::config::{Config, Origin, SHOWN, Written, schema};
 use ext_workspace_hooks::contract::{Action, Hook, HookSet, Problem};
 use ext_workspace_hooks::timetable::Timetable;
-use ext_workspace_hooks::workspace_of;
+use ext_workspace_hooks::watch::unheard;
+use ext_workspace_hooks::{Workers, workspace_of};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -90,7 +91,10 @@ fn hooks(count: usize) -> String {
 
 fn list(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) -> Result<Status, Failure> {
     let mut in_force = InForce::new(workspace, &loaded.dirs.config, &loaded.dirs.data);
-    let set = in_force.refresh();
+    let mut set = HookSet::clone(&in_force.refresh());
+    if let Some(why) = Workers::new(&loaded.dirs.state).unheard(workspace) {
+        set = unheard(set, &why);
+    }
     let written = in_force.written();
     if format == Format::Json {
         let hooks: Vec<Value> = written.hooks.iter().map(|it| described(&it.hook, it.origin, &set)).collect();

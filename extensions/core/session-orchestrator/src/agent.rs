@@ -10,7 +10,7 @@ use crate::contract::{CONTEXT, Submission, ToolChoice, TurnContext};
 use crate::fallback::{Chain, PassedOver};
 use crate::inputs::conversation;
 use crate::performer::{Performance, Performer, Piece};
-use crate::redaction::Redacting;
+use crate::redaction::{Redacting, redactor_with};
 use crate::spill::SpillFolder;
 use crate::stage::Stage;
 use choose::choices;
@@ -26,7 +26,7 @@ use dispatch_contracts::turn::TurnEnd;
 use dispatch_kernel::host::{ExtensionHost, HostHandle};
 use dispatch_kernel::runtime::{OfferedTool, TurnInput, run_turn};
 use dispatch_kernel::services::builtin::{dispatch_policy, permission_rules, turn_limits};
-use dispatch_redact::Redactor;
+use dispatch_redact::{RedactError, Redactor};
 use gatekeeper::Gatekeeper;
 use serde_json::Map;
 use std::sync::Arc;
@@ -100,6 +100,14 @@ impl Agent {
         submission.workdir.clone().unwrap_or_else(|| self.host.folders().workdir)
     }
 
+    /// What takes secrets out of a turn.
+    fn redactor(&self, submission: &Submission) -> Result<Arc<Redactor>, RedactError> {
+        match submission.secret_patterns.as_slice() {
+            [] => Ok(Arc::clone(&self.redactor)),
+            more => redactor_with(&self.host.settings(), more).map(Arc::new),
+        }
+    }
+
     async fn play(&self, piece: Piece, stage: &Stage) -> Performance {
         let Some(kernel) = self.kernel.get() else { return faulted("the program is shutting down") };
         if let Some(reason) = kernel.fatal() {
@@ -112,11 +120,15 @@ impl Agent {
             Ok(choices) => choices,
             Err(error) => return self.unanswered(&piece, stage, error).await,
         };
+        let redactor = match self.redactor(&submission) {
+            Ok(redactor) => redactor,
+            Err(error) => return faulted(&format!("the forms of secrets cannot be used: {error}")),
+        };
         let gatekeeper = Gatekeeper::new(self, &piece, &submission);
-        let redacting = Redacting { sink: stage, redactor: Arc::clone(&self.redactor) };
+        let redacting = Redacting { sink: stage, redactor: Arc::clone(&redactor) };
         let spill = SpillFolder {
             folder: self.host.folders().data.join("outputs").join(piece.lease.session.as_str()),
-            redactor: Arc::clone(&self.redactor),
+            redactor: Arc::clone(&redactor),
         };
         let model = choices.first().map(|choice| choice.model.clone()).unwrap_or_default();
         let (clock, ids) = (self.host.clock(), self.host.ids());
@@ -128,7 +140,7 @@ impl Agent {
             options: context.options,
             system: context.system,
             messages: conversation(piece.history, &piece.begun.inputs),
-            tools: offered(&kernel, &context.tools, &self.redactor),
+            tools: offered(&kernel, &context.tools, &redactor),
             workdir: self.workdir(&submission),
             policy: context.policy,
             limits: self.settings.limits,

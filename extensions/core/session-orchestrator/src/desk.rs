@@ -7,7 +7,7 @@ use crate::contract::{
     SessionsError, Submission,
 };
 use crate::inputs::check;
-use crate::redaction::clean;
+use crate::redaction::{clean, redactor_with};
 use crate::watching::{follow, wait};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::host::Host;
@@ -29,6 +29,11 @@ impl Desk {
         }
         check(&submission)?;
         clean(&self.redactor, &mut submission.text);
+        if !submission.secret_patterns.is_empty() {
+            let wrong = |error: dispatch_redact::RedactError| SessionsError::Invalid(error.to_string());
+            let own = redactor_with(&self.host.settings(), &submission.secret_patterns).map_err(wrong)?;
+            clean(&own, &mut submission.text);
+        }
         let (label, mode) = (submission.session.clone(), submission.mode);
         let admission = Admission {
             id: DispatchId::new(self.conductor.next_id()),

@@ -92,6 +92,7 @@ pub(crate) fn partition(submission: &Submission) -> String {
         submission.ask,
         submission.delivery,
         submission.workdir,
+        submission.secret_patterns,
     ]);
     let digest = Sha256::digest(parts.to_string().as_bytes());
     digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect()

@@ -17,10 +17,20 @@ struct Pattern {
 
 /// The redactor of the settings.
 pub fn redactor(settings: &Settings) -> Result<Redactor, RedactError> {
+    redactor_with(settings, &[])
+}
+
+/// The redactor of the settings with further forms of secrets.
+pub(crate) fn redactor_with(settings: &Settings, more: &[String]) -> Result<Redactor, RedactError> {
     let patterns: Vec<Pattern> = settings.read("redact.patterns").unwrap_or_default();
+    let more = more.iter().map(|regex| UserPattern::new("secret", regex));
     let allowed: Vec<String> = settings.read("redact.allow").unwrap_or_default();
     Redactor::new(Options {
-        patterns: patterns.into_iter().map(|pattern| UserPattern::new(pattern.name, pattern.regex)).collect(),
+        patterns: patterns
+            .into_iter()
+            .map(|pattern| UserPattern::new(pattern.name, pattern.regex))
+            .chain(more)
+            .collect(),
         allowed: allowed.into_iter().map(Allowed::Exact).collect(),
         ..Options::default()
     })

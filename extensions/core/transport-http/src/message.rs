@@ -50,6 +50,7 @@ impl MessageWire {
             ask: self.ask,
             delivery: Value::Null,
             workdir: self.workdir,
+            secret_patterns: Vec::new(),
         }
     }
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// The name that the manifest declares the way in under.
 pub const ROUTE: &str = "POST /v1/workspace-hooks/events";
+/// So much of a wrong name is repeated.
 const MAX_NAME_CHARS: usize = 100;
 const MAX_ID_CHARS: usize = 200;
 const MAX_FILES: usize = 1_000;
@@ -38,7 +39,7 @@ pub struct Sent {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SentError {
     /// The name is none.
-    #[error("`{0}` is no name of an event: letters, digits, `.`, `_`, `-` and `:` make one, at most 100 of them")]
+    #[error("`{0}` is no name of an event: letters, digits, `.`, `-`, `_` and `/` make one, at most 80 of them")]
     Name(String),
     /// The sender's own name is too long or empty.
     #[error("an id has 1 to 200 characters, none of them a control character")]
@@ -60,12 +61,10 @@ impl Sent {
     /// # Errors
     /// When something is not.
     pub fn event(self, workspace: &Path, base: &Path) -> Result<Event, SentError> {
-        let fits = |character: char| character.is_ascii_alphanumeric() || "._-:".contains(character);
-        if self.name.is_empty() || self.name.len() > MAX_NAME_CHARS || !self.name.chars().all(fits) {
-            return Err(SentError::Name(
-                self.name.chars().take(MAX_NAME_CHARS).filter(|it| !it.is_control()).collect(),
-            ));
-        }
+        // A name that no hook can listen to is a mistake of the sender.
+        let trigger = Trigger::parse(&format!("custom:{}", self.name)).ok_or_else(|| {
+            SentError::Name(self.name.chars().take(MAX_NAME_CHARS).filter(|it| !it.is_control()).collect())
+        })?;
         let wrong_id =
             |id: &String| id.is_empty() || id.chars().count() > MAX_ID_CHARS || id.chars().any(char::is_control);
         if self.id.as_ref().is_some_and(wrong_id) {
@@ -84,7 +83,7 @@ impl Sent {
         };
         let files = self.files.iter().map(|file| file_change(file, workspace, base)).collect::<Result<_, _>>()?;
         Ok(Event {
-            trigger: Trigger::Custom(self.name),
+            trigger,
             workspace: workspace.to_owned(),
             files,
             source: Source::Outside,
@@ -149,13 +148,13 @@ mod tests {
         std::fs::create_dir(root.join("sub")).unwrap();
         std::fs::write(root.join("sub/a"), "x").unwrap();
         let sent = Sent {
-            name: "deploy:done".to_owned(),
+            name: "deploy/done".to_owned(),
             data: json!({ "stage": "test" }),
             files: vec!["a".to_owned(), "../gone".to_owned()],
             id: Some("42".to_owned()),
         };
         let event = sent.event(&root, &root.join("sub")).unwrap();
-        assert_eq!(event.trigger, Trigger::Custom("deploy:done".to_owned()));
+        assert_eq!(event.trigger, Trigger::Custom("deploy/done".to_owned()));
         assert_eq!(event.metadata["stage"], "test");
         let names: Vec<(&str, bool)> =
             event.files.iter().map(|file| (file.path.as_str(), file.content_hash.is_some())).collect();
@@ -168,7 +167,7 @@ mod tests {
     fn what_is_malformed_is_refused() {
         let root = Path::new("/w");
         let named = |name: &str| Sent { name: name.to_owned(), ..Sent::default() };
-        for name in ["", "a b", "ä", "a/b", &"x".repeat(101)] {
+        for name in ["", "a b", "ä", "a:b", &"x".repeat(81)] {
             assert!(matches!(named(name).event(root, root), Err(SentError::Name(_))), "{name}");
         }
         for id in ["", "a\nb", &"x".repeat(201)] {

@@ -9,6 +9,7 @@ mod observation;
 mod overseer;
 mod sieve;
 mod survey;
+mod unheard;
 mod watches;
 
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod tests;
 
 pub use overseer::{Batch, Watching, watch};
 pub use sieve::Sieve;
+pub use unheard::unheard;
 
 pub(crate) use event_list::slashed;
 pub(crate) use sieve::{is_rule, walk_of};

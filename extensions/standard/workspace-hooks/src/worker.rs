@@ -7,6 +7,10 @@ use dispatch_os::{OsError, digest};
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "workspace-hooks";
+/// The lock of the one that watches.
+const WATCH: &str = "watch";
+/// Why it does not notice anything.
+const UNHEARD: &str = "unheard";
 const MAX_NOTE_BYTES: u64 = 4096;
 /// Hex digits of a workspace's name in a file name.
 const NAME_BYTES: usize = 8;
@@ -64,8 +68,10 @@ impl Workers {
     pub fn claim_watch(&self, workspace: &Path) -> Result<Result<WatchClaim, String>, OsError> {
         create_dir_owner_only(&self.folder)?;
         let note = self.file(workspace, "watcher");
-        match FileLock::try_acquire(&self.file(workspace, "watch"), LockKind::Exclusive)? {
+        match FileLock::try_acquire(&self.file(workspace, WATCH), LockKind::Exclusive)? {
             Some(lock) => {
+                // What another one could not hear says nothing about this one.
+                let _ = std::fs::remove_file(self.file(workspace, UNHEARD));
                 replace(&note, format!("process {}", std::process::id()).as_bytes())?;
                 Ok(Ok(WatchClaim { _lock: lock }))
             }
@@ -74,6 +80,23 @@ impl Workers {
                 Ok(Err(other.unwrap_or_else(|_| "another process".to_owned())))
             }
         }
+    }
+
+    /// Says why the one that watches a workspace does not notice what becomes of its files.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn tell_unheard(&self, workspace: &Path, why: &str) -> Result<(), OsError> {
+        replace(&self.file(workspace, UNHEARD), why.as_bytes())
+    }
+
+    /// Why the one that watches a workspace does not notice what becomes of its files, if it does not.
+    #[must_use]
+    pub fn unheard(&self, workspace: &Path) -> Option<String> {
+        let why = read_text_at_most(&self.file(workspace, UNHEARD), MAX_NOTE_BYTES).ok()?;
+        // It is of no matter any more once whoever said it is gone.
+        let watched = FileLock::try_acquire(&self.file(workspace, WATCH), LockKind::Shared);
+        matches!(watched, Ok(None)).then_some(why)
     }
 
     /// Starts a worker that leaves when nothing waits, unless there is one. Call it when the event is stored.
@@ -123,7 +146,11 @@ mod tests {
         let claim = workers.claim_watch(workspace).unwrap().unwrap();
         let told = workers.claim_watch(workspace).unwrap().unwrap_err();
         assert_eq!(told, format!("process {}", std::process::id()));
+        workers.tell_unheard(workspace, "why").unwrap();
+        assert_eq!(workers.unheard(workspace).as_deref(), Some("why"));
         drop(claim);
-        assert!(workers.claim_watch(workspace).unwrap().is_ok());
+        assert_eq!(workers.unheard(workspace), None);
+        let _claim = workers.claim_watch(workspace).unwrap().unwrap();
+        assert_eq!(workers.unheard(workspace), None);
     }
 }

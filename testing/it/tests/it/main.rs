@@ -29,6 +29,22 @@ mod intents_streams;
 mod intents_trace;
 mod killed;
 mod modules;
+#[cfg(target_os = "linux")]
+mod react_background;
+#[cfg(target_os = "linux")]
+mod react_editor;
+#[cfg(target_os = "linux")]
+mod react_errors;
+#[cfg(target_os = "linux")]
+mod react_reload;
+#[cfg(target_os = "linux")]
+mod react_runs;
+#[cfg(target_os = "linux")]
+mod react_secrets;
+#[cfg(target_os = "linux")]
+mod react_sequences;
+#[cfg(target_os = "linux")]
+mod react_world;
 mod replay;
 #[cfg(target_os = "linux")]
 mod run_crash;

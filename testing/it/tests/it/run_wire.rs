@@ -33,7 +33,7 @@ fn model() -> ScriptedModel {
 }
 
 /// What a client printed, by name.
-fn told(command: &mut Command) -> BTreeMap<String, Value> {
+pub(crate) fn told(command: &mut Command) -> BTreeMap<String, Value> {
     let output = command.output().expect("the client runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));

@@ -110,3 +110,112 @@ fn hooks_that_came_with_a_project_wait_for_trust_and_a_changed_one_asks_again() 
     assert_eq!(context.dispatch(&["trust", "--revoke", FILE]).status, 0);
     assert_eq!(standing(&context), ["fmt nobody", "ask nobody"]);
 }
+
+/// One of each thing that can be wrong with what is written.
+const ALL_WRONG: &str = r#"{
+  "schemaVersion": 1,
+  "schemaVersion": 1,
+  "limits": { "concurrency": 0, "queued": "many" },
+  "secretPatterns": ["("],
+  "hoks": [],
+  "hooks": [
+    { "id": "", "trigger": "onSave", "prompt": "" },
+    { "id": "a", "trigger": "manual", "prompt": "x", "command": ["y"] },
+    { "id": "a", "trigger": "manual", "command": [] },
+    { "id": "b", "trigger": "gitCommit", "prompt": "x" },
+    { "id": "c", "trigger": "git:pre-push", "allowGit": true, "repoRoot": "no/such", "prompt": "x" },
+    { "id": "d", "trigger": "schedule", "schedule": "every day", "prompt": "x" },
+    { "id": "e", "trigger": "schedule", "prompt": "x" },
+    { "id": "f", "trigger": "manual", "prompt": "x", "timeoutMs": 999, "concurrency": 0, "debounceMs": -1 },
+    { "id": "g", "trigger": "manual", "prompt": "x", "retry": { "count": -1, "backoffFactor": 0.5, "often": 1 } },
+    { "id": "h", "trigger": "manual", "prompt": "x", "runner": "clade", "session": "day", "place": "moon" },
+    { "id": "i", "trigger": "manual", "prompt": "x", "secretPatterns": ["["], "pattern": "a[", "enabled": "yes" },
+    { "id": "j", "trigger": "manual", "prompt": "x", "rateLimit": { "runs": 0 }, "budget": { "tokensPerDay": -1 } },
+    { "id": "k", "trigger": "custom:", "prompt": "x", "runner": { "http": "ftp://x" }, "passEnv": ["A B"] },
+    { "id": "l", "trigger": "onDidSaveTextDocument", "schedule": "* * * * *" },
+    { "trigger": "manual", "prompt": 1, "timeoutMs": 86400001, "metadata": [] },
+    7,
+  ]
+}
+"#;
+
+const ALL_TOLD: [(u64, u64, &str, &str); 41] = [
+    (3, 3, "/schemaVersion", "duplicate-key"),
+    (4, 30, "/limits/concurrency", "range"),
+    (4, 43, "/limits/queued", "type"),
+    (5, 22, "/secretPatterns/0", "regex"),
+    (6, 3, "/hoks", "unknown-key"),
+    (8, 13, "/hooks/0/id", "id"),
+    (8, 28, "/hooks/0/trigger", "trigger"),
+    (8, 48, "/hooks/0/prompt", "action"),
+    (9, 65, "/hooks/1/command", "action"),
+    (10, 13, "/hooks/2/id", "duplicate-id"),
+    (10, 50, "/hooks/2/command", "command"),
+    (11, 29, "/hooks/3/trigger", "git-safety"),
+    (11, 29, "/hooks/3/trigger", "git-safety"),
+    (12, 75, "/hooks/4/repoRoot", "git-safety"),
+    (13, 53, "/hooks/5/schedule", "schedule"),
+    (14, 5, "/hooks/6", "required"),
+    (15, 67, "/hooks/7/timeoutMs", "timeout"),
+    (15, 87, "/hooks/7/concurrency", "concurrency"),
+    (15, 104, "/hooks/7/debounceMs", "type"),
+    (16, 74, "/hooks/8/retry/count", "type"),
+    (16, 95, "/hooks/8/retry/backoffFactor", "retry"),
+    (16, 100, "/hooks/8/retry/often", "unknown-key"),
+    (17, 64, "/hooks/9/runner", "runner"),
+    (17, 84, "/hooks/9/session", "choice"),
+    (17, 100, "/hooks/9/place", "choice"),
+    (18, 73, "/hooks/10/secretPatterns/0", "regex"),
+    (18, 107, "/hooks/10/enabled", "type"),
+    (19, 67, "/hooks/11/rateLimit", "required"),
+    (19, 77, "/hooks/11/rateLimit/runs", "range"),
+    (19, 110, "/hooks/11/budget/tokensPerDay", "type"),
+    (20, 29, "/hooks/12/trigger", "trigger"),
+    (20, 75, "/hooks/12/runner/http", "url"),
+    (20, 100, "/hooks/12/passEnv/0", "environment"),
+    (21, 5, "/hooks/13", "required"),
+    (21, 66, "/hooks/13/schedule", "schedule"),
+    (22, 5, "/hooks/14", "required"),
+    (22, 38, "/hooks/14/prompt", "type"),
+    (22, 54, "/hooks/14/timeoutMs", "timeout"),
+    (22, 76, "/hooks/14/metadata", "type"),
+    (23, 5, "/hooks/15", "type"),
+    (23, 6, "/hooks", "syntax"),
+];
+
+#[test]
+fn every_rule_that_is_broken_is_told_at_once() {
+    let context = TestContext::new();
+    context.write(FILE, ALL_WRONG);
+    let output = context.dispatch(&["workspace-hooks", "check", "--json"]);
+    assert_eq!((output.status, output.stderr.as_str()), (1, ""));
+    let problems = output.json();
+    let problems = problems.as_array().unwrap();
+    let place = |problem: &serde_json::Value| {
+        let number = |name: &str| problem[name].as_u64().unwrap();
+        let text = |name: &str| problem[name].as_str().unwrap().to_owned();
+        (number("line"), number("column"), text("pointer"), text("rule"))
+    };
+    let told: Vec<_> = problems.iter().map(place).collect();
+    let owned =
+        |(line, column, pointer, rule): (u64, u64, &str, &str)| (line, column, pointer.to_owned(), rule.to_owned());
+    assert_eq!(told, ALL_TOLD.map(owned));
+    // What stands at the place is what the problem is about.
+    let lines: Vec<&str> = ALL_WRONG.lines().collect();
+    for problem in problems.iter().filter(|problem| problem["rule"] == "unknown-key") {
+        let (line, column, pointer, _) = place(problem);
+        let key = pointer.rsplit('/').next().unwrap_or_default().to_owned();
+        let at: String = lines[line as usize - 1].chars().skip(column as usize - 1).collect();
+        assert!(at.starts_with(&format!("\"{key}\"")), "{at}");
+    }
+}
+
+#[test]
+fn a_file_of_a_later_version_is_not_guessed_at() {
+    let context = TestContext::new();
+    context.write(FILE, ALL_WRONG.replacen("\"schemaVersion\": 1", "\"schemaVersion\": 9", 1));
+    let problems = context.dispatch(&["workspace-hooks", "check", "--json"]).json();
+    let rules: Vec<&str> = problems.as_array().unwrap().iter().filter_map(|it| it["rule"].as_str()).collect();
+    assert_eq!(rules, ["schema-version", "duplicate-key", "syntax"]);
+    assert_eq!(problems[0]["hint"], "update Dispatch");
+}

@@ -40,11 +40,7 @@ impl Desk<'_> {
         let stat = git(&repository, &["apply", "--stat"], &patch);
         require_started(&stat)?;
         self.printer.out(&lines(&stat.stdout.text(), MAX_LINES).join("\n"));
-        let tried = match apply {
-            Apply::CheckOnly => git(&repository, &["apply", "--3way", "--check"], &patch),
-            Apply::Now => git(&repository, &["apply", "--3way"], &patch),
-        };
-        require_started(&tried)?;
+        let tried = try_on(&repository, apply, &patch)?;
         lines(&tried.stderr.text(), MAX_LINES).iter().for_each(|line| self.printer.note(line));
         if !tried.succeeded() {
             self.printer.warn(match apply {
@@ -59,6 +55,21 @@ impl Desk<'_> {
         });
         Ok(Status::Done)
     }
+}
+
+/// Applies a patch to the tree as it is, with what is not committed. Only where that does not fit, the contents that
+/// the patch was made from are merged, which git does with committed files alone.
+fn try_on(repository: &Path, apply: Apply, patch: &Path) -> Result<Outcome, Failure> {
+    let fits = git(repository, &["apply", "--check"], patch);
+    require_started(&fits)?;
+    let tried = match (apply, fits.succeeded()) {
+        (Apply::CheckOnly, true) => fits,
+        (Apply::Now, true) => git(repository, &["apply"], patch),
+        (Apply::CheckOnly, false) => git(repository, &["apply", "--3way", "--check"], patch),
+        (Apply::Now, false) => git(repository, &["apply", "--3way"], patch),
+    };
+    require_started(&tried)?;
+    Ok(tried)
 }
 
 /// The top of the repository, which the names in a patch start from.

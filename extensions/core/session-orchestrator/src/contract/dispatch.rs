@@ -103,6 +103,9 @@ pub struct Submission {
     pub delivery: Delivery,
     /// The folder that the turn works in; the program's own by default.
     pub workdir: Option<std::path::PathBuf>,
+    /// Further forms of secrets than the configured ones, as regular expressions, for this turn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secret_patterns: Vec<String>,
 }
 
 impl Default for Submission {
@@ -121,6 +124,7 @@ impl Default for Submission {
             ask: Ask::default(),
             delivery: Value::Null,
             workdir: None,
+            secret_patterns: Vec::new(),
         }
     }
 }

@@ -73,6 +73,7 @@ async fn answer(
         source: SOURCE.to_owned(),
         ask: Ask::None,
         workdir: Some(attempt.folder.clone()),
+        secret_patterns: assignment.hook.secret_patterns.clone(),
         ..Submission::default()
     };
     let receipt = sessions.submit(submission).await?;

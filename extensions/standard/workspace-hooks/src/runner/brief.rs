@@ -16,8 +16,15 @@ pub(super) fn event(attempt: &Attempt<'_>) -> Value {
         "filePath": first_file(attempt).map(|path| path.to_string_lossy().into_owned()),
         "files": assignment.files.iter().map(file).collect::<Vec<Value>>(),
         "attempt": assignment.attempt,
-        "metadata": assignment.metadata,
+        "metadata": facts(attempt),
     })
+}
+
+/// What the event says and what the author of the hook wrote down; where both do, the author counts.
+fn facts(attempt: &Attempt<'_>) -> Map<String, Value> {
+    let mut facts = attempt.assignment.metadata.clone();
+    facts.extend(attempt.assignment.hook.metadata.clone());
+    facts
 }
 
 /// The file that a run of one file is about, absolute.

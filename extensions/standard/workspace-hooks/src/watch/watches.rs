@@ -35,6 +35,16 @@ pub enum WatchError {
 }
 
 impl WatchError {
+    /// What scripts know it by.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoFolder { .. } => "WATCH_NO_FOLDER",
+            Self::Refused { .. } => "WATCH_REFUSED",
+            Self::Thread { .. } => "WATCH_NO_THREAD",
+        }
+    }
+
     /// What would help.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
