@@ -1,5 +1,6 @@
 //! Which processes work on a queue, so that one that only brings an event knows whether to start a worker.
 
+use dispatch_os::clock::unix_ms;
 use dispatch_os::files::{create_dir_owner_only, read_text_at_most, replace};
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::process::start_detached;
@@ -31,6 +32,16 @@ pub struct Membership {
 #[derive(Debug)]
 pub struct WatchClaim {
     _lock: FileLock,
+    since: PathBuf,
+    /// Since when the workspace is not known to have been watched, in milliseconds since 1970: the one before this died.
+    pub unwatched_since_ms: Option<u64>,
+}
+
+impl Drop for WatchClaim {
+    fn drop(&mut self) {
+        // Whoever leaves in order leaves no gap that has to be made up for.
+        let _ = std::fs::remove_file(&self.since);
+    }
 }
 
 impl Workers {
@@ -67,7 +78,13 @@ impl Workers {
         match FileLock::try_acquire(&self.file(workspace, "watch"), LockKind::Exclusive)? {
             Some(lock) => {
                 replace(&note, format!("process {}", std::process::id()).as_bytes())?;
-                Ok(Ok(WatchClaim { _lock: lock }))
+                let since = self.file(workspace, "since");
+                let before = read_text_at_most(&since, MAX_NOTE_BYTES).ok();
+                let unwatched_since_ms = before.and_then(|text| text.trim().parse().ok());
+                if unwatched_since_ms.is_none() {
+                    replace(&since, unix_ms().to_string().as_bytes())?;
+                }
+                Ok(Ok(WatchClaim { _lock: lock, since, unwatched_since_ms }))
             }
             None => {
                 let other = read_text_at_most(&note, MAX_NOTE_BYTES);
@@ -123,7 +140,17 @@ mod tests {
         let claim = workers.claim_watch(workspace).unwrap().unwrap();
         let told = workers.claim_watch(workspace).unwrap().unwrap_err();
         assert_eq!(told, format!("process {}", std::process::id()));
+        assert_eq!(claim.unwatched_since_ms, None);
         drop(claim);
-        assert!(workers.claim_watch(workspace).unwrap().is_ok());
+        let claim = workers.claim_watch(workspace).unwrap().unwrap();
+        assert_eq!(claim.unwatched_since_ms, None, "the one before left in order");
+        let began = std::fs::read_to_string(&claim.since).unwrap();
+        drop(claim);
+        let dead = workers.file(workspace, "since");
+        for _ in 0..2 {
+            std::fs::write(&dead, &began).unwrap();
+            let claim = workers.claim_watch(workspace).unwrap().unwrap();
+            assert_eq!(claim.unwatched_since_ms, began.parse().ok(), "until somebody leaves in order");
+        }
     }
 }

@@ -29,6 +29,8 @@ mod intents_streams;
 mod intents_trace;
 mod killed;
 mod modules;
+#[cfg(target_os = "linux")]
+mod react_storm;
 mod replay;
 #[cfg(target_os = "linux")]
 mod run_crash;

@@ -38,7 +38,7 @@ impl Rig {
         }
         let (send, batches) = channel();
         let deliver = Box::new(move |batch| drop(send.send(batch)));
-        let watching = watch_within(&root, None, limits, deliver).unwrap();
+        let watching = watch_within(&root, None, None, limits, deliver).unwrap();
         Self { _folder: folder, root, batches, watching: Some(watching), sentinels: 0 }
     }
 
@@ -302,7 +302,7 @@ fn a_flood_loses_nothing() {
         }
     });
     let limits = Limits { notices: 64, ..Limits::default() };
-    let watching = watch_within(&root, None, limits, deliver).unwrap();
+    let watching = watch_within(&root, None, None, limits, deliver).unwrap();
     fs::write(root.join("first"), "x").unwrap();
     let first = batches.recv_timeout(PATIENCE).unwrap();
     assert_eq!(first.events.len(), 2);
@@ -336,7 +336,7 @@ fn a_workspace_that_goes_ends_it() {
     fs::remove_dir_all(&rig.root).unwrap();
     let deadline = Instant::now() + PATIENCE;
     while !rig.batches.recv_timeout(deadline.saturating_duration_since(Instant::now())).unwrap().ended {}
-    assert!(watch(&rig.root, None, Box::new(|_| {})).is_err());
+    assert!(watch(&rig.root, None, None, Box::new(|_| {})).is_err());
 }
 
 /// The last content that was reported of each saved file.
