@@ -65,7 +65,11 @@ fn configuration(program: &Path) -> Result<Vec<Vec<String>>> {
         .collect();
     place.approve(&json!({ "hooks": hooks }))?;
     let (project, folder) = (place.project(), place.home());
-    let mut check = Program::new("check", program, &["--project", project.to_str().context("a folder whose name is text")?, "workspace-hooks", "check"]);
+    let mut check = Program::new(
+        "check",
+        program,
+        &["--project", project.to_str().context("a folder whose name is text")?, "workspace-hooks", "check"],
+    );
     check.variables = place.variables()?;
     let version = Program::new("version", program, &["--version"]);
     let samples = time_all(&[check, version], &|_| Vec::new(), CHECKS)?;

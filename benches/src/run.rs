@@ -181,7 +181,11 @@ fn ten_thousand_messages(place: &Place) -> Result<(Samples, f64)> {
         }
         let mut next = calls
             .lock()
-            .map(|mut calls| std::mem::replace(&mut *calls, *calls + CALLS_OF_WIDE_TURN))
+            .map(|mut calls| {
+                let before = *calls;
+                *calls = before + CALLS_OF_WIDE_TURN;
+                before
+            })
             .unwrap_or_default();
         let batch: Vec<_> = (0..CALLS_OF_WIDE_TURN)
             .map(|_| {

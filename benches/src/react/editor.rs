@@ -3,7 +3,7 @@
 use super::place::Place;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};
 
 pub(super) struct Editor {

@@ -62,7 +62,9 @@ pub(crate) fn run(
     let _membership = post.workers.join(&post.workspace)?;
     let running = Running::start(loaded, extensions, Threads::Two)?;
     let hooks_of_user = loaded.dirs.config.join(GLOBAL_HOOKS);
-    let outcome = running.service(&RUNS).and_then(|runs| running.block_on(post.observe(runs, &hooks_of_user, claim.unwatched_since_ms, printer)));
+    let outcome = running
+        .service(&RUNS)
+        .and_then(|runs| running.block_on(post.observe(runs, &hooks_of_user, claim.unwatched_since_ms, printer)));
     running.shutdown();
     drop(claim);
     outcome.map(|()| Status::Done)

@@ -63,7 +63,7 @@ fn a_storm_of_saves_is_handled_once_within_its_limits() {
         false => Storm { files: 30, saves: 600, lasts: Duration::from_secs(3) },
     };
     let place = Place::new();
-    place.approve(&hooks(&place, ""));
+    place.approve(&hooks(&place, "0.03"));
     let watch = Watch::start(&place);
     (0..storm.files).for_each(|file| place.save(file, u32::MAX));
     let first: Vec<_> = (0..storm.files).map(|file| place.now(file)).collect();
@@ -106,8 +106,11 @@ fn kill_9_of_the_watcher_loses_nothing_and_repeats_nothing() {
     place.approve(&hooks(&place, "0.05"));
     let mut queued = BTreeSet::new();
     let mut number = 0;
-    for _ in 0..kills {
+    for kill in 0..kills {
         let watch = Watch::start(&place);
+        if kill == 0 {
+            (0..files).for_each(|file| place.save(file, u32::MAX));
+        }
         let done = Ledger::read(&place).count();
         // Something of this life is done before it ends, so no run dies again and again.
         let is_time = || Ledger::read(&place).count() > done + 3;
@@ -119,12 +122,14 @@ fn kill_9_of_the_watcher_loses_nothing_and_repeats_nothing() {
             std::thread::sleep(Duration::from_millis(u64::from(number * 13 % 40)));
         }
         watch.kill();
+        // Nobody watches now.
+        number += 1;
+        place.save(number * 5 % files, number);
         queued.extend(place.runs().iter().filter_map(|run| run["id"].as_str().map(str::to_owned)));
     }
     let watch = Watch::start(&place);
-    (0..files).for_each(|file| place.save(file, u32::MAX));
     let last: Vec<_> = (0..files).map(|file| place.now(file)).collect();
-    wait_for("the last wave is handled", || Ledger::read(&place).has_all(&last, HOOKS));
+    wait_for("the last content of every file is handled", || Ledger::read(&place).has_all(&last, HOOKS));
     wait_for("nothing waits", || !place.is_busy());
     assert_eq!(watch.stop(), Some(0));
     let ledger = Ledger::read(&place);

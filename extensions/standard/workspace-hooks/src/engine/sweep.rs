@@ -3,9 +3,9 @@
 use super::ending::Halt;
 use super::finish::{Ending, Ticket, abandon, finish};
 use super::{Engine, Standing, digest};
-use crate::performer::Settled;
 use crate::book::{BookError, Run, Write, WriteState, step};
 use crate::contract::{HookSet, Retry, RunId};
+use crate::performer::Settled;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

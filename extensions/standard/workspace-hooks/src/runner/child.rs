@@ -72,7 +72,10 @@ pub(super) async fn run(
         Ok(outcome) => outcome,
         Err(reason) => return (failed(reason, Again::Worthwhile), None),
     };
-    if outcome.wrote.is_none() && attempt.place == Place::Tree && !matches!(outcome.end, dispatch_os::End::FailedToStart(_)) {
+    if outcome.wrote.is_none()
+        && attempt.place == Place::Tree
+        && !matches!(outcome.end, dispatch_os::End::FailedToStart(_))
+    {
         attempt.is_blind.store(true, Ordering::Relaxed);
     }
     let Some(gathered) = Arc::into_inner(gathered) else {

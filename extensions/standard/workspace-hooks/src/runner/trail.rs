@@ -1,7 +1,7 @@
 //! What the system can tell of a child beside its outcome: an end that survives us, and the files it wrote.
 
-use dispatch_os::process::{MarkedEnd, ParentThen, is_marker_open, read_exit_marker};
 use crate::contract::RunId;
+use dispatch_os::process::{MarkedEnd, ParentThen, is_marker_open, read_exit_marker};
 use dispatch_os::{ChildSpec, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
