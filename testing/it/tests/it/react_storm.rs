@@ -111,9 +111,12 @@ fn kill_9_of_the_watcher_loses_nothing_and_repeats_nothing() {
         if kill == 0 {
             (0..files).for_each(|file| place.save(file, u32::MAX));
         }
-        let done = Ledger::read(&place).count();
-        // Something of this life is done before it ends, so no run dies again and again.
-        let is_time = || Ledger::read(&place).count() > done + 3;
+        let before = Ledger::read(&place);
+        // Something of this life is done before it ends, so no run dies again and again; and something goes.
+        let is_time = || {
+            let now = Ledger::read(&place);
+            now.count() > before.count() + 3 && now.unfinished() > before.unfinished()
+        };
         while !is_time() {
             (0..4).for_each(|_| {
                 number += 1;

@@ -41,6 +41,11 @@ impl Ledger {
         self.done().count()
     }
 
+    /// How many programs began and did not come to their last act.
+    pub(super) fn unfinished(&self) -> usize {
+        self.lines.len() - 2 * self.count()
+    }
+
     pub(super) fn completed(&self, hook: &str, file: &str, hash: &str) -> Vec<&Done> {
         self.done().filter(|done| done.hook == hook && done.file == file && done.hash == hash).collect()
     }
