@@ -1,10 +1,11 @@
-//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace|run]`, all without a name.
+//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace|run|react]`, all without a name.
 
 #![allow(clippy::print_stdout, reason = "a table is what a benchmark is for")]
 
 mod bus;
 mod guard;
 mod process;
+mod react;
 mod redact;
 mod run;
 mod sample;
@@ -26,6 +27,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("bus", bus::run),
     ("trace", trace::run),
     ("run", run::run),
+    ("react", react::run),
 ];
 
 fn main() -> Result<()> {

@@ -37,8 +37,13 @@ impl Samples {
 
     /// The one in the middle, in microseconds.
     pub(crate) fn median_us(&self) -> f64 {
+        self.percentile_us(50)
+    }
+
+    /// The one that so many of a hundred do not exceed, in microseconds.
+    pub(crate) fn percentile_us(&self, percent: usize) -> f64 {
         let mut sorted = self.times.clone();
         sorted.sort();
-        sorted.get(sorted.len() / 2).map_or(f64::NAN, |time| time.as_secs_f64() * 1e6)
+        sorted.get(sorted.len() * percent / 100).map_or(f64::NAN, |time| time.as_secs_f64() * 1e6)
     }
 }

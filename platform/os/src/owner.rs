@@ -7,6 +7,17 @@ use std::time::Duration;
 use crate::lock::{FileLock, LockKind};
 use crate::{OsError, files};
 
+/// What is known of somebody by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It holds its lock.
+    Alive,
+    /// Its lock is free.
+    Dead,
+    /// It has no file here: it left in order, or is a process on another machine.
+    Unknown,
+}
+
 /// This process among those who share a folder. Dropping it gives the name up.
 #[derive(Debug)]
 pub struct Owner {
@@ -64,6 +75,25 @@ impl Owner {
         }
     }
 
+    /// What is known of one name. The file of a dead one stays, until [`Owner::forget`].
+    pub fn standing(&self, name: &str) -> Standing {
+        let path = self.folder.join(name);
+        if !is_plain(name) || !path.is_file() {
+            return Standing::Unknown;
+        }
+        match FileLock::try_acquire(&path, LockKind::Exclusive) {
+            Ok(Some(_)) => Standing::Dead,
+            Ok(None) | Err(_) => Standing::Alive,
+        }
+    }
+
+    /// Removes the files of all who are dead, but not of those who still hold something.
+    pub fn forget_dead(&self, holders: &[String]) {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        self.dead(names.filter(|name| !holders.contains(name)).collect());
+    }
+
     fn lock_of_the_lost(&self, name: &str) -> Option<FileLock> {
         let path = self.folder.join(name);
         let is_here = is_plain(name) && path.is_file();
@@ -108,6 +138,27 @@ mod tests {
         assert_eq!(first.dead(asked.clone()), names(&[]));
         drop(second);
         assert_eq!(first.dead(asked), names(&[]), "one that left in order holds nothing");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn everybody_has_a_standing_and_the_dead_who_hold_nothing_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("owners");
+        let first = Owner::register(&folder, "first".to_owned()).unwrap();
+        let second = Owner::register(&folder, "second".to_owned()).unwrap();
+        for name in ["crashed", "holds"] {
+            std::fs::write(folder.join(name), "").unwrap();
+            assert_eq!(first.standing(name), Standing::Dead);
+        }
+        first.forget_dead(&names(&["holds", "elsewhere"]));
+        let standings = ["first", "second", "holds", "crashed", "..", ""].map(|name| first.standing(name));
+        use Standing::{Alive, Dead, Unknown};
+        assert_eq!(standings, [Alive, Alive, Dead, Unknown, Unknown, Unknown]);
+        drop(second);
+        assert_eq!(first.standing("second"), Unknown);
+        first.forget_dead(&[]);
+        assert_eq!(first.standing("holds"), Unknown);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     }
 

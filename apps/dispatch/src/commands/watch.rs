@@ -52,7 +52,7 @@ pub(crate) fn run(
     if request.until_idle {
         return post.until_idle(loaded, extensions, printer);
     }
-    let _claim = match post.workers.claim_watch(&post.workspace)? {
+    let claim = match post.workers.claim_watch(&post.workspace)? {
         Ok(claim) => claim,
         Err(other) => {
             let why = format!("{} is watched already, by {other}", post.workspace.display());
@@ -62,8 +62,11 @@ pub(crate) fn run(
     let _membership = post.workers.join(&post.workspace)?;
     let running = Running::start(loaded, extensions, Threads::Two)?;
     let hooks_of_user = loaded.dirs.config.join(GLOBAL_HOOKS);
-    let outcome = running.service(&RUNS).and_then(|runs| running.block_on(post.observe(runs, &hooks_of_user, printer)));
+    let outcome = running
+        .service(&RUNS)
+        .and_then(|runs| running.block_on(post.observe(runs, &hooks_of_user, claim.unwatched_since_ms, printer)));
     running.shutdown();
+    drop(claim);
     outcome.map(|()| Status::Done)
 }
 
@@ -124,14 +127,20 @@ impl Post {
         runs.list(query).await.map(|waiting| !waiting.is_empty())
     }
 
-    async fn observe(&self, runs: Arc<dyn Runs>, hooks_of_user: &Path, printer: &Printer) -> Result<(), Failure> {
+    async fn observe(
+        &self,
+        runs: Arc<dyn Runs>,
+        hooks_of_user: &Path,
+        unwatched_since_ms: Option<u64>,
+        printer: &Printer,
+    ) -> Result<(), Failure> {
         let told = Told::new(self.format, &self.workspace, printer);
         let set = runs.refresh(&self.workspace).await?;
         let mut news = runs.news(&self.workspace).await?;
         let stopping = Arc::new(AtomicBool::new(false));
         let (send, mut noticed) = unbounded_channel();
         let deliver = delivery(Arc::clone(&runs), Handle::current(), send.clone(), Arc::clone(&stopping));
-        let (watching, set) = match watch(&self.workspace, Some(hooks_of_user), deliver) {
+        let (watching, set) = match watch(&self.workspace, Some(hooks_of_user), unwatched_since_ms, deliver) {
             Ok(watching) => (Some(watching), set),
             Err(error @ WatchError::NoFolder { .. }) => return Err(error.into()),
             Err(error) => (None, self.unheard(set, &error, &told)?),

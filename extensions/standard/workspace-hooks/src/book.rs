@@ -45,6 +45,8 @@ pub(crate) trait Book: Send + Sync {
     -> BoxFuture<'a, Result<Vec<Run>, BookError>>;
     /// Every run of a workspace that goes.
     fn running<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<Vec<Run>, BookError>>;
+    /// Every owner of a run that goes, in whatever workspace.
+    fn holders(&self) -> BoxFuture<'_, Result<Vec<String>, BookError>>;
     /// Whether anything of a workspace waits or goes.
     fn is_busy<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<bool, BookError>>;
     /// Runs whose id starts so, at most two; one whose id is exactly that alone.

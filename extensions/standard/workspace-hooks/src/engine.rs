@@ -31,6 +31,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use submit::{Submission, Wanted, submit};
 use timetables::NextAfter;
 
+pub(crate) use dispatch_os::owner::Standing;
+
 /// The hooks of a workspace, read anew when their files have changed. Asked at each event and each claim.
 pub(crate) trait HookSource: Send + Sync {
     fn in_force<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<Arc<HookSet>, RunsError>>;
@@ -47,18 +49,11 @@ pub(crate) trait Contents: Send + Sync {
     fn hashes<'a>(&'a self, workspace: &'a Path, paths: Vec<String>) -> BoxFuture<'a, Vec<Option<ContentHash>>>;
 }
 
-/// What is known of the owner of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    Alive,
-    Dead,
-    /// It left no trace here.
-    Unknown,
-}
-
 /// Tells the living from the dead.
 pub(crate) trait Census: Send + Sync {
     fn standing(&self, owner: &str) -> Standing;
+    /// Removes the traces of the dead, but not of those who hold runs.
+    fn forget_dead(&self, _holders: &[String]) {}
 }
 
 /// Somebody who wants to know what becomes of runs: the log file, the log of the program.
@@ -82,6 +77,7 @@ pub(crate) struct Means {
 /// A run of this process that goes.
 struct Going {
     number: u64,
+    attempt: u32,
     workspace: PathBuf,
     cancel: CancelToken,
     halt: Halt,

@@ -10,7 +10,6 @@ use crate::desk::Desk;
 use crate::engine::discretion::Discretion;
 use crate::engine::timetables::NextAfter;
 use crate::engine::{Chronicle, Contents, Engine, HookSource, Means};
-use crate::liveness::Liveness;
 use crate::log_file;
 use crate::outside::route;
 use crate::performer::Performer;
@@ -22,6 +21,7 @@ use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::host::Host;
 use dispatch_contracts::ports::Level;
+use dispatch_os::owner::Owner;
 use dispatch_os::threads::offload;
 use dispatch_redact::{Allowed, UserPattern};
 use ext_session_orchestrator::contract::SESSIONS;
@@ -82,7 +82,7 @@ pub(crate) struct Parts {
 
 /// Starts the engine and provides it.
 pub(crate) async fn start(host: &Host, mut parts: Parts) -> Result<Arc<Engine>, ExtensionError> {
-    let owner = Liveness::register(&host.folders().state.join(OWNERS), host.ids().next_id());
+    let owner = Owner::register(&host.folders().state.join(OWNERS), host.ids().next_id());
     let owner = Arc::new(owner.map_err(ExtensionError::new)?);
     let discretion = std::mem::take(&mut parts.discretion);
     let engine = Engine::new(book(host).await?, means(host, owner, parts), discretion);
@@ -107,7 +107,7 @@ async fn book(host: &Host) -> Result<Arc<dyn Book>, ExtensionError> {
     Ok(Arc::new(SqlBook::new(storage)))
 }
 
-fn means(host: &Host, owner: Arc<Liveness>, parts: Parts) -> Means {
+fn means(host: &Host, owner: Arc<Owner>, parts: Parts) -> Means {
     let (spawning, warning) = (host.clone(), host.clone());
     Means {
         clock: host.clock(),

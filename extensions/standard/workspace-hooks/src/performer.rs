@@ -65,18 +65,29 @@ pub(crate) enum Sight {
     Blind,
 }
 
+/// What is known of an attempt whose process died before it could store the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// It came to its end.
+    Ended(Box<Performance>),
+    /// It never got that far.
+    Unfinished,
+    /// It is not over yet, but will be soon.
+    Pending,
+}
+
 /// Does the work of runs.
 pub(crate) trait Performer: Send + Sync {
     /// Makes one attempt. Ends in time whatever happens, and leaves no process behind.
     fn perform(&self, assignment: Assignment) -> BoxFuture<'_, Performance>;
-    /// How an attempt ended whose process died before it could store the end; `None` if it never got that far.
-    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Option<Performance>>;
+    /// How an attempt ended whose process died before it could store the end.
+    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Settled>;
+    /// The end of an attempt is stored: nobody will want to know it again.
+    fn stored(&self, _run: &RunId, _attempt: u32) {}
     /// Files of the workspace that an attempt which goes here was seen to write so far, relative to it. Asked often.
     fn observed(&self, _run: &RunId) -> Vec<String> {
         Vec::new()
     }
     /// Whether it is seen which files an attempt writes.
-    fn sight(&self) -> Sight {
-        if cfg!(target_os = "linux") { Sight::Observes } else { Sight::Blind }
-    }
+    fn sight(&self) -> Sight;
 }

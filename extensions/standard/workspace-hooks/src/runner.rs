@@ -21,7 +21,7 @@ mod veil;
 mod tests;
 
 use crate::contract::{Action, Place, RunId, Runner, Usage};
-use crate::performer::{Again, Assignment, End, Performance, Performer};
+use crate::performer::{Again, Assignment, End, Performance, Performer, Settled, Sight};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ports::Clock;
 use dispatch_os::Deadline;
@@ -30,6 +30,8 @@ use ext_session_orchestrator::contract::Sessions;
 use shelf::Shelf;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use trail::{Trail, Trails};
 use veil::Veil;
 
 pub(crate) use template::{TEMPLATES, Template, template};
@@ -56,12 +58,16 @@ pub(crate) fn performer(means: Means) -> Arc<dyn Performer> {
         crashed.sweep();
         patch::sweep(&crashed);
     });
-    Arc::new(Runners { means, shelf })
+    let is_blind = AtomicBool::new(!dispatch_os::process::may_observe());
+    Arc::new(Runners { means, shelf, trails: Trails::default(), is_blind })
 }
 
 struct Runners {
     means: Means,
     shelf: Shelf,
+    trails: Trails,
+    /// Whether children are not observed here, which may turn out only when one has ended.
+    is_blind: AtomicBool,
 }
 
 /// One attempt on its way.
@@ -75,6 +81,9 @@ struct Attempt<'a> {
     deadline: Deadline,
     clock: &'a Arc<dyn Clock>,
     shelf: &'a Shelf,
+    /// What it was seen to write so far.
+    trail: Trail,
+    is_blind: &'a AtomicBool,
 }
 
 impl Runners {
@@ -94,6 +103,8 @@ impl Runners {
             deadline: Deadline::after_ms(assignment.hook.timeout_ms),
             clock: &self.means.clock,
             shelf: &self.shelf,
+            trail: self.trails.begin(&assignment.run, assignment.attempt),
+            is_blind: &self.is_blind,
         };
         let performance = match attempt.place {
             Place::Tree => self.work(&attempt).await,
@@ -136,21 +147,35 @@ impl Runners {
 
 impl Performer for Runners {
     fn perform(&self, assignment: Assignment) -> BoxFuture<'_, Performance> {
+        Box::pin(async move { self.attempt(&assignment).await })
+    }
+
+    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Settled> {
         Box::pin(async move {
-            self.shelf.tidy();
-            let performance = self.attempt(&assignment).await;
-            self.shelf.done(&assignment.run, assignment.attempt);
-            performance
+            let marker = self.shelf.exit_marker(run, attempt);
+            // The guardian of a child outlives us by a moment, in which the child may still end well.
+            if trail::is_pending(&marker) {
+                return Settled::Pending;
+            }
+            let performance = match trail::ended(&marker) {
+                Some(end) => Some(child::settled(end)),
+                None => agent::settle(&self.means, &self.shelf, run, attempt).await,
+            };
+            performance.map_or(Settled::Unfinished, |performance| Settled::Ended(Box::new(performance)))
         })
     }
 
-    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Option<Performance>> {
-        Box::pin(async move {
-            if let Some(end) = trail::ended(&self.shelf.exit_marker(run, attempt)) {
-                return Some(child::settled(end));
-            }
-            agent::settle(&self.means, &self.shelf, run, attempt).await
-        })
+    fn stored(&self, run: &RunId, attempt: u32) {
+        self.trails.end(run, attempt);
+        self.shelf.clear(run, attempt);
+    }
+
+    fn observed(&self, run: &RunId) -> Vec<String> {
+        self.trails.of(run)
+    }
+
+    fn sight(&self) -> Sight {
+        if self.is_blind.load(Ordering::Relaxed) { Sight::Blind } else { Sight::Observes }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which processes work on a queue, so that one that only brings an event knows whether to start a worker.
 
+use dispatch_os::clock::unix_ms;
 use dispatch_os::files::{create_dir_owner_only, read_text_at_most, replace};
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::process::start_detached;
@@ -35,6 +36,16 @@ pub struct Membership {
 #[derive(Debug)]
 pub struct WatchClaim {
     _lock: FileLock,
+    since: PathBuf,
+    /// Since when the workspace is not known to have been watched, in milliseconds since 1970: the one before this died.
+    pub unwatched_since_ms: Option<u64>,
+}
+
+impl Drop for WatchClaim {
+    fn drop(&mut self) {
+        // Whoever leaves in order leaves no gap that has to be made up for.
+        let _ = std::fs::remove_file(&self.since);
+    }
 }
 
 impl Workers {
@@ -73,7 +84,13 @@ impl Workers {
                 // What another one could not hear says nothing about this one.
                 let _ = std::fs::remove_file(self.file(workspace, UNHEARD));
                 replace(&note, format!("process {}", std::process::id()).as_bytes())?;
-                Ok(Ok(WatchClaim { _lock: lock }))
+                let since = self.file(workspace, "since");
+                let before = read_text_at_most(&since, MAX_NOTE_BYTES).ok();
+                let unwatched_since_ms = before.and_then(|text| text.trim().parse().ok());
+                if unwatched_since_ms.is_none() {
+                    replace(&since, unix_ms().to_string().as_bytes())?;
+                }
+                Ok(Ok(WatchClaim { _lock: lock, since, unwatched_since_ms }))
             }
             None => {
                 let other = read_text_at_most(&note, MAX_NOTE_BYTES);
@@ -146,11 +163,21 @@ mod tests {
         let claim = workers.claim_watch(workspace).unwrap().unwrap();
         let told = workers.claim_watch(workspace).unwrap().unwrap_err();
         assert_eq!(told, format!("process {}", std::process::id()));
+        assert_eq!(claim.unwatched_since_ms, None);
         workers.tell_unheard(workspace, "why").unwrap();
         assert_eq!(workers.unheard(workspace).as_deref(), Some("why"));
         drop(claim);
         assert_eq!(workers.unheard(workspace), None);
-        let _claim = workers.claim_watch(workspace).unwrap().unwrap();
+        let claim = workers.claim_watch(workspace).unwrap().unwrap();
         assert_eq!(workers.unheard(workspace), None);
+        assert_eq!(claim.unwatched_since_ms, None, "the one before left in order");
+        let began = std::fs::read_to_string(&claim.since).unwrap();
+        drop(claim);
+        let dead = workers.file(workspace, "since");
+        for _ in 0..2 {
+            std::fs::write(&dead, &began).unwrap();
+            let claim = workers.claim_watch(workspace).unwrap().unwrap();
+            assert_eq!(claim.unwatched_since_ms, began.parse().ok(), "until somebody leaves in order");
+        }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Every line is one small append, and the first line counts. Whoever is about to end the child says so in
 //! the file before the first signal goes out, so an end that stands first was nobody's doing but the child's.
+//! The file is locked for as long as anybody is there who could still write to it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,14 @@ pub fn read_exit_marker(path: &Path) -> Option<MarkedExit> {
     parse(&files::read_text_at_most(path, MAX_MARKER_BYTES).ok()?)
 }
 
+/// Whether an end may still be written: the process that ran the child, or the child's guardian, is not gone yet.
+/// Asked before [`read_exit_marker`], it makes an end that is not there one that never comes. Where there are no
+/// guardians, this is never so.
+pub fn is_marker_open(path: &Path) -> bool {
+    let is_locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    cfg!(unix) && File::open(path).is_ok_and(is_locked)
+}
+
 fn parse(text: &str) -> Option<MarkedExit> {
     let (line, _) = text.split_once('\n')?;
     let mut words = line.split(' ');
@@ -89,6 +98,10 @@ impl ExitMarker {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path).map_err(|source| OsError::io("create", path, source))?;
+        // The guardian has the same open file, so the lock ends with the last of the two. Where files cannot be locked,
+        // an end that comes late is not waited for.
+        #[cfg(unix)]
+        let _ = file.try_lock();
         Ok(Self { path: path.to_path_buf(), file })
     }
 
@@ -202,7 +215,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("marker");
         assert_eq!(read_exit_marker(&path), None);
+        assert!(!is_marker_open(&path));
         let marker = ExitMarker::create(&path).unwrap();
+        #[cfg(unix)]
+        assert!(is_marker_open(&path) && is_marker_open(&path), "however many ask");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -214,6 +230,8 @@ mod tests {
         assert_eq!(read_exit_marker(&path), Some(exit(7, ParentThen::Alive)));
         assert!(ExitMarker::create(&path).is_err());
         assert_eq!(read_exit_marker(&path), Some(exit(7, ParentThen::Alive)));
+        drop(marker);
+        assert!(!is_marker_open(&path));
         std::fs::write(&path, "exit 1\n".repeat(100)).unwrap();
         assert_eq!(read_exit_marker(&path), None, "too long to be one");
         std::fs::write(&path, b"exit 1\n\xff").unwrap();

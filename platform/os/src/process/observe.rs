@@ -25,19 +25,25 @@ mod linux;
     target_pointer_width = "64",
     any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))
 )))]
-pub(super) use absent::{Entrance, Observer, is_fault, prepare};
+pub(super) use absent::{Entrance, Observer, is_fault, is_possible, prepare};
 #[cfg(all(
     target_os = "linux",
     target_pointer_width = "64",
     any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))
 ))]
-pub(super) use linux::{Entrance, Observer, is_fault, prepare};
+pub(super) use linux::{Entrance, Observer, is_fault, is_possible, prepare};
 
 /// The most paths that are remembered of one child.
 pub const MAX_OBSERVED_PATHS: usize = 10_000;
 
 /// Told of every path when it is first about to be written; see [`super::ChildSpec::on_write`].
 pub type OnWrite = Arc<dyn Fn(&Path) + Send + Sync>;
+
+/// Whether children can be observed here, as far as it is known without trying: a system may still forbid it, and
+/// what is observed itself cannot observe. [`super::Outcome::wrote`] tells what came of it.
+pub fn may_observe() -> bool {
+    is_possible()
+}
 
 /// Whether and how a child is observed.
 #[derive(Clone, Default)]

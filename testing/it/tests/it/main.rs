@@ -44,6 +44,8 @@ mod react_secrets;
 #[cfg(target_os = "linux")]
 mod react_sequences;
 #[cfg(target_os = "linux")]
+mod react_storm;
+#[cfg(target_os = "linux")]
 mod react_world;
 mod replay;
 #[cfg(target_os = "linux")]

@@ -77,6 +77,12 @@ impl Book for MemoryBook {
         at_once(self.open(of(workspace, Status::Running)))
     }
 
+    fn holders(&self) -> BoxFuture<'_, Result<Vec<String>, BookError>> {
+        let going = self.pick(|run| run.status == Status::Running);
+        let holders: BTreeSet<String> = going.into_iter().filter_map(|run| run.owner).collect();
+        at_once(holders.into_iter().collect())
+    }
+
     fn is_busy<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<bool, BookError>> {
         at_once(self.shelf().open.values().any(|run| run.key.workspace == workspace))
     }

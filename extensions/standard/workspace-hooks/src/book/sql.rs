@@ -110,6 +110,16 @@ impl Book for SqlBook {
         Box::pin(self.runs(statement!(query, workspace)))
     }
 
+    fn holders(&self) -> BoxFuture<'_, Result<Vec<String>, BookError>> {
+        Box::pin(async move {
+            let query = statement!(
+                "SELECT DISTINCT run_owner FROM hook_runs WHERE status = 'running' AND run_owner IS NOT NULL"
+            );
+            let found = self.storage.query(query).await?;
+            Ok(found.iter().map(|record| record.text(0).map(str::to_owned)).collect::<Result<_, _>>()?)
+        })
+    }
+
     fn is_busy<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<bool, BookError>> {
         Box::pin(async move {
             let query = statement!(

@@ -25,6 +25,7 @@ impl Engine {
         let cancel = CancelToken::new();
         let going = Going {
             number: run.number,
+            attempt: run.attempts,
             workspace: workspace.to_path_buf(),
             cancel: cancel.clone(),
             halt: Halt::None,
@@ -43,9 +44,17 @@ impl Engine {
         let this = Arc::clone(self);
         (self.means.spawn)(Box::pin(async move {
             this.play(&run, assignment).await;
-            this.going().remove(&run.id);
+            this.gone(&run);
             this.hub.ring();
         }));
+    }
+
+    /// The next attempt may have begun as soon as the end of this one was stored.
+    fn gone(&self, run: &Run) {
+        let mut going = self.going();
+        if going.get(&run.id).is_some_and(|going| going.attempt == run.attempts) {
+            going.remove(&run.id);
+        }
     }
 
     async fn play(&self, run: &Run, assignment: Assignment) {
@@ -71,6 +80,7 @@ impl Engine {
             dice: self.dice(),
         };
         self.end(&run.id, ending).await;
+        self.means.performer.stored(&run.id, run.attempts);
     }
 
     /// What the files hold that an attempt wrote, and their names as they may be shown. `own` are files that count as

@@ -5,6 +5,7 @@ use super::finish::{Ending, Ticket, abandon, finish};
 use super::{Engine, Standing, digest};
 use crate::book::{BookError, Run, Write, WriteState, step};
 use crate::contract::{HookSet, Retry, RunId};
+use crate::performer::Settled;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -16,20 +17,32 @@ const NO_RETRY: Retry = Retry { count: 0, backoff_ms: 0, backoff_factor: 1.0 };
 impl Engine {
     /// Settles the runs of the dead: as they ended if that is known, else they wait again. Leaves those that go.
     pub(super) async fn sweep(&self, workspace: &Path, running: &mut Vec<Run>, set: &HookSet) -> Result<(), BookError> {
+        let mut has_settled = false;
         let others = running.iter().filter_map(|run| run.owner.clone()).filter(|owner| *owner != self.means.owner);
         for owner in others.collect::<BTreeSet<String>>() {
             if !self.is_gone(&owner).await? {
                 continue;
             }
-            for run in running.extract_if(.., |run| run.owner.as_ref() == Some(&owner)) {
+            for run in running.extract_if(.., |run| run.owner.as_ref() == Some(&owner)).collect::<Vec<_>>() {
                 match self.settle(workspace, &run, &owner, set).await {
-                    Ok(run) => self.tell(&run),
+                    Ok(Some(run)) => {
+                        self.tell(&run);
+                        has_settled = true;
+                    }
+                    Ok(None) => running.push(run),
                     // Another process was faster.
                     Err(BookError::Fenced) => {}
                     Err(error) => return Err(error),
                 }
             }
         }
+        if has_settled { self.forget_dead().await } else { Ok(()) }
+    }
+
+    /// Removes the traces of the dead whose runs are settled.
+    pub(super) async fn forget_dead(&self) -> Result<(), BookError> {
+        let holders = self.book.holders().await?;
+        self.means.census.forget_dead(&holders);
         Ok(())
     }
 
@@ -44,10 +57,28 @@ impl Engine {
         }
     }
 
-    async fn settle(&self, workspace: &Path, run: &Run, owner: &str, set: &HookSet) -> Result<Run, BookError> {
+    /// The run as it is then; none while it is not over.
+    async fn settle(&self, workspace: &Path, run: &Run, owner: &str, set: &HookSet) -> Result<Option<Run>, BookError> {
+        let settled = self.means.performer.settle(&run.id, run.attempts).await;
+        if settled == Settled::Pending {
+            return Ok(None);
+        }
+        let stored = self.store_settled(workspace, run, owner, set, settled).await?;
+        self.means.performer.stored(&run.id, run.attempts);
+        Ok(Some(stored))
+    }
+
+    async fn store_settled(
+        &self,
+        workspace: &Path,
+        run: &Run,
+        owner: &str,
+        set: &HookSet,
+        settled: Settled,
+    ) -> Result<Run, BookError> {
         let ticket = Ticket { number: run.number, owner: owner.to_owned(), attempt: run.attempts };
         let now_ms = self.now_ms();
-        let Some(performance) = self.means.performer.settle(&run.id, run.attempts).await else {
+        let Settled::Ended(performance) = settled else {
             return step(self.book.as_ref(), move |shelf| abandon(shelf, &ticket, now_ms)).await;
         };
         let hook = set.hooks.iter().find(|hook| hook.id == run.key.hook);
@@ -57,7 +88,7 @@ impl Engine {
         };
         let ending = Ending {
             ticket,
-            performance,
+            performance: *performance,
             left,
             wrote,
             halt: Halt::None,

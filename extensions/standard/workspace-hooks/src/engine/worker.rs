@@ -94,6 +94,7 @@ impl Engine {
         if is_due(&mut chores.cleared_ms, CLEAR_MS, ticks) {
             let now_ms = self.now_ms();
             step(self.book.as_ref(), move |shelf| shelf.clear(now_ms)).await?;
+            self.forget_dead().await?;
         }
         self.keep_timetables(workspace, &set, &mut chores.timetables).await;
         let queue = self.claim(workspace, &set, &running).await?;

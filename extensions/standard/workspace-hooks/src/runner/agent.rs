@@ -103,7 +103,13 @@ async fn follow(
         match select(&mut over, events.next()).await {
             Either::Left((Either::Left((view, _)), _)) => return Ok((view?, None)),
             Either::Left((Either::Right((stop, _)), _)) => break stop,
-            Either::Right((Some(event), _)) => tallies.take(event),
+            Either::Right((Some(event), _)) => {
+                tallies.take(event);
+                let touched = tallies.take_touched();
+                if attempt.place == Place::Tree {
+                    attempt.trail.extend(touched);
+                }
+            }
             // Nothing more will be told; the end will.
             Either::Right((None, _)) => match (&mut over).await {
                 Either::Left((view, _)) => return Ok((view?, None)),

@@ -9,6 +9,7 @@ use dispatch_contracts::cancel::CancelToken;
 use dispatch_os::threads::offload;
 use dispatch_os::{Canceller, CaptureLimit, ChildSpec, Family, Outcome, StartCause, StartFailure};
 use futures_util::future::{Either, select};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -50,7 +51,10 @@ pub(super) async fn run(
 ) -> (Performance, Option<Reply>) {
     // A worktree goes with the process, so an end that is found later would be worth nothing.
     let child = match attempt.place {
-        Place::Tree => trail::observe(trail::mark_exit(child, &attempt.shelf.exit_marker_for(attempt.assignment))),
+        Place::Tree => {
+            let child = trail::mark_exit(child, &attempt.shelf.exit_marker_for(attempt.assignment));
+            trail::observe(child, &attempt.assignment.workspace, &attempt.trail)
+        }
         Place::Patch => child,
     };
     let gathered = Arc::new(Mutex::new((Transcript::new(&attempt.veil.redactor()), reader)));
@@ -68,6 +72,12 @@ pub(super) async fn run(
         Ok(outcome) => outcome,
         Err(reason) => return (failed(reason, Again::Worthwhile), None),
     };
+    if outcome.wrote.is_none()
+        && attempt.place == Place::Tree
+        && !matches!(outcome.end, dispatch_os::End::FailedToStart(_))
+    {
+        attempt.is_blind.store(true, Ordering::Relaxed);
+    }
     let Some(gathered) = Arc::into_inner(gathered) else {
         return (failed("the output could not be read", Again::Worthwhile), None);
     };

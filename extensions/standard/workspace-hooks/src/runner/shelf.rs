@@ -2,32 +2,23 @@
 
 use crate::contract::RunId;
 use crate::performer::Assignment;
-use dispatch_os::clock::monotonic_ms;
 use dispatch_os::files::create_dir_owner_only;
 use dispatch_os::paths::safe_file_name;
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How long the mark of an ended attempt stays: whoever asked for the attempt stores its end in that time.
-const KEPT_MS: u64 = 60_000;
 /// What is older was left by a process that never came back for it.
 const FORGOTTEN: Duration = Duration::from_secs(3 * 24 * 60 * 60);
-
-/// When an attempt ended, and its marks.
-type Ended = (u64, [PathBuf; 2]);
 
 /// The state folder of this crate.
 #[derive(Clone)]
 pub(super) struct Shelf {
     state: PathBuf,
-    ended: Arc<Mutex<VecDeque<Ended>>>,
 }
 
 impl Shelf {
     pub(super) fn new(state: PathBuf) -> Self {
-        Self { state, ended: Arc::default() }
+        Self { state }
     }
 
     /// Where the end of a program is written.
@@ -61,21 +52,11 @@ impl Shelf {
         self.state.join("patches").join(format!("{}.patch", safe_file_name(&run.0)))
     }
 
-    /// The attempt is over and its end is known to whoever asked for it.
-    pub(super) fn done(&self, run: &RunId, attempt: u32) {
-        let marks = [self.exit_marker(run, attempt), self.dispatch_mark(run, attempt)];
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push_back((monotonic_ms(), marks));
-    }
-
-    /// Removes the marks of attempts that ended a while ago.
-    pub(super) fn tidy(&self) {
-        let now_ms = monotonic_ms();
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        while ended.front().is_some_and(|(at_ms, _)| now_ms.saturating_sub(*at_ms) > KEPT_MS) {
-            for mark in ended.pop_front().into_iter().flat_map(|(_, marks)| marks) {
-                // Most attempts leave only one of them.
-                let _ = std::fs::remove_file(mark);
-            }
+    /// Removes the marks of an attempt whose end is stored.
+    pub(super) fn clear(&self, run: &RunId, attempt: u32) {
+        for mark in [self.exit_marker(run, attempt), self.dispatch_mark(run, attempt)] {
+            // Most attempts leave only one of them.
+            let _ = std::fs::remove_file(mark);
         }
     }
 

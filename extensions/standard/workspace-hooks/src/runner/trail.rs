@@ -1,8 +1,11 @@
 //! What the system can tell of a child beside its outcome: an end that survives us, and the files it wrote.
 
-use dispatch_os::process::{MarkedEnd, ParentThen, read_exit_marker};
+use crate::contract::RunId;
+use dispatch_os::process::{MarkedEnd, ParentThen, is_marker_open, read_exit_marker};
 use dispatch_os::{ChildSpec, Outcome};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a program ended, as its guardian wrote it down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,11 @@ pub(super) fn mark_exit(child: ChildSpec, marker: &Path) -> ChildSpec {
     if marker.parent().is_some_and(Path::is_dir) { child.exit_marker(marker) } else { child }
 }
 
+/// Whether such a file may still be written to.
+pub(super) fn is_pending(marker: &Path) -> bool {
+    is_marker_open(marker)
+}
+
 /// The end that such a file tells of; nothing if the child never got that far.
 pub(super) fn ended(marker: &Path) -> Option<Exit> {
     let found = read_exit_marker(marker)?;
@@ -30,17 +38,71 @@ pub(super) fn ended(marker: &Path) -> Option<Exit> {
     }
 }
 
-/// Has the writes of the child and its descendants observed.
-pub(super) fn observe(child: ChildSpec) -> ChildSpec {
-    child.observe_writes()
+/// Has the writes of the child and its descendants observed, and told as they happen.
+pub(super) fn observe(child: ChildSpec, workspace: &Path, trail: &Trail) -> ChildSpec {
+    let (workspace, trail) = (workspace.to_owned(), trail.clone());
+    child.on_write(Arc::new(move |path: &Path| trail.note(&workspace, path)))
 }
 
 /// Files of the workspace that the child was seen to write, relative to it.
 pub(super) fn written(outcome: &Outcome, workspace: &Path) -> Vec<String> {
-    let below = outcome.wrote.iter().flatten().filter_map(|path| path.strip_prefix(workspace).ok());
-    let name = |path: &Path| {
-        let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-        parts.join("/")
-    };
-    below.map(name).filter(|name| !name.is_empty()).collect()
+    outcome.wrote.iter().flatten().filter_map(|path| name_below(workspace, path)).collect()
+}
+
+fn name_below(workspace: &Path, path: &Path) -> Option<String> {
+    let path = path.strip_prefix(workspace).ok()?;
+    let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
+/// What one attempt was seen to write so far. Clones are the same trail.
+#[derive(Clone, Default)]
+pub(super) struct Trail {
+    names: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Trail {
+    fn note(&self, workspace: &Path, path: &Path) {
+        self.extend(name_below(workspace, path));
+    }
+
+    pub(super) fn extend(&self, names: impl IntoIterator<Item = String>) {
+        lock(&self.names).extend(names);
+    }
+
+    fn names(&self) -> Vec<String> {
+        lock(&self.names).iter().cloned().collect()
+    }
+}
+
+/// The trails of the attempts that go, by run.
+#[derive(Default)]
+pub(super) struct Trails {
+    trails: Mutex<BTreeMap<RunId, (u32, Trail)>>,
+}
+
+impl Trails {
+    /// The trail of an attempt that begins.
+    pub(super) fn begin(&self, run: &RunId, attempt: u32) -> Trail {
+        let trail = Trail::default();
+        lock(&self.trails).insert(run.clone(), (attempt, trail.clone()));
+        trail
+    }
+
+    /// Forgets the trail of an attempt; that of the next one may have begun.
+    pub(super) fn end(&self, run: &RunId, attempt: u32) {
+        let mut trails = lock(&self.trails);
+        if trails.get(run).is_some_and(|(latest, _)| *latest <= attempt) {
+            trails.remove(run);
+        }
+    }
+
+    pub(super) fn of(&self, run: &RunId) -> Vec<String> {
+        let trail = lock(&self.trails).get(run).cloned();
+        trail.map(|(_, trail)| trail.names()).unwrap_or_default()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

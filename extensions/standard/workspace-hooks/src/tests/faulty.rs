@@ -86,6 +86,10 @@ impl Book for Faulty {
         slow!(self, self.inner.running(workspace))
     }
 
+    fn holders(&self) -> BoxFuture<'_, Result<Vec<String>, BookError>> {
+        slow!(self, self.inner.holders())
+    }
+
     fn is_busy<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<bool, BookError>> {
         slow!(self, self.inner.is_busy(workspace))
     }

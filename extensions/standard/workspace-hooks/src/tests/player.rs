@@ -3,7 +3,7 @@
 use super::disk::{Author, Disk};
 use super::faulty::Dice;
 use crate::contract::{RunId, Usage};
-use crate::performer::{Again, Assignment, End, Performance, Performer};
+use crate::performer::{Again, Assignment, End, Performance, Performer, Settled};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ports::Clock;
 use dispatch_sim::SimClock;
@@ -191,9 +191,10 @@ impl Performer for Player {
         Box::pin(self.play(assignment))
     }
 
-    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Option<Performance>> {
+    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Settled> {
         let mark = self.stage.marks.lock().unwrap().get(&(run.clone(), attempt)).cloned();
-        Box::pin(std::future::ready(mark))
+        let settled = mark.map_or(Settled::Unfinished, |mark| Settled::Ended(Box::new(mark)));
+        Box::pin(std::future::ready(settled))
     }
 
     fn observed(&self, run: &RunId) -> Vec<String> {

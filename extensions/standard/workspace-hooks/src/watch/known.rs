@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 pub(super) struct Print(u64);
 
 impl Print {
+    /// That of a file whose content nobody has seen.
+    pub(super) const UNKNOWN: Self = Self(0);
+
     pub(super) fn of(found: &Metadata) -> Self {
         let stamp = Stamp::of(found);
         let mut hasher = DefaultHasher::new();

@@ -1,7 +1,7 @@
 //! The thread that turns notices of the system into events, and makes up for notices that were lost.
 
 use super::burst::Gathering;
-use super::known::Known;
+use super::known::{Known, Print};
 use super::observation::Observation;
 use super::sieve::Sieve;
 use super::survey::survey;
@@ -9,6 +9,7 @@ use super::watches::{WatchError, Watches};
 use crate::contract::Event;
 use crate::root::{FOLDER, HOOKS_FILE};
 use dispatch_os::clock::monotonic_ms;
+use dispatch_os::files::Stamp;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,14 +85,20 @@ impl Drop for Watching {
 
 /// Watches a workspace. When this returns, nothing that happens from now on is missed.
 ///
-/// `also` is a file elsewhere whose change is reported as one of the configuration. `deliver` is called on a thread of
-/// its own, one batch after the other; while it takes its time, what happens is gathered.
+/// `also` is a file elsewhere whose change is reported as one of the configuration. Files that changed at `since_ms`
+/// or later are reported as if they had changed now. `deliver` is called on a thread of its own, one batch after the
+/// other; while it takes its time, what happens is gathered.
 ///
 /// # Errors
 /// When there is no such folder or the system lets nobody watch. Folders beyond the system's limit are no error: they
 /// are polled.
-pub fn watch(root: &Path, also: Option<&Path>, deliver: Box<dyn FnMut(Batch) + Send>) -> Result<Watching, WatchError> {
-    watch_within(root, also, Limits::default(), deliver)
+pub fn watch(
+    root: &Path,
+    also: Option<&Path>,
+    since_ms: Option<u64>,
+    deliver: Box<dyn FnMut(Batch) + Send>,
+) -> Result<Watching, WatchError> {
+    watch_within(root, also, since_ms, Limits::default(), deliver)
 }
 
 /// What is kept at most.
@@ -112,6 +119,7 @@ impl Default for Limits {
 pub(super) fn watch_within(
     root: &Path,
     also: Option<&Path>,
+    since_ms: Option<u64>,
     limits: Limits,
     deliver: Box<dyn FnMut(Batch) + Send>,
 ) -> Result<Watching, WatchError> {
@@ -139,6 +147,9 @@ pub(super) fn watch_within(
         deliver,
     };
     overseer.begin();
+    if let Some(since_ms) = since_ms {
+        overseer.doubt_since(since_ms);
+    }
     let folders = overseer.known.folders().count();
     let notes = overseer.polling_note().into_iter().collect();
     let thread = std::thread::Builder::new().name("workspace watch".to_owned());
@@ -171,6 +182,21 @@ impl Overseer {
         found.folders.iter().for_each(|folder| self.known.add_folder(folder));
         found.files.iter().for_each(|(path, print)| self.known.put(path, *print));
         self.watch_configuration();
+    }
+
+    /// Has every file that changed since then judged as if it had changed now.
+    fn doubt_since(&mut self, since_ms: u64) {
+        let since_ns = i128::from(since_ms) * 1_000_000;
+        let changed = |path: &PathBuf| {
+            let stamp = self.root.join(path).symlink_metadata().map(|found| Stamp::of(&found));
+            stamp.is_ok_and(|stamp| stamp.modified_ns.max(stamp.changed_ns) >= since_ns)
+        };
+        let changed: Vec<PathBuf> = self.known.files_below(Path::new("")).into_iter().filter(changed).collect();
+        for path in changed {
+            self.known.put(&path, Print::UNKNOWN);
+            // As if its writer had fallen silent long ago.
+            self.gathering.add(Observation::Writing(path), 0, |path| Some(path.to_owned()));
+        }
     }
 
     /// The hooks are watched even where git ignores them.

@@ -38,7 +38,7 @@ impl Rig {
         }
         let (send, batches) = channel();
         let deliver = Box::new(move |batch| drop(send.send(batch)));
-        let watching = watch_within(&root, None, limits, deliver).unwrap();
+        let watching = watch_within(&root, None, None, limits, deliver).unwrap();
         Self { _folder: folder, root, batches, watching: Some(watching), sentinels: 0 }
     }
 
@@ -302,7 +302,7 @@ fn a_flood_loses_nothing() {
         }
     });
     let limits = Limits { notices: 64, ..Limits::default() };
-    let watching = watch_within(&root, None, limits, deliver).unwrap();
+    let watching = watch_within(&root, None, None, limits, deliver).unwrap();
     fs::write(root.join("first"), "x").unwrap();
     let first = batches.recv_timeout(PATIENCE).unwrap();
     assert_eq!(first.events.len(), 2);
@@ -336,11 +336,30 @@ fn a_workspace_that_goes_ends_it() {
     fs::remove_dir_all(&rig.root).unwrap();
     let deadline = Instant::now() + PATIENCE;
     while !rig.batches.recv_timeout(deadline.saturating_duration_since(Instant::now())).unwrap().ended {}
-    assert!(watch(&rig.root, None, Box::new(|_| {})).is_err());
+    assert!(watch(&rig.root, None, None, Box::new(|_| {})).is_err());
 }
 
 /// The last content that was reported of each saved file.
 fn saved(events: &[Event]) -> BTreeMap<String, Option<String>> {
     let saves = events.iter().filter(|event| event.trigger == Trigger::DidSave);
     saves.flat_map(|event| &event.files).map(|file| (file.path.clone(), file.content_hash.clone())).collect()
+}
+
+#[test]
+fn what_changed_while_nobody_watched_is_reported_once() {
+    let mut rig = Rig::limited(&["old", "sub/new", "sub/.gitignore", "sub/out/ignored"], Limits::default());
+    assert_eq!(rig.words(), Vec::<String>::new());
+    drop(rig.watching.take());
+    let now_ms = u64::try_from(dispatch_os::clock::unix_ms()).unwrap();
+    for (since_ms, expected) in [(now_ms + 3_600_000, 0), (now_ms - 3_600_000, 1)] {
+        let (send, batches) = channel();
+        let deliver = Box::new(move |batch| drop(send.send(batch)));
+        rig.batches = batches;
+        rig.watching = Some(watch_within(&rig.root, None, Some(since_ms), Limits::default(), deliver).unwrap());
+        let told = rig.words();
+        let of = |name: &str| told.iter().filter(|word| word.contains(name)).count();
+        assert_eq!([of("old"), of("sub/new"), of("ignored")], [expected, expected, 0], "{told:?}");
+        assert_eq!(rig.words(), Vec::<String>::new());
+        drop(rig.watching.take());
+    }
 }

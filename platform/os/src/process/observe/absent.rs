@@ -11,6 +11,10 @@ pub(in crate::process) enum Observer {}
 /// Cannot exist here.
 pub(in crate::process) enum Entrance {}
 
+pub(in crate::process) fn is_possible() -> bool {
+    false
+}
+
 pub(in crate::process) fn prepare(_spec: &ChildSpec) -> Option<(Observer, Entrance)> {
     None
 }

@@ -31,6 +31,11 @@ pub(in crate::process) struct Observer {
     end: Receiver<()>,
 }
 
+/// Whether this kernel has what an observer needs.
+pub(in crate::process) fn is_possible() -> bool {
+    kernel_version().is_some_and(|version| version >= MINIMUM_KERNEL) && entrance::has_known_sizes()
+}
+
 /// `None` if it was not asked for, cannot be, or should not be: a process that outlives us would have nobody
 /// to let its calls go on, so only a family that ends as a whole is observed.
 pub(in crate::process) fn prepare(spec: &ChildSpec) -> Option<(Observer, Entrance)> {
@@ -40,7 +45,7 @@ pub(in crate::process) fn prepare(spec: &ChildSpec) -> Option<(Observer, Entranc
         Observing::Telling(on_write) => Some(Arc::clone(on_write)),
     };
     let ends_as_a_whole = spec.family == Family::Guarded && spec.leftovers == Leftovers::Kill;
-    if !ends_as_a_whole || kernel_version()? < MINIMUM_KERNEL || !entrance::has_known_sizes() {
+    if !ends_as_a_whole || !is_possible() {
         return None;
     }
     let (inbox, door) = UnixStream::pair().ok()?;

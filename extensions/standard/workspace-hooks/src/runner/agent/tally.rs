@@ -20,17 +20,27 @@ const MAX_WRITTEN: usize = 10_000;
 pub(super) struct Tallies {
     folder: PathBuf,
     turns: BTreeMap<TurnId, Tally>,
+    /// Files that calls are about to change, in whatever turn.
+    touched: Vec<String>,
 }
 
 impl Tallies {
     pub(super) fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_path_buf(), turns: BTreeMap::new() }
+        Self { folder: folder.to_path_buf(), turns: BTreeMap::new(), touched: Vec::new() }
     }
 
     pub(super) fn take(&mut self, event: SessionEvent) {
         if let SessionNews::Row { row } = event.news {
+            if let RowBody::CallStarted { call, .. } = &row.body {
+                self.touched.extend(changed_by(&self.folder, call));
+            }
             self.turns.entry(row.turn.clone()).or_default().take(&self.folder, row);
         }
+    }
+
+    /// The files that calls were about to change since this was last asked.
+    pub(super) fn take_touched(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.touched)
     }
 
     pub(super) fn is_complete(&self, turn: &TurnId) -> bool {
@@ -81,7 +91,8 @@ impl Tally {
                 let at = self.started.iter().position(|call| call.id == result.call);
                 let call = at.map(|at| self.started.swap_remove(at));
                 if let Some(call) = call.filter(|_| result.status == ResultStatus::Succeeded) {
-                    self.note_written(folder, call);
+                    let room = MAX_WRITTEN.saturating_sub(self.wrote.len());
+                    self.wrote.extend(changed_by(folder, &call).into_iter().take(room));
                 }
             }
             RowBody::StepEnded { usage, .. } => {
@@ -104,17 +115,17 @@ impl Tally {
             self.said.insert(place, text);
         }
     }
+}
 
-    fn note_written(&mut self, folder: &Path, call: CallRow) {
-        let (Some(cwd), input) = (folder.to_str(), Value::Object(call.arguments)) else { return };
-        let call = ToolCall::classify(&Call { host: HOST, tool: &call.name, input: &input, cwd, home: None });
-        for path in call.paths.iter().filter(|path| path.access != Access::Read && !path.glob) {
-            if let Ok(below) = Path::new(&path.path).strip_prefix(folder)
-                && self.wrote.len() < MAX_WRITTEN
-            {
-                let parts: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-                self.wrote.insert(parts.join("/"));
-            }
-        }
-    }
+/// The files below a folder that a call changes, relative to it.
+fn changed_by(folder: &Path, call: &CallRow) -> Vec<String> {
+    let (Some(cwd), input) = (folder.to_str(), Value::Object(call.arguments.clone())) else { return Vec::new() };
+    let call = ToolCall::classify(&Call { host: HOST, tool: &call.name, input: &input, cwd, home: None });
+    let changed = call.paths.iter().filter(|path| path.access != Access::Read && !path.glob);
+    let below = changed.filter_map(|path| Path::new(&path.path).strip_prefix(folder).ok());
+    let name = |path: &Path| {
+        let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        parts.join("/")
+    };
+    below.map(name).collect()
 }

@@ -129,8 +129,7 @@ fn nobody_waiting_any_more_stops_it_too() {
 #[test]
 fn nothing_is_known_of_an_attempt_that_left_no_mark() {
     let rig = Rig::script("true");
-    let settled = run(async { rig.performer().settle(&crate::contract::RunId("run-9".to_owned()), 2).await });
-    assert_eq!(settled, None);
+    assert_eq!(run(rig.settle("run-9", 2)), None);
 }
 
 #[cfg(target_os = "linux")]
@@ -140,16 +139,79 @@ fn the_end_of_a_program_is_known_without_the_process_that_ran_it() {
     for (script, end, code) in [("true", End::Success, Some(0)), ("exit 7", failed("exit code 7"), Some(7))] {
         let rig = Rig::script(script);
         run(rig.perform());
-        let settled = run(async { rig.performer().settle(&RunId("run-1".to_owned()), 1).await }).unwrap();
+        let settled = run(rig.settle("run-1", 1)).unwrap();
         assert_eq!((settled.end, settled.exit_code), (end, code), "{script}");
-        let other = run(async { rig.performer().settle(&RunId("run-1".to_owned()), 2).await });
-        assert_eq!(other, None);
+        assert_eq!(run(rig.settle("run-1", 2)), None);
+        rig.performer().stored(&RunId("run-1".to_owned()), 1);
+        assert_eq!(run(rig.settle("run-1", 1)), None, "nobody wants to know it any more");
     }
     let mut rig = Rig::script("sleep 300");
     rig.hook.timeout_ms = 300;
     assert_eq!(run(rig.perform()).end, End::Timeout);
-    let settled = run(async { rig.performer().settle(&RunId("run-1".to_owned()), 1).await });
+    let settled = run(rig.settle("run-1", 1));
     assert_eq!(settled, None, "an end that we made is none of its own");
+}
+
+/// Work on an attempt that has begun and goes on until `go` is there.
+#[cfg(target_os = "linux")]
+fn while_it_goes(rig: &Rig, work: impl Fn(&dyn crate::performer::Performer)) -> crate::performer::Performance {
+    let performer = rig.performer();
+    run(async {
+        let mut going = performer.perform(rig.assignment());
+        while !rig.workspace().join("begun").exists() {
+            let tick = Box::pin(tokio::time::sleep(Duration::from_millis(5)));
+            if let futures_util::future::Either::Left(_) = futures_util::future::select(&mut going, tick).await {
+                panic!("it has not ended");
+            }
+        }
+        work(performer.as_ref());
+        rig.write("go", "");
+        going.await
+    })
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_attempt_that_goes_has_no_end_yet() {
+    use crate::contract::RunId;
+    use crate::performer::Settled;
+    let rig = Rig::script("touch begun; until [ -e go ]; do sleep 0.01; done");
+    let id = RunId("run-1".to_owned());
+    let performance = while_it_goes(&rig, |performer| {
+        let settled = std::thread::scope(|scope| scope.spawn(|| run(performer.settle(&id, 1))).join().unwrap());
+        assert_eq!(settled, Settled::Pending);
+    });
+    assert_eq!(performance.end, End::Success);
+    assert_eq!(run(rig.settle("run-1", 1)).map(|settled| settled.end), Some(End::Success));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_an_attempt_writes_is_known_while_it_goes() {
+    use crate::contract::RunId;
+    use crate::performer::Sight;
+    let script = "mkdir -p out; (echo x > 'out/a b.txt'); echo y > /tmp/../dev/null; touch begun; \
+                  until [ -e go ]; do sleep 0.01; done; echo z > late";
+    let rig = Rig::script(script);
+    let id = RunId("run-1".to_owned());
+    let performance = while_it_goes(&rig, |performer| {
+        // Where the system lets nobody observe, nothing is seen, and that is known when the first child has ended.
+        let observed = performer.observed(&id);
+        if !observed.is_empty() {
+            assert_eq!(observed, ["begun", "out", "out/a b.txt"]);
+            assert_eq!(performer.sight(), Sight::Observes);
+        }
+        assert_eq!(performer.observed(&RunId("run-2".to_owned())), Vec::<String>::new());
+    });
+    assert_eq!(performance.end, End::Success);
+    let performer = rig.performer();
+    run(performer.perform(rig.assignment()));
+    match performer.sight() {
+        Sight::Observes => assert!(performer.observed(&id).contains(&"late".to_owned()), "until its end is stored"),
+        Sight::Blind => assert_eq!(performer.observed(&id), Vec::<String>::new()),
+    }
+    performer.stored(&id, 1);
+    assert_eq!(performer.observed(&id), Vec::<String>::new());
 }
 
 #[cfg(target_os = "linux")]

@@ -1,8 +1,9 @@
 //! A workspace, a state folder, a hook, and the performer on a real runtime.
 
 use crate::contract::{Action, Budget, Change, FileChange, Hook, Place, Retry, RunId, Runner, SessionScope, Trigger};
-use crate::performer::{Assignment, End, Performance, Performer};
+use crate::performer::{Assignment, End, Performance, Performer, Settled};
 use crate::runner::shelf::Shelf;
+use crate::runner::trail::Trail;
 use crate::runner::veil::Veil;
 use crate::runner::{Attempt, Means, performer};
 use dispatch_contracts::BoxFuture;
@@ -14,6 +15,7 @@ use serde_json::Map;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -115,12 +117,26 @@ impl Rig {
             deadline: Deadline::after_ms(self.hook.timeout_ms),
             clock: &means.clock,
             shelf: &shelf,
+            trail: Trail::default(),
+            is_blind: &AtomicBool::new(false),
         };
         work(&attempt).await
     }
 
     pub(super) async fn perform(&self) -> Performance {
         self.performer().perform(self.assignment()).await
+    }
+
+    /// How an attempt ended whose process is gone, if it did.
+    pub(super) async fn settle(&self, run: &str, attempt: u32) -> Option<Performance> {
+        loop {
+            match self.performer().settle(&RunId(run.to_owned()), attempt).await {
+                Settled::Ended(performance) => return Some(*performance),
+                Settled::Unfinished => return None,
+                // A child that another test starts has all our files open for a moment.
+                Settled::Pending => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
     }
 
     /// Puts an executable script into a folder and that folder first on the program's `PATH`.

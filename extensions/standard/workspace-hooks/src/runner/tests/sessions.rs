@@ -1,7 +1,7 @@
 //! Our own agent: the real session queue and turn loop, a model that follows a script, tools that really write.
 
 use super::rig::{CANARY, Rig, WallClock, failure, run};
-use crate::contract::{Action, Place, RunId, Runner, SessionScope, Usage};
+use crate::contract::{Action, Place, Runner, SessionScope, Usage};
 use crate::performer::{Again, End};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
@@ -275,7 +275,7 @@ fn after_a_crash_the_end_is_found_or_the_input_taken_back() {
     run(async {
         let stage = Stage::new("go", SessionScope::Hook, vec![says("done anyway", 3)]).await;
         stage.rig.perform().await;
-        let settled = stage.rig.performer().settle(&RunId("run-1".to_owned()), 1).await.unwrap();
+        let settled = stage.rig.settle("run-1", 1).await.unwrap();
         assert_eq!((settled.end, settled.output.as_str()), (End::Success, "done anyway"));
         assert_eq!((settled.usage.tokens, settled.session.as_deref()), (103, Some("hook:check")));
 
@@ -286,7 +286,7 @@ fn after_a_crash_the_end_is_found_or_the_input_taken_back() {
         assert!(matches!(futures_util::future::select(work, begun).await, futures_util::future::Either::Right(_)));
         // The future is gone as if the process were; the turn is not.
         tokio::time::sleep(Duration::from_millis(20)).await;
-        let settled = stage.rig.performer().settle(&RunId("run-1".to_owned()), 1).await;
+        let settled = stage.rig.settle("run-1", 1).await;
         assert_eq!(settled, None, "it has not ended, so it is begun again");
         let sessions = stage.rig.sessions.clone().unwrap();
         assert!(sessions.queue(None).await.unwrap().is_empty(), "and cannot end beside its repetition");

@@ -1,0 +1,214 @@
+//! What workspace hooks cost: reading five hundred of them, a save until it is queued, and a tree of fifty thousand files.
+
+mod editor;
+mod place;
+
+use crate::process::{Program, build, find, time_all};
+use crate::sample::Samples;
+use crate::{row, table};
+use anyhow::{Context as _, Result, bail, ensure};
+use editor::Editor;
+use ext_workspace_hooks::config::Config;
+use place::{Place, resident_kb};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const HOOKS: u32 = 500;
+const CHECKS: u32 = 20;
+/// Saves that are timed, each of a file of its own.
+const SAVES: u32 = 300;
+const FOLDERS: u32 = 500;
+const FILES_OF_FOLDER: u32 = 100;
+const STARTS: u32 = 5;
+/// How long a process may take to say that it watches.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Between saves, so that none waits for the one before.
+const PAUSE: Duration = Duration::from_millis(10);
+
+pub(crate) fn run() -> Result<()> {
+    let program = match std::env::var_os("DISPATCH_BENCH_PROGRAM") {
+        Some(path) => path.into(),
+        None => build("dispatch", "dispatch", "release")?,
+    };
+    let mut rows = vec![row!["what", "best", "median", "p99", "wanted"]];
+    rows.extend(configuration(&program)?);
+    rows.extend(saves(&program)?);
+    rows.extend(large_tree(&program)?);
+    table::print(&rows);
+    Ok(())
+}
+
+fn milliseconds(samples: &Samples) -> [String; 3] {
+    [samples.best_us(), samples.median_us(), samples.percentile_us(99)].map(|us| format!("{:.2} ms", us / 1e3))
+}
+
+fn timed(what: &str, samples: &Samples, wanted: &str) -> Vec<String> {
+    let [best, median, p99] = milliseconds(samples);
+    row![what, best, median, p99, wanted]
+}
+
+/// A hook that waits for so long that only the queue is measured.
+fn waiting(id: &str, pattern: &str) -> Value {
+    json!({
+        "id": id, "trigger": "onDidSaveTextDocument", "pattern": pattern, "command": ["true"], "debounceMs": 60_000,
+    })
+}
+
+/// Reading five hundred hooks: in a whole process, and as the library does it.
+fn configuration(program: &Path) -> Result<Vec<Vec<String>>> {
+    let place = Place::new(program)?;
+    let hooks: Vec<Value> = (0..HOOKS)
+        .map(|number| waiting(&format!("hook-{number}"), &format!("crates/part{number}/**/*.{{rs,toml}}")))
+        .collect();
+    place.approve(&json!({ "hooks": hooks }))?;
+    let (project, folder) = (place.project(), place.home());
+    let mut check = Program::new(
+        "check",
+        program,
+        &["--project", project.to_str().context("a folder whose name is text")?, "workspace-hooks", "check"],
+    );
+    check.variables = place.variables()?;
+    let version = Program::new("version", program, &["--version"]);
+    let samples = time_all(&[check, version], &|_| Vec::new(), CHECKS)?;
+    let [check, version] = samples.as_slice() else { bail!("two programs were timed") };
+    let library = Samples::of(CHECKS, || {
+        Config::new(&project, &folder).refresh();
+    });
+    Ok(vec![
+        timed(&format!("`workspace-hooks check` of {HOOKS} hooks, whole process"), check, "under 20 ms"),
+        timed("(`dispatch --version`)", version, ""),
+        timed(&format!("reading {HOOKS} hooks, the library alone"), &library, ""),
+    ])
+}
+
+/// From a save to the line that says it is queued, as an editor reports it and as the watcher finds it.
+fn saves(program: &Path) -> Result<Vec<Vec<String>>> {
+    let place = Place::new(program)?;
+    place.approve(&json!({ "limits": { "queued": 10_000 }, "hooks": [waiting("save", "src/**")] }))?;
+    (0..SAVES).try_for_each(|file| place.write(&name(file), "before"))?;
+    let mut editor = Editor::start(&place)?;
+    let mut reported = Samples::default();
+    for file in 0..SAVES {
+        place.write(&name(file), "as the editor saved it")?;
+        reported.add(place.until_logged(|| editor.did_save(&name(file)))?);
+        std::thread::sleep(PAUSE);
+    }
+    drop(editor);
+    place.forget_log()?;
+    (0..SAVES).try_for_each(|file| place.write(&other_name(file), "before"))?;
+    let watch = Watcher::dispatch(&place)?;
+    let mut noticed = Samples::default();
+    for file in 0..SAVES {
+        noticed.add(place.until_logged(|| place.write(&other_name(file), "as somebody saved it"))?);
+        std::thread::sleep(PAUSE);
+    }
+    drop(watch);
+    Ok(vec![
+        timed("save until it is queued, `lsp`", &reported, "under 5 ms"),
+        timed("save until it is queued, `watch`", &noticed, "under 30 ms"),
+    ])
+}
+
+fn name(file: u32) -> String {
+    format!("src/f{file}.rs")
+}
+
+fn other_name(file: u32) -> String {
+    format!("src/other/f{file}.rs")
+}
+
+/// The start of watchers on fifty thousand files, and their memory.
+fn large_tree(program: &Path) -> Result<Vec<Vec<String>>> {
+    let place = Place::new(program)?;
+    place.approve(&json!({ "hooks": [waiting("save", "**/*.rs")] }))?;
+    for folder in 0..FOLDERS {
+        for file in 0..FILES_OF_FOLDER {
+            place.write(&format!("part{}/m{folder}/f{file}.rs", folder % 20), "fn main() {}\n")?;
+        }
+    }
+    let files = FOLDERS * FILES_OF_FOLDER;
+    let mut rows = watcher_rows(&format!("`watch` of {files} files"), "under 1 s", || Watcher::dispatch(&place))?;
+    if let Some(other) = find("inotifywait") {
+        rows.extend(watcher_rows("(`inotifywait -r -m`, the same)", "", || Watcher::inotifywait(&other, &place))?);
+    }
+    if let Some(other) = find("watchexec") {
+        rows.extend(watcher_rows("(`watchexec`, until it reacts)", "", || Watcher::watchexec(&other, &place))?);
+    }
+    Ok(rows)
+}
+
+fn watcher_rows(what: &str, wanted: &str, start: impl Fn() -> Result<Watcher>) -> Result<Vec<Vec<String>>> {
+    let (mut ready, mut resident) = (Samples::default(), Vec::new());
+    for _ in 0..STARTS {
+        let begin = Instant::now();
+        let watcher = start()?;
+        ready.add(begin.elapsed());
+        std::thread::sleep(Duration::from_millis(200));
+        resident.push(resident_kb(watcher.child.id())?);
+    }
+    resident.sort_unstable();
+    let megabytes = |at: usize| resident.get(at).map_or("-".to_owned(), |kb| format!("{:.1} MB", *kb as f64 / 1024.0));
+    Ok(vec![
+        timed(&format!("{what}: start"), &ready, wanted),
+        row![format!("{what}: resident memory"), megabytes(0), megabytes(resident.len() / 2), "", ""],
+    ])
+}
+
+/// A process that watches, until this is dropped.
+struct Watcher {
+    child: Child,
+}
+
+impl Watcher {
+    fn dispatch(place: &Place) -> Result<Self> {
+        let mut command = place.command(&["watch", "--json"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut watcher = Self { child: command.spawn()? };
+        let output = watcher.child.stdout.take().context("its output")?;
+        watcher.until(output, "\"watching\"")
+    }
+
+    fn inotifywait(program: &PathBuf, place: &Place) -> Result<Self> {
+        let mut command = Command::new(program);
+        command.args(["-r", "-m", "-e", "close_write,moved_to,create,delete"]).arg(place.project());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut watcher = Self { child: command.spawn()? };
+        let output = watcher.child.stderr.take().context("its output")?;
+        watcher.until(output, "Watches established")
+    }
+
+    /// It does not say when it watches, so files are saved until it sees one.
+    fn watchexec(program: &PathBuf, place: &Place) -> Result<Self> {
+        let mut command = Command::new(program);
+        command.args(["--postpone", "--quiet", "--shell=none", "--", "echo", "changed"]).current_dir(place.project());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut watcher = Self { child: command.spawn()? };
+        let output = watcher.child.stdout.take().context("its output")?;
+        let seen = std::thread::spawn(move || BufReader::new(output).lines().next().is_some());
+        let deadline = Instant::now() + PATIENCE;
+        while !seen.is_finished() && Instant::now() < deadline {
+            place.write("touched.rs", &format!("{:?}", Instant::now()))?;
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        ensure!(seen.is_finished(), "it does not react");
+        Ok(watcher)
+    }
+
+    fn until(self, output: impl std::io::Read + Send + 'static, text: &str) -> Result<Self> {
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+        ensure!(lines.any(|line| line.contains(text)), "it ended without a word");
+        // A pipe that nobody reads would stop it.
+        std::thread::spawn(move || lines.for_each(drop));
+        Ok(self)
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,94 @@
+//! A home and a workspace for the binary under measurement, and its log of runs.
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a save may take to be queued.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(super) struct Place {
+    folder: PathBuf,
+    program: PathBuf,
+    _kept: tempfile::TempDir,
+}
+
+impl Place {
+    pub(super) fn new(program: &Path) -> Result<Self> {
+        let kept = tempfile::tempdir()?;
+        let folder = kept.path().canonicalize()?;
+        std::fs::create_dir_all(folder.join("project/.git"))?;
+        std::fs::create_dir_all(folder.join("home"))?;
+        Ok(Self { folder, program: program.to_owned(), _kept: kept })
+    }
+
+    pub(super) fn project(&self) -> PathBuf {
+        self.folder.join("project")
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.folder.join("home")
+    }
+
+    pub(super) fn variables(&self) -> Result<Vec<(String, String)>> {
+        let home = self.home().to_str().context("a folder whose name is text")?.to_owned();
+        Ok(vec![("HOME".to_owned(), home.clone()), ("DISPATCH_HOME".to_owned(), home)])
+    }
+
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).current_dir(self.project()).env_clear();
+        command.env("HOME", self.home()).env("DISPATCH_HOME", self.home());
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command
+    }
+
+    pub(super) fn approve(&self, hooks: &Value) -> Result<()> {
+        self.write(".akira/hooks.json", &hooks.to_string())?;
+        let status = self.command(&["trust", ".akira/hooks.json"]).stdout(Stdio::null()).status()?;
+        ensure!(status.success(), "the hooks could not be approved");
+        Ok(())
+    }
+
+    /// Writes a file of the workspace.
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.project().join(name);
+        std::fs::create_dir_all(path.parent().context("a folder")?)?;
+        Ok(std::fs::write(path, text)?)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.project().join(".akira/logs/hooks.log")
+    }
+
+    fn logged_bytes(&self) -> u64 {
+        std::fs::metadata(self.log()).map_or(0, |found| found.len())
+    }
+
+    /// Begins the log anew, so that its file is never put aside during a measurement.
+    pub(super) fn forget_log(&self) -> Result<()> {
+        Ok(std::fs::write(self.log(), "")?)
+    }
+
+    /// How long it takes from an act to the next line of the log.
+    pub(super) fn until_logged(&self, act: impl FnOnce() -> Result<()>) -> Result<Duration> {
+        let before = self.logged_bytes();
+        let start = Instant::now();
+        act()?;
+        while self.logged_bytes() == before {
+            ensure!(start.elapsed() < PATIENCE, "nothing was queued");
+            // Looked at again and again, and yet not in the way of whoever does the work.
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        Ok(start.elapsed())
+    }
+}
+
+/// The resident memory of a process.
+pub(super) fn resident_kb(process: u32) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("VmRSS")?;
+    Ok(line.split_whitespace().next().context("a number")?.parse()?)
+}
