@@ -149,7 +149,7 @@ mod tests {
         let second = Owner::register(&folder, "second".to_owned()).unwrap();
         for name in ["crashed", "holds"] {
             std::fs::write(folder.join(name), "").unwrap();
-            assert_eq!(first.standing(name), Standing::Dead);
+            assert_eq!(first.standing(name), Dead);
         }
         first.forget_dead(&names(&["holds", "elsewhere"]));
         let standings = ["first", "second", "holds", "crashed", "..", ""].map(|name| first.standing(name));

@@ -83,7 +83,7 @@ fn a_storm_of_saves_is_handled_once_within_its_limits() {
     assert!(after_kb < before_kb + MAX_GROWTH_KB, "{before_kb} kB before, {after_kb} kB after");
     assert_eq!(watch.stop(), Some(0));
     let runs = place.runs();
-    assert!(runs.iter().all(|run| is_settled(run)), "{:#?}", runs.iter().find(|run| !is_settled(run)));
+    assert!(runs.iter().all(is_settled), "{:#?}", runs.iter().find(|run| !is_settled(run)));
     println!(
         "{} saves of {} files in {saved:.1?}, {} runs of {HOOKS} hooks done after {handled:.1?}; at most {of_hook} of a \
          hook and {in_all} in all at once; {before_kb} kB resident before, {after_kb} kB after",
