@@ -275,7 +275,7 @@ fn the_full_set_is_switched_on_without_losing_a_tuned_manifest() {
     assert_eq!(init(&context, &["--host", "kiro", "--check"]).status, 0, "a tuned manifest is no difference");
     assert_eq!(init(&context, &["--host", "kiro", "--full", "--check"]).status, 1);
     assert_eq!(init(&context, &["--host", "kiro", "--full"]).status, 0);
-    assert_eq!(modules().len(), 10);
+    assert_eq!(modules().len(), 11);
     assert_eq!(json_of(&context, ".ai/hooks/dispatch.manifest.json")["budgets"]["PreToolUse"], 250);
 }
 
