@@ -1,11 +1,8 @@
 //! Programs that are not ours, installed once beside the build from their registries.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
-
-/// One installation at a time: they are heavy, and two tests may want the same one.
-static INSTALLING: Mutex<()> = Mutex::new(());
 
 /// A Python with this package, as `name==version`.
 pub(crate) fn python(folder: &str, package: &str) -> PathBuf {
@@ -27,10 +24,14 @@ pub(crate) fn npm(folder: &str, package: &str) -> PathBuf {
     })
 }
 
+/// Tests that want the same program are processes of their own, so a locked file keeps them apart.
 fn install(folder: &str, version: &str, install: impl Fn(&Path)) -> PathBuf {
-    let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let own = std::env::current_exe().expect("the path of this test");
-    let place = own.ancestors().nth(3).expect("the target folder").join(folder).join(version);
+    let folder = own.ancestors().nth(3).expect("the target folder").join(folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let alone = File::create(folder.join("installing")).expect("the file to lock");
+    alone.lock().expect("the lock");
+    let place = folder.join(version);
     let ready = place.join("ready");
     if !ready.is_file() {
         install(&place);
