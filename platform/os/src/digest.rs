@@ -3,6 +3,7 @@
 //! On a virtual machine the host answers each such question, which costs as much as hashing a kilobyte in plain code.
 
 use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 
 /// Up to here plain code is used.
 const SHORT_BYTES: usize = 1024;
@@ -25,6 +26,17 @@ pub fn sha256_of_parts(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     parts.iter().for_each(|part| hasher.update(part));
     hasher.finalize().into()
+}
+
+/// Bytes in hex, two digits each.
+#[must_use]
+pub fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 fn plain(bytes: &[u8]) -> [u8; 32] {

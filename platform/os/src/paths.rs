@@ -3,6 +3,7 @@
 mod beneath;
 mod confined;
 mod file_name;
+mod file_uri;
 mod inside;
 mod normalise;
 mod project;
@@ -11,6 +12,7 @@ mod user_dirs;
 pub use beneath::{Beneath, open_beneath};
 pub use confined::{Confined, Opener, Spot};
 pub use file_name::{MAX_FILE_NAME_BYTES, safe_file_name};
+pub use file_uri::{path_of_uri, percent_decoded, uri_of_path};
 pub use inside::{Containment, ResolvedPath, resolve_inside};
 pub use normalise::{PathStyle, normalise_path, normalise_text};
 pub use project::{ProjectMarker, ProjectRoot, find_project_root};

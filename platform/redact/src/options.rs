@@ -1,5 +1,6 @@
 //! What a caller may choose: patterns of their own, an allow-list, and what stands in place of a secret.
 
+use serde::Deserialize;
 use std::fmt;
 
 use crate::fingerprint::FingerprintKey;
@@ -41,7 +42,7 @@ pub enum Compile {
 }
 
 /// A pattern of the user's own.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct UserPattern {
     /// How findings and errors call it.
     pub name: String,
@@ -50,6 +51,7 @@ pub struct UserPattern {
     /// If it has a group named `secret`, else a first group, only that group is replaced.
     pub regex: String,
     /// The pattern is tried only on a text with one of these; on every text if there are none.
+    #[serde(skip)]
     pub keywords: Vec<String>,
 }
 

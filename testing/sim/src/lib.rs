@@ -4,7 +4,9 @@
 mod clock;
 mod executor;
 mod ids;
+mod inline_store;
 
 pub use clock::SimClock;
 pub use executor::{Sim, SimSpawner, Stalled};
 pub use ids::CountingIds;
+pub use inline_store::{InlineStore, wait};

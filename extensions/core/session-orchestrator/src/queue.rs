@@ -1,7 +1,7 @@
 //! Which input a session takes next: a pure decision over what waits.
 
 use crate::contract::{DispatchId, Mode, Submission};
-use sha2::{Digest, Sha256};
+use dispatch_os::digest::{hex, sha256};
 
 /// How long a batch waits for another input of its kind.
 pub(crate) const QUIET_MS: u64 = 1_000;
@@ -94,8 +94,7 @@ pub(crate) fn partition(submission: &Submission) -> String {
         submission.workdir,
         submission.secret_patterns,
     ]);
-    let digest = Sha256::digest(parts.to_string().as_bytes());
-    digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+    hex(sha256(parts.to_string().as_bytes()).into_iter().take(12))
 }
 
 #[cfg(test)]

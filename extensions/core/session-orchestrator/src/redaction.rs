@@ -5,15 +5,8 @@ use dispatch_contracts::conversation::{Chunk, Row, RowBody, ToolCall, ToolResult
 use dispatch_contracts::settings::Settings;
 use dispatch_contracts::turn::{SinkError, StepSink, TurnEvent};
 use dispatch_redact::{Allowed, Options, RedactError, Redactor, UserPattern};
-use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-
-#[derive(Deserialize)]
-struct Pattern {
-    name: String,
-    regex: String,
-}
 
 /// The redactor of the settings.
 pub fn redactor(settings: &Settings) -> Result<Redactor, RedactError> {
@@ -22,15 +15,11 @@ pub fn redactor(settings: &Settings) -> Result<Redactor, RedactError> {
 
 /// The redactor of the settings with further forms of secrets.
 pub(crate) fn redactor_with(settings: &Settings, more: &[String]) -> Result<Redactor, RedactError> {
-    let patterns: Vec<Pattern> = settings.read("redact.patterns").unwrap_or_default();
-    let more = more.iter().map(|regex| UserPattern::new("secret", regex));
+    let mut patterns: Vec<UserPattern> = settings.read("redact.patterns").unwrap_or_default();
+    patterns.extend(more.iter().map(|regex| UserPattern::new("secret", regex)));
     let allowed: Vec<String> = settings.read("redact.allow").unwrap_or_default();
     Redactor::new(Options {
-        patterns: patterns
-            .into_iter()
-            .map(|pattern| UserPattern::new(pattern.name, pattern.regex))
-            .chain(more)
-            .collect(),
+        patterns,
         allowed: allowed.into_iter().map(Allowed::Exact).collect(),
         ..Options::default()
     })

@@ -1,9 +1,9 @@
 //! What a file holds, in one word that is equal whenever the content is.
 
 use crate::contract::ContentHash;
+use dispatch_os::digest::hex;
 use dispatch_os::files::Stamp;
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub fn content_hash(path: &Path) -> Option<ContentHash> {
     let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
     if found.len() > WHOLE_BYTES {
         let stamp = Stamp::of(&found);
-        return Some(hex(&Sha256::digest(format!("{} bytes at {}", stamp.size, stamp.modified_ns))));
+        return Some(hex(Sha256::digest(format!("{} bytes at {}", stamp.size, stamp.modified_ns))));
     }
     let mut content = File::open(path).ok()?.take(WHOLE_BYTES);
     digest(&mut content).ok()
@@ -30,21 +30,12 @@ fn digest(content: &mut impl Read) -> io::Result<ContentHash> {
     let mut block = vec![0; BLOCK_BYTES];
     loop {
         match content.read(&mut block) {
-            Ok(0) => return Ok(hex(&hasher.finalize())),
+            Ok(0) => return Ok(hex(hasher.finalize())),
             Ok(count) => hasher.update(block.get(..count).unwrap_or_default()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 #[cfg(test)]

@@ -25,7 +25,6 @@ use dispatch_os::owner::Owner;
 use dispatch_os::threads::offload;
 use dispatch_redact::{Allowed, UserPattern};
 use ext_session_orchestrator::contract::SESSIONS;
-use serde::Deserialize;
 use serde_json::Map;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -172,8 +171,7 @@ impl Contents for FileContents {
 /// The other parts of this crate, tied to the engine.
 fn parts(host: &Host) -> Parts {
     let settings = host.settings();
-    let patterns: Vec<Pattern> = settings.read("redact.patterns").unwrap_or_default();
-    let patterns: Vec<_> = patterns.into_iter().map(|pattern| UserPattern::new(pattern.name, pattern.regex)).collect();
+    let patterns: Vec<UserPattern> = settings.read("redact.patterns").unwrap_or_default();
     let allowed: Vec<String> = settings.read("redact.allow").unwrap_or_default();
     let allowed: Vec<_> = allowed.into_iter().map(Allowed::Exact).collect();
     Parts {
@@ -190,11 +188,4 @@ fn parts(host: &Host) -> Parts {
         }),
         discretion: Discretion::new(patterns, allowed),
     }
-}
-
-/// A form of secrets that the user wrote down.
-#[derive(Deserialize)]
-struct Pattern {
-    name: String,
-    regex: String,
 }

@@ -10,7 +10,6 @@ mod report;
 mod resolve;
 mod server;
 mod session;
-mod uri;
 mod wire;
 
 #[cfg(test)]

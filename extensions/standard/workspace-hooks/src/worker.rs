@@ -1,10 +1,11 @@
 //! Which processes work on a queue, so that one that only brings an event knows whether to start a worker.
 
+use dispatch_os::OsError;
 use dispatch_os::clock::unix_ms;
+use dispatch_os::digest::{hex, sha256};
 use dispatch_os::files::{create_dir_owner_only, read_text_at_most, replace};
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::process::start_detached;
-use dispatch_os::{OsError, digest};
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "workspace-hooks";
@@ -130,8 +131,7 @@ impl Workers {
     }
 
     fn file(&self, workspace: &Path, kind: &str) -> PathBuf {
-        let digest = digest::sha256(workspace.as_os_str().as_encoded_bytes());
-        let name: String = digest.iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        let name = hex(sha256(workspace.as_os_str().as_encoded_bytes()).into_iter().take(NAME_BYTES));
         self.folder.join(format!("{name}.{kind}"))
     }
 }

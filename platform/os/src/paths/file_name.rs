@@ -1,6 +1,6 @@
 //! Turns any id into a file name that is safe on every system and cannot meet the name of another id.
 
-use sha2::{Digest, Sha256};
+use crate::digest::{hex, sha256};
 
 /// The longest name that [`safe_file_name`] gives, in bytes (all of them ASCII).
 pub const MAX_FILE_NAME_BYTES: usize = 120;
@@ -66,7 +66,7 @@ fn ends_like_a_hash(text: &str) -> bool {
 }
 
 fn short_hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(HASH_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
+    hex(sha256(text.as_bytes()).into_iter().take(HASH_DIGITS / 2))
 }
 
 #[cfg(test)]

@@ -12,10 +12,9 @@ use crate::contract::{DispatchId, Mode, Receipt, Submission};
 use crate::hub::Hub;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ids::SessionId;
-use dispatch_contracts::migration::Migration;
 use dispatch_contracts::ports::{Clock, Spawner};
-use dispatch_contracts::storage::{Record, Statement, Storage, StorageBackend, StorageError, TransactionWork};
-use dispatch_sim::{CountingIds, Sim, SimClock};
+use dispatch_contracts::storage::{Storage, StorageBackend};
+use dispatch_sim::{CountingIds, InlineStore, Sim, SimClock, wait};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use futures_util::future::{AbortHandle, abortable};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -233,62 +232,10 @@ fn book(shelf: Shelf, sim: &Sim, ids: &Arc<CountingIds>) -> (Arc<dyn Book>, Opti
     let folder = tempfile::tempdir().unwrap();
     let backend = SqliteBackend::open(&Location::File(folder.path().join("d.db"))).unwrap();
     let namespace = ext_conversation_store::contract::NAMESPACE;
-    let ledger: Arc<dyn Storage> = Arc::new(Inline(backend.open(namespace)));
-    let joined: Arc<dyn Storage> = Arc::new(Inline(backend.open_joined("session-orchestrator", &[namespace])));
+    let ledger: Arc<dyn Storage> = Arc::new(InlineStore(backend.open(namespace)));
+    let joined: Arc<dyn Storage> = Arc::new(InlineStore(backend.open_joined("session-orchestrator", &[namespace])));
     let clock: Arc<dyn Clock> = Arc::new(sim.clock());
     let conversations = wait(ext_conversation_store::open(ledger, clock, Arc::clone(ids) as _)).unwrap();
     wait(joined.migrate(MIGRATIONS.to_vec())).unwrap();
     (Arc::new(SqlBook::new(joined, conversations)), Some(folder))
-}
-
-/// Waits on this thread; may be used inside itself, unlike other executors.
-fn wait<F: Future>(work: F) -> F::Output {
-    struct Unpark(std::thread::Thread);
-    impl std::task::Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = std::task::Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = std::task::Context::from_waker(&waker);
-    let mut work = std::pin::pin!(work);
-    loop {
-        if let std::task::Poll::Ready(value) = work.as_mut().poll(&mut context) {
-            return value;
-        }
-        std::thread::park();
-    }
-}
-
-/// A store that answers at once: virtual time does not pass while SQLite works.
-struct Inline(Arc<dyn Storage>);
-
-fn at_once<T: Send + 'static>(work: impl Future<Output = T>) -> BoxFuture<'static, T> {
-    Box::pin(std::future::ready(wait(work)))
-}
-
-impl Storage for Inline {
-    fn migrate(&self, migrations: Vec<Migration>) -> BoxFuture<'_, Result<(), StorageError>> {
-        at_once(self.0.migrate(migrations))
-    }
-
-    fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
-        at_once(self.0.query(statement))
-    }
-
-    fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
-        at_once(self.0.transact(work))
-    }
-
-    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StorageError>> {
-        at_once(self.0.get(key))
-    }
-
-    fn put<'a>(&'a self, key: &'a str, value: Option<Vec<u8>>) -> BoxFuture<'a, Result<(), StorageError>> {
-        at_once(self.0.put(key, value))
-    }
-
-    fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, StorageError>> {
-        at_once(self.0.keys(prefix))
-    }
 }

@@ -8,6 +8,7 @@ use axum::Json;
 use axum::extract::{Query, Request, State};
 use dispatch_contracts::contribution::Route;
 use dispatch_kernel::host::Owned;
+use dispatch_os::paths::percent_decoded;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ fn placeholders(pattern: &str, path: &str) -> Option<Map<String, Value>> {
             (None, None) => return Some(found),
             (Some(part), Some(value)) => match part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
                 Some(name) if !value.is_empty() => {
-                    found.insert(name.to_owned(), decode(value)?.into());
+                    found.insert(name.to_owned(), percent_decoded(value)?.into());
                 }
                 None if part == value => {}
                 _ => return None,
@@ -60,22 +61,6 @@ fn placeholders(pattern: &str, path: &str) -> Option<Map<String, Value>> {
             _ => return None,
         }
     }
-}
-
-/// Undoes percent encoding; `None` when the result is no text.
-fn decode(value: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(value.len());
-    let mut rest = value.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
-        let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-        bytes.push(u8::try_from(high * 16 + low).ok()?);
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

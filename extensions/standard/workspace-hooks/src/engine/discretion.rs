@@ -2,16 +2,17 @@
 
 use crate::book::StoredFile;
 use crate::contract::{Change, FileChange, Hook};
-use dispatch_os::digest::sha256;
+use dispatch_os::digest::{hex, sha256};
 use dispatch_redact::{Allowed, Options, Redactor, UserPattern};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What stands for a text that cannot be cleaned.
 const HIDDEN: &str = "[REDACTED]";
+/// How much of a digest is kept.
+const DIGEST_BYTES: usize = 16;
 /// The most names with secrets that are remembered.
 const MAX_REMEMBERED: usize = 10_000;
 /// The most entries that are looked at to find a file by the digest of its name.
@@ -21,12 +22,7 @@ const MAX_REDACTORS: usize = 256;
 
 /// A short digest of a name: equal names have equal ones, and nothing can be read from it.
 pub(crate) fn digest(text: &str) -> String {
-    let mut short = String::with_capacity(32);
-    for byte in sha256(text.as_bytes()).iter().take(16) {
-        // Writing to a string cannot fail.
-        let _ = write!(short, "{byte:02x}");
-    }
-    short
+    hex(sha256(text.as_bytes()).into_iter().take(DIGEST_BYTES))
 }
 
 /// What may be stored.

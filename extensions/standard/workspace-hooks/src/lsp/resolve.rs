@@ -1,11 +1,11 @@
 //! From what an editor says about its documents to events of a workspace.
 
-use super::uri::path_of;
 use crate::content_hash;
 use crate::contract::{Change, Event, FileChange, Source, Trigger};
 use crate::watch::Sieve;
 use crate::watch::slashed;
 use dispatch_os::clock::monotonic_ms;
+use dispatch_os::paths::path_of_uri;
 use serde_json::Map;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Notice {
         match self {
             Self::WillSave(_) => true,
             Self::Saved(uri) => {
-                let found = path_of(uri).and_then(|path| path.symlink_metadata().ok());
+                let found = path_of_uri(uri).and_then(|path| path.symlink_metadata().ok());
                 found.is_none_or(|found| found.len() <= bytes)
             }
             Self::Created(_) | Self::Deleted(_) | Self::Renamed(_) => false,
@@ -92,7 +92,7 @@ impl Resolver {
 
     /// A file that is there.
     fn present(&mut self, uri: &str, change: Change, workspaces: &[PathBuf]) -> Option<(PathBuf, FileChange)> {
-        let place = self.place(&path_of(uri)?, workspaces)?;
+        let place = self.place(&path_of_uri(uri)?, workspaces)?;
         let file = place.workspace.join(&place.path);
         if file.symlink_metadata().is_ok_and(|found| !found.is_file()) {
             return None;
@@ -103,12 +103,12 @@ impl Resolver {
 
     /// A file that is gone, or whose content is not known.
     fn absent(&mut self, uri: &str, change: Change, workspaces: &[PathBuf]) -> Option<(PathBuf, FileChange)> {
-        let place = self.place(&path_of(uri)?, workspaces)?;
+        let place = self.place(&path_of_uri(uri)?, workspaces)?;
         Some((place.workspace, FileChange { path: slashed(&place.path)?, change, content_hash: None }))
     }
 
     fn renamed(&mut self, old: &str, new: &str, workspaces: &[PathBuf]) -> Vec<(PathBuf, FileChange)> {
-        let (Some(old), Some(new)) = (path_of(old), path_of(new)) else { return Vec::new() };
+        let (Some(old), Some(new)) = (path_of_uri(old), path_of_uri(new)) else { return Vec::new() };
         let pairs = if new.is_dir() { below(&old, &new) } else { vec![(old, new)] };
         pairs.iter().filter_map(|(old, new)| self.renamed_file(old, new, workspaces)).collect()
     }
@@ -182,8 +182,8 @@ fn grouped(trigger: &Trigger, found: impl Iterator<Item = (PathBuf, FileChange)>
 
 #[cfg(test)]
 mod tests {
-    use super::super::uri::uri_of;
     use super::*;
+    use dispatch_os::paths::uri_of_path;
     use std::fs;
 
     struct Rig {
@@ -206,7 +206,7 @@ mod tests {
 
     impl Rig {
         fn uri(&self, path: &str) -> String {
-            uri_of(&self.root.join(path))
+            uri_of_path(&self.root.join(path))
         }
 
         fn told(&self, notice: &Notice) -> Vec<String> {

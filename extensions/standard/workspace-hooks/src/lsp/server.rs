@@ -8,7 +8,6 @@ use super::outbox::{ToClient, Workspaces, submit_all};
 use super::report::Reporter;
 use super::resolve::{Notice, real};
 use super::session::{Command, Effect, Farewell, Session, answer, refusal};
-use super::uri::{path_of, uri_of};
 use crate::content_hash;
 use crate::contract::{
     Change, Event, ExecutionRecord, FileChange, HookSet, RunQuery, Runs, RunsError, Source, Trigger,
@@ -17,6 +16,7 @@ use crate::root::workspace_of;
 use crate::watch::slashed;
 use dispatch_contracts::ports::{Clock, Spawner};
 use dispatch_os::files::read_text_at_most;
+use dispatch_os::paths::{path_of_uri, uri_of_path};
 use futures_channel::mpsc::{self, UnboundedSender};
 use futures_channel::oneshot;
 use futures_util::StreamExt;
@@ -343,7 +343,7 @@ async fn work(runs: Arc<dyn Runs>, workspace: PathBuf, client: ToClient) {
 }
 
 async fn start(runs: &dyn Runs, hook: String, file: Option<String>, workspace: PathBuf) -> Result<Value, RunsError> {
-    let path = file.as_deref().and_then(path_of).and_then(|path| real(&path));
+    let path = file.as_deref().and_then(path_of_uri).and_then(|path| real(&path));
     let inside = path.as_deref().and_then(|path| slashed(path.strip_prefix(&workspace).ok()?));
     let files = inside.map(|inside| {
         let content_hash = content_hash(&workspace.join(&inside));
@@ -386,7 +386,7 @@ impl Checks {
             by_file.entry(file).or_default();
         }
         for (file, diagnostics) in by_file {
-            let params = json!({ "uri": uri_of(&file), "diagnostics": diagnostics });
+            let params = json!({ "uri": uri_of_path(&file), "diagnostics": diagnostics });
             client.send(Notification { method: "textDocument/publishDiagnostics".to_owned(), params }.into());
         }
     }

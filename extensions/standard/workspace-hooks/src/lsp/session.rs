@@ -2,12 +2,12 @@
 
 use super::capabilities::{CANCEL, Client, RETRY, START, WillSave, offered};
 use super::resolve::Notice;
-use super::uri::path_of;
 use super::wire::{
     CommandWire, DocumentWire, FilesWire, FolderChangeWire, FolderWire, InitializeWire, RenamesWire, StartWire,
 };
 use crate::contract::RunId;
 use crate::root::{FOLDER, HOOKS_FILE, workspace_of};
+use dispatch_os::paths::path_of_uri;
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ impl Session {
 
     /// The workspaces of the client's folders, each once.
     fn workspaces(&self) -> Vec<PathBuf> {
-        let named = self.folders.iter().filter_map(|uri| path_of(uri));
+        let named = self.folders.iter().filter_map(|uri| path_of_uri(uri));
         let mut found: Vec<PathBuf> = named.map(|folder| workspace_of(&folder)).collect();
         if self.folders.is_empty() {
             found.push(workspace_of(&self.fallback));
@@ -107,7 +107,7 @@ impl Session {
                 vec![Effect::Send(answer(id, Value::Null))]
             }
             (Stage::Open, "textDocument/willSaveWaitUntil") => self.will_save_wait_until(id, params),
-            (Stage::Open, "textDocument/codeLens") => match uri_in(params).as_deref().and_then(path_of) {
+            (Stage::Open, "textDocument/codeLens") => match uri_in(params).as_deref().and_then(path_of_uri) {
                 Some(path) if is_hooks(&path) => vec![Effect::Lenses(id, path)],
                 _ => vec![Effect::Send(answer(id, json!([])))],
             },
@@ -159,7 +159,7 @@ impl Session {
                     return wrong("the argument must name a hook");
                 }
                 let named = start.workspace.map(PathBuf::from);
-                let of_file = || start.uri.as_deref().and_then(path_of).map(|path| workspace_of(&path));
+                let of_file = || start.uri.as_deref().and_then(path_of_uri).map(|path| workspace_of(&path));
                 let workspace = named.or_else(of_file).or_else(|| self.workspaces().into_iter().next());
                 let workspace = workspace.unwrap_or_else(|| self.fallback.clone());
                 Command::Start { hook: start.hook, file: start.uri, workspace }
@@ -233,7 +233,7 @@ pub(super) fn is_hooks(path: &Path) -> bool {
 }
 
 fn check(uri: &str) -> Option<Effect> {
-    let path = path_of(uri).filter(|path| is_hooks(path))?;
+    let path = path_of_uri(uri).filter(|path| is_hooks(path))?;
     Some(Effect::Check(workspace_of(path.parent()?.parent()?)))
 }
 

@@ -1,13 +1,13 @@
 //! A client on real pipes: what it says becomes events, and what becomes of runs is said to it.
 
 use super::server::{Ending, Wiring, serve};
-use super::uri::uri_of;
 use crate::contract::{
     Change, Event, ExecutionRecord, FileChange, HookSet, Metrics, Outcome, Problem, Receipt, RunId, RunQuery, Runs,
     RunsError, Source, Status, Trigger, Usage,
 };
 use dispatch_contracts::ports::{Clock, Spawner};
 use dispatch_contracts::{BoxFuture, BoxStream};
+use dispatch_os::paths::uri_of_path;
 use futures_channel::mpsc::{UnboundedSender, unbounded};
 use futures_util::StreamExt;
 use futures_util::future::{pending, ready};
@@ -173,7 +173,7 @@ impl Rig {
             "window": { "workDoneProgress": true },
             "workspace": { "didChangeWatchedFiles": { "dynamicRegistration": true } },
         });
-        let folders = json!([{ "uri": uri_of(&rig.root), "name": "w" }]);
+        let folders = json!([{ "uri": uri_of_path(&rig.root), "name": "w" }]);
         let answer = rig.ask("initialize", json!({
             "processId": std::process::id(), "rootUri": null, "workspaceFolders": folders, "capabilities": capabilities,
         }));
@@ -184,7 +184,7 @@ impl Rig {
     }
 
     fn uri(&self, path: &str) -> String {
-        uri_of(&self.root.join(path))
+        uri_of_path(&self.root.join(path))
     }
 
     fn send(&mut self, message: &Message) {
@@ -395,7 +395,7 @@ fn folders_come_and_go_with_the_client() {
     let other = tempfile::tempdir().unwrap();
     let other_root = other.path().canonicalize().unwrap();
     std::fs::write(other_root.join("b.rs"), "x").unwrap();
-    let uri = uri_of(&other_root);
+    let uri = uri_of_path(&other_root);
     let change = json!({ "event": { "added": [{ "uri": uri, "name": "o" }], "removed": [] } });
     rig.tell("workspace/didChangeWorkspaceFolders", change);
     rig.tell("textDocument/didSave", json!({ "textDocument": { "uri": format!("{uri}/b.rs") } }));

@@ -2,7 +2,7 @@
 
 use super::super::Attempt;
 use crate::contract::SessionScope;
-use dispatch_os::digest::sha256;
+use dispatch_os::digest::{hex, sha256};
 
 /// The longest label that a session can have, with room for its beginning.
 const MAX_PART_BYTES: usize = 96;
@@ -36,7 +36,7 @@ fn named(shown: &str, meant: &str, most: usize) -> String {
     if safe == meant && safe.len() <= most {
         return safe;
     }
-    let hash: String = sha256(meant.as_bytes()).iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(sha256(meant.as_bytes()).into_iter().take(HASH_BYTES));
     // The end of a path tells more than its beginning.
     let start = safe.len().saturating_sub(most - HASH_DIGITS - 1);
     format!("{}-{hash}", safe.get(start..).unwrap_or_default())

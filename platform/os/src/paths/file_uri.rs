@@ -1,4 +1,4 @@
-//! Files as editors name them.
+//! Files as editors and protocols name them: `file:` addresses.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,22 @@ use std::path::{Path, PathBuf};
 const SCHEME: &str = "file://";
 
 /// The path of a `file:` address; `None` for every other address, as those of documents that were never saved.
-pub(super) fn path_of(uri: &str) -> Option<PathBuf> {
+#[must_use]
+pub fn path_of_uri(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix(SCHEME)?;
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
     let path = path.split(['?', '#']).next().unwrap_or_default();
     if !path.starts_with('/') {
         return None;
     }
-    let path = decoded(path)?;
+    let path = percent_decoded(path).filter(|path| !path.contains('\0'))?;
     let windows = cfg!(windows) && path.as_bytes().get(2) == Some(&b':');
     Some(PathBuf::from(if windows { path.trim_start_matches('/') } else { &path }))
 }
 
 /// The address of a file.
-pub(super) fn uri_of(path: &Path) -> String {
+#[must_use]
+pub fn uri_of_path(path: &Path) -> String {
     let mut text = SCHEME.to_owned();
     let path = path.to_string_lossy();
     let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path.into_owned() };
@@ -35,7 +37,9 @@ pub(super) fn uri_of(path: &Path) -> String {
     text
 }
 
-fn decoded(text: &str) -> Option<String> {
+/// Undoes percent encoding; `None` when the result is no text.
+#[must_use]
+pub fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -47,8 +51,7 @@ fn decoded(text: &str) -> Option<String> {
         let (high, low) = (digit(rest.next())?, digit(rest.next())?);
         bytes.push(u8::try_from(high * 16 + low).ok()?);
     }
-    let text = String::from_utf8(bytes).ok()?;
-    (!text.contains('\0')).then_some(text)
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -59,6 +62,8 @@ mod tests {
     fn only_files_have_paths() {
         for (uri, expected) in [
             ("file:///home/dev/my%20shop/a.rs", Some("/home/dev/my shop/a.rs")),
+            ("file:///home/dev/my%20shop", Some("/home/dev/my shop")),
+            ("https://example.org/a", None),
             ("file://localhost/a", Some("/a")),
             ("file:///a%C3%A4", Some("/aä")),
             ("file:///a%zz", None),
@@ -70,7 +75,7 @@ mod tests {
             ("git:/a/b?x", None),
             ("", None),
         ] {
-            assert_eq!(path_of(uri), expected.map(PathBuf::from), "{uri}");
+            assert_eq!(path_of_uri(uri), expected.map(PathBuf::from), "{uri}");
         }
     }
 
@@ -78,8 +83,8 @@ mod tests {
     #[cfg(unix)]
     fn a_path_comes_back_from_its_address() {
         for path in ["/a b/ä#?%.rs", "/plain/a_b-c.rs", "/"] {
-            assert_eq!(path_of(&uri_of(Path::new(path))), Some(PathBuf::from(path)));
+            assert_eq!(path_of_uri(&uri_of_path(Path::new(path))), Some(PathBuf::from(path)));
         }
-        assert_eq!(uri_of(Path::new("/a b")), "file:///a%20b");
+        assert_eq!(uri_of_path(Path::new("/a b")), "file:///a%20b");
     }
 }
