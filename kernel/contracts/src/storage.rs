@@ -76,6 +76,16 @@ pub trait Transaction {
     fn query(&mut self, statement: &Statement) -> Result<Vec<Record>, StorageError>;
 }
 
+/// What a transaction outlives once it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// The process, not a power cut, until a later transaction reaches the disk. It does not wait for the disk, which
+    /// can take a tenth of a second: for what can be found out again.
+    Process,
+    /// A power cut.
+    Disk,
+}
+
 /// Work for one transaction. An error rolls back.
 pub type TransactionWork = Box<dyn FnOnce(&mut dyn Transaction) -> Result<Vec<Record>, StorageError> + Send>;
 
@@ -87,6 +97,15 @@ pub trait Storage: Send + Sync {
     fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>>;
     /// Runs work in one durable transaction.
     fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>>;
+    /// The same, durable at least as far as is asked for.
+    fn transact_with(
+        &self,
+        durability: Durability,
+        work: TransactionWork,
+    ) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        _ = durability;
+        self.transact(work)
+    }
     /// Reads a value by key.
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StorageError>>;
     /// Writes a value by key; `None` removes it.

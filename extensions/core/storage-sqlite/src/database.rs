@@ -4,15 +4,16 @@ use crate::bookkeeping;
 use crate::error::translate;
 use crate::guard::{Guard, Mode, Scope};
 use crate::place::Place;
-use dispatch_contracts::storage::{Record, SqlValue, Statement, StorageError};
+use dispatch_contracts::storage::{Durability, Record, SqlValue, Statement, StorageError};
 use dispatch_os::clock::monotonic_ms;
 use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
 use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{CachedStatement, Connection, OpenFlags, ToSql};
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How long to wait for another process that writes.
@@ -29,6 +30,11 @@ const WRITER_CACHE_KIB: i64 = 2048;
 const READER_CACHE_KIB: i64 = 512;
 /// The log shrinks to this after it was folded into the file.
 const LOG_LIMIT_BYTES: i64 = 16 * 1024 * 1024;
+
+/// A log of so many pages is folded into the file as soon as nobody waits.
+const LONG_LOG_PAGES: i32 = 1000;
+/// A log of so many pages is folded whoever waits.
+const FULL_LOG_PAGES: i32 = 4000;
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +54,8 @@ pub(crate) struct Database {
     pub(crate) statement_limit_ms: Cell<u64>,
     deadline: Arc<AtomicU64>,
     schema: Cell<Option<i64>>,
+    durability: Cell<Durability>,
+    log_pages: Arc<AtomicI32>,
 }
 
 impl Database {
@@ -62,8 +70,53 @@ impl Database {
             .progress_handler(STEPS_BETWEEN_CHECKS, Some(move || monotonic_ms() > watched.load(Ordering::Relaxed)))
             .map_err(told)?;
         let guard = Guard::post(&mut connection).map_err(told)?;
-        let statement_limit_ms = Cell::new(STATEMENT_LIMIT_MS);
-        Ok(Self { connection, guard, place: place.clone(), statement_limit_ms, deadline, schema: Cell::new(None) })
+        let log_pages = Arc::new(AtomicI32::new(0));
+        if purpose == Purpose::Write {
+            // This also keeps SQLite from folding the log within a commit.
+            let counted = Arc::clone(&log_pages);
+            let count = move |_: &mut Wal, pages| {
+                counted.store(pages, Ordering::Relaxed);
+                Ok(())
+            };
+            connection.wal_hook(Some(count)).map_err(told)?;
+        }
+        Ok(Self {
+            connection,
+            guard,
+            place: place.clone(),
+            statement_limit_ms: Cell::new(STATEMENT_LIMIT_MS),
+            deadline,
+            schema: Cell::new(None),
+            durability: Cell::new(Durability::Disk),
+            log_pages,
+        })
+    }
+
+    /// How durable the next commits are. Not within a transaction.
+    pub(crate) fn set_durability(&self, durability: Durability) -> Result<(), StorageError> {
+        if self.durability.get() == durability {
+            return Ok(());
+        }
+        self.command(match durability {
+            Durability::Process => "PRAGMA synchronous = NORMAL",
+            Durability::Disk => "PRAGMA synchronous = FULL",
+        })?;
+        self.durability.set(durability);
+        Ok(())
+    }
+
+    pub(crate) fn has_long_log(&self) -> bool {
+        self.log_pages.load(Ordering::Relaxed) >= LONG_LOG_PAGES
+    }
+
+    pub(crate) fn has_full_log(&self) -> bool {
+        self.log_pages.load(Ordering::Relaxed) >= FULL_LOG_PAGES
+    }
+
+    /// Folds the log into the file as far as no reader needs it. If that fails, it is tried again after the next commit.
+    pub(crate) fn fold_log(&self) {
+        self.log_pages.store(0, Ordering::Relaxed);
+        _ = self.command("PRAGMA wal_checkpoint(PASSIVE)");
     }
 
     /// The connection for statements of the backend itself.

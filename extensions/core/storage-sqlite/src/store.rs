@@ -12,7 +12,9 @@ use crate::readers::{Readers, told};
 use crate::writer::{self, Answer, Errand, Job, Task, Work};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
-use dispatch_contracts::storage::{Record, Statement, Storage, StorageBackend, StorageError, TransactionWork};
+use dispatch_contracts::storage::{
+    Durability, Record, Statement, Storage, StorageBackend, StorageError, TransactionWork,
+};
 use dispatch_os::Deadline;
 use futures_channel::oneshot::{Sender, channel};
 use std::collections::BTreeMap;
@@ -110,8 +112,8 @@ impl Engine {
         answer.await.unwrap_or_else(|_| Err(StorageError::Unwritable("the storage stopped".to_owned())))
     }
 
-    async fn write(&self, task: Task) -> Answer {
-        self.ask(|engine, reply| engine.push(Job::Write(Work { task, reply }))).await
+    async fn write(&self, task: Task, durability: Durability) -> Answer {
+        self.ask(|engine, reply| engine.push(Job::Write(Work { task, durability, reply }))).await
     }
 
     async fn read(&self, errand: Errand) -> Answer {
@@ -169,7 +171,15 @@ impl Storage for Store {
     }
 
     fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
-        Box::pin(self.engine.write(Task::Scoped(Arc::clone(&self.scope), work)))
+        self.transact_with(Durability::Disk, work)
+    }
+
+    fn transact_with(
+        &self,
+        durability: Durability,
+        work: TransactionWork,
+    ) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        Box::pin(self.engine.write(Task::Scoped(Arc::clone(&self.scope), work), durability))
     }
 
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StorageError>> {
@@ -182,7 +192,7 @@ impl Storage for Store {
     fn put<'a>(&'a self, key: &'a str, value: Option<Vec<u8>>) -> BoxFuture<'a, Result<(), StorageError>> {
         Box::pin(async move {
             let errand = values::put(self.namespace(), key, value)?;
-            self.engine.write(Task::Errand(errand)).await.map(drop)
+            self.engine.write(Task::Errand(errand), Durability::Disk).await.map(drop)
         })
     }
 

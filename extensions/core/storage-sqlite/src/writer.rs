@@ -1,5 +1,6 @@
 //! The one thread that writes: it takes whatever has arrived and commits it as one group, so that many
-//! writers share the cost of one durable commit. Nobody gets an answer before the commit is durable.
+//! writers share the cost of one durable commit. Nobody gets an answer before the commit is
+//! as durable as they asked.
 
 #[cfg(test)]
 mod tests;
@@ -11,15 +12,19 @@ use crate::guard::Scope;
 use crate::migrate::migrate;
 use crate::queue::{Queue, Taken};
 use dispatch_contracts::migration::Migration;
-use dispatch_contracts::storage::{Record, Statement, StorageError, Transaction, TransactionWork};
+use dispatch_contracts::storage::{Durability, Record, Statement, StorageError, Transaction, TransactionWork};
 use futures_channel::oneshot::Sender;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The most jobs that wait; a caller beyond that is told that the database is busy.
 pub(crate) const QUEUE_LIMIT: usize = 16 * 1024;
 /// The most works that share one commit, so that the first of them does not wait for ever.
 pub(crate) const GROUP_LIMIT: usize = 512;
+
+/// A long log is folded into the file once nothing came for so long: it waits for the disk more than once.
+const QUIET: Duration = Duration::from_millis(50);
 
 /// What the answers of works and queries are.
 pub(crate) type Answer = Result<Vec<Record>, StorageError>;
@@ -30,6 +35,7 @@ pub(crate) type Errand = Box<dyn FnOnce(&Database) -> Answer + Send>;
 /// A work and whom to answer.
 pub(crate) struct Work {
     pub(crate) task: Task,
+    pub(crate) durability: Durability,
     pub(crate) reply: Sender<Answer>,
 }
 
@@ -53,7 +59,15 @@ pub(crate) enum Job {
 
 /// Works until the queue is closed and empty, then folds the log into the file.
 pub(crate) fn serve(database: &Database, mut found: Found, queue: &Queue<Job>) {
-    while let Taken::Jobs(jobs) = queue.take(GROUP_LIMIT, None) {
+    loop {
+        let jobs = match queue.take(GROUP_LIMIT, database.has_long_log().then_some(QUIET)) {
+            Taken::Jobs(jobs) => jobs,
+            Taken::Idle => {
+                database.fold_log();
+                continue;
+            }
+            Taken::Closed => break,
+        };
         let mut group = Vec::new();
         for job in jobs {
             match job {
@@ -69,6 +83,9 @@ pub(crate) fn serve(database: &Database, mut found: Found, queue: &Queue<Job>) {
             }
         }
         commit(database, group);
+        if database.has_full_log() {
+            database.fold_log();
+        }
     }
     // Whoever opens the file next does it otherwise.
     _ = database.command("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -97,9 +114,11 @@ enum Ended {
 /// Runs the works of a group and commits them. After a loss of the group the rest gets another.
 fn commit(database: &Database, works: Vec<Work>) {
     // A caller that went away before its work began has withdrawn it.
-    let mut rest = works.into_iter().filter(|work| !work.reply.is_canceled()).peekable();
+    let works: Vec<Work> = works.into_iter().filter(|work| !work.reply.is_canceled()).collect();
+    let Some(durability) = works.iter().map(|work| work.durability).max() else { return };
+    let mut rest = works.into_iter().peekable();
     while rest.peek().is_some() {
-        if let Err(error) = begin(database) {
+        if let Err(error) = database.set_durability(durability).and_then(|()| begin(database)) {
             rest.for_each(|work| _ = work.reply.send(Err(error.clone())));
             return;
         }

@@ -11,7 +11,7 @@ pub(crate) use shelf::{Shelf, Write, WriteState};
 
 use crate::contract::{RunQuery, RunsError};
 use dispatch_contracts::BoxFuture;
-use dispatch_contracts::storage::StorageError;
+use dispatch_contracts::storage::{Durability, StorageError};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// One step: everything in it is stored, or nothing.
@@ -37,7 +37,7 @@ pub(crate) struct Tally {
 
 /// The book. Steps change it; everything else looks at what is stored.
 pub(crate) trait Book: Send + Sync {
-    fn step(&self, work: Step) -> BoxFuture<'_, Result<(), BookError>>;
+    fn step(&self, durability: Durability, work: Step) -> BoxFuture<'_, Result<(), BookError>>;
     /// The hooks of a workspace that have a run waiting.
     fn hooks_waiting<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<Vec<String>, BookError>>;
     /// The first waiting runs of a hook by the time they are due, without those whose key runs.
@@ -70,18 +70,30 @@ pub(crate) trait Book: Send + Sync {
     fn heard<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Option<u64>, BookError>>;
 }
 
-/// Runs one step that gives a value.
+/// Runs one durable step that gives a value.
 pub(crate) async fn step<T: Send + 'static>(
     book: &dyn Book,
     work: impl FnOnce(&mut dyn Shelf) -> Result<T, BookError> + Send + 'static,
 ) -> Result<T, BookError> {
+    step_with(book, Durability::Disk, work).await
+}
+
+/// Runs one step that gives a value, as durable as asked.
+pub(crate) async fn step_with<T: Send + 'static>(
+    book: &dyn Book,
+    durability: Durability,
+    work: impl FnOnce(&mut dyn Shelf) -> Result<T, BookError> + Send + 'static,
+) -> Result<T, BookError> {
     let slot = Arc::new(Mutex::new(None));
     let inner = Arc::clone(&slot);
-    let done = book.step(Box::new(move |shelf| {
-        let value = work(shelf)?;
-        *inner.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-        Ok(())
-    }));
+    let done = book.step(
+        durability,
+        Box::new(move |shelf| {
+            let value = work(shelf)?;
+            *inner.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+            Ok(())
+        }),
+    );
     done.await?;
     let value = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
     value.ok_or_else(|| BookError::Storage("the step did not run".to_owned()))

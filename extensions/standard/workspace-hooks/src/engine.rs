@@ -15,14 +15,15 @@ mod sweep;
 pub(crate) mod timetables;
 mod worker;
 
-use crate::book::{Book, Run, step};
-use crate::contract::{ContentHash, Event, FileChange, Hook, HookSet, Receipt, RunId, RunsError};
+use crate::book::{Book, Run, step_with};
+use crate::contract::{ContentHash, Event, FileChange, Hook, HookSet, Receipt, RunId, RunsError, Source};
 use crate::news::Hub;
 use crate::performer::Performer;
 use discretion::{Discretion, digest};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::ports::{Clock, Ids};
+use dispatch_contracts::storage::Durability;
 use ending::Halt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -172,7 +173,8 @@ impl Engine {
             seen: self.observed(&event.workspace),
             sight: self.means.performer.sight(),
         };
-        let submitted = step(self.book.as_ref(), move |shelf| submit(shelf, submission)).await?;
+        let durability = durability(event.source);
+        let submitted = step_with(self.book.as_ref(), durability, move |shelf| submit(shelf, submission)).await?;
         submitted.queued.iter().for_each(|run| self.tell(run));
         submitted.joined.iter().for_each(|run| self.hub.tell(run));
         self.hub.ring();
@@ -210,6 +212,14 @@ impl Engine {
                 self.means.clock.sleep_ms(DRAIN_LOOK_MS).await;
             }
         }
+    }
+}
+
+/// What is seen in a file can be seen there again, and the file itself may not be on the disk yet.
+fn durability(source: Source) -> Durability {
+    match source {
+        Source::Watcher | Source::Editor => Durability::Process,
+        _ => Durability::Disk,
     }
 }
 

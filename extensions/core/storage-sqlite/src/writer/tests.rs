@@ -5,8 +5,10 @@ use crate::bookkeeping::establish;
 use crate::contract::Location;
 use crate::database::Purpose;
 use crate::place::Place;
+use crate::store::SqliteBackend;
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Columns, SqlValue};
+use dispatch_contracts::storage::{Columns, SqlValue, StorageBackend as _};
+use dispatch_os::Deadline;
 use futures_channel::oneshot::{Receiver, channel};
 
 const NOTES: Migration =
@@ -32,12 +34,23 @@ fn insert(id: i64, bytes: usize) -> TransactionWork {
     })
 }
 
+fn replace(id: i64) -> TransactionWork {
+    Box::new(move |tx| {
+        tx.execute(&statement!("INSERT INTO notes (id) VALUES (?1) ON CONFLICT (id) DO NOTHING", id))?;
+        Ok(Vec::new())
+    })
+}
+
 fn group(database: &Database, works: Vec<TransactionWork>) -> Vec<Answer> {
+    group_of(database, works.into_iter().map(|work| (Durability::Disk, work)).collect())
+}
+
+fn group_of(database: &Database, works: Vec<(Durability, TransactionWork)>) -> Vec<Answer> {
     let (works, answers): (Vec<Work>, Vec<Receiver<Answer>>) = works
         .into_iter()
-        .map(|work| {
+        .map(|(durability, work)| {
             let (reply, answer) = channel();
-            (Work { task: Task::Scoped(scope(), work), reply }, answer)
+            (Work { task: Task::Scoped(scope(), work), durability, reply }, answer)
         })
         .unzip();
     commit(database, works);
@@ -104,6 +117,46 @@ fn a_caller_that_went_away_before_its_turn_has_withdrawn_its_work() {
     let database = database(&Location::Memory);
     let (reply, answer) = channel();
     drop(answer);
-    commit(&database, vec![Work { task: Task::Scoped(scope(), insert(0, 1)), reply }]);
+    commit(&database, vec![Work { task: Task::Scoped(scope(), insert(0, 1)), durability: Durability::Disk, reply }]);
     assert_eq!(kept(&database), [0_i64; 0]);
+}
+
+#[test]
+fn a_group_is_as_durable_as_the_most_careful_of_its_works_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = database(&Location::File(folder.path().join("x.db")));
+    let (process, disk) = (Durability::Process, Durability::Disk);
+    let (without_waiting, waiting) = (1, 2);
+    for (works, expected) in [
+        (vec![process], without_waiting),
+        (vec![process, process], without_waiting),
+        (vec![process, disk, process], waiting),
+        (vec![process], without_waiting),
+        (vec![disk], waiting),
+    ] {
+        let answers = group_of(&database, works.iter().map(|durability| (*durability, replace(0))).collect());
+        assert!(answers.iter().all(Answer::is_ok), "{answers:?}");
+        let synchronous: i64 = database.trusted().pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();
+        assert_eq!(synchronous, expected, "{works:?}");
+    }
+    assert_eq!(kept(&database), [0]);
+}
+
+#[test]
+fn a_long_log_is_folded_into_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let page_bytes = 4096;
+    for pages in [1_500, 5_000] {
+        let file = folder.path().join(format!("{pages}.db"));
+        let backend = SqliteBackend::open(&Location::File(file.clone())).unwrap();
+        let store = backend.open("a");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(store.migrate(vec![NOTES])).unwrap();
+        runtime.block_on(store.transact(insert(0, pages * page_bytes))).unwrap();
+        let deadline = Deadline::after(Duration::from_secs(20));
+        while std::fs::metadata(&file).unwrap().len() < (pages * page_bytes) as u64 {
+            assert!(!deadline.expired(), "a log of {pages} pages is not folded");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }

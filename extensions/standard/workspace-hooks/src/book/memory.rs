@@ -5,6 +5,7 @@ mod shelf;
 use super::{Book, BookError, Place, Run, Step, Tally};
 use crate::contract::{RunQuery, Status};
 use dispatch_contracts::BoxFuture;
+use dispatch_contracts::storage::Durability;
 use shelf::MemoryShelf;
 use std::collections::BTreeSet;
 use std::future::ready;
@@ -42,7 +43,7 @@ fn of(workspace: &str, status: Status) -> impl Fn(&Run) -> bool {
 }
 
 impl Book for MemoryBook {
-    fn step(&self, work: Step) -> BoxFuture<'_, Result<(), BookError>> {
+    fn step(&self, _durability: Durability, work: Step) -> BoxFuture<'_, Result<(), BookError>> {
         let mut shelf = self.shelf();
         let done = work(&mut *shelf);
         shelf.settle(done.is_ok());

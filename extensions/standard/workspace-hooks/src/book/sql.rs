@@ -7,7 +7,7 @@ use super::{Book, BookError, Place, Run, Step, Tally};
 use crate::contract::RunQuery;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Columns, Record, Statement, Storage, StorageError};
+use dispatch_contracts::storage::{Columns, Durability, Record, Statement, Storage, StorageError};
 use rows::{RUN, run};
 use shelf::SqlShelf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,19 +44,22 @@ impl SqlBook {
 
 impl Book for SqlBook {
     /// A refusal rolls back as a failure does, and is handed out as it is.
-    fn step(&self, work: Step) -> BoxFuture<'_, Result<(), BookError>> {
+    fn step(&self, durability: Durability, work: Step) -> BoxFuture<'_, Result<(), BookError>> {
         Box::pin(async move {
             let slot = Arc::new(Mutex::new(None));
             let inner = Arc::clone(&slot);
-            let done = self.storage.transact(Box::new(move |tx| {
-                let refused = work(&mut SqlShelf::new(tx)).err();
-                let answer = match &refused {
-                    Some(_) => Err(StorageError::GivenUp("the step was refused".to_owned())),
-                    None => Ok(Vec::new()),
-                };
-                *inner.lock().unwrap_or_else(PoisonError::into_inner) = refused;
-                answer
-            }));
+            let done = self.storage.transact_with(
+                durability,
+                Box::new(move |tx| {
+                    let refused = work(&mut SqlShelf::new(tx)).err();
+                    let answer = match &refused {
+                        Some(_) => Err(StorageError::GivenUp("the step was refused".to_owned())),
+                        None => Ok(Vec::new()),
+                    };
+                    *inner.lock().unwrap_or_else(PoisonError::into_inner) = refused;
+                    answer
+                }),
+            );
             let done = done.await;
             let refused = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
             match refused {

@@ -4,6 +4,7 @@ use crate::book::{Book, BookError, Place, Run, Step, Tally};
 use crate::contract::RunQuery;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ports::Clock;
+use dispatch_contracts::storage::Durability;
 use dispatch_sim::SimClock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -57,13 +58,13 @@ macro_rules! slow {
 }
 
 impl Book for Faulty {
-    fn step(&self, work: Step) -> BoxFuture<'_, Result<(), BookError>> {
+    fn step(&self, durability: Durability, work: Step) -> BoxFuture<'_, Result<(), BookError>> {
         Box::pin(async move {
             self.dawdle().await;
             if self.fails.load(Ordering::Relaxed) && self.dice.below(10) == 0 {
                 return Err(BookError::Storage("the disk is full".to_owned()));
             }
-            let answer = self.inner.step(work).await;
+            let answer = self.inner.step(durability, work).await;
             self.dawdle().await;
             answer
         })
