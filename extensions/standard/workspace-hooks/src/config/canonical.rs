@@ -1,39 +1,69 @@
 //! The one spelling of a hook that its fingerprint is taken of.
 
-use crate::contract::{Action, Hook, Runner, SessionScope};
+use crate::contract::{Action, Hook, Place, Runner, SessionScope};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// SHA-256 of the hook with every default filled in, in hex. The order of keys, blanks and line ends do not count.
 pub(crate) fn fingerprint(hook: &Hook) -> String {
-    dispatch_trust::fingerprint(sorted(canonical(hook)).to_string().as_bytes())
+    // Every key is text, so there is a form in JSON; whatever happens, no two hooks are spelled alike.
+    let text = serde_json::to_string(&Canonical::of(hook)).unwrap_or_else(|_| format!("{hook:?}"));
+    dispatch_trust::fingerprint(text.as_bytes())
 }
 
-fn canonical(hook: &Hook) -> Value {
-    let action = match &hook.action {
-        Action::Prompt(prompt) => json!({ "prompt": prompt, "runner": runner(&hook.runner) }),
-        Action::Command(command) => json!({ "command": command }),
-    };
-    json!({
-        "id": hook.id,
-        "trigger": hook.trigger.to_string(),
-        "pattern": hook.pattern,
-        "action": action,
-        "place": hook.place,
-        "enabled": hook.enabled,
-        "concurrency": hook.concurrency,
-        "timeoutMs": hook.timeout_ms,
-        "retry": hook.retry,
-        "debounceMs": hook.debounce_ms,
-        "rateLimit": hook.rate_limit,
-        "budget": hook.budget,
-        "allowGit": hook.allow_git,
-        "repoRoot": hook.repo_root,
-        "schedule": hook.schedule,
-        "secretPatterns": hook.secret_patterns,
-        "passEnv": hook.pass_env,
-        "tellAgent": hook.tell_agent,
-        "metadata": hook.metadata,
-    })
+/// A hook with its keys in order; what is small, or free in its form, is a value whose keys are in order too.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Canonical<'a> {
+    action: Value,
+    allow_git: bool,
+    budget: Value,
+    concurrency: u32,
+    debounce_ms: u64,
+    enabled: bool,
+    id: &'a str,
+    metadata: Value,
+    pass_env: &'a [String],
+    pattern: &'a [String],
+    place: Place,
+    rate_limit: Value,
+    repo_root: Option<&'a str>,
+    retry: Value,
+    schedule: Option<&'a str>,
+    secret_patterns: &'a [String],
+    tell_agent: bool,
+    timeout_ms: u64,
+    trigger: String,
+}
+
+impl<'a> Canonical<'a> {
+    fn of(hook: &'a Hook) -> Self {
+        let action = match &hook.action {
+            Action::Prompt(prompt) => json!({ "prompt": prompt, "runner": runner(&hook.runner) }),
+            Action::Command(command) => json!({ "command": command }),
+        };
+        Self {
+            action: sorted(action),
+            allow_git: hook.allow_git,
+            budget: sorted(json!(hook.budget)),
+            concurrency: hook.concurrency,
+            debounce_ms: hook.debounce_ms,
+            enabled: hook.enabled,
+            id: &hook.id,
+            metadata: sorted(json!(hook.metadata)),
+            pass_env: &hook.pass_env,
+            pattern: &hook.pattern,
+            place: hook.place,
+            rate_limit: sorted(json!(hook.rate_limit)),
+            repo_root: hook.repo_root.as_deref(),
+            retry: sorted(json!(hook.retry)),
+            schedule: hook.schedule.as_deref(),
+            secret_patterns: &hook.secret_patterns,
+            tell_agent: hook.tell_agent,
+            timeout_ms: hook.timeout_ms,
+            trigger: hook.trigger.to_string(),
+        }
+    }
 }
 
 fn runner(runner: &Runner) -> Value {
@@ -64,5 +94,30 @@ fn sorted(value: Value) -> Value {
         }
         Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An approval is for a fingerprint, so the spelling must stay as it is.
+    #[test]
+    fn the_spelling_is_in_order_and_stays_as_it_is() {
+        let metadata = json!({ "z": 1, "a": { "y": [], "b": null } });
+        let hook =
+            Hook { metadata: metadata.as_object().cloned().unwrap_or_default(), ..crate::tests::hooks::hook("lint") };
+        let text = serde_json::to_string(&Canonical::of(&hook)).unwrap();
+        let expected = concat!(
+            r#"{"action":{"command":["true"]},"allowGit":false,"#,
+            r#""budget":{"microUsdPerDay":null,"tokensPerDay":null},"concurrency":4,"debounceMs":200,"enabled":true,"#,
+            r#""id":"lint","metadata":{"a":{"b":null,"y":[]},"z":1},"passEnv":[],"pattern":[],"place":"tree","#,
+            r#""rateLimit":null,"repoRoot":null,"retry":{"backoffFactor":2.0,"backoffMs":1000,"count":0},"#,
+            r#""schedule":null,"secretPatterns":[],"tellAgent":false,"timeoutMs":60000,"#,
+            r#""trigger":"onDidSaveTextDocument"}"#,
+        );
+        assert_eq!(text, expected);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(sorted(value).to_string(), text);
     }
 }
