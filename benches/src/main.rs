@@ -4,6 +4,7 @@
 
 mod bus;
 mod guard;
+mod pauses;
 mod process;
 mod react;
 mod redact;

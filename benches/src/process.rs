@@ -97,3 +97,10 @@ pub(crate) fn instructions(program: &Program, input: &[u8]) -> Option<u64> {
     let line = report.lines().find(|line| line.contains("Collected"))?;
     line.rsplit(':').next()?.trim().replace(',', "").parse().ok()
 }
+
+/// The resident memory of a process.
+pub(crate) fn resident_kb(process: u32) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("VmRSS")?;
+    Ok(line.split_whitespace().next().context("a number")?.parse()?)
+}

@@ -1,9 +1,10 @@
 //! What our own agent costs: start, memory, tokens, steps, turns and history, through the shipped binary.
 
+mod peers;
 mod place;
 mod raw_commits;
 
-use crate::process::{build, find};
+use crate::process::{build, find, resident_kb};
 use crate::sample::Samples;
 use crate::{row, table};
 use anyhow::{Context as _, Result, ensure};
@@ -42,6 +43,8 @@ pub(crate) fn run() -> Result<()> {
     rows.extend(one_session(&program)?);
     rows.extend(durable(&program)?);
     table::print(&rows);
+    println!("\nBeside the agents of others that are installed:\n");
+    table::print(&peers::table(&program)?);
     Ok(())
 }
 
@@ -68,7 +71,7 @@ fn starts(program: &Path) -> Result<Vec<Vec<String>>> {
         let served = place.serve()?;
         ready.add(start.elapsed());
         std::thread::sleep(Duration::from_millis(200));
-        idle_kb.push(place::resident_kb(served.id())?);
+        idle_kb.push(resident_kb(served.id())?);
     }
     let mut first = Samples::default();
     for _ in 0..CHATS {
@@ -158,7 +161,7 @@ fn one_session(program: &Path) -> Result<Vec<Vec<String>>> {
     let fresh_us = token_us(&place, "fresh")?;
     let served = place.serve()?;
     play(&served.client, "long", TURNS);
-    let after = place::resident_kb(served.id())? as f64 / 1024.0;
+    let after = resident_kb(served.id())? as f64 / 1024.0;
     let grown_us = token_us(&place, "long")?;
     drop(served);
     let (read, heavy) = ten_thousand_messages(&place)?;
@@ -194,7 +197,7 @@ fn ten_thousand_messages(place: &Place) -> Result<(Samples, f64)> {
     // The results of a step are one message here, and one each where a model counts.
     ensure!(count == 4 * WIDE_TURNS as usize, "the session has {count} messages");
     let read = Samples::of(10, || drop(served.client.get("/v1/sessions/wide/messages")));
-    Ok((read, place::resident_kb(served.id())? as f64 / 1024.0))
+    Ok((read, resident_kb(served.id())? as f64 / 1024.0))
 }
 
 /// Whole turns per second against what SQLite can commit on the same disk.

@@ -14,6 +14,11 @@ impl Samples {
         self.times.push(time);
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.times.len()
+    }
+
     /// Adds all measurements of another.
     pub(crate) fn extend(&mut self, other: Self) {
         self.times.extend(other.times);

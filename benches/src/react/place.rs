@@ -1,7 +1,10 @@
 //! A home and a workspace for the binary under measurement, and its log of runs.
 
+use crate::sample::Samples;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -72,6 +75,20 @@ impl Place {
         Ok(std::fs::write(self.log(), "")?)
     }
 
+    /// How long the disk takes to keep a page.
+    pub(super) fn disk(&self, times: u32, pause: Duration) -> Result<Samples> {
+        let mut file = File::create(self.home().join("page"))?;
+        let mut samples = Samples::default();
+        for _ in 0..times {
+            let start = Instant::now();
+            file.write_all(&[0; 4096])?;
+            file.sync_data()?;
+            samples.add(start.elapsed());
+            std::thread::sleep(pause);
+        }
+        Ok(samples)
+    }
+
     /// How long it takes from an act to the next line of the log.
     pub(super) fn until_logged(&self, act: impl FnOnce() -> Result<()>) -> Result<Duration> {
         let before = self.logged_bytes();
@@ -84,11 +101,4 @@ impl Place {
         }
         Ok(start.elapsed())
     }
-}
-
-/// The resident memory of a process.
-pub(super) fn resident_kb(process: u32) -> Result<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("VmRSS")?;
-    Ok(line.split_whitespace().next().context("a number")?.parse()?)
 }

@@ -62,10 +62,3 @@ impl Place {
         Ok(time)
     }
 }
-
-/// The resident memory of a process.
-pub(super) fn resident_kb(process: u32) -> Result<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("VmRSS")?;
-    Ok(line.split_whitespace().next().context("a number")?.parse()?)
-}
