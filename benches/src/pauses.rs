@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-const NAP: Duration = Duration::from_micros(500);
+const NAP: Duration = Duration::from_millis(2);
 /// A nap that takes longer met a pause.
 const PAUSE: Duration = Duration::from_millis(5);
 

@@ -1,5 +1,6 @@
 //! What workspace hooks cost: reading five hundred of them, a save until it is queued, and a tree of fifty thousand files.
 
+mod bell;
 mod editor;
 mod place;
 

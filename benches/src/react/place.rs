@@ -1,5 +1,6 @@
 //! A home and a workspace for the binary under measurement, and its log of runs.
 
+use super::bell::Bell;
 use crate::sample::Samples;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
@@ -15,6 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Place {
     folder: PathBuf,
     program: PathBuf,
+    bell: Bell,
     _kept: tempfile::TempDir,
 }
 
@@ -24,7 +26,9 @@ impl Place {
         let folder = kept.path().canonicalize()?;
         std::fs::create_dir_all(folder.join("project/.git"))?;
         std::fs::create_dir_all(folder.join("home"))?;
-        Ok(Self { folder, program: program.to_owned(), _kept: kept })
+        let logs = folder.join("project/.akira/logs");
+        std::fs::create_dir_all(&logs)?;
+        Ok(Self { folder, program: program.to_owned(), bell: Bell::of(&logs)?, _kept: kept })
     }
 
     pub(super) fn project(&self) -> PathBuf {
@@ -91,13 +95,13 @@ impl Place {
 
     /// How long it takes from an act to the next line of the log.
     pub(super) fn until_logged(&self, act: impl FnOnce() -> Result<()>) -> Result<Duration> {
+        self.bell.quieten()?;
         let before = self.logged_bytes();
         let start = Instant::now();
         act()?;
         while self.logged_bytes() == before {
             ensure!(start.elapsed() < PATIENCE, "nothing was queued");
-            // Looked at again and again, and yet not in the way of whoever does the work.
-            std::thread::sleep(Duration::from_micros(50));
+            self.bell.wait(PATIENCE)?;
         }
         Ok(start.elapsed())
     }

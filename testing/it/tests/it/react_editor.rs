@@ -54,3 +54,12 @@ fn an_editor_is_told_of_a_failure_as_an_error() {
     watch.stop();
     assert_eq!(workspace.runs().len(), 1);
 }
+
+#[test]
+fn the_extension_of_vs_code_passes_the_tests_it_has() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../editors/vscode");
+    let run = Command::new("node").args(["--test", "test/extension.test.js"]).current_dir(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    let ran = said.contains("every command and setting that is used is declared");
+    assert!(run.status.success() && ran, "{said}{}", String::from_utf8_lossy(&run.stderr));
+}
