@@ -7,8 +7,9 @@ use crate::performer::{Again, End};
 const MAX_BACKOFF_MS: u64 = 10 * 60 * 1000;
 /// How far chance moves a wait, in parts of a hundred.
 const JITTER_PERCENT: u64 = 20;
-/// How many times a run may lose its process before it is given up.
-pub(crate) const MAX_INTERRUPTIONS: u32 = 3;
+/// How many times a run may lose its process before it is given up, as one that is the cause of it. Whoever ends the
+/// process again and again for reasons of their own must not meet this.
+pub(crate) const MAX_INTERRUPTIONS: u32 = 10;
 
 /// Who wanted an attempt to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,8 +149,8 @@ mod tests {
     #[test]
     fn a_run_that_kills_its_process_is_given_up() {
         assert!(matches!(after_death(1, 0), Next::Again { .. }));
-        assert!(matches!(after_death(2, 0), Next::Again { .. }));
-        assert!(matches!(after_death(3, 0), Next::Over { status: Status::Failed, .. }));
+        assert!(matches!(after_death(MAX_INTERRUPTIONS - 1, 0), Next::Again { .. }));
+        assert!(matches!(after_death(MAX_INTERRUPTIONS, 0), Next::Over { status: Status::Failed, .. }));
     }
 
     proptest! {

@@ -8,6 +8,7 @@ use crate::contract::{
     Budget, Dormant, Hook, HookLimits, HookSet, Problem, RateLimit, RunQuery, Runs, RunsError, Source, Status, Trigger,
     Usage,
 };
+use crate::engine::ending::MAX_INTERRUPTIONS;
 use dispatch_contracts::ports::Clock;
 use futures_util::StreamExt;
 use std::sync::Arc;
@@ -217,7 +218,7 @@ fn a_run_that_always_kills_its_process_is_given_up() {
         world.play(|_, _| Act::success(10_000));
         let visitor = world.visit("shim");
         let id = world.save(&visitor, "x", "1").await[0].run.clone().unwrap();
-        for number in 0..3 {
+        for number in 0..MAX_INTERRUPTIONS {
             let process = world.start(&format!("p{number}"));
             pause(world, 3_000).await;
             process.kill();
@@ -225,8 +226,8 @@ fn a_run_that_always_kills_its_process_is_given_up() {
         let last = world.start("last");
         world.settle().await;
         let run = visitor.desk.run(&id.0).await.unwrap();
-        assert_eq!((run.status, run.attempts), (Status::Failed, 3));
-        assert!(run.reason.starts_with("interrupted 3 times"), "{}", run.reason);
+        assert_eq!((run.status, run.attempts), (Status::Failed, MAX_INTERRUPTIONS));
+        assert!(run.reason.starts_with("interrupted 10 times"), "{}", run.reason);
         end(&[&last, &visitor]).await;
     });
 }
