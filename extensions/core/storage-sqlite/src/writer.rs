@@ -95,7 +95,8 @@ fn alone(database: &Database, found: &mut Found, job: Job) {
     let (answer, reply) = match job {
         Job::Read(errand, reply) => (database.refresh().and_then(|()| errand(database)), reply),
         Job::Migrate(namespace, steps, reply) => {
-            (migrate(database, found, &namespace, &steps).map(|()| Vec::new()), reply)
+            let durable = database.set_durability(Durability::Disk);
+            (durable.and_then(|()| migrate(database, found, &namespace, &steps)).map(|()| Vec::new()), reply)
         }
         Job::Write(work) => return commit(database, vec![work]),
     };

@@ -62,6 +62,11 @@ fn kept(database: &Database) -> Vec<i64> {
     rows.iter().map(|row| row.integer(0).unwrap()).collect()
 }
 
+/// How far a commit waits: 1 without the disk, 2 with it.
+fn synchronous(database: &Database) -> i64 {
+    database.trusted().pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap()
+}
+
 /// What was answered with success is there, and nothing else is.
 fn check(database: &Database, answers: &[Answer]) {
     let good = (0..).zip(answers).filter(|(_, answer)| answer.is_ok()).map(|(id, _)| id).collect::<Vec<i64>>();
@@ -136,10 +141,22 @@ fn a_group_is_as_durable_as_the_most_careful_of_its_works_asks() {
     ] {
         let answers = group_of(&database, works.iter().map(|durability| (*durability, replace(0))).collect());
         assert!(answers.iter().all(Answer::is_ok), "{answers:?}");
-        let synchronous: i64 = database.trusted().pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();
-        assert_eq!(synchronous, expected, "{works:?}");
+        assert_eq!(synchronous(&database), expected, "{works:?}");
     }
     assert_eq!(kept(&database), [0]);
+}
+
+#[test]
+fn a_migration_reaches_the_disk_whatever_came_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Place::prepare(&Location::File(folder.path().join("x.db"))).unwrap();
+    let database = Database::open(&place, Purpose::Write).unwrap();
+    let mut found = establish(&database).unwrap();
+    database.set_durability(Durability::Process).unwrap();
+    let (reply, mut answer) = channel();
+    alone(&database, &mut found, Job::Migrate("a".to_owned(), vec![NOTES], reply));
+    assert_eq!(answer.try_recv().unwrap().unwrap(), Ok(Vec::new()));
+    assert_eq!(synchronous(&database), 2);
 }
 
 #[test]
