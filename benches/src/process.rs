@@ -53,6 +53,14 @@ pub(crate) fn build(package: &str, binary: &str, profile: &str) -> Result<PathBu
     Ok(target_folder()?.join(folder).join(format!("{binary}{}", std::env::consts::EXE_SUFFIX)))
 }
 
+/// The program that ships, built now unless `DISPATCH_BENCH_PROGRAM` names one.
+pub(crate) fn dispatch() -> Result<PathBuf> {
+    match std::env::var_os("DISPATCH_BENCH_PROGRAM") {
+        Some(path) => Ok(path.into()),
+        None => build("dispatch", "dispatch", "release"),
+    }
+}
+
 /// Where cargo builds.
 pub(crate) fn target_folder() -> Result<PathBuf> {
     let own = std::env::current_exe()?;

@@ -5,7 +5,7 @@ mod editor;
 mod place;
 
 use crate::pauses::{Pauses, Timed};
-use crate::process::{Program, build, find, resident_kb, time_all};
+use crate::process::{Program, dispatch, find, resident_kb, time_all};
 use crate::sample::Samples;
 use crate::{row, table};
 use anyhow::{Context as _, Result, bail, ensure};
@@ -31,10 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(10);
 
 pub(crate) fn run() -> Result<()> {
-    let program = match std::env::var_os("DISPATCH_BENCH_PROGRAM") {
-        Some(path) => path.into(),
-        None => build("dispatch", "dispatch", "release")?,
-    };
+    let program = dispatch()?;
     let mut rows = vec![row!["what", "best", "median", "p99", "wanted"]];
     rows.extend(configuration(&program)?);
     rows.extend(saves(&program)?);

@@ -4,7 +4,7 @@ mod peers;
 mod place;
 mod raw_commits;
 
-use crate::process::{build, find, resident_kb};
+use crate::process::{dispatch, find, resident_kb};
 use crate::sample::Samples;
 use crate::{row, table};
 use anyhow::{Context as _, Result, ensure};
@@ -32,10 +32,7 @@ const CALLS_OF_WIDE_TURN: u32 = 97;
 const REMEMBERED: usize = 1;
 
 pub(crate) fn run() -> Result<()> {
-    let program = match std::env::var_os("DISPATCH_BENCH_PROGRAM") {
-        Some(path) => path.into(),
-        None => build("dispatch", "dispatch", "release")?,
-    };
+    let program = dispatch()?;
     let mut rows = vec![row!["what", "best", "median", "wanted"]];
     rows.push(row!["release binary", size(&program)?, "", "under 40 MB"]);
     rows.extend(starts(&program)?);

@@ -32,6 +32,11 @@ impl SqlBook {
         Ok(found.iter().map(run).collect::<Result<_, _>>()?)
     }
 
+    async fn texts(&self, statement: Statement) -> Result<Vec<String>, BookError> {
+        let found = self.storage.query(statement).await?;
+        Ok(found.iter().map(|record| record.text(0).map(str::to_owned)).collect::<Result<_, _>>()?)
+    }
+
     async fn first<T>(
         &self,
         statement: Statement,
@@ -71,9 +76,8 @@ impl Book for SqlBook {
 
     /// Steps from hook to hook, however many runs each has.
     fn hooks_waiting<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<Vec<String>, BookError>> {
-        Box::pin(async move {
-            let query = statement!(
-                "WITH RECURSIVE hooks (hook) AS (
+        Box::pin(self.texts(statement!(
+            "WITH RECURSIVE hooks (hook) AS (
                     SELECT MIN(hook) FROM hook_runs WHERE workspace = ?1 AND status = 'queued'
                     UNION ALL
                     SELECT (SELECT MIN(r.hook) FROM hook_runs r
@@ -81,11 +85,8 @@ impl Book for SqlBook {
                     FROM hooks WHERE hooks.hook IS NOT NULL
                  )
                  SELECT hook FROM hooks WHERE hook IS NOT NULL",
-                workspace
-            );
-            let found = self.storage.query(query).await?;
-            Ok(found.iter().map(|record| record.text(0).map(str::to_owned)).collect::<Result<_, _>>()?)
-        })
+            workspace
+        )))
     }
 
     fn heads<'a>(
@@ -114,13 +115,9 @@ impl Book for SqlBook {
     }
 
     fn holders(&self) -> BoxFuture<'_, Result<Vec<String>, BookError>> {
-        Box::pin(async move {
-            let query = statement!(
-                "SELECT DISTINCT run_owner FROM hook_runs WHERE status = 'running' AND run_owner IS NOT NULL"
-            );
-            let found = self.storage.query(query).await?;
-            Ok(found.iter().map(|record| record.text(0).map(str::to_owned)).collect::<Result<_, _>>()?)
-        })
+        Box::pin(self.texts(statement!(
+            "SELECT DISTINCT run_owner FROM hook_runs WHERE status = 'running' AND run_owner IS NOT NULL"
+        )))
     }
 
     fn is_busy<'a>(&'a self, workspace: &'a str) -> BoxFuture<'a, Result<bool, BookError>> {

@@ -49,7 +49,8 @@ pub(super) fn written(outcome: &Outcome, workspace: &Path) -> Vec<String> {
     outcome.wrote.iter().flatten().filter_map(|path| name_below(workspace, path)).collect()
 }
 
-fn name_below(workspace: &Path, path: &Path) -> Option<String> {
+/// The name of a file, relative to the workspace; nothing for what is not below it.
+pub(super) fn name_below(workspace: &Path, path: &Path) -> Option<String> {
     let path = path.strip_prefix(workspace).ok()?;
     let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     (!parts.is_empty()).then(|| parts.join("/"))

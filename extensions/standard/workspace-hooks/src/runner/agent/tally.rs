@@ -1,6 +1,7 @@
 //! What a turn came to, gathered from the rows of its session.
 
 use super::super::output::OUTPUT_LIMIT_BYTES;
+use super::super::trail::name_below;
 use crate::contract::Usage;
 use dispatch_contracts::conversation::{Chunk, ResultStatus, Role, Row, RowBody, ToolCall as CallRow};
 use dispatch_contracts::ids::TurnId;
@@ -122,10 +123,5 @@ fn changed_by(folder: &Path, call: &CallRow) -> Vec<String> {
     let (Some(cwd), input) = (folder.to_str(), Value::Object(call.arguments.clone())) else { return Vec::new() };
     let call = ToolCall::classify(&Call { host: HOST, tool: &call.name, input: &input, cwd, home: None });
     let changed = call.paths.iter().filter(|path| path.access != Access::Read && !path.glob);
-    let below = changed.filter_map(|path| Path::new(&path.path).strip_prefix(folder).ok());
-    let name = |path: &Path| {
-        let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-        parts.join("/")
-    };
-    below.map(name).collect()
+    changed.filter_map(|path| name_below(folder, Path::new(&path.path))).collect()
 }
