@@ -31,6 +31,12 @@ impl Feed {
     pub(crate) fn take_lag(&self) -> bool {
         self.lagged.swap(false, Ordering::Relaxed)
     }
+
+    /// All news that was told before this is called, and perhaps a little of what is told meanwhile.
+    pub(crate) fn waiting(&mut self) -> Vec<SessionEvent> {
+        // The channel has one place more than it was asked for, per sender.
+        std::iter::from_fn(|| self.receiver.try_recv().ok()).take(UNREAD_LIMIT + 1).collect()
+    }
 }
 
 impl Hub {

@@ -1,25 +1,24 @@
 //! Following a session: what is stored first, then news as it comes, with storage as the truth behind it.
 
+mod order;
+
 use crate::conductor::Conductor;
 use crate::contract::{DispatchId, DispatchView, SessionEvent, SessionEvents, SessionNews, SessionsError};
 use crate::hub::Feed;
+use crate::watching::order::Order;
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt, stream};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// How often storage is looked at for rows that another process wrote.
 const LOOK_MS: u64 = 250;
+const LAGGED: SessionEvent = SessionEvent { seq: None, news: SessionNews::Lagged };
 
 struct Follower {
     conductor: Arc<Conductor>,
     label: String,
     feed: Feed,
-    /// The place of the last row that was given out.
-    seen: u64,
-    due: VecDeque<SessionEvent>,
-    /// Whether storage must be read before news is passed on.
-    behind: bool,
+    order: Order,
 }
 
 /// The news of a session.
@@ -30,12 +29,8 @@ pub(crate) async fn follow(
 ) -> Result<SessionEvents, SessionsError> {
     // Watching begins before storage is read, so that nothing falls between the two.
     let feed = conductor.hub.watch(label);
-    let seen = match after {
-        Some(after) => after,
-        None => conductor.book.last_place(label).await?,
-    };
-    let follower =
-        Follower { label: label.to_owned(), feed, seen, due: VecDeque::new(), behind: after.is_some(), conductor };
+    let order = Order::new(after, conductor.book.last_place(label).await?);
+    let follower = Follower { label: label.to_owned(), feed, order, conductor };
     Ok(stream::unfold(follower, |mut follower| async move {
         let event = follower.next().await?;
         Some((event, follower))
@@ -46,46 +41,33 @@ pub(crate) async fn follow(
 impl Follower {
     async fn next(&mut self) -> Option<SessionEvent> {
         loop {
-            if let Some(event) = self.due.pop_front() {
+            if let Some(event) = self.order.due.pop_front() {
                 return Some(event);
             }
-            if self.behind {
-                self.catch_up().await;
+            if self.feed.take_lag() {
+                self.order.behind = true;
+                return Some(LAGGED);
+            }
+            if self.order.behind {
+                // What cannot be read now is tried again at the next tick.
+                let rows = self.conductor.book.rows_after(&self.label, self.order.seen).await.unwrap_or_default();
+                let feed = &mut self.feed;
+                self.order.read(rows, || {
+                    let mut news = feed.waiting();
+                    // Where among them something was lost is not known; no client may take them for whole.
+                    if feed.take_lag() {
+                        news.insert(0, LAGGED);
+                    }
+                    news
+                });
                 continue;
             }
             let tick = self.conductor.clock().sleep_ms(LOOK_MS);
             match select(self.feed.receiver.next(), tick).await {
-                Either::Left((Some(event), _)) => self.take(event),
+                Either::Left((Some(event), _)) => self.order.hear(event),
                 Either::Left((None, _)) => return None,
-                Either::Right(_) => self.behind = true,
+                Either::Right(_) => self.order.behind = true,
             }
-            if self.feed.take_lag() {
-                self.due.push_back(SessionEvent { seq: None, news: SessionNews::Lagged });
-                self.behind = true;
-            }
-        }
-    }
-
-    /// Passes news on; a row only if it is the next one.
-    fn take(&mut self, event: SessionEvent) {
-        match event.seq {
-            Some(seq) if seq <= self.seen => {}
-            Some(seq) if seq == self.seen + 1 => {
-                self.seen = seq;
-                self.due.push_back(event);
-            }
-            Some(_) => self.behind = true,
-            None => self.due.push_back(event),
-        }
-    }
-
-    async fn catch_up(&mut self) {
-        // What cannot be read now is tried again at the next tick.
-        let rows = self.conductor.book.rows_after(&self.label, self.seen).await.unwrap_or_default();
-        self.behind = !rows.is_empty();
-        for (seq, row) in rows {
-            self.seen = seq;
-            self.due.push_back(SessionEvent { seq: Some(seq), news: SessionNews::Row { row } });
         }
     }
 }

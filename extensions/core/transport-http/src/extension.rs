@@ -83,7 +83,7 @@ impl Transport for Doors {
             };
             // What does not end in time is durable, and goes on at the next start.
             let _ = tokio::time::timeout(limit, drained).await;
-            let closed = futures_util::future::join_all(servers.iter().map(Server::closed));
+            let closed = futures_util::future::join_all(servers.into_iter().map(Server::closed));
             let _ = tokio::time::timeout(limit, closed).await;
         })
     }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 /// How long to wait when the system gives no more connections, for example for want of file handles.
 const ACCEPT_PAUSE_MS: u64 = 100;
@@ -22,6 +23,7 @@ const ACCEPT_PAUSE_MS: u64 = 100;
 /// A port that is listened on.
 pub(crate) struct Server {
     pub(crate) addr: SocketAddr,
+    listening: JoinHandle<()>,
     connections: Arc<Semaphore>,
     max_connections: u32,
 }
@@ -38,12 +40,13 @@ impl Server {
         let policy = HostPolicy { bound, allowed: settings.allowed_hosts.clone() };
         let shared = Arc::new(Shared::new(Arc::clone(desk), policy, settings, TokenCheck::new(token)));
         let router = routes::table().into_router(shared);
-        tokio::spawn(accept(listener, Arc::clone(desk), router, Arc::clone(&connections)));
-        Ok(Self { addr: bound, connections, max_connections })
+        let listening = tokio::spawn(accept(listener, Arc::clone(desk), router, Arc::clone(&connections)));
+        Ok(Self { addr: bound, listening, connections, max_connections })
     }
 
-    /// Resolves when the last connection is gone.
-    pub(crate) async fn closed(&self) {
+    /// Resolves when nobody listens any more and the last connection is gone.
+    pub(crate) async fn closed(self) {
+        let _ = self.listening.await;
         let _ = self.connections.acquire_many(self.max_connections).await;
     }
 }
