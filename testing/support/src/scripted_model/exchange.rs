@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The largest request that is read.
 const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
@@ -123,11 +123,15 @@ fn chunk(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn is_closed_within(mut stream: &TcpStream, wait: Duration) -> bool {
-    let _ = stream.set_read_timeout(Some(wait.max(Duration::from_millis(1))));
-    let mut byte = [0];
-    match stream.read(&mut byte) {
-        Ok(count) => count == 0,
-        Err(error) => !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut),
+    let until = Instant::now() + wait;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let _ = stream.set_read_timeout(Some(left.max(Duration::from_millis(1))));
+        match stream.read(&mut [0]) {
+            Ok(count) => return count == 0,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut),
+        }
     }
 }
 
