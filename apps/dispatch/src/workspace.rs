@@ -2,8 +2,10 @@
 
 use crate::failure::Failure;
 use crate::settings::Loaded;
+use dispatch_os::files::read_at_most;
 use dispatch_os::paths::safe_file_name;
 use ext_hook_pipeline::context::{HOOKS_FOLDER, Paths, WORK_FOLDER};
+use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
 use ext_hook_pipeline::run::find_workspace;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -54,6 +56,15 @@ impl Workspace {
 
     pub(crate) fn paths(&self, session: &str) -> Paths {
         Paths::new(&self.root, session)
+    }
+
+    /// Which modules guard it, with whatever is wrong with the file that says so.
+    pub(crate) fn manifest(&self) -> (PipelineManifest, Vec<String>) {
+        match read_at_most(&self.paths("modules").manifest_file(), MANIFEST_LIMIT_BYTES) {
+            Ok(bytes) => PipelineManifest::parse(&bytes),
+            Err(error) if error.is_not_found() => Default::default(),
+            Err(error) => (PipelineManifest::default(), vec![error.to_string()]),
+        }
     }
 
     /// The path relative to the workspace, if it is inside.

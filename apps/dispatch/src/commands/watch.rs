@@ -27,6 +27,8 @@ use told::Told;
 
 /// How long an event waits before it is offered again to a queue that did not take it.
 const PAUSE: Duration = Duration::from_millis(500);
+/// How often approvals are looked at: they are kept outside the workspace, where nothing is watched.
+const LOOK: Duration = Duration::from_secs(1);
 /// The user's own hooks, in the folder for configuration.
 const GLOBAL_HOOKS: &str = "hooks.json";
 
@@ -139,6 +141,7 @@ impl Post {
         let mut news = runs.news(&self.workspace).await?;
         let stopping = Arc::new(AtomicBool::new(false));
         let (send, mut noticed) = unbounded_channel();
+        let first = set.clone();
         let deliver = delivery(Arc::clone(&runs), Handle::current(), send.clone(), Arc::clone(&stopping));
         let (watching, set) = match watch(&self.workspace, Some(hooks_of_user), unwatched_since_ms, deliver) {
             Ok(watching) => (Some(watching), set),
@@ -153,7 +156,7 @@ impl Post {
         let ended = tokio::select! {
             worked = runs.work(&self.workspace) => worked.map_err(Failure::from),
             () = tell(&mut news, &told) => Ok(()),
-            gone = self.follow(runs.as_ref(), &mut noticed, &told, set) => Err(gone),
+            gone = self.follow(runs.as_ref(), &mut noticed, &told, first) => Err(gone),
             () = asked_to_stop() => Ok(()),
         };
         printer.note("ending: what runs is stopped and waits for the next time");
@@ -187,8 +190,9 @@ impl Post {
         told: &Told<'_>,
         mut set: HookSet,
     ) -> Failure {
-        while let Some(noticed) = noticed.recv().await {
-            match noticed {
+        loop {
+            let noticed = tokio::time::timeout(LOOK, noticed.recv()).await;
+            match noticed.unwrap_or(Some(Noticed::Configuration)).unwrap_or(Noticed::End) {
                 Noticed::Note(note) => told.warn(&note),
                 Noticed::Configuration => match runs.refresh(&self.workspace).await {
                     Ok(new) if new == set => {}

@@ -5,7 +5,10 @@ use crate::failure::Failure;
 use crate::plain::one_line;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
+use crate::workspace::Workspace;
 use dispatch_os::clock;
+use ext_hook_pipeline::module::Module as _;
+use ext_hook_pipeline::modules::WorkspaceResults;
 use ext_workspace_hooks::approval::InForce;
 use ext_workspace_hooks::config::{Config, Origin, SHOWN, Written, schema};
 use ext_workspace_hooks::contract::{Action, Hook, HookSet, Problem};
@@ -54,7 +57,25 @@ fn check(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) -
         Format::Json => printer.json(&problems)?,
         Format::Text => printer.out(&verdict(&problems, written)),
     }
+    warn_untold(written, workspace, printer);
     Ok(if problems.is_empty() { Status::Done } else { Status::No })
+}
+
+/// A result that is to be told goes to no agent where the module that tells it is off.
+fn warn_untold(written: &Written, workspace: &Path, printer: &Printer) {
+    let mut telling = written.hooks.iter().filter(|it| it.hook.tell_agent);
+    let Some(first) = telling.next() else { return };
+    let (manifest, _) = Workspace::at(workspace).manifest();
+    if manifest.modules.iter().any(|module| module.name == WorkspaceResults.name() && module.enabled) {
+        return;
+    }
+    let name = one_line(&first.hook.id, TEXT_CHARS);
+    let more = match telling.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    printer.warn(&format!("hook `{name}`{more}: `tellAgent` tells nobody while the module `workspace-results` is off"));
+    printer.note("hint: `dispatch init --full` switches it on, or a line in .ai/hooks/dispatch.manifest.json");
 }
 
 /// The problem with a name of its file that leads there from where the command was run.
@@ -108,6 +129,7 @@ fn list(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) ->
         let rows: Vec<Vec<String>> = written.hooks.iter().map(|it| row(&it.hook, it.origin, &set)).collect();
         printer.out(&table(&rows));
     }
+    warn_untold(written, workspace, printer);
     if !written.problems.is_empty() {
         printer.warn("something is wrong with the files, so these are the hooks of their last valid state");
         printer.note("hint: `dispatch workspace-hooks check` says what");

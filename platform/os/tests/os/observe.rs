@@ -243,7 +243,7 @@ fn only_a_family_that_ends_as_a_whole_is_observed() {
 fn a_timeout_ends_a_writer_and_what_it_wrote_is_known() {
     let place = Place::new();
     let script = "while :; do echo x > a; echo x > b; done";
-    let outcome = place.observed(shell(script)).timeout(Duration::from_millis(300)).run();
+    let outcome = place.observed(shell(script)).timeout(Duration::from_millis(1500)).run();
     assert!(matches!(outcome.end, End::TimedOut), "{}", outcome.end);
     assert!(outcome.duration < PATIENCE);
     if can_observe() {

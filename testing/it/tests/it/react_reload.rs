@@ -61,6 +61,7 @@ fn nothing_of_a_clone_runs_until_it_is_trusted_and_a_changed_hook_waits_again() 
         assert_eq!(refused.status, status, "{refused:?}");
     }
     workspace.approve();
+    watch.wait_for_words("the hooks have changed: 2 are on");
     workspace.save("2.txt", "2");
     let runs = watch.wait_for_ended(2);
     assert_eq!(hooks_of(&runs), ["one", "two"]);

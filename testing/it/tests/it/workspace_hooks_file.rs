@@ -219,3 +219,21 @@ fn a_file_of_a_later_version_is_not_guessed_at() {
     assert_eq!(rules, ["schema-version", "duplicate-key", "syntax"]);
     assert_eq!(problems[0]["hint"], "update Dispatch");
 }
+
+#[test]
+fn results_that_nobody_would_be_told_are_pointed_out() {
+    let context = TestContext::new();
+    let telling = RIGHT.replace(r#""prompt": "review" "#, r#""prompt": "review", "tellAgent": true "#);
+    context.write(FILE, &telling);
+    for command in ["check", "list"] {
+        let output = context.dispatch(&["workspace-hooks", command]);
+        assert_eq!(output.status, 0, "{output:?}");
+        assert!(output.stderr.contains("hook `ask`: `tellAgent` tells nobody"), "{output:?}");
+    }
+    let modules = r#"{"version": 1, "modules": [{"name": "session"}, {"name": "workspace-results"}]}"#;
+    context.write(".ai/hooks/dispatch.manifest.json", modules);
+    assert_eq!(context.dispatch(&["workspace-hooks", "check"]).stderr, "");
+    context.write(FILE, RIGHT);
+    std::fs::remove_file(context.project().join(".ai/hooks/dispatch.manifest.json")).unwrap();
+    assert_eq!(context.dispatch(&["workspace-hooks", "check"]).stderr, "", "nobody wants to tell anything");
+}

@@ -6,10 +6,9 @@ use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use dispatch_os::files::read_at_most;
 use dispatch_trust::{Trust, read_content};
 use ext_hook_pipeline::context::Paths;
-use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
+use ext_hook_pipeline::manifest::PipelineManifest;
 use ext_hook_pipeline::modules::NATIVE_NAMES;
 use serde::Serialize;
 
@@ -37,11 +36,7 @@ pub(super) fn run(
 ) -> Result<Status, Failure> {
     let paths = workspace.paths("modules");
     let trust = Trust::read(&loaded.trust_file)?;
-    let (manifest, problems) = match read_at_most(&paths.manifest_file(), MANIFEST_LIMIT_BYTES) {
-        Ok(bytes) => PipelineManifest::parse(&bytes),
-        Err(error) if error.is_not_found() => Default::default(),
-        Err(error) => (PipelineManifest::default(), vec![error.to_string()]),
-    };
+    let (manifest, problems) = workspace.manifest();
     let listed = modules(&manifest, &paths, &trust);
     match format {
         Format::Json => printer.json(&serde_json::json!({ "modules": listed }))?,

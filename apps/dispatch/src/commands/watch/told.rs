@@ -51,7 +51,7 @@ impl<'a> Told<'a> {
     pub(super) fn reloaded(&self, set: &HookSet) {
         let hooks = set.hooks.len();
         self.printer.note(&if set.problems.is_empty() {
-            format!("the hooks have changed: {hooks} are on")
+            format!("the hooks have changed: {hooks} {} on", if hooks == 1 { "is" } else { "are" })
         } else {
             format!("the hooks cannot be used as they are now; those of before stay on: {hooks}")
         });
