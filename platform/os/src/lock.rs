@@ -1,6 +1,6 @@
 //! Advisory locks between processes, with a bounded wait.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ pub enum LockKind {
 #[derive(Debug)]
 pub struct FileLock {
     // Closing the file releases the lock.
-    _file: File,
+    file: File,
     path: PathBuf,
 }
 
@@ -40,7 +40,7 @@ impl FileLock {
         let mut pause = FIRST_PAUSE;
         loop {
             if try_lock(&file, kind, path)? {
-                return Ok(Self { _file: file, path: path.to_path_buf() });
+                return Ok(Self { file, path: path.to_path_buf() });
             }
             if deadline.expired() {
                 return Err(OsError::LockBusy {
@@ -66,6 +66,27 @@ impl FileLock {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Whether the path still names the file that is locked. Where lock files are removed, and only by who holds
+    /// their lock, this is to be asked before the lock is relied on.
+    pub fn is_in_place(&self) -> bool {
+        match (self.file.metadata(), self.path.symlink_metadata()) {
+            (Ok(held), Ok(found)) => is_same(&held, &found),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Elsewhere a file that is open cannot be removed.
+#[cfg(not(unix))]
+fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
+    true
 }
 
 fn open(path: &Path) -> Result<File, OsError> {
@@ -116,6 +137,21 @@ mod tests {
         let lock = FileLock::try_acquire(&path, LockKind::Exclusive).unwrap();
         assert!(lock.is_some());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "pid 1");
+    }
+
+    #[test]
+    fn a_lock_file_that_was_replaced_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let lock = FileLock::try_acquire(&path, LockKind::Exclusive).unwrap().unwrap();
+        assert!(lock.is_in_place());
+        let elsewhere = folder.path().join("elsewhere");
+        std::fs::rename(&path, &elsewhere).unwrap();
+        assert!(!lock.is_in_place());
+        std::fs::write(&path, "").unwrap();
+        assert!(!lock.is_in_place());
+        std::fs::rename(elsewhere, &path).unwrap();
+        assert!(lock.is_in_place());
     }
 
     #[test]

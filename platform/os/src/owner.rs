@@ -7,6 +7,9 @@ use std::time::Duration;
 use crate::lock::{FileLock, LockKind};
 use crate::{OsError, files};
 
+/// How long somebody who tidies up, or asks about a name, may have its lock.
+const TIDYING: Duration = Duration::from_millis(500);
+
 /// What is known of somebody by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
@@ -29,7 +32,7 @@ pub struct Owner {
 impl Owner {
     /// Takes a name that nobody has had before; creates the folder if it is missing.
     ///
-    /// The name must be a plain file name, and must be in no list that others ask [`Owner::dead`] about
+    /// The name must be a plain file name, and must be in no list that others ask [`Owner::standing`] about
     /// before this returns.
     ///
     /// # Errors
@@ -40,8 +43,13 @@ impl Owner {
         if !is_plain(&name) {
             return Err(OsError::NotAFile { path });
         }
-        let lock = FileLock::acquire(&path, LockKind::Exclusive, Duration::ZERO)?;
-        Ok(Self { name, folder: folder.to_owned(), lock })
+        loop {
+            let lock = FileLock::acquire(&path, LockKind::Exclusive, TIDYING)?;
+            // Somebody who tidied up may have had the lock before, and the file is gone then.
+            if lock.is_in_place() {
+                return Ok(Self { name, folder: folder.to_owned(), lock });
+            }
+        }
     }
 
     /// The name of this process.
@@ -49,41 +57,11 @@ impl Owner {
         &self.name
     }
 
-    /// Those whose lock file is here and free, each told once: its file goes. Whoever hears it settles what
-    /// the dead one held; see [`Owner::lost`] for a caller that could die before it has.
-    ///
-    /// A name without a file here is not told: it may be that of a process on another machine.
-    pub fn dead(&self, names: Vec<String>) -> Vec<String> {
-        let is_dead = |name: &String| {
-            let lock = self.lock_of_the_lost(name);
-            // The lock is still held, so that of several who ask at once only one is told.
-            lock.is_some_and(|lock| std::fs::remove_file(lock.path()).is_ok())
-        };
-        names.into_iter().filter(is_dead).collect()
-    }
-
-    /// The same, told again and again until [`Owner::forget`].
-    pub fn lost(&self, names: Vec<String>) -> Vec<String> {
-        names.into_iter().filter(|name| self.lock_of_the_lost(name).is_some()).collect()
-    }
-
-    /// Removes the files of names that [`Owner::lost`] told and that hold nothing any more.
-    pub fn forget(&self, lost: &[String]) {
-        for name in lost.iter().filter(|name| is_plain(name)) {
-            // Somebody else may have been faster; and a file that stays is only told again.
-            let _ = std::fs::remove_file(self.folder.join(name));
-        }
-    }
-
-    /// What is known of one name. The file of a dead one stays, until [`Owner::forget`].
+    /// What is known of one name. The file of a dead one stays, until [`Owner::forget_dead`].
     pub fn standing(&self, name: &str) -> Standing {
-        let path = self.folder.join(name);
-        if !is_plain(name) || !path.is_file() {
-            return Standing::Unknown;
-        }
-        match FileLock::try_acquire(&path, LockKind::Exclusive) {
-            Ok(Some(_)) => Standing::Dead,
-            Ok(None) | Err(_) => Standing::Alive,
+        match self.lock_of(name) {
+            Ok(_) => Standing::Dead,
+            Err(standing) => standing,
         }
     }
 
@@ -91,13 +69,22 @@ impl Owner {
     pub fn forget_dead(&self, holders: &[String]) {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        self.dead(names.filter(|name| !holders.contains(name)).collect());
+        for name in names.filter(|name| !holders.contains(name)) {
+            // The lock is held until the file is gone; a file that stays is found again.
+            if let Ok(lock) = self.lock_of(&name) {
+                let _ = std::fs::remove_file(lock.path());
+            }
+        }
     }
 
-    fn lock_of_the_lost(&self, name: &str) -> Option<FileLock> {
+    /// The lock of somebody dead; else what is known of the name.
+    fn lock_of(&self, name: &str) -> Result<FileLock, Standing> {
         let path = self.folder.join(name);
-        let is_here = is_plain(name) && path.is_file();
-        is_here.then(|| FileLock::try_acquire(&path, LockKind::Exclusive).ok().flatten()).flatten()
+        if !is_plain(name) || !path.is_file() {
+            return Err(Standing::Unknown);
+        }
+        let lock = FileLock::try_acquire(&path, LockKind::Exclusive).ok().flatten().ok_or(Standing::Alive)?;
+        if lock.is_in_place() { Ok(lock) } else { Err(Standing::Unknown) }
     }
 }
 
@@ -118,27 +105,10 @@ fn is_plain(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
-    }
-
-    #[test]
-    fn the_living_are_not_dead_and_a_free_lock_is_told_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path().join("owners");
-        let first = Owner::register(&folder, "first".to_owned()).unwrap();
-        let second = Owner::register(&folder, "second".to_owned()).unwrap();
-        assert_eq!(first.name(), "first");
-        std::fs::write(folder.join("crashed"), "").unwrap();
-        let asked = names(&["first", "second", "crashed", "of-another-machine"]);
-        assert_eq!(first.lost(asked.clone()), ["crashed"]);
-        assert_eq!(second.lost(asked.clone()), ["crashed"], "told until it is forgotten");
-        assert_eq!(second.dead(asked.clone()), ["crashed"]);
-        assert_eq!(first.dead(asked.clone()), names(&[]));
-        drop(second);
-        assert_eq!(first.dead(asked), names(&[]), "one that left in order holds nothing");
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     }
 
     #[test]
@@ -171,6 +141,27 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_taken_while_others_tidy_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let janitor = Owner::register(folder.path(), "janitor".to_owned()).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        janitor.forget_dead(&[]);
+                    }
+                });
+            }
+            for number in 0..300 {
+                let owner = Owner::register(folder.path(), format!("owner-{number}")).unwrap();
+                assert_eq!(janitor.standing(owner.name()), Standing::Alive);
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    }
+
+    #[test]
     fn names_do_not_lead_out_of_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let owners = folder.path().join("owners");
@@ -179,11 +170,11 @@ mod tests {
         std::fs::create_dir(owners.join("folder")).unwrap();
         let absolute = folder.path().join("outside").to_string_lossy().into_owned();
         for name in ["", ".", "..", "../outside", "folder", "folder/", "./name", "a\\b", &absolute] {
-            assert_eq!(owner.dead(names(&[name])), names(&[]), "{name:?}");
-            owner.forget(&names(&[name]));
+            assert_eq!(owner.standing(name), Standing::Unknown, "{name:?}");
             let taken = Owner::register(&owners, name.to_owned());
             assert!(taken.is_err(), "{name:?}");
         }
+        owner.forget_dead(&[]);
         assert!(folder.path().join("outside").is_file() && owners.join("folder").is_dir());
     }
 }

@@ -10,7 +10,7 @@ use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::ports::{Clock, Ids};
-use dispatch_os::owner::Owner;
+use dispatch_os::owner::{Owner, Standing};
 use futures_channel::mpsc::{Receiver, Sender, channel};
 use futures_util::future::select;
 use futures_util::{FutureExt, StreamExt};
@@ -33,12 +33,18 @@ const DRAIN_MS: u64 = 3_000;
 
 /// Tells which owners of leases are gone for certain.
 pub(crate) trait Census: Send + Sync {
-    fn dead(&self, owners: Vec<String>) -> Vec<String>;
+    fn is_dead(&self, owner: &str) -> bool;
+    /// Removes the traces of the dead, but not of those who hold a lease.
+    fn forget_dead(&self, _holders: &[String]) {}
 }
 
 impl Census for Owner {
-    fn dead(&self, owners: Vec<String>) -> Vec<String> {
-        Self::dead(self, owners)
+    fn is_dead(&self, owner: &str) -> bool {
+        self.standing(owner) == Standing::Dead
+    }
+
+    fn forget_dead(&self, holders: &[String]) {
+        Self::forget_dead(self, holders);
     }
 }
 
@@ -200,19 +206,21 @@ impl Conductor {
     }
 
     async fn sweep(&self) {
-        let swept = match self.book.owners().await {
-            Ok(owners) => {
-                let others = owners.into_iter().filter(|owner| *owner != self.owner).collect();
-                self.book.sweep(&self.means.census.dead(others), self.now_ms()).await
-            }
-            Err(error) => Err(error),
-        };
-        match swept {
+        match self.settle_abandoned().await {
             Ok(Swept { interrupted, requeued, parked }) => {
                 self.tell_dispatches(interrupted.into_iter().chain(requeued).chain(parked));
             }
             Err(error) => (self.means.warn)(format!("the queue cannot be swept: {error}")),
         }
+    }
+
+    async fn settle_abandoned(&self) -> Result<Swept, BookError> {
+        let mut dead = self.book.owners().await?;
+        dead.retain(|owner| *owner != self.owner && self.means.census.is_dead(owner));
+        let swept = self.book.sweep(&dead, self.now_ms()).await?;
+        // Who still holds something is asked about again at the next sweep.
+        self.means.census.forget_dead(&self.book.owners().await?);
+        Ok(swept)
     }
 
     /// Stops taking work; running turns get a moment, then they are stopped.

@@ -60,9 +60,8 @@ impl Process {
 struct KnownDead(Arc<Mutex<Vec<String>>>);
 
 impl Census for KnownDead {
-    fn dead(&self, owners: Vec<String>) -> Vec<String> {
-        let dead = self.0.lock().unwrap();
-        owners.into_iter().filter(|owner| dead.contains(owner)).collect()
+    fn is_dead(&self, owner: &str) -> bool {
+        self.0.lock().unwrap().iter().any(|dead| dead == owner)
     }
 }
 
