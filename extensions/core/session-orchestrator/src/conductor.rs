@@ -215,11 +215,12 @@ impl Conductor {
     }
 
     async fn settle_abandoned(&self) -> Result<Swept, BookError> {
-        let mut dead = self.book.owners().await?;
-        dead.retain(|owner| *owner != self.owner && self.means.census.is_dead(owner));
+        let owners = self.book.owners().await?;
+        let is_dead = |owner: &&String| **owner != self.owner && self.means.census.is_dead(owner);
+        let dead: Vec<String> = owners.iter().filter(is_dead).cloned().collect();
         let swept = self.book.sweep(&dead, self.now_ms()).await?;
-        // Who still holds something is asked about again at the next sweep.
-        self.means.census.forget_dead(&self.book.owners().await?);
+        // Whoever held something is forgotten at the next sweep, unless something of theirs is still left then.
+        self.means.census.forget_dead(&owners);
         Ok(swept)
     }
 

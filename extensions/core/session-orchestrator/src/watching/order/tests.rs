@@ -10,6 +10,10 @@ fn row(seq: u64) -> Row {
     Row { id: seq.to_string().as_str().into(), turn: "t".into(), step: 0, at_ms: 0, body }
 }
 
+fn rows_after(stored: &[u64], seen: u64) -> Vec<(u64, Row)> {
+    stored.iter().filter(|seq| **seq > seen).map(|seq| (*seq, row(*seq))).collect()
+}
+
 fn told(seq: u64) -> SessionEvent {
     SessionEvent { seq: Some(seq), news: SessionNews::Row { row: row(seq) } }
 }
@@ -99,8 +103,7 @@ proptest! {
             }
             looking = match (looking, step) {
                 (Some(0), _) => {
-                    let rows = stored.iter().filter(|seq| **seq > order.seen).map(|seq| (*seq, row(*seq))).collect();
-                    order.read(rows, || std::mem::take(&mut waiting));
+                    order.read(rows_after(&stored, order.seen), || std::mem::take(&mut waiting));
                     order.behind.then_some(0)
                 }
                 (Some(left), _) => Some(left - 1),
@@ -114,8 +117,7 @@ proptest! {
         }
         while order.behind || looking.is_some() || !waiting.is_empty() {
             looking = None;
-            let rows = stored.iter().filter(|seq| **seq > order.seen).map(|seq| (*seq, row(*seq))).collect();
-            order.read(rows, || std::mem::take(&mut waiting));
+            order.read(rows_after(&stored, order.seen), || std::mem::take(&mut waiting));
             waiting.drain(..).for_each(|event| order.hear(event));
         }
         let given: Vec<SessionEvent> = order.due.into_iter().collect();
