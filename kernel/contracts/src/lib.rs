@@ -25,6 +25,7 @@ pub mod secret;
 pub mod service;
 pub mod settings;
 pub mod storage;
+pub mod suggest;
 pub mod tool;
 pub mod turn;
 

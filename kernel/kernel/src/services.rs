@@ -10,4 +10,3 @@ pub mod logger;
 pub mod migration;
 pub mod permission;
 pub mod schema;
-pub(crate) mod suggest;

@@ -4,7 +4,6 @@ mod check;
 mod edit;
 mod scalar;
 mod store;
-mod suggest;
 mod surgery;
 mod tree;
 

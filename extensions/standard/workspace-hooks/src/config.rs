@@ -9,7 +9,6 @@ mod hook;
 mod json;
 pub(crate) mod limits;
 mod migrate;
-mod nearest;
 mod regexes;
 mod runner;
 mod schema;

@@ -11,10 +11,10 @@ mod paths;
 mod tests;
 
 use super::manifest::tier_name;
-use crate::services::suggest::nearest;
 use dispatch_contracts::API_VERSION;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::manifest::{Manifest, Tier};
+use dispatch_contracts::suggest::nearest;
 use semver::{Version, VersionReq};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use dispatch_contracts::suggest::nearest;
 use dispatch_glob::Glob;
 use dispatch_os::clock::parse_rfc3339;
 use serde::de::DeserializeOwned;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as WordError, StrDeserializer};
 
-use super::suggest::nearest;
 use super::tree::{Node, Value};
 use super::{FileState, Loaded, MAX_PROBLEMS, Place, Problem, Severity};
 use crate::intent::{Claim, IntentKind, IntentSpec, IntentStatus};
@@ -102,7 +102,7 @@ impl Checker {
                 let message = format!("the key `{name}` is there twice; the first is in line {}", first.line);
                 self.error(key.place, message, None);
             } else if !known.contains(&name.as_str()) {
-                let hint = nearest(name, known).map(|meant| format!("did you mean `{meant}`?"));
+                let hint = nearest(name, known.iter().copied()).map(|meant| format!("did you mean `{meant}`?"));
                 self.warning(key.place, format!("nobody reads the key `{name}`"), hint);
             }
             seen.entry(name).or_insert(key.place);
@@ -202,7 +202,7 @@ impl Checker {
         let deserializer: StrDeserializer<'_, WordError> = text.as_str().into_deserializer();
         let value = T::deserialize(deserializer).ok();
         if value.is_none() {
-            let hint = match nearest(&text, known) {
+            let hint = match nearest(&text, known.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("it is one of {}", known.join(", ")),
             };

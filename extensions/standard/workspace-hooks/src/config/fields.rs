@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use super::json::{Json, Member, Node, escaped, shown};
-use super::nearest::nearest;
+use dispatch_contracts::suggest::nearest;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
@@ -199,7 +199,7 @@ fn meant(key: &str, known: &[&str]) -> String {
     if let Some((_, now)) = super::migrate::OLD_KEYS.iter().find(|(old, now)| *old == key && known.contains(now)) {
         return format!("it is called `{now}`");
     }
-    match nearest(key, known) {
+    match nearest(key, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => "remove it, or let it start with `x-` if it is your own".to_owned(),
     }

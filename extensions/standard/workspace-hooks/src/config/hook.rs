@@ -11,8 +11,9 @@ use super::limits::{
     DEFAULT_CONCURRENCY, DEFAULT_DEBOUNCE_MS, DEFAULT_TIMEOUT_MS, MAX_ID_CHARS, MAX_METADATA_BYTES, MAX_NAMES,
     MAX_PROMPT_BYTES, RATE_RUNS, RATE_SPAN_MS, RETRY_COUNT, TIMEOUT_MS, TOKENS_PER_DAY, USD_PER_DAY,
 };
-use super::{canonical, nearest, runner};
+use super::{canonical, runner};
 use crate::contract::{Action, Budget, Hook, Place, RateLimit, Retry, SessionScope};
+use dispatch_contracts::suggest::nearest;
 use serde_json::{Map, Value};
 
 /// The keys of a hook.
@@ -178,7 +179,7 @@ fn choice<T: Copy>(object: &Object<'_>, key: &str, words: &[(&str, T)], findings
     let chosen = words.iter().find(|(word, _)| *word == found.value).map(|(_, value)| *value);
     if chosen.is_none() {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let hint = match nearest::nearest(found.value, &known) {
+        let hint = match nearest(found.value, known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("`{key}` is one of {}", known.join(", ")),
         };

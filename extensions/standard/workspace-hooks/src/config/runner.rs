@@ -6,9 +6,9 @@ use super::fields::{Found, Object};
 use super::findings::Findings;
 use super::json::{Json, Node, shown};
 use super::limits::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, MAX_NAMES};
-use super::nearest::nearest;
 use crate::contract::{AgentTemplate, Runner, SessionScope};
 use crate::runner::{TEMPLATES, template as template_of};
+use dispatch_contracts::suggest::nearest;
 use std::collections::BTreeMap;
 
 /// Where the prompt goes in the arguments of a program.
@@ -41,7 +41,7 @@ fn known(name: &Found<&str>, findings: &mut Findings) -> Option<Runner> {
         let command = template.command.iter().map(|argument| (*argument).to_owned()).collect();
         return Some(Runner::External(AgentTemplate { name: template.name.to_owned(), command }));
     }
-    let hint = match nearest(name.value, &names()) {
+    let hint = match nearest(name.value, names()) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("known names are {}; any other program is written out as `command`", names().join(", ")),
     };

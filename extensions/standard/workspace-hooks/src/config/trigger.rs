@@ -4,8 +4,8 @@ use super::fields::Found;
 use super::findings::Findings;
 use super::json::shown;
 use super::migrate::present_trigger;
-use super::nearest::nearest;
 use crate::contract::{GIT_HOOKS, Trigger};
+use dispatch_contracts::suggest::nearest;
 
 /// The trigger that a text stands for, or a finding.
 pub(crate) fn read(found: &Found<&str>, findings: &mut Findings) -> Option<Trigger> {
@@ -23,7 +23,7 @@ fn hint(word: &str) -> String {
     }
     let words = Trigger::words();
     let known: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with("custom:")).collect();
-    match nearest(word, &known) {
+    match nearest(word, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None if word.starts_with("git:") => format!("`git:` is followed by {}", GIT_HOOKS.join(", ")),
         None if word.starts_with("custom:") => {

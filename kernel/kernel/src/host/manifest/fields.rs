@@ -1,7 +1,7 @@
 //! Reads the fields of a JSON object one by one, collecting problems instead of stopping at the first.
 
 use super::ManifestProblem;
-use crate::services::suggest::nearest;
+use dispatch_contracts::suggest::nearest;
 use semver::{Version, VersionReq};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

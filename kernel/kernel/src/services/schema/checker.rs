@@ -7,7 +7,7 @@ use super::{
     reference, scalar,
 };
 use crate::services::dotted::Step;
-use crate::services::suggest::nearest;
+use dispatch_contracts::suggest::nearest;
 use serde_json::{Map, Number, Value};
 
 /// The keywords of one schema.

@@ -2,7 +2,7 @@
 
 use super::checker::{Checker, Keywords, count};
 use crate::services::dotted::Step;
-use crate::services::suggest::nearest;
+use dispatch_contracts::suggest::nearest;
 use serde_json::{Map, Value};
 
 /// Checks the entries of an object: those it must have, those it may have, how many.
