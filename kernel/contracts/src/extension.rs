@@ -1,6 +1,7 @@
 //! An extension: a manifest and a way to activate it.
 
 use crate::BoxFuture;
+use crate::harness::Harness;
 use crate::host::Host;
 use std::borrow::Cow;
 
@@ -20,6 +21,10 @@ impl ExtensionError {
 pub trait Extension: Send + Sync {
     /// The text of `manifest.json`.
     fn manifest(&self) -> Cow<'_, str>;
+    /// Its texts for people and agents: [`crate::harness!`] embeds those of the calling crate.
+    fn harness(&self) -> Harness {
+        Harness::EMPTY
+    }
     /// Registers everything the extension adds. Called once, after what it depends on.
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>>;
     /// Releases what the host cannot: connections, files. Registrations are disposed by the host.

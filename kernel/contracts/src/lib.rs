@@ -11,6 +11,7 @@ pub mod conversation;
 pub mod extension;
 pub mod fault;
 pub mod folders;
+pub mod harness;
 pub mod hook;
 pub mod hooks;
 pub mod host;

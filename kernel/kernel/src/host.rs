@@ -31,6 +31,7 @@ use dispatch_contracts::auth::Auth;
 use dispatch_contracts::contribution::{Command, Job, Route};
 use dispatch_contracts::fault::FaultBudget;
 use dispatch_contracts::folders::Folders;
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::permission::{PermissionDecision, PermissionRequest};
@@ -182,6 +183,11 @@ impl ExtensionHost {
     /// The hooks that running extensions declare, by id.
     pub fn hooks(&self) -> Vec<Owned<()>> {
         self.inner.roster.hooks()
+    }
+
+    /// The texts that an extension carries; `None` if it is not part of the plan.
+    pub fn harness(&self, extension: &ExtensionId) -> Option<Harness> {
+        self.inner.roster.harness(extension)
     }
 
     /// The settings schemas of all extensions that could be read, by extension.

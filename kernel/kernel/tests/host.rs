@@ -7,6 +7,7 @@ mod rig;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::contribution::{Command, Job};
 use dispatch_contracts::extension::ExtensionError;
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::hook::{Event, Filter, HandlerError};
 use dispatch_contracts::hooks::{TURN_STARTED, TurnStarted};
 use dispatch_contracts::host::{Host, HostError, STORAGE};
@@ -63,6 +64,22 @@ fn keeps_host(id: &str, changes: Value) -> (Probe, Arc<Mutex<Option<Host>>>) {
 
 fn host_of(kept: &Arc<Mutex<Option<Host>>>) -> Host {
     kept.lock().unwrap().clone().expect("it was activated")
+}
+
+#[test]
+fn the_texts_of_an_extension_are_told_and_a_panic_leaves_it_without() {
+    let rig = HostRig::new();
+    let told = || Harness { rules: "- One writer per file.".into(), ..Harness::EMPTY };
+    let extensions = vec![
+        idle("told", json!({})).with_harness(told).bundled(),
+        idle("silent", json!({})).bundled(),
+        idle("broken", json!({})).with_harness(|| panic!("no texts")).bundled(),
+    ];
+    let host = rig.run(rig.boot(extensions)).unwrap();
+    assert_eq!(host.harness(&"told".into()), Some(told()));
+    assert_eq!(host.harness(&"silent".into()), Some(Harness::EMPTY));
+    assert_eq!(host.harness(&"broken".into()), Some(Harness::EMPTY));
+    assert_eq!(host.harness(&"unknown".into()), None);
 }
 
 #[test]

@@ -4,10 +4,12 @@ use crate::checks::Check;
 use crate::lexer::{Token, closing, tokens};
 use crate::source::{SourceFile, SourceTree};
 use crate::violation::Violation;
+use std::ops::Range;
 
 /// Rule in full: no file in `kernel/*/src`, tests included, may name one of these outside comments
 /// and literals, also not inside a group (`use std::{fs, io}`); `std` may be neither renamed nor
-/// imported whole; a kernel crate has no build script.
+/// imported whole; a kernel crate has no build script. An exported macro may embed files, because it
+/// does so in the crate that calls it; then no kernel source may call it.
 pub(crate) const CHECK: Check<SourceTree> = Check {
     name: "kernel-purity",
     rule: "No kernel source names files, sockets, processes, the environment, threads, clocks, randomly ordered maps or embedded files, and no kernel crate has a build script.",
@@ -34,6 +36,9 @@ const WORDS: &[(&str, &str)] = &[
     ("include_str", "take the text as an argument"),
 ];
 
+// Of the words: what an exported macro may do in the crate that calls it.
+const EMBEDDING: &[&str] = &["include_bytes", "include_str"];
+
 fn check(tree: &SourceTree) -> Vec<Violation> {
     let scripts = tree.files.iter().filter(|file| {
         file.path.starts_with("kernel/") && file.name() == "build.rs" && file.path.matches('/').count() == 2
@@ -46,8 +51,9 @@ fn check(tree: &SourceTree) -> Vec<Violation> {
             "generate the file with `cargo xtask schemas --write`",
         )
     });
-    let sources = tree.files.iter().filter(|file| is_kernel_source(&file.path));
-    scripts.chain(sources.flat_map(check_file)).collect()
+    let sources = || tree.files.iter().filter(|file| is_kernel_source(&file.path));
+    let embedding: Vec<&str> = sources().flat_map(embedding_macros).collect();
+    scripts.chain(sources().flat_map(|file| check_file(file, &embedding))).collect()
 }
 
 fn is_kernel_source(path: &str) -> bool {
@@ -55,19 +61,45 @@ fn is_kernel_source(path: &str) -> bool {
     matches!(parts.as_slice(), ["kernel", _, "src", ..])
 }
 
-fn check_file(file: &SourceFile) -> Vec<Violation> {
+fn check_file(file: &SourceFile, embedding: &[&str]) -> Vec<Violation> {
     let Some(rust) = &file.rust else { return Vec::new() };
     let found = tokens(&rust.code);
+    let exported = exported_macros(&found);
     let mut violations = Vec::new();
     for (index, token) in found.iter().enumerate() {
-        if let Some((word, hint)) = WORDS.iter().find(|(word, _)| *word == token.text) {
+        let in_exported = || exported.iter().any(|body| body.contains(&index));
+        if let Some((word, hint)) = WORDS.iter().find(|(word, _)| *word == token.text)
+            && !(EMBEDDING.contains(word) && in_exported())
+        {
             violations.push(named(file, token, word, hint));
+        }
+        if embedding.contains(&token.text) && found.get(index + 1).is_some_and(|next| next.text == "!") {
+            let hint = "it embeds files of the crate that calls it: call it in an extension";
+            violations.push(named(file, token, &format!("{}!", token.text), hint));
         }
         if token.text == "std" {
             violations.extend(check_std(file, &found, index));
         }
     }
     violations
+}
+
+// The names of the exported macros of a file that embed files.
+fn embedding_macros(file: &SourceFile) -> Vec<&str> {
+    let Some(rust) = &file.rust else { return Vec::new() };
+    let found = tokens(&rust.code);
+    let bodies = exported_macros(&found).into_iter();
+    let embedding = bodies.filter(|body| found[body.clone()].iter().any(|token| EMBEDDING.contains(&token.text)));
+    embedding.map(|body| found[body.start].text).collect()
+}
+
+// The token ranges of `#[macro_export] macro_rules!`, from the name to the end of the body.
+fn exported_macros(found: &[Token<'_>]) -> Vec<Range<usize>> {
+    let opening = ["macro_export", "]", "macro_rules", "!"];
+    let starts = found.windows(opening.len()).enumerate();
+    let starts = starts.filter(|(_, window)| window.iter().map(|token| token.text).eq(opening));
+    let names = starts.map(|(start, _)| start + opening.len()).filter(|name| name + 1 < found.len());
+    names.map(|name| name..closing(found, name + 1)).collect()
 }
 
 fn named(file: &SourceFile, token: &Token<'_>, what: &str, hint: &str) -> Violation {
@@ -166,6 +198,25 @@ mod tests {
             assert!(violations[0].message.contains(&format!("`{what}`")), "{text}: {violations:?}");
         }
         assert_eq!(found(LIB, "\n\nuse std::fs;")[0].place, "kernel/kernel/src/bus.rs:3");
+    }
+
+    #[test]
+    fn an_exported_macro_may_embed_files_of_its_callers_and_has_none_in_the_kernel() {
+        let exported = "#[macro_export] macro_rules! texts { () => { include_str!(\"x\") } }";
+        assert_eq!(found(LIB, exported), []);
+        for (text, what) in [
+            ("macro_rules! texts { () => { include_str!(\"x\") } }", "include_str"),
+            ("#[macro_export] macro_rules! texts { () => { std::fs::read(\"x\") } }", "std::fs"),
+            ("#[macro_export] macro_rules! texts { () => {} } const A: &str = include_str!(\"x\");", "include_str"),
+        ] {
+            let violations = found(LIB, text);
+            assert_eq!(violations.len(), 1, "{text}: {violations:?}");
+            assert!(violations[0].message.contains(&format!("`{what}`")), "{text}: {violations:?}");
+        }
+        let caller = ("kernel/contracts/src/caller.rs", "const A: &str = dispatch_contracts::texts!();");
+        let violations = check(&SourceTree::of(&[(LIB, exported), caller]));
+        assert_eq!(violations.len(), 1, "{violations:?}");
+        assert!(violations[0].message.contains("`texts!`"), "{violations:?}");
     }
 
     #[test]

@@ -4,9 +4,11 @@ use super::gate::Gate;
 use super::judge::{Verdict, judge};
 use super::registry::Owned;
 use super::status::{ExtensionState, ExtensionStatus};
+use crate::bus::isolate::isolate_call;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::fault::{Fault, FaultBudget};
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::manifest::{Activation, Manifest, Tier};
 use serde_json::Value;
@@ -188,6 +190,12 @@ impl Roster {
         let manifests = slots.values().map(|slot| &slot.member.manifest);
         let with_schema = manifests.filter_map(|manifest| Some((&manifest.id, manifest.settings_schema.clone()?)));
         with_schema.map(|(id, item)| Owned { owner: id.clone(), name: id.to_string(), item }).collect()
+    }
+
+    /// No lock is held while the extension answers, and its panic leaves it without texts.
+    pub(super) fn harness(&self, id: &ExtensionId) -> Option<Harness> {
+        let member = self.member(id)?;
+        Some(isolate_call(|| member.extension.harness()).unwrap_or_default())
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ExtensionId, Slot>> {

@@ -7,6 +7,7 @@ use dispatch_contracts::conversation::ToolCall;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::fault::{Fault, FaultBudget};
 use dispatch_contracts::folders::Folders;
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::hooks::{RequestBefore, ToolBefore, TurnRef};
 use dispatch_contracts::host::Host;
 use dispatch_contracts::ids::ExtensionId;
@@ -100,11 +101,16 @@ pub(crate) struct Probe {
     manifest: String,
     activate: Activate,
     deactivate: Deactivate,
+    harness: fn() -> Harness,
 }
 
 impl Extension for Probe {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(&self.manifest)
+    }
+
+    fn harness(&self) -> Harness {
+        (self.harness)()
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
@@ -143,7 +149,7 @@ pub(crate) fn probe_async(
     activate: impl Fn(Host) -> BoxFuture<'static, Result<(), ExtensionError>> + Send + Sync + 'static,
 ) -> Probe {
     let deactivate: Deactivate = Box::new(|| Box::pin(std::future::ready(Ok(()))));
-    Probe { manifest: manifest(id, changes), activate: Box::new(activate), deactivate }
+    Probe { manifest: manifest(id, changes), activate: Box::new(activate), deactivate, harness: Harness::default }
 }
 
 /// An extension that does nothing.
@@ -157,6 +163,11 @@ impl Probe {
         deactivate: impl Fn() -> BoxFuture<'static, Result<(), ExtensionError>> + Send + Sync + 'static,
     ) -> Self {
         self.deactivate = Box::new(deactivate);
+        self
+    }
+
+    pub(crate) fn with_harness(mut self, harness: fn() -> Harness) -> Self {
+        self.harness = harness;
         self
     }
 
