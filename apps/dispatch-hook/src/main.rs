@@ -40,7 +40,7 @@ fn answer(arguments: impl IntoIterator<Item = OsString>) -> ! {
 #[cfg(not(unix))]
 fn main() {
     use_arena();
-    answer(dispatch_os::env::arguments())
+    answer(dispatch_os::environment::arguments())
 }
 
 #[cfg(unix)]

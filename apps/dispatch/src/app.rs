@@ -7,7 +7,7 @@ use crate::settings::Loaded;
 use crate::{commands, compose};
 use clap::Parser;
 use dispatch_contracts::extension::Extension;
-use dispatch_os::env;
+use dispatch_os::environment;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl App {
     /// Runs the command that the process was started with.
     pub fn run(self) -> ExitCode {
         // A host must get its answer whatever it passes, so this command has no usage errors.
-        if env::arguments().next().is_some_and(|command| command == "hook") {
+        if environment::arguments().next().is_some_and(|command| command == "hook") {
             commands::hook::run();
         }
         let args = Args::parse();

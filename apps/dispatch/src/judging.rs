@@ -3,7 +3,7 @@
 use crate::compose;
 use crate::failure::Failure;
 use crate::settings::Loaded;
-use dispatch_os::env;
+use dispatch_os::environment;
 use dispatch_trust::Trust;
 use ext_hook_pipeline::clock::SystemClock;
 use ext_hook_pipeline::dialect::{self, Hints};
@@ -23,7 +23,7 @@ pub(crate) struct Judging {
 impl Judging {
     /// As the user's hook process would start in this folder, without its caches.
     pub(crate) fn new(loaded: &Loaded) -> Self {
-        let variable = |name: &str| env::text(name).ok().flatten();
+        let variable = |name: &str| environment::variable(name).ok().flatten();
         Self {
             modules: compose::guards(),
             scripts: Scripts::new(Trust::load(&loaded.trust_file), None),

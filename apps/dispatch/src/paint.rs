@@ -1,6 +1,6 @@
 //! Colour for people who look at a terminal, and for nobody else.
 
-use dispatch_os::env;
+use dispatch_os::environment;
 use std::io::IsTerminal;
 
 /// What stands out, and how.
@@ -47,8 +47,8 @@ impl Paint {
 }
 
 fn is_wanted() -> bool {
-    let refused = env::raw("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = env::raw("TERM").is_some_and(|value| value == "dumb");
+    let refused = environment::variable_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = environment::variable_os("TERM").is_some_and(|value| value == "dumb");
     !refused && !dumb
 }
 

@@ -2,7 +2,7 @@
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ports::{Clock, Ids, Level, LogRecord, LogSink, Spawner};
-use dispatch_os::{MonotonicWall, Ulid, clock};
+use dispatch_os::{MonotonicWall, Ulid, time};
 use std::io::Write;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Clock for SystemClock {
     }
 
     fn monotonic_ms(&self) -> u64 {
-        clock::monotonic_ms()
+        time::monotonic_ms()
     }
 
     fn sleep_ms(&self, ms: u64) -> BoxFuture<'static, ()> {

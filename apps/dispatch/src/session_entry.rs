@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use dispatch_os::files::read_at_most;
-use dispatch_os::{Ulid, clock};
+use dispatch_os::{Ulid, time};
 use ext_hook_pipeline::action::EmittedRecord;
 use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
 use ext_hook_pipeline::context::{Ids, MAIN_AGENT, Paths, next_work_id};
@@ -32,8 +32,8 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let shelter = Shelter::check(paths)?;
     shelter.create()?;
-    let now_ms = next_run_ms(&shelter.lock_file("runs"), clock::unix_ms());
-    let ts = clock::rfc3339(now_ms);
+    let now_ms = next_run_ms(&shelter.lock_file("runs"), time::unix_ms());
+    let ts = time::rfc3339(now_ms);
     let ids = Ids {
         session_id: state.text("core", "sessionId").map_or_else(|| folder_name(paths), str::to_owned),
         work_id: state.work_id().map_or_else(|| next_work_id(None), str::to_owned),

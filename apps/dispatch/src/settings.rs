@@ -8,7 +8,7 @@ use dispatch_kernel::services::builtin::{NEEDS_TRUST, builtin_layer, builtin_sch
 use dispatch_kernel::services::config::{ConfigProblem, Layer, from_environment, from_flag, merge};
 use dispatch_os::files::read_text_at_most;
 use dispatch_os::paths::{ProjectRoot, find_project_root};
-use dispatch_os::{UserDirs, env};
+use dispatch_os::{UserDirs, environment};
 use dispatch_trust::{Approval, Trust, read_content};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ impl Loaded {
         let dirs = UserDirs::discover()?;
         let (start, start_is) = match &common.project {
             Some(folder) => (existing_folder(folder)?, StartIs::Named),
-            None => (env::current_dir()?, StartIs::CurrentFolder),
+            None => (environment::current_folder()?, StartIs::CurrentFolder),
         };
         let project = find_project_root(&start);
         let trust_file = dirs.data.join("trust.json");
@@ -216,7 +216,9 @@ fn project_layer(path: &Path, values: Option<Value>, trust_file: &Path) -> Resul
 }
 
 fn text_variables() -> Vec<(String, String)> {
-    env::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+    environment::variables()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
 }
 
 fn wrong_settings(problems: &[ConfigProblem]) -> Failure {

@@ -1,8 +1,10 @@
-//! Files that survive crashes and concurrent writers: atomic replacement, one-write appends, bounded reads.
+//! Files: the plain functions of the system, and those that survive crashes and concurrent writers: atomic
+//! replacement, one-write appends, bounded reads.
 
 mod append;
 mod create;
 mod own;
+mod plain;
 mod private;
 mod read;
 mod replace;
@@ -12,6 +14,12 @@ mod standing;
 pub use append::{AppendOptions, LineAppender, MAX_LINE_BYTES, TailRepair, append_line};
 pub use create::{Access, create_dir_owner_only, create_new};
 pub use own::{WriteAt, open_own};
+pub use plain::{
+    DirEntry, File, FileType, Metadata, OpenOptions, Permissions, ReadDir, TryLockError, canonicalize, copy,
+    create_dir, create_dir_all, exists, hard_link, is_dir, is_file, is_symlink, metadata, open, open_with, read,
+    read_dir, read_link, read_to_string, remove_dir, remove_dir_all, remove_file, rename, set_permissions,
+    symlink_metadata, try_exists, write,
+};
 pub use private::read_private_at_most;
 pub use read::{
     CompleteLines, open_end, read_at_most, read_complete_lines, read_end, read_file_at_most, read_stream_at_most,

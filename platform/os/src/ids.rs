@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 pub use uuid::Uuid;
 
-use crate::clock;
+use crate::time;
 
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const ULID_LENGTH: usize = 26;
@@ -26,7 +26,7 @@ impl Ulid {
     pub fn generate() -> Self {
         static LATEST: Mutex<u128> = Mutex::new(0);
         let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
-        *latest = successor(*latest, clock::unix_ms(), random_u112() & RANDOM_MASK);
+        *latest = successor(*latest, time::unix_ms(), random_u112() & RANDOM_MASK);
         Self(*latest)
     }
 
@@ -175,9 +175,9 @@ mod tests {
 
     #[test]
     fn an_id_carries_its_time() {
-        let before = clock::unix_ms();
+        let before = time::unix_ms();
         let id = Ulid::generate();
-        assert!(id.unix_ms() >= before && id.unix_ms() <= clock::unix_ms() + 60_000);
+        assert!(id.unix_ms() >= before && id.unix_ms() <= time::unix_ms() + 60_000);
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 pub mod alarm;
 pub mod arena;
-pub mod clock;
 pub mod digest;
-pub mod env;
+pub mod environment;
 mod error;
 pub mod exit;
 pub mod files;
 pub mod ids;
 pub mod lock;
+pub mod network;
 pub mod owner;
 pub mod paths;
 pub mod process;
@@ -17,8 +17,8 @@ pub mod process;
 pub mod start;
 pub mod terminal;
 pub mod threads;
+pub mod time;
 
-pub use clock::{Deadline, MonotonicWall};
 pub use error::OsError;
 pub use files::{
     Access, AppendOptions, CompleteLines, Durability, LineAppender, ReplaceOptions, SymlinkPolicy, TailRepair,
@@ -30,3 +30,4 @@ pub use process::{
     Canceller, CaptureLimit, Captured, ChildSpec, ConfinementError, End, Family, Leftovers, Outcome, OutputStream,
     StartCause, StartFailure, SweepReport, WriteConfinement,
 };
+pub use time::{Deadline, MonotonicWall};

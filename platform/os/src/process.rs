@@ -13,8 +13,8 @@
 
 mod cancel;
 mod capture;
+mod child_environment;
 mod detach;
-mod environment;
 #[cfg(target_os = "linux")]
 mod guardian;
 mod launch;
@@ -22,6 +22,7 @@ mod marker;
 mod observe;
 mod outcome;
 mod papers;
+mod plain;
 #[cfg(not(unix))]
 mod portable;
 mod record;
@@ -35,11 +36,12 @@ mod tree;
 
 pub use cancel::{Canceller, Subscription};
 pub use capture::{CaptureLimit, Captured};
+pub use child_environment::is_passed_on;
 pub use detach::start_detached;
-pub use environment::is_passed_on;
 pub use marker::{MarkedEnd, MarkedExit, ParentThen, is_marker_open, read_exit_marker};
 pub use observe::{MAX_OBSERVED_PATHS, OnWrite, may_observe};
 pub use outcome::{End, Outcome, StartCause, StartFailure};
+pub use plain::{Child, Command, Stdio, command, id};
 pub use record::{SweepReport, sweep};
 pub use sandbox::{ConfinementError, WriteConfinement};
 pub use shield::shield_memory;

@@ -1,4 +1,4 @@
-//! Runs blocking work on a thread of its own and lets a task wait for it, whatever executor that task is on.
+//! Threads: starts them by name, and lets a task wait for blocking work whatever executor that task is on.
 
 use std::future::Future;
 use std::io;
@@ -7,15 +7,52 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
+use std::time::Duration;
+
+pub use std::thread::{Builder, JoinHandle, scope};
+
+/// Starts a thread with a name. [`offload`] if a task waits for the result.
+///
+/// # Errors
+/// When the system cannot start another thread.
+#[inline]
+pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
+    builder(name).spawn(work)
+}
+
+/// A thread with a name that is to be started, for one with a stack of its own size or within a [`scope`].
+#[inline]
+#[must_use]
+pub fn builder(name: &str) -> Builder {
+    Builder::new().name(name.to_owned())
+}
+
+/// Blocks this thread. A task sleeps by its `Clock` port.
+#[inline]
+pub fn sleep(duration: Duration) {
+    thread::sleep(duration);
+}
+
+/// The number of threads that can run at once on this machine; 1 where the system does not tell.
+#[must_use]
+pub fn parallelism() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Whether a thread is the one that calls, and would wait for itself.
+#[must_use]
+pub fn is_current<T>(handle: &JoinHandle<T>) -> bool {
+    handle.thread().id() == thread::current().id()
+}
 
 /// Starts the work at once. Dropping the future does not stop it.
 ///
 /// # Errors
-/// When the system has no thread to give.
+/// When the system cannot start another thread.
 pub fn offload<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Offloaded<T>> {
     let shared = Arc::new(Shared { state: Mutex::new(State { ended: None, waker: None }) });
     let result = Arc::clone(&shared);
-    thread::Builder::new().name(name.to_owned()).spawn(move || {
+    spawn(name, move || {
         let ended = catch_unwind(AssertUnwindSafe(work));
         let waker = {
             let mut state = result.lock();
@@ -97,6 +134,18 @@ mod tests {
         assert_eq!(wait(late), Ok(42));
         let name = offload("named", || thread::current().name().map(str::to_owned)).unwrap();
         assert_eq!(wait(name).as_deref(), Some("named"));
+    }
+
+    #[test]
+    fn a_thread_has_its_name_and_knows_itself() {
+        let named = spawn("named", || thread::current().name().map(str::to_owned)).unwrap();
+        assert!(!is_current(&named));
+        assert_eq!(named.join().unwrap().as_deref(), Some("named"));
+        let ((give, take), (tell, told)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+        let own = spawn("own", move || tell.send(is_current(&take.recv().unwrap())).unwrap()).unwrap();
+        give.send(own).unwrap();
+        assert!(told.recv().unwrap());
+        assert!(parallelism() >= 1);
     }
 
     #[test]

@@ -7,9 +7,9 @@ use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::span::Span;
 use crate::workspace::Workspace;
-use dispatch_os::clock;
 use dispatch_os::files::replace;
 use dispatch_os::lock::{FileLock, LockKind};
+use dispatch_os::time;
 use ext_hook_pipeline::SessionView;
 use ext_hook_pipeline::context::{Exception, Paths};
 use ext_hook_pipeline::session_files::{DiskView, Shelter};
@@ -50,12 +50,12 @@ pub(crate) fn run(loaded: &Loaded, request: &AllowOnceRequest, printer: &Printer
     let workspace = Workspace::with_rules(loaded)?;
     // The exceptions belong to no session; any name gives the paths of the workspace.
     let paths = workspace.paths("exceptions");
-    let now_ms = clock::unix_ms();
+    let now_ms = time::unix_ms();
     match &request.code {
         Some(code) => {
             let exception = exception(code, request.span, &request.reason, now_ms)?;
             add(&paths, exception.clone(), now_ms)?;
-            let until = clock::rfc3339(exception.until);
+            let until = time::rfc3339(exception.until);
             let (code, span) = (&exception.code, request.span);
             printer.out(&format!("{code} lets everything pass for {span}, until {until}; every use is on record"));
         }
@@ -114,7 +114,7 @@ fn list(exceptions: &[Exception], now_ms: i64, format: Format, printer: &Printer
     let row = |exception: &Exception| {
         let left = format!("{} left", Span::from_ms(exception.until - now_ms));
         let code = one_line(&exception.code, MAX_CODE_BYTES);
-        vec![code, left, format!("until {}", clock::rfc3339(exception.until)), one_line(&exception.reason, 100)]
+        vec![code, left, format!("until {}", time::rfc3339(exception.until)), one_line(&exception.reason, 100)]
     };
     printer.out(&table(&exceptions.iter().map(row).collect::<Vec<_>>()));
     Ok(())

@@ -9,7 +9,7 @@ use crate::settings::Loaded;
 use clap::{Subcommand, ValueEnum};
 use dispatch_contracts::secret::Secret;
 use dispatch_os::files::read_stream_at_most;
-use dispatch_os::{clock, terminal};
+use dispatch_os::{terminal, time};
 use ext_auth_apikey::contract::{Audience, KeyEntry, KeyError, KeyStore, MAX_KEY_BYTES, NewKey, Place, all_keys};
 use serde_json::json;
 
@@ -134,7 +134,7 @@ fn list(loaded: &Loaded, store: &KeyStore, format: Format, printer: &Printer) ->
 
 fn row(entry: &KeyEntry) -> Vec<String> {
     let ends_with = if entry.ends_with.is_empty() { "...".to_owned() } else { format!("...{}", entry.ends_with) };
-    let added = entry.added_ms.map_or_else(String::new, clock::rfc3339);
+    let added = entry.added_ms.map_or_else(String::new, time::rfc3339);
     vec![entry.name.clone(), entry.audience.to_string(), entry.source.clone(), ends_with, added]
 }
 

@@ -12,7 +12,7 @@ use crate::settings::{FileState, Loaded};
 use dispatch_contracts::extension::Extension;
 use dispatch_kernel::services::config::ConfigProblem;
 use dispatch_os::process::ChildSpec;
-use dispatch_os::{env, files};
+use dispatch_os::{environment, files};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -105,7 +105,8 @@ fn wrong(check: &'static str, detail: impl Into<String>, fix: impl Into<String>)
 }
 
 fn program() -> Finding {
-    let place = env::current_exe().map_or_else(|_| "an unknown place".to_owned(), |path| path.display().to_string());
+    let place = environment::current_program()
+        .map_or_else(|_| "an unknown place".to_owned(), |path| path.display().to_string());
     ok("program", format!("dispatch {} at {place}", env!("CARGO_PKG_VERSION")))
 }
 

@@ -6,7 +6,7 @@ use crate::printer::{Format, Printer, table};
 use crate::running::Running;
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
-use dispatch_os::env;
+use dispatch_os::environment;
 use dispatch_os::files::{read_stream_at_most, read_text_at_most};
 use ext_workspace_hooks::contract::{Event, Outcome, RUNS, Receipt};
 use ext_workspace_hooks::outside::Sent;
@@ -80,7 +80,7 @@ pub(super) fn store(
     running.shutdown();
     let receipts = stored?;
     if receipts.iter().any(|receipt| receipt.run.is_some()) {
-        Workers::new(&loaded.dirs.state).ensure(&workspace, &env::current_exe()?)?;
+        Workers::new(&loaded.dirs.state).ensure(&workspace, &environment::current_program()?)?;
     }
     Ok(receipts)
 }

@@ -10,7 +10,7 @@ use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::span::Span;
 use crate::workspace::{SessionLog, Workspace};
-use dispatch_os::clock;
+use dispatch_os::time;
 use ext_hook_pipeline::record::Record;
 use std::path::Path;
 
@@ -105,8 +105,8 @@ impl Sink<'_> {
 pub(crate) fn run(loaded: &Loaded, request: &EventsRequest, printer: &Printer) -> Result<Status, Failure> {
     let workspace = Workspace::of(loaded);
     let format = Format::from(request.json);
-    let since_ms = request.since.map(|since| clock::unix_ms() - since.ms());
-    let filter = Filter { format, since: since_ms.map(clock::rfc3339) };
+    let since_ms = request.since.map(|since| time::unix_ms() - since.ms());
+    let filter = Filter { format, since: since_ms.map(time::rfc3339) };
     let mut sessions = workspace.chosen(request.session.as_deref())?;
     let mut sink = Sink { printer, format, root: &workspace.root, day: String::new() };
     if request.follow {

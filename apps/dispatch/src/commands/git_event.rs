@@ -4,7 +4,7 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
-use dispatch_os::env;
+use dispatch_os::environment;
 use ext_workspace_hooks::{git, workspace_of};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) fn run(
     request: &GitEventRequest,
 ) -> Result<Status, Failure> {
     // A commit that a run makes must not start the run again.
-    if env::is_set(RUN_VARIABLE) {
+    if environment::is_set(RUN_VARIABLE) {
         return Ok(Status::Done);
     }
     let workspace = workspace_of(&loaded.start);

@@ -7,7 +7,7 @@ use crate::printer::{Format, Printer};
 use crate::session_entry;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use dispatch_os::clock;
+use dispatch_os::time;
 use ext_hook_pipeline::EmittedRecord;
 use ext_hook_pipeline::phase::Phase;
 use ext_hook_pipeline::record::RecordType;
@@ -87,7 +87,7 @@ fn set(
         printer.out(&format!("session {} is in {} already", session.id, phase.as_str()));
         return Ok(Status::Done);
     }
-    let patch = change(&state, phase, clock::unix_ms())?;
+    let patch = change(&state, phase, time::unix_ms())?;
     let data = json!({"from": before.as_str(), "to": phase.as_str(), "reason": reason, "by": "user"});
     let record = EmittedRecord { kind: RecordType::PhaseChanged, data };
     session_entry::write(&paths, &state, MODULE, vec![record], Some(patch))?;

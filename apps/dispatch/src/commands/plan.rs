@@ -10,7 +10,7 @@ use crate::session_entry;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_os::files::{read_at_most, replace};
-use dispatch_os::{clock, paths::resolve_inside};
+use dispatch_os::{paths::resolve_inside, time};
 use ext_hook_pipeline::context::Paths;
 use ext_hook_pipeline::digest::sha256_hex;
 use ext_hook_pipeline::plan::{
@@ -120,7 +120,7 @@ impl<'a> Desk<'a> {
     }
 
     fn standing(&self) -> Standing {
-        Standing { phase: self.state.phase(), now_ms: clock::unix_ms() }
+        Standing { phase: self.state.phase(), now_ms: time::unix_ms() }
     }
 
     fn plan(&self) -> Result<(Plan, PlanSource), Failure> {

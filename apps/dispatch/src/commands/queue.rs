@@ -7,7 +7,7 @@ use crate::printer::{Format, Printer, table};
 use crate::running::Running;
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
-use dispatch_os::clock;
+use dispatch_os::time;
 use ext_session_orchestrator::contract::{CancelOutcome, DispatchId, DispatchView, Mode, SESSIONS, Sessions};
 use serde_json::json;
 use std::sync::Arc;
@@ -110,5 +110,5 @@ const fn mode(mode: Mode) -> &'static str {
 
 /// A moment as people write it, in UTC.
 pub(crate) fn moment(at_ms: u64) -> String {
-    clock::rfc3339(i64::try_from(at_ms).unwrap_or(i64::MAX))
+    time::rfc3339(i64::try_from(at_ms).unwrap_or(i64::MAX))
 }

@@ -11,8 +11,8 @@ use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::span::Span;
 use crate::workspace::{SessionLog, Workspace};
-use dispatch_os::clock;
 use dispatch_os::files::read_at_most;
+use dispatch_os::time;
 use ext_hook_pipeline::digest::sha256_of_json;
 use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
 use ext_hook_pipeline::record::{Record, RecordType};
@@ -46,7 +46,7 @@ pub(crate) fn run(loaded: &Loaded, request: &ReplayRequest, printer: &Printer) -
     let workspace = Workspace::with_rules(loaded)?;
     let sessions = workspace.chosen(request.session.as_deref())?;
     let manifest = request.manifest.as_deref().map(read_manifest).transpose()?;
-    let since = request.since.map(|since| clock::rfc3339(clock::unix_ms() - since.ms()));
+    let since = request.since.map(|since| time::rfc3339(time::unix_ms() - since.ms()));
     let mut replay = Replay {
         workspace: &workspace,
         judging: Judging::new(loaded),

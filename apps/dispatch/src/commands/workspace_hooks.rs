@@ -6,7 +6,7 @@ use crate::plain::one_line;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use dispatch_os::clock;
+use dispatch_os::time;
 use ext_hook_pipeline::module::Module as _;
 use ext_hook_pipeline::modules::WorkspaceResults;
 use ext_workspace_hooks::approval::InForce;
@@ -174,7 +174,7 @@ fn dormant<'a>(hook: &Hook, set: &'a HookSet) -> Option<&'a str> {
 /// When a time table starts it next.
 fn next(hook: &Hook) -> Option<String> {
     let table = Timetable::parse(hook.schedule.as_deref()?).ok()?;
-    table.next_after(clock::unix_ms()).map(clock::rfc3339)
+    table.next_after(time::unix_ms()).map(time::rfc3339)
 }
 
 /// Prompts and arguments may hold anything, so only their kind is told.

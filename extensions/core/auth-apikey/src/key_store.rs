@@ -6,7 +6,7 @@ use crate::key_file::{Hidden, Kept, KeyFile, StoredKey};
 use crate::keyring::Keyring;
 use crate::variables::{self, ENVIRONMENT};
 use dispatch_contracts::secret::Secret;
-use dispatch_os::clock::unix_ms;
+use dispatch_os::time::unix_ms;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -5,7 +5,7 @@
 use crate::error::KeyError;
 use dispatch_contracts::secret::Secret;
 use dispatch_os::process::{ChildSpec, Outcome};
-use dispatch_os::{End, env};
+use dispatch_os::{End, environment};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl Keyring {
         if cfg!(target_os = "macos") {
             return Some(Self::Security(PathBuf::from("/usr/bin/security")));
         }
-        let has_session = cfg!(unix) && env::is_set("DBUS_SESSION_BUS_ADDRESS");
+        let has_session = cfg!(unix) && environment::is_set("DBUS_SESSION_BUS_ADDRESS");
         has_session.then(|| Self::SecretTool(PathBuf::from("secret-tool")))
     }
 

@@ -3,7 +3,7 @@
 use crate::audience::Audience;
 use crate::error::KeyError;
 use dispatch_contracts::secret::Secret;
-use dispatch_os::env;
+use dispatch_os::environment;
 
 /// The variable whose key is for the configured server, whichever that is.
 pub const OWN_VARIABLE: &str = "DISPATCH_API_KEY";
@@ -36,7 +36,7 @@ pub const PROVIDER_VARIABLES: [(&str, &str); 20] = [
 pub(crate) type ReadVariable = fn(&str) -> Result<Option<String>, dispatch_os::OsError>;
 
 /// The process's own environment.
-pub(crate) const ENVIRONMENT: ReadVariable = env::text;
+pub(crate) const ENVIRONMENT: ReadVariable = environment::variable;
 
 /// A key in a variable.
 #[derive(Debug)]

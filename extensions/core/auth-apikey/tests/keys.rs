@@ -27,7 +27,7 @@ impl Clock for RuntimePorts {
     }
 
     fn monotonic_ms(&self) -> u64 {
-        dispatch_os::clock::monotonic_ms()
+        dispatch_os::time::monotonic_ms()
     }
 
     fn sleep_ms(&self, ms: u64) -> BoxFuture<'static, ()> {

@@ -4,8 +4,8 @@
 use crate::database::Database;
 use crate::place::beside;
 use dispatch_contracts::storage::StorageError;
-use dispatch_os::clock::unix_ms;
 use dispatch_os::files::{Access, create_new};
+use dispatch_os::time::unix_ms;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use crate::error::translate;
 use crate::guard::{Guard, Mode, Scope};
 use crate::place::Place;
 use dispatch_contracts::storage::{Durability, Record, SqlValue, Statement, StorageError};
-use dispatch_os::clock::monotonic_ms;
+use dispatch_os::time::monotonic_ms;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
 use rusqlite::limits::Limit;

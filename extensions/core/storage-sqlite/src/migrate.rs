@@ -9,7 +9,7 @@ use crate::guard::Mode;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::StorageError;
 use dispatch_kernel::services::migration::plan;
-use dispatch_os::clock::unix_ms;
+use dispatch_os::time::unix_ms;
 
 /// Runs the steps that the namespace has not taken. Data that was there before (`found`) is copied
 /// before the first of them; afterwards it counts as new, so that one start makes one copy.

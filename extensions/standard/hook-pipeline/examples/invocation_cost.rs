@@ -42,7 +42,7 @@ fn median(root: &Path) -> Duration {
 
 fn once(root: &Path, round: u32) -> Duration {
     let started = Instant::now();
-    let id = format!("{round}-{}", dispatch_os::clock::unix_ms());
+    let id = format!("{round}-{}", dispatch_os::time::unix_ms());
     let payload = format!(
         r#"{{"session_id":"abc","cwd":{root:?},"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{{"command":"cargo test -p x && git status"}},"tool_use_id":"{id}"}}"#
     );

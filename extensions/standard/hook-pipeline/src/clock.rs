@@ -32,7 +32,7 @@ impl SystemClock {
 
 impl Clock for SystemClock {
     fn unix_ms(&self) -> i64 {
-        dispatch_os::clock::unix_ms()
+        dispatch_os::time::unix_ms()
     }
 
     fn elapsed(&self) -> Duration {

@@ -118,7 +118,7 @@ impl Play {
             *text = text.chars().take(EXCERPT_CHARS).collect();
         }
         let id = format!("R{:04}", self.view.records.len() + 1);
-        let ts = dispatch_os::clock::rfc3339(NOW_MS);
+        let ts = dispatch_os::time::rfc3339(NOW_MS);
         let event = scene.event.name.as_str();
         self.view.records.push(Record::new(id, ts, &scene.ids, event, record.kind, module, record.data));
     }

@@ -6,7 +6,7 @@ use std::io::stdin;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use dispatch_os::{env, files};
+use dispatch_os::{environment, files};
 
 use crate::answer::Reply;
 use crate::clock::SystemClock;
@@ -76,12 +76,12 @@ fn answer(
 ) -> Reply {
     // A payload that is too large or cannot be read is judged as one that makes no sense: the host goes on.
     let payload = files::read_stream_at_most(stdin().lock(), "standard input", INPUT_LIMIT_BYTES as u64);
-    let hints = Hints::collect(|name| env::text(name).ok().flatten());
-    let hints = match env::current_dir() {
+    let hints = Hints::collect(|name| environment::variable(name).ok().flatten());
+    let hints = match environment::current_folder() {
         Ok(folder) => hints.with_process_cwd(folder.to_string_lossy()),
         Err(_) => hints,
     };
-    let home = env::text("HOME").ok().flatten();
+    let home = environment::variable("HOME").ok().flatten();
     let outcome = run(&Invocation {
         host: arguments.host.as_deref(),
         event: arguments.event.as_deref(),

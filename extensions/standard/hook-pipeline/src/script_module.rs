@@ -106,7 +106,7 @@ impl Scripts {
             let lines = Rc::clone(&self.lines);
             let sink = move |level: ScriptLevel, text: &str| lines.borrow_mut().push((level, text.to_owned()));
             let grants = Grants {
-                clock: ClockGrant::Real(Box::new(|| dispatch_os::clock::unix_ms() as f64)),
+                clock: ClockGrant::Real(Box::new(|| dispatch_os::time::unix_ms() as f64)),
                 log: Some(Box::new(sink)),
                 host: values::host_functions(repo_root.to_path_buf()),
                 sources: Some(Box::new(Imports(Rc::clone(self.files(hooks_root))))),

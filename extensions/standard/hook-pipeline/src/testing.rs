@@ -149,7 +149,7 @@ impl Scene {
     #[must_use]
     pub fn record(mut self, kind: RecordType, data: Value) -> Self {
         let id = format!("R{:03}", self.view.records.len() + 1);
-        let ts = dispatch_os::clock::rfc3339(NOW_MS - 1_000);
+        let ts = dispatch_os::time::rfc3339(NOW_MS - 1_000);
         self.view.records.push(Record::new(id, ts, &self.ids, self.event.name.as_str(), kind, "test", data));
         self
     }

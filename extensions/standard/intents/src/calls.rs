@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(in_flight(&layout, NOW_MS).len(), 1);
         assert!(end(&layout, "b-1").unwrap().met.is_empty());
         begin(&layout, "b-1", &call("b", &["x"], NOW_MS), None, NOW_MS).unwrap();
-        forget(&layout, "b", dispatch_os::clock::unix_ms());
+        forget(&layout, "b", dispatch_os::time::unix_ms());
         assert!(end(&layout, "b-1").is_none() && end(&layout, "a-1").is_some());
     }
 }

@@ -5,8 +5,8 @@ mod put_back;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dispatch_os::clock::rfc3339;
 use dispatch_os::ids::uuid_v4;
+use dispatch_os::time::rfc3339;
 use dispatch_redact::Redactor;
 use dispatch_toolcall::{ToolCall, ToolKind};
 use ext_hook_pipeline::contract::{Context, ToolOutcome, tool_outcome};

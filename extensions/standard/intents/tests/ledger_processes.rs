@@ -16,7 +16,7 @@ const WRITER: &str = "INTENTS_TEST_LEDGER_WRITER";
 fn entry(writer: &str, number: usize) -> TraceEntry {
     TraceEntry {
         id: format!("{writer}-{number}"),
-        timestamp: dispatch_os::clock::now_rfc3339(),
+        timestamp: dispatch_os::time::now_rfc3339(),
         intent_id: "INT-001".to_owned(),
         session_id: writer.to_owned(),
         tool_name: "Write".to_owned(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dispatch_contracts::tool::ToolError;
-use dispatch_os::{CaptureLimit, ChildSpec, Confined, Family, WriteConfinement, env};
+use dispatch_os::{CaptureLimit, ChildSpec, Confined, Family, WriteConfinement, environment};
 
 use crate::settings::{Overlap, Sandbox, ShellSettings};
 
@@ -82,7 +82,7 @@ impl Shell {
 
     /// Where commands may write. Without it nothing runs: who asked for a sandbox does not want to do without.
     pub(crate) fn confinement(&self, workspace: &Path) -> Result<WriteConfinement, ToolError> {
-        let temporary = env::path("TMPDIR");
+        let temporary = environment::variable_path("TMPDIR");
         let chosen = self.settings.sandbox_writable.iter().map(PathBuf::from);
         let others = TEMPORARY_FOLDERS.iter().map(PathBuf::from).chain(temporary).chain(chosen);
         let others: Vec<PathBuf> = others.filter(|folder| folder.is_dir()).collect();
@@ -97,7 +97,7 @@ impl Shell {
 
 /// `bash` if there is one, else `sh`.
 fn find_shell() -> PathBuf {
-    let path = env::raw("PATH").unwrap_or_default();
+    let path = environment::variable_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let bash = folders.map(|folder| folder.join("bash")).find(|file| file.is_file());
     bash.unwrap_or_else(|| PathBuf::from("sh"))

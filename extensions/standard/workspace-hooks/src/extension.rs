@@ -135,7 +135,7 @@ fn chronicle(host: &Host) -> Chronicle {
     let host = host.clone();
     Arc::new(move |run| {
         let record = run.record(None);
-        let now = dispatch_os::clock::rfc3339(i64::try_from(host.clock().now_ms()).unwrap_or(i64::MAX));
+        let now = dispatch_os::time::rfc3339(i64::try_from(host.clock().now_ms()).unwrap_or(i64::MAX));
         // A disk that takes no log line must not cost a run.
         if let Err(error) = log_file::write(Path::new(&record.workspace), &now, &record) {
             host.log(Level::Debug, &format!("the log of hooks cannot be written: {error}"), Map::new());

@@ -1,11 +1,11 @@
 //! Which processes work on a queue, so that one that only brings an event knows whether to start a worker.
 
 use dispatch_os::OsError;
-use dispatch_os::clock::unix_ms;
 use dispatch_os::digest::{hex, sha256};
 use dispatch_os::files::{create_dir_owner_only, read_text_at_most, replace};
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::process::start_detached;
+use dispatch_os::time::unix_ms;
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "workspace-hooks";

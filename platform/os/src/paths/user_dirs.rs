@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::PathStyle;
-use crate::{OsError, env};
+use crate::{OsError, environment};
 
 const HOME_VARIABLE: &str = "DISPATCH_HOME";
 const FOLDER: &str = "dispatch";
@@ -56,7 +56,7 @@ pub struct UserDirs {
 impl UserDirs {
     /// The folders by the environment of this process.
     pub fn discover() -> Result<Self, OsError> {
-        Self::from_variables(Platform::NATIVE, env::raw)
+        Self::from_variables(Platform::NATIVE, environment::variable_os)
     }
 
     /// The folders by any set of variables.

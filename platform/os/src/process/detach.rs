@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::launch::TOKEN_VARIABLE;
-use crate::{OsError, env};
+use crate::{OsError, environment};
 
 /// Starts it and does not wait. It gets this process's environment without the variables that `hides` names; gives its
 /// process number.
@@ -22,7 +22,7 @@ pub fn start_detached<A: AsRef<OsStr>>(
     command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // With the mark of a run that this process belongs to, it would be ended with that run.
     command.env_remove(TOKEN_VARIABLE);
-    for (name, _) in env::all() {
+    for (name, _) in environment::variables() {
         if name.to_str().is_some_and(&hides) {
             command.env_remove(name);
         }

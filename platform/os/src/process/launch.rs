@@ -9,8 +9,8 @@ use super::outcome::StartCause;
 use super::outcome::{StartFailure, start_failure};
 use super::papers::Papers;
 use super::spec::ChildSpec;
-use super::{Captured, End, environment};
-use crate::env;
+use super::{Captured, End, child_environment};
+use crate::environment;
 use crate::ids::Ulid;
 
 /// Marks every descendant; a nested run appends to the token it was started under.
@@ -40,7 +40,7 @@ pub(super) struct Token {
 
 pub(super) fn new_token(id: Ulid) -> Token {
     let own = id.to_string();
-    let outer = env::text(TOKEN_VARIABLE).ok().flatten().unwrap_or_default();
+    let outer = environment::variable(TOKEN_VARIABLE).ok().flatten().unwrap_or_default();
     let mut tokens: Vec<&str> = outer.split(':').filter(|token| !token.is_empty()).collect();
     let surplus = (tokens.len() + 1).saturating_sub(MAX_NESTED_TOKENS);
     tokens.drain(..surplus);
@@ -70,7 +70,7 @@ fn spawn(spec: &ChildSpec, papers: &Papers, entrance: Option<Entrance>) -> io::R
     command
         .args(&spec.arguments)
         .env_clear()
-        .envs(environment::of_child(spec))
+        .envs(child_environment::of_child(spec))
         .env(TOKEN_VARIABLE, &papers.token.value)
         .stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
         .stdout(Stdio::piped())

@@ -1,7 +1,7 @@
 //! The call that must be refused, in the words of each host.
 
 use crate::compose;
-use dispatch_os::{Ulid, env};
+use dispatch_os::{Ulid, environment};
 use ext_hook_pipeline::clock::SystemClock;
 use ext_hook_pipeline::dialect::{self, Abilities, Dialect, Hints};
 use ext_hook_pipeline::event::EventName;
@@ -41,7 +41,7 @@ impl Probe {
 
     /// Why the rules of the project let the probe pass, if they do. Then a host that does so too is right.
     pub(super) fn is_let_pass(&self, root: &Path) -> Option<String> {
-        let home = env::text("HOME").ok().flatten();
+        let home = environment::variable("HOME").ok().flatten();
         let clock = SystemClock::start();
         let outcome = ext_hook_pipeline::run(&Invocation {
             host: Some(self.dialect.id()),

@@ -3,7 +3,7 @@
 use super::{Finding, note, ok, wrong};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use dispatch_os::{clock, env, files};
+use dispatch_os::{environment, files, time};
 use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
 use ext_hook_pipeline::context::HOOKS_FOLDER;
 use ext_hook_pipeline::neo4j::{SECTION, check, is_configured};
@@ -26,7 +26,7 @@ pub(super) fn finding(loaded: &Loaded) -> Option<Finding> {
     if !is_configured(section) {
         return None;
     }
-    let report = check(section, &|name| env::text(name).ok().flatten(), PATIENCE);
+    let report = check(section, &|name| environment::variable(name).ok().flatten(), PATIENCE);
     let known = last_check(&workspace);
     let version = report.version.unwrap_or_else(|| "version unknown".to_owned());
     Some(match (report.reachable, report.note) {
@@ -48,7 +48,7 @@ fn last_check(workspace: &Workspace) -> String {
     let Some(session) = workspace.sessions().pop() else { return NEVER.to_owned() };
     let known = read_state(&workspace.paths(&session.id)).map(|state| state.capabilities().neo4j).unwrap_or_default();
     let Some(at_ms) = known.last_check_ts else { return NEVER.to_owned() };
-    let seconds = clock::unix_ms().saturating_sub(at_ms).max(0) / 1000;
+    let seconds = time::unix_ms().saturating_sub(at_ms).max(0) / 1000;
     let found = if known.reachable { "reachable" } else { "not reachable" };
     format!("session {} found it {found} {seconds} s ago", session.id)
 }

@@ -1,7 +1,7 @@
 //! Where each host looks for the MCP servers of a project, and how it spells one.
 
 use super::mcp_file::{CodexFile, JsonFile, Spelling};
-use dispatch_os::env;
+use dispatch_os::environment;
 use ext_hook_pipeline::register::{FileEditor, Scope, Target};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) struct UserOnly {
 /// The host's file in a project, if it has one.
 pub(super) fn target(host: &str) -> Option<Target> {
     // Without a program of our own nothing would be started, and then nothing is registered.
-    let program = env::current_exe().ok()?.to_string_lossy().into_owned();
+    let program = environment::current_program().ok()?.to_string_lossy().into_owned();
     let json = |path: &'static str, section: &'static str, spelling: Spelling| {
         let editor: Arc<dyn FileEditor> = Arc::new(JsonFile { section, spelling, program: program.clone() });
         Some((path, editor))

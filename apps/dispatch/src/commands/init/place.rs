@@ -5,7 +5,7 @@ use super::restore::Restore;
 use super::signs::Surroundings;
 use crate::failure::Failure;
 use crate::settings::Loaded;
-use dispatch_os::env;
+use dispatch_os::environment;
 use dispatch_os::files::{self, Access, Durability, ReplaceOptions, read_text_at_most};
 use dispatch_os::paths::resolve_inside;
 use ext_hook_pipeline::context::HOOKS_FOLDER;
@@ -140,7 +140,7 @@ impl Surroundings for Place {
     }
 
     fn on_path(&self, program: &str) -> bool {
-        let Some(path) = env::raw("PATH") else { return false };
+        let Some(path) = environment::variable_os("PATH") else { return false };
         let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat"] } else { &[""] };
         let is_there =
             |folder: PathBuf| endings.iter().any(|ending| folder.join(format!("{program}{ending}")).is_file());
@@ -149,10 +149,10 @@ impl Surroundings for Place {
 }
 
 fn command() -> Result<CommandLine, Failure> {
-    let own = env::current_exe()?;
+    let own = environment::current_program()?;
     Ok(CommandLine::new(program::words(&own, Path::is_file), System::current()))
 }
 
 fn home() -> Option<PathBuf> {
-    env::path(if cfg!(windows) { "USERPROFILE" } else { "HOME" })
+    environment::variable_path(if cfg!(windows) { "USERPROFILE" } else { "HOME" })
 }

@@ -4,7 +4,7 @@ use super::{refused, shown};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use dispatch_os::clock::now_rfc3339;
+use dispatch_os::time::now_rfc3339;
 use ext_intents::file::{Loaded, add, is_valid_id, load, update};
 use ext_intents::intent::{Claim, IntentKind, IntentSpec, IntentStatus};
 use ext_intents::layout::Layout;

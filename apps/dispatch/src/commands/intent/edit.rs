@@ -5,8 +5,8 @@ use super::{declared, known, refused};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use dispatch_os::clock::now_rfc3339;
-use dispatch_os::env;
+use dispatch_os::environment;
+use dispatch_os::time::now_rfc3339;
 use ext_intents::file::{Change, ListField, TextField, change, create, read_text, replace_checked, update};
 use ext_intents::intent::{Claim, IntentKind};
 use ext_intents::layout::Layout;
@@ -92,7 +92,7 @@ impl EditRequest {
 
 /// Lets the user's editor change a copy, and takes it over if it is right and nobody else changed the file.
 fn in_editor(layout: &Layout, printer: &Printer) -> Result<Status, Failure> {
-    let named = |name: &str| env::text(name).ok().flatten().filter(|editor| !editor.trim().is_empty());
+    let named = |name: &str| environment::variable(name).ok().flatten().filter(|editor| !editor.trim().is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR"));
     let Some(editor) = editor.filter(|_| std::io::stdin().is_terminal()) else {
         return Err(Failure::usage("there is nothing to change")

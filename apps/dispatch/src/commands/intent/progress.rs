@@ -4,7 +4,7 @@ use super::{declared, known, refused};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use dispatch_os::clock::now_rfc3339;
+use dispatch_os::time::now_rfc3339;
 use ext_intents::file::{Change, TextField, change, update};
 use ext_intents::intent::IntentStatus;
 use ext_intents::layout::Layout;

@@ -5,7 +5,7 @@ use super::output::Destination;
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use dispatch_os::clock;
+use dispatch_os::time;
 use ext_intents::query::export::{Snapshot, agent_trace, header, row};
 use ext_intents::query::history::Change;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ fn records(place: &Place, output: &mut Destination) -> Result<(), Failure> {
     let snapshot = Snapshot {
         revision: git.as_ref().and_then(|git| git.head()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        now: clock::now_rfc3339(),
+        now: time::now_rfc3339(),
     };
     let former = |path: &str, known: &[Change]| place.former_names(path, known);
     let found = agent_trace(&place.layout, &former, &snapshot).map_err(|error| place.unreadable(error))?;

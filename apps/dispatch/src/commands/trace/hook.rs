@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::git_hook_file::Lines;
 use crate::git_hooks::{GitHook, Installed, Script};
 use crate::printer::Printer;
-use dispatch_os::env;
+use dispatch_os::environment;
 use std::path::{Path, PathBuf};
 
 /// The hook that sees the message that will be committed.
@@ -37,7 +37,7 @@ pub(super) fn run(place: &Place, command: &HookCommand, printer: &Printer) -> Re
 }
 
 fn lines() -> Result<Lines, Failure> {
-    let program = env::current_exe()?;
+    let program = environment::current_program()?;
     Ok(Lines {
         purpose: PURPOSE,
         command: "\"$dispatch_program\" trace trailers \"$1\" || true".to_owned(),

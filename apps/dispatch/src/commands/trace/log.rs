@@ -7,7 +7,7 @@ use crate::paint::{Paint, Tone};
 use crate::plain::one_line;
 use crate::printer::{Format, Printer};
 use crate::span::Span;
-use dispatch_os::clock;
+use dispatch_os::time;
 use ext_intents::entry::{ScopeValidation, TraceEntry};
 use ext_intents::query::filter::Filter;
 use std::collections::VecDeque;
@@ -52,7 +52,7 @@ impl FromStr for Since {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let date = clock::parse_rfc3339(text).or_else(|| clock::parse_rfc3339(&format!("{text}T00:00:00Z")));
+        let date = time::parse_rfc3339(text).or_else(|| time::parse_rfc3339(&format!("{text}T00:00:00Z")));
         match (date, text.parse::<Span>()) {
             (Some(at), _) => Ok(Self::At(at)),
             (None, Ok(span)) => Ok(Self::Ago(span)),
@@ -64,7 +64,7 @@ impl FromStr for Since {
 impl LogRequest {
     fn filter(&self, place: &Place) -> Result<Filter, Failure> {
         let since_ms = self.since.map(|since| match since {
-            Since::Ago(span) => clock::unix_ms() - span.ms(),
+            Since::Ago(span) => time::unix_ms() - span.ms(),
             Since::At(at) => at,
         });
         Ok(Filter {

@@ -5,7 +5,7 @@ use super::{Place, verify};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use dispatch_os::clock;
+use dispatch_os::time;
 use ext_intents::declared::{self, Caching, Declared};
 use ext_intents::query::report::{Report, render};
 use ext_intents::query::summary::Summary;
@@ -28,7 +28,7 @@ pub(super) fn run(place: &Place, request: &ReportRequest, printer: &Printer) -> 
     let (found, _) = verify::find(place)?;
     let problems: Vec<String> = found.problems.iter().map(verify::row).collect();
     let name = place.layout.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let made = clock::now_rfc3339();
+    let made = time::now_rfc3339();
     let made = format!(
         "made {} UTC by dispatch {}",
         made.get(..16).unwrap_or(&made).replace('T', " "),

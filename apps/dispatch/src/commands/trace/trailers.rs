@@ -22,8 +22,8 @@ pub(super) fn run(place: &Place, request: &TrailersRequest, printer: &Printer) -
         return Ok(Status::Done);
     };
     // Git names the file from its own folder, which is where the hook runs.
-    let file =
-        dispatch_os::env::current_dir().map_or_else(|_| request.file.clone(), |folder| folder.join(&request.file));
+    let file = dispatch_os::environment::current_folder()
+        .map_or_else(|_| request.file.clone(), |folder| folder.join(&request.file));
     if let Err(error) = add(place, &git, &file) {
         printer.warn(&format!("the commit message names no intents: {error}"));
     }

@@ -2,7 +2,7 @@
 
 use crate::plain::one_line;
 use crate::printer::{Format, Printer};
-use dispatch_os::clock::parse_rfc3339;
+use dispatch_os::time::parse_rfc3339;
 use ext_workspace_hooks::contract::{ExecutionRecord, HookSet, Problem};
 use serde_json::json;
 use std::path::Path;

@@ -37,11 +37,11 @@ pub(crate) struct HurriedClock {
 
 impl Clock for HurriedClock {
     fn now_ms(&self) -> u64 {
-        u64::try_from(dispatch_os::clock::unix_ms()).unwrap()
+        u64::try_from(dispatch_os::time::unix_ms()).unwrap()
     }
 
     fn monotonic_ms(&self) -> u64 {
-        dispatch_os::clock::monotonic_ms()
+        dispatch_os::time::monotonic_ms()
     }
 
     fn sleep_ms(&self, ms: u64) -> BoxFuture<'static, ()> {

@@ -9,7 +9,7 @@ use crate::follow::{Ended, Follow, Reply, Update, failure, rows_as_replies};
 use crate::openai::finish_reason;
 use dispatch_contracts::conversation::Role;
 use dispatch_contracts::turn::{Limit, TurnEnd};
-use dispatch_os::clock::rfc3339;
+use dispatch_os::time::rfc3339;
 use ext_conversation_store::contract::{ConversationError, Session, SessionFilter};
 use ext_session_orchestrator::contract::{Answer, ApprovalRequest, Ask, DispatchId, DispatchState, Submission};
 use serde::Deserialize;

@@ -67,7 +67,7 @@ impl Exception {
 fn read_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Number(number) => number.as_i64(),
-        Value::String(text) => dispatch_os::clock::parse_rfc3339(&text),
+        Value::String(text) => dispatch_os::time::parse_rfc3339(&text),
         _ => None,
     }
     .ok_or_else(|| serde::de::Error::custom("`until` is not a time"))
@@ -75,7 +75,7 @@ fn read_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn write_time<S: serde::Serializer>(time: &i64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&dispatch_os::clock::rfc3339(*time))
+    serializer.serialize_str(&dispatch_os::time::rfc3339(*time))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::thread;
 use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::permission::PermissionRequest;
-use dispatch_os::env;
+use dispatch_os::environment;
 use futures_channel::oneshot;
 
 use super::ModuleSource;
@@ -41,7 +41,7 @@ fn handle(modules: ModuleSource, host: &Host, event: &HookEvent) -> Outcome {
     let answered: Vec<_> = modules().into_iter().map(|inner| Answered { inner, rules: &rules }).collect();
     let modules: Vec<&dyn Module> = answered.iter().map(|module| module as &dyn Module).collect();
     let scripts = AnsweredScripts { inner: UserScripts::default(), rules: &rules };
-    let home = env::text("HOME").ok().flatten();
+    let home = environment::variable("HOME").ok().flatten();
     run(
         &Invocation {
             host: None,

@@ -85,7 +85,7 @@ fn entry(ctx: &Context<'_>, which: &str, what: What) -> Experience {
     let parts = [ctx.ids.session_id.as_str(), &ctx.ids.hook_run_id, call.unwrap_or_default(), which];
     Experience {
         id: short_key(&parts.map(str::as_bytes)),
-        ts: dispatch_os::clock::rfc3339(ctx.timers.start_ms),
+        ts: dispatch_os::time::rfc3339(ctx.timers.start_ms),
         turn_id: ctx.ids.turn_id,
         hook_run_id: ctx.ids.hook_run_id.clone(),
         tool_use_id: call.map(str::to_owned),

@@ -69,7 +69,7 @@ pub(super) fn is_left_over(ctx: &Context<'_>, file: &std::path::Path) -> bool {
         .iter()
         .rev()
         .find(|record| record.kind == RecordType::SubagentStarted && record.agent_id == ctx.ids.agent_id);
-    let begun = begun.and_then(|record| dispatch_os::clock::parse_rfc3339(&record.ts));
+    let begun = begun.and_then(|record| dispatch_os::time::parse_rfc3339(&record.ts));
     let changed = ctx.session.modified_ms(file);
     matches!((begun, changed), (Some(begun), Some(changed)) if changed + CLOCK_SLACK_MS < begun)
 }

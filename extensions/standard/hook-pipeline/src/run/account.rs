@@ -44,7 +44,7 @@ impl Account<'_> {
         }
         for said in &folded.excused {
             let exception = &said.what;
-            let until = dispatch_os::clock::rfc3339(exception.until);
+            let until = dispatch_os::time::rfc3339(exception.until);
             let data = json!({"code": exception.code, "until": until, "reason": exception.reason});
             batch.records.push(self.record(RecordType::ExceptionUsed, &said.module, data));
         }

@@ -1,6 +1,6 @@
 //! Brings what is known of the graph database up to date, where the event has the time for it.
 
-use dispatch_os::env;
+use dispatch_os::environment;
 use serde_json::Value;
 
 use super::open::OpenSession;
@@ -20,7 +20,7 @@ pub(super) fn refresh(scene: &Scene<'_>, session: &OpenSession<'_>, setup: &mut 
         Step::Ask { stamp_ms } => stamp_ms,
     };
     let patience = patience(scene.time_left())?;
-    let report = check(section, &|name| env::text(name).ok().flatten(), patience);
+    let report = check(section, &|name| environment::variable(name).ok().flatten(), patience);
     let patch = report.patch(stamp_ms);
     let known = session.state.capabilities().neo4j;
     let is_news = known.last_check_ts.is_none() || known.reachable;

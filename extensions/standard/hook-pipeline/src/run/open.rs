@@ -63,7 +63,7 @@ impl<'a> OpenSession<'a> {
             None => glance.last_turn_id,
         };
         let ids = ids::derive(scene.event, scene.session_id, &state, turn, &setup.config, run_ms);
-        let ts = dispatch_os::clock::rfc3339(start_ms);
+        let ts = dispatch_os::time::rfc3339(start_ms);
         Self { view, glance, state, rebuilt, ids, start_ms, ts, shelter, state_lock }
     }
 }

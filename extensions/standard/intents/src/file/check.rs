@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use dispatch_contracts::suggest::nearest;
 use dispatch_glob::Glob;
-use dispatch_os::clock::parse_rfc3339;
+use dispatch_os::time::parse_rfc3339;
 use serde::de::DeserializeOwned;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as WordError, StrDeserializer};

@@ -35,7 +35,7 @@ impl Place {
 fn entry(intent: &str, path: &str) -> TraceEntry {
     TraceEntry {
         id: dispatch_os::ids::uuid_v4().to_string(),
-        timestamp: dispatch_os::clock::now_rfc3339(),
+        timestamp: dispatch_os::time::now_rfc3339(),
         intent_id: intent.to_owned(),
         session_id: "a3f0c812".to_owned(),
         tool_name: "Write".to_owned(),

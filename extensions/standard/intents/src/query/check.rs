@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dispatch_os::clock::parse_rfc3339;
 use dispatch_os::files::read_at_most;
+use dispatch_os::time::parse_rfc3339;
 use serde::Serialize;
 
 use crate::declared::{self, Caching, Declared};

@@ -1,6 +1,6 @@
 //! Which entries of the ledger are wanted, decided without parsing those that surely are not.
 
-use dispatch_os::clock::parse_rfc3339;
+use dispatch_os::time::parse_rfc3339;
 use memchr::memmem;
 
 use crate::entry::TraceEntry;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use dispatch_os::clock::parse_rfc3339;
 use dispatch_os::files::{self, read_at_most};
+use dispatch_os::time::parse_rfc3339;
 
 use crate::chain::Head;
 use crate::error::IntentsError;

@@ -1,7 +1,7 @@
 //! One run as the book keeps it.
 
 use crate::contract::{Change, ContentHash, ExecutionRecord, FileChange, RunId, Source, Status, Usage};
-use dispatch_os::clock::rfc3339;
+use dispatch_os::time::rfc3339;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! Tells cheaply whether a file is worth another look.
 
 use super::Refreshed;
-use dispatch_os::clock;
 use dispatch_os::files::Stamp;
+use dispatch_os::time;
 use std::path::Path;
 
 /// Two writes within one tick of the file system's clock may leave the same times. A file that was written less than
@@ -20,7 +20,7 @@ impl Glance {
     /// Whether the file may have changed since the last time this was asked.
     pub(crate) fn changed(&mut self, path: &Path) -> Refreshed {
         let stamp = path.metadata().ok().map(|found| Stamp::of(&found));
-        let now_ns = i128::from(clock::unix_ms()) * 1_000_000;
+        let now_ns = i128::from(time::unix_ms()) * 1_000_000;
         let fresh = |stamp: &Stamp| (now_ns - stamp.modified_ns.max(stamp.changed_ns)).abs() < SETTLED_AFTER_NS;
         let same = self.seen == Some(stamp) && !self.unsettled;
         self.unsettled = stamp.as_ref().is_some_and(fresh);

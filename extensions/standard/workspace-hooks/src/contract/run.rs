@@ -134,8 +134,8 @@ impl ExecutionRecord {
     /// How long its last attempt took.
     #[must_use]
     pub fn duration_ms(&self) -> Option<u64> {
-        let end = dispatch_os::clock::parse_rfc3339(self.end_ts.as_deref()?)?;
-        let start = dispatch_os::clock::parse_rfc3339(&self.start_ts)?;
+        let end = dispatch_os::time::parse_rfc3339(self.end_ts.as_deref()?)?;
+        let start = dispatch_os::time::parse_rfc3339(&self.start_ts)?;
         u64::try_from(end.saturating_sub(start)).ok()
     }
 }

@@ -3,7 +3,7 @@
 use super::capabilities::{CANCEL, RETRY, START};
 use super::hook_lines::HookLine;
 use crate::contract::{ExecutionRecord, Status};
-use dispatch_os::clock::parse_rfc3339;
+use dispatch_os::time::parse_rfc3339;
 use lsp_types::{CodeLens, Command, Position, Range};
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ mod tests {
             let records: Vec<ExecutionRecord> = statuses
                 .iter()
                 .map(|status| ExecutionRecord {
-                    end_ts: Some(dispatch_os::clock::rfc3339(NOW_MS - 125_000)),
+                    end_ts: Some(dispatch_os::time::rfc3339(NOW_MS - 125_000)),
                     ..record("lint", "1", *status)
                 })
                 .collect();

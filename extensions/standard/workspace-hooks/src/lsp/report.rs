@@ -2,7 +2,7 @@
 
 use super::capabilities::Client;
 use crate::contract::{ExecutionRecord, RunId, Status};
-use dispatch_os::clock::parse_rfc3339;
+use dispatch_os::time::parse_rfc3339;
 use lsp_server::{Message, Notification, Request, RequestId, Response};
 use lsp_types::MessageType;
 use serde_json::{Value, json};

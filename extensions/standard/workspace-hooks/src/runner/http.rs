@@ -8,7 +8,7 @@ use super::{Attempt, brief, ended, failed};
 use crate::contract::Usage;
 use crate::performer::{Again, End, Performance};
 use client::{Address, BadAddress};
-use dispatch_os::env;
+use dispatch_os::environment;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ fn request(attempt: &Attempt<'_>, url: &str, headers: &BTreeMap<String, String>,
 fn filled(value: &str) -> Result<String, String> {
     let mut filled = value.to_owned();
     for name in variables(value) {
-        let found = env::text(name).ok().flatten().ok_or_else(|| name.to_owned())?;
+        let found = environment::variable(name).ok().flatten().ok_or_else(|| name.to_owned())?;
         filled = filled.replace(&format!("${{{name}}}"), &found);
     }
     Ok(filled)

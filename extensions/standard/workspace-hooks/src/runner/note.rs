@@ -2,8 +2,8 @@
 
 use super::veil::Veil;
 use crate::performer::{Again, Assignment, End, Performance};
-use dispatch_os::clock::rfc3339;
 use dispatch_os::paths::safe_file_name;
+use dispatch_os::time::rfc3339;
 use dispatch_os::{Access, Confined, OsError, ReplaceOptions};
 use serde_json::{Value, json};
 use std::path::Path;

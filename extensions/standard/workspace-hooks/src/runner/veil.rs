@@ -3,7 +3,7 @@
 use super::Means;
 use super::output::cut;
 use crate::contract::{Hook, Runner};
-use dispatch_os::env;
+use dispatch_os::environment;
 use dispatch_redact::limits::MAX_USER_PATTERN_BYTES;
 use dispatch_redact::{Options, RedactError, Redactor, UserPattern};
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ fn handed_on(hook: &Hook) -> Vec<(String, String)> {
 }
 
 fn value_of(name: &str) -> Option<String> {
-    let value = env::raw(name)?.to_str()?.trim().to_owned();
+    let value = environment::variable_os(name)?.to_str()?.trim().to_owned();
     (value.len() >= MIN_CREDENTIAL_BYTES).then_some(value)
 }
 

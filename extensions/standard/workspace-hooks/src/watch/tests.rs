@@ -350,7 +350,7 @@ fn what_changed_while_nobody_watched_is_reported_once() {
     let mut rig = Rig::limited(&["old", "sub/new", "sub/.gitignore", "sub/out/ignored"], Limits::default());
     assert_eq!(rig.words(), Vec::<String>::new());
     drop(rig.watching.take());
-    let now_ms = u64::try_from(dispatch_os::clock::unix_ms()).unwrap();
+    let now_ms = u64::try_from(dispatch_os::time::unix_ms()).unwrap();
     for (since_ms, expected) in [(now_ms + 3_600_000, 0), (now_ms - 3_600_000, 1)] {
         let (send, batches) = channel();
         let deliver = Box::new(move |batch| drop(send.send(batch)));

@@ -4,7 +4,7 @@ use super::record::{Entry, ScriptWord};
 use crate::failure::Failure;
 use crate::git_hook_file::{Lines, quoted};
 use crate::git_hooks::GitHook;
-use dispatch_os::env;
+use dispatch_os::environment;
 use ext_intents::query::git::Git;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ pub(super) fn rewriter(hook: &str) -> Option<&'static str> {
 }
 
 fn own_program() -> Result<String, Failure> {
-    Ok(env::current_exe()?.to_str().unwrap_or(PROGRAM_ANYWHERE).to_owned())
+    Ok(environment::current_program()?.to_str().unwrap_or(PROGRAM_ANYWHERE).to_owned())
 }
 
 fn resolved(path: &Path) -> PathBuf {

@@ -68,6 +68,6 @@ pub(super) fn after(ctx: &Context<'_>) -> HookAction {
 fn since_call(ctx: &Context<'_>) -> Option<i64> {
     let id = ctx.event.tool_use_id.as_deref()?;
     let call = ctx.session.newest(&RecordType::ToolCall, id)?;
-    let started = dispatch_os::clock::parse_rfc3339(&call.ts)?;
+    let started = dispatch_os::time::parse_rfc3339(&call.ts)?;
     Some((ctx.timers.start_ms - started).max(0))
 }

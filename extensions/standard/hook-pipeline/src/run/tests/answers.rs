@@ -224,7 +224,7 @@ fn a_rewrite_reaches_the_host_and_both_hashes_the_log() {
 #[test]
 fn an_exception_of_the_user_lets_a_rule_pass_and_is_on_record() {
     let workspace = Workspace::new();
-    let until = dispatch_os::clock::rfc3339(dispatch_os::clock::unix_ms() + 60_000);
+    let until = dispatch_os::time::rfc3339(dispatch_os::time::unix_ms() + 60_000);
     let expired = "2020-01-01T00:00:00.000Z";
     workspace.write(".ai/tmp/exceptions.json", &json!([{"code": "G01", "until": expired}]).to_string());
     assert_eq!(workspace.command("deny me", "1").report.map(|report| report.decision), Some(Decision::Deny));

@@ -37,7 +37,7 @@ fn another_input_id_event_or_configuration_is_another_event() {
 fn a_refusal_is_looked_at_again_when_the_world_has_changed() {
     let workspace = Workspace::new();
     let denied = workspace.command("deny me", "1");
-    let until = dispatch_os::clock::rfc3339(dispatch_os::clock::unix_ms() + 60_000);
+    let until = dispatch_os::time::rfc3339(dispatch_os::time::unix_ms() + 60_000);
     workspace.write(".ai/tmp/exceptions.json", &json!([{"code": "G01", "until": until}]).to_string());
     let allowed = workspace.command("deny me", "1");
     assert_ne!(denied.reply, allowed.reply);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dispatch_os::clock::{parse_rfc3339, rfc3339};
+use dispatch_os::time::{parse_rfc3339, rfc3339};
 
 use super::escape;
 use crate::query::summary::Day;

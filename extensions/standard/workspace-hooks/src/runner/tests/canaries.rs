@@ -69,7 +69,7 @@ fn in_prompts_and_answers_of_agents() {
 /// A variable can only be set for another process, so the test runs itself once more.
 #[test]
 fn in_variables_that_are_handed_on() {
-    if dispatch_os::env::is_set(VARIABLE) {
+    if dispatch_os::environment::is_set(VARIABLE) {
         return canary_in_the_environment();
     }
     let name = "runner::tests::canaries::in_variables_that_are_handed_on";

@@ -10,7 +10,7 @@ use super::{Batch, Overseer, POLL_MS};
 use crate::content::content_hash;
 use crate::contract::{ContentHash, Event};
 use crate::root::FOLDER;
-use dispatch_os::clock::monotonic_ms;
+use dispatch_os::time::monotonic_ms;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;

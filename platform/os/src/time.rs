@@ -1,10 +1,36 @@
-//! Wall time, monotonic time and deadlines, in milliseconds and always UTC.
+//! Wall time, monotonic time and deadlines, in milliseconds and in UTC.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use jiff::Timestamp;
+
+// Values of a clock; only the functions below read one.
+pub use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// The present by the monotonic clock, for code that hands an [`Instant`] on.
+///
+/// To wait for something take a [`Deadline`]; to measure, [`since`] or [`monotonic_ms`].
+#[inline]
+#[must_use]
+pub fn now() -> Instant {
+    Instant::now()
+}
+
+/// The time since an instant, by the monotonic clock.
+#[inline]
+#[must_use]
+pub fn since(start: Instant) -> Duration {
+    start.elapsed()
+}
+
+/// The present by the wall clock, to compare with the times of files; [`unix_ms`] for everything else.
+#[inline]
+#[must_use]
+pub fn wall_now() -> SystemTime {
+    SystemTime::now()
+}
 
 /// Milliseconds since 1970-01-01T00:00:00Z by the wall clock.
 ///

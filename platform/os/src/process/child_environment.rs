@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use super::spec::ChildSpec;
-use crate::env;
+use crate::environment;
 
 const PASSED_ON: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ"];
 const PASSED_ON_WINDOWS: &[&str] = &[
@@ -41,7 +41,8 @@ pub fn is_passed_on(name: &OsStr) -> bool {
 
 /// The whole environment of the child: the allow-list, then what the caller allowed, then what the caller set.
 pub(super) fn of_child(spec: &ChildSpec) -> Vec<(OsString, OsString)> {
-    let inherited = env::all().filter(|(name, _)| is_passed_on(name) || spec.allowed_variables.contains(name));
+    let inherited =
+        environment::variables().filter(|(name, _)| is_passed_on(name) || spec.allowed_variables.contains(name));
     inherited.chain(spec.variables.iter().cloned()).collect()
 }
 
