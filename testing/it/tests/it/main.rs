@@ -46,7 +46,7 @@ mod react_sequences;
 #[cfg(target_os = "linux")]
 mod react_storm;
 #[cfg(target_os = "linux")]
-mod react_world;
+mod react_workspace;
 mod replay;
 #[cfg(target_os = "linux")]
 mod run_crash;

@@ -1,7 +1,7 @@
 //! `dispatch lsp` with the client of somebody else, as an editor uses it.
 
 use crate::installed::python;
-use crate::react_world::{Workspace, sh};
+use crate::react_workspace::{Workspace, sh};
 use crate::run_wire::told;
 use serde_json::{Value, json};
 use std::process::Command;

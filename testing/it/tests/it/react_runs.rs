@@ -1,7 +1,7 @@
 //! `dispatch runs` from end to end: started, looked at, found, stopped, repeated, applied, told to an agent.
 
 use crate::agent::Agent;
-use crate::react_world::{FILE, Workspace, is_over, sh};
+use crate::react_workspace::{FILE, Workspace, is_over, sh};
 use crate::run_world::wait_until;
 use dispatch_support::{Reply, ScriptedModel, TestContext};
 use serde_json::{Value, json};

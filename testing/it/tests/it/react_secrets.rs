@@ -1,6 +1,6 @@
 //! Secrets that runs meet on their way: afterwards they are nowhere that we write or print.
 
-use crate::react_world::{Workspace, gathered, is_over, sh};
+use crate::react_workspace::{PipeText, Workspace, is_over, sh};
 use crate::run_world::wait_until;
 use dispatch_support::{Reply, ScriptedModel, TestContext};
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ fn our_own_agent_keeps_secrets_from_the_model_and_the_records() {
     let asking = hook(json!({"id": "ask", "trigger": "manual", "prompt": prompt}));
     workspace
         .context
-        .write(crate::react_world::FILE, json!({ "secretPatterns": [PATTERN], "hooks": [asking] }).to_string());
+        .write(crate::react_workspace::FILE, json!({ "secretPatterns": [PATTERN], "hooks": [asking] }).to_string());
     workspace.approve();
     let base_url = model.base_url();
     let variables = [("DISPATCH_BASE_URL", base_url.as_str()), ("DISPATCH_MODEL", "scripted"), VARIABLE];
@@ -247,7 +247,8 @@ fn an_editor_is_shown_no_secrets() {
     let mut command = workspace.context.command("dispatch");
     command.arg("lsp").env(VARIABLE.0, VARIABLE.1).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    let (out, err) = (gathered(child.stdout.take().unwrap()), gathered(child.stderr.take().unwrap()));
+    let mut out = PipeText::gather(child.stdout.take().unwrap());
+    let mut err = PipeText::gather(child.stderr.take().unwrap());
     let mut input = child.stdin.take().unwrap();
     let root = format!("file://{}", workspace.context.project().display());
     let uri = format!("file://{}", file.display());
@@ -260,14 +261,12 @@ fn an_editor_is_shown_no_secrets() {
     ] {
         input.write_all(&framed(&message)).unwrap();
     }
-    wait_until("it has run", || {
-        let runs = workspace.runs();
-        !runs.is_empty() && runs.iter().all(is_over)
-    });
+    wait_until("the editor is told of the end", || out.so_far().contains(" failed after "));
+    assert!(workspace.runs().iter().all(is_over));
     input.write_all(&framed(&json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown", "params": null}))).unwrap();
     input.write_all(&framed(&json!({"jsonrpc": "2.0", "method": "exit", "params": null}))).unwrap();
     assert!(child.wait().unwrap().success());
-    let printed = out.lock().unwrap().clone() + &err.lock().unwrap();
+    let printed = out.whole() + &err.whole();
     assert!(printed.contains("hook `saved` for "), "{printed}");
     let mut all = vec![printed];
     all.extend(shown(&workspace));

@@ -1,7 +1,7 @@
 //! How the parts of workspace hooks work together, one test for each of their sequences.
 
 use crate::intents_host::is_fenced;
-use crate::react_world::{FILE, Watch, Workspace, hooks_of, sh};
+use crate::react_workspace::{FILE, Watch, Workspace, hooks_of, sh};
 use crate::run_world::wait_until;
 use dispatch_support::TestContext;
 use serde_json::{Value, json};
@@ -30,16 +30,17 @@ fn startup_with_a_valid_file_puts_its_hooks_on() {
 
 #[test]
 fn startup_with_an_invalid_file_says_where_and_runs_nothing() {
-    let workspace = Workspace { context: TestContext::new() };
+    let workspace = Workspace { context: TestContext::new() }.with_marker_hook();
     let wrong = format!("{{ \"hooks\": [\n  {{ \"id\": \"a\", \"trigger\": \"{SAVED}\", \"prompt\": 1 }}\n] }}");
     workspace.save(FILE, &wrong);
     let watch = workspace.watch();
-    assert_eq!(watch.first()["hooks"], 0);
+    assert_eq!(watch.first()["hooks"], 1, "the user's own");
     watch.wait_for_words(".akira/hooks.json:2:");
     workspace.save("before.txt", "nobody hears of it");
+    watch.wait_until_handled(&workspace);
     let right = json!([{"id": "a", "trigger": SAVED, "pattern": "*.txt", "command": ["cat"]}]);
     workspace.set(&right);
-    watch.wait_for_words("the hooks have changed");
+    watch.wait_for_words("the hooks have changed: 2 are on");
     workspace.save("after.txt", "text");
     let runs = watch.wait_for_ended(1);
     assert_eq!(runs[0]["files"][0]["path"], "after.txt");
@@ -114,7 +115,7 @@ fn git_commit_starts_only_the_hooks_that_allow_it_and_does_not_wait() {
     // The run cannot have ended: nobody has released it, and the commit is made.
     wait_until("both are stored", || workspace.runs().len() == 2);
     let waiting = workspace.runs().into_iter().find(|run| run["hookId"] == "mine").expect("it is stored");
-    assert!(!crate::react_world::is_over(&waiting), "{waiting}");
+    assert!(!crate::react_workspace::is_over(&waiting), "{waiting}");
     let head = || String::from_utf8(workspace.git(&["rev-parse", "HEAD"]).stdout).unwrap();
     let committed = head();
     workspace.save("release", "");

@@ -1,14 +1,14 @@
 //! Saves by the hundred through `dispatch watch`, with and without `kill -9`: every content is handled once.
 
 mod ledger;
-mod watched;
+mod storm_workspace;
 
 use crate::run_world::slow_lane;
-use ledger::Ledger;
+use ledger::RunLedger;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-use watched::{Place, Watch, wait_for};
+use storm_workspace::{StormWatch, StormWorkspace, wait_for};
 
 const HOOKS: u32 = 5;
 /// Runs that may go at once: of one hook, and in all.
@@ -18,8 +18,8 @@ const IN_ALL: usize = 6;
 const MAX_GROWTH_KB: u64 = 12 * 1024;
 
 /// Every hook tells what it was started for, at its begin and as its last act.
-fn hooks(place: &Place, nap: &str) -> Value {
-    let command = json!([place.program(), place.log(), nap]);
+fn hooks(workspace: &StormWorkspace, nap: &str) -> Value {
+    let command = json!([workspace.program(), workspace.log(), nap]);
     let hook = |number: u32| {
         json!({
             "id": format!("hook{number}"), "trigger": "onDidSaveTextDocument", "pattern": "src/**",
@@ -36,18 +36,18 @@ struct Storm {
 }
 
 /// Saves files in turn, evenly over the time; gives the last content of each.
-fn save_all(place: &Place, storm: &Storm) -> Vec<(String, String)> {
+fn save_all(workspace: &StormWorkspace, storm: &Storm) -> Vec<(String, String)> {
     let start = Instant::now();
     for number in 0..storm.saves {
         let due = storm.lasts.mul_f64(f64::from(number) / f64::from(storm.saves));
         std::thread::sleep(due.saturating_sub(start.elapsed()));
         // A step that is prime to the number of files reaches all of them, in no order that a hook could rely on.
-        place.save(number * 7 % storm.files, number);
+        workspace.save(number * 7 % storm.files, number);
     }
-    (0..storm.files).map(|file| place.now(file)).collect()
+    (0..storm.files).map(|file| workspace.now(file)).collect()
 }
 
-fn check_final(ledger: &Ledger, contents: &[(String, String)]) {
+fn check_final(ledger: &RunLedger, contents: &[(String, String)]) {
     for hook in (1..=HOOKS).map(|number| format!("hook{number}")) {
         for (file, hash) in contents {
             let found = ledger.completed(&hook, file, hash);
@@ -62,27 +62,27 @@ fn a_storm_of_saves_is_handled_once_within_its_limits() {
         true => Storm { files: 200, saves: 10_000, lasts: Duration::from_secs(60) },
         false => Storm { files: 30, saves: 600, lasts: Duration::from_secs(3) },
     };
-    let place = Place::new();
-    place.approve(&hooks(&place, "0.03"));
-    let watch = Watch::start(&place);
-    (0..storm.files).for_each(|file| place.save(file, u32::MAX));
-    let first: Vec<_> = (0..storm.files).map(|file| place.now(file)).collect();
-    wait_for("the first wave is handled", || Ledger::read(&place).has_all(&first, HOOKS));
+    let workspace = StormWorkspace::new();
+    workspace.approve(&hooks(&workspace, "0.03"));
+    let watch = StormWatch::start(&workspace);
+    (0..storm.files).for_each(|file| workspace.save(file, u32::MAX));
+    let first: Vec<_> = (0..storm.files).map(|file| workspace.now(file)).collect();
+    wait_for("the first wave is handled", || RunLedger::read(&workspace).has_all(&first, HOOKS));
     let before_kb = watch.resident_kb();
     let begin = Instant::now();
-    let last = save_all(&place, &storm);
+    let last = save_all(&workspace, &storm);
     let saved = begin.elapsed();
-    wait_for("the storm is handled", || Ledger::read(&place).has_all(&last, HOOKS));
-    wait_for("nothing waits", || !place.is_busy());
+    wait_for("the storm is handled", || RunLedger::read(&workspace).has_all(&last, HOOKS));
+    wait_for("nothing waits", || !workspace.is_busy());
     let (handled, after_kb) = (begin.elapsed(), watch.resident_kb());
-    let ledger = Ledger::read(&place);
+    let ledger = RunLedger::read(&workspace);
     check_final(&ledger, &last);
     assert_eq!(ledger.repeated(), Vec::<String>::new(), "no content is handled twice");
     let (of_hook, in_all) = ledger.most_at_once();
     assert!(of_hook <= OF_HOOK && in_all <= IN_ALL, "{of_hook} of a hook and {in_all} in all at once");
     assert!(after_kb < before_kb + MAX_GROWTH_KB, "{before_kb} kB before, {after_kb} kB after");
     assert_eq!(watch.stop(), Some(0));
-    let runs = place.runs();
+    let runs = workspace.runs();
     assert!(runs.iter().all(is_settled), "{:#?}", runs.iter().find(|run| !is_settled(run)));
     println!(
         "{} saves of {} files in {saved:.1?}, {} runs of {HOOKS} hooks done after {handled:.1?}; at most {of_hook} of a \
@@ -102,42 +102,42 @@ fn is_settled(run: &Value) -> bool {
 #[test]
 fn kill_9_of_the_watcher_loses_nothing_and_repeats_nothing() {
     let (kills, files) = if slow_lane() { (50, 40) } else { (5, 12) };
-    let place = Place::new();
-    place.approve(&hooks(&place, "0.05"));
+    let workspace = StormWorkspace::new();
+    workspace.approve(&hooks(&workspace, "0.05"));
     let mut queued = BTreeSet::new();
     let mut number = 0;
     for kill in 0..kills {
-        let watch = Watch::start(&place);
+        let watch = StormWatch::start(&workspace);
         if kill == 0 {
-            (0..files).for_each(|file| place.save(file, u32::MAX));
+            (0..files).for_each(|file| workspace.save(file, u32::MAX));
         }
-        let before = Ledger::read(&place);
+        let before = RunLedger::read(&workspace);
         // Something of this life is done before it ends, so no run dies again and again; and something goes.
         let is_time = || {
-            let now = Ledger::read(&place);
+            let now = RunLedger::read(&workspace);
             now.count() > before.count() + 3 && now.unfinished() > before.unfinished()
         };
         while !is_time() {
             (0..4).for_each(|_| {
                 number += 1;
-                place.save(number * 5 % files, number);
+                workspace.save(number * 5 % files, number);
             });
             std::thread::sleep(Duration::from_millis(u64::from(number * 13 % 40)));
         }
         watch.kill();
         // Nobody watches now.
         number += 1;
-        place.save(number * 5 % files, number);
-        queued.extend(place.runs().iter().filter_map(|run| run["id"].as_str().map(str::to_owned)));
+        workspace.save(number * 5 % files, number);
+        queued.extend(workspace.runs().iter().filter_map(|run| run["id"].as_str().map(str::to_owned)));
     }
-    let watch = Watch::start(&place);
-    let last: Vec<_> = (0..files).map(|file| place.now(file)).collect();
-    wait_for("the last content of every file is handled", || Ledger::read(&place).has_all(&last, HOOKS));
-    wait_for("nothing waits", || !place.is_busy());
+    let watch = StormWatch::start(&workspace);
+    let last: Vec<_> = (0..files).map(|file| workspace.now(file)).collect();
+    wait_for("the last content of every file is handled", || RunLedger::read(&workspace).has_all(&last, HOOKS));
+    wait_for("nothing waits", || !workspace.is_busy());
     assert_eq!(watch.stop(), Some(0));
-    let ledger = Ledger::read(&place);
+    let ledger = RunLedger::read(&workspace);
     check_final(&ledger, &last);
-    let runs = place.runs();
+    let runs = workspace.runs();
     for run in &runs {
         queued.remove(run["id"].as_str().unwrap_or_default());
         assert!(is_settled(run), "{run:#}");
@@ -146,35 +146,35 @@ fn kill_9_of_the_watcher_loses_nothing_and_repeats_nothing() {
     assert_eq!(ledger.repeated(), Vec::<String>::new(), "no content is handled twice");
     let interrupted = runs.iter().filter(|run| run["attempts"].as_u64() > Some(1)).count();
     println!("{kills} kills, {} runs done, {interrupted} of them begun more than once", ledger.count());
-    assert_eq!(place.owners(), Vec::<String>::new(), "nothing is left of those who died");
+    assert_eq!(workspace.owners(), Vec::<String>::new(), "nothing is left of those who died");
 }
 
 #[test]
 fn what_a_running_hook_writes_is_held_and_starts_nothing() {
-    let place = Place::new();
-    let (go, begun) = (place.outside("go"), place.outside("begun"));
+    let workspace = StormWorkspace::new();
+    let (go, begun) = (workspace.outside("go"), workspace.outside("begun"));
     let script = format!(
         "read -r event; printf formed > \"$DISPATCH_FILE\"; printf other > src/other; : > {begun}; \
          until [ -e {go} ]; do sleep 0.02; done; printf done > \"$DISPATCH_FILE\"",
         begun = begun.display(),
         go = go.display(),
     );
-    place.approve(&json!({ "hooks": [{
+    workspace.approve(&json!({ "hooks": [{
         "id": "format", "trigger": "onDidSaveTextDocument", "pattern": "src/**",
         "command": ["sh", "-c", script], "debounceMs": 20,
     }] }));
-    let watch = Watch::start(&place);
-    place.save(1, 1);
+    let watch = StormWatch::start(&workspace);
+    workspace.save(1, 1);
     wait_for("the hook has written", || begun.exists());
     let held = || {
-        let waiting = place.runs_in(&["queued"]);
+        let waiting = workspace.runs_in(&["queued"]);
         (waiting.len() == 2).then(|| waiting.iter().all(|run| run["reason"].as_str().unwrap().contains("still goes")))
     };
     wait_for("both changes are held", || held() == Some(true));
     std::fs::write(&go, "").unwrap();
-    wait_for("nothing waits", || !place.is_busy());
+    wait_for("nothing waits", || !workspace.is_busy());
     assert_eq!(watch.stop(), Some(0));
-    let runs = place.runs();
+    let runs = workspace.runs();
     assert_eq!(runs.len(), 1, "{runs:#?}");
     assert_eq!(runs[0]["status"], "success", "{runs:#?}");
     let wrote: BTreeSet<&str> = runs[0]["wrote"].as_array().unwrap().iter().filter_map(Value::as_str).collect();

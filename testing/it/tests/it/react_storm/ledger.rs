@@ -1,11 +1,11 @@
 //! What the hooks' program wrote down, and what follows from it.
 
-use super::watched::Place;
+use super::storm_workspace::StormWorkspace;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A line that is a program's last act.
 #[derive(Clone, Debug)]
-pub(super) struct Done {
+pub(super) struct CompletedRun {
     hook: String,
     file: String,
     hash: String,
@@ -13,27 +13,27 @@ pub(super) struct Done {
     pub(super) by: String,
 }
 
-enum Line {
+enum LedgerLine {
     Begin(String),
-    End(Done),
+    End(CompletedRun),
 }
 
 /// The log, in the order it was written.
-pub(super) struct Ledger {
-    lines: Vec<Line>,
+pub(super) struct RunLedger {
+    lines: Vec<LedgerLine>,
 }
 
-impl Ledger {
-    pub(super) fn read(place: &Place) -> Self {
-        let text = std::fs::read_to_string(place.log()).unwrap_or_default();
+impl RunLedger {
+    pub(super) fn read(workspace: &StormWorkspace) -> Self {
+        let text = std::fs::read_to_string(workspace.log()).unwrap_or_default();
         let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
         Self { lines: complete.lines().map(parse).collect() }
     }
 
-    fn done(&self) -> impl Iterator<Item = &Done> {
+    fn done(&self) -> impl Iterator<Item = &CompletedRun> {
         self.lines.iter().filter_map(|line| match line {
-            Line::End(done) => Some(done),
-            Line::Begin(_) => None,
+            LedgerLine::End(done) => Some(done),
+            LedgerLine::Begin(_) => None,
         })
     }
 
@@ -46,7 +46,7 @@ impl Ledger {
         self.lines.len() - 2 * self.count()
     }
 
-    pub(super) fn completed(&self, hook: &str, file: &str, hash: &str) -> Vec<&Done> {
+    pub(super) fn completed(&self, hook: &str, file: &str, hash: &str) -> Vec<&CompletedRun> {
         self.done().filter(|done| done.hook == hook && done.file == file && done.hash == hash).collect()
     }
 
@@ -74,8 +74,8 @@ impl Ledger {
         let (mut of_hook, mut in_all) = (0, 0);
         for line in &self.lines {
             match line {
-                Line::Begin(hook) => *present.entry(hook).or_default() += 1,
-                Line::End(done) => *present.entry(&done.hook).or_default() -= 1,
+                LedgerLine::Begin(hook) => *present.entry(hook).or_default() += 1,
+                LedgerLine::End(done) => *present.entry(&done.hook).or_default() -= 1,
             }
             of_hook = present.values().copied().max().unwrap_or(0).max(of_hook);
             in_all = present.values().sum::<usize>().max(in_all);
@@ -84,14 +84,14 @@ impl Ledger {
     }
 }
 
-fn parse(line: &str) -> Line {
+fn parse(line: &str) -> LedgerLine {
     let words: Vec<&str> = line.split(' ').collect();
     match words[..] {
-        ["begin", hook] => Line::Begin(hook.to_owned()),
+        ["begin", hook] => LedgerLine::Begin(hook.to_owned()),
         ["end", hook, file, hash, run, attempt] => {
             assert_eq!(hash.len(), 64, "{line}");
             let by = format!("attempt {attempt} of {run}");
-            Line::End(Done { hook: hook.to_owned(), file: file.to_owned(), hash: hash.to_owned(), by })
+            LedgerLine::End(CompletedRun { hook: hook.to_owned(), file: file.to_owned(), hash: hash.to_owned(), by })
         }
         _ => panic!("a line that no program wrote: {line:?}"),
     }

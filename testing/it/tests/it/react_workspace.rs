@@ -3,12 +3,14 @@
 use crate::run_world::wait_until;
 use dispatch_support::{Output, TestContext};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 pub(crate) const FILE: &str = ".akira/hooks.json";
+/// The id of the user's own hook that [`Watch::wait_until_handled`] relies on.
+const MARKER_HOOK: &str = "marker";
 
 /// A project with a file of hooks.
 pub(crate) struct Workspace {
@@ -21,6 +23,15 @@ impl Workspace {
         let workspace = Self { context: TestContext::new() };
         workspace.set(hooks);
         workspace
+    }
+
+    /// Gives the user a hook of their own, which needs no approval and stays on whatever becomes of the workspace's
+    /// hooks: see [`Watch::wait_until_handled`]. Its runs are left out of what is listed here.
+    pub(crate) fn with_marker_hook(self) -> Self {
+        let hook = json!({"id": MARKER_HOOK, "trigger": "onDidSaveTextDocument", "pattern": "*.marker",
+            "command": ["true"], "debounceMs": 0});
+        self.context.write_home("config/hooks.json", json!({ "hooks": [hook] }).to_string());
+        self
     }
 
     /// Other hooks, approved.
@@ -62,6 +73,7 @@ impl Workspace {
         let listed = self.context.dispatch(&["runs", "list", "--json", "--limit", "1000"]);
         assert_eq!(listed.status, 0, "{listed:?}");
         let mut runs = listed.json().as_array().cloned().expect("a list");
+        runs.retain(|run| !is_marker(run));
         runs.reverse();
         runs
     }
@@ -124,6 +136,10 @@ impl Workspace {
     }
 }
 
+fn is_marker(run: &Value) -> bool {
+    run["hookId"] == MARKER_HOOK
+}
+
 pub(crate) fn is_over(run: &Value) -> bool {
     !matches!(run["status"].as_str(), Some("queued" | "running"))
 }
@@ -143,19 +159,20 @@ pub(crate) fn sh(script: &str) -> Value {
 /// A `dispatch watch` that runs, ended with the test.
 pub(crate) struct Watch {
     child: Child,
-    out: Arc<Mutex<String>>,
-    err: Arc<Mutex<String>>,
+    out: PipeText,
+    err: PipeText,
 }
 
 impl Watch {
     pub(crate) fn start(command: &mut Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
-        let out = gathered(child.stdout.take().expect("a pipe"));
-        let err = gathered(child.stderr.take().expect("a pipe"));
+        let out = PipeText::gather(child.stdout.take().expect("a pipe"));
+        let err = PipeText::gather(child.stderr.take().expect("a pipe"));
         let watch = Self { child, out, err };
-        wait_until("it watches", || watch.out().contains("\"watching\"") || watch.has_ended());
-        assert!(watch.out().contains("\"watching\""), "{}", watch.err());
+        let watches = || watch.out().split_once('\n').is_some_and(|(first, _)| first.contains("\"watching\""));
+        wait_until("it watches", || watches() || watch.has_ended());
+        assert!(watches(), "{}", watch.err());
         watch
     }
 
@@ -165,11 +182,11 @@ impl Watch {
     }
 
     pub(crate) fn out(&self) -> String {
-        self.out.lock().map(|text| text.clone()).unwrap_or_default()
+        self.out.so_far()
     }
 
     pub(crate) fn err(&self) -> String {
-        self.err.lock().map(|text| text.clone()).unwrap_or_default()
+        self.err.so_far()
     }
 
     /// What it said first: how many hooks are on, how many folders are watched.
@@ -179,9 +196,29 @@ impl Watch {
 
     /// The runs that it told the end of.
     pub(crate) fn ended(&self) -> Vec<Value> {
+        self.told().into_iter().filter(|run| !is_marker(run)).collect()
+    }
+
+    fn told(&self) -> Vec<Value> {
         let text = self.out();
         let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
         whole.lines().skip(1).map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+    }
+
+    /// Returns when every save before this call has met the hooks that are on now. A save reaches the watcher some time
+    /// after it was made; whoever changes the hooks in between changes what it starts. The watcher takes saves in the
+    /// order they were made, so when it has run the marker hook for a later save, it has taken all earlier ones.
+    #[track_caller]
+    pub(crate) fn wait_until_handled(&self, workspace: &Workspace) {
+        let markers = || self.told().iter().filter(|run| is_marker(run)).count();
+        let before = markers();
+        workspace.save(&format!("{before}.marker"), &before.to_string());
+        wait_until("the marker hook has run", || markers() > before);
+    }
+
+    /// How many times something was said.
+    pub(crate) fn count_words(&self, words: &str) -> usize {
+        self.err().matches(words).count()
     }
 
     #[track_caller]
@@ -201,7 +238,7 @@ impl Watch {
         assert!(asked.success());
         let status = self.child.wait().expect("it ends");
         assert!(status.success(), "{status}: {}", self.err());
-        self.out() + &self.err()
+        self.out.whole() + &self.err.whole()
     }
 }
 
@@ -213,18 +250,34 @@ impl Drop for Watch {
 }
 
 /// What comes out of a pipe, as it comes.
-pub(crate) fn gathered(pipe: impl Read + Send + 'static) -> Arc<Mutex<String>> {
-    let text = Arc::new(Mutex::new(String::new()));
-    let writing = Arc::clone(&text);
-    std::thread::spawn(move || {
-        let mut reader = BufReader::new(pipe);
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
-            if let Ok(mut text) = writing.lock() {
-                let _ = write!(text, "{}", String::from_utf8_lossy(&line));
+pub(crate) struct PipeText {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl PipeText {
+    pub(crate) fn gather(mut pipe: impl Read + Send + 'static) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let gathered = Arc::clone(&bytes);
+        let reader = std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(count @ 1..) = pipe.read(&mut chunk) {
+                gathered.lock().unwrap().extend_from_slice(&chunk[..count]);
             }
-            line.clear();
+        });
+        Self { bytes, reader: Some(reader) }
+    }
+
+    /// What has come so far.
+    pub(crate) fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().unwrap()).into_owned()
+    }
+
+    /// Everything, when the other end is closed.
+    pub(crate) fn whole(&mut self) -> String {
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("it reads to the end");
         }
-    });
-    text
+        self.so_far()
+    }
 }

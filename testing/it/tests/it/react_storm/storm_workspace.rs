@@ -32,19 +32,19 @@ pub(super) fn wait_for(what: &str, reached: impl Fn() -> bool) {
     }
 }
 
-pub(super) struct Place {
+pub(super) struct StormWorkspace {
     context: TestContext,
 }
 
-impl Place {
+impl StormWorkspace {
     pub(super) fn new() -> Self {
         use std::os::unix::fs::PermissionsExt;
-        let place = Self { context: TestContext::new() };
-        std::fs::create_dir_all(place.outside("")).unwrap();
-        std::fs::create_dir_all(place.context.project().join("src")).unwrap();
-        std::fs::write(place.program(), PROGRAM).unwrap();
-        std::fs::set_permissions(place.program(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        place
+        let workspace = Self { context: TestContext::new() };
+        std::fs::create_dir_all(workspace.outside("")).unwrap();
+        std::fs::create_dir_all(workspace.context.project().join("src")).unwrap();
+        std::fs::write(workspace.program(), PROGRAM).unwrap();
+        std::fs::set_permissions(workspace.program(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        workspace
     }
 
     /// A file beside the workspace.
@@ -106,14 +106,14 @@ impl Place {
 }
 
 /// `dispatch watch`, killed when it is dropped.
-pub(super) struct Watch {
+pub(super) struct StormWatch {
     child: Child,
 }
 
-impl Watch {
+impl StormWatch {
     /// Returns when it watches.
-    pub(super) fn start(place: &Place) -> Self {
-        let mut command = place.context.command("dispatch");
+    pub(super) fn start(workspace: &StormWorkspace) -> Self {
+        let mut command = workspace.context.command("dispatch");
         command.args(["watch", "--json"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the executable starts");
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -147,7 +147,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for StormWatch {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
