@@ -3,9 +3,13 @@
 use std::ops::Range;
 
 mod attributes;
+mod declarations;
+mod paths;
 mod test_code;
 
 pub(crate) use attributes::{Position, attributes, next_attribute};
+pub(crate) use declarations::type_declarations;
+pub(crate) use paths::{UsePath, paths};
 pub(crate) use test_code::test_ranges;
 
 /// One token of masked code; `::` is one token, every other punctuation is one byte.

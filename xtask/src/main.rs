@@ -35,6 +35,7 @@ cargo xtask COMMAND [--root DIR]
   layers               who may import whom, and what the kernel is built from
   tidy                 house rules for every file
   schemas [--write]    generated files are up to date; --write brings them up to date
+  surface --write      records the public items of dispatch-contracts for its present version
   hook-size            crate list and size of dispatch-hook, also static where musl is installed
             --plain      the host build alone
             --write      takes over the crate list
@@ -80,13 +81,22 @@ fn run(mut arguments: Vec<String>) -> Result<Verdict> {
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["ci"] => ci::run(&root),
-        ["layers"] => Ok(report("layers", &checks::run(checks::LAYERS, &workspace::load(&root)?))),
-        ["tidy"] => Ok(report("tidy", &checks::run(checks::TIDY, &source::load(&root)?))),
+        ["layers"] => {
+            let model = workspace::load(&root)?;
+            warn(&checks::run(checks::PENDING_LAYERS, &model));
+            Ok(report("layers", &checks::run(checks::LAYERS, &model)))
+        }
+        ["tidy"] => {
+            let model = source::load(&root)?;
+            warn(&checks::run(checks::PENDING_TIDY, &model));
+            Ok(report("tidy", &checks::run(checks::TIDY, &model)))
+        }
         ["schemas"] => Ok(report("schemas", &schemas::run(&root, Mode::Compare)?)),
         ["schemas", "--write"] => {
             schemas::write_by_test(&root)?;
             Ok(report("schemas", &schemas::run(&root, Mode::Write)?))
         }
+        ["surface", "--write"] => tidy::contracts_surface::write(&root, &source::load(&root)?).map(|()| Verdict::Good),
         ["hook-size"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Compare, Builds::Every)?)),
         ["hook-size", "--plain"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Compare, Builds::Plain)?)),
         ["hook-size", "--write"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Write, Builds::Every)?)),
@@ -98,6 +108,12 @@ fn run(mut arguments: Vec<String>) -> Result<Verdict> {
             Ok(Verdict::Good)
         }
         other => bail!("unknown command `{}`\n\n{HELP}", other.join(" ")),
+    }
+}
+
+fn warn(violations: &[Violation]) {
+    for violation in violations {
+        eprintln!("pending {violation}");
     }
 }
 
@@ -127,9 +143,9 @@ fn root(arguments: &mut Vec<String>) -> Result<PathBuf> {
     if let Some(at) = arguments.iter().position(|argument| argument == "--root") {
         let mut given = arguments.drain(at..arguments.len().min(at + 2)).skip(1);
         let folder = given.next().context("--root needs a folder")?;
-        return std::path::absolute(&folder).with_context(|| format!("{folder} is no folder"));
+        return std::path::absolute(&folder).with_context(|| format!("invalid folder `{folder}`"));
     }
-    let here = std::env::current_dir().context("there is no current folder")?;
+    let here = std::env::current_dir().context("cannot read the current folder")?;
     here.ancestors()
         .find(|folder| {
             std::fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.contains("[workspace]"))

@@ -51,6 +51,11 @@ impl SourceFile {
         format!("{}:{}", self.path, lexer::line_of(&self.text, offset))
     }
 
+    /// Whether the file is in a folder or further below it.
+    pub(crate) fn is_below(&self, folder: &str) -> bool {
+        self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    }
+
     /// The last part of the path.
     pub(crate) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
@@ -81,6 +86,17 @@ impl SourceTree {
     /// The file at exactly this path.
     pub(crate) fn get(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == path)
+    }
+
+    /// The folders that hold a crate.
+    pub(crate) fn crate_folders(&self) -> Vec<&str> {
+        self.files.iter().filter_map(|file| file.path.strip_suffix("/Cargo.toml")).collect()
+    }
+
+    /// The folders of the bundled extensions, `extensions/<tier>/<id>`.
+    pub(crate) fn extension_folders(&self) -> impl Iterator<Item = &str> {
+        let folders = self.crate_folders().into_iter();
+        folders.filter(|folder| folder.starts_with("extensions/") && folder.matches('/').count() == 2)
     }
 
     /// A tree from paths and texts.

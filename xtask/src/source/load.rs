@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const TEXT_EXTENSIONS: &[&str] = &["js", "json", "md", "mjs", "rs", "sh", "toml", "ts", "tsx", "yaml", "yml"];
-const TEXT_FILES: &[&str] = &[".ci/run"];
+const TEXT_FILES: &[&str] =
+    &[".ci/run", "kernel/contracts/surface.txt", "xtask/os-touches.txt", "xtask/test-doubles.txt"];
 const SKIPPED_FOLDERS: &[&str] = &[".git", "node_modules", "target", "testdata"];
 
 /// Files above this size are data, not something a person wrote.
