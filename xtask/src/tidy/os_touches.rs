@@ -67,16 +67,16 @@ fn touches(file: &SourceFile, rust: &RustSource) -> Vec<Violation> {
         ["std", "process", "ExitCode" | "ExitStatus", ..] => None,
         ["std", "net", "IpAddr" | "Ipv4Addr" | "Ipv6Addr" | "SocketAddr", ..] => None,
         ["std", "env", "VarError" | "consts", ..] => None,
+        ["std", "time", clock, ..] if CLOCKS.contains(clock) => {
+            Some((path.offset, format!("std::time::{clock}"), "dispatch_os::time"))
+        }
         ["std", module, ..] => {
             let (module, instead) = MODULES.iter().find(|(name, _)| name == module)?;
             Some((path.offset, format!("std::{module}"), *instead))
         }
         _ => None,
     });
-    let clocks = found.iter().filter(|token| CLOCKS.contains(&token.text));
-    let clocks = clocks.map(|token| (token.offset, token.text.to_owned(), "dispatch_os::time"));
     let mut violations: Vec<_> = named
-        .chain(clocks)
         .map(|(offset, what, instead)| {
             let hint = format!("use `{instead}`, or name the file in {ALLOWED_FILE} with a reason");
             Violation::new(CHECK.name, file.place(offset), format!("names `{what}` outside of platform/os"), hint)
@@ -122,7 +122,7 @@ mod tests {
             ("use std::fs;", "names `std::fs` outside of platform/os"),
             ("use std::{fmt, process::Command};", "names `std::process` outside of platform/os"),
             ("fn f() { std::env::var(x) }", "names `std::env` outside of platform/os"),
-            ("use std::time::Instant;", "names `Instant` outside of platform/os"),
+            ("use std::time::Instant;", "names `std::time::Instant` outside of platform/os"),
             (
                 "#![allow(clippy::disallowed_methods, reason = \"\")]",
                 "lifts `clippy::disallowed_methods` outside of platform/os",

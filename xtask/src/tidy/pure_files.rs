@@ -22,7 +22,7 @@ pub(crate) const CHECK: Check<SourceTree> = Check {
 
 const MARK: &str = "//! Pure.";
 const STD_EFFECTS: &[&str] = &["env", "fs", "net", "os", "process", "thread"];
-const WORD_EFFECTS: &[&str] = &["Instant", "SystemTime"];
+const CLOCKS: &[&str] = &["Instant", "SystemTime"];
 const CRATE_EFFECTS: &[&str] = &[
     "axum",
     "hyper",
@@ -78,20 +78,17 @@ fn reached_effect(modules: &Modules<'_>, start: &SourceFile) -> Option<Violation
 
 fn own_effect(rust: &RustSource) -> Option<(usize, String)> {
     let found = tokens(&rust.production);
-    let named = paths(&found).into_iter().find_map(|path| {
+    paths(&found).into_iter().find_map(|path| {
         let effect = match path.parts.as_slice() {
             // The exit status is a value; setting it is what `main` does with it.
             ["std", "process", "ExitCode" | "ExitStatus", ..] => return None,
+            ["std", "time", clock, ..] | [clock, "now"] if CLOCKS.contains(clock) => (*clock).to_owned(),
             ["std", module, ..] if STD_EFFECTS.contains(module) => format!("std::{module}"),
             [first, ..] if CRATE_EFFECTS.contains(first) => (*first).to_owned(),
             _ => return None,
         };
         Some((path.offset, effect))
-    });
-    let word = || {
-        found.iter().find(|token| WORD_EFFECTS.contains(&token.text)).map(|token| (token.offset, token.text.to_owned()))
-    };
-    named.or_else(word)
+    })
 }
 
 fn way(from: &BTreeMap<&str, &str>, end: &str) -> String {
