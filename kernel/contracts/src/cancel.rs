@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
-/// Tells work that nobody wants its result any more. Clones share one state.
+/// Tells work to stop because its result is no longer wanted. Clones share one state.
 #[derive(Clone, Default)]
 pub struct CancelToken {
     state: Arc<State>,
@@ -25,7 +25,7 @@ struct Waiting {
 }
 
 impl CancelToken {
-    /// A token that nobody has cancelled.
+    /// A token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }

@@ -34,8 +34,8 @@ impl fmt::Display for Secret {
 /// Why a secret could not be read or kept. Never names the secret's content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// There is no secret of this name.
-    #[error("there is no secret named `{name}`")]
+    /// No secret has this name.
+    #[error("no secret named `{name}`")]
     Missing {
         /// The name that was asked for.
         name: String,
@@ -54,7 +54,7 @@ pub trait Secrets: Send + Sync {
     fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Secret, SecretError>>;
     /// Keeps a secret, replacing an older one.
     fn put<'a>(&'a self, name: &'a str, secret: Secret) -> BoxFuture<'a, Result<(), SecretError>>;
-    /// Forgets a secret; forgetting what is not there is no error.
+    /// Forgets a secret; forgetting one that does not exist is not an error.
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), SecretError>>;
 }
 

@@ -46,7 +46,7 @@ pub type Record = Vec<SqlValue>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StorageError {
     /// A constraint said no: the row is there already, or what it names is not.
-    #[error("a constraint refused the change: {0}")]
+    #[error("constraint violated: {0}")]
     Constraint(String),
     /// Somebody else holds the data for longer than the wait allows.
     #[error("the database is busy")]
@@ -64,7 +64,7 @@ pub enum StorageError {
     #[error("the statement failed: {0}")]
     Statement(String),
     /// The work itself gave up; everything was rolled back.
-    #[error("the transaction was given up: {0}")]
+    #[error("the transaction was aborted: {0}")]
     GivenUp(String),
 }
 

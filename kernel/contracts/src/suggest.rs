@@ -2,7 +2,7 @@
 //!
 //! Pure.
 
-/// Longer names, in characters, are not compared: nobody misspells one of ours at such a length.
+/// Longer names, in characters, are not compared: none of ours is that long.
 const MAX_NAME_CHARS: usize = 64;
 
 /// The known name nearest to `typed`, if at most a third of the typed letters has to change.

@@ -38,13 +38,13 @@ pub enum Resources {
     Keys(Vec<String>),
 }
 
-/// What a call does to the world, for rules that nobody wrote: looking is free, changing is asked about.
+/// What a call does, for calls without a rule: reading is allowed, changing is asked about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// It looks and leaves everything as it was.
     Looks,
-    /// It may change something, or nobody knows.
+    /// It may change something, or its effect is unknown.
     #[default]
     Changes,
 }
@@ -71,7 +71,7 @@ pub struct ToolContext {
     pub session: SessionId,
     /// The folder the call works in.
     pub workdir: PathBuf,
-    /// Cancelled when nobody wants the result any more.
+    /// Cancelled when the result is no longer wanted.
     pub cancel: CancelToken,
     /// Where live output goes.
     pub sink: OutputSink,
@@ -117,7 +117,7 @@ pub struct ToolError(pub String);
 /// When a field is missing, of another type, or not known.
 pub fn read_arguments<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, ToolError> {
     T::deserialize(Value::Object(arguments)).map_err(|error| {
-        ToolError(format!("The arguments are wrong: {error}. Nothing was done; call again with these corrected."))
+        ToolError(format!("Invalid arguments: {error}. Nothing was done; correct them and call again."))
     })
 }
 

@@ -132,7 +132,7 @@ pub enum TurnEvent {
         call: CallId,
         /// On which stream.
         stream: OutputStream,
-        /// What, as text; bytes that are no UTF-8 are replaced.
+        /// What, as text; bytes that are not UTF-8 are replaced.
         text: String,
     },
     /// A call has its outcome.

@@ -9,7 +9,7 @@ mod delivery;
 mod dormant;
 pub(crate) mod isolate;
 mod mailbox;
-mod table;
+mod subscription_table;
 mod waits;
 pub(crate) mod wording;
 
@@ -23,7 +23,7 @@ use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::ports::{Clock, LogSink, Spawner};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use table::Table;
+use subscription_table::SubscriptionTable;
 
 /// What the bus needs of the world.
 #[derive(Clone)]
@@ -54,17 +54,17 @@ pub struct Subscriber {
 /// Events and filters. Clones share one bus.
 #[derive(Clone)]
 pub struct Bus {
-    shared: Arc<Shared>,
+    shared: Arc<BusState>,
 }
 
-struct Shared {
+struct BusState {
     ports: BusPorts,
     faults: Arc<dyn FaultSink>,
-    table: Mutex<Table>,
+    table: Mutex<SubscriptionTable>,
 }
 
-impl Shared {
-    fn table(&self) -> MutexGuard<'_, Table> {
+impl BusState {
+    fn table(&self) -> MutexGuard<'_, SubscriptionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,7 +72,7 @@ impl Shared {
 impl Bus {
     /// A bus without subscribers.
     pub fn new(ports: BusPorts, faults: Arc<dyn FaultSink>) -> Self {
-        Self { shared: Arc::new(Shared { ports, faults, table: Mutex::default() }) }
+        Self { shared: Arc::new(BusState { ports, faults, table: Mutex::default() }) }
     }
 
     /// Emits an event. Returns at once; handlers run in tasks of their own.

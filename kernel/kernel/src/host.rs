@@ -4,11 +4,11 @@
 mod backend;
 mod boot;
 mod disabled;
+mod fault_policy;
 mod faults;
 mod gate;
 pub mod graph;
 mod handle;
-mod judge;
 mod lifecycle;
 pub mod manifest;
 mod registry;
@@ -18,8 +18,8 @@ mod work;
 
 pub use boot::{Boot, BootError, Candidate, boot};
 pub use disabled::{DISABLED_STORE_TIMEOUT_MS, DisabledStore, DisabledStoreError, MemoryDisabledStore, enable};
+pub use fault_policy::{FaultVerdict, judge_faults};
 pub use handle::{HOST, HostHandle};
-pub use judge::{Verdict, judge};
 pub use lifecycle::{ACTIVATION_TIMEOUT_MS, DEACTIVATION_TIMEOUT_MS};
 pub use registry::Owned;
 pub use status::{ExtensionState, ExtensionStatus};
@@ -64,11 +64,11 @@ pub type Permissions = Arc<dyn Fn(&PermissionRequest) -> PermissionDecision + Se
 /// The running extensions. Clones share one host.
 #[derive(Clone)]
 pub struct ExtensionHost {
-    inner: Arc<Inner>,
+    inner: Arc<HostState>,
 }
 
 /// Everything the host knows.
-pub(crate) struct Inner {
+pub(crate) struct HostState {
     ports: Ports,
     bus: Bus,
     registry: Registry,
@@ -82,7 +82,7 @@ pub(crate) struct Inner {
     left_out: Vec<ExtensionStatus>,
 }
 
-impl Inner {
+impl HostState {
     fn set_fatal(&self, reason: &str) {
         let mut fatal = self.fatal.lock().unwrap_or_else(PoisonError::into_inner);
         fatal.get_or_insert_with(|| reason.to_owned());

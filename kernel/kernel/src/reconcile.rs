@@ -44,7 +44,7 @@ pub enum Repair {
     OrphanResult(CallId),
     /// A call without a result got one: it never ran.
     NeverStarted(CallId),
-    /// A call without a result got one: nobody knows whether it ran.
+    /// A call without a result got one: whether it ran is unknown.
     OutcomeUnknown(CallId),
     /// Words were put where the model or the user said nothing.
     Marked {

@@ -14,5 +14,5 @@ mod turn;
 mod tests;
 
 pub use input::{OfferedTool, TurnInput};
-pub use schedule::{Claim, Schedule};
+pub use schedule::{CallSchedule, Claim};
 pub use turn::run_turn;

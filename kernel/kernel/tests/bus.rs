@@ -1,17 +1,17 @@
 //! The bus alone: order, isolation, overflow, re-entrancy, disposal.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-#[path = "support/rig.rs"]
-mod rig;
+#[path = "support/test_host.rs"]
+mod test_host;
 
 use dispatch_contracts::fault::FaultKind;
 use dispatch_contracts::hook::{ErasedValue, Event, EventHandler, Filter, FilterHandler, HandlerError, Payload};
 use dispatch_contracts::ports::Clock;
 use dispatch_kernel::bus::{MAILBOX_LIMIT, WaitLog};
 use proptest::prelude::*;
-use rig::{BusRig, Diary, subscriber};
 use std::future::Future;
 use std::sync::{Arc, Mutex};
+use test_host::{Notes, TestBus, subscriber};
 
 const TICK: Event<u32> = Event::new("kernel/tick");
 const TOCK: Event<u32> = Event::new("kernel/tock");
@@ -53,10 +53,10 @@ fn hanging() -> FilterHandler {
 
 #[test]
 fn emitting_returns_before_any_handler_runs() {
-    let rig = BusRig::new(1);
-    let seen = Diary::default();
+    let test = TestBus::new(1);
+    let seen = Notes::default();
     let notes = seen.clone();
-    rig.bus.on(
+    test.bus.on(
         &subscriber("a", 0),
         TICK.id(),
         on(move |number| {
@@ -64,8 +64,8 @@ fn emitting_returns_before_any_handler_runs() {
             async { Ok(()) }
         }),
     );
-    rig.run(async {
-        rig.bus.emit(&TICK, 1);
+    test.run(async {
+        test.bus.emit(&TICK, 1);
         assert!(seen.read().is_empty());
     });
     assert_eq!(seen.read(), [1]);
@@ -73,11 +73,11 @@ fn emitting_returns_before_any_handler_runs() {
 
 #[test]
 fn a_slow_handler_delays_nobody_else() {
-    let rig = BusRig::new(1);
-    let (clock, seen) = (rig.sim.clock(), Diary::default());
+    let test = TestBus::new(1);
+    let (clock, seen) = (test.sim.clock(), Notes::default());
     for (name, ms) in [("slow", 20_000), ("quick", 1)] {
         let (clock, notes) = (clock.clone(), seen.clone());
-        rig.bus.on(
+        test.bus.on(
             &subscriber(name, 0),
             TICK.id(),
             on(move |number| {
@@ -90,21 +90,21 @@ fn a_slow_handler_delays_nobody_else() {
             }),
         );
     }
-    rig.run(async { (1..=2).for_each(|number| rig.bus.emit(&TICK, number)) });
+    test.run(async { (1..=2).for_each(|number| test.bus.emit(&TICK, number)) });
     let expected = [("quick", 1, 1), ("quick", 2, 2), ("slow", 1, 20_000), ("slow", 2, 40_000)];
     assert_eq!(seen.read(), expected);
 }
 
 #[test]
 fn an_error_a_panic_and_a_hang_are_faults_of_their_own_extension_only() {
-    let rig = BusRig::new(1);
-    let seen = Diary::default();
-    rig.bus.on(&subscriber("errs", 0), TICK.id(), on(|_| async { Err(HandlerError("disk full".to_owned())) }));
-    rig.bus.on(&subscriber("panics-late", 0), TICK.id(), on(|_| async { panic!("late") }));
-    rig.bus.on(&subscriber("panics-early", 0), TICK.id(), Arc::new(|_| panic!("early")));
-    rig.bus.on(&subscriber("hangs", 0), TICK.id(), on(|_| std::future::pending()));
+    let test = TestBus::new(1);
+    let seen = Notes::default();
+    test.bus.on(&subscriber("errs", 0), TICK.id(), on(|_| async { Err(HandlerError("disk full".to_owned())) }));
+    test.bus.on(&subscriber("panics-late", 0), TICK.id(), on(|_| async { panic!("late") }));
+    test.bus.on(&subscriber("panics-early", 0), TICK.id(), Arc::new(|_| panic!("early")));
+    test.bus.on(&subscriber("hangs", 0), TICK.id(), on(|_| std::future::pending()));
     let notes = seen.clone();
-    rig.bus.on(
+    test.bus.on(
         &subscriber("works", 0),
         TICK.id(),
         on(move |number| {
@@ -112,8 +112,8 @@ fn an_error_a_panic_and_a_hang_are_faults_of_their_own_extension_only() {
             async { Ok(()) }
         }),
     );
-    rig.run(async { rig.bus.emit(&TICK, 7) });
-    let mut said = rig.said();
+    test.run(async { test.bus.emit(&TICK, 7) });
+    let mut said = test.said();
     said.sort();
     assert_eq!(
         said,
@@ -129,10 +129,10 @@ fn an_error_a_panic_and_a_hang_are_faults_of_their_own_extension_only() {
 
 #[test]
 fn a_handler_that_failed_gets_the_next_event() {
-    let rig = BusRig::new(1);
-    let seen = Diary::default();
+    let test = TestBus::new(1);
+    let seen = Notes::default();
     let notes = seen.clone();
-    rig.bus.on(
+    test.bus.on(
         &subscriber("a", 0),
         TICK.id(),
         on(move |number| {
@@ -140,16 +140,16 @@ fn a_handler_that_failed_gets_the_next_event() {
             async move { if number == 1 { panic!("once") } else { Ok(()) } }
         }),
     );
-    rig.run(async { (1..=3).for_each(|number| rig.bus.emit(&TICK, number)) });
+    test.run(async { (1..=3).for_each(|number| test.bus.emit(&TICK, number)) });
     assert_eq!(seen.read(), [1, 2, 3]);
 }
 
 #[test]
 fn a_full_mailbox_drops_the_newest_and_says_so_once_and_in_numbers() {
-    let rig = BusRig::new(1);
-    let seen = Diary::default();
+    let test = TestBus::new(1);
+    let seen = Notes::default();
     let notes = seen.clone();
-    rig.bus.on(
+    test.bus.on(
         &subscriber("slow", 0),
         TICK.id(),
         on(move |number| {
@@ -158,23 +158,23 @@ fn a_full_mailbox_drops_the_newest_and_says_so_once_and_in_numbers() {
         }),
     );
     let limit = u32::try_from(MAILBOX_LIMIT).unwrap();
-    rig.run(async { (0..limit + 5).for_each(|number| rig.bus.emit(&TICK, number)) });
+    test.run(async { (0..limit + 5).for_each(|number| test.bus.emit(&TICK, number)) });
     assert_eq!(seen.read(), (0..limit).collect::<Vec<_>>());
     assert_eq!(
-        rig.said(),
+        test.said(),
         ["extension `slow` in kernel/tick: fell more than 1024 events behind; the newest were dropped"]
     );
-    assert_eq!(rig.faults.read()[0].kind, FaultKind::Overflow);
-    assert_eq!(rig.bus.dropped_events(&"slow".into()), 5);
-    let logged: Vec<String> = rig.log.read().into_iter().map(|record| record.message).collect();
+    assert_eq!(test.faults.read()[0].kind, FaultKind::Overflow);
+    assert_eq!(test.bus.dropped_events(&"slow".into()), 5);
+    let logged: Vec<String> = test.log.read().into_iter().map(|record| record.message).collect();
     assert_eq!(logged, ["extension `slow` has caught up; 5 events were dropped"]);
-    rig.run(async { rig.bus.emit(&TICK, 9) });
+    test.run(async { test.bus.emit(&TICK, 9) });
     assert_eq!(seen.read().last(), Some(&9), "afterwards it works again");
 }
 
 #[test]
 fn filters_run_by_priority_then_rank_then_registration() {
-    let rig = BusRig::new(1);
+    let test = TestBus::new(1);
     for (name, rank, priority) in [
         ("late-low", 9, 0),
         ("early-b", 1, 0),
@@ -183,15 +183,15 @@ fn filters_run_by_priority_then_rank_then_registration() {
         ("last", 0, -1),
         ("first", 3, 5),
     ] {
-        rig.bus.filter(&subscriber(name, rank), WORDS.id(), priority, adds(name));
+        test.bus.filter(&subscriber(name, rank), WORDS.id(), priority, adds(name));
     }
-    let words = rig.run(rig.bus.apply(&WORDS, Vec::new(), &WaitLog::new())).unwrap();
+    let words = test.run(test.bus.apply(&WORDS, Vec::new(), &WaitLog::new())).unwrap();
     assert_eq!(words, ["first", "late-high", "early-b", "early-c", "late-low", "last"]);
 }
 
 #[test]
 fn an_open_chain_skips_a_failing_handler_and_keeps_the_value_as_it_was() {
-    let rig = BusRig::new(1);
+    let test = TestBus::new(1);
     let spoils: FilterHandler = with(|mut words: Vec<String>| async move {
         words.clear();
         Err(HandlerError("changed my mind".to_owned()))
@@ -201,12 +201,12 @@ fn an_open_chain_skips_a_failing_handler_and_keeps_the_value_as_it_was() {
     for (name, handler) in
         [("a", adds("a")), ("b", spoils), ("c", panics), ("d", hanging()), ("e", lies), ("f", adds("f"))]
     {
-        rig.bus.filter(&subscriber(name, 0), WORDS.id(), 0, handler);
+        test.bus.filter(&subscriber(name, 0), WORDS.id(), 0, handler);
     }
-    let words = rig.run(rig.bus.apply(&WORDS, vec!["start".to_owned()], &WaitLog::new())).unwrap();
+    let words = test.run(test.bus.apply(&WORDS, vec!["start".to_owned()], &WaitLog::new())).unwrap();
     assert_eq!(words, ["start", "a", "f"]);
     assert_eq!(
-        rig.said(),
+        test.said(),
         [
             "extension `b` in kernel/words: changed my mind",
             "extension `c` in kernel/words: panicked: early",
@@ -219,11 +219,11 @@ fn an_open_chain_skips_a_failing_handler_and_keeps_the_value_as_it_was() {
 #[test]
 fn a_closed_chain_ends_at_the_first_failure_and_names_it() {
     for (handler, cause) in [(failing(), "no luck"), (hanging(), "did not answer within 2 s")] {
-        let rig = BusRig::new(1);
-        let seen = Diary::default();
+        let test = TestBus::new(1);
+        let seen = Notes::default();
         let notes = seen.clone();
-        rig.bus.filter(&subscriber("guard", 0), GATE.id(), 0, handler);
-        rig.bus.filter(
+        test.bus.filter(&subscriber("guard", 0), GATE.id(), 0, handler);
+        test.bus.filter(
             &subscriber("later", 1),
             GATE.id(),
             0,
@@ -232,7 +232,7 @@ fn a_closed_chain_ends_at_the_first_failure_and_names_it() {
                 async move { Ok(words) }
             }),
         );
-        let refused = rig.run(rig.bus.apply(&GATE, Vec::new(), &WaitLog::new())).unwrap_err();
+        let refused = test.run(test.bus.apply(&GATE, Vec::new(), &WaitLog::new())).unwrap_err();
         assert_eq!(
             refused.to_string(),
             format!("`kernel/gate` refused to go on because extension `guard` failed: {cause}")
@@ -243,9 +243,9 @@ fn a_closed_chain_ends_at_the_first_failure_and_names_it() {
 
 #[test]
 fn a_chain_says_whom_it_waited_for() {
-    let rig = BusRig::new(1);
+    let test = TestBus::new(1);
     let sleeps = |ms: u64| -> FilterHandler {
-        let clock = rig.sim.clock();
+        let clock = test.sim.clock();
         with(move |words: Vec<String>| {
             let clock = clock.clone();
             async move {
@@ -254,15 +254,15 @@ fn a_chain_says_whom_it_waited_for() {
             }
         })
     };
-    rig.bus.filter(&subscriber("quick", 0), WORDS.id(), 0, sleeps(0));
-    rig.bus.filter(&subscriber("slow", 0), WORDS.id(), 0, sleeps(4_200));
-    rig.bus.filter(&subscriber("hangs", 0), GATE.id(), 0, hanging());
+    test.bus.filter(&subscriber("quick", 0), WORDS.id(), 0, sleeps(0));
+    test.bus.filter(&subscriber("slow", 0), WORDS.id(), 0, sleeps(4_200));
+    test.bus.filter(&subscriber("hangs", 0), GATE.id(), 0, hanging());
     let waits = WaitLog::new();
-    rig.run(async {
+    test.run(async {
         for _ in 0..2 {
-            rig.bus.apply(&WORDS, Vec::new(), &waits).await.unwrap();
+            test.bus.apply(&WORDS, Vec::new(), &waits).await.unwrap();
         }
-        rig.bus.apply(&GATE, Vec::new(), &waits).await.unwrap_err();
+        test.bus.apply(&GATE, Vec::new(), &waits).await.unwrap_err();
     });
     let seen: Vec<_> =
         waits.finish().into_iter().map(|it| (it.extension.to_string(), it.place, it.ms, it.times)).collect();
@@ -273,23 +273,23 @@ fn a_chain_says_whom_it_waited_for() {
 
 #[test]
 fn a_wait_that_is_given_up_counts_too() {
-    let rig = BusRig::new(1);
-    rig.bus.filter(&subscriber("hangs", 0), WORDS.id(), 0, hanging());
+    let test = TestBus::new(1);
+    test.bus.filter(&subscriber("hangs", 0), WORDS.id(), 0, hanging());
     let waits = WaitLog::new();
-    rig.run(async {
-        let applying = std::pin::pin!(rig.bus.apply(&WORDS, Vec::new(), &waits));
-        let _ = futures_util::future::select(applying, rig.sim.clock().sleep_ms(700)).await;
+    test.run(async {
+        let applying = std::pin::pin!(test.bus.apply(&WORDS, Vec::new(), &waits));
+        let _ = futures_util::future::select(applying, test.sim.clock().sleep_ms(700)).await;
     });
     assert_eq!(waits.finish()[0].ms, 700);
-    assert!(rig.said().is_empty(), "who cancels does not blame");
+    assert!(test.said().is_empty(), "who cancels does not blame");
 }
 
 #[test]
 fn a_handler_may_use_the_bus() {
-    let rig = BusRig::new(1);
-    let seen = Diary::default();
-    let (bus, notes) = (rig.bus.clone(), seen.clone());
-    rig.bus.on(
+    let test = TestBus::new(1);
+    let seen = Notes::default();
+    let (bus, notes) = (test.bus.clone(), seen.clone());
+    test.bus.on(
         &subscriber("a", 0),
         TICK.id(),
         on(move |number| {
@@ -303,8 +303,8 @@ fn a_handler_may_use_the_bus() {
             }
         }),
     );
-    let (bus, notes) = (rig.bus.clone(), seen.clone());
-    rig.bus.on(
+    let (bus, notes) = (test.bus.clone(), seen.clone());
+    test.bus.on(
         &subscriber("b", 0),
         TOCK.id(),
         on(move |number| {
@@ -324,25 +324,25 @@ fn a_handler_may_use_the_bus() {
             }
         }),
     );
-    let bus = rig.bus.clone();
-    rig.bus.filter(&subscriber("d", 0), WORDS.id(), 0, with(move |words: Vec<String>| {
+    let bus = test.bus.clone();
+    test.bus.filter(&subscriber("d", 0), WORDS.id(), 0, with(move |words: Vec<String>| {
         let bus = bus.clone();
         async move { bus.apply(&GATE, words, &WaitLog::new()).await.map_err(|error| HandlerError(error.to_string())) }
     }));
-    rig.bus.filter(&subscriber("e", 0), GATE.id(), 0, adds("nested"));
-    rig.run(async { rig.bus.emit(&TICK, 1) });
+    test.bus.filter(&subscriber("e", 0), GATE.id(), 0, adds("nested"));
+    test.run(async { test.bus.emit(&TICK, 1) });
     let mut entries = seen.read();
     entries.sort();
     assert_eq!(entries, ["tock 2", "words [\"nested\"]"]);
-    assert_eq!(rig.said(), Vec::<String>::new());
+    assert_eq!(test.said(), Vec::<String>::new());
 }
 
 #[test]
 fn after_disposal_nothing_that_was_queued_is_delivered() {
-    let rig = BusRig::new(1);
-    let seen = Diary::default();
+    let test = TestBus::new(1);
+    let seen = Notes::default();
     let notes = seen.clone();
-    let registration = rig.bus.on(
+    let registration = test.bus.on(
         &subscriber("a", 0),
         TICK.id(),
         on(move |number| {
@@ -350,22 +350,22 @@ fn after_disposal_nothing_that_was_queued_is_delivered() {
             async { Ok(()) }
         }),
     );
-    rig.run(async {
-        rig.bus.emit(&TICK, 1);
+    test.run(async {
+        test.bus.emit(&TICK, 1);
         registration.dispose();
         registration.dispose();
-        rig.bus.emit(&TICK, 2);
+        test.bus.emit(&TICK, 2);
     });
     assert!(seen.read().is_empty());
 }
 
 #[test]
 fn a_handler_that_disposes_itself_finishes_and_is_not_called_again() {
-    let rig = BusRig::new(1);
-    let (clock, seen) = (rig.sim.clock(), Diary::default());
+    let test = TestBus::new(1);
+    let (clock, seen) = (test.sim.clock(), Notes::default());
     let own: Arc<Mutex<Option<dispatch_contracts::host::Registration>>> = Arc::default();
     let (notes, mine) = (seen.clone(), Arc::clone(&own));
-    let registration = rig.bus.on(
+    let registration = test.bus.on(
         &subscriber("once", 0),
         TICK.id(),
         on(move |number| {
@@ -381,15 +381,15 @@ fn a_handler_that_disposes_itself_finishes_and_is_not_called_again() {
         }),
     );
     *own.lock().unwrap() = Some(registration);
-    rig.run(async { (1..=3).for_each(|number| rig.bus.emit(&TICK, number)) });
+    test.run(async { (1..=3).for_each(|number| test.bus.emit(&TICK, number)) });
     assert_eq!(seen.read(), [1]);
 }
 
 #[test]
 fn a_filter_that_is_disposed_while_the_chain_runs_is_skipped() {
-    let rig = BusRig::new(1);
-    let bus = rig.bus.clone();
-    rig.bus.filter(
+    let test = TestBus::new(1);
+    let bus = test.bus.clone();
+    test.bus.filter(
         &subscriber("a", 0),
         WORDS.id(),
         0,
@@ -398,25 +398,25 @@ fn a_filter_that_is_disposed_while_the_chain_runs_is_skipped() {
             async move { Ok(words) }
         }),
     );
-    rig.bus.filter(&subscriber("b", 1), WORDS.id(), 0, adds("b"));
-    rig.bus.filter(&subscriber("c", 2), WORDS.id(), 0, adds("c"));
-    let words = rig.run(rig.bus.apply(&WORDS, Vec::new(), &WaitLog::new())).unwrap();
+    test.bus.filter(&subscriber("b", 1), WORDS.id(), 0, adds("b"));
+    test.bus.filter(&subscriber("c", 2), WORDS.id(), 0, adds("c"));
+    let words = test.run(test.bus.apply(&WORDS, Vec::new(), &WaitLog::new())).unwrap();
     assert_eq!(words, ["c"]);
 }
 
 #[test]
 fn what_a_dropped_handler_does_in_its_destructor_cannot_block_or_break_the_bus() {
-    struct Meddler(dispatch_kernel::bus::Bus);
-    impl Drop for Meddler {
+    struct EmitsOnDrop(dispatch_kernel::bus::Bus);
+    impl Drop for EmitsOnDrop {
         fn drop(&mut self) {
             self.0.emit(&TOCK, 1);
             panic!("and it fails");
         }
     }
-    let rig = BusRig::new(1);
-    let seen = Diary::default();
+    let test = TestBus::new(1);
+    let seen = Notes::default();
     let notes = seen.clone();
-    rig.bus.on(
+    test.bus.on(
         &subscriber("b", 0),
         TOCK.id(),
         on(move |number| {
@@ -424,38 +424,38 @@ fn what_a_dropped_handler_does_in_its_destructor_cannot_block_or_break_the_bus()
             async { Ok(()) }
         }),
     );
-    let meddler = Meddler(rig.bus.clone());
-    rig.bus.on(
+    let emits_on_drop = EmitsOnDrop(test.bus.clone());
+    test.bus.on(
         &subscriber("a", 0),
         TICK.id(),
         on(move |_| {
-            let _ = &meddler;
+            let _ = &emits_on_drop;
             async { Ok(()) }
         }),
     );
-    rig.run(async { rig.bus.remove_extension(&"a".into()) });
+    test.run(async { test.bus.remove_extension(&"a".into()) });
     assert_eq!(seen.read(), [1]);
 }
 
 #[test]
 fn an_observer_sees_every_event_in_order_as_json_and_its_panic_is_its_own() {
-    let rig = BusRig::new(1);
-    let seen = Diary::default();
+    let test = TestBus::new(1);
+    let seen = Notes::default();
     let notes = seen.clone();
-    rig.bus.on_any(&subscriber("bad", 0), Arc::new(|_, _| panic!("blind")));
-    rig.bus.on_any(
+    test.bus.on_any(&subscriber("bad", 0), Arc::new(|_, _| panic!("blind")));
+    test.bus.on_any(
         &subscriber("good", 0),
         Arc::new(move |hook, payload| {
             notes.note(format!("{hook} {}", payload.to_json().unwrap()));
         }),
     );
-    rig.run(async {
-        rig.bus.emit(&TICK, 1);
-        rig.bus.emit(&TOCK, 2);
+    test.run(async {
+        test.bus.emit(&TICK, 1);
+        test.bus.emit(&TOCK, 2);
     });
     assert_eq!(seen.read(), ["kernel/tick 1", "kernel/tock 2"]);
     assert_eq!(
-        rig.said(),
+        test.said(),
         ["extension `bad` in kernel/tick: panicked: blind", "extension `bad` in kernel/tock: panicked: blind"]
     );
 }
@@ -467,12 +467,12 @@ proptest! {
         pauses_ms in proptest::collection::vec(0_u64..4, 1..40),
         pace in proptest::collection::vec(0_u64..4, 1..8),
     ) {
-        let rig = BusRig::new(seed);
-        let clock = rig.sim.clock();
-        let diaries: Vec<Diary<u32>> = pace.iter().map(|ms| {
-            let (clock, notes, ms) = (clock.clone(), Diary::default(), *ms);
-            let diary = notes.clone();
-            rig.bus.on(&subscriber("a", 0), TICK.id(), on(move |number| {
+        let test = TestBus::new(seed);
+        let clock = test.sim.clock();
+        let all_seen: Vec<Notes<u32>> = pace.iter().map(|ms| {
+            let (clock, notes, ms) = (clock.clone(), Notes::default(), *ms);
+            let seen = notes.clone();
+            test.bus.on(&subscriber("a", 0), TICK.id(), on(move |number| {
                 let (clock, notes) = (clock.clone(), notes.clone());
                 async move {
                     if ms > 0 { clock.sleep_ms(ms).await; }
@@ -480,17 +480,17 @@ proptest! {
                     if number % 3 == 0 { Err(HandlerError("every third".to_owned())) } else { Ok(()) }
                 }
             }));
-            diary
+            seen
         }).collect();
-        rig.run(async {
+        test.run(async {
             for (number, pause_ms) in (0_u32..).zip(&pauses_ms) {
-                rig.bus.emit(&TICK, number);
+                test.bus.emit(&TICK, number);
                 if *pause_ms > 0 { clock.sleep_ms(*pause_ms).await; }
             }
         });
         let sent: Vec<u32> = (0..u32::try_from(pauses_ms.len()).unwrap()).collect();
-        for diary in diaries {
-            prop_assert_eq!(diary.read(), sent.clone());
+        for seen in all_seen {
+            prop_assert_eq!(seen.read(), sent.clone());
         }
     }
 }

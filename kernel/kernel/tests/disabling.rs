@@ -1,8 +1,8 @@
 //! Switching off what keeps failing: it lasts, it is explained, and it opens no gate.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-#[path = "support/rig.rs"]
-mod rig;
+#[path = "support/test_host.rs"]
+mod test_host;
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::ExtensionError;
@@ -11,9 +11,9 @@ use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::hooks::{TOOL_BEFORE, TURN_STARTED, TurnStarted};
 use dispatch_kernel::bus::WaitLog;
 use dispatch_kernel::host::{DisabledStore, DisabledStoreError, ExtensionHost, ExtensionState, enable};
-use rig::{Diary, HostRig, Probe, idle, probe, state, tool_before, turn};
 use serde_json::json;
 use std::sync::Arc;
+use test_host::{Notes, Probe, TestHost, idle, probe, state, tool_before, turn};
 
 fn started() -> TurnStarted {
     TurnStarted { turn: turn(), model: "m".to_owned() }
@@ -26,10 +26,10 @@ fn breaks_turns(id: &str) -> Probe {
     })
 }
 
-async fn exhaust(rig: &HostRig, host: &ExtensionHost) {
+async fn exhaust(test: &TestHost, host: &ExtensionHost) {
     for _ in 0..3 {
         host.bus().emit(&TURN_STARTED, started());
-        rig.sleep(1).await;
+        test.sleep(1).await;
     }
 }
 
@@ -37,28 +37,28 @@ const REASON: &str = "3 errors in kernel/turn.started within 10 minutes; last: b
 
 #[test]
 fn disabling_outlasts_a_restart_until_somebody_enables_it() {
-    let mut rig = HostRig::new();
-    rig.run(async {
-        let host = rig.boot(vec![breaks_turns("broken").bundled()]).await.unwrap();
-        exhaust(&rig, &host).await;
-        let kept = rig.store.load().await.unwrap();
+    let mut test = TestHost::new();
+    test.run(async {
+        let host = test.boot(vec![breaks_turns("broken").bundled()]).await.unwrap();
+        exhaust(&test, &host).await;
+        let kept = test.store.load().await.unwrap();
         assert_eq!((kept[0].extension.as_str(), kept[0].reason.as_str()), ("broken", REASON));
         host.shutdown().await;
     });
-    rig.sim = dispatch_sim::Sim::new(2);
-    rig.run(async {
-        let host = rig.boot(vec![breaks_turns("broken").bundled()]).await.unwrap();
+    test.sim = dispatch_sim::Sim::new(2);
+    test.run(async {
+        let host = test.boot(vec![breaks_turns("broken").bundled()]).await.unwrap();
         assert_eq!(state(&host, "broken"), ExtensionState::Disabled { reason: REASON.to_owned() });
         host.bus().emit(&TURN_STARTED, started());
-        rig.sleep(1).await;
+        test.sleep(1).await;
         assert_eq!(host.status()[0].faults, 0, "it is not even called");
         assert_eq!(host.enable(&"broken".into()).await, Ok(true));
         assert_eq!(host.enable(&"broken".into()).await, Ok(false));
         let reason = "enabled again; it starts when the program starts again".to_owned();
         assert_eq!(state(&host, "broken"), ExtensionState::Skipped { reason });
     });
-    rig.sim = dispatch_sim::Sim::new(3);
-    let host = rig.run(rig.boot(vec![breaks_turns("broken").bundled()])).unwrap();
+    test.sim = dispatch_sim::Sim::new(3);
+    let host = test.run(test.boot(vec![breaks_turns("broken").bundled()])).unwrap();
     assert_eq!(state(&host, "broken"), ExtensionState::Active);
 }
 
@@ -72,24 +72,24 @@ fn a_guard_that_was_made_to_fail_keeps_its_gate_shut_across_a_restart() {
         });
         guard.bundled()
     };
-    let mut rig = HostRig::new();
+    let mut test = TestHost::new();
     let waits = WaitLog::new();
-    rig.run(async {
-        let host = rig.boot(vec![guard()]).await.unwrap();
+    test.run(async {
+        let host = test.boot(vec![guard()]).await.unwrap();
         for _ in 0..4 {
             assert!(host.bus().apply(&TOOL_BEFORE, tool_before("shell"), &waits).await.is_err());
         }
     });
-    rig.sim = dispatch_sim::Sim::new(2);
-    rig.run(async {
-        let host = rig.boot(vec![guard()]).await.unwrap();
+    test.sim = dispatch_sim::Sim::new(2);
+    test.run(async {
+        let host = test.boot(vec![guard()]).await.unwrap();
         let refused = host.bus().apply(&TOOL_BEFORE, tool_before("shell"), &waits).await.unwrap_err();
         assert!(refused.cause.ends_with("last: odd path); enable it again or remove it"), "{refused}");
         assert_eq!(host.status()[0].faults, 0);
     });
-    rig.sim = dispatch_sim::Sim::new(3);
-    rig.run(async {
-        let host = rig.boot(Vec::new()).await.unwrap();
+    test.sim = dispatch_sim::Sim::new(3);
+    test.run(async {
+        let host = test.boot(Vec::new()).await.unwrap();
         assert!(
             host.bus().apply(&TOOL_BEFORE, tool_before("shell"), &waits).await.is_ok(),
             "removing it opens the gate"
@@ -99,15 +99,15 @@ fn a_guard_that_was_made_to_fail_keeps_its_gate_shut_across_a_restart() {
 
 #[test]
 fn what_needs_a_disabled_extension_is_stopped_with_it() {
-    let (rig, seen) = (HostRig::new(), Diary::default());
+    let (test, seen) = (TestHost::new(), Notes::default());
     let notes = seen.clone();
     let dependent = idle("dependent", json!({"dependsOn": ["broken"]})).on_deactivate(move || {
         notes.note("released");
         Box::pin(async { Ok(()) })
     });
-    rig.run(async {
-        let host = rig.boot(vec![breaks_turns("broken").bundled(), dependent.bundled()]).await.unwrap();
-        exhaust(&rig, &host).await;
+    test.run(async {
+        let host = test.boot(vec![breaks_turns("broken").bundled(), dependent.bundled()]).await.unwrap();
+        exhaust(&test, &host).await;
         let reason = format!("needs `broken`, which is disabled: {REASON}");
         assert_eq!(state(&host, "dependent"), ExtensionState::Skipped { reason });
     });
@@ -116,14 +116,14 @@ fn what_needs_a_disabled_extension_is_stopped_with_it() {
 
 #[test]
 fn the_core_is_never_read_as_disabled() {
-    let rig = HostRig::new();
-    rig.run(async {
+    let test = TestHost::new();
+    test.run(async {
         let entry = Disabled { extension: "store".into(), reason: "by hand".to_owned(), at_ms: 0, filters: Vec::new() };
-        rig.store.save(&[entry]).await.unwrap();
-        let host = rig.boot(vec![idle("store", json!({"tier": "core"})).bundled()]).await.unwrap();
+        test.store.save(&[entry]).await.unwrap();
+        let host = test.boot(vec![idle("store", json!({"tier": "core"})).bundled()]).await.unwrap();
         assert_eq!(state(&host, "store"), ExtensionState::Active);
-        assert_eq!(enable(rig.store.as_ref(), &"store".into()).await, Ok(true));
-        assert_eq!(enable(rig.store.as_ref(), &"store".into()).await, Ok(false));
+        assert_eq!(enable(test.store.as_ref(), &"store".into()).await, Ok(true));
+        assert_eq!(enable(test.store.as_ref(), &"store".into()).await, Ok(false));
     });
 }
 
@@ -141,18 +141,20 @@ impl DisabledStore for BrokenStore {
 
 #[test]
 fn a_broken_list_of_disabled_extensions_is_logged_and_stops_nothing() {
-    let mut rig = HostRig::new();
-    rig.store = Arc::new(BrokenStore);
-    rig.run(async {
-        let host = rig.boot(vec![breaks_turns("broken").bundled()]).await.unwrap();
-        exhaust(&rig, &host).await;
+    let mut test = TestHost::new();
+    test.store = Arc::new(BrokenStore);
+    test.run(async {
+        let host = test.boot(vec![breaks_turns("broken").bundled()]).await.unwrap();
+        exhaust(&test, &host).await;
         assert!(matches!(state(&host, "broken"), ExtensionState::Disabled { .. }));
         host.shutdown().await;
     });
-    let logged: Vec<String> = rig.log.read().into_iter().map(|record| record.message).collect();
+    let logged: Vec<String> = test.log.read().into_iter().map(|record| record.message).collect();
     assert!(
-        logged.contains(&"the list of disabled extensions is out of reach: panicked: no disk".to_owned()),
+        logged.contains(&"cannot read or write the list of disabled extensions: panicked: no disk".to_owned()),
         "{logged:?}"
     );
-    assert!(logged.contains(&"the list of disabled extensions is out of reach: did not answer within 5 s".to_owned()));
+    assert!(
+        logged.contains(&"cannot read or write the list of disabled extensions: did not answer within 5 s".to_owned())
+    );
 }

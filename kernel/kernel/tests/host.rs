@@ -1,8 +1,8 @@
 //! The life of extensions in a host: order, gates, services, background work, stopping.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-#[path = "support/rig.rs"]
-mod rig;
+#[path = "support/test_host.rs"]
+mod test_host;
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::contribution::{Command, Job};
@@ -18,9 +18,9 @@ use dispatch_contracts::service::Service;
 use dispatch_contracts::storage::{Storage, StorageBackend, StorageError};
 use dispatch_kernel::host::ExtensionState;
 use dispatch_kernel::host::HOST;
-use rig::{Diary, HostRig, Probe, idle, probe, state, turn};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+use test_host::{Notes, Probe, TestHost, idle, probe, state, turn};
 
 trait Greeter: Send + Sync {
     fn greet(&self) -> String;
@@ -68,14 +68,14 @@ fn host_of(kept: &Arc<Mutex<Option<Host>>>) -> Host {
 
 #[test]
 fn the_texts_of_an_extension_are_told_and_a_panic_leaves_it_without() {
-    let rig = HostRig::new();
+    let test = TestHost::new();
     let told = || Harness { rules: "- One writer per file.".into(), ..Harness::EMPTY };
     let extensions = vec![
         idle("told", json!({})).with_harness(told).bundled(),
         idle("silent", json!({})).bundled(),
         idle("broken", json!({})).with_harness(|| panic!("no texts")).bundled(),
     ];
-    let host = rig.run(rig.boot(extensions)).unwrap();
+    let host = test.run(test.boot(extensions)).unwrap();
     assert_eq!(host.harness(&"told".into()), Some(told()));
     assert_eq!(host.harness(&"silent".into()), Some(Harness::EMPTY));
     assert_eq!(host.harness(&"broken".into()), Some(Harness::EMPTY));
@@ -84,7 +84,7 @@ fn the_texts_of_an_extension_are_told_and_a_panic_leaves_it_without() {
 
 #[test]
 fn extensions_start_after_what_they_need_and_stop_before_it() {
-    let (rig, seen) = (HostRig::new(), Diary::default());
+    let (test, seen) = (TestHost::new(), Notes::default());
     let named = |id: &'static str, changes: Value| {
         let (starts, stops) = (seen.clone(), seen.clone());
         let extension = probe(id, changes, move |_| {
@@ -97,8 +97,8 @@ fn extensions_start_after_what_they_need_and_stop_before_it() {
         })
     };
     let a = named("a", json!({"dependsOn": ["c"]}));
-    rig.run(async {
-        let host = rig
+    test.run(async {
+        let host = test
             .boot(vec![a.bundled(), named("b", json!({})).bundled(), named("c", json!({})).bundled()])
             .await
             .unwrap();
@@ -111,12 +111,12 @@ fn extensions_start_after_what_they_need_and_stop_before_it() {
 
 #[test]
 fn an_extension_that_will_not_stop_is_stopped() {
-    let rig = HostRig::new();
+    let test = TestHost::new();
     let stubborn = idle("stubborn", json!({})).on_deactivate(|| Box::pin(std::future::pending()));
-    rig.run(async {
-        let host = rig.boot(vec![stubborn.bundled(), idle("z", json!({})).bundled()]).await.unwrap();
+    test.run(async {
+        let host = test.boot(vec![stubborn.bundled(), idle("z", json!({})).bundled()]).await.unwrap();
         host.shutdown().await;
-        assert_eq!(rig.sim.clock().monotonic_ms(), 5_000);
+        assert_eq!(test.sim.clock().monotonic_ms(), 5_000);
         assert_eq!(
             host.status()[0].last_fault.as_ref().unwrap().to_string(),
             "extension `stubborn` in deactivation: did not answer within 5 s"
@@ -126,11 +126,11 @@ fn an_extension_that_will_not_stop_is_stopped() {
 
 #[test]
 fn a_service_is_found_by_whoever_depends_on_its_owner() {
-    let rig = HostRig::new();
+    let test = TestHost::new();
     let owner = probe("polite", polite(json!({})), |host| {
         host.provide(&GREETER, Arc::new(Polite) as Arc<dyn Greeter>).map(drop).map_err(ExtensionError::new)
     });
-    let said = Diary::default();
+    let said = Notes::default();
     let (near, far) = (said.clone(), said.clone());
     let friend = probe("friend", json!({"dependsOn": ["polite"]}), move |host| {
         near.note(host.service(&GREETER).map_err(ExtensionError::new)?.greet());
@@ -140,7 +140,7 @@ fn a_service_is_found_by_whoever_depends_on_its_owner() {
         far.note(host.service(&GREETER).err().unwrap().to_string());
         Ok(())
     });
-    let host = rig.run(rig.boot(vec![stranger.bundled(), friend.bundled(), owner.bundled()])).unwrap();
+    let host = test.run(test.boot(vec![stranger.bundled(), friend.bundled(), owner.bundled()])).unwrap();
     assert_eq!(
         said.read(),
         [
@@ -158,7 +158,7 @@ fn a_service_is_found_by_whoever_depends_on_its_owner() {
 
 #[test]
 fn a_taken_name_is_refused_with_who_has_it() {
-    let rig = HostRig::new();
+    let test = TestHost::new();
     let command =
         || Command { name: "hello", summary: "", respond: Arc::new(|request| Box::pin(async { Ok(request) })) };
     let adds = move |id: &str| {
@@ -166,7 +166,7 @@ fn a_taken_name_is_refused_with_who_has_it() {
             host.define_command(command()).map(drop).map_err(ExtensionError::new)
         })
     };
-    let host = rig.run(rig.boot(vec![adds("first").bundled(), adds("second").bundled()])).unwrap();
+    let host = test.run(test.boot(vec![adds("first").bundled(), adds("second").bundled()])).unwrap();
     let reason = "command `hello` is already provided by extension `first`".to_owned();
     assert_eq!(state(&host, "second"), ExtensionState::Failed { reason });
     assert_eq!(host.commands().len(), 1);
@@ -174,7 +174,7 @@ fn a_taken_name_is_refused_with_who_has_it() {
 
 #[test]
 fn a_command_that_panics_answers_with_an_error_and_an_error_is_no_fault() {
-    let rig = HostRig::new();
+    let test = TestHost::new();
     let changes = json!({"contributes": {"commands": ["err", "panic"]}});
     let broken = probe("broken", changes, |host| {
         let err =
@@ -184,8 +184,8 @@ fn a_command_that_panics_answers_with_an_error_and_an_error_is_no_fault() {
             .map_err(ExtensionError::new)?;
         Ok(())
     });
-    rig.run(async {
-        let host = rig.boot(vec![broken.bundled()]).await.unwrap();
+    test.run(async {
+        let host = test.boot(vec![broken.bundled()]).await.unwrap();
         let commands = host.commands();
         assert_eq!((commands[0].item.respond)(Value::Null).await, Err(HandlerError("two\nlines".to_owned())));
         assert_eq!(host.status()[0].faults, 0);
@@ -200,15 +200,15 @@ fn a_command_that_panics_answers_with_an_error_and_an_error_is_no_fault() {
 
 #[test]
 fn after_disposal_every_call_answers_inactive() {
-    let rig = HostRig::new();
+    let test = TestHost::new();
     let all = json!({
         "contributes": {"hooks": ["kept/seen"], "jobs": ["tick"]}, "capabilities": ["db", "secrets", "spawn", "observe"],
     });
     let (extension, kept) = keeps_host("kept", all);
     const SEEN: Event<u32> = Event::new("kept/seen");
     const CHANGE: Filter<u32> = Filter::new("kept/seen");
-    rig.run(async {
-        let running = rig.boot(vec![extension.bundled()]).await.unwrap();
+    test.run(async {
+        let running = test.boot(vec![extension.bundled()]).await.unwrap();
         let host = host_of(&kept);
         assert_eq!(host.emit(&SEEN, 1), Ok(()));
         running.shutdown().await;
@@ -234,10 +234,10 @@ fn after_disposal_every_call_answers_inactive() {
 
 #[test]
 fn every_gate_is_where_it_should_be() {
-    let rig = HostRig::new();
+    let test = TestHost::new();
     let (extension, kept) = keeps_host("bare", json!({}));
-    rig.run(async {
-        let _running = rig.boot(vec![extension.bundled()]).await.unwrap();
+    test.run(async {
+        let _running = test.boot(vec![extension.bundled()]).await.unwrap();
         let host = host_of(&kept);
         let job = Job { name: "tick", every_ms: 1, run: Arc::new(|| Box::pin(async { Ok(()) })) };
         let said = |error: Option<HostError>| error.unwrap().to_string();
@@ -278,10 +278,10 @@ fn every_gate_is_where_it_should_be() {
 
 #[test]
 fn code_from_elsewhere_has_only_what_the_user_grants() {
-    let mut rig = HostRig::new();
-    rig.grants.insert("foreign".into(), [Capability::Spawn, Capability::Observe].into());
+    let mut test = TestHost::new();
+    test.grants.insert("foreign".into(), [Capability::Spawn, Capability::Observe].into());
     let (extension, kept) = keeps_host("foreign", json!({"tier": "external", "capabilities": ["spawn", "db"]}));
-    let running = rig.run(rig.boot(vec![extension.external()])).unwrap();
+    let running = test.run(test.boot(vec![extension.external()])).unwrap();
     let host = host_of(&kept);
     assert!(host.spawn("work", async { Ok(()) }).is_ok());
     assert_eq!(
@@ -292,7 +292,7 @@ fn code_from_elsewhere_has_only_what_the_user_grants() {
     assert_eq!(running.status()[0].granted, [Capability::Spawn]);
 }
 
-struct NamedStore(Diary<String>);
+struct NamedStore(Notes<String>);
 
 impl StorageBackend for NamedStore {
     fn open(&self, namespace: &str) -> Arc<dyn Storage> {
@@ -341,10 +341,10 @@ impl Storage for Empty {
 
 #[test]
 fn each_extension_gets_its_own_store_and_its_own_settings() {
-    let mut rig = HostRig::new();
-    rig.setting("extensions.user.depth", json!(3));
-    rig.setting("extensions.other.depth", json!(9));
-    let opened = Diary::default();
+    let mut test = TestHost::new();
+    test.setting("extensions.user.depth", json!(3));
+    test.setting("extensions.other.depth", json!(9));
+    let opened = Notes::default();
     let names = opened.clone();
     let store =
         probe("z-store", json!({"tier": "core", "contributes": {"services": ["kernel/storage"]}}), move |host| {
@@ -356,14 +356,14 @@ fn each_extension_gets_its_own_store_and_its_own_settings() {
         assert_eq!(depth, Some(3));
         host.storage().map(drop).map_err(ExtensionError::new)
     });
-    let host = rig.run(rig.boot(vec![user.bundled(), store.bundled()])).unwrap();
+    let host = test.run(test.boot(vec![user.bundled(), store.bundled()])).unwrap();
     assert_eq!(state(&host, "user"), ExtensionState::Active);
     assert_eq!(opened.read(), ["user"]);
 }
 
 #[test]
 fn background_work_ends_with_its_extension() {
-    let (rig, seen) = (HostRig::new(), Diary::default());
+    let (test, seen) = (TestHost::new(), Notes::default());
     let notes = seen.clone();
     let changes = json!({"capabilities": ["spawn"], "contributes": {"jobs": ["tick"]}});
     let worker = probe("worker", changes, move |host| {
@@ -383,9 +383,9 @@ fn background_work_ends_with_its_extension() {
         taken_back.dispose();
         Ok(())
     });
-    rig.run(async {
-        let host = rig.boot(vec![worker.bundled()]).await.unwrap();
-        rig.sleep(2_200).await;
+    test.run(async {
+        let host = test.boot(vec![worker.bundled()]).await.unwrap();
+        test.sleep(2_200).await;
         host.shutdown().await;
     });
     assert_eq!(seen.read(), ["tick", "tick"]);
@@ -393,9 +393,9 @@ fn background_work_ends_with_its_extension() {
 
 #[test]
 fn the_status_is_plain_json() {
-    let rig = HostRig::new();
+    let test = TestHost::new();
     let lost = idle("lost", json!({"tier": "external", "dependsOn": ["nobody"]}));
-    let host = rig.run(rig.boot(vec![lost.external(), idle("fine", json!({})).bundled()])).unwrap();
+    let host = test.run(test.boot(vec![lost.external(), idle("fine", json!({})).bundled()])).unwrap();
     let shown = serde_json::to_value(host.status()).unwrap();
     assert_eq!(shown[0]["state"], "active");
     assert_eq!(

@@ -1,23 +1,23 @@
 //! Extensions that sleep until a hook needs them: nothing is lost and nothing goes on without them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-#[path = "support/rig.rs"]
-mod rig;
+#[path = "support/test_host.rs"]
+mod test_host;
 
 use dispatch_contracts::extension::ExtensionError;
 use dispatch_contracts::hooks::{TOOL_BEFORE, TURN_STARTED, TurnStarted};
 use dispatch_kernel::bus::WaitLog;
 use dispatch_kernel::host::ExtensionState;
 use proptest::prelude::*;
-use rig::{Diary, HostRig, Probe, probe, probe_async, state, tool_before, turn};
 use serde_json::{Value, json};
+use test_host::{Notes, Probe, TestHost, probe, probe_async, state, tool_before, turn};
 
 fn started() -> TurnStarted {
     TurnStarted { turn: turn(), model: "m".to_owned() }
 }
 
 /// Takes some time before it registers its handlers and some after.
-fn lazy(seen: &Diary<String>, before_ms: u64, after_ms: u64) -> Probe {
+fn lazy(seen: &Notes<String>, before_ms: u64, after_ms: u64) -> Probe {
     let seen = seen.clone();
     let changes = json!({"activation": {"onHook": ["kernel/turn.started", "kernel/tool.before"]}});
     probe_async("lazy", changes, move |host| {
@@ -44,16 +44,16 @@ fn lazy(seen: &Diary<String>, before_ms: u64, after_ms: u64) -> Probe {
 
 #[test]
 fn a_lazy_extension_starts_with_its_first_event_and_hears_it() {
-    let (rig, seen) = (HostRig::new(), Diary::default());
-    rig.run(async {
-        let host = rig.boot(vec![lazy(&seen, 300, 0).bundled()]).await.unwrap();
+    let (test, seen) = (TestHost::new(), Notes::default());
+    test.run(async {
+        let host = test.boot(vec![lazy(&seen, 300, 0).bundled()]).await.unwrap();
         assert_eq!(state(&host, "lazy"), ExtensionState::Lazy);
         for model in ["one", "two"] {
             host.bus().emit(&TURN_STARTED, TurnStarted { model: model.to_owned(), ..started() });
-            rig.sleep(100).await;
+            test.sleep(100).await;
         }
         assert!(seen.read().is_empty(), "it is still starting");
-        rig.sleep(200).await;
+        test.sleep(200).await;
         assert_eq!(state(&host, "lazy"), ExtensionState::Active);
         host.bus().emit(&TURN_STARTED, TurnStarted { model: "three".to_owned(), ..started() });
     });
@@ -62,9 +62,9 @@ fn a_lazy_extension_starts_with_its_first_event_and_hears_it() {
 
 #[test]
 fn a_filter_waits_for_the_lazy_extension_and_says_so() {
-    let (rig, seen) = (HostRig::new(), Diary::default());
-    rig.run(async {
-        let host = rig.boot(vec![lazy(&seen, 300, 0).bundled()]).await.unwrap();
+    let (test, seen) = (TestHost::new(), Notes::default());
+    test.run(async {
+        let host = test.boot(vec![lazy(&seen, 300, 0).bundled()]).await.unwrap();
         let waits = WaitLog::new();
         let (one, two) = futures_util::future::join(
             host.bus().apply(&TOOL_BEFORE, tool_before("shell"), &waits),
@@ -81,11 +81,11 @@ fn a_filter_waits_for_the_lazy_extension_and_says_so() {
 
 #[test]
 fn a_closed_chain_does_not_go_on_without_a_lazy_extension_that_cannot_start() {
-    let rig = HostRig::new();
+    let test = TestHost::new();
     let changes = json!({"activation": {"onHook": ["kernel/tool.before"]}});
     let broken = probe("lazy-guard", changes, |_| Err(ExtensionError::new("no rules")));
-    rig.run(async {
-        let host = rig.boot(vec![broken.bundled()]).await.unwrap();
+    test.run(async {
+        let host = test.boot(vec![broken.bundled()]).await.unwrap();
         let refused = host.bus().apply(&TOOL_BEFORE, tool_before("shell"), &WaitLog::new()).await.unwrap_err();
         assert_eq!(
             refused.to_string(),
@@ -97,7 +97,7 @@ fn a_closed_chain_does_not_go_on_without_a_lazy_extension_that_cannot_start() {
 
 #[test]
 fn a_lazy_extension_wakes_what_it_needs_and_an_eager_one_starts_its_lazy_dependencies() {
-    let (rig, seen) = (HostRig::new(), Diary::default());
+    let (test, seen) = (TestHost::new(), Notes::default());
     let named = |id: &'static str, changes: Value| {
         let notes = seen.clone();
         probe(id, changes, move |_| {
@@ -108,8 +108,8 @@ fn a_lazy_extension_wakes_what_it_needs_and_an_eager_one_starts_its_lazy_depende
     };
     let sleeps = json!({"onHook": ["kernel/turn.started"]});
     let never = json!({"onHook": ["kernel/turn.sealed"]});
-    rig.run(async {
-        let host = rig
+    test.run(async {
+        let host = test
             .boot(vec![
                 named("base", json!({"activation": never.clone()})),
                 named("top", json!({"activation": sleeps, "dependsOn": ["base"]})),
@@ -120,7 +120,7 @@ fn a_lazy_extension_wakes_what_it_needs_and_an_eager_one_starts_its_lazy_depende
             .unwrap();
         assert_eq!(seen.read(), ["needed", "eager"]);
         host.bus().emit(&TURN_STARTED, started());
-        rig.sleep(1).await;
+        test.sleep(1).await;
         assert_eq!(seen.read(), ["needed", "eager", "base", "top"]);
     });
 }
@@ -133,12 +133,12 @@ proptest! {
         after_ms in 0_u64..6,
         pauses_ms in proptest::collection::vec(0_u64..4, 1..12),
     ) {
-        let (rig, seen) = (HostRig::seeded(seed), Diary::default());
-        let _host = rig.run(async {
-            let host = rig.boot(vec![lazy(&seen, before_ms, after_ms).bundled()]).await.unwrap();
+        let (test, seen) = (TestHost::seeded(seed), Notes::default());
+        let _host = test.run(async {
+            let host = test.boot(vec![lazy(&seen, before_ms, after_ms).bundled()]).await.unwrap();
             for (number, pause_ms) in pauses_ms.iter().enumerate() {
                 host.bus().emit(&TURN_STARTED, TurnStarted { model: number.to_string(), ..started() });
-                rig.sleep(*pause_ms).await;
+                test.sleep(*pause_ms).await;
             }
             host
         });

@@ -4,10 +4,10 @@ use crate::ids::CallId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The argument name under which argument text that is no JSON object is kept.
+/// The argument name under which argument text that is not a JSON object is kept.
 pub const INVALID_ARGUMENTS: &str = "invalid_arguments";
 
-/// Who speaks. The system prompt is no message; it travels beside the history.
+/// Who speaks. The system prompt is not a message; it travels beside the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -108,7 +108,7 @@ pub struct ToolCall {
     pub arguments: Map<String, Value>,
 }
 
-/// How a call ended: the three truths (ran, did not run, nobody knows) and their shades.
+/// How a call ended: it ran, it did not run, or its end is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultStatus {
@@ -120,7 +120,7 @@ pub enum ResultStatus {
     Denied,
     /// It did not run: unknown tool, bad arguments, cancelled before its start.
     NotRun,
-    /// It was started and nobody saw its end: it may or may not have had its effect.
+    /// It was started and its end was not recorded: it may or may not have had its effect.
     Unknown,
 }
 

@@ -1,8 +1,8 @@
 //! Applying a filter: each handler in turn, each under the chain's time limit.
 
 use super::Bus;
-use super::isolate::{Failure, TimeLimit, isolate};
-use super::table::Link;
+use super::isolate::{HandlerFailure, TimeLimit, isolate};
+use super::subscription_table::FilterSubscription;
 use super::waits::WaitLog;
 use dispatch_contracts::hook::{Chain, ChainFailed, ErasedValue, Filter, OnFailure, Payload};
 use dispatch_contracts::ids::ExtensionId;
@@ -40,7 +40,8 @@ impl Bus {
     ) -> Result<ErasedValue, ChainFailed> {
         self.refuse_if_shut(chain)?;
         self.wake_for(chain, caller, waits).await?;
-        let links: Vec<Arc<Link>> = self.shared.table().filters.get(chain.id).cloned().unwrap_or_default();
+        let links: Vec<Arc<FilterSubscription>> =
+            self.shared.table().filters.get(chain.id).cloned().unwrap_or_default();
         let mut value = value;
         for link in links.iter().filter(|link| !link.is_closed()) {
             match self.pass(link, chain, &value, waits).await {
@@ -64,11 +65,11 @@ impl Bus {
 
     async fn pass(
         &self,
-        link: &Link,
+        link: &FilterSubscription,
         chain: Chain,
         value: &ErasedValue,
         waits: &WaitLog,
-    ) -> Result<ErasedValue, Failure> {
+    ) -> Result<ErasedValue, HandlerFailure> {
         let clock = self.shared.ports.clock.as_ref();
         let _measuring = waits.measure(clock, &link.subscriber.extension, chain.id);
         let limit = TimeLimit::Ms(chain.timeout_ms);
@@ -76,11 +77,16 @@ impl Bus {
         if changed.same_type(value) {
             Ok(changed)
         } else {
-            Err(Failure::error("answered with a value of another type"))
+            Err(HandlerFailure::error("answered with a value of another type"))
         }
     }
 
-    fn skip_or_refuse(&self, link: &Link, chain: Chain, failure: Failure) -> Result<(), ChainFailed> {
+    fn skip_or_refuse(
+        &self,
+        link: &FilterSubscription,
+        chain: Chain,
+        failure: HandlerFailure,
+    ) -> Result<(), ChainFailed> {
         let extension = &link.subscriber.extension;
         self.report(extension, chain.id, failure.kind, &failure.message);
         match chain.on_failure {

@@ -2,8 +2,8 @@
 
 use super::Bus;
 use super::isolate::{TimeLimit, isolate, isolate_call, yield_once};
-use super::mailbox::{Envelope, MAILBOX_LIMIT, Mailbox, Next, Pushed, Recipient};
-use super::table::Table;
+use super::mailbox::{Envelope, MAILBOX_LIMIT, Mailbox, NextDelivery, PushOutcome, Recipient};
+use super::subscription_table::SubscriptionTable;
 use dispatch_contracts::fault::FaultKind;
 use dispatch_contracts::hook::{EVENT_HANDLER_TIMEOUT_MS, ErasedValue};
 use dispatch_contracts::ids::ExtensionId;
@@ -14,24 +14,24 @@ use std::sync::Arc;
 /// What is left to do once the table is unlocked.
 #[derive(Default)]
 #[must_use]
-pub(super) struct Dispatch {
+pub(super) struct DeliveryPlan {
     start: Vec<Arc<Mailbox>>,
     overflowed: Vec<(ExtensionId, Arc<str>)>,
     refused: Vec<Envelope>,
     pub(super) wake: Vec<ExtensionId>,
 }
 
-impl Dispatch {
-    pub(super) fn push(&mut self, mailbox: &Arc<Mailbox>, envelope: Envelope, table: &mut TableCounts<'_>) {
+impl DeliveryPlan {
+    pub(super) fn push(&mut self, mailbox: &Arc<Mailbox>, envelope: Envelope, table: &mut DropCounts<'_>) {
         match mailbox.push(envelope) {
-            Pushed::Queued => {}
-            Pushed::Start => self.start.push(Arc::clone(mailbox)),
-            Pushed::FirstLoss(envelope) => {
+            PushOutcome::Queued => {}
+            PushOutcome::Start => self.start.push(Arc::clone(mailbox)),
+            PushOutcome::FirstLoss(envelope) => {
                 self.overflowed.push((mailbox.subscriber.extension.clone(), Arc::clone(&envelope.hook)));
                 self.lost(&mailbox.subscriber.extension, envelope, table);
             }
-            Pushed::FurtherLoss(envelope) => self.lost(&mailbox.subscriber.extension, envelope, table),
-            Pushed::Refused(envelope) => self.refused.push(envelope),
+            PushOutcome::FurtherLoss(envelope) => self.lost(&mailbox.subscriber.extension, envelope, table),
+            PushOutcome::Refused(envelope) => self.refused.push(envelope),
         }
     }
 
@@ -40,14 +40,14 @@ impl Dispatch {
         self.overflowed.push((extension.clone(), Arc::clone(hook)));
     }
 
-    pub(super) fn lost(&mut self, extension: &ExtensionId, envelope: Envelope, table: &mut TableCounts<'_>) {
+    pub(super) fn lost(&mut self, extension: &ExtensionId, envelope: Envelope, table: &mut DropCounts<'_>) {
         *table.dropped.entry(extension.clone()).or_default() += 1;
         self.refused.push(envelope);
     }
 }
 
 /// The part of the table that counts losses.
-pub(super) struct TableCounts<'a> {
+pub(super) struct DropCounts<'a> {
     pub(super) dropped: &'a mut std::collections::BTreeMap<ExtensionId, u64>,
 }
 
@@ -60,8 +60,8 @@ impl Bus {
         self.carry_out(dispatch);
     }
 
-    pub(super) fn carry_out(&self, dispatch: Dispatch) {
-        let Dispatch { start, overflowed, refused, wake } = dispatch;
+    pub(super) fn carry_out(&self, dispatch: DeliveryPlan) {
+        let DeliveryPlan { start, overflowed, refused, wake } = dispatch;
         for mailbox in start {
             let bus = self.clone();
             self.shared.ports.spawner.spawn(Box::pin(async move { bus.drain(&mailbox).await }));
@@ -79,8 +79,8 @@ impl Bus {
     async fn drain(&self, mailbox: &Mailbox) {
         loop {
             match mailbox.next() {
-                Next::Deliver(envelope) => self.deliver(mailbox, envelope).await,
-                Next::Rest { lost } => {
+                NextDelivery::Deliver(envelope) => self.deliver(mailbox, envelope).await,
+                NextDelivery::Rest { lost } => {
                     self.log_losses(&mailbox.subscriber.extension, lost);
                     return;
                 }
@@ -115,10 +115,10 @@ impl Bus {
     }
 }
 
-fn enqueue(table: &mut Table, envelope: &Envelope) -> Dispatch {
-    let mut dispatch = Dispatch::default();
+fn enqueue(table: &mut SubscriptionTable, envelope: &Envelope) -> DeliveryPlan {
+    let mut dispatch = DeliveryPlan::default();
     let hook: &str = &envelope.hook;
-    let mut counts = TableCounts { dropped: &mut table.dropped };
+    let mut counts = DropCounts { dropped: &mut table.dropped };
     for (extension, dormant) in table.dormant.iter_mut().filter(|(_, dormant)| dormant.waits_for(hook)) {
         dormant.keep(extension, envelope, &mut dispatch, &mut counts);
     }

@@ -1,7 +1,7 @@
 //! Extensions that sleep until a hook needs them, and the events that wait for them to wake.
 
 use super::Bus;
-use super::delivery::{Dispatch, TableCounts};
+use super::delivery::{DeliveryPlan, DropCounts};
 use super::mailbox::{Envelope, MAILBOX_LIMIT};
 use super::waits::WaitLog;
 use dispatch_contracts::BoxFuture;
@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Resolves when an extension is active, or says why it will not be.
-pub(crate) type Awakening = Shared<BoxFuture<'static, Result<(), String>>>;
+pub(crate) type PendingActivation = Shared<BoxFuture<'static, Result<(), String>>>;
 
 /// Activates an extension; called at most once.
 pub(crate) type Activate = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
@@ -25,7 +25,7 @@ pub(super) struct Dormant {
     activate: Activate,
     backlog: VecDeque<Envelope>,
     lost: u64,
-    awakening: Option<Awakening>,
+    activation: Option<PendingActivation>,
 }
 
 impl Dormant {
@@ -38,10 +38,10 @@ impl Dormant {
         &mut self,
         extension: &ExtensionId,
         envelope: &Envelope,
-        dispatch: &mut Dispatch,
-        counts: &mut TableCounts<'_>,
+        dispatch: &mut DeliveryPlan,
+        counts: &mut DropCounts<'_>,
     ) {
-        if self.awakening.is_none() {
+        if self.activation.is_none() {
             dispatch.wake.push(extension.clone());
         }
         if self.backlog.len() < MAILBOX_LIMIT {
@@ -64,25 +64,25 @@ impl Bus {
             activate,
             backlog: VecDeque::new(),
             lost: 0,
-            awakening: None,
+            activation: None,
         };
         let replaced = self.shared.table().dormant.insert(extension.clone(), dormant);
         drop(replaced);
     }
 
-    /// Wakes an extension in a task of its own, so that nobody who gives up waiting stops it.
-    pub(crate) fn wake(&self, extension: &ExtensionId) -> Option<Awakening> {
+    /// Wakes an extension in a task of its own, so that a caller who gives up waiting does not stop it.
+    pub(crate) fn wake(&self, extension: &ExtensionId) -> Option<PendingActivation> {
         let (tell, told) = oneshot::channel();
-        let (awakening, activate) = {
+        let (activation, activate) = {
             let mut table = self.shared.table();
             let dormant = table.dormant.get_mut(extension)?;
-            if let Some(awakening) = &dormant.awakening {
-                return Some(awakening.clone());
+            if let Some(activation) = &dormant.activation {
+                return Some(activation.clone());
             }
             let outcome = async { told.await.unwrap_or_else(|_| Err("the program is shutting down".to_owned())) };
-            let awakening = outcome.boxed().shared();
-            dormant.awakening = Some(awakening.clone());
-            (awakening, Arc::clone(&dormant.activate))
+            let activation = outcome.boxed().shared();
+            dormant.activation = Some(activation.clone());
+            (activation, Arc::clone(&dormant.activate))
         };
         let (bus, extension) = (self.clone(), extension.clone());
         self.shared.ports.spawner.spawn(Box::pin(async move {
@@ -90,17 +90,17 @@ impl Bus {
             bus.settle(&extension);
             let _ = tell.send(outcome);
         }));
-        Some(awakening)
+        Some(activation)
     }
 
     /// Hands the kept events to the handlers that the extension has registered.
     fn settle(&self, extension: &ExtensionId) {
-        let mut dispatch = Dispatch::default();
+        let mut dispatch = DeliveryPlan::default();
         let done = {
             let mut table = self.shared.table();
             let Some(mut dormant) = table.dormant.remove(extension) else { return };
             let table = &mut *table;
-            let mut counts = TableCounts { dropped: &mut table.dropped };
+            let mut counts = DropCounts { dropped: &mut table.dropped };
             for envelope in std::mem::take(&mut dormant.backlog) {
                 let mailboxes = table.events.get(&*envelope.hook).into_iter().flatten();
                 for mailbox in mailboxes.filter(|mailbox| &mailbox.subscriber.extension == extension) {
@@ -127,9 +127,9 @@ impl Bus {
             waiting.map(|(extension, _)| extension.clone()).filter(|extension| Some(extension) != caller).collect()
         };
         for extension in sleeping {
-            let Some(awakening) = self.wake(&extension) else { continue };
+            let Some(activation) = self.wake(&extension) else { continue };
             let measuring = waits.measure(self.shared.ports.clock.as_ref(), &extension, chain.id);
-            let outcome = awakening.await;
+            let outcome = activation.await;
             drop(measuring);
             if let (Err(cause), OnFailure::Closed) = (outcome, chain.on_failure) {
                 return Err(ChainFailed { hook: chain.id.to_owned(), extension: extension.to_string(), cause });

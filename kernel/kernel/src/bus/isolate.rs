@@ -1,7 +1,7 @@
 //! Runs one piece of an extension's code so that its failure stays its own.
 //!
 //! An error, a panic (while starting, while polled, while dropped) and a wait beyond the limit all
-//! come back as a [`Failure`]. Code that never gives control back cannot be stopped from here.
+//! come back as a [`HandlerFailure`]. Code that never gives control back cannot be stopped from here.
 
 use super::wording::{duration, one_line};
 use dispatch_contracts::BoxFuture;
@@ -17,12 +17,12 @@ use std::task::{Context, Poll};
 
 /// What went wrong inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct HandlerFailure {
     pub(crate) kind: FaultKind,
     pub(crate) message: String,
 }
 
-impl Failure {
+impl HandlerFailure {
     pub(crate) fn error(cause: impl Display) -> Self {
         Self { kind: FaultKind::Error, message: one_line(&cause.to_string()) }
     }
@@ -49,34 +49,34 @@ pub(crate) enum TimeLimit {
 }
 
 /// Calls foreign code that answers at once.
-pub(crate) fn isolate_call<T>(call: impl FnOnce() -> T) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| Failure::panic(payload.as_ref()))
+pub(crate) fn isolate_call<T>(call: impl FnOnce() -> T) -> Result<T, HandlerFailure> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| HandlerFailure::panic(payload.as_ref()))
 }
 
 /// Starts foreign work and waits for it; when the time is up the work is dropped.
-pub(crate) async fn isolate<'a, T, E, S>(clock: &dyn Clock, limit: TimeLimit, start: S) -> Result<T, Failure>
+pub(crate) async fn isolate<'a, T, E, S>(clock: &dyn Clock, limit: TimeLimit, start: S) -> Result<T, HandlerFailure>
 where
     E: Display,
     S: FnOnce() -> BoxFuture<'a, Result<T, E>> + Send,
 {
-    let work = Contained { work: Some(isolate_call(start)?) };
+    let work = PanicSafeFuture { work: Some(isolate_call(start)?) };
     let outcome = match limit {
         TimeLimit::None => work.await,
         TimeLimit::Ms(limit_ms) => match select(work, clock.sleep_ms(limit_ms)).await {
             Either::Left((outcome, _)) => outcome,
-            Either::Right(_) => return Err(Failure::timeout(limit_ms)),
+            Either::Right(_) => return Err(HandlerFailure::timeout(limit_ms)),
         },
     };
-    outcome?.map_err(Failure::error)
+    outcome?.map_err(HandlerFailure::error)
 }
 
 /// A future whose panics do not leave it, whether it is polled or dropped.
-struct Contained<'a, T> {
+struct PanicSafeFuture<'a, T> {
     work: Option<BoxFuture<'a, T>>,
 }
 
-impl<T> Future for Contained<'_, T> {
-    type Output = Result<T, Failure>;
+impl<T> Future for PanicSafeFuture<'_, T> {
+    type Output = Result<T, HandlerFailure>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(work) = self.work.as_mut() else { return Poll::Pending };
@@ -87,7 +87,7 @@ impl<T> Future for Contained<'_, T> {
     }
 }
 
-impl<T> Drop for Contained<'_, T> {
+impl<T> Drop for PanicSafeFuture<'_, T> {
     fn drop(&mut self) {
         let work = self.work.take();
         // A destructor that panics has no one to report to but the work's own outcome, which is known.
@@ -122,14 +122,14 @@ mod tests {
         }
     }
 
-    fn run(start: impl FnOnce() -> BoxFuture<'static, Result<u8, String>> + Send) -> Result<u8, Failure> {
+    fn run(start: impl FnOnce() -> BoxFuture<'static, Result<u8, String>> + Send) -> Result<u8, HandlerFailure> {
         let sim = Sim::new(1);
         let clock = sim.clock();
         sim.block_on(isolate(&clock, TimeLimit::Ms(5_000), start)).expect("no hang")
     }
 
-    fn failed(kind: FaultKind, message: &str) -> Result<u8, Failure> {
-        Err(Failure { kind, message: message.to_owned() })
+    fn failed(kind: FaultKind, message: &str) -> Result<u8, HandlerFailure> {
+        Err(HandlerFailure { kind, message: message.to_owned() })
     }
 
     #[test]

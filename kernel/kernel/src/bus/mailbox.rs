@@ -27,19 +27,19 @@ pub(super) struct Mailbox {
     pub(super) ticket: u64,
     pub(super) subscriber: Subscriber,
     pub(super) recipient: Recipient,
-    state: Mutex<State>,
+    state: Mutex<MailboxState>,
 }
 
 #[derive(Default)]
-struct State {
+struct MailboxState {
     queue: VecDeque<Envelope>,
-    phase: Phase,
+    phase: MailboxPhase,
     /// Events lost since the mailbox was last empty.
     lost: u64,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Phase {
+enum MailboxPhase {
     #[default]
     Idle,
     Draining,
@@ -47,7 +47,7 @@ enum Phase {
 }
 
 /// What a push asks of the caller.
-pub(super) enum Pushed {
+pub(super) enum PushOutcome {
     /// A task is emptying the mailbox already.
     Queued,
     /// Start a task that empties it.
@@ -61,7 +61,7 @@ pub(super) enum Pushed {
 }
 
 /// What the draining task does next.
-pub(super) enum Next {
+pub(super) enum NextDelivery {
     Deliver(Envelope),
     /// Nothing is left; so many events were lost on the way.
     Rest {
@@ -74,42 +74,42 @@ impl Mailbox {
         Self { ticket, subscriber, recipient, state: Mutex::default() }
     }
 
-    pub(super) fn push(&self, envelope: Envelope) -> Pushed {
+    pub(super) fn push(&self, envelope: Envelope) -> PushOutcome {
         let mut state = self.lock();
-        if state.phase == Phase::Closed {
-            return Pushed::Refused(envelope);
+        if state.phase == MailboxPhase::Closed {
+            return PushOutcome::Refused(envelope);
         }
         if state.queue.len() >= MAILBOX_LIMIT {
             state.lost = state.lost.saturating_add(1);
-            return if state.lost == 1 { Pushed::FirstLoss(envelope) } else { Pushed::FurtherLoss(envelope) };
+            return if state.lost == 1 { PushOutcome::FirstLoss(envelope) } else { PushOutcome::FurtherLoss(envelope) };
         }
         state.queue.push_back(envelope);
-        if state.phase == Phase::Draining {
-            return Pushed::Queued;
+        if state.phase == MailboxPhase::Draining {
+            return PushOutcome::Queued;
         }
-        state.phase = Phase::Draining;
-        Pushed::Start
+        state.phase = MailboxPhase::Draining;
+        PushOutcome::Start
     }
 
-    pub(super) fn next(&self) -> Next {
+    pub(super) fn next(&self) -> NextDelivery {
         let mut state = self.lock();
         if let Some(envelope) = state.queue.pop_front() {
-            return Next::Deliver(envelope);
+            return NextDelivery::Deliver(envelope);
         }
-        if state.phase == Phase::Draining {
-            state.phase = Phase::Idle;
+        if state.phase == MailboxPhase::Draining {
+            state.phase = MailboxPhase::Idle;
         }
-        Next::Rest { lost: std::mem::take(&mut state.lost) }
+        NextDelivery::Rest { lost: std::mem::take(&mut state.lost) }
     }
 
     /// Ends the subscription. What was waiting is handed out, to be dropped outside every lock.
     pub(super) fn close(&self) -> VecDeque<Envelope> {
         let mut state = self.lock();
-        state.phase = Phase::Closed;
+        state.phase = MailboxPhase::Closed;
         std::mem::take(&mut state.queue)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MailboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Adds up the waits of one turn, by extension and place.
 #[derive(Debug, Default)]
 pub struct WaitLog {
-    waits: Mutex<BTreeMap<(ExtensionId, String), Spent>>,
+    waits: Mutex<BTreeMap<(ExtensionId, String), WaitTotal>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Spent {
+struct WaitTotal {
     ms: u64,
     times: u32,
 }
@@ -55,17 +55,17 @@ impl WaitLog {
         clock: &'a dyn Clock,
         extension: &'a ExtensionId,
         place: &'a str,
-    ) -> Measuring<'a> {
-        Measuring { log: self, clock, extension, place, started_ms: clock.monotonic_ms() }
+    ) -> WaitMeasurement<'a> {
+        WaitMeasurement { log: self, clock, extension, place, started_ms: clock.monotonic_ms() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(ExtensionId, String), Spent>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(ExtensionId, String), WaitTotal>> {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One wait that is going on.
-pub(crate) struct Measuring<'a> {
+pub(crate) struct WaitMeasurement<'a> {
     log: &'a WaitLog,
     clock: &'a dyn Clock,
     extension: &'a ExtensionId,
@@ -73,7 +73,7 @@ pub(crate) struct Measuring<'a> {
     started_ms: u64,
 }
 
-impl Drop for Measuring<'_> {
+impl Drop for WaitMeasurement<'_> {
     fn drop(&mut self) {
         let ms = self.clock.monotonic_ms().saturating_sub(self.started_ms);
         self.log.record(self.extension, self.place, ms);

@@ -1,10 +1,10 @@
 //! The host as one extension has it: every call passes the gate first.
 
-use super::gate::{Gate, Kind};
-use super::registry::{Refused, Shelves};
-use super::roster::{Member, Scope};
-use super::work::Worker;
-use super::{Inner, Permissions, Ports};
+use super::gate::{CapabilityGate, ContributionKind};
+use super::registry::{Contributions, RefusedItem};
+use super::roster::{ExtensionScope, Member};
+use super::work::ExtensionWorker;
+use super::{HostState, Permissions, Ports};
 use crate::bus::{Subscriber, WaitLog};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::contribution::{Command, Job, Route};
@@ -27,17 +27,17 @@ use std::sync::{Arc, Weak};
 /// One extension's view. Weak towards the host, because handlers that the host keeps hold it.
 pub(super) struct Backend {
     subscriber: Subscriber,
-    gate: Gate,
-    scope: Arc<Scope>,
+    gate: CapabilityGate,
+    scope: Arc<ExtensionScope>,
     settings: Settings,
     folders: Folders,
     permissions: Permissions,
     ports: Ports,
-    inner: Weak<Inner>,
+    inner: Weak<HostState>,
 }
 
 impl Backend {
-    pub(super) fn new(inner: &Arc<Inner>, member: &Member) -> Self {
+    pub(super) fn new(inner: &Arc<HostState>, member: &Member) -> Self {
         let id = member.manifest.id.clone();
         Self {
             gate: member.gate.clone(),
@@ -59,7 +59,7 @@ impl Backend {
         HostError::Inactive { extension: self.id().clone() }
     }
 
-    fn live(&self) -> Result<Arc<Inner>, HostError> {
+    fn live(&self) -> Result<Arc<HostState>, HostError> {
         let inner = self.inner.upgrade().filter(|_| !self.scope.is_over());
         inner.ok_or_else(|| self.inactive())
     }
@@ -73,19 +73,19 @@ impl Backend {
         Ok(registration)
     }
 
-    fn worker(&self, inner: &Inner, place: String) -> Worker {
-        Worker::new(inner, self.id(), &self.scope, place)
+    fn worker(&self, inner: &HostState, place: String) -> ExtensionWorker {
+        ExtensionWorker::new(inner, self.id(), &self.scope, place)
     }
 
     fn add<T>(
         &self,
-        inner: &Arc<Inner>,
-        add: impl FnOnce(&mut Shelves, u64, &ExtensionId) -> Result<(), Box<Refused<T>>>,
+        inner: &Arc<HostState>,
+        add: impl FnOnce(&mut Contributions, u64, &ExtensionId) -> Result<(), Box<RefusedItem<T>>>,
     ) -> Result<Registration, HostError> {
         let (ticket, outcome) = {
-            let mut shelves = inner.registry.lock();
-            let ticket = shelves.next_ticket();
-            (ticket, add(&mut shelves, ticket, self.id()))
+            let mut contributions = inner.registry.lock();
+            let ticket = contributions.next_ticket();
+            (ticket, add(&mut contributions, ticket, self.id()))
         };
         outcome.map_err(|refused| refused.error)?;
         let host = Arc::downgrade(inner);
@@ -96,25 +96,28 @@ impl Backend {
         }))
     }
 
-    fn add_route(&self, inner: &Arc<Inner>, route: Route) -> Result<Registration, HostError> {
+    fn add_route(&self, inner: &Arc<HostState>, route: Route) -> Result<Registration, HostError> {
         let name = route.name();
-        self.gate.declares(Kind::Route, &name)?;
+        self.gate.declares(ContributionKind::Route, &name)?;
         let respond = self.worker(inner, format!("route {name}")).contain(route.respond);
-        self.add(inner, |shelves, ticket, owner| shelves.routes.add(ticket, owner, &name, Route { respond, ..route }))
+        self.add(inner, |contributions, ticket, owner| {
+            contributions.routes.add(ticket, owner, &name, Route { respond, ..route })
+        })
     }
 
-    fn add_command(&self, inner: &Arc<Inner>, command: Command) -> Result<Registration, HostError> {
-        self.gate.declares(Kind::Command, command.name)?;
+    fn add_command(&self, inner: &Arc<HostState>, command: Command) -> Result<Registration, HostError> {
+        self.gate.declares(ContributionKind::Command, command.name)?;
         let respond = self.worker(inner, format!("command {}", command.name)).contain(command.respond);
         let command = Command { respond, ..command };
-        self.add(inner, |shelves, ticket, owner| shelves.commands.add(ticket, owner, command.name, command))
+        self.add(inner, |contributions, ticket, owner| contributions.commands.add(ticket, owner, command.name, command))
     }
 
-    fn add_job(&self, inner: &Arc<Inner>, job: Job) -> Result<Registration, HostError> {
+    fn add_job(&self, inner: &Arc<HostState>, job: Job) -> Result<Registration, HostError> {
         self.gate.capability("run jobs", Capability::Spawn)?;
-        self.gate.declares(Kind::Job, job.name)?;
+        self.gate.declares(ContributionKind::Job, job.name)?;
         let kept = job.clone();
-        let listed = self.add(inner, |shelves, ticket, owner| shelves.jobs.add(ticket, owner, kept.name, kept))?;
+        let listed =
+            self.add(inner, |contributions, ticket, owner| contributions.jobs.add(ticket, owner, kept.name, kept))?;
         let running = self.worker(inner, format!("job {}", job.name)).repeat(inner, job);
         Ok(Registration::new(move || {
             running.dispose();
@@ -133,16 +136,18 @@ impl HostBackend for Backend {
         match contribution {
             Contribution::Tool(tool) => {
                 let name = tool.spec().name.clone();
-                self.gate.declares(Kind::Tool, &name)?;
-                self.add(inner, |shelves, ticket, owner| shelves.tools.add(ticket, owner, &name, tool))
+                self.gate.declares(ContributionKind::Tool, &name)?;
+                self.add(inner, |contributions, ticket, owner| contributions.tools.add(ticket, owner, &name, tool))
             }
             Contribution::Provider(name, provider) => {
-                self.gate.declares(Kind::Provider, &name)?;
-                self.add(inner, |shelves, ticket, owner| shelves.providers.add(ticket, owner, &name, provider))
+                self.gate.declares(ContributionKind::Provider, &name)?;
+                self.add(inner, |contributions, ticket, owner| {
+                    contributions.providers.add(ticket, owner, &name, provider)
+                })
             }
             Contribution::Auth(name, auth) => {
-                self.gate.declares(Kind::Auth, &name)?;
-                self.add(inner, |shelves, ticket, owner| shelves.auth.add(ticket, owner, &name, auth))
+                self.gate.declares(ContributionKind::Auth, &name)?;
+                self.add(inner, |contributions, ticket, owner| contributions.auth.add(ticket, owner, &name, auth))
             }
             Contribution::Route(route) => self.add_route(inner, route),
             Contribution::Command(command) => self.add_command(inner, command),
@@ -150,11 +155,13 @@ impl HostBackend for Backend {
             Contribution::Migrations(steps) => {
                 self.gate.capability("change tables", Capability::Db)?;
                 let name = self.id().to_string();
-                self.add(inner, |shelves, ticket, owner| shelves.migrations.add(ticket, owner, &name, steps))
+                self.add(inner, |contributions, ticket, owner| {
+                    contributions.migrations.add(ticket, owner, &name, steps)
+                })
             }
             Contribution::Service(id, service) => {
-                self.gate.declares(Kind::Service, id)?;
-                self.add(inner, |shelves, ticket, owner| shelves.services.add(ticket, owner, id, service))
+                self.gate.declares(ContributionKind::Service, id)?;
+                self.add(inner, |contributions, ticket, owner| contributions.services.add(ticket, owner, id, service))
             }
         }
     }

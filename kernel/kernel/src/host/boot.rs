@@ -1,15 +1,15 @@
 //! Starts the extensions: read, order, activate; what is wrong with one is shown and the rest go on.
 
 use super::disabled::{DisabledList, DisabledStore};
-use super::faults::{FaultDesk, shut_cause};
-use super::gate::Gate;
-use super::graph::{GraphCause, GraphProblem, Plan, resolve};
+use super::faults::{HostFaultSink, shut_cause};
+use super::gate::CapabilityGate;
+use super::graph::{ActivationPlan, GraphCause, GraphProblem, resolve};
 use super::handle;
 use super::manifest::{ManifestProblem, claims, parse_from};
 use super::registry::Registry;
-use super::roster::{Member, Roster, Scope};
+use super::roster::{ExtensionScope, Member, Roster};
 use super::status::{ExtensionState, ExtensionStatus};
-use super::{ExtensionHost, Inner, Permissions, Ports};
+use super::{ExtensionHost, HostState, Permissions, Ports};
 use crate::bus::isolate::isolate_call;
 use crate::bus::{Bus, BusPorts};
 use dispatch_contracts::BoxFuture;
@@ -114,9 +114,9 @@ pub async fn boot(input: Boot) -> Result<ExtensionHost, BootError> {
     Ok(ExtensionHost { inner })
 }
 
-type Readable = (Vec<Candidate>, Vec<Manifest>, Vec<ExtensionStatus>);
+type ReadManifests = (Vec<Candidate>, Vec<Manifest>, Vec<ExtensionStatus>);
 
-fn read_all(extensions: &[Candidate]) -> Result<Readable, BootError> {
+fn read_all(extensions: &[Candidate]) -> Result<ReadManifests, BootError> {
     let (mut candidates, mut manifests, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
     for (at, candidate) in extensions.iter().enumerate() {
         let text = isolate_call(|| candidate.extension.manifest().into_owned());
@@ -179,7 +179,7 @@ fn left_out_status(candidate: &Candidate, manifest: &Manifest, causes: &[GraphCa
 }
 
 fn members(
-    plan: &Plan,
+    plan: &ActivationPlan,
     candidates: &[Candidate],
     manifests: Vec<Manifest>,
     grants: &BTreeMap<ExtensionId, BTreeSet<Capability>>,
@@ -194,18 +194,18 @@ fn members(
             origin: candidate.origin.clone(),
             extension: Arc::clone(&candidate.extension),
             rank,
-            gate: Gate::new(Arc::clone(manifest), grants.get(&manifest.id).unwrap_or(&none)),
-            scope: Arc::new(Scope::default()),
+            gate: CapabilityGate::new(Arc::clone(manifest), grants.get(&manifest.id).unwrap_or(&none)),
+            scope: Arc::new(ExtensionScope::default()),
         })
         .collect()
 }
 
-fn assemble(input: Boot, members: Vec<Member>, left_out: Vec<ExtensionStatus>) -> Arc<Inner> {
+fn assemble(input: Boot, members: Vec<Member>, left_out: Vec<ExtensionStatus>) -> Arc<HostState> {
     let ports = input.ports;
     let bus_ports =
         BusPorts { clock: Arc::clone(&ports.clock), spawner: Arc::clone(&ports.spawner), log: Arc::clone(&ports.log) };
-    Arc::new_cyclic(|inner| Inner {
-        bus: Bus::new(bus_ports, Arc::new(FaultDesk(inner.clone()))),
+    Arc::new_cyclic(|inner| HostState {
+        bus: Bus::new(bus_ports, Arc::new(HostFaultSink(inner.clone()))),
         disabled: DisabledList::new(input.disabled, Arc::clone(&ports.clock)),
         ports,
         registry: Registry::new(),
@@ -219,7 +219,7 @@ fn assemble(input: Boot, members: Vec<Member>, left_out: Vec<ExtensionStatus>) -
     })
 }
 
-async fn start_all(inner: &Arc<Inner>) -> Result<(), BootError> {
+async fn start_all(inner: &Arc<HostState>) -> Result<(), BootError> {
     let eager = inner.roster.eager();
     for id in inner.roster.order() {
         let Some(member) = inner.roster.member(id) else { continue };
@@ -241,7 +241,7 @@ async fn start_all(inner: &Arc<Inner>) -> Result<(), BootError> {
     Ok(())
 }
 
-fn sleep_until_needed(inner: &Arc<Inner>, id: &ExtensionId, hooks: &[String]) {
+fn sleep_until_needed(inner: &Arc<HostState>, id: &ExtensionId, hooks: &[String]) {
     let (weak, sleeper) = (Arc::downgrade(inner), id.clone());
     let activate = move || -> BoxFuture<'static, Result<(), String>> {
         let (inner, id) = (weak.upgrade(), sleeper.clone());

@@ -22,7 +22,7 @@ pub trait DisabledStore: Send + Sync {
 
 /// Why the list could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the list of disabled extensions is out of reach: {0}")]
+#[error("cannot read or write the list of disabled extensions: {0}")]
 pub struct DisabledStoreError(pub String);
 
 /// Keeps the list for as long as the process lives: for tests and `--minimal`.

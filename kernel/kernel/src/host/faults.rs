@@ -1,8 +1,8 @@
 //! What happens when an extension did something wrong: written down, shown, judged, acted on.
 
-use super::Inner;
-use super::judge::Verdict;
-use super::roster::Judged;
+use super::HostState;
+use super::fault_policy::FaultVerdict;
+use super::roster::JudgedFault;
 use super::status::ExtensionState;
 use crate::bus::FaultSink;
 use dispatch_contracts::fault::{Disabled, Fault};
@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 /// Where the bus reports faults. Weak, because the host owns the bus.
-pub(super) struct FaultDesk(pub(super) Weak<Inner>);
+pub(super) struct HostFaultSink(pub(super) Weak<HostState>);
 
-impl FaultSink for FaultDesk {
+impl FaultSink for HostFaultSink {
     fn report(&self, fault: Fault) {
         if let Some(inner) = self.0.upgrade() {
             inner.take_fault(&fault);
@@ -25,7 +25,7 @@ impl FaultSink for FaultDesk {
     }
 }
 
-impl Inner {
+impl HostState {
     fn take_fault(self: &Arc<Self>, fault: &Fault) {
         let judged = self.roster.record(fault, self.budget, self.ports.clock.now_ms());
         self.log_fault(fault, judged.as_ref().map(|judged| judged.tier));
@@ -33,11 +33,11 @@ impl Inner {
         if fault.place != EXTENSION_FAULTED.id() {
             self.bus.emit(&EXTENSION_FAULTED, fault.clone());
         }
-        let Some(Judged { verdict, before, .. }) = judged else { return };
+        let Some(JudgedFault { verdict, before, .. }) = judged else { return };
         match verdict {
-            Verdict::Keep => {}
-            Verdict::Fatal { reason } => self.set_fatal(&reason),
-            Verdict::Disable { reason } => self.disable(&fault.extension, &before, reason),
+            FaultVerdict::Keep => {}
+            FaultVerdict::Fatal { reason } => self.set_fatal(&reason),
+            FaultVerdict::Disable { reason } => self.disable(&fault.extension, &before, reason),
         }
     }
 

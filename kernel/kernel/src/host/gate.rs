@@ -13,14 +13,14 @@ const KERNEL: &str = "kernel";
 
 /// Answers for one extension.
 #[derive(Clone, Debug)]
-pub(crate) struct Gate {
+pub(crate) struct CapabilityGate {
     manifest: Arc<Manifest>,
     granted: BTreeSet<Capability>,
 }
 
 /// The kinds of things that a manifest declares by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ContributionKind {
     Tool,
     Provider,
     Auth,
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Hook,
 }
 
-impl Kind {
+impl ContributionKind {
     /// The word for messages.
     pub(crate) const fn word(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Kind {
     }
 }
 
-impl Gate {
+impl CapabilityGate {
     /// A gate for a manifest. Bundled code is granted what it declares, other code what the user lists.
     pub(crate) fn new(manifest: Arc<Manifest>, grants: &BTreeSet<Capability>) -> Self {
         let wanted = manifest.capabilities.iter().copied();
@@ -84,7 +84,7 @@ impl Gate {
         Ok(())
     }
 
-    pub(crate) fn declares(&self, kind: Kind, name: &str) -> Result<(), HostError> {
+    pub(crate) fn declares(&self, kind: ContributionKind, name: &str) -> Result<(), HostError> {
         if kind.declared(&self.manifest.contributes).iter().any(|declared| declared == name) {
             return Ok(());
         }
@@ -98,13 +98,13 @@ impl Gate {
             let (id, owner) = (hook.to_owned(), owner.to_owned());
             return Err(HostError::NotOwner { extension: self.manifest.id.clone(), id, owner });
         }
-        self.declares(Kind::Hook, hook)
+        self.declares(ContributionKind::Hook, hook)
     }
 
     /// Whether the extension may subscribe to a hook.
     pub(crate) fn hears(&self, hook: &str) -> Result<(), HostError> {
         if owner_of(hook) == self.manifest.id.as_str() {
-            return self.declares(Kind::Hook, hook);
+            return self.declares(ContributionKind::Hook, hook);
         }
         self.depends_on_owner_of(hook)
     }
@@ -144,11 +144,11 @@ mod tests {
     use super::*;
     use crate::host::manifest::parse_from;
 
-    fn gate(trust: Trust, grants: &[Capability]) -> Gate {
+    fn gate(trust: Trust, grants: &[Capability]) -> CapabilityGate {
         let text = r#"{"id":"a","name":"A","version":"1.0.0","apiVersion":"*","tier":"external","dependsOn":["b"],
             "contributes":{"tools":["look"],"hooks":["a/seen"]},"capabilities":["db","spawn"]}"#;
         let manifest = parse_from(text, trust).unwrap();
-        Gate::new(Arc::new(manifest), &grants.iter().copied().collect())
+        CapabilityGate::new(Arc::new(manifest), &grants.iter().copied().collect())
     }
 
     fn said(outcome: Result<(), HostError>) -> String {
@@ -175,9 +175,9 @@ mod tests {
     #[test]
     fn names_must_be_declared_and_foreign_ids_need_a_dependency() {
         let gate = gate(Trust::Bundled, &[]);
-        assert_eq!(said(gate.declares(Kind::Tool, "look")), "yes");
+        assert_eq!(said(gate.declares(ContributionKind::Tool, "look")), "yes");
         assert_eq!(
-            said(gate.declares(Kind::Tool, "leap")),
+            said(gate.declares(ContributionKind::Tool, "leap")),
             "extension `a` may not add tool `leap`: its manifest does not list it under `contributes`"
         );
         assert_eq!(said(gate.hears("kernel/turn.sealed")), "yes");

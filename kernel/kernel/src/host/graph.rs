@@ -87,7 +87,7 @@ impl fmt::Display for GraphCause {
             Self::ApiVersion { wants } => {
                 write!(out, "was written for API {wants}; this program speaks API {API_VERSION}")
             }
-            Self::Duplicate => write!(out, "is there twice; this one is not used"),
+            Self::Duplicate => write!(out, "is installed twice; this copy is ignored"),
             Self::Missing { dependency, meant: None } => write!(out, "needs `{dependency}`, which is not installed"),
             Self::Missing { dependency, meant: Some(meant) } => {
                 write!(out, "needs `{dependency}`, which is not installed; did you mean `{meant}`?")
@@ -112,7 +112,7 @@ impl fmt::Display for GraphCause {
 
 /// Which of the given manifests start, and in what order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct ActivationPlan {
     /// Positions in the input: dependencies first, otherwise by id.
     pub order: Vec<usize>,
     /// Positions in the input that do not start, and why.
@@ -120,7 +120,7 @@ pub struct Plan {
 }
 
 /// Makes the plan, or names what is wrong with the core.
-pub fn resolve(manifests: &[Manifest]) -> Result<Plan, Vec<GraphProblem>> {
+pub fn resolve(manifests: &[Manifest]) -> Result<ActivationPlan, Vec<GraphProblem>> {
     let chosen = choose(manifests);
     let mut left_out: BTreeMap<usize, Vec<GraphCause>> = BTreeMap::new();
     for (at, manifest) in manifests.iter().enumerate() {
@@ -139,7 +139,7 @@ pub fn resolve(manifests: &[Manifest]) -> Result<Plan, Vec<GraphProblem>> {
         return Err(fatal);
     }
     let starting = chosen.into_iter().filter(|(_, at)| !left_out.contains_key(at)).collect();
-    Ok(Plan { order: order::topological(manifests, &starting), left_out })
+    Ok(ActivationPlan { order: order::topological(manifests, &starting), left_out })
 }
 
 /// The manifest that stands for each id: one of the core before any other, then the first given.

@@ -1,6 +1,6 @@
 //! The whole host as a service, for the core extensions that run turns and serve what others add.
 
-use super::{ExtensionHost, Inner};
+use super::{ExtensionHost, HostState};
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::service::Service;
 use std::sync::{Arc, Weak};
@@ -10,7 +10,7 @@ pub const HOST: Service<HostHandle> = Service::new("kernel/host");
 
 /// A host that may be gone already; holding it keeps nothing alive.
 pub struct HostHandle {
-    inner: Weak<Inner>,
+    inner: Weak<HostState>,
 }
 
 impl HostHandle {
@@ -21,10 +21,10 @@ impl HostHandle {
 }
 
 /// Puts the handle where extensions find it.
-pub(super) fn provide(inner: &Arc<Inner>) {
+pub(super) fn provide(inner: &Arc<HostState>) {
     let handle = Arc::new(HostHandle { inner: Arc::downgrade(inner) });
-    let mut shelves = inner.registry.lock();
-    let ticket = shelves.next_ticket();
+    let mut contributions = inner.registry.lock();
+    let ticket = contributions.next_ticket();
     // The first service of a fresh registry: its name cannot be taken.
-    let _ = shelves.services.add(ticket, &ExtensionId::new("kernel"), HOST.id(), Arc::new(handle));
+    let _ = contributions.services.add(ticket, &ExtensionId::new("kernel"), HOST.id(), Arc::new(handle));
 }

@@ -1,9 +1,9 @@
 //! Starting and stopping one extension.
 
-use super::Inner;
+use super::HostState;
 use super::backend::Backend;
 use super::status::ExtensionState;
-use crate::bus::isolate::{Failure, TimeLimit, isolate};
+use crate::bus::isolate::{HandlerFailure, TimeLimit, isolate};
 use dispatch_contracts::fault::FaultKind;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::ids::ExtensionId;
@@ -17,7 +17,7 @@ pub const ACTIVATION_TIMEOUT_MS: u64 = 10_000;
 /// How long an extension may take to stop.
 pub const DEACTIVATION_TIMEOUT_MS: u64 = 5_000;
 
-impl Inner {
+impl HostState {
     /// Starts an extension after what it needs. A failure is its own: it is written down, everything
     /// it had registered is taken back, and the reason is answered.
     pub(super) async fn activate(self: &Arc<Self>, id: &ExtensionId) -> Result<(), String> {
@@ -91,15 +91,15 @@ impl Inner {
     async fn wake_dependencies(&self, id: &ExtensionId) -> Result<(), String> {
         let Some(member) = self.roster.member(id) else { return Ok(()) };
         for dependency in &member.manifest.depends_on {
-            if let Some(awakening) = self.bus.wake(&dependency.id) {
+            if let Some(activation) = self.bus.wake(&dependency.id) {
                 // Its own failure is read from its state below, in words that name it.
-                let _ = awakening.await;
+                let _ = activation.await;
             }
         }
         self.obstacle(id).map_or(Ok(()), Err)
     }
 
-    fn fail(&self, id: &ExtensionId, tier: Tier, failure: Failure) -> String {
+    fn fail(&self, id: &ExtensionId, tier: Tier, failure: HandlerFailure) -> String {
         let reason = failure.message;
         self.roster.set_state(id, ExtensionState::Failed { reason: reason.clone() });
         self.dispose(id);

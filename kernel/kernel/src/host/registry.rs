@@ -1,6 +1,6 @@
 //! What the active extensions have added, by kind and name, each with its owner.
 
-use super::gate::Kind;
+use super::gate::ContributionKind;
 use dispatch_contracts::auth::Auth;
 use dispatch_contracts::contribution::{Command, Job, Route};
 use dispatch_contracts::host::HostError;
@@ -27,55 +27,61 @@ pub struct Owned<T> {
 pub(crate) type ErasedService = Arc<dyn Any + Send + Sync>;
 
 /// Everything that was taken out; dropped outside the lock, because destructors are foreign code.
-pub(crate) type Leftovers = Vec<Box<dyn Any + Send>>;
+pub(crate) type RemovedItems = Vec<Box<dyn Any + Send>>;
 
 /// What could not be added, handed back so that it is dropped outside the lock.
-pub(crate) struct Refused<T> {
+pub(crate) struct RefusedItem<T> {
     pub(crate) error: HostError,
     _item: T,
 }
 
 /// The registrations of one kind.
-pub(crate) struct Shelf<T> {
+pub(crate) struct ContributionTable<T> {
     kind: &'static str,
-    entries: BTreeMap<String, Entry<T>>,
+    entries: BTreeMap<String, RegisteredItem<T>>,
 }
 
-struct Entry<T> {
+struct RegisteredItem<T> {
     owner: ExtensionId,
     ticket: u64,
     item: T,
 }
 
 /// All registrations.
-pub(crate) struct Shelves {
+pub(crate) struct Contributions {
     last_ticket: u64,
-    pub(crate) tools: Shelf<Arc<dyn Tool>>,
-    pub(crate) providers: Shelf<Arc<dyn Provider>>,
-    pub(crate) auth: Shelf<Arc<dyn Auth>>,
-    pub(crate) routes: Shelf<Route>,
-    pub(crate) commands: Shelf<Command>,
-    pub(crate) jobs: Shelf<Job>,
-    pub(crate) services: Shelf<ErasedService>,
-    pub(crate) migrations: Shelf<Vec<Migration>>,
+    pub(crate) tools: ContributionTable<Arc<dyn Tool>>,
+    pub(crate) providers: ContributionTable<Arc<dyn Provider>>,
+    pub(crate) auth: ContributionTable<Arc<dyn Auth>>,
+    pub(crate) routes: ContributionTable<Route>,
+    pub(crate) commands: ContributionTable<Command>,
+    pub(crate) jobs: ContributionTable<Job>,
+    pub(crate) services: ContributionTable<ErasedService>,
+    pub(crate) migrations: ContributionTable<Vec<Migration>>,
 }
 
 /// The registrations behind one lock, under which no foreign code runs.
 pub(crate) struct Registry {
-    shelves: Mutex<Shelves>,
+    contributions: Mutex<Contributions>,
 }
 
-impl<T: Clone + Send + 'static> Shelf<T> {
+impl<T: Clone + Send + 'static> ContributionTable<T> {
     const fn new(kind: &'static str) -> Self {
         Self { kind, entries: BTreeMap::new() }
     }
 
-    pub(crate) fn add(&mut self, ticket: u64, owner: &ExtensionId, name: &str, item: T) -> Result<(), Box<Refused<T>>> {
+    pub(crate) fn add(
+        &mut self,
+        ticket: u64,
+        owner: &ExtensionId,
+        name: &str,
+        item: T,
+    ) -> Result<(), Box<RefusedItem<T>>> {
         if let Some(taken) = self.entries.get(name) {
             let error = HostError::Taken { kind: self.kind, name: name.to_owned(), by: taken.owner.clone() };
-            return Err(Box::new(Refused { error, _item: item }));
+            return Err(Box::new(RefusedItem { error, _item: item }));
         }
-        self.entries.insert(name.to_owned(), Entry { owner: owner.clone(), ticket, item });
+        self.entries.insert(name.to_owned(), RegisteredItem { owner: owner.clone(), ticket, item });
         Ok(())
     }
 
@@ -88,65 +94,65 @@ impl<T: Clone + Send + 'static> Shelf<T> {
         entries.map(|(name, it)| Owned { owner: it.owner.clone(), name: name.clone(), item: it.item.clone() }).collect()
     }
 
-    fn take(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool, leftovers: &mut Leftovers) {
+    fn take(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool, removed: &mut RemovedItems) {
         let taken = self.entries.extract_if(.., |_, entry| matches(&entry.owner, entry.ticket));
-        leftovers.extend(taken.map(|(_, entry)| Box::new(entry.item) as Box<dyn Any + Send>));
+        removed.extend(taken.map(|(_, entry)| Box::new(entry.item) as Box<dyn Any + Send>));
     }
 }
 
-impl Shelves {
+impl Contributions {
     pub(crate) fn next_ticket(&mut self) -> u64 {
         self.last_ticket += 1;
         self.last_ticket
     }
 
-    pub(crate) fn take(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool) -> Leftovers {
-        let mut leftovers = Leftovers::new();
-        self.tools.take(&matches, &mut leftovers);
-        self.providers.take(&matches, &mut leftovers);
-        self.auth.take(&matches, &mut leftovers);
-        self.routes.take(&matches, &mut leftovers);
-        self.commands.take(&matches, &mut leftovers);
-        self.jobs.take(&matches, &mut leftovers);
-        self.services.take(&matches, &mut leftovers);
-        self.migrations.take(&matches, &mut leftovers);
-        leftovers
+    pub(crate) fn take(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool) -> RemovedItems {
+        let mut removed = RemovedItems::new();
+        self.tools.take(&matches, &mut removed);
+        self.providers.take(&matches, &mut removed);
+        self.auth.take(&matches, &mut removed);
+        self.routes.take(&matches, &mut removed);
+        self.commands.take(&matches, &mut removed);
+        self.jobs.take(&matches, &mut removed);
+        self.services.take(&matches, &mut removed);
+        self.migrations.take(&matches, &mut removed);
+        removed
     }
 }
 
 impl Registry {
     pub(crate) fn new() -> Self {
-        let shelves = Shelves {
+        let contributions = Contributions {
             last_ticket: 0,
-            tools: Shelf::new(Kind::Tool.word()),
-            providers: Shelf::new(Kind::Provider.word()),
-            auth: Shelf::new(Kind::Auth.word()),
-            routes: Shelf::new(Kind::Route.word()),
-            commands: Shelf::new(Kind::Command.word()),
-            jobs: Shelf::new(Kind::Job.word()),
-            services: Shelf::new(Kind::Service.word()),
-            migrations: Shelf::new("migrations"),
+            tools: ContributionTable::new(ContributionKind::Tool.word()),
+            providers: ContributionTable::new(ContributionKind::Provider.word()),
+            auth: ContributionTable::new(ContributionKind::Auth.word()),
+            routes: ContributionTable::new(ContributionKind::Route.word()),
+            commands: ContributionTable::new(ContributionKind::Command.word()),
+            jobs: ContributionTable::new(ContributionKind::Job.word()),
+            services: ContributionTable::new(ContributionKind::Service.word()),
+            migrations: ContributionTable::new("migrations"),
         };
-        Self { shelves: Mutex::new(shelves) }
+        Self { contributions: Mutex::new(contributions) }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Shelves> {
-        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Contributions> {
+        self.contributions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes back one registration.
     pub(crate) fn remove_ticket(&self, ticket: u64) {
-        let leftovers = self.lock().take(|_, its_ticket| its_ticket == ticket);
-        drop_contained(leftovers);
+        let removed = self.lock().take(|_, its_ticket| its_ticket == ticket);
+        drop_contained(removed);
     }
 
     /// Takes back everything of one extension.
     pub(crate) fn remove_extension(&self, extension: &ExtensionId) {
-        let leftovers = self.lock().take(|owner, _| owner == extension);
-        drop_contained(leftovers);
+        let removed = self.lock().take(|owner, _| owner == extension);
+        drop_contained(removed);
     }
 }
 
-fn drop_contained(leftovers: Leftovers) {
-    let _ = crate::bus::isolate::isolate_call(move || drop(leftovers));
+fn drop_contained(removed: RemovedItems) {
+    let _ = crate::bus::isolate::isolate_call(move || drop(removed));
 }

@@ -1,7 +1,7 @@
 //! The extensions of one run: what each is, how it is doing, and what it did wrong.
 
-use super::gate::Gate;
-use super::judge::{Verdict, judge};
+use super::fault_policy::{FaultVerdict, judge_faults};
+use super::gate::CapabilityGate;
 use super::registry::Owned;
 use super::status::{ExtensionState, ExtensionStatus};
 use crate::bus::isolate::isolate_call;
@@ -21,12 +21,12 @@ const FAULTS_KEPT: usize = 64;
 
 /// Ends with the extension: its host calls, its background work.
 #[derive(Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct ExtensionScope {
     over: AtomicBool,
     pub(super) cancel: CancelToken,
 }
 
-impl Scope {
+impl ExtensionScope {
     pub(super) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
@@ -45,18 +45,18 @@ pub(super) struct Member {
     pub(super) origin: String,
     pub(super) extension: Arc<dyn Extension>,
     pub(super) rank: u32,
-    pub(super) gate: Gate,
-    pub(super) scope: Arc<Scope>,
+    pub(super) gate: CapabilityGate,
+    pub(super) scope: Arc<ExtensionScope>,
 }
 
 /// What a fault means for its extension.
-pub(super) struct Judged {
+pub(super) struct JudgedFault {
     pub(super) tier: Tier,
     pub(super) before: ExtensionState,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: FaultVerdict,
 }
 
-struct Slot {
+struct RosterSlot {
     member: Member,
     state: ExtensionState,
     faults: VecDeque<Fault>,
@@ -66,13 +66,14 @@ struct Slot {
 /// All members, in activation order.
 pub(super) struct Roster {
     order: Vec<ExtensionId>,
-    slots: Mutex<BTreeMap<ExtensionId, Slot>>,
+    slots: Mutex<BTreeMap<ExtensionId, RosterSlot>>,
 }
 
 impl Roster {
     pub(super) fn new(members: Vec<Member>) -> Self {
         let order = members.iter().map(|member| member.manifest.id.clone()).collect();
-        let slot = |member| Slot { member, state: ExtensionState::Starting, faults: VecDeque::new(), fault_count: 0 };
+        let slot =
+            |member| RosterSlot { member, state: ExtensionState::Starting, faults: VecDeque::new(), fault_count: 0 };
         let slots = members.into_iter().map(|member| (member.manifest.id.clone(), slot(member))).collect();
         Self { order, slots: Mutex::new(slots) }
     }
@@ -114,8 +115,8 @@ impl Roster {
     }
 
     /// Writes a fault down and judges its extension. An extension that is to be disabled has that
-    /// state when this returns, so that nobody disables it a second time.
-    pub(super) fn record(&self, fault: &Fault, budget: FaultBudget, now_ms: u64) -> Option<Judged> {
+    /// state when this returns, so that it is not disabled twice.
+    pub(super) fn record(&self, fault: &Fault, budget: FaultBudget, now_ms: u64) -> Option<JudgedFault> {
         let mut slots = self.lock();
         let slot = slots.get_mut(&fault.extension)?;
         slot.fault_count += 1;
@@ -126,13 +127,13 @@ impl Roster {
         }
         let (tier, before) = (slot.member.manifest.tier, slot.state.clone());
         if !before.is_running() {
-            return Some(Judged { tier, before, verdict: Verdict::Keep });
+            return Some(JudgedFault { tier, before, verdict: FaultVerdict::Keep });
         }
-        let verdict = judge(tier, slot.faults.make_contiguous(), budget, now_ms);
-        if let Verdict::Disable { reason } = &verdict {
+        let verdict = judge_faults(tier, slot.faults.make_contiguous(), budget, now_ms);
+        if let FaultVerdict::Disable { reason } = &verdict {
             slot.state = ExtensionState::Disabled { reason: reason.clone() };
         }
-        Some(Judged { tier, before, verdict })
+        Some(JudgedFault { tier, before, verdict })
     }
 
     /// The extensions that need `id`, directly or by way of others, last in the order first.
@@ -198,12 +199,12 @@ impl Roster {
         Some(isolate_call(|| member.extension.harness()).unwrap_or_default())
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ExtensionId, Slot>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ExtensionId, RosterSlot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn status_of(slot: &Slot) -> ExtensionStatus {
+fn status_of(slot: &RosterSlot) -> ExtensionStatus {
     let manifest = &slot.member.manifest;
     ExtensionStatus {
         id: manifest.id.clone(),

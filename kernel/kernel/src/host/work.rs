@@ -1,7 +1,7 @@
 //! Work in the background: what an extension spawns, its jobs, and its answers to requests.
 
-use super::Inner;
-use super::roster::Scope;
+use super::HostState;
+use super::roster::ExtensionScope;
 use crate::bus::Bus;
 use crate::bus::isolate::{TimeLimit, isolate};
 use dispatch_contracts::BoxFuture;
@@ -23,16 +23,16 @@ pub const MIN_JOB_PERIOD_MS: u64 = 100;
 
 /// Whose work it is and where its faults go.
 #[derive(Clone)]
-pub(super) struct Worker {
+pub(super) struct ExtensionWorker {
     pub(super) extension: ExtensionId,
     pub(super) place: String,
     clock: Arc<dyn Clock>,
     bus: Bus,
-    scope: Arc<Scope>,
+    scope: Arc<ExtensionScope>,
 }
 
-impl Worker {
-    pub(super) fn new(inner: &Inner, extension: &ExtensionId, scope: &Arc<Scope>, place: String) -> Self {
+impl ExtensionWorker {
+    pub(super) fn new(inner: &HostState, extension: &ExtensionId, scope: &Arc<ExtensionScope>, place: String) -> Self {
         Self {
             extension: extension.clone(),
             place,
@@ -43,14 +43,14 @@ impl Worker {
     }
 
     /// Runs work until it ends, the extension ends, or somebody takes it back.
-    pub(super) fn spawn(self, inner: &Inner, work: BoxFuture<'static, Result<(), HandlerError>>) -> Registration {
+    pub(super) fn spawn(self, inner: &HostState, work: BoxFuture<'static, Result<(), HandlerError>>) -> Registration {
         self.until_cancelled(inner, move |worker| {
             Box::pin(async move { worker.run_once(TimeLimit::None, || work).await })
         })
     }
 
     /// Runs a job again and again. The first run comes one period after the start.
-    pub(super) fn repeat(self, inner: &Inner, job: Job) -> Registration {
+    pub(super) fn repeat(self, inner: &HostState, job: Job) -> Registration {
         self.until_cancelled(inner, move |worker| {
             Box::pin(async move {
                 loop {
@@ -95,7 +95,7 @@ impl Worker {
 
     fn until_cancelled(
         self,
-        inner: &Inner,
+        inner: &HostState,
         work: impl FnOnce(Self) -> BoxFuture<'static, ()> + Send + 'static,
     ) -> Registration {
         let cancel: CancelToken = self.scope.cancel.child();

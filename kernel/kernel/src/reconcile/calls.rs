@@ -18,14 +18,14 @@ const SECOND_RESULT: &str = "\n[Another result was recorded for the same call:]\
 
 /// The rows that speak of calls, by call id, in reading order.
 #[derive(Default)]
-struct Ledger {
+struct CallRecords {
     started: BTreeMap<CallId, VecDeque<Row>>,
     ended: BTreeMap<CallId, VecDeque<Row>>,
 }
 
 pub(super) fn answer(rows: Vec<Row>, repairs: &mut Vec<Repair>) -> Vec<Row> {
-    let (mut rows, mut ledger) = take_apart(rows);
-    rebuild_lost_chunks(&mut rows, &ledger, repairs);
+    let (mut rows, mut records) = take_apart(rows);
+    rebuild_lost_chunks(&mut rows, &records, repairs);
     let rows = order(rows);
     let mut taken: BTreeSet<CallId> = rows.iter().filter_map(|row| row.body.call_id().cloned()).collect();
     let mut seen: BTreeSet<CallId> = BTreeSet::new();
@@ -39,35 +39,35 @@ pub(super) fn answer(rows: Vec<Row>, repairs: &mut Vec<Repair>) -> Vec<Row> {
                 repairs.push(Repair::RenamedCall(asked.clone()));
             }
             let (index, call) = (*index, call.clone());
-            let records = ledger.settle(&asked, &row, index, &call, repairs);
+            let life = records.settle(&asked, &row, index, &call, repairs);
             complete.push(row);
-            complete.extend(records);
+            complete.extend(life);
         } else {
             complete.push(row);
         }
     }
-    ledger.merge_rest(&mut complete, repairs);
+    records.merge_rest(&mut complete, repairs);
     order(move_stray_steers(complete, repairs))
 }
 
 /// Parts the rows that speak of a call's life from all others.
-fn take_apart(rows: Vec<Row>) -> (Vec<Row>, Ledger) {
-    let mut ledger = Ledger::default();
+fn take_apart(rows: Vec<Row>) -> (Vec<Row>, CallRecords) {
+    let mut records = CallRecords::default();
     let mut others = Vec::with_capacity(rows.len());
     for row in rows {
         match &row.body {
-            RowBody::CallStarted { call, .. } => ledger.started.entry(call.id.clone()).or_default().push_back(row),
-            RowBody::CallEnded { result } => ledger.ended.entry(result.call.clone()).or_default().push_back(row),
+            RowBody::CallStarted { call, .. } => records.started.entry(call.id.clone()).or_default().push_back(row),
+            RowBody::CallEnded { result } => records.ended.entry(result.call.clone()).or_default().push_back(row),
             _ => others.push(row),
         }
     }
-    (others, ledger)
+    (others, records)
 }
 
 /// A call that was started but has no chunk gets its chunk back.
-fn rebuild_lost_chunks(rows: &mut Vec<Row>, ledger: &Ledger, repairs: &mut Vec<Repair>) {
+fn rebuild_lost_chunks(rows: &mut Vec<Row>, records: &CallRecords, repairs: &mut Vec<Repair>) {
     let known: BTreeSet<CallId> = rows.iter().filter_map(|row| row.body.call_id().cloned()).collect();
-    for (id, started) in ledger.started.iter().filter(|(id, _)| !known.contains(id)) {
+    for (id, started) in records.started.iter().filter(|(id, _)| !known.contains(id)) {
         let Some(first) = started.front() else { continue };
         let RowBody::CallStarted { index, call } = &first.body else { continue };
         let body = RowBody::Chunk {
@@ -82,7 +82,7 @@ fn rebuild_lost_chunks(rows: &mut Vec<Row>, ledger: &Ledger, repairs: &mut Vec<R
     }
 }
 
-impl Ledger {
+impl CallRecords {
     /// The start and the end of one call, both in the step of its chunk and under its id.
     fn settle(
         &mut self,

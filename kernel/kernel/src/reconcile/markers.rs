@@ -21,11 +21,11 @@ pub const LOST_OPENING: &str = "[The beginning of this conversation could not be
 pub(super) fn mark(rows: Vec<Row>, extent: Extent, repairs: &mut Vec<Repair>) -> Vec<Row> {
     let steps = summarise(&rows);
     let mut marks: Vec<Row> = Vec::new();
-    let question = steps.first().filter(|_| extent != Extent::Log).map(Step::question);
-    let mut before: Option<(&Step, Voice)> = question.as_ref().map(|step| (step, Voice::User));
+    let question = steps.first().filter(|_| extent != Extent::Log).map(StepSummary::question);
+    let mut before: Option<(&StepSummary, Speaker)> = question.as_ref().map(|step| (step, Speaker::User));
     if extent == Extent::Log
-        && let Some(first) = steps.iter().find(|step| !step.voices().is_empty())
-        && first.voices().first() != Some(&Voice::User)
+        && let Some(first) = steps.iter().find(|step| !step.speakers().is_empty())
+        && first.speakers().first() != Some(&Speaker::User)
     {
         marks.push(first.opening());
     }
@@ -33,17 +33,17 @@ pub(super) fn mark(rows: Vec<Row>, extent: Extent, repairs: &mut Vec<Repair>) ->
         if step.needs_text() {
             marks.push(step.marker(if step.broken { INTERRUPTED } else { NO_TEXT }));
         }
-        for voice in step.voices() {
-            if let (Some((silent, last)), Voice::User) = (before, voice) {
+        for speaker in step.speakers() {
+            if let (Some((silent, last)), Speaker::User) = (before, speaker) {
                 marks.extend(silent.reply_missing(last));
             }
-            before = Some((step, voice));
+            before = Some((step, speaker));
         }
         let next = steps.get(at + 1);
         let over = next.map_or(extent != Extent::RunningTurn, |next| next.turn != step.turn);
-        if over && let Some((last_step, Voice::Tool)) = before {
-            marks.extend(last_step.reply_missing(Voice::Tool));
-            before = Some((last_step, Voice::Assistant));
+        if over && let Some((last_step, Speaker::Tool)) = before {
+            marks.extend(last_step.reply_missing(Speaker::Tool));
+            before = Some((last_step, Speaker::Assistant));
         }
     }
     marks.dedup_by(|one, other| one.id == other.id);
@@ -52,7 +52,7 @@ pub(super) fn mark(rows: Vec<Row>, extent: Extent, repairs: &mut Vec<Repair>) ->
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Voice {
+enum Speaker {
     User,
     Assistant,
     Tool,
@@ -60,7 +60,7 @@ enum Voice {
 
 /// Who speaks in one step, without what is said.
 #[derive(Default)]
-struct Step {
+struct StepSummary {
     turn: TurnId,
     number: u32,
     user: bool,
@@ -71,20 +71,20 @@ struct Step {
     marked: bool,
 }
 
-impl Step {
+impl StepSummary {
     /// The step in which the user asked, when that row is not among the rows.
     fn question(&self) -> Self {
         Self { turn: self.turn.clone(), user: true, ..Self::default() }
     }
 
-    fn voices(&self) -> Vec<Voice> {
+    fn speakers(&self) -> Vec<Speaker> {
         let spoke = [
-            (self.user, Voice::User),
-            (self.assistant, Voice::Assistant),
-            (self.tool, Voice::Tool),
-            (self.marked || self.needs_text(), Voice::Assistant),
+            (self.user, Speaker::User),
+            (self.assistant, Speaker::Assistant),
+            (self.tool, Speaker::Tool),
+            (self.marked || self.needs_text(), Speaker::Assistant),
         ];
-        spoke.into_iter().filter(|(speaks, _)| *speaks).map(|(_, voice)| voice).collect()
+        spoke.into_iter().filter(|(speaks, _)| *speaks).map(|(_, speaker)| speaker).collect()
     }
 
     /// A reply that broke off, or that is reasoning alone.
@@ -93,11 +93,11 @@ impl Step {
         !self.marked && ((self.broken && !self.tool) || silent)
     }
 
-    fn reply_missing(&self, last: Voice) -> Option<Row> {
+    fn reply_missing(&self, last: Speaker) -> Option<Row> {
         match last {
-            Voice::User => Some(self.marker(NO_REPLY)),
-            Voice::Tool => Some(self.marker(INTERRUPTED)),
-            Voice::Assistant => None,
+            Speaker::User => Some(self.marker(NO_REPLY)),
+            Speaker::Tool => Some(self.marker(INTERRUPTED)),
+            Speaker::Assistant => None,
         }
     }
 
@@ -117,7 +117,7 @@ impl Step {
 }
 
 /// The steps in reading order; `rows` are in reading order already.
-fn summarise(rows: &[Row]) -> Vec<Step> {
+fn summarise(rows: &[Row]) -> Vec<StepSummary> {
     let mut groups: Vec<(&TurnId, u32, Vec<Row>)> = Vec::new();
     let mut places: BTreeMap<(&TurnId, u32), usize> = BTreeMap::new();
     for row in rows {
@@ -132,7 +132,7 @@ fn summarise(rows: &[Row]) -> Vec<Step> {
     groups.into_iter().map(|(turn, number, rows)| summary(turn, number, &rows)).collect()
 }
 
-fn summary(turn: &TurnId, number: u32, rows: &[Row]) -> Step {
+fn summary(turn: &TurnId, number: u32, rows: &[Row]) -> StepSummary {
     let marked = |row: &Row| matches!(row.body, RowBody::Marker { .. });
     let spoken: Vec<Row> = rows.iter().filter(|row| !marked(row)).cloned().collect();
     let messages = project(&spoken);
@@ -144,7 +144,7 @@ fn summary(turn: &TurnId, number: u32, rows: &[Row]) -> Step {
         .any(|chunk| matches!(chunk, Chunk::Text { .. }));
     let broken = rows.iter().any(|row| matches!(row.body, RowBody::Chunk { state: ChunkState::Broken, .. }));
     let ended = rows.iter().any(|row| matches!(row.body, RowBody::StepEnded { .. }));
-    Step {
+    StepSummary {
         turn: turn.clone(),
         number,
         user: has(Role::User),

@@ -26,8 +26,10 @@ fn place(row: &Row, repairs: &mut Vec<Repair>) -> Option<Row> {
             RowBody::CallEnded { result }
         }
         RowBody::Chunk { role, index, part, chunk, state } => match fitting(*role, *index, chunk) {
-            Fit::Row(body) => body,
-            Fit::Role(role) => RowBody::Chunk { role, index: *index, part: *part, chunk: chunk.clone(), state: *state },
+            ChunkPlacement::Row(body) => body,
+            ChunkPlacement::Role(role) => {
+                RowBody::Chunk { role, index: *index, part: *part, chunk: chunk.clone(), state: *state }
+            }
         },
         other => other.clone(),
     };
@@ -37,26 +39,26 @@ fn place(row: &Row, repairs: &mut Vec<Repair>) -> Option<Row> {
     Some(Row { id: row.id.clone(), turn: row.turn.clone(), step: row.step, at_ms: row.at_ms, body })
 }
 
-enum Fit {
+enum ChunkPlacement {
     /// The chunk stays a chunk, of this role.
     Role(Role),
     /// The chunk is really a row of another kind.
     Row(RowBody),
 }
 
-fn fitting(role: Role, index: u32, chunk: &Chunk) -> Fit {
+fn fitting(role: Role, index: u32, chunk: &Chunk) -> ChunkPlacement {
     match (role, chunk) {
         (_, Chunk::ToolResult(result)) => {
             let mut result = result.clone();
             if result.text.trim().is_empty() {
                 result.text = NO_OUTPUT.to_owned();
             }
-            Fit::Row(RowBody::CallEnded { result })
+            ChunkPlacement::Row(RowBody::CallEnded { result })
         }
-        (Role::Tool, Chunk::Text { text }) => Fit::Row(RowBody::Steer { index, text: text.clone() }),
-        (_, Chunk::ToolCall(_) | Chunk::Reasoning { .. }) => Fit::Role(Role::Assistant),
-        (_, Chunk::Image(_)) => Fit::Role(Role::User),
-        (role, Chunk::Text { .. }) => Fit::Role(role),
+        (Role::Tool, Chunk::Text { text }) => ChunkPlacement::Row(RowBody::Steer { index, text: text.clone() }),
+        (_, Chunk::ToolCall(_) | Chunk::Reasoning { .. }) => ChunkPlacement::Role(Role::Assistant),
+        (_, Chunk::Image(_)) => ChunkPlacement::Role(Role::User),
+        (role, Chunk::Text { .. }) => ChunkPlacement::Role(role),
     }
 }
 

@@ -4,9 +4,9 @@ use super::input::{OfferedTool, TurnInput};
 use super::live_output::LiveOutput;
 use super::recorder::Recorder;
 use super::schedule::Claim;
-use super::truncate::{Cut, cut};
+use super::truncate::{Truncated, cut};
 use crate::bus::WaitLog;
-use crate::bus::isolate::{Failure, TimeLimit, isolate, isolate_call};
+use crate::bus::isolate::{HandlerFailure, TimeLimit, isolate, isolate_call};
 use crate::reconcile::{NO_OUTPUT, OUTCOME_UNKNOWN};
 use crate::services::schema;
 use dispatch_contracts::cancel::CancelToken;
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What all calls of a step share.
 #[derive(Clone, Copy)]
-pub(super) struct CallScene<'a> {
+pub(super) struct CallEnvironment<'a> {
     pub(super) input: &'a TurnInput<'a>,
     pub(super) recorder: &'a Recorder<'a>,
     pub(super) waits: &'a WaitLog,
@@ -32,7 +32,7 @@ pub(super) struct CallScene<'a> {
 
 /// A call on its way. Clones share what is known of its progress.
 #[derive(Clone)]
-pub(super) struct Pending {
+pub(super) struct PendingCall {
     pub(super) index: u32,
     pub(super) call: ToolCall,
     pub(super) offered: OfferedTool,
@@ -43,32 +43,32 @@ pub(super) struct Pending {
 }
 
 /// How far a call came.
-pub(super) enum Progress {
+pub(super) enum CallProgress {
     /// It has its outcome, and that is recorded.
     Ended(ToolResult),
     /// A guard changed what it touches; it must wait again.
     Requeue(ToolCall, Claim),
 }
 
-impl<'a> CallScene<'a> {
+impl<'a> CallEnvironment<'a> {
     /// Runs a call as far as it can go.
-    pub(super) async fn run(self, mut pending: Pending, cancel: CancelToken) -> Result<Progress, SinkError> {
+    pub(super) async fn run(self, mut pending: PendingCall, cancel: CancelToken) -> Result<CallProgress, SinkError> {
         if !pending.judged {
             let claimed = claim(&pending.offered, &pending.call.arguments);
             match self.judge(&pending.call, &pending.offered).await {
                 Ok(judged) => pending.call = judged,
-                Err(refusal) => return self.end(refusal).await.map(Progress::Ended),
+                Err(refusal) => return self.end(refusal).await.map(CallProgress::Ended),
             }
             let needed = claim(&pending.offered, &pending.call.arguments);
             if needed != claimed {
-                return Ok(Progress::Requeue(pending.call, needed));
+                return Ok(CallProgress::Requeue(pending.call, needed));
             }
         }
         let result = match self.check_arguments(&pending) {
             Some(refusal) => refusal,
             None => self.execute(&pending, cancel).await?,
         };
-        self.end(result).await.map(Progress::Ended)
+        self.end(result).await.map(CallProgress::Ended)
     }
 
     /// Asks the guards; the call as they left it, or their refusal.
@@ -99,7 +99,7 @@ impl<'a> CallScene<'a> {
         }
     }
 
-    fn check_arguments(&self, pending: &Pending) -> Option<ToolResult> {
+    fn check_arguments(&self, pending: &PendingCall) -> Option<ToolResult> {
         let arguments = Value::Object(pending.call.arguments.clone());
         let violations = schema::check(&pending.offered.tool.spec().parameters, &arguments);
         let problems: Vec<String> = violations.iter().map(ToString::to_string).collect();
@@ -107,7 +107,7 @@ impl<'a> CallScene<'a> {
         (!problems.is_empty()).then(|| result(&pending.call, ResultStatus::NotRun, text))
     }
 
-    async fn execute(&self, pending: &Pending, cancel: CancelToken) -> Result<ToolResult, SinkError> {
+    async fn execute(&self, pending: &PendingCall, cancel: CancelToken) -> Result<ToolResult, SinkError> {
         let call = &pending.call;
         self.recorder.record(self.step, RowBody::CallStarted { index: pending.index, call: call.clone() }).await?;
         pending.started.store(true, Ordering::Relaxed);
@@ -120,7 +120,7 @@ impl<'a> CallScene<'a> {
     }
 
     /// Runs the tool under its time limit.
-    async fn outcome(&self, pending: &Pending, cancel: CancelToken) -> ToolResult {
+    async fn outcome(&self, pending: &PendingCall, cancel: CancelToken) -> ToolResult {
         let call = &pending.call;
         let context = ToolContext {
             call_id: call.id.clone(),
@@ -145,7 +145,7 @@ impl<'a> CallScene<'a> {
         }
     }
 
-    fn ended(&self, pending: &Pending, ended: Result<Result<ToolOutput, ToolError>, Failure>) -> ToolResult {
+    fn ended(&self, pending: &PendingCall, ended: Result<Result<ToolOutput, ToolError>, HandlerFailure>) -> ToolResult {
         let call = &pending.call;
         match ended {
             Ok(Ok(output)) => {
@@ -164,7 +164,7 @@ impl<'a> CallScene<'a> {
 
     /// Cuts a result to what the model reads, and keeps the rest where a tool can read it.
     async fn fit(&self, mut result: ToolResult) -> ToolResult {
-        let Cut::Parts { head, tail, missing } = cut(&result.text, self.input.limits.output_bytes) else {
+        let Truncated::Parts { head, tail, missing } = cut(&result.text, self.input.limits.output_bytes) else {
             return result;
         };
         let kept = match self.input.spill.keep(result.call.as_str(), &result.text).await {

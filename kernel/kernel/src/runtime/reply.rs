@@ -4,12 +4,12 @@ use dispatch_contracts::conversation::{Chunk, ChunkState, Role, RowBody};
 
 /// The reply of one step so far. Every method returns the rows that are due.
 #[derive(Default)]
-pub(super) struct Reply {
+pub(super) struct StreamedReply {
     next_index: u32,
-    open: Option<Open>,
+    open: Option<OpenChunk>,
 }
 
-struct Open {
+struct OpenChunk {
     index: u32,
     part: u32,
     chunk: Chunk,
@@ -19,22 +19,22 @@ struct Open {
 
 /// What kind of text streams in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Voice {
+pub(super) enum TextKind {
     /// Words for the user.
     Text,
     /// Words the model says to itself.
     Reasoning,
 }
 
-impl Reply {
-    /// Adds text. A row is due when the voice changes or when `flush_bytes` have gathered.
-    pub(super) fn add(&mut self, voice: Voice, delta: &str, flush_bytes: usize) -> Vec<RowBody> {
+impl StreamedReply {
+    /// Adds text. A row is due when the kind changes or when `flush_bytes` have gathered.
+    pub(super) fn add(&mut self, kind: TextKind, delta: &str, flush_bytes: usize) -> Vec<RowBody> {
         let mut due = Vec::new();
-        if self.open.as_ref().is_some_and(|open| open.voice() != voice) {
+        if self.open.as_ref().is_some_and(|open| open.kind() != kind) {
             due.extend(self.close(ChunkState::Whole));
         }
         let index = self.next_index;
-        let open = self.open.get_or_insert_with(|| Open::new(index, voice));
+        let open = self.open.get_or_insert_with(|| OpenChunk::new(index, kind));
         open.push(delta);
         if open.len() >= flush_bytes.max(1) {
             due.extend(open.flush(open.last_boundary().unwrap_or(open.len())));
@@ -44,7 +44,7 @@ impl Reply {
 
     /// Whether text waits to be stored.
     pub(super) fn waits(&self) -> bool {
-        self.open.as_ref().is_some_and(Open::has_text)
+        self.open.as_ref().is_some_and(OpenChunk::has_text)
     }
 
     /// Stores what has waited long enough: whole words while more comes, everything once nothing does.
@@ -62,11 +62,11 @@ impl Reply {
     /// Seals the reasoning so far.
     pub(super) fn seal(&mut self, signature: String) -> Vec<RowBody> {
         let mut due = Vec::new();
-        if self.open.as_ref().is_some_and(|open| open.voice() != Voice::Reasoning) {
+        if self.open.as_ref().is_some_and(|open| open.kind() != TextKind::Reasoning) {
             due.extend(self.close(ChunkState::Whole));
         }
         let index = self.next_index;
-        let open = self.open.get_or_insert_with(|| Open::new(index, Voice::Reasoning));
+        let open = self.open.get_or_insert_with(|| OpenChunk::new(index, TextKind::Reasoning));
         if let Chunk::Reasoning { signature: seal, .. } = &mut open.chunk {
             *seal = Some(signature);
         }
@@ -89,7 +89,7 @@ impl Reply {
     }
 }
 
-impl Voice {
+impl TextKind {
     fn empty(self) -> Chunk {
         match self {
             Self::Text => Chunk::Text { text: String::new() },
@@ -98,13 +98,13 @@ impl Voice {
     }
 }
 
-impl Open {
-    fn new(index: u32, voice: Voice) -> Self {
-        Self { index, part: 0, chunk: voice.empty(), rested: false }
+impl OpenChunk {
+    fn new(index: u32, kind: TextKind) -> Self {
+        Self { index, part: 0, chunk: kind.empty(), rested: false }
     }
 
-    fn voice(&self) -> Voice {
-        if matches!(self.chunk, Chunk::Reasoning { .. }) { Voice::Reasoning } else { Voice::Text }
+    fn kind(&self) -> TextKind {
+        if matches!(self.chunk, Chunk::Reasoning { .. }) { TextKind::Reasoning } else { TextKind::Text }
     }
 
     fn push(&mut self, delta: &str) {
@@ -141,9 +141,9 @@ impl Open {
         let (Chunk::Text { text } | Chunk::Reasoning { text, .. }) = &mut self.chunk else { return None };
         let rest = text.split_off(end);
         let said = std::mem::replace(text, rest);
-        let chunk = match self.voice() {
-            Voice::Text => Chunk::Text { text: said },
-            Voice::Reasoning => Chunk::Reasoning { text: said, signature: None },
+        let chunk = match self.kind() {
+            TextKind::Text => Chunk::Text { text: said },
+            TextKind::Reasoning => Chunk::Reasoning { text: said, signature: None },
         };
         let part = self.part;
         self.part += 1;
@@ -169,30 +169,30 @@ mod tests {
 
     #[test]
     fn long_text_is_stored_in_parts_and_reads_as_one() {
-        let mut reply = Reply::default();
-        let mut rows = reply.add(Voice::Text, "abc", 4);
+        let mut reply = StreamedReply::default();
+        let mut rows = reply.add(TextKind::Text, "abc", 4);
         assert!(rows.is_empty());
-        rows.extend(reply.add(Voice::Text, "def", 4));
+        rows.extend(reply.add(TextKind::Text, "def", 4));
         assert_eq!(rows.len(), 1, "enough has gathered");
-        rows.extend(reply.add(Voice::Text, "gh", 4));
+        rows.extend(reply.add(TextKind::Text, "gh", 4));
         rows.extend(reply.close(ChunkState::Whole));
         assert_eq!(message(rows), [Chunk::Text { text: "abcdefgh".into() }]);
     }
 
     #[test]
     fn text_that_waits_is_stored_in_whole_words_until_nothing_comes() {
-        let mut reply = Reply::default();
+        let mut reply = StreamedReply::default();
         assert!(!reply.waits() && reply.flush().is_none());
-        let mut rows = reply.add(Voice::Text, "the key is sk-", 100);
+        let mut rows = reply.add(TextKind::Text, "the key is sk-", 100);
         rows.extend(reply.flush());
-        rows.extend(reply.add(Voice::Text, "live", 100));
+        rows.extend(reply.add(TextKind::Text, "live", 100));
         assert_eq!(message(rows.clone()), [Chunk::Text { text: "the key is ".into() }]);
         rows.extend(reply.flush());
         assert_eq!(rows.len(), 1, "the last word may go on");
         rows.extend(reply.flush());
         assert_eq!(message(rows.clone()), [Chunk::Text { text: "the key is sk-live".into() }]);
         assert!(!reply.waits() && reply.flush().is_none());
-        rows.extend(reply.add(Voice::Text, "\u{4e16}\u{754c}", 100));
+        rows.extend(reply.add(TextKind::Text, "\u{4e16}\u{754c}", 100));
         rows.extend(reply.flush());
         rows.extend(reply.close(ChunkState::Whole));
         assert_eq!(message(rows), [Chunk::Text { text: "the key is sk-live\u{4e16}\u{754c}".into() }]);
@@ -200,14 +200,14 @@ mod tests {
 
     #[test]
     fn voices_and_calls_keep_their_order() {
-        let mut reply = Reply::default();
-        let mut rows = reply.add(Voice::Reasoning, "hm", 100);
+        let mut reply = StreamedReply::default();
+        let mut rows = reply.add(TextKind::Reasoning, "hm", 100);
         rows.extend(reply.seal("seal".into()));
-        rows.extend(reply.add(Voice::Text, "so", 100));
+        rows.extend(reply.add(TextKind::Text, "so", 100));
         let (due, index) = reply.take_index();
         rows.extend(due);
         assert_eq!(index, 2);
-        rows.extend(reply.add(Voice::Text, "then", 100));
+        rows.extend(reply.add(TextKind::Text, "then", 100));
         rows.extend(reply.close(ChunkState::Broken));
         let expected = [
             Chunk::Reasoning { text: "hm".into(), signature: Some("seal".into()) },

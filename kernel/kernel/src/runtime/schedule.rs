@@ -35,7 +35,7 @@ impl Claim {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CallState {
     Queued,
     Running,
     Ended,
@@ -43,13 +43,13 @@ enum State {
 
 /// The calls of one step, in the order in which the model made them.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub struct CallSchedule {
     policy: DispatchPolicy,
     model_speaks: bool,
-    calls: Vec<(Claim, State)>,
+    calls: Vec<(Claim, CallState)>,
 }
 
-impl Schedule {
+impl CallSchedule {
     /// A step without calls, in which the model is still speaking.
     pub fn new(policy: DispatchPolicy) -> Self {
         Self { policy, model_speaks: true, calls: Vec::new() }
@@ -57,7 +57,7 @@ impl Schedule {
 
     /// The model made a call; returns its number.
     pub fn arrive(&mut self, claim: Claim) -> usize {
-        self.calls.push((claim, State::Queued));
+        self.calls.push((claim, CallState::Queued));
         self.calls.len() - 1
     }
 
@@ -72,50 +72,50 @@ impl Schedule {
         if self.model_speaks && !self.policy.eager {
             return None;
         }
-        let running = self.calls.iter().filter(|(_, state)| *state == State::Running).count();
+        let running = self.calls.iter().filter(|(_, state)| *state == CallState::Running).count();
         let cap = usize::try_from(self.policy.max_concurrent).unwrap_or(usize::MAX);
         if cap != 0 && running >= cap {
             return None;
         }
         let next = (0..self.calls.len()).find(|at| self.may_start(*at))?;
-        self.set(next, State::Running);
+        self.set(next, CallState::Running);
         Some(next)
     }
 
     /// A call has its outcome.
     pub fn end(&mut self, call: usize) {
-        self.set(call, State::Ended);
+        self.set(call, CallState::Ended);
     }
 
     /// A call turned out to need something else; it waits again, with its place kept.
     pub fn requeue(&mut self, call: usize, claim: Claim) {
         if let Some(slot) = self.calls.get_mut(call) {
-            *slot = (claim, State::Queued);
+            *slot = (claim, CallState::Queued);
         }
     }
 
     /// Whether every call has its outcome.
     pub fn is_idle(&self) -> bool {
-        self.calls.iter().all(|(_, state)| *state == State::Ended)
+        self.calls.iter().all(|(_, state)| *state == CallState::Ended)
     }
 
     /// The calls that still wait.
     pub fn queued(&self) -> Vec<usize> {
-        let waiting = |at: &usize| matches!(self.calls.get(*at), Some((_, State::Queued)));
+        let waiting = |at: &usize| matches!(self.calls.get(*at), Some((_, CallState::Queued)));
         (0..self.calls.len()).filter(waiting).collect()
     }
 
     fn may_start(&self, at: usize) -> bool {
-        let Some((claim, State::Queued)) = self.calls.get(at) else { return false };
+        let Some((claim, CallState::Queued)) = self.calls.get(at) else { return false };
         let earlier = self.calls.iter().take(at);
-        let later_running = self.calls.iter().skip(at + 1).filter(|(_, state)| *state == State::Running);
+        let later_running = self.calls.iter().skip(at + 1).filter(|(_, state)| *state == CallState::Running);
         earlier
-            .filter(|(_, state)| *state != State::Ended)
+            .filter(|(_, state)| *state != CallState::Ended)
             .chain(later_running)
             .all(|(other, _)| !claim.conflicts(other))
     }
 
-    fn set(&mut self, at: usize, state: State) {
+    fn set(&mut self, at: usize, state: CallState) {
         if let Some(slot) = self.calls.get_mut(at) {
             slot.1 = state;
         }
@@ -130,8 +130,8 @@ mod tests {
         Claim::Keys(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
-    fn ready(policy: DispatchPolicy, claims: &[Claim]) -> (Schedule, Vec<usize>) {
-        let mut schedule = Schedule::new(policy);
+    fn ready(policy: DispatchPolicy, claims: &[Claim]) -> (CallSchedule, Vec<usize>) {
+        let mut schedule = CallSchedule::new(policy);
         for claim in claims {
             schedule.arrive(claim.clone());
         }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_lazy_policy_waits_for_the_model() {
-        let mut schedule = Schedule::new(DispatchPolicy { max_concurrent: 2, eager: false });
+        let mut schedule = CallSchedule::new(DispatchPolicy { max_concurrent: 2, eager: false });
         schedule.arrive(Claim::Free);
         assert_eq!(schedule.start_next(), None);
         schedule.model_ended();

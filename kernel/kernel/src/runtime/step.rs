@@ -1,11 +1,11 @@
 //! One step: the model speaks, its calls run as the policy allows, and every call gets its result.
 
-use super::call::{CallScene, Pending, Progress, claim, result, unknown};
+use super::call::{CallEnvironment, CallProgress, PendingCall, claim, result, unknown};
 use super::live_output::LiveOutput;
-use super::reply::{Reply, Voice};
-use super::schedule::Schedule;
-use super::turn::{Tally, Watch};
-use crate::bus::isolate::{Failure, isolate_call};
+use super::reply::{StreamedReply, TextKind};
+use super::schedule::CallSchedule;
+use super::turn::{StopSignals, TurnTotals};
+use crate::bus::isolate::{HandlerFailure, isolate_call};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::conversation::{
@@ -41,65 +41,69 @@ pub(super) enum StepEnd {
 }
 
 /// What happens next.
-enum Happening {
+enum StepEvent {
     Cancelled,
     OutOfTime,
     TextWaited,
     Model(Option<Result<ModelEvent, ProviderError>>),
-    Call(usize, Result<Progress, SinkError>),
+    Call(usize, Result<CallProgress, SinkError>),
 }
 
 /// A call in the schedule, the later calls that repeat it, and its outcome.
-struct Slot {
-    pending: Pending,
+struct CallSlot {
+    pending: PendingCall,
     twins: Vec<ToolCall>,
     ended: Option<ResultStatus>,
 }
 
 pub(super) struct StepRun<'a, 't> {
-    scene: CallScene<'a>,
-    watch: &'t mut Watch,
-    tally: &'t mut Tally,
+    environment: CallEnvironment<'a>,
+    stop_signals: &'t mut StopSignals,
+    totals: &'t mut TurnTotals,
     cancel: CancelToken,
     stream: Option<ModelStream>,
-    reply: Reply,
+    reply: StreamedReply,
     /// Rings when text has waited long enough to be stored.
-    bell: Option<BoxFuture<'static, ()>>,
-    schedule: Schedule,
-    slots: Vec<Slot>,
+    flush_timer: Option<BoxFuture<'static, ()>>,
+    schedule: CallSchedule,
+    slots: Vec<CallSlot>,
     by_content: BTreeMap<(String, String), usize>,
-    running: FuturesUnordered<BoxFuture<'a, (usize, Result<Progress, SinkError>)>>,
+    running: FuturesUnordered<BoxFuture<'a, (usize, Result<CallProgress, SinkError>)>>,
     calls: u32,
     usage: Usage,
     failure: Option<TurnEnd>,
 }
 
 impl<'a, 't> StepRun<'a, 't> {
-    pub(super) fn new(scene: CallScene<'a>, watch: &'t mut Watch, tally: &'t mut Tally) -> Self {
+    pub(super) fn new(
+        environment: CallEnvironment<'a>,
+        stop_signals: &'t mut StopSignals,
+        totals: &'t mut TurnTotals,
+    ) -> Self {
         Self {
-            watch,
-            tally,
-            cancel: scene.input.cancel.child(),
+            stop_signals,
+            totals,
+            cancel: environment.input.cancel.child(),
             stream: None,
-            reply: Reply::default(),
-            bell: None,
-            schedule: Schedule::new(scene.input.policy),
+            reply: StreamedReply::default(),
+            flush_timer: None,
+            schedule: CallSchedule::new(environment.input.policy),
             slots: Vec::new(),
             by_content: BTreeMap::new(),
             running: FuturesUnordered::new(),
             calls: 0,
             usage: Usage::default(),
             failure: None,
-            scene,
+            environment,
         }
     }
 
     /// Runs the step to its end, whatever that is.
     pub(super) async fn run(mut self, request: ModelRequest) -> StepEnd {
-        (self.scene.input.emit)(TurnEvent::StepStarted { step: self.scene.step });
+        (self.environment.input.emit)(TurnEvent::StepStarted { step: self.environment.step });
         self.open(request);
         let end = self.drive().await;
-        self.tally.usage.add(self.usage);
+        self.totals.usage.add(self.usage);
         match end {
             Ok(end) => end,
             Err(SinkError(message)) => {
@@ -110,7 +114,7 @@ impl<'a, 't> StepRun<'a, 't> {
     }
 
     fn open(&mut self, request: ModelRequest) {
-        let (provider, cancel) = (Arc::clone(&self.scene.input.provider), self.cancel.clone());
+        let (provider, cancel) = (Arc::clone(&self.environment.input.provider), self.cancel.clone());
         match isolate_call(|| provider.stream(request, cancel)) {
             Ok(stream) => self.stream = Some(stream),
             Err(failure) => self.stream = Some(futures_util::stream::iter([Err(crashed(&failure))]).boxed()),
@@ -120,7 +124,7 @@ impl<'a, 't> StepRun<'a, 't> {
     async fn drive(&mut self) -> Result<StepEnd, SinkError> {
         loop {
             self.launch();
-            self.set_bell();
+            self.set_flush_timer();
             if self.stream.is_none() && self.schedule.is_idle() {
                 return Ok(match self.failure.take() {
                     Some(end) => StepEnd::Stop(end),
@@ -128,18 +132,18 @@ impl<'a, 't> StepRun<'a, 't> {
                 });
             }
             match self.next().await {
-                Happening::Cancelled => return self.stop(TurnEnd::Cancelled).await,
-                Happening::OutOfTime => return self.stop(TurnEnd::LimitReached { limit: Limit::Time }).await,
-                Happening::TextWaited => record_all(self.scene, self.reply.flush()).await?,
-                Happening::Call(slot, progress) => self.on_progress(slot, progress?).await?,
-                Happening::Model(Some(Ok(event))) => {
+                StepEvent::Cancelled => return self.stop(TurnEnd::Cancelled).await,
+                StepEvent::OutOfTime => return self.stop(TurnEnd::LimitReached { limit: Limit::Time }).await,
+                StepEvent::TextWaited => record_all(self.environment, self.reply.flush()).await?,
+                StepEvent::Call(slot, progress) => self.on_progress(slot, progress?).await?,
+                StepEvent::Model(Some(Ok(event))) => {
                     self.on_event(event).await?;
-                    if self.tally.said_bytes > self.scene.input.limits.reply_bytes {
+                    if self.totals.said_bytes > self.environment.input.limits.reply_bytes {
                         return self.stop(TurnEnd::LimitReached { limit: Limit::ReplyBytes }).await;
                     }
                 }
-                Happening::Model(Some(Err(error))) => self.on_broken(error).await?,
-                Happening::Model(None) => {
+                StepEvent::Model(Some(Err(error))) => self.on_broken(error).await?,
+                StepEvent::Model(None) => {
                     let message = "the model's reply stopped before it was finished";
                     self.on_broken(ProviderError::new(ProviderErrorKind::BrokenStream, message)).await?;
                 }
@@ -148,35 +152,35 @@ impl<'a, 't> StepRun<'a, 't> {
     }
 
     /// Text that has come is stored soon, however slowly the rest of it comes.
-    fn set_bell(&mut self) {
+    fn set_flush_timer(&mut self) {
         if !self.reply.waits() {
-            self.bell = None;
-        } else if self.bell.is_none() {
-            self.bell = Some(self.scene.input.clock.sleep_ms(self.scene.input.limits.flush_ms));
+            self.flush_timer = None;
+        } else if self.flush_timer.is_none() {
+            self.flush_timer = Some(self.environment.input.clock.sleep_ms(self.environment.input.limits.flush_ms));
         }
     }
 
-    async fn next(&mut self) -> Happening {
+    async fn next(&mut self) -> StepEvent {
         poll_fn(|context| {
-            if self.watch.cancelled.poll_unpin(context).is_ready() {
-                return Poll::Ready(Happening::Cancelled);
+            if self.stop_signals.cancelled.poll_unpin(context).is_ready() {
+                return Poll::Ready(StepEvent::Cancelled);
             }
-            if self.watch.deadline.poll_unpin(context).is_ready() {
-                return Poll::Ready(Happening::OutOfTime);
+            if self.stop_signals.deadline.poll_unpin(context).is_ready() {
+                return Poll::Ready(StepEvent::OutOfTime);
             }
             if let Poll::Ready(Some((slot, progress))) = self.running.poll_next_unpin(context) {
-                return Poll::Ready(Happening::Call(slot, progress));
+                return Poll::Ready(StepEvent::Call(slot, progress));
             }
-            if let Some(bell) = self.bell.as_mut()
-                && bell.poll_unpin(context).is_ready()
+            if let Some(flush_timer) = self.flush_timer.as_mut()
+                && flush_timer.poll_unpin(context).is_ready()
             {
-                self.bell = None;
-                return Poll::Ready(Happening::TextWaited);
+                self.flush_timer = None;
+                return Poll::Ready(StepEvent::TextWaited);
             }
             let Some(stream) = self.stream.as_mut() else { return Poll::Pending };
             match isolate_call(|| stream.poll_next_unpin(context)) {
-                Ok(poll) => poll.map(Happening::Model),
-                Err(failure) => Poll::Ready(Happening::Model(Some(Err(crashed(&failure))))),
+                Ok(poll) => poll.map(StepEvent::Model),
+                Err(failure) => Poll::Ready(StepEvent::Model(Some(Err(crashed(&failure))))),
             }
         })
         .await
@@ -186,25 +190,25 @@ impl<'a, 't> StepRun<'a, 't> {
     fn launch(&mut self) {
         while let Some(at) = self.schedule.start_next() {
             let Some(slot) = self.slots.get(at) else { continue };
-            let (scene, pending, cancel) = (self.scene, slot.pending.clone(), self.cancel.child());
-            self.running.push(async move { (at, scene.run(pending, cancel).await) }.boxed());
+            let (environment, pending, cancel) = (self.environment, slot.pending.clone(), self.cancel.child());
+            self.running.push(async move { (at, environment.run(pending, cancel).await) }.boxed());
         }
     }
 
     async fn on_event(&mut self, event: ModelEvent) -> Result<(), SinkError> {
-        let step = self.scene.step;
+        let step = self.environment.step;
         match event {
             ModelEvent::TextDelta { text } => {
-                self.say(Voice::Text, &text).await?;
-                (self.scene.input.emit)(TurnEvent::TextDelta { step, text });
+                self.say(TextKind::Text, &text).await?;
+                (self.environment.input.emit)(TurnEvent::TextDelta { step, text });
             }
             ModelEvent::ReasoningDelta { text } => {
-                self.say(Voice::Reasoning, &text).await?;
-                (self.scene.input.emit)(TurnEvent::ReasoningDelta { step, text });
+                self.say(TextKind::Reasoning, &text).await?;
+                (self.environment.input.emit)(TurnEvent::ReasoningDelta { step, text });
             }
             ModelEvent::ReasoningSealed { signature } => {
                 let due = self.reply.seal(signature);
-                record_all(self.scene, due).await?;
+                record_all(self.environment, due).await?;
             }
             ModelEvent::ToolCall { id, name, arguments } => self.on_call(id, name, arguments).await?,
             ModelEvent::Usage(usage) => self.usage = usage,
@@ -213,17 +217,17 @@ impl<'a, 't> StepRun<'a, 't> {
         Ok(())
     }
 
-    async fn say(&mut self, voice: Voice, text: &str) -> Result<(), SinkError> {
-        self.tally.said_bytes = self.tally.said_bytes.saturating_add(text.len());
-        let due = self.reply.add(voice, text, self.scene.input.limits.flush_bytes);
-        record_all(self.scene, due).await
+    async fn say(&mut self, kind: TextKind, text: &str) -> Result<(), SinkError> {
+        self.totals.said_bytes = self.totals.said_bytes.saturating_add(text.len());
+        let due = self.reply.add(kind, text, self.environment.input.limits.flush_bytes);
+        record_all(self.environment, due).await
     }
 
     async fn on_finished(&mut self, finish: Finish) -> Result<(), SinkError> {
         self.stream = None;
         let due = self.reply.close(ChunkState::Whole);
-        record_all(self.scene, due).await?;
-        record_all(self.scene, [RowBody::StepEnded { finish, usage: self.usage }]).await?;
+        record_all(self.environment, due).await?;
+        record_all(self.environment, [RowBody::StepEnded { finish, usage: self.usage }]).await?;
         self.schedule.model_ended();
         Ok(())
     }
@@ -232,35 +236,35 @@ impl<'a, 't> StepRun<'a, 't> {
     async fn on_broken(&mut self, error: ProviderError) -> Result<(), SinkError> {
         self.stream = None;
         let due = self.reply.close(ChunkState::Broken);
-        record_all(self.scene, due).await?;
+        record_all(self.environment, due).await?;
         self.schedule.model_ended();
         self.failure = Some(TurnEnd::ProviderFailed { error });
         self.refuse_queued("This call was not run: the reply that asked for it broke off.").await
     }
 
     async fn on_call(&mut self, id: String, name: String, arguments: String) -> Result<(), SinkError> {
-        self.tally.said_bytes = self.tally.said_bytes.saturating_add(name.len() + arguments.len());
+        self.totals.said_bytes = self.totals.said_bytes.saturating_add(name.len() + arguments.len());
         let (due, index) = self.reply.take_index();
-        record_all(self.scene, due).await?;
+        record_all(self.environment, due).await?;
         let parsed = parse_arguments(&arguments);
         let kept = parsed.clone().unwrap_or_else(|_| unreadable(&arguments));
         let call = ToolCall { id: self.unique_id(id), name, arguments: kept };
         let chunk = Chunk::ToolCall(call.clone());
         record_all(
-            self.scene,
+            self.environment,
             [RowBody::Chunk { role: Role::Assistant, index, part: 0, chunk, state: ChunkState::Whole }],
         )
         .await?;
         self.calls += 1;
         match self.admit(index, call, arguments, parsed.err()) {
-            Some(outcome) => self.scene.end(outcome).await.map(drop),
+            Some(outcome) => self.environment.end(outcome).await.map(drop),
             None => Ok(()),
         }
     }
 
     /// Puts a call into the schedule, or says why it will not run on its own.
     fn admit(&mut self, index: u32, call: ToolCall, content: String, unreadable: Option<String>) -> Option<ToolResult> {
-        let limit = self.scene.input.limits.calls_per_step;
+        let limit = self.environment.input.limits.calls_per_step;
         if self.calls > limit {
             let text = format!("This call was not run: one step may make at most {limit} calls.");
             return Some(result(&call, ResultStatus::NotRun, text));
@@ -269,7 +273,7 @@ impl<'a, 't> StepRun<'a, 't> {
             let text = format!("This call was not run, because its arguments are not a JSON object: {problem}.");
             return Some(result(&call, ResultStatus::NotRun, text));
         }
-        let offered = self.scene.input.tools.iter().find(|offered| offered.tool.spec().name == call.name);
+        let offered = self.environment.input.tools.iter().find(|offered| offered.tool.spec().name == call.name);
         let Some(offered) = offered.cloned() else {
             return Some(result(&call, ResultStatus::NotRun, self.no_such_tool(&call.name)));
         };
@@ -279,8 +283,8 @@ impl<'a, 't> StepRun<'a, 't> {
         let at = self.schedule.arrive(claim(&offered, &call.arguments));
         self.by_content.insert((call.name.clone(), content), at);
         let (started, output) = (Arc::new(AtomicBool::new(false)), Arc::new(LiveOutput::default()));
-        let pending = Pending { index, call, offered, judged: false, started, output };
-        self.slots.push(Slot { pending, twins: Vec::new(), ended: None });
+        let pending = PendingCall { index, call, offered, judged: false, started, output };
+        self.slots.push(CallSlot { pending, twins: Vec::new(), ended: None });
         None
     }
 
@@ -296,9 +300,9 @@ impl<'a, 't> StepRun<'a, 't> {
         }
     }
 
-    async fn on_progress(&mut self, at: usize, progress: Progress) -> Result<(), SinkError> {
+    async fn on_progress(&mut self, at: usize, progress: CallProgress) -> Result<(), SinkError> {
         match progress {
-            Progress::Requeue(call, claim) => {
+            CallProgress::Requeue(call, claim) => {
                 if let Some(slot) = self.slots.get_mut(at) {
                     slot.pending.call = call;
                     slot.pending.judged = true;
@@ -306,7 +310,7 @@ impl<'a, 't> StepRun<'a, 't> {
                 self.schedule.requeue(at, claim);
                 Ok(())
             }
-            Progress::Ended(outcome) => self.settle(at, outcome.status).await,
+            CallProgress::Ended(outcome) => self.settle(at, outcome.status).await,
         }
     }
 
@@ -317,7 +321,7 @@ impl<'a, 't> StepRun<'a, 't> {
         slot.ended = Some(status);
         let first = slot.pending.call.id.clone();
         for twin in std::mem::take(&mut slot.twins) {
-            self.scene.end(twin_result(&twin, &first, status)).await?;
+            self.environment.end(twin_result(&twin, &first, status)).await?;
         }
         Ok(())
     }
@@ -326,7 +330,7 @@ impl<'a, 't> StepRun<'a, 't> {
     async fn stop(&mut self, end: TurnEnd) -> Result<StepEnd, SinkError> {
         self.stream = None;
         let due = self.reply.close(ChunkState::Broken);
-        record_all(self.scene, due).await?;
+        record_all(self.environment, due).await?;
         self.cancel.cancel();
         self.refuse_queued(STOPPED).await?;
         let mut grace = self.grace();
@@ -344,7 +348,7 @@ impl<'a, 't> StepRun<'a, 't> {
         for at in self.schedule.queued() {
             let Some(slot) = self.slots.get(at) else { continue };
             let refusal = result(&slot.pending.call, ResultStatus::NotRun, text);
-            self.scene.end(refusal).await?;
+            self.environment.end(refusal).await?;
             self.settle(at, ResultStatus::NotRun).await?;
         }
         Ok(())
@@ -361,7 +365,7 @@ impl<'a, 't> StepRun<'a, 't> {
                 result(&pending.call, ResultStatus::NotRun, STOPPED)
             };
             let status = lost.status;
-            self.scene.end(lost).await?;
+            self.environment.end(lost).await?;
             self.settle(at, status).await?;
         }
         Ok(())
@@ -377,30 +381,37 @@ impl<'a, 't> StepRun<'a, 't> {
     }
 
     fn grace(&self) -> BoxFuture<'static, ()> {
-        self.scene.input.clock.sleep_ms(self.scene.input.limits.cancel_grace_ms)
+        self.environment.input.clock.sleep_ms(self.environment.input.limits.cancel_grace_ms)
     }
 
     /// The provider's id when it can be used, else one of our own.
     fn unique_id(&mut self, id: String) -> CallId {
         let mut candidate = CallId::new(id);
-        while candidate.as_str().trim().is_empty() || !self.tally.call_ids.insert(candidate.clone()) {
-            candidate = CallId::new(self.scene.input.ids.next_id());
+        while candidate.as_str().trim().is_empty() || !self.totals.call_ids.insert(candidate.clone()) {
+            candidate = CallId::new(self.environment.input.ids.next_id());
         }
         candidate
     }
 
     fn no_such_tool(&self, name: &str) -> String {
-        let names: Vec<&str> = self.scene.input.tools.iter().map(|offered| offered.tool.spec().name.as_str()).collect();
-        let known =
-            if names.is_empty() { "there are none".to_owned() } else { format!("there are: {}", names.join(", ")) };
-        format!("This call was not run: there is no tool named `{name}`; {known}.")
+        let names: Vec<&str> =
+            self.environment.input.tools.iter().map(|offered| offered.tool.spec().name.as_str()).collect();
+        let known = if names.is_empty() {
+            "no tools are offered".to_owned()
+        } else {
+            format!("the tools are: {}", names.join(", "))
+        };
+        format!("This call was not run: unknown tool `{name}`; {known}.")
     }
 }
 
-/// Takes the scene and not the step, so that the step may be driven by any thread.
-async fn record_all(scene: CallScene<'_>, bodies: impl IntoIterator<Item = RowBody>) -> Result<(), SinkError> {
+/// Takes the environment and not the step, so that the step may be driven by any thread.
+async fn record_all(
+    environment: CallEnvironment<'_>,
+    bodies: impl IntoIterator<Item = RowBody>,
+) -> Result<(), SinkError> {
     for body in bodies {
-        scene.recorder.record(scene.step, body).await?;
+        environment.recorder.record(environment.step, body).await?;
     }
     Ok(())
 }
@@ -411,7 +422,7 @@ fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
     }
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(_) => Err("it is JSON of another kind".to_owned()),
+        Ok(_) => Err("they are JSON, but not an object".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -427,6 +438,6 @@ fn twin_result(twin: &ToolCall, first: &CallId, status: ResultStatus) -> ToolRes
     result(twin, status, text)
 }
 
-fn crashed(failure: &Failure) -> ProviderError {
+fn crashed(failure: &HandlerFailure) -> ProviderError {
     ProviderError::new(ProviderErrorKind::BrokenStream, format!("the provider crashed: it {}", failure.message))
 }

@@ -3,4 +3,4 @@
 mod behaviour;
 mod policies;
 mod properties;
-mod scene;
+mod scenario;

@@ -1,6 +1,6 @@
 //! The loop over steps: ask the model, run its calls, take in what was steered, until somebody is done.
 
-use super::call::CallScene;
+use super::call::CallEnvironment;
 use super::input::TurnInput;
 use super::recorder::Recorder;
 use super::step::{StepEnd, StepRun};
@@ -21,13 +21,13 @@ use std::sync::Mutex;
 use std::task::Poll;
 
 /// What can end a turn from outside.
-pub(super) struct Watch {
+pub(super) struct StopSignals {
     pub(super) cancelled: Cancelled,
     pub(super) deadline: BoxFuture<'static, ()>,
 }
 
 /// What adds up over the steps of a turn.
-pub(super) struct Tally {
+pub(super) struct TurnTotals {
     pub(super) usage: Usage,
     pub(super) said_bytes: usize,
     pub(super) call_ids: BTreeSet<CallId>,
@@ -47,45 +47,46 @@ pub async fn run_turn(input: TurnInput<'_>) -> TurnOutcome {
         stored: Mutex::default(),
     };
     let known_calls = input.messages.iter().flat_map(Message::calls).map(|call| call.id.clone());
-    let mut tally = Tally { usage: Usage::default(), said_bytes: 0, call_ids: known_calls.collect(), steps: 0 };
+    let mut totals = TurnTotals { usage: Usage::default(), said_bytes: 0, call_ids: known_calls.collect(), steps: 0 };
     let turn = input.turn_ref();
     input.bus.emit(&TURN_STARTED, TurnStarted { turn: turn.clone(), model: input.model.clone() });
 
-    let mut end = match run_steps(&input, &recorder, &waits, &mut tally).await {
+    let mut end = match run_steps(&input, &recorder, &waits, &mut totals).await {
         Ok(end) => end,
         Err(SinkError(message)) => TurnEnd::StoreFailed { message },
     };
     if !matches!(end, TurnEnd::StoreFailed { .. }) {
-        let sealed = recorder.record(tally.steps.saturating_sub(1), RowBody::TurnEnded { end: end.clone() }).await;
+        let sealed = recorder.record(totals.steps.saturating_sub(1), RowBody::TurnEnded { end: end.clone() }).await;
         if let Err(SinkError(message)) = sealed {
             end = TurnEnd::StoreFailed { message };
         }
     }
 
-    input.bus.emit(&TURN_SEALED, TurnSealed { turn, end: end.clone(), usage: tally.usage });
+    input.bus.emit(&TURN_SEALED, TurnSealed { turn, end: end.clone(), usage: totals.usage });
     (input.emit)(TurnEvent::TurnEnded { end: end.clone() });
     let messages = project(&reconcile_as(&recorder.rows(), Extent::EndedTurn).rows);
-    TurnOutcome { turn: input.turn, end, messages, steps: tally.steps, usage: tally.usage, waits: waits.finish() }
+    TurnOutcome { turn: input.turn, end, messages, steps: totals.steps, usage: totals.usage, waits: waits.finish() }
 }
 
 async fn run_steps<'a>(
     input: &'a TurnInput<'a>,
     recorder: &'a Recorder<'a>,
     waits: &'a WaitLog,
-    tally: &mut Tally,
+    totals: &mut TurnTotals,
 ) -> Result<TurnEnd, SinkError> {
-    let mut watch = Watch { cancelled: input.cancel.cancelled(), deadline: input.clock.sleep_ms(input.limits.turn_ms) };
+    let mut stop_signals =
+        StopSignals { cancelled: input.cancel.cancelled(), deadline: input.clock.sleep_ms(input.limits.turn_ms) };
     for step in 0.. {
         if step >= input.limits.steps {
             return Ok(TurnEnd::LimitReached { limit: Limit::Steps });
         }
-        let request = match select(watch.stopped().boxed(), prepare(input, recorder, waits).boxed()).await {
+        let request = match select(stop_signals.stopped().boxed(), prepare(input, recorder, waits).boxed()).await {
             Either::Left((end, _)) => return Ok(end),
             Either::Right((request, _)) => request,
         };
-        tally.steps = step + 1;
-        let scene = CallScene { input, recorder, waits, step };
-        let called = match StepRun::new(scene, &mut watch, tally).run(request).await {
+        totals.steps = step + 1;
+        let environment = CallEnvironment { input, recorder, waits, step };
+        let called = match StepRun::new(environment, &mut stop_signals, totals).run(request).await {
             StepEnd::Stop(end) => return Ok(end),
             StepEnd::Replied { called } => called,
         };
@@ -122,7 +123,7 @@ fn asked(index: u32, text: String) -> RowBody {
     RowBody::Chunk { role: Role::User, index, part: 0, chunk: Chunk::Text { text }, state: ChunkState::Whole }
 }
 
-impl Watch {
+impl StopSignals {
     /// Resolves when the turn must end.
     async fn stopped(&mut self) -> TurnEnd {
         poll_fn(|context| {

@@ -52,18 +52,18 @@ pub fn builtin_schema() -> Value {
         "storage": table(json!({
             "url": {
                 "type": "string", "minLength": 1,
-                "description": "Where data is kept: sqlite:PATH, or memory: for nothing that lasts."
+                "description": "Where data is stored: sqlite:PATH, or memory: to keep it only while the program runs."
             }
         })),
         "log": table(json!({
-            "level": { "enum": ["debug", "info", "warn", "error"], "description": "The least that is logged." }
+            "level": { "enum": ["debug", "info", "warn", "error"], "description": "The lowest level that is logged." }
         })),
         "permissions": table(json!({ "rules": { "type": "array", "items": rule_schema() } })),
         "redact": table(json!({
             "patterns": { "type": "array", "items": pattern_schema() },
             "allow": {
                 "type": "array", "items": { "type": "string" },
-                "description": "Texts that look like secrets and are none."
+                "description": "Texts that look like secrets but are not."
             }
         })),
         "extensions": {
@@ -79,7 +79,7 @@ pub fn builtin_schema() -> Value {
     }))
 }
 
-/// The values that hold when nobody sets others.
+/// The values of settings that are not set.
 pub fn builtin_defaults() -> Value {
     json!({
         "tool_dispatch": snake(&DispatchPolicy::default()),

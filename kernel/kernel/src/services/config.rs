@@ -23,11 +23,11 @@ pub use assign::{from_environment, from_flag};
 pub use layer::{Layer, MAX_NESTING};
 pub use problem::ConfigProblem;
 
-use super::dotted::{Step, keys};
+use super::dotted::{PathStep, keys};
 use super::schema::{Finding, findings, is_deeper_than};
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::settings::{Origin, Settings};
-use node::Node;
+use node::SettingsNode;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub fn merge(
 ) -> Result<Settings, Vec<ConfigProblem>> {
     let mut ordered: Vec<&Layer> = layers.iter().collect();
     ordered.sort_by_key(|layer| layer.strength());
-    let mut root = Node::table(Origin::BuiltIn);
+    let mut root = SettingsNode::table(Origin::BuiltIn);
     let mut problems = Vec::new();
     for layer in ordered {
         match table_of(layer) {
@@ -64,7 +64,7 @@ pub fn merge(
 
 /// The settings as the tree they were merged from; for a section, that section's tree.
 pub fn tree(settings: &Settings) -> Value {
-    let mut root = Node::table(Origin::BuiltIn);
+    let mut root = SettingsNode::table(Origin::BuiltIn);
     for (name, setting) in settings.iter() {
         let path = keys(name).unwrap_or_else(|| vec![name.to_owned()]);
         root.merge(&layer::nest(&path, setting.value.clone()), &setting.origin);
@@ -84,7 +84,7 @@ fn table_of(layer: &Layer) -> Result<&Map<String, Value>, ConfigProblem> {
     Ok(values)
 }
 
-fn check(root: &Node, schema: &Value, extensions: &BTreeMap<ExtensionId, Value>) -> Vec<ConfigProblem> {
+fn check(root: &SettingsNode, schema: &Value, extensions: &BTreeMap<ExtensionId, Value>) -> Vec<ConfigProblem> {
     let merged = root.value();
     let mut found = findings(schema, &merged);
     let section = merged.get(EXTENSIONS);
@@ -92,7 +92,7 @@ fn check(root: &Node, schema: &Value, extensions: &BTreeMap<ExtensionId, Value>)
     let is_disabled = |id: &ExtensionId| disabled.is_some_and(|ids| ids.iter().any(|other| other == id.as_str()));
     for (id, schema) in extensions.iter().filter(|(id, _)| !is_disabled(id)) {
         if let Some(values) = section.and_then(|section| section.get(id.as_str())) {
-            let place = [Step::Key(EXTENSIONS.to_owned()), Step::Key(id.as_str().to_owned())];
+            let place = [PathStep::Key(EXTENSIONS.to_owned()), PathStep::Key(id.as_str().to_owned())];
             let own = findings(schema, values).into_iter().map(|finding| finding.below(&place));
             let new: Vec<Finding> = own.filter(|finding| !found.contains(finding)).collect();
             found.extend(new);
@@ -101,7 +101,7 @@ fn check(root: &Node, schema: &Value, extensions: &BTreeMap<ExtensionId, Value>)
     found.into_iter().map(|finding| problem(root, finding)).collect()
 }
 
-fn problem(root: &Node, finding: Finding) -> ConfigProblem {
+fn problem(root: &SettingsNode, finding: Finding) -> ConfigProblem {
     let name = finding.path();
     let origin = root.origin_at(&finding.steps).clone();
     let quoting = match origin {

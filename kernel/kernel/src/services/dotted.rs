@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// One step down a tree of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// Into an object.
     Key(String),
     /// Into a list, from 0.
@@ -15,12 +15,12 @@ pub enum Step {
 }
 
 /// The dotted name of a place; empty for the root.
-pub fn dotted(steps: &[Step]) -> String {
+pub fn dotted(steps: &[PathStep]) -> String {
     let mut name = String::new();
     for step in steps {
         match step {
-            Step::Key(key) => push_key(&mut name, key),
-            Step::Index(index) => name.push_str(&format!("[{index}]")),
+            PathStep::Key(key) => push_key(&mut name, key),
+            PathStep::Index(index) => name.push_str(&format!("[{index}]")),
         }
     }
     name
@@ -92,17 +92,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn key(text: &str) -> Step {
-        Step::Key(text.to_owned())
+    fn key(text: &str) -> PathStep {
+        PathStep::Key(text.to_owned())
     }
 
     #[test]
     fn places_are_spelled_like_toml() {
-        let table: &[(&[Step], &str)] = &[
+        let table: &[(&[PathStep], &str)] = &[
             (&[], ""),
             (&[key("model")], "model"),
-            (&[key("a"), key("b"), Step::Index(2)], "a.b[2]"),
-            (&[Step::Index(0), key("x")], "[0].x"),
+            (&[key("a"), key("b"), PathStep::Index(2)], "a.b[2]"),
+            (&[PathStep::Index(0), key("x")], "[0].x"),
             (&[key("a.b"), key("c")], "\"a.b\".c"),
             (&[key("")], "\"\""),
             (&[key("say \"hi\"\n")], r#""say \"hi\"\n""#),
@@ -123,7 +123,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_name_reads_back(path in proptest::collection::vec(".{0,6}", 1..5)) {
-            let steps: Vec<Step> = path.iter().map(|text| key(text)).collect();
+            let steps: Vec<PathStep> = path.iter().map(|text| key(text)).collect();
             prop_assert_eq!(keys(&dotted(&steps)), Some(path));
         }
 

@@ -57,46 +57,46 @@ impl Logger {
     }
 
     /// Begins a record for someone who follows one decision.
-    pub fn debug(&self, message: &str) -> Entry<'_> {
+    pub fn debug(&self, message: &str) -> RecordBuilder<'_> {
         self.entry(Level::Debug, message)
     }
 
     /// Begins a record of what happened.
-    pub fn info(&self, message: &str) -> Entry<'_> {
+    pub fn info(&self, message: &str) -> RecordBuilder<'_> {
         self.entry(Level::Info, message)
     }
 
     /// Begins a record of something wrong that was dealt with.
-    pub fn warn(&self, message: &str) -> Entry<'_> {
+    pub fn warn(&self, message: &str) -> RecordBuilder<'_> {
         self.entry(Level::Warn, message)
     }
 
     /// Begins a record of something wrong that somebody must act on.
-    pub fn error(&self, message: &str) -> Entry<'_> {
+    pub fn error(&self, message: &str) -> RecordBuilder<'_> {
         self.entry(Level::Error, message)
     }
 
     /// Begins a record.
-    pub fn entry(&self, level: Level, message: &str) -> Entry<'_> {
+    pub fn entry(&self, level: Level, message: &str) -> RecordBuilder<'_> {
         let record = self.is_enabled(level).then(|| LogRecord {
             level,
             source: self.source.to_string(),
             message: cut::message(message),
             fields: Map::new(),
         });
-        Entry { sink: self.sink.as_ref(), record, left_out: 0 }
+        RecordBuilder { sink: self.sink.as_ref(), record, left_out: 0 }
     }
 }
 
-/// A record under construction. Nothing is written until [`Entry::write`].
+/// A record under construction. Nothing is written until [`RecordBuilder::write`].
 #[must_use = "a record is only written by `write`"]
-pub struct Entry<'a> {
+pub struct RecordBuilder<'a> {
     sink: &'a dyn LogSink,
     record: Option<LogRecord>,
     left_out: usize,
 }
 
-impl Entry<'_> {
+impl RecordBuilder<'_> {
     /// Adds a fact: never a payload, never a secret. Long values are cut.
     pub fn field(mut self, name: &str, value: impl Into<Value>) -> Self {
         if let Some(record) = &mut self.record {

@@ -39,7 +39,7 @@ pub enum MigrationProblem {
         version: u32,
     },
     /// The database took a later step without this one.
-    #[error("the database went past migration {missing} without it")]
+    #[error("the database skipped migration {missing}: later ones are applied")]
     AppliedWithGap {
         /// Which one is missing.
         missing: u32,

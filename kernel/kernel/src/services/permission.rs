@@ -18,7 +18,7 @@ pub use wildcard::matches;
 /// What becomes of a rule when a question is put to the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum RuleOutcome {
     /// It matched last and gave the answer.
     Decided,
     /// It matched, but a later rule matched too.
@@ -31,11 +31,11 @@ pub enum Outcome {
 
 /// An answer and what every rule had to do with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Explanation {
+pub struct PermissionExplanation {
     /// The answer, the same as [`evaluate`] gives.
     pub decision: PermissionDecision,
     /// One outcome per rule, in the order of the rules.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<RuleOutcome>,
 }
 
 /// The answer of the rules to one question.
@@ -55,26 +55,26 @@ pub fn evaluate_all(rules: &[PermissionRule], requests: &[PermissionRequest]) ->
         .reduce(
             |strictest, next| if strictness(next.verdict) > strictness(strictest.verdict) { next } else { strictest },
         )
-        .unwrap_or_else(|| unmatched("it is not known what is asked for, so a person decides"))
+        .unwrap_or_else(|| unmatched("the request names nothing, so a person decides"))
 }
 
 /// The answer, with what each rule had to do with it.
-pub fn explain(rules: &[PermissionRule], request: &PermissionRequest) -> Explanation {
+pub fn explain(rules: &[PermissionRule], request: &PermissionRequest) -> PermissionExplanation {
     let decision = evaluate(rules, request);
     let outcomes = rules.iter().enumerate().map(|(index, rule)| match compare(rule, request) {
         Some(mismatch) => mismatch,
-        None if decision.rule == Some(index) => Outcome::Decided,
-        None => Outcome::Overruled,
+        None if decision.rule == Some(index) => RuleOutcome::Decided,
+        None => RuleOutcome::Overruled,
     });
-    Explanation { outcomes: outcomes.collect(), decision }
+    PermissionExplanation { outcomes: outcomes.collect(), decision }
 }
 
 /// Why a rule does not apply; `None` when it does.
-fn compare(rule: &PermissionRule, request: &PermissionRequest) -> Option<Outcome> {
+fn compare(rule: &PermissionRule, request: &PermissionRequest) -> Option<RuleOutcome> {
     if !matches(&rule.permission, &request.permission) {
-        return Some(Outcome::OtherPermission);
+        return Some(RuleOutcome::OtherPermission);
     }
-    (!matches(&rule.target, &request.target)).then_some(Outcome::OtherTarget)
+    (!matches(&rule.target, &request.target)).then_some(RuleOutcome::OtherTarget)
 }
 
 fn reason(rule: &PermissionRule) -> String {

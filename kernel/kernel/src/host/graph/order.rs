@@ -8,11 +8,11 @@ use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::manifest::{Capability, Manifest};
 use std::collections::{BTreeMap, BTreeSet};
 
-type Edges<'a> = BTreeMap<&'a ExtensionId, BTreeSet<&'a ExtensionId>>;
+type DependencyEdges<'a> = BTreeMap<&'a ExtensionId, BTreeSet<&'a ExtensionId>>;
 
 /// Orders manifests that have no cycle among their dependencies.
 pub(super) fn topological<'a>(manifests: &'a [Manifest], starting: &BTreeMap<&'a ExtensionId, usize>) -> Vec<usize> {
-    let mut needs: Edges<'a> = BTreeMap::new();
+    let mut needs: DependencyEdges<'a> = BTreeMap::new();
     for (id, at) in starting {
         let dependencies = manifests.get(*at).into_iter().flat_map(|manifest| &manifest.depends_on);
         needs.insert(id, dependencies.map(|it| &it.id).filter(|it| starting.contains_key(it)).collect());
@@ -30,7 +30,11 @@ pub(super) fn topological<'a>(manifests: &'a [Manifest], starting: &BTreeMap<&'a
     order
 }
 
-fn add_providers<'a>(manifests: &'a [Manifest], starting: &BTreeMap<&'a ExtensionId, usize>, needs: &mut Edges<'a>) {
+fn add_providers<'a>(
+    manifests: &'a [Manifest],
+    starting: &BTreeMap<&'a ExtensionId, usize>,
+    needs: &mut DependencyEdges<'a>,
+) {
     for (capability, service) in [(Capability::Db, STORAGE.id()), (Capability::Secrets, SECRETS.id())] {
         let all = || starting.values().filter_map(|at| manifests.get(*at));
         for provider in all().filter(|it| it.contributes.services.iter().any(|id| id == service)) {
@@ -43,7 +47,7 @@ fn add_providers<'a>(manifests: &'a [Manifest], starting: &BTreeMap<&'a Extensio
     }
 }
 
-fn reaches(needs: &Edges<'_>, from: &ExtensionId, to: &ExtensionId) -> bool {
+fn reaches(needs: &DependencyEdges<'_>, from: &ExtensionId, to: &ExtensionId) -> bool {
     let mut seen = BTreeSet::new();
     let mut waiting = vec![from];
     while let Some(here) = waiting.pop() {

@@ -20,11 +20,11 @@ fn standard(id: &str, depends_on: &[&str]) -> Manifest {
     manifest(id, "standard", depends_on, json!({}))
 }
 
-fn names(manifests: &[Manifest], plan: &Plan) -> Vec<String> {
+fn names(manifests: &[Manifest], plan: &ActivationPlan) -> Vec<String> {
     plan.order.iter().map(|at| manifests[*at].id.to_string()).collect()
 }
 
-fn said(plan: &Plan, at: usize) -> String {
+fn said(plan: &ActivationPlan, at: usize) -> String {
     plan.left_out[&at].iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -92,7 +92,7 @@ fn nobody_depends_on_a_higher_tier() {
     assert_eq!(said_of(&plan), ["is of the standard tier and may not depend on `foreign` of the external tier"]);
 }
 
-fn said_of(plan: &Plan) -> Vec<String> {
+fn said_of(plan: &ActivationPlan) -> Vec<String> {
     plan.left_out.keys().map(|at| said(plan, *at)).collect()
 }
 
@@ -120,7 +120,7 @@ fn of_two_with_one_id_the_first_or_the_core_one_is_used() {
     let all = [standard("a", &[]), standard("a", &[])];
     let plan = resolve(&all).unwrap();
     assert_eq!(plan.order, [0]);
-    assert_eq!(said(&plan, 1), "is there twice; this one is not used");
+    assert_eq!(said(&plan, 1), "is installed twice; this copy is ignored");
     let all = [standard("a", &[]), manifest("a", "core", &[], json!({}))];
     assert_eq!(resolve(&all).unwrap().order, [1], "nothing displaces the core");
     let twice = manifest("a", "core", &[], json!({}));

@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
     pub(super) fn refuse_unknown(&self, known: &[&str], problems: &mut Problems) {
         for key in self.object.keys().filter(|key| !known.contains(&key.as_str())) {
             let hint = nearest(key, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
-            problems.add(self.at(key), "is not a field of a manifest", hint);
+            problems.add(self.at(key), "unknown field", hint);
         }
     }
 
@@ -145,7 +145,7 @@ pub(super) fn choose<T: DeserializeOwned>(
     if chosen.is_none() {
         let near = nearest(&text, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
         let hint = near.unwrap_or_else(|| format!("one of: {}", names.join(", ")));
-        problems.add(path, format!("`{}` is not known here", crate::bus::wording::one_line(&text)), Some(hint));
+        problems.add(path, format!("unknown value `{}`", crate::bus::wording::one_line(&text)), Some(hint));
     }
     chosen
 }
@@ -176,7 +176,7 @@ fn parsed<T>(
 fn kind_of(json: &Value) -> &'static str {
     match json {
         Value::Null => "null",
-        Value::Bool(_) => "a truth value",
+        Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
         Value::String(_) => "text",
         Value::Array(_) => "a list",

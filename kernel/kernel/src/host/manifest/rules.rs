@@ -48,7 +48,7 @@ fn check_id(manifest: &Manifest, problems: &mut Problems) {
     } else if !is_id(id) {
         let shown = crate::bus::wording::one_line(id);
         let hint = "use lower-case words joined by `-`, for example `tool-search`".to_owned();
-        problems.add("id", format!("`{shown}` cannot be an id"), Some(hint));
+        problems.add("id", format!("invalid extension id `{shown}`"), Some(hint));
     }
 }
 
@@ -57,10 +57,10 @@ fn check_dependencies(manifest: &Manifest, problems: &mut Problems) {
         let path = format!("dependsOn[{at}]");
         let id_path = format!("{path}.id");
         if dependency.id == manifest.id {
-            problems.add(path, "is the extension itself", None);
+            problems.add(path, "names the extension itself", None);
         } else if !is_id(dependency.id.as_str()) && !problems.mention(&id_path) {
             let shown = crate::bus::wording::one_line(dependency.id.as_str());
-            problems.add(path, format!("`{shown}` is not the id of an extension"), None);
+            problems.add(path, format!("invalid extension id `{shown}`"), None);
         }
     }
     no_duplicates("dependsOn", manifest.depends_on.iter().map(|it| it.id.as_str()), problems);
@@ -75,7 +75,7 @@ fn check_activation(manifest: &Manifest, problems: &mut Problems) {
             || manifest.depends_on.iter().any(|dependency| dependency.id.as_str() == owner);
         let path = format!("activation.onHook[{at}]");
         if !is_owned_name(hook) {
-            problems.add(path, format!("`{hook}` is not a hook id"), Some("write it as `owner/name`".to_owned()));
+            problems.add(path, format!("invalid hook id `{hook}`"), Some("write it as `owner/name`".to_owned()));
         } else if !reachable {
             let hint = format!("add `{owner}` to `dependsOn`");
             problems.add(path, format!("`{hook}` belongs to `{owner}`, which is not a dependency"), Some(hint));
@@ -92,12 +92,12 @@ fn check_contributes(manifest: &Manifest, problems: &mut Problems) {
     for (at, tool) in added.tools.iter().enumerate().filter(|(_, tool)| !is_tool_name(tool)) {
         let hint = format!("models accept letters, digits, `_` and `-`, at most {TOOL_NAME_BYTES}");
         let shown = crate::bus::wording::one_line(tool);
-        problems.add(format!("contributes.tools[{at}]"), format!("`{shown}` cannot name a tool"), Some(hint));
+        problems.add(format!("contributes.tools[{at}]"), format!("invalid tool name `{shown}`"), Some(hint));
     }
     for (at, route) in added.routes.iter().enumerate().filter(|(_, route)| !is_route(route)) {
         let hint = "write it as `METHOD /path`, for example `GET /v1/sessions`".to_owned();
         let shown = crate::bus::wording::one_line(route);
-        problems.add(format!("contributes.routes[{at}]"), format!("`{shown}` is not a route"), Some(hint));
+        problems.add(format!("contributes.routes[{at}]"), format!("invalid route `{shown}`"), Some(hint));
     }
     for (kind, names) in [
         ("tools", &added.tools),

@@ -76,17 +76,17 @@ fn each_problem_says_what_to_do() {
     for (changes, expected) in [
         (
             json!({"id": "Search"}),
-            "`id`: `Search` cannot be an id (use lower-case words joined by `-`, for example `tool-search`)",
+            "`id`: invalid extension id `Search` (use lower-case words joined by `-`, for example `tool-search`)",
         ),
         (json!({"id": "kernel"}), "`id`: `kernel` is the kernel's own name"),
-        (json!({"tier": "stanard"}), "`tier`: `stanard` is not known here (did you mean `standard`?)"),
+        (json!({"tier": "stanard"}), "`tier`: unknown value `stanard` (did you mean `standard`?)"),
         (
             json!({"capabilities": ["telepathy"]}),
-            "`capabilities[0]`: `telepathy` is not known here (one of: fs, shell, network, secrets, db, spawn, observe)",
+            "`capabilities[0]`: unknown value `telepathy` (one of: fs, shell, network, secrets, db, spawn, observe)",
         ),
-        (json!({"dependOn": []}), "`dependOn`: is not a field of a manifest (did you mean `dependsOn`?)"),
+        (json!({"dependOn": []}), "`dependOn`: unknown field (did you mean `dependsOn`?)"),
         (json!({"contributes": []}), "`contributes`: must be an object, not a list"),
-        (json!({"dependsOn": ["tool-search"]}), "`dependsOn[0]`: is the extension itself"),
+        (json!({"dependsOn": ["tool-search"]}), "`dependsOn[0]`: names the extension itself"),
         (
             json!({"contributes": {"services": ["kernel/storage"]}}),
             "`contributes.services[0]`: `kernel/storage` does not belong to this extension (ids start with the extension's own: `tool-search/...`)",

@@ -63,13 +63,13 @@ fn logs_of(turns: impl Strategy<Value = TurnPlan>) -> impl Strategy<Value = Vec<
     proptest::collection::vec(turns, 0..4).prop_map(|turns| write(&turns))
 }
 
-struct Writer {
+struct LogWriter {
     rows: Vec<Row>,
     turn: TurnId,
     step: u32,
 }
 
-impl Writer {
+impl LogWriter {
     fn push(&mut self, body: RowBody) {
         let number = self.rows.len();
         let id = RowId::new(format!("row-{number}"));
@@ -86,7 +86,7 @@ impl Writer {
 }
 
 fn write(turns: &[TurnPlan]) -> Vec<Row> {
-    let mut writer = Writer { rows: Vec::new(), turn: TurnId::new(""), step: 0 };
+    let mut writer = LogWriter { rows: Vec::new(), turn: TurnId::new(""), step: 0 };
     for (number, turn) in turns.iter().enumerate() {
         writer.turn = TurnId::new(format!("turn-{number}"));
         writer.step = 0;
@@ -103,7 +103,7 @@ fn write(turns: &[TurnPlan]) -> Vec<Row> {
     writer.rows
 }
 
-fn write_step(writer: &mut Writer, plan: &StepPlan) {
+fn write_step(writer: &mut LogWriter, plan: &StepPlan) {
     let state = if plan.broken { ChunkState::Broken } else { ChunkState::Whole };
     let mut index = 0;
     if plan.reasoning {

@@ -7,9 +7,9 @@ use dispatch_contracts::conversation::{
 };
 use dispatch_contracts::ids::{RowId, TurnId};
 
-struct Log(Vec<Row>);
+struct TestLog(Vec<Row>);
 
-impl Log {
+impl TestLog {
     fn row(mut self, turn: &str, step: u32, body: RowBody) -> Self {
         let id = RowId::new(format!("r{}", self.0.len()));
         self.0.push(Row { id, turn: TurnId::new(turn), step, at_ms: 1, body });
@@ -42,8 +42,8 @@ impl Log {
     }
 }
 
-fn log() -> Log {
-    Log(Vec::new())
+fn log() -> TestLog {
+    TestLog(Vec::new())
 }
 
 fn call(id: &str) -> ToolCall {

@@ -1,6 +1,6 @@
 //! The six combinations of the dispatch policy, each with the recorded order of starts and ends.
 
-use super::scene::{Play, call, finish};
+use super::scenario::{TurnScenario, call, finish};
 use dispatch_contracts::limits::DispatchPolicy;
 use dispatch_contracts::turn::TurnEnd;
 use serde_json::json;
@@ -14,10 +14,10 @@ fn spans(max_concurrent: u32, eager: bool) -> Vec<(String, u64, u64)> {
         (70, finish()),
     ]];
     let policy = DispatchPolicy { max_concurrent, eager };
-    let played = Play { script, policy, ..Play::default() }.run().unwrap();
-    assert_eq!(played.outcome.end, TurnEnd::Finished);
-    let span = |span: super::scene::Span| (span.call.to_string(), span.start_ms, span.end_ms.unwrap());
-    played.spans().into_iter().map(span).collect()
+    let result = TurnScenario { script, policy, ..TurnScenario::default() }.run().unwrap();
+    assert_eq!(result.outcome.end, TurnEnd::Finished);
+    let span = |span: super::scenario::ToolSpan| (span.call.to_string(), span.start_ms, span.end_ms.unwrap());
+    result.spans().into_iter().map(span).collect()
 }
 
 fn expected(times: [(u64, u64); 3]) -> Vec<(String, u64, u64)> {

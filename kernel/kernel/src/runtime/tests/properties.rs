@@ -1,6 +1,6 @@
 //! For any script of model events, tool durations, failures, cancellations and interrupts.
 
-use super::scene::{Act, Play, Played, Script, Span, TOOLS, call, finish, text};
+use super::scenario::{ModelAction, ModelScript, ScenarioResult, TOOLS, ToolSpan, TurnScenario, call, finish, text};
 use crate::reconcile::{history, reconcile};
 use dispatch_contracts::conversation::{Chunk, Message, Role, Row, RowBody, validate};
 use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
@@ -9,36 +9,36 @@ use dispatch_contracts::turn::TurnEnd;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn act() -> impl Strategy<Value = Act> {
+fn model_action() -> impl Strategy<Value = ModelAction> {
     prop_oneof![
         3 => "[a-z \n]{0,12}".prop_map(|said| text(&said)),
-        1 => "[a-z]{0,6}".prop_map(|thought| Act::Event(ModelEvent::ReasoningDelta { text: thought })),
-        1 => Just(Act::Event(ModelEvent::ReasoningSealed { signature: "seal".into() })),
+        1 => "[a-z]{0,6}".prop_map(|thought| ModelAction::Event(ModelEvent::ReasoningDelta { text: thought })),
+        1 => Just(ModelAction::Event(ModelEvent::ReasoningSealed { signature: "seal".into() })),
         6 => (0..4_u8, 0..TOOLS.len() + 1, 0..3_u8, 0..40_u64).prop_map(|(id, tool, key, ms)| {
             let name = TOOLS.get(tool).map_or("missing", |(name, _)| name);
             let id = if id == 0 { String::new() } else { format!("call-{id}") };
             call(&id, name, json!({"ms": ms, "key": format!("k{key}")}))
         }),
-        1 => Just(Act::Event(ModelEvent::ToolCall { id: "bad".into(), name: "safe".into(), arguments: "{\"ms\":".into() })),
-        1 => prop_oneof![Just(Act::Fail), Just(Act::BreakOff), Just(Act::Crash), Just(Act::Hang)],
+        1 => Just(ModelAction::Event(ModelEvent::ToolCall { id: "bad".into(), name: "safe".into(), arguments: "{\"ms\":".into() })),
+        1 => prop_oneof![Just(ModelAction::Fail), Just(ModelAction::BreakOff), Just(ModelAction::Crash), Just(ModelAction::Hang)],
     ]
 }
 
-fn script() -> impl Strategy<Value = Script> {
-    let step = proptest::collection::vec((0..30_u64, act()), 0..8).prop_map(|mut acts| {
+fn script() -> impl Strategy<Value = ModelScript> {
+    let step = proptest::collection::vec((0..30_u64, model_action()), 0..8).prop_map(|mut acts| {
         acts.push((5, finish()));
         acts
     });
     proptest::collection::vec(step, 0..4)
 }
 
-fn play() -> impl Strategy<Value = Play> {
+fn scenario() -> impl Strategy<Value = TurnScenario> {
     let policy = (0..4_u32, any::<bool>()).prop_map(|(max_concurrent, eager)| DispatchPolicy { max_concurrent, eager });
     let mail = proptest::collection::vec((0..200_u64, "[a-z ]{0,6}"), 0..3);
     let cancel = proptest::option::weighted(0.3, 0..300_u64);
     let full = prop_oneof![4 => Just(usize::MAX), 1 => 0..30_usize];
     (any::<u64>(), script(), policy, mail, cancel, full, 1..4_u32).prop_map(
-        |(seed, script, policy, mail, cancel_at_ms, rows_until_full, steps)| Play {
+        |(seed, script, policy, mail, cancel_at_ms, rows_until_full, steps)| TurnScenario {
             seed,
             script,
             policy,
@@ -55,7 +55,7 @@ fn play() -> impl Strategy<Value = Play> {
                 flush_bytes: 8,
                 ..TurnLimits::default()
             },
-            ..Play::default()
+            ..TurnScenario::default()
         },
     )
 }
@@ -74,17 +74,17 @@ fn check_every_call_has_one_result(rows: &[Row]) {
     }
 }
 
-fn overlap(one: &Span, other: &Span) -> bool {
-    let end = |span: &Span| span.end_ms.unwrap_or(u64::MAX);
+fn overlap(one: &ToolSpan, other: &ToolSpan) -> bool {
+    let end = |span: &ToolSpan| span.end_ms.unwrap_or(u64::MAX);
     one.start_ms < end(other) && other.start_ms < end(one)
 }
 
 /// No two calls overlap that must not, and never more than the policy allows.
-fn check_overlaps(played: &Played, policy: DispatchPolicy) {
-    let spans = played.spans();
+fn check_overlaps(result: &ScenarioResult, policy: DispatchPolicy) {
+    let spans = result.spans();
     for (at, span) in spans.iter().enumerate() {
         assert!(span.recorded, "{span:?} ran before its start was stored");
-        let together: Vec<&Span> = spans
+        let together: Vec<&ToolSpan> = spans
             .iter()
             .enumerate()
             .filter(|(other, _)| *other != at)
@@ -106,26 +106,26 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_call_has_exactly_one_result_and_the_outcome_is_a_valid_history(play in play()) {
-        let policy = play.policy;
-        let played = play.run().expect("a turn always ends");
+    fn every_call_has_exactly_one_result_and_the_outcome_is_a_valid_history(scenario in scenario()) {
+        let policy = scenario.policy;
+        let result = scenario.run().expect("a turn always ends");
         let whole: Vec<Message> =
-            [Message::text(Role::User, "go")].into_iter().chain(played.outcome.messages.clone()).collect();
+            [Message::text(Role::User, "go")].into_iter().chain(result.outcome.messages.clone()).collect();
         prop_assert_eq!(validate(&whole), Ok(()), "{:#?}", whole);
-        for request in &played.requests {
+        for request in &result.requests {
             prop_assert_eq!(validate(&request.messages), Ok(()), "{:#?}", request.messages);
         }
-        check_overlaps(&played, policy);
-        if !matches!(played.outcome.end, TurnEnd::StoreFailed { .. }) {
-            check_every_call_has_one_result(&played.rows());
+        check_overlaps(&result, policy);
+        if !matches!(result.outcome.end, TurnEnd::StoreFailed { .. }) {
+            check_every_call_has_one_result(&result.rows());
         }
-        prop_assert_eq!(history(&played.log()), whole, "what was stored reads as what was returned");
+        prop_assert_eq!(history(&result.log()), whole, "what was stored reads as what was returned");
     }
 
     #[test]
-    fn a_crash_at_any_row_leaves_a_log_that_loads(play in play()) {
-        let played = play.run().expect("a turn always ends");
-        let log = played.log();
+    fn a_crash_at_any_row_leaves_a_log_that_loads(scenario in scenario()) {
+        let result = scenario.run().expect("a turn always ends");
+        let log = result.log();
         for end in 0..=log.len() {
             let loaded = reconcile(&log[..end]);
             prop_assert_eq!(validate(&dispatch_contracts::conversation::project(&loaded.rows)), Ok(()));

@@ -1,13 +1,13 @@
 //! The tree under construction: each value with its origin.
 
-use crate::services::dotted::{Step, dotted};
+use crate::services::dotted::{PathStep, dotted};
 use dispatch_contracts::settings::{Origin, Setting};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// A table or a value in the merged tree.
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum SettingsNode {
     /// Anything but a table.
     Leaf(Setting),
     /// Named values, and the last layer that named the table.
@@ -15,11 +15,11 @@ pub(super) enum Node {
         /// That layer.
         origin: Origin,
         /// The values.
-        entries: BTreeMap<String, Node>,
+        entries: BTreeMap<String, SettingsNode>,
     },
 }
 
-impl Node {
+impl SettingsNode {
     pub(super) fn table(origin: Origin) -> Self {
         Self::Table { origin, entries: BTreeMap::new() }
     }
@@ -60,23 +60,23 @@ impl Node {
         let mut leaves = BTreeMap::new();
         let Self::Table { entries, .. } = self else { return leaves };
         for (key, node) in entries {
-            node.collect(&mut vec![Step::Key(key)], &mut leaves);
+            node.collect(&mut vec![PathStep::Key(key)], &mut leaves);
         }
         leaves
     }
 
     /// Who set the value at a place, or the nearest thing around it.
-    pub(super) fn origin_at(&self, steps: &[Step]) -> &Origin {
+    pub(super) fn origin_at(&self, steps: &[PathStep]) -> &Origin {
         match (self, steps.split_first()) {
             (Self::Leaf(setting), _) => &setting.origin,
-            (Self::Table { origin, entries }, Some((Step::Key(key), rest))) => {
+            (Self::Table { origin, entries }, Some((PathStep::Key(key), rest))) => {
                 entries.get(key).map_or(origin, |node| node.origin_at(rest))
             }
             (Self::Table { origin, .. }, _) => origin,
         }
     }
 
-    fn collect(self, steps: &mut Vec<Step>, leaves: &mut BTreeMap<String, Setting>) {
+    fn collect(self, steps: &mut Vec<PathStep>, leaves: &mut BTreeMap<String, Setting>) {
         let (origin, entries) = match self {
             Self::Leaf(setting) => {
                 leaves.insert(dotted(steps), setting);
@@ -89,7 +89,7 @@ impl Node {
             return;
         }
         for (key, node) in entries {
-            steps.push(Step::Key(key));
+            steps.push(PathStep::Key(key));
             node.collect(steps, leaves);
             steps.pop();
         }

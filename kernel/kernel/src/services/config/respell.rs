@@ -14,7 +14,7 @@ const MAX_HOPS: usize = 8;
 
 /// A schema and the document it stands in.
 #[derive(Clone, Copy)]
-struct Place<'s> {
+struct SchemaLocation<'s> {
     root: &'s Value,
     schema: &'s Value,
 }
@@ -25,7 +25,7 @@ pub(super) fn respell(
     schema: &Value,
     extensions: &BTreeMap<ExtensionId, Value>,
 ) -> Map<String, Value> {
-    let mut spelled = rename(values, Some(Place { root: schema, schema }));
+    let mut spelled = rename(values, Some(SchemaLocation { root: schema, schema }));
     if let Some(Value::Object(section)) = spelled.get_mut(EXTENSIONS) {
         *section = respell_extensions(section, extensions);
     }
@@ -39,29 +39,29 @@ fn respell_extensions(section: &Map<String, Value>, extensions: &BTreeMap<Extens
         }
         // Ids are made of words joined by `-`, so no schema is needed to know the spelling.
         let id = key.replace('_', "-");
-        let place = extensions.get(&ExtensionId::new(&*id)).map(|schema| Place { root: schema, schema });
-        (id, rename_value(value, place))
+        let location = extensions.get(&ExtensionId::new(&*id)).map(|schema| SchemaLocation { root: schema, schema });
+        (id, rename_value(value, location))
     });
     respelled.collect()
 }
 
-fn rename(values: &Map<String, Value>, place: Option<Place<'_>>) -> Map<String, Value> {
+fn rename(values: &Map<String, Value>, location: Option<SchemaLocation<'_>>) -> Map<String, Value> {
     let renamed = values.iter().map(|(key, value)| {
-        let (name, below) = place.map_or((key.as_str(), None), |place| place.property(key));
+        let (name, below) = location.map_or((key.as_str(), None), |location| location.property(key));
         (name.to_owned(), rename_value(value, below))
     });
     renamed.collect()
 }
 
-fn rename_value(value: &Value, place: Option<Place<'_>>) -> Value {
+fn rename_value(value: &Value, location: Option<SchemaLocation<'_>>) -> Value {
     match value {
-        Value::Object(values) => Value::Object(rename(values, place)),
+        Value::Object(values) => Value::Object(rename(values, location)),
         _ => value.clone(),
     }
 }
 
-impl<'s> Place<'s> {
-    /// The known spelling of a key, and the place below it.
+impl<'s> SchemaLocation<'s> {
+    /// The known spelling of a key, and the location below it.
     fn property<'k>(self, key: &'k str) -> (&'k str, Option<Self>)
     where
         's: 'k,

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A bounded sink. Once another sink is attached, records go there.
 pub struct LogRing {
     capacity: usize,
-    state: Mutex<State>,
+    state: Mutex<RingState>,
 }
 
 #[derive(Default)]
-struct State {
+struct RingState {
     records: VecDeque<LogRecord>,
     lost: u64,
     attached: Option<Arc<dyn LogSink>>,
@@ -55,7 +55,7 @@ impl LogRing {
         self.lock().lost
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -80,7 +80,7 @@ fn lost_record(lost: u64) -> LogRecord {
     LogRecord {
         level: Level::Warn,
         source: "kernel".to_owned(),
-        message: "early log records were lost for lack of room".to_owned(),
+        message: "early log records were dropped: the buffer was full".to_owned(),
         fields: Map::from_iter([("count".to_owned(), Value::from(lost))]),
     }
 }

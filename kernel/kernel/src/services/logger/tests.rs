@@ -116,7 +116,7 @@ fn what_was_held_reaches_the_attached_sink_first() {
     }
     early.attach(real.clone());
     early.write(record("d"));
-    assert_eq!(messages(&real), ["early log records were lost for lack of room", "b", "c", "d"]);
+    assert_eq!(messages(&real), ["early log records were dropped: the buffer was full", "b", "c", "d"]);
     assert_eq!(real.records()[0].fields["count"], json!(1));
     assert_eq!((messages(&early).len(), early.lost()), (0, 0));
     let other = ring();

@@ -23,8 +23,8 @@ fn taken(versions: &[u32]) -> Vec<AppliedMigration> {
 fn pending_steps_or_the_reason_against_them() {
     use MigrationProblem::{AppliedTwice, AppliedWithGap, DatabaseNewer, DeclaredOutOfOrder, DeclaredTwice};
     let out_of_order = |expected, found| Err(DeclaredOutOfOrder { expected, found, name: "a step" });
-    type Case<'a> = (&'a [u32], &'a [u32], Result<&'a [u32], MigrationProblem>);
-    let table: &[Case<'_>] = &[
+    type MigrationCase<'a> = (&'a [u32], &'a [u32], Result<&'a [u32], MigrationProblem>);
+    let table: &[MigrationCase<'_>] = &[
         (&[], &[], Ok(&[])),
         (&[1, 2, 3], &[], Ok(&[1, 2, 3])),
         (&[1, 2, 3], &[1], Ok(&[2, 3])),

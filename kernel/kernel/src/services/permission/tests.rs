@@ -123,7 +123,7 @@ fn an_explanation_names_the_part_of_every_rule() {
     let explanation = explain(&rules, &request("shell", "git log"));
     assert_eq!(
         explanation.outcomes,
-        [Outcome::Overruled, Outcome::OtherPermission, Outcome::OtherTarget, Outcome::Decided]
+        [RuleOutcome::Overruled, RuleOutcome::OtherPermission, RuleOutcome::OtherTarget, RuleOutcome::Decided]
     );
     assert_eq!(explanation.decision, evaluate(&rules, &request("shell", "git log")));
 }
@@ -179,7 +179,7 @@ proptest! {
     fn an_explanation_is_the_evaluation(rules in rules(), permission in "[ab]{0,3}", target in "[ab]{0,3}") {
         let asked = request(&permission, &target);
         let explanation = explain(&rules, &asked);
-        let decided = explanation.outcomes.iter().position(|outcome| *outcome == Outcome::Decided);
+        let decided = explanation.outcomes.iter().position(|outcome| *outcome == RuleOutcome::Decided);
         prop_assert_eq!(decided, evaluate(&rules, &asked).rule);
         prop_assert_eq!(explanation.outcomes.len(), rules.len());
     }

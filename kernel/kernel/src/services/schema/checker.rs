@@ -1,12 +1,12 @@
 //! Walks a schema and a value together and notes where they disagree.
 
-use super::describe::{self, Echo};
-use super::finding::{Finding, Kind};
+use super::describe::{self, ValueEcho};
+use super::finding::{Finding, FindingKind};
 use super::{
     MAX_SCHEMA_DEPTH, MAX_VALUE_DEPTH, MAX_VIOLATIONS, MAX_WORK, combine, list, measure, number, object, order,
     reference, scalar,
 };
-use crate::services::dotted::Step;
+use crate::services::dotted::PathStep;
 use dispatch_contracts::suggest::nearest;
 use serde_json::{Map, Number, Value};
 
@@ -16,7 +16,7 @@ pub(super) type Keywords = Map<String, Value>;
 /// One check under way.
 pub(super) struct Checker<'s> {
     root: &'s Value,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
     findings: Vec<Finding>,
     unlisted: usize,
     references: Vec<(&'s Value, usize)>,
@@ -49,7 +49,7 @@ impl<'s> Checker<'s> {
         self.findings.extend(self.undecided);
         if unlisted > 0 {
             let message = format!("{unlisted} further problems are not listed");
-            self.findings.push(Finding { steps: Vec::new(), message, hint: None, kind: Kind::Other });
+            self.findings.push(Finding { steps: Vec::new(), message, hint: None, kind: FindingKind::Other });
         }
         self.findings
     }
@@ -73,8 +73,8 @@ impl<'s> Checker<'s> {
     }
 
     /// Applies a schema one step further down.
-    pub(super) fn descend(&mut self, step: Step, schema: &'s Value, value: &Value) {
-        if let Step::Key(key) = &step
+    pub(super) fn descend(&mut self, step: PathStep, schema: &'s Value, value: &Value) {
+        if let PathStep::Key(key) = &step
             && !self.spend(measure::text(key))
         {
             return;
@@ -107,18 +107,18 @@ impl<'s> Checker<'s> {
 
     /// Notes that the value at the present place is wrong in itself.
     pub(super) fn note(&mut self, message: String) {
-        self.add(Finding { steps: self.steps.clone(), message, hint: None, kind: Kind::Other });
+        self.add(Finding { steps: self.steps.clone(), message, hint: None, kind: FindingKind::Other });
     }
 
     /// Notes something about a key of the object at the present place.
     pub(super) fn note_key(&mut self, key: &str, message: &str, hint: Option<String>) {
         let mut steps = self.steps.clone();
-        steps.push(Step::Key(key.to_owned()));
-        self.add(Finding { steps, message: message.to_owned(), hint, kind: Kind::Other });
+        steps.push(PathStep::Key(key.to_owned()));
+        self.add(Finding { steps, message: message.to_owned(), hint, kind: FindingKind::Other });
     }
 
     /// Notes that another value was expected at the present place.
-    pub(super) fn note_expected(&mut self, kind: Kind, value: &Value, echo: Echo, hint: Option<String>) {
+    pub(super) fn note_expected(&mut self, kind: FindingKind, value: &Value, echo: ValueEcho, hint: Option<String>) {
         let mut finding = Finding { steps: self.steps.clone(), message: String::new(), hint, kind };
         let expected = describe::either(finding.expected().unwrap_or_default());
         finding.message = format!("expected {expected}, found {}", describe::found(value, echo));
@@ -129,7 +129,7 @@ impl<'s> Checker<'s> {
     pub(super) fn spend(&mut self, work: usize) -> bool {
         let Some(left) = self.work_left.checked_sub(work) else {
             self.work_left = 0;
-            self.give_up("takes too much work to check".to_owned());
+            self.give_up(format!("takes more than {MAX_WORK} steps to check"));
             return false;
         };
         self.work_left = left;
@@ -142,14 +142,14 @@ impl<'s> Checker<'s> {
     }
 
     /// Whether messages may repeat the value at the present place.
-    pub(super) fn echo(&self, keywords: &Keywords) -> Echo {
+    pub(super) fn echo(&self, keywords: &Keywords) -> ValueEcho {
         describe::echo(keywords, &self.steps)
     }
 
     /// The whole check fails: an undecided part must not pass inside `not` or `anyOf`.
     fn give_up(&mut self, message: String) {
         if self.undecided.is_none() {
-            self.undecided = Some(Finding { steps: self.steps.clone(), message, hint: None, kind: Kind::Other });
+            self.undecided = Some(Finding { steps: self.steps.clone(), message, hint: None, kind: FindingKind::Other });
         }
     }
 
@@ -191,7 +191,7 @@ impl<'s> Checker<'s> {
             return true;
         }
         let expected = names.into_iter().map(|name| describe::type_words(name).to_owned()).collect();
-        self.note_expected(Kind::Type(expected), value, self.echo(keywords), None);
+        self.note_expected(FindingKind::Type(expected), value, self.echo(keywords), None);
         false
     }
 
@@ -207,8 +207,8 @@ impl<'s> Checker<'s> {
             let hint = value
                 .as_str()
                 .and_then(|text| nearest(text, choices.iter().filter_map(Value::as_str)))
-                .map(|choice| format!("did you mean {}?", describe::found(&Value::from(choice), Echo::Short)));
-            self.note_expected(Kind::Choice(describe::choices(choices)), value, self.echo(keywords), hint);
+                .map(|choice| format!("did you mean {}?", describe::found(&Value::from(choice), ValueEcho::Short)));
+            self.note_expected(FindingKind::Choice(describe::choices(choices)), value, self.echo(keywords), hint);
             return false;
         }
         true

@@ -1,7 +1,7 @@
 //! The keywords that combine schemas, and one message for many forms that did not fit.
 
 use super::checker::{Checker, Keywords};
-use super::finding::{Finding, Kind};
+use super::finding::{Finding, FindingKind};
 use serde_json::Value;
 
 /// Checks `allOf`, `anyOf`, `oneOf` and `not`.
@@ -14,7 +14,7 @@ pub(super) fn check<'s>(checker: &mut Checker<'s>, keywords: &'s Keywords, value
     if let Some(schema) = keywords.get("not").filter(|schema| schema.is_object() || schema.is_boolean())
         && checker.capture(|checker| checker.apply(schema, value)).is_empty()
     {
-        checker.note("has a form that is excluded here".to_owned());
+        checker.note("has a form that is not allowed here".to_owned());
     }
 }
 
@@ -42,7 +42,9 @@ fn one_of<'s>(checker: &mut Checker<'s>, keywords: &'s Keywords, value: &Value) 
     match schemas.len() - failures.len() {
         0 => report(checker, keywords, value, failures),
         1 => {}
-        fitting => checker.note(format!("fits {fitting} of the {} forms of which it must have one", schemas.len())),
+        fitting => {
+            checker.note(format!("fits {fitting} of the {} accepted forms, but must fit exactly one", schemas.len()))
+        }
     }
 }
 
@@ -56,7 +58,7 @@ fn report(checker: &mut Checker<'_>, keywords: &Keywords, value: &Value, failure
     let expected: Option<Vec<Vec<String>>> = failures.iter().map(|found| expected_here(found, here)).collect();
     if let Some(expected) = expected {
         if !expected.is_empty() {
-            checker.note_expected(Kind::Type(expected.concat()), value, checker.echo(keywords), None);
+            checker.note_expected(FindingKind::Type(expected.concat()), value, checker.echo(keywords), None);
         }
         return;
     }
@@ -79,9 +81,9 @@ fn expected_here(found: &[Finding], here: usize) -> Option<Vec<String>> {
 /// Whether the value was plainly not meant to have this form: another type, or another tag.
 fn is_of_another_form(finding: &Finding, here: usize) -> bool {
     match finding.kind {
-        Kind::Type(_) => finding.steps.len() == here,
-        Kind::Choice(_) => finding.steps.len() <= here + 1,
-        Kind::Other => false,
+        FindingKind::Type(_) => finding.steps.len() == here,
+        FindingKind::Choice(_) => finding.steps.len() <= here + 1,
+        FindingKind::Other => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Words for values and types that people understand and that give no secret away.
 
 use super::MAX_ECHO_CHARS;
-use crate::services::dotted::Step;
+use crate::services::dotted::PathStep;
 use serde_json::{Map, Value};
 
 /// Choices that are listed in a message.
@@ -16,7 +16,7 @@ pub(super) const TEXT: &str = "text";
 
 /// Whether a message may repeat the value it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Echo {
+pub(super) enum ValueEcho {
     /// A short value may be repeated.
     Short,
     /// Only the type is told.
@@ -24,23 +24,23 @@ pub(super) enum Echo {
 }
 
 /// Decides by the schema's notes and by the names on the way to the value.
-pub(super) fn echo(schema: &Map<String, Value>, steps: &[Step]) -> Echo {
+pub(super) fn echo(schema: &Map<String, Value>, steps: &[PathStep]) -> ValueEcho {
     let noted = schema.get("writeOnly") == Some(&Value::Bool(true))
         || schema.get("format").and_then(Value::as_str) == Some("password");
-    let named = || steps.iter().any(|step| matches!(step, Step::Key(key) if is_sensitive(key)));
-    if noted || named() { Echo::Never } else { Echo::Short }
+    let named = || steps.iter().any(|step| matches!(step, PathStep::Key(key) if is_sensitive(key)));
+    if noted || named() { ValueEcho::Never } else { ValueEcho::Short }
 }
 
 /// What was found, in a few words.
-pub(super) fn found(value: &Value, echo: Echo) -> String {
+pub(super) fn found(value: &Value, echo: ValueEcho) -> String {
     match (value, echo) {
         (Value::Null, _) => "nothing (null)".to_owned(),
         (Value::Array(_), _) => "a list".to_owned(),
         (Value::Object(_), _) => "an object".to_owned(),
-        (Value::String(text), Echo::Short) => text_found(text),
-        (Value::String(_), Echo::Never) => "text".to_owned(),
-        (Value::Number(number), Echo::Short) => number.to_string(),
-        (Value::Number(_), Echo::Never) => "a number".to_owned(),
+        (Value::String(text), ValueEcho::Short) => text_found(text),
+        (Value::String(_), ValueEcho::Never) => "text".to_owned(),
+        (Value::Number(number), ValueEcho::Short) => number.to_string(),
+        (Value::Number(_), ValueEcho::Never) => "a number".to_owned(),
         (Value::Bool(flag), _) => flag.to_string(),
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn either(words: &[String]) -> String {
 
 /// The values that a schema lists, as far as they fit a message.
 pub(super) fn choices(values: &[Value]) -> Vec<String> {
-    let mut words: Vec<String> = values.iter().take(MAX_CHOICES).map(|value| found(value, Echo::Short)).collect();
+    let mut words: Vec<String> = values.iter().take(MAX_CHOICES).map(|value| found(value, ValueEcho::Short)).collect();
     if values.len() > MAX_CHOICES {
         words.push(format!("{} others", values.len() - MAX_CHOICES));
     }

@@ -2,7 +2,7 @@
 
 use super::checker::{Checker, Keywords, count};
 use super::{measure, order};
-use crate::services::dotted::Step;
+use crate::services::dotted::PathStep;
 use serde_json::Value;
 
 /// Checks the items of a list and how many there are.
@@ -10,11 +10,11 @@ pub(super) fn check<'s>(checker: &mut Checker<'s>, keywords: &'s Keywords, items
     checker.bounds(items.len() as u64, count(keywords, "minItems"), count(keywords, "maxItems"), "item");
     let leading = keywords.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     for (index, (schema, item)) in leading.iter().zip(items).enumerate() {
-        checker.descend(Step::Index(index), schema, item);
+        checker.descend(PathStep::Index(index), schema, item);
     }
     if let Some(schema) = keywords.get("items") {
         for (index, item) in items.iter().enumerate().skip(leading.len()) {
-            checker.descend(Step::Index(index), schema, item);
+            checker.descend(PathStep::Index(index), schema, item);
         }
     }
     if keywords.get("uniqueItems") == Some(&Value::Bool(true)) {

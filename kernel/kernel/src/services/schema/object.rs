@@ -1,7 +1,7 @@
 //! The keywords about objects.
 
 use super::checker::{Checker, Keywords, count};
-use crate::services::dotted::Step;
+use crate::services::dotted::PathStep;
 use dispatch_contracts::suggest::nearest;
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ pub(super) fn check<'s>(checker: &mut Checker<'s>, keywords: &'s Keywords, entri
     }
     if let Some(schema) = keywords.get("propertyNames") {
         for key in entries.keys() {
-            checker.descend(Step::Key(key.clone()), schema, &Value::from(key.as_str()));
+            checker.descend(PathStep::Key(key.clone()), schema, &Value::from(key.as_str()));
         }
     }
 }
@@ -52,7 +52,7 @@ fn check_known<'s>(
     }
     for (key, schema) in properties {
         if let Some(value) = entries.get(key) {
-            checker.descend(Step::Key(key.clone()), schema, value);
+            checker.descend(PathStep::Key(key.clone()), schema, value);
         }
     }
 }
@@ -66,7 +66,7 @@ fn check_additional<'s>(
     let is_known = |key: &str| properties.is_some_and(|properties| properties.contains_key(key));
     for (key, value) in entries.iter().filter(|(key, _)| !is_known(key)) {
         if *schema != Value::Bool(false) {
-            checker.descend(Step::Key(key.clone()), schema, value);
+            checker.descend(PathStep::Key(key.clone()), schema, value);
             continue;
         }
         let known = properties.map(|properties| properties.keys().map(String::as_str));

@@ -6,9 +6,9 @@ use serde_json::{Number, Value};
 use std::cmp::Ordering;
 
 /// A keyword that bounds a number, its words, and how a number must compare with the bound.
-type Bound = (&'static str, &'static str, fn(Ordering) -> bool);
+type NumberBound = (&'static str, &'static str, fn(Ordering) -> bool);
 
-const BOUNDS: [Bound; 4] = [
+const BOUNDS: [NumberBound; 4] = [
     ("minimum", "at least", Ordering::is_ge),
     ("maximum", "at most", Ordering::is_le),
     ("exclusiveMinimum", "above", Ordering::is_gt),

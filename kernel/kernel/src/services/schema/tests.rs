@@ -3,10 +3,10 @@
 use super::*;
 use serde_json::json;
 
-type Case = (&'static str, &'static str, &'static [&'static str]);
+type SchemaCase = (&'static str, &'static str, &'static [&'static str]);
 
 #[track_caller]
-fn run(table: &[Case]) {
+fn run(table: &[SchemaCase]) {
     for (schema, value, expected) in table {
         let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let found: Vec<String> = check(&parse(schema), &parse(value)).iter().map(Violation::to_string).collect();
@@ -212,7 +212,7 @@ fn combinations() {
         (
             r#"{"oneOf":[{"minimum":1},{"minimum":2},{"minimum":9}]}"#,
             "3",
-            &["fits 2 of the 3 forms of which it must have one"],
+            &["fits 2 of the 3 accepted forms, but must fit exactly one"],
         ),
         (
             r#"{"allOf":[{"minimum":3},{"multipleOf":2}]}"#,
@@ -221,7 +221,7 @@ fn combinations() {
         ),
         (r#"{"allOf":[{"minimum":3},{"minimum":3}]}"#, "1", &["must be at least 3, found 1"]),
         (r#"{"not":{"type":"string"}}"#, "1", &[]),
-        (r#"{"not":{"type":"string"}}"#, r#""a""#, &["has a form that is excluded here"]),
+        (r#"{"not":{"type":"string"}}"#, r#""a""#, &["has a form that is not allowed here"]),
         (r#"{"not":{"not":{"type":"string"}}}"#, r#""a""#, &[]),
         (r#"{"not":5}"#, "1", &[]),
     ]);

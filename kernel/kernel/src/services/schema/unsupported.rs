@@ -2,7 +2,7 @@
 
 use super::checker::{Keywords, count, positive, type_names};
 use super::reference::target;
-use crate::services::dotted::{Step, dotted};
+use crate::services::dotted::{PathStep, dotted};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ const HOLD_NUMBER: [&str; 4] = ["minimum", "maximum", "exclusiveMinimum", "exclu
 /// The places, as dotted names in order, of keywords that restrict but that [`check`](super::check)
 /// ignores: not understood, or malformed. A `$ref` that leads nowhere is among them.
 pub fn unsupported_keywords(schema: &Value) -> Vec<String> {
-    let mut scan = Scan { open: vec![(Vec::new(), schema)], ..Scan::default() };
+    let mut scan = KeywordScan { open: vec![(Vec::new(), schema)], ..KeywordScan::default() };
     // References wait until every schema that stands in its own place was seen there.
     while let Some((steps, value)) = scan.open.pop().or_else(|| scan.referred.pop()) {
         if !scan.seen.insert(std::ptr::from_ref(value)) {
@@ -55,19 +55,19 @@ pub fn unsupported_keywords(schema: &Value) -> Vec<String> {
     scan.ignored.into_iter().collect()
 }
 
-/// A walk over all schemas of a document; a list instead of recursion, so that depth is no matter.
+/// A walk over all schemas of a document; a list instead of recursion, so that depth does not matter.
 #[derive(Default)]
-struct Scan<'s> {
-    open: Vec<(Vec<Step>, &'s Value)>,
-    referred: Vec<(Vec<Step>, &'s Value)>,
+struct KeywordScan<'s> {
+    open: Vec<(Vec<PathStep>, &'s Value)>,
+    referred: Vec<(Vec<PathStep>, &'s Value)>,
     seen: BTreeSet<*const Value>,
     ignored: BTreeSet<String>,
 }
 
-impl<'s> Scan<'s> {
-    fn visit(&mut self, root: &'s Value, steps: &[Step], keywords: &'s Keywords) {
+impl<'s> KeywordScan<'s> {
+    fn visit(&mut self, root: &'s Value, steps: &[PathStep], keywords: &'s Keywords) {
         for (keyword, value) in keywords {
-            let place = || below(steps, [Step::Key(keyword.clone())]);
+            let place = || below(steps, [PathStep::Key(keyword.clone())]);
             if UNSUPPORTED.contains(&keyword.as_str()) || is_malformed(keywords, keyword, value) {
                 self.ignored.insert(dotted(&place()));
             } else if keyword == "$ref" {
@@ -78,27 +78,27 @@ impl<'s> Scan<'s> {
         }
     }
 
-    fn open_held(&mut self, place: Vec<Step>, keyword: &str, value: &'s Value) {
+    fn open_held(&mut self, place: Vec<PathStep>, keyword: &str, value: &'s Value) {
         match value {
             Value::Array(schemas) if HOLD_LIST.contains(&keyword) => {
                 let held = schemas.iter().enumerate();
-                self.open.extend(held.map(|(index, schema)| (below(&place, [Step::Index(index)]), schema)));
+                self.open.extend(held.map(|(index, schema)| (below(&place, [PathStep::Index(index)]), schema)));
             }
             Value::Object(schemas) if HOLD_NAMED.contains(&keyword) => {
                 let held = schemas.iter();
-                self.open.extend(held.map(|(name, schema)| (below(&place, [Step::Key(name.clone())]), schema)));
+                self.open.extend(held.map(|(name, schema)| (below(&place, [PathStep::Key(name.clone())]), schema)));
             }
             _ if HOLD_ONE.contains(&keyword) => self.open.push((place, value)),
             _ => {}
         }
     }
 
-    fn follow(&mut self, root: &'s Value, place: Vec<Step>, reference: &'s Value) {
+    fn follow(&mut self, root: &'s Value, place: Vec<PathStep>, reference: &'s Value) {
         let found = reference.as_str().and_then(|text| Some((text, target(root, text)?)));
         match found {
             Some((text, schema)) => {
                 let names = text.split('/').skip(1);
-                let steps = names.map(|name| Step::Key(name.replace("~1", "/").replace("~0", "~"))).collect();
+                let steps = names.map(|name| PathStep::Key(name.replace("~1", "/").replace("~0", "~"))).collect();
                 self.referred.push((steps, schema));
             }
             None => _ = self.ignored.insert(dotted(&place)),
@@ -122,6 +122,6 @@ fn is_malformed(keywords: &Keywords, keyword: &str, value: &Value) -> bool {
     }
 }
 
-fn below<const N: usize>(steps: &[Step], more: [Step; N]) -> Vec<Step> {
+fn below<const N: usize>(steps: &[PathStep], more: [PathStep; N]) -> Vec<PathStep> {
     steps.iter().cloned().chain(more).collect()
 }

@@ -1,5 +1,5 @@
-//! A simulated world for bus and host tests: virtual time, seeded scheduling, extensions from closures.
-#![allow(dead_code, reason = "each test binary uses a part of the rig")]
+//! A bus and a host for tests: virtual time, seeded scheduling, extensions from closures.
+#![allow(dead_code, reason = "each test binary uses a part of this file")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use dispatch_contracts::BoxFuture;
@@ -29,15 +29,15 @@ use std::sync::{Arc, Mutex};
 
 /// Something that tests write into and read back.
 #[derive(Clone)]
-pub(crate) struct Diary<T>(Arc<Mutex<Vec<T>>>);
+pub(crate) struct Notes<T>(Arc<Mutex<Vec<T>>>);
 
-impl<T> Default for Diary<T> {
+impl<T> Default for Notes<T> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-impl<T: Clone> Diary<T> {
+impl<T: Clone> Notes<T> {
     pub(crate) fn note(&self, entry: T) {
         self.0.lock().unwrap().push(entry);
     }
@@ -47,36 +47,36 @@ impl<T: Clone> Diary<T> {
     }
 }
 
-impl LogSink for Diary<LogRecord> {
+impl LogSink for Notes<LogRecord> {
     fn write(&self, record: LogRecord) {
         self.note(record);
     }
 }
 
-impl FaultSink for Diary<Fault> {
+impl FaultSink for Notes<Fault> {
     fn report(&self, fault: Fault) {
         self.note(fault);
     }
 }
 
 /// A bus alone, with its faults written down.
-pub(crate) struct BusRig {
+pub(crate) struct TestBus {
     pub(crate) sim: Sim,
     pub(crate) bus: Bus,
-    pub(crate) faults: Diary<Fault>,
-    pub(crate) log: Diary<LogRecord>,
+    pub(crate) faults: Notes<Fault>,
+    pub(crate) log: Notes<LogRecord>,
 }
 
-impl BusRig {
+impl TestBus {
     pub(crate) fn new(seed: u64) -> Self {
         let sim = Sim::new(seed);
-        let (faults, log) = (Diary::default(), Diary::default());
+        let (faults, log) = (Notes::default(), Notes::default());
         let ports = BusPorts {
             clock: Arc::new(sim.clock()),
             spawner: Arc::new(sim.spawner()),
-            log: Arc::new(Diary::clone(&log)),
+            log: Arc::new(Notes::clone(&log)),
         };
-        let bus = Bus::new(ports, Arc::new(Diary::clone(&faults)));
+        let bus = Bus::new(ports, Arc::new(Notes::clone(&faults)));
         Self { sim, bus, faults, log }
     }
 
@@ -93,14 +93,14 @@ pub(crate) fn subscriber(extension: &str, rank: u32) -> Subscriber {
     Subscriber { extension: extension.into(), rank }
 }
 
-type Activate = Box<dyn Fn(Host) -> BoxFuture<'static, Result<(), ExtensionError>> + Send + Sync>;
-type Deactivate = Box<dyn Fn() -> BoxFuture<'static, Result<(), ExtensionError>> + Send + Sync>;
+type ActivateProbe = Box<dyn Fn(Host) -> BoxFuture<'static, Result<(), ExtensionError>> + Send + Sync>;
+type DeactivateProbe = Box<dyn Fn() -> BoxFuture<'static, Result<(), ExtensionError>> + Send + Sync>;
 
 /// An extension made of closures.
 pub(crate) struct Probe {
     manifest: String,
-    activate: Activate,
-    deactivate: Deactivate,
+    activate: ActivateProbe,
+    deactivate: DeactivateProbe,
     harness: fn() -> Harness,
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn probe_async(
     changes: Value,
     activate: impl Fn(Host) -> BoxFuture<'static, Result<(), ExtensionError>> + Send + Sync + 'static,
 ) -> Probe {
-    let deactivate: Deactivate = Box::new(|| Box::pin(std::future::ready(Ok(()))));
+    let deactivate: DeactivateProbe = Box::new(|| Box::pin(std::future::ready(Ok(()))));
     Probe { manifest: manifest(id, changes), activate: Box::new(activate), deactivate, harness: Harness::default }
 }
 
@@ -181,15 +181,15 @@ impl Probe {
 }
 
 /// Everything a host is started with.
-pub(crate) struct HostRig {
+pub(crate) struct TestHost {
     pub(crate) sim: Sim,
-    pub(crate) log: Diary<LogRecord>,
+    pub(crate) log: Notes<LogRecord>,
     pub(crate) store: Arc<dyn DisabledStore>,
     pub(crate) grants: BTreeMap<ExtensionId, BTreeSet<Capability>>,
     pub(crate) settings: Settings,
 }
 
-impl HostRig {
+impl TestHost {
     pub(crate) fn new() -> Self {
         Self::seeded(1)
     }
@@ -197,7 +197,7 @@ impl HostRig {
     pub(crate) fn seeded(seed: u64) -> Self {
         Self {
             sim: Sim::new(seed),
-            log: Diary::default(),
+            log: Notes::default(),
             store: Arc::new(MemoryDisabledStore::default()),
             grants: BTreeMap::new(),
             settings: Settings::default(),

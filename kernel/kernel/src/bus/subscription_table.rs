@@ -12,19 +12,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// All subscriptions of one bus.
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct SubscriptionTable {
     last_ticket: u64,
     pub(super) events: BTreeMap<String, Vec<Arc<Mailbox>>>,
     pub(super) any: Vec<Arc<Mailbox>>,
-    pub(super) filters: BTreeMap<String, Vec<Arc<Link>>>,
+    pub(super) filters: BTreeMap<String, Vec<Arc<FilterSubscription>>>,
     pub(super) dormant: BTreeMap<ExtensionId, Dormant>,
     pub(super) dropped: BTreeMap<ExtensionId, u64>,
-    /// By hook: who guarded it once, and why nobody may pass.
+    /// By hook: who guarded it once, and why it stays shut.
     pub(super) shut: BTreeMap<String, BTreeMap<ExtensionId, String>>,
 }
 
 /// One handler of a filter chain.
-pub(super) struct Link {
+pub(super) struct FilterSubscription {
     ticket: u64,
     pub(super) subscriber: Subscriber,
     priority: i32,
@@ -32,7 +32,7 @@ pub(super) struct Link {
     closed: AtomicBool,
 }
 
-impl Link {
+impl FilterSubscription {
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
@@ -45,13 +45,13 @@ impl Link {
 /// What was taken out of the table. Its destructors are foreign code: close it outside the lock.
 #[derive(Default)]
 #[must_use]
-pub(super) struct Removed {
+pub(super) struct RemovedSubscriptions {
     mailboxes: Vec<Arc<Mailbox>>,
-    links: Vec<Arc<Link>>,
+    links: Vec<Arc<FilterSubscription>>,
     dormant: Option<Dormant>,
 }
 
-impl Removed {
+impl RemovedSubscriptions {
     pub(super) fn close(self) {
         for link in &self.links {
             link.closed.store(true, Ordering::Release);
@@ -61,7 +61,7 @@ impl Removed {
     }
 }
 
-impl Table {
+impl SubscriptionTable {
     pub(super) fn add_event(&mut self, subscriber: &Subscriber, hook: &str, handler: EventHandler) -> u64 {
         let ticket = self.next_ticket();
         let mailbox = Mailbox::new(ticket, subscriber.clone(), Recipient::Event(handler));
@@ -83,7 +83,13 @@ impl Table {
         handler: FilterHandler,
     ) -> u64 {
         let ticket = self.next_ticket();
-        let link = Link { ticket, subscriber: subscriber.clone(), priority, handler, closed: AtomicBool::new(false) };
+        let link = FilterSubscription {
+            ticket,
+            subscriber: subscriber.clone(),
+            priority,
+            handler,
+            closed: AtomicBool::new(false),
+        };
         let links = self.filters.entry(hook.to_owned()).or_default();
         let at = links.partition_point(|other| other.order() < link.order());
         links.insert(at, Arc::new(link));
@@ -91,22 +97,23 @@ impl Table {
     }
 
     pub(super) fn filters_of(&self, extension: &ExtensionId) -> BTreeSet<String> {
-        let joined = |links: &Vec<Arc<Link>>| links.iter().any(|link| &link.subscriber.extension == extension);
+        let joined =
+            |links: &Vec<Arc<FilterSubscription>>| links.iter().any(|link| &link.subscriber.extension == extension);
         self.filters.iter().filter(|(_, links)| joined(links)).map(|(hook, _)| hook.clone()).collect()
     }
 
-    pub(super) fn remove_ticket(&mut self, ticket: u64) -> Removed {
+    pub(super) fn remove_ticket(&mut self, ticket: u64) -> RemovedSubscriptions {
         self.remove(|_, its_ticket| its_ticket == ticket)
     }
 
-    pub(super) fn remove_extension(&mut self, extension: &ExtensionId) -> Removed {
+    pub(super) fn remove_extension(&mut self, extension: &ExtensionId) -> RemovedSubscriptions {
         let mut removed = self.remove(|owner, _| owner == extension);
         removed.dormant = self.dormant.remove(extension);
         removed
     }
 
-    fn remove(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool) -> Removed {
-        let mut removed = Removed::default();
+    fn remove(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool) -> RemovedSubscriptions {
+        let mut removed = RemovedSubscriptions::default();
         for mailboxes in self.events.values_mut().chain(std::iter::once(&mut self.any)) {
             removed.mailboxes.extend(mailboxes.extract_if(.., |it| matches(&it.subscriber.extension, it.ticket)));
         }

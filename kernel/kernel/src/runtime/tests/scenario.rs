@@ -1,4 +1,4 @@
-//! A stage for turns: a model that follows a script, tools that take time, a sink that remembers.
+//! A turn from a script: a model that follows it, tools that take time, a sink that remembers.
 
 use crate::bus::{Bus, BusPorts, FaultSink, Subscriber};
 use crate::runtime::{OfferedTool, TurnInput, run_turn};
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 
 /// What the model does next, after a delay.
 #[derive(Clone, Debug)]
-pub(super) enum Act {
+pub(super) enum ModelAction {
     Event(ModelEvent),
     Fail,
     BreakOff,
@@ -30,24 +30,24 @@ pub(super) enum Act {
     Hang,
 }
 
-pub(super) fn text(text: &str) -> Act {
-    Act::Event(ModelEvent::TextDelta { text: text.into() })
+pub(super) fn text(text: &str) -> ModelAction {
+    ModelAction::Event(ModelEvent::TextDelta { text: text.into() })
 }
 
-pub(super) fn call(id: &str, name: &str, arguments: Value) -> Act {
-    Act::Event(ModelEvent::ToolCall { id: id.into(), name: name.into(), arguments: arguments.to_string() })
+pub(super) fn call(id: &str, name: &str, arguments: Value) -> ModelAction {
+    ModelAction::Event(ModelEvent::ToolCall { id: id.into(), name: name.into(), arguments: arguments.to_string() })
 }
 
-pub(super) fn finish() -> Act {
-    Act::Event(ModelEvent::Finished { finish: Finish::Stop })
+pub(super) fn finish() -> ModelAction {
+    ModelAction::Event(ModelEvent::Finished { finish: Finish::Stop })
 }
 
 /// One script per model call; when they run out the model says "done".
-pub(super) type Script = Vec<Vec<(u64, Act)>>;
+pub(super) type ModelScript = Vec<Vec<(u64, ModelAction)>>;
 
 struct ScriptedModel {
     clock: SimClock,
-    script: Mutex<VecDeque<Vec<(u64, Act)>>>,
+    script: Mutex<VecDeque<Vec<(u64, ModelAction)>>>,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
 }
 
@@ -57,16 +57,18 @@ impl Provider for ScriptedModel {
         let acts = self.script.lock().unwrap().pop_front().unwrap_or_else(|| vec![(1, text("done")), (0, finish())]);
         let clock = self.clock.clone();
         futures_util::stream::iter(acts)
-            .then(move |(delay_ms, act)| {
+            .then(move |(delay_ms, model_action)| {
                 let clock = clock.clone();
                 async move {
                     clock.sleep_ms(delay_ms).await;
-                    match act {
-                        Act::Event(event) => Some(Ok(event)),
-                        Act::Fail => Some(Err(ProviderError::new(ProviderErrorKind::Network, "the line is dead"))),
-                        Act::BreakOff => None,
-                        Act::Crash => panic!("the model tripped"),
-                        Act::Hang => std::future::pending().await,
+                    match model_action {
+                        ModelAction::Event(event) => Some(Ok(event)),
+                        ModelAction::Fail => {
+                            Some(Err(ProviderError::new(ProviderErrorKind::Network, "the line is dead")))
+                        }
+                        ModelAction::BreakOff => None,
+                        ModelAction::Crash => panic!("the model tripped"),
+                        ModelAction::Hang => std::future::pending().await,
                     }
                 }
             })
@@ -82,7 +84,7 @@ impl Provider for ScriptedModel {
 
 /// What a tool did, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct ToolSpan {
     pub(super) call: CallId,
     pub(super) tool: String,
     pub(super) keys: Vec<String>,
@@ -96,7 +98,7 @@ pub(super) struct Span {
 /// A tool that takes `ms` milliseconds and touches the resource `key`; its name says how it behaves.
 struct TimedTool {
     spec: ToolSpec,
-    stage: Arc<Stage>,
+    recorded: Arc<RecordedTurn>,
 }
 
 impl Tool for TimedTool {
@@ -118,12 +120,12 @@ impl Tool for TimedTool {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let ms = arguments.get("ms").and_then(Value::as_u64).unwrap_or(10);
-            let _span = self.stage.begin(&context.call_id, &self.spec.name, &arguments);
+            let _span = self.recorded.begin(&context.call_id, &self.spec.name, &arguments);
             context.output(OutputStream::Stdout, b"working\n");
             match self.spec.name.as_str() {
                 "stubborn" => std::future::pending().await,
                 "patient" => context.cancel.cancelled().await,
-                _ => self.stage.clock.sleep_ms(ms).await,
+                _ => self.recorded.clock.sleep_ms(ms).await,
             }
             match self.spec.name.as_str() {
                 "failing" => Err(ToolError("it failed".into())),
@@ -136,9 +138,9 @@ impl Tool for TimedTool {
 }
 
 /// Remembers everything that happens in a turn.
-pub(super) struct Stage {
+pub(super) struct RecordedTurn {
     pub(super) clock: SimClock,
-    pub(super) spans: Mutex<Vec<Span>>,
+    pub(super) spans: Mutex<Vec<ToolSpan>>,
     pub(super) rows: Mutex<Vec<Row>>,
     pub(super) events: Mutex<Vec<TurnEvent>>,
     pub(super) faults: Mutex<Vec<Fault>>,
@@ -147,32 +149,32 @@ pub(super) struct Stage {
     pub(super) rows_until_full: Mutex<usize>,
 }
 
-impl Stage {
-    fn begin(&self, call: &CallId, tool: &str, arguments: &Map<String, Value>) -> RunningSpan<'_> {
+impl RecordedTurn {
+    fn begin(&self, call: &CallId, tool: &str, arguments: &Map<String, Value>) -> RunningToolSpan<'_> {
         let started = |row: &Row| matches!(&row.body, RowBody::CallStarted { call: known, .. } if known.id == *call);
         let recorded = self.rows.lock().unwrap().iter().any(started);
         let keys = arguments.get("key").and_then(Value::as_str).map(str::to_owned).into_iter().collect();
         let start_ms = self.clock.monotonic_ms();
-        let span = Span { call: call.clone(), tool: tool.to_owned(), keys, start_ms, end_ms: None, recorded };
+        let span = ToolSpan { call: call.clone(), tool: tool.to_owned(), keys, start_ms, end_ms: None, recorded };
         let mut spans = self.spans.lock().unwrap();
         spans.push(span);
-        RunningSpan { stage: self, at: spans.len() - 1 }
+        RunningToolSpan { recorded: self, at: spans.len() - 1 }
     }
 }
 
 /// Notes the end of a span, however the tool ends.
-struct RunningSpan<'a> {
-    stage: &'a Stage,
+struct RunningToolSpan<'a> {
+    recorded: &'a RecordedTurn,
     at: usize,
 }
 
-impl Drop for RunningSpan<'_> {
+impl Drop for RunningToolSpan<'_> {
     fn drop(&mut self) {
-        self.stage.spans.lock().unwrap()[self.at].end_ms = Some(self.stage.clock.monotonic_ms());
+        self.recorded.spans.lock().unwrap()[self.at].end_ms = Some(self.recorded.clock.monotonic_ms());
     }
 }
 
-impl StepSink for Stage {
+impl StepSink for RecordedTurn {
     fn record<'a>(&'a self, row: &'a Row) -> BoxFuture<'a, Result<(), SinkError>> {
         Box::pin(async move {
             let mut room = self.rows_until_full.lock().unwrap();
@@ -183,7 +185,7 @@ impl StepSink for Stage {
     }
 }
 
-impl Inbox for Stage {
+impl Inbox for RecordedTurn {
     fn take(&self) -> BoxFuture<'_, Vec<String>> {
         Box::pin(async move {
             let now_ms = self.clock.monotonic_ms();
@@ -196,7 +198,7 @@ impl Inbox for Stage {
     }
 }
 
-impl Spill for Stage {
+impl Spill for RecordedTurn {
     fn keep<'a>(&'a self, name: &'a str, text: &'a str) -> BoxFuture<'a, Result<String, SpillError>> {
         Box::pin(async move {
             self.spilled.lock().unwrap().push((name.to_owned(), text.to_owned()));
@@ -205,35 +207,35 @@ impl Spill for Stage {
     }
 }
 
-impl FaultSink for Stage {
+impl FaultSink for RecordedTurn {
     fn report(&self, fault: Fault) {
         self.faults.lock().unwrap().push(fault);
     }
 }
 
-impl LogSink for Stage {
+impl LogSink for RecordedTurn {
     fn write(&self, _record: LogRecord) {}
 }
 
-/// A turn to be played.
-pub(super) struct Play {
+/// A turn to be result.
+pub(super) struct TurnScenario {
     pub(super) seed: u64,
-    pub(super) script: Script,
+    pub(super) script: ModelScript,
     pub(super) policy: DispatchPolicy,
     pub(super) limits: TurnLimits,
     pub(super) mail: Vec<(u64, String)>,
     pub(super) cancel_at_ms: Option<u64>,
     pub(super) rows_until_full: usize,
     pub(super) approver: Arc<dyn Approver>,
-    pub(super) prepare: Prepare,
+    pub(super) prepare: PrepareBus,
 }
 
 /// Puts handlers on the bus before the turn begins.
-type Prepare = Box<dyn Fn(&Bus)>;
+type PrepareBus = Box<dyn Fn(&Bus)>;
 
-impl std::fmt::Debug for Play {
+impl std::fmt::Debug for TurnScenario {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Play")
+        out.debug_struct("TurnScenario")
             .field("seed", &self.seed)
             .field("script", &self.script)
             .field("policy", &self.policy)
@@ -245,7 +247,7 @@ impl std::fmt::Debug for Play {
     }
 }
 
-impl Default for Play {
+impl Default for TurnScenario {
     fn default() -> Self {
         Self {
             seed: 1,
@@ -261,10 +263,10 @@ impl Default for Play {
     }
 }
 
-/// What is left of a played turn.
-pub(super) struct Played {
+/// What is left of a result turn.
+pub(super) struct ScenarioResult {
     pub(super) outcome: TurnOutcome,
-    pub(super) stage: Arc<Stage>,
+    pub(super) recorded: Arc<RecordedTurn>,
     pub(super) requests: Vec<ModelRequest>,
 }
 
@@ -283,10 +285,10 @@ pub(super) fn subscriber(name: &str) -> Subscriber {
     Subscriber { extension: name.into(), rank: 0 }
 }
 
-impl Play {
-    pub(super) fn run(self) -> Result<Played, Stalled> {
+impl TurnScenario {
+    pub(super) fn run(self) -> Result<ScenarioResult, Stalled> {
         let sim = Sim::new(self.seed);
-        let stage = Arc::new(Stage {
+        let recorded = Arc::new(RecordedTurn {
             clock: sim.clock(),
             spans: Mutex::default(),
             rows: Mutex::default(),
@@ -299,9 +301,9 @@ impl Play {
         let ports = BusPorts {
             clock: Arc::new(sim.clock()),
             spawner: Arc::new(sim.spawner()),
-            log: Arc::clone(&stage) as Arc<dyn LogSink>,
+            log: Arc::clone(&recorded) as Arc<dyn LogSink>,
         };
-        let bus = Bus::new(ports, Arc::clone(&stage) as Arc<dyn FaultSink>);
+        let bus = Bus::new(ports, Arc::clone(&recorded) as Arc<dyn FaultSink>);
         (self.prepare)(&bus);
         let cancel = CancelToken::new();
         if let Some(at_ms) = self.cancel_at_ms {
@@ -317,7 +319,7 @@ impl Play {
             script: Mutex::new(self.script.into()),
             requests: Arc::clone(&requests),
         };
-        let watcher = Arc::clone(&stage);
+        let watcher = Arc::clone(&recorded);
         let input = TurnInput {
             session: SessionId::new("session"),
             turn: TurnId::new("turn"),
@@ -326,15 +328,15 @@ impl Play {
             options: Map::new(),
             system: vec!["be brief".into()],
             messages: vec![Message::text(Role::User, "go")],
-            tools: TOOLS.iter().map(|(name, safe)| offer(name, *safe, &stage)).collect(),
+            tools: TOOLS.iter().map(|(name, safe)| offer(name, *safe, &recorded)).collect(),
             workdir: "/project".into(),
             policy: self.policy,
             limits: self.limits,
             bus: &bus,
-            steps: stage.as_ref(),
-            inbox: stage.as_ref(),
+            steps: recorded.as_ref(),
+            inbox: recorded.as_ref(),
             approver: self.approver.as_ref(),
-            spill: stage.as_ref(),
+            spill: recorded.as_ref(),
             emit: Arc::new(move |event| watcher.events.lock().unwrap().push(event)),
             cancel,
             clock: &sim.clock(),
@@ -342,27 +344,27 @@ impl Play {
         };
         let outcome = sim.block_on(run_turn(input))?;
         let requests = requests.lock().unwrap().clone();
-        Ok(Played { outcome, stage, requests })
+        Ok(ScenarioResult { outcome, recorded, requests })
     }
 }
 
-fn offer(name: &str, concurrency_safe: bool, stage: &Arc<Stage>) -> OfferedTool {
+fn offer(name: &str, concurrency_safe: bool, recorded: &Arc<RecordedTurn>) -> OfferedTool {
     let spec = ToolSpec {
         name: name.to_owned(),
         description: String::new(),
         parameters: json!({"type": "object", "properties": {"ms": {"type": "integer"}, "key": {"type": "string"}}}),
         concurrency_safe,
     };
-    OfferedTool { owner: "tools".into(), tool: Arc::new(TimedTool { spec, stage: Arc::clone(stage) }) }
+    OfferedTool { owner: "tools".into(), tool: Arc::new(TimedTool { spec, recorded: Arc::clone(recorded) }) }
 }
 
-impl Played {
+impl ScenarioResult {
     pub(super) fn rows(&self) -> Vec<Row> {
-        self.stage.rows.lock().unwrap().clone()
+        self.recorded.rows.lock().unwrap().clone()
     }
 
-    pub(super) fn spans(&self) -> Vec<Span> {
-        self.stage.spans.lock().unwrap().clone()
+    pub(super) fn spans(&self) -> Vec<ToolSpan> {
+        self.recorded.spans.lock().unwrap().clone()
     }
 
     /// The results in the order the model reads them: id, status, text.

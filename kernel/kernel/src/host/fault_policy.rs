@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// What becomes of an extension.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FaultVerdict {
     /// It goes on.
     Keep,
     /// It is switched off.
@@ -15,7 +15,7 @@ pub enum Verdict {
         /// Why, for the user.
         reason: String,
     },
-    /// It cannot be done without: turns must stop.
+    /// It is a core extension: turns must stop.
     Fatal {
         /// Why, for the user.
         reason: String,
@@ -24,20 +24,20 @@ pub enum Verdict {
 
 /// Judges by the faults within the budget's window. A core extension has no budget: its first fault is
 /// fatal. A budget of no faults at all is read as a budget of one.
-pub fn judge(tier: Tier, faults: &[Fault], budget: FaultBudget, now_ms: u64) -> Verdict {
+pub fn judge_faults(tier: Tier, faults: &[Fault], budget: FaultBudget, now_ms: u64) -> FaultVerdict {
     // A fault from the future (somebody set the clock back) counts as fresh.
     let recent: Vec<&Fault> =
         faults.iter().filter(|fault| now_ms.saturating_sub(fault.at_ms) <= budget.window_ms).collect();
-    let Some(last) = recent.last() else { return Verdict::Keep };
+    let Some(last) = recent.last() else { return FaultVerdict::Keep };
     if tier == Tier::Core {
-        return Verdict::Fatal { reason: format!("core {last}") };
+        return FaultVerdict::Fatal { reason: format!("core {last}") };
     }
     if recent.len() < usize::try_from(budget.faults.max(1)).unwrap_or(usize::MAX) {
-        return Verdict::Keep;
+        return FaultVerdict::Keep;
     }
     let what = describe(&recent);
     let reason = format!("{what} within {}; last: {}", duration(budget.window_ms), last.message);
-    Verdict::Disable { reason }
+    FaultVerdict::Disable { reason }
 }
 
 /// `3 timeouts in kernel/tool.before`, most frequent first.
@@ -80,10 +80,10 @@ mod tests {
             fault(FaultKind::Timeout, "kernel/tool.before", 1),
             fault(FaultKind::Timeout, "kernel/tool.before", 2),
         ];
-        assert_eq!(judge(Tier::Standard, &faults, BUDGET, 3), Verdict::Keep);
+        assert_eq!(judge_faults(Tier::Standard, &faults, BUDGET, 3), FaultVerdict::Keep);
         faults.push(fault(FaultKind::Timeout, "kernel/tool.before", 3));
         let reason = "3 timeouts in kernel/tool.before within 10 minutes; last: at 3".to_owned();
-        assert_eq!(judge(Tier::External, &faults, BUDGET, 3), Verdict::Disable { reason });
+        assert_eq!(judge_faults(Tier::External, &faults, BUDGET, 3), FaultVerdict::Disable { reason });
     }
 
     #[test]
@@ -93,33 +93,33 @@ mod tests {
             fault(FaultKind::Error, "kernel/turn.sealed", 2),
             fault(FaultKind::Error, "kernel/turn.sealed", 3),
         ];
-        let Verdict::Disable { reason } = judge(Tier::Standard, &faults, BUDGET, 3) else { panic!("kept") };
+        let FaultVerdict::Disable { reason } = judge_faults(Tier::Standard, &faults, BUDGET, 3) else { panic!("kept") };
         assert_eq!(reason, "2 errors in kernel/turn.sealed, 1 panic in job sweep within 10 minutes; last: at 3");
     }
 
     #[test]
     fn old_faults_are_forgiven_and_a_clock_set_back_forgives_none() {
         let faults: Vec<Fault> = (0..3).map(|at| fault(FaultKind::Error, "x/y", at)).collect();
-        assert_eq!(judge(Tier::Standard, &faults, BUDGET, 700_000), Verdict::Keep);
+        assert_eq!(judge_faults(Tier::Standard, &faults, BUDGET, 700_000), FaultVerdict::Keep);
         let ahead: Vec<Fault> = (0..3).map(|at| fault(FaultKind::Error, "x/y", 1_000_000 + at)).collect();
-        assert!(matches!(judge(Tier::Standard, &ahead, BUDGET, 5), Verdict::Disable { .. }));
+        assert!(matches!(judge_faults(Tier::Standard, &ahead, BUDGET, 5), FaultVerdict::Disable { .. }));
     }
 
     #[test]
     fn the_first_fault_of_the_core_is_fatal() {
         let faults = [fault(FaultKind::Panic, "kernel/turn.sealed", 1)];
         let reason = "core extension `guard` in kernel/turn.sealed: at 1".to_owned();
-        assert_eq!(judge(Tier::Core, &faults, BUDGET, 1), Verdict::Fatal { reason });
-        assert_eq!(judge(Tier::Core, &[], BUDGET, 1), Verdict::Keep);
+        assert_eq!(judge_faults(Tier::Core, &faults, BUDGET, 1), FaultVerdict::Fatal { reason });
+        assert_eq!(judge_faults(Tier::Core, &[], BUDGET, 1), FaultVerdict::Keep);
     }
 
     #[test]
     fn a_budget_of_nothing_still_allows_a_clean_extension() {
         let none = FaultBudget { faults: 0, window_ms: 1 };
-        assert_eq!(judge(Tier::Standard, &[], none, 1), Verdict::Keep);
+        assert_eq!(judge_faults(Tier::Standard, &[], none, 1), FaultVerdict::Keep);
         assert!(matches!(
-            judge(Tier::Standard, &[fault(FaultKind::Error, "x/y", 1)], none, 1),
-            Verdict::Disable { .. }
+            judge_faults(Tier::Standard, &[fault(FaultKind::Error, "x/y", 1)], none, 1),
+            FaultVerdict::Disable { .. }
         ));
     }
 }
