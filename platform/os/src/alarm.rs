@@ -20,25 +20,25 @@ use std::time::Duration;
 use crate::{OsError, exit};
 
 #[cfg(not(unix))]
-use thread as system;
-#[cfg(unix)]
-use unix as system;
+use thread::{self as system, WatchdogLogPath as LogPath};
 #[cfg(unix)]
 pub(crate) use unix::write_all_to_stdout;
+#[cfg(unix)]
+use unix::{self as system, SignalSafeLogPath as LogPath};
 
 static ARMED: AtomicBool = AtomicBool::new(false);
 static CLAIMED: AtomicBool = AtomicBool::new(false);
-static PREPARED: AtomicPtr<Prepared> = AtomicPtr::new(ptr::null_mut());
+static PREPARED: AtomicPtr<PreparedAnswer> = AtomicPtr::new(ptr::null_mut());
 static LAST_LINE: AtomicPtr<LastLine> = AtomicPtr::new(ptr::null_mut());
 
-struct Prepared {
+struct PreparedAnswer {
     bytes: Box<[u8]>,
     exit_code: i32,
 }
 
 /// A line for a log, and where the log is.
 struct LastLine {
-    place: system::Place,
+    place: LogPath,
     /// The line between two line feeds; the first one is for a log that ends in the middle of a line.
     bytes: Box<[u8]>,
 }
@@ -73,7 +73,7 @@ pub fn arm(timeout: Duration, bytes: &[u8], exit_code: i32) -> Result<(), OsErro
 /// The old answer is not freed, because the alarm may be reading it: call this a few times per
 /// process, not in a loop.
 pub fn prepare(bytes: &[u8], exit_code: i32) {
-    let prepared = Box::new(Prepared { bytes: bytes.into(), exit_code });
+    let prepared = Box::new(PreparedAnswer { bytes: bytes.into(), exit_code });
     PREPARED.store(Box::leak(prepared), Ordering::Release);
 }
 
@@ -82,7 +82,7 @@ pub fn prepare(bytes: &[u8], exit_code: i32) {
 /// The file is opened only then, so that preparing costs no system call. The same holds as for
 /// [`prepare`]: the line before it is not freed. A path that the system cannot name is no line.
 pub fn leave_line(file: &Path, line: &[u8]) {
-    let Some(place) = system::Place::new(file) else {
+    let Some(place) = LogPath::new(file) else {
         return;
     };
     let bytes = [b"\n", line, b"\n"].concat().into();

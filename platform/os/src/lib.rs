@@ -25,9 +25,9 @@ pub use files::{
 };
 pub use ids::{Ulid, UlidParseError, Uuid};
 pub use lock::{FileLock, LockKind};
-pub use paths::{Confined, Containment, PathStyle, ProjectMarker, ProjectRoot, ResolvedPath, Spot, UserDirs};
+pub use paths::{Confined, ConfinedPath, Containment, PathStyle, ProjectMarker, ProjectRoot, ResolvedPath, UserDirs};
 pub use process::{
-    Canceller, CaptureLimit, Captured, ChildSpec, ConfinementError, End, Family, Leftovers, Outcome, OutputStream,
-    StartCause, StartFailure, SweepReport, WriteConfinement,
+    Canceller, CaptureLimit, Captured, ChildEnd, ChildOutcome, ChildSpec, ConfinementError, DescendantPolicy,
+    Leftovers, OutputStream, StartCause, StartFailure, SweepReport, WriteConfinement,
 };
 pub use time::{Deadline, MonotonicWall};

@@ -10,7 +10,7 @@ mod project;
 mod user_dirs;
 
 pub use beneath::{Beneath, open_beneath};
-pub use confined::{Confined, Opener, Spot};
+pub use confined::{Confined, ConfinedPath, Opener};
 pub use file_name::{MAX_FILE_NAME_BYTES, safe_file_name};
 pub use file_uri::{path_of_uri, percent_decoded, uri_of_path};
 pub use inside::{Containment, ResolvedPath, resolve_inside};

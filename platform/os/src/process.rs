@@ -3,7 +3,7 @@
 //! What is guaranteed on Linux: the child leads its own process group; at a timeout or a cancel the
 //! group gets `SIGTERM`, after the grace `SIGKILL`; so do descendants that left the group, found by
 //! their parents and by a token in their environment, which survives a double fork. If this process
-//! dies, even by `SIGKILL`, the child gets `SIGKILL` from the kernel. A child of a guarded [`Family`] takes
+//! dies, even by `SIGKILL`, the child gets `SIGKILL` from the kernel. A child of a guarded [`DescendantPolicy`] takes
 //! all its descendants with it, also then, and can leave a marker that tells how it ended. What is not: a
 //! descendant that left the group **and** the family **and** cleared its environment is not found;
 //! descendants of an unguarded child killed because this process died live on until [`sweep`] finds their
@@ -14,6 +14,7 @@
 mod cancel;
 mod capture;
 mod child_environment;
+mod child_files;
 mod detach;
 #[cfg(target_os = "linux")]
 mod guardian;
@@ -21,7 +22,6 @@ mod launch;
 mod marker;
 mod observe;
 mod outcome;
-mod papers;
 mod plain;
 #[cfg(not(unix))]
 mod portable;
@@ -40,9 +40,9 @@ pub use child_environment::is_passed_on;
 pub use detach::start_detached;
 pub use marker::{MarkedEnd, MarkedExit, ParentThen, is_marker_open, read_exit_marker};
 pub use observe::{MAX_OBSERVED_PATHS, OnWrite, may_observe};
-pub use outcome::{End, Outcome, StartCause, StartFailure};
+pub use outcome::{ChildEnd, ChildOutcome, StartCause, StartFailure};
 pub use plain::{Child, Command, Stdio, command, id};
 pub use record::{SweepReport, sweep};
 pub use sandbox::{ConfinementError, WriteConfinement};
 pub use shield::shield_memory;
-pub use spec::{ChildSpec, Family, Leftovers, OutputStream};
+pub use spec::{ChildSpec, DescendantPolicy, Leftovers, OutputStream};

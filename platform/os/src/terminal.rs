@@ -13,7 +13,7 @@ pub fn is_interactive() -> bool {
 /// the end of input. Where echo cannot be switched off nothing is read.
 pub fn ask_secret(question: &str) -> Result<Option<String>, OsError> {
     let failed = |source| OsError::io("read from", "the terminal".as_ref(), source);
-    let _quiet = Quiet::start().map_err(failed)?;
+    let _quiet = EchoOff::start().map_err(failed)?;
     let mut stderr = io::stderr();
     write!(stderr, "{question}").and_then(|()| stderr.flush()).map_err(failed)?;
     let mut line = String::new();
@@ -31,13 +31,13 @@ pub fn discard_typed() {
 }
 
 /// Echo is off while this lives.
-struct Quiet {
+struct EchoOff {
     #[cfg(unix)]
     before: rustix::termios::Termios,
 }
 
 #[cfg(unix)]
-impl Quiet {
+impl EchoOff {
     fn start() -> io::Result<Self> {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
         let before = tcgetattr(io::stdin())?;
@@ -49,7 +49,7 @@ impl Quiet {
 }
 
 #[cfg(unix)]
-impl Drop for Quiet {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         // A terminal that has gone away needs no echo.
         let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &self.before);
@@ -57,7 +57,7 @@ impl Drop for Quiet {
 }
 
 #[cfg(not(unix))]
-impl Quiet {
+impl EchoOff {
     fn start() -> io::Result<Self> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,

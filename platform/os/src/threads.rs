@@ -50,7 +50,7 @@ pub fn is_current<T>(handle: &JoinHandle<T>) -> bool {
 /// # Errors
 /// When the system cannot start another thread.
 pub fn offload<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Offloaded<T>> {
-    let shared = Arc::new(Shared { state: Mutex::new(State { ended: None, waker: None }) });
+    let shared = Arc::new(OffloadedShared { state: Mutex::new(OffloadedState { ended: None, waker: None }) });
     let result = Arc::clone(&shared);
     spawn(name, move || {
         let ended = catch_unwind(AssertUnwindSafe(work));
@@ -68,20 +68,20 @@ pub fn offload<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 
 
 /// Work on another thread. A panic there goes on here.
 pub struct Offloaded<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<OffloadedShared<T>>,
 }
 
-struct Shared<T> {
-    state: Mutex<State<T>>,
+struct OffloadedShared<T> {
+    state: Mutex<OffloadedState<T>>,
 }
 
-struct State<T> {
+struct OffloadedState<T> {
     ended: Option<thread::Result<T>>,
     waker: Option<Waker>,
 }
 
-impl<T> Shared<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+impl<T> OffloadedShared<T> {
+    fn lock(&self) -> MutexGuard<'_, OffloadedState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,8 +4,8 @@
 
 use crate::error::KeyError;
 use dispatch_contracts::secret::Secret;
-use dispatch_os::process::{ChildSpec, Outcome};
-use dispatch_os::{End, environment};
+use dispatch_os::process::{ChildOutcome, ChildSpec};
+use dispatch_os::{ChildEnd, environment};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ impl Keyring {
         };
         match child.run().end {
             // Both programs fail when there is nothing to forget.
-            End::Exited { .. } => Ok(()),
+            ChildEnd::Exited { .. } => Ok(()),
             end => Err(KeyError::Keyring { why: end.to_string() }),
         }
     }
@@ -89,7 +89,7 @@ impl Keyring {
 }
 
 /// What the program printed. What it says about a failure is not repeated: it may quote its input.
-fn succeeded(outcome: &Outcome) -> Result<String, KeyError> {
+fn succeeded(outcome: &ChildOutcome) -> Result<String, KeyError> {
     if outcome.succeeded() {
         return Ok(outcome.stdout.text());
     }

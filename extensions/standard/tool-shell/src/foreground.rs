@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dispatch_contracts::tool::{OutputStream, ToolContext, ToolError, ToolOutput};
 use dispatch_os::threads::offload;
-use dispatch_os::{Canceller, ChildSpec, Outcome};
+use dispatch_os::{Canceller, ChildOutcome, ChildSpec};
 use futures_util::future::{Either, select};
 
 use crate::transcript::Transcript;
@@ -45,7 +45,7 @@ pub(crate) fn stream_of(stream: dispatch_os::OutputStream) -> OutputStream {
     }
 }
 
-fn report(printed: &str, outcome: &Outcome, timeout: Duration) -> String {
+fn report(printed: &str, outcome: &ChildOutcome, timeout: Duration) -> String {
     let ended = ended(outcome, Some(timeout));
     match printed.trim_end() {
         "" => format!("[no output; {ended}]"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dispatch_contracts::tool::ToolError;
-use dispatch_os::{CaptureLimit, ChildSpec, Confined, Family, WriteConfinement, environment};
+use dispatch_os::{CaptureLimit, ChildSpec, Confined, DescendantPolicy, WriteConfinement, environment};
 
 use crate::settings::{Overlap, Sandbox, ShellSettings};
 
@@ -63,7 +63,7 @@ impl Shell {
             .working_folder(folder)
             .capture(CaptureLimit::NOTHING)
             .grace(GRACE)
-            .family(Family::Guarded)
+            .descendants(DescendantPolicy::Guarded)
             .record_in(&self.records);
         for (name, value) in VARIABLES {
             child = child.variable(name, value);

@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use dispatch_os::{End, Outcome};
+use dispatch_os::{ChildEnd, ChildOutcome};
 
-pub(crate) fn ended(outcome: &Outcome, timeout: Option<Duration>) -> String {
+pub(crate) fn ended(outcome: &ChildOutcome, timeout: Option<Duration>) -> String {
     let after = seconds(outcome.duration);
     match &outcome.end {
-        End::Exited { code } => format!("exit code {code}{} after {after}", meaning(*code)),
-        End::Signalled { signal } => format!("killed by {} after {after}", name_of(*signal)),
-        End::TimedOut => format!(
+        ChildEnd::Exited { code } => format!("exit code {code}{} after {after}", meaning(*code)),
+        ChildEnd::Signalled { signal } => format!("killed by {} after {after}", name_of(*signal)),
+        ChildEnd::TimedOut => format!(
             "timed out after {}: it and everything it started was killed. Give a larger timeout_ms, or background: true for something that keeps running",
             seconds(timeout.unwrap_or(outcome.duration))
         ),
-        End::Cancelled => format!("cancelled after {after}: it and everything it started was killed"),
-        End::FailedToStart(failure) => match failure.hint() {
+        ChildEnd::Cancelled => format!("cancelled after {after}: it and everything it started was killed"),
+        ChildEnd::FailedToStart(failure) => match failure.hint() {
             Some(hint) => format!("{failure}; {hint}"),
             None => failure.to_string(),
         },
-        End::StatusUnknown => format!("ended in an unknown way after {after}"),
+        ChildEnd::StatusUnknown => format!("ended in an unknown way after {after}"),
     }
 }
 

@@ -9,7 +9,7 @@ use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::tool::{Resources, ToolContext, ToolError};
 use dispatch_os::files::{self, Durability, ReplaceOptions};
 use dispatch_os::paths::normalise_path;
-use dispatch_os::{Confined, OsError, Spot};
+use dispatch_os::{Confined, ConfinedPath, OsError};
 use serde_json::{Map, Value};
 
 use crate::contract::OUTPUTS_FOLDER;
@@ -27,7 +27,7 @@ pub(crate) struct Desk {
 
 /// A file as it was found.
 pub(crate) struct Found {
-    pub(crate) spot: Spot,
+    pub(crate) spot: ConfinedPath,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -42,7 +42,7 @@ impl Desk {
     }
 
     /// Where outputs are kept that were too large, if the path leads there.
-    pub(crate) fn kept_output(&self, path: &Path) -> Option<Spot> {
+    pub(crate) fn kept_output(&self, path: &Path) -> Option<ConfinedPath> {
         let folder = self.folders.data.join(OUTPUTS_FOLDER);
         if !path.starts_with(&folder) {
             return None;
@@ -100,7 +100,7 @@ pub(crate) fn touches_path(desk: &Desk, arguments: &Map<String, Value>) -> Resou
 }
 
 /// The whole file; `None` if there is none.
-pub(crate) fn load(spot: Spot, shown: &Path) -> Result<Option<Found>, ToolError> {
+pub(crate) fn load(spot: ConfinedPath, shown: &Path) -> Result<Option<Found>, ToolError> {
     match spot.open() {
         Ok(file) => load_open(file, spot, shown).map(Some),
         Err(error) if error.is_not_found() => Ok(None),
@@ -108,7 +108,7 @@ pub(crate) fn load(spot: Spot, shown: &Path) -> Result<Option<Found>, ToolError>
     }
 }
 
-fn load_open(file: File, spot: Spot, shown: &Path) -> Result<Found, ToolError> {
+fn load_open(file: File, spot: ConfinedPath, shown: &Path) -> Result<Found, ToolError> {
     if file.metadata().is_ok_and(|found| found.is_dir()) {
         return Err(ToolError(format!("{} is a folder. Use list_files to see what is in it.", shown.display())));
     }
@@ -117,14 +117,14 @@ fn load_open(file: File, spot: Spot, shown: &Path) -> Result<Found, ToolError> {
 }
 
 /// Replaces the content of a file, unless it is protected against that.
-pub(crate) fn store(spot: &Spot, bytes: &[u8], shown: &Path) -> Result<(), ToolError> {
+pub(crate) fn store(spot: &ConfinedPath, bytes: &[u8], shown: &Path) -> Result<(), ToolError> {
     refuse_read_only(spot, shown)?;
     let options = ReplaceOptions { durability: Durability::Content, ..ReplaceOptions::default() };
     spot.replace(bytes, options).map_err(|error: OsError| explain(&error, shown))
 }
 
 /// Replacing goes by the folder's permissions, so those of the file have to be respected here.
-pub(crate) fn refuse_read_only(spot: &Spot, shown: &Path) -> Result<(), ToolError> {
+pub(crate) fn refuse_read_only(spot: &ConfinedPath, shown: &Path) -> Result<(), ToolError> {
     let is_read_only = spot.open().and_then(|file| {
         file.metadata().map_err(|source| OsError::Io { action: "inspect", path: shown.to_path_buf(), source })
     });

@@ -14,9 +14,9 @@ use crate::exit;
 static STOP: Mutex<Option<Sender<()>>> = Mutex::new(None);
 
 /// A file by its path.
-pub(super) struct Place(PathBuf);
+pub(super) struct WatchdogLogPath(PathBuf);
 
-impl Place {
+impl WatchdogLogPath {
     pub(super) fn new(path: &Path) -> Option<Self> {
         Some(Self(path.to_path_buf()))
     }

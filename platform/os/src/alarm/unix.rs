@@ -28,9 +28,9 @@ pub(super) fn stop() {
 }
 
 /// A file by the name that system calls take.
-pub(super) struct Place(CString);
+pub(super) struct SignalSafeLogPath(CString);
 
-impl Place {
+impl SignalSafeLogPath {
     pub(super) fn new(path: &Path) -> Option<Self> {
         CString::new(path.as_os_str().as_bytes()).ok().map(Self)
     }

@@ -52,7 +52,7 @@ pub fn replace_with(path: &Path, bytes: &[u8], options: ReplaceOptions) -> Resul
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
         _ => PathBuf::from("."),
     };
-    let mut temporary = Temporary::create(&folder, options.access, old.as_ref())?;
+    let mut temporary = TemporaryFile::create(&folder, options.access, old.as_ref())?;
     temporary.fill(bytes, options, old.as_ref())?;
     temporary.rename_to(&target)?;
     if options.durability == Durability::ContentAndName {
@@ -113,13 +113,13 @@ fn find_target(path: &Path, symlink: SymlinkPolicy) -> Result<(PathBuf, Option<M
 }
 
 /// A file that removes itself unless it was renamed.
-struct Temporary {
+struct TemporaryFile {
     file: Option<File>,
     path: PathBuf,
     renamed: bool,
 }
 
-impl Temporary {
+impl TemporaryFile {
     fn create(folder: &Path, access: Access, old: Option<&Metadata>) -> Result<Self, OsError> {
         let name = format!("{TEMPORARY_PREFIX}{}{TEMPORARY_SUFFIX}", ids::hex_id(16));
         let path = folder.join(name);
@@ -150,7 +150,7 @@ impl Temporary {
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         // Windows does not remove a file that is open.
         self.file = None;

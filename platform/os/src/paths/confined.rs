@@ -45,12 +45,12 @@ impl Confined {
     ///
     /// # Errors
     /// [`OsError::Outside`] if that is not in the folder.
-    pub fn locate(&self, path: &Path) -> Result<Spot, OsError> {
+    pub fn locate(&self, path: &Path) -> Result<ConfinedPath, OsError> {
         let found = resolve_inside(&self.root, &self.start.join(path))?;
         if !found.is_inside() {
             return Err(OsError::Outside { path: path.to_path_buf(), root: self.root.clone() });
         }
-        Ok(Spot { root: self.root.clone(), path: found.path })
+        Ok(ConfinedPath { root: self.root.clone(), path: found.path })
     }
 
     /// A path as it is shown: relative to where relative paths start, if it lies below.
@@ -70,12 +70,12 @@ impl Confined {
 
 /// A place in a confined folder; nothing has to be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spot {
+pub struct ConfinedPath {
     root: PathBuf,
     path: PathBuf,
 }
 
-impl Spot {
+impl ConfinedPath {
     /// The real path, absolute.
     pub fn path(&self) -> &Path {
         &self.path
@@ -86,7 +86,7 @@ impl Spot {
     /// # Errors
     /// [`OsError::NotAFile`] for anything else; [`OsError::LinkAppeared`] if a link was put in the way.
     pub fn open(&self) -> Result<File, OsError> {
-        let (folder, name) = self.reach(Missing::Refuse)?;
+        let (folder, name) = self.reach(MissingFolder::Refuse)?;
         system::open(&folder, name, &self.path)
     }
 
@@ -95,7 +95,7 @@ impl Spot {
     /// # Errors
     /// As there; [`OsError::LinkAppeared`] if a link was put in the way.
     pub fn replace(&self, bytes: &[u8], options: ReplaceOptions) -> Result<(), OsError> {
-        let (folder, name) = self.reach(Missing::Create)?;
+        let (folder, name) = self.reach(MissingFolder::Create)?;
         let name = name.ok_or_else(|| OsError::NotAFile { path: self.path.clone() })?;
         system::replace(&folder, name, &self.path, bytes, options)
     }
@@ -123,12 +123,12 @@ impl Spot {
     /// # Errors
     /// When there is none, or it is a folder.
     pub fn remove(&self) -> Result<(), OsError> {
-        let (folder, name) = self.reach(Missing::Refuse)?;
+        let (folder, name) = self.reach(MissingFolder::Refuse)?;
         let name = name.ok_or_else(|| OsError::NotAFile { path: self.path.clone() })?;
         system::remove(&folder, name, &self.path)
     }
 
-    fn reach(&self, missing: Missing) -> Result<(system::Folder, Option<&std::ffi::OsStr>), OsError> {
+    fn reach(&self, missing: MissingFolder) -> Result<(system::FolderHandle, Option<&std::ffi::OsStr>), OsError> {
         if self.path == self.root {
             return Ok((system::root(&self.root)?, None));
         }
@@ -141,7 +141,7 @@ impl Spot {
 /// all. Remembers the last folder, since neighbours come one after the other.
 pub struct Opener {
     root: PathBuf,
-    last: Option<(PathBuf, system::Folder)>,
+    last: Option<(PathBuf, system::FolderHandle)>,
 }
 
 impl Opener {
@@ -164,12 +164,12 @@ impl Opener {
         self.folder_of(path).is_ok_and(|folder| system::holds(folder, name))
     }
 
-    fn folder_of(&mut self, path: &Path) -> Result<&system::Folder, OsError> {
+    fn folder_of(&mut self, path: &Path) -> Result<&system::FolderHandle, OsError> {
         let parent = path.parent().unwrap_or(&self.root).to_path_buf();
         let known = self.last.take().filter(|(folder, _)| *folder == parent);
         let opened = match known {
             Some((_, opened)) => opened,
-            None => system::walk(&self.root, &parent, Missing::Refuse)?,
+            None => system::walk(&self.root, &parent, MissingFolder::Refuse)?,
         };
         Ok(&self.last.insert((parent, opened)).1)
     }
@@ -177,7 +177,7 @@ impl Opener {
 
 /// What to do about a folder that is not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum MissingFolder {
     Refuse,
     Create,
 }
@@ -201,11 +201,11 @@ mod system {
     use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, statat, unlinkat};
     use rustix::io::Errno;
 
-    use super::Missing;
+    use super::MissingFolder;
     use crate::OsError;
     use crate::files::{self, ReplaceOptions, SymlinkPolicy};
 
-    pub(super) type Folder = OwnedFd;
+    pub(super) use std::os::fd::OwnedFd as FolderHandle;
 
     #[cfg(target_os = "linux")]
     const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -213,11 +213,11 @@ mod system {
     const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     const NEW_FOLDER_MODE: rustix::fs::RawMode = 0o777;
 
-    pub(super) fn root(root: &Path) -> Result<Folder, OsError> {
+    pub(super) fn root(root: &Path) -> Result<FolderHandle, OsError> {
         openat(CWD, root, FOLDER, Mode::empty()).map_err(|errno| failed("open", root, errno))
     }
 
-    pub(super) fn walk(root_path: &Path, folder: &Path, missing: Missing) -> Result<Folder, OsError> {
+    pub(super) fn walk(root_path: &Path, folder: &Path, missing: MissingFolder) -> Result<FolderHandle, OsError> {
         let outside = || OsError::Outside { path: folder.to_path_buf(), root: root_path.to_path_buf() };
         let names = folder.strip_prefix(root_path).map_err(|_| outside())?;
         let mut open = root(root_path)?;
@@ -225,7 +225,7 @@ mod system {
             let name = name.as_os_str();
             let next = openat(&open, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
             open = match next {
-                Err(Errno::NOENT) if missing == Missing::Create => create(&open, name),
+                Err(Errno::NOENT) if missing == MissingFolder::Create => create(&open, name),
                 // A link and a file are both "no folder" to the kernel.
                 Err(Errno::LOOP | Errno::NOTDIR) if is_link(&open, name) => {
                     return Err(OsError::LinkAppeared { path: folder.to_path_buf() });
@@ -237,14 +237,14 @@ mod system {
         Ok(open)
     }
 
-    fn create(folder: &Folder, name: &OsStr) -> Result<OwnedFd, Errno> {
+    fn create(folder: &FolderHandle, name: &OsStr) -> Result<OwnedFd, Errno> {
         match mkdirat(folder, name, Mode::from_raw_mode(NEW_FOLDER_MODE)) {
             Ok(()) | Err(Errno::EXIST) => openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()),
             Err(errno) => Err(errno),
         }
     }
 
-    pub(super) fn open(folder: &Folder, name: Option<&OsStr>, path: &Path) -> Result<File, OsError> {
+    pub(super) fn open(folder: &FolderHandle, name: Option<&OsStr>, path: &Path) -> Result<File, OsError> {
         let name = name.unwrap_or(OsStr::new("."));
         let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|errno| failed("open", path, errno))?;
         // Opening a device can have an effect, so its type is asked before.
@@ -261,12 +261,12 @@ mod system {
         }
     }
 
-    pub(super) fn holds(folder: &Folder, name: Option<&OsStr>) -> bool {
+    pub(super) fn holds(folder: &FolderHandle, name: Option<&OsStr>) -> bool {
         name.is_some_and(|name| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok())
     }
 
     pub(super) fn replace(
-        folder: &Folder,
+        folder: &FolderHandle,
         name: &OsStr,
         path: &Path,
         bytes: &[u8],
@@ -281,13 +281,13 @@ mod system {
         })
     }
 
-    pub(super) fn remove(folder: &Folder, name: &OsStr, path: &Path) -> Result<(), OsError> {
+    pub(super) fn remove(folder: &FolderHandle, name: &OsStr, path: &Path) -> Result<(), OsError> {
         unlinkat(folder, name, AtFlags::empty()).map_err(|errno| failed("remove", path, errno))
     }
 
     /// A path to the open folder itself, which stays true when somebody renames or replaces it. Where
     /// there is no `/proc`, the path that it had a moment ago.
-    fn place(folder: &Folder, path: &Path) -> PathBuf {
+    fn place(folder: &FolderHandle, path: &Path) -> PathBuf {
         let by_descriptor = PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(folder)));
         if cfg!(target_os = "linux") && by_descriptor.exists() {
             return by_descriptor;
@@ -295,7 +295,7 @@ mod system {
         path.parent().map(Path::to_path_buf).unwrap_or_default()
     }
 
-    fn is_link(folder: &Folder, name: &OsStr) -> bool {
+    fn is_link(folder: &FolderHandle, name: &OsStr) -> bool {
         statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
             .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
     }
@@ -312,33 +312,33 @@ mod system {
     use std::fs::File;
     use std::path::{Path, PathBuf};
 
-    use super::Missing;
+    use super::MissingFolder;
     use crate::OsError;
     use crate::files::{self, ReplaceOptions, SymlinkPolicy};
 
-    pub(super) type Folder = PathBuf;
+    pub(super) use std::path::PathBuf as FolderHandle;
 
-    pub(super) fn root(root: &Path) -> Result<Folder, OsError> {
+    pub(super) fn root(root: &Path) -> Result<FolderHandle, OsError> {
         Ok(root.to_path_buf())
     }
 
-    pub(super) fn walk(_: &Path, folder: &Path, missing: Missing) -> Result<Folder, OsError> {
-        if missing == Missing::Create {
+    pub(super) fn walk(_: &Path, folder: &Path, missing: MissingFolder) -> Result<FolderHandle, OsError> {
+        if missing == MissingFolder::Create {
             std::fs::create_dir_all(folder).map_err(|source| OsError::io("create folder", folder, source))?;
         }
         Ok(folder.to_path_buf())
     }
 
-    pub(super) fn open(_: &Folder, _: Option<&OsStr>, path: &Path) -> Result<File, OsError> {
+    pub(super) fn open(_: &FolderHandle, _: Option<&OsStr>, path: &Path) -> Result<File, OsError> {
         File::open(path).map_err(|source| OsError::io("open", path, source))
     }
 
-    pub(super) fn holds(folder: &Folder, name: Option<&OsStr>) -> bool {
+    pub(super) fn holds(folder: &FolderHandle, name: Option<&OsStr>) -> bool {
         name.is_some_and(|name| folder.join(name).symlink_metadata().is_ok())
     }
 
     pub(super) fn replace(
-        _: &Folder,
+        _: &FolderHandle,
         _: &OsStr,
         path: &Path,
         bytes: &[u8],
@@ -347,7 +347,7 @@ mod system {
         files::replace_with(path, bytes, ReplaceOptions { symlink: SymlinkPolicy::Refuse, ..options })
     }
 
-    pub(super) fn remove(_: &Folder, _: &OsStr, path: &Path) -> Result<(), OsError> {
+    pub(super) fn remove(_: &FolderHandle, _: &OsStr, path: &Path) -> Result<(), OsError> {
         std::fs::remove_file(path).map_err(|source| OsError::io("remove", path, source))
     }
 }

@@ -54,7 +54,7 @@ fn absolute(path: &Path) -> Result<PathBuf, OsError> {
     std::path::absolute(path).map_err(|source| OsError::io("resolve", path, source))
 }
 
-enum Step {
+enum PathStep {
     Into(OsString),
     Up,
 }
@@ -66,11 +66,11 @@ fn resolve(path: &Path) -> Result<PathBuf, OsError> {
     restart_or_prepend(path, &mut resolved, &mut steps);
     while let Some(step) = steps.pop_front() {
         let name = match step {
-            Step::Up => {
+            PathStep::Up => {
                 resolved.pop();
                 continue;
             }
-            Step::Into(name) => name,
+            PathStep::Into(name) => name,
         };
         let next = resolved.join(name);
         match link_target(&next)? {
@@ -88,14 +88,14 @@ fn resolve(path: &Path) -> Result<PathBuf, OsError> {
 }
 
 /// Puts the steps of a path before those that remain; an absolute path starts again at its root.
-fn restart_or_prepend(path: &Path, resolved: &mut PathBuf, steps: &mut VecDeque<Step>) {
+fn restart_or_prepend(path: &Path, resolved: &mut PathBuf, steps: &mut VecDeque<PathStep>) {
     let mut first = Vec::new();
     for component in path.components() {
         match component {
             Component::Prefix(_) | Component::RootDir => resolved.push(component),
             Component::CurDir => {}
-            Component::ParentDir => first.push(Step::Up),
-            Component::Normal(name) => first.push(Step::Into(name.to_os_string())),
+            Component::ParentDir => first.push(PathStep::Up),
+            Component::Normal(name) => first.push(PathStep::Into(name.to_os_string())),
         }
     }
     for step in first.into_iter().rev() {
@@ -143,13 +143,13 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    struct World {
+    struct LinkedFolders {
         _folder: tempfile::TempDir,
         root: PathBuf,
         outside: PathBuf,
     }
 
-    fn world() -> World {
+    fn folders() -> LinkedFolders {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         let (root, outside) = (base.join("root"), base.join("outside"));
@@ -166,12 +166,12 @@ mod tests {
         symlink("loop-a", root.join("loop-b")).unwrap();
         symlink("in/../../outside", root.join("zigzag")).unwrap();
         symlink(&root, outside.join("back")).unwrap();
-        World { _folder: folder, root, outside }
+        LinkedFolders { _folder: folder, root, outside }
     }
 
     #[test]
     fn paths_end_where_their_links_lead() {
-        let world = world();
+        let folders = folders();
         let cases = [
             ("file", "root/file", Containment::Inside),
             ("", "root", Containment::Inside),
@@ -199,9 +199,9 @@ mod tests {
             ("missing/../file", "root/file", Containment::Inside),
             ("file/below", "root/file/below", Containment::Inside),
         ];
-        let base = world.root.parent().unwrap();
+        let base = folders.root.parent().unwrap();
         for (path, end, containment) in cases {
-            let resolved = resolve_inside(&world.root, Path::new(path)).unwrap();
+            let resolved = resolve_inside(&folders.root, Path::new(path)).unwrap();
             let end = super::super::normalise_path(&base.join(end));
             assert_eq!((resolved.path.as_path(), resolved.containment), (end.as_path(), containment), "{path}");
         }
@@ -209,22 +209,22 @@ mod tests {
 
     #[test]
     fn absolute_paths_and_linked_roots_are_resolved_too() {
-        let world = world();
-        let secret = world.outside.join("secret");
-        assert!(!resolve_inside(&world.root, &secret).unwrap().is_inside());
-        assert!(resolve_inside(&world.root, &world.root.join("x")).unwrap().is_inside());
+        let folders = folders();
+        let secret = folders.outside.join("secret");
+        assert!(!resolve_inside(&folders.root, &secret).unwrap().is_inside());
+        assert!(resolve_inside(&folders.root, &folders.root.join("x")).unwrap().is_inside());
         // The root is reached through a link: what counts is where it leads.
-        let linked_root = world.outside.join("back");
+        let linked_root = folders.outside.join("back");
         assert!(resolve_inside(&linked_root, Path::new("src/x")).unwrap().is_inside());
-        assert!(resolve_inside(&linked_root, &world.root.join("file")).unwrap().is_inside());
+        assert!(resolve_inside(&linked_root, &folders.root.join("file")).unwrap().is_inside());
     }
 
     #[test]
     fn loops_end_in_an_error_and_overlong_names_do_not_exist() {
-        let world = world();
-        let error = resolve_inside(&world.root, Path::new("loop-a/x")).unwrap_err();
+        let folders = folders();
+        let error = resolve_inside(&folders.root, Path::new("loop-a/x")).unwrap_err();
         assert!(matches!(error, OsError::TooManySymlinks { .. }), "{error}");
         let long = "n".repeat(5_000);
-        assert!(resolve_inside(&world.root, Path::new(&long)).unwrap().is_inside());
+        assert!(resolve_inside(&folders.root, Path::new(&long)).unwrap().is_inside());
     }
 }

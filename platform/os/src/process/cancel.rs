@@ -4,19 +4,19 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type Waker = Box<dyn Fn() + Send>;
+type CancelWaker = Box<dyn Fn() + Send>;
 
 /// A shared switch that can be thrown once; clones are the same switch.
 #[derive(Clone, Default)]
 pub struct Canceller {
-    shared: Arc<Shared>,
+    shared: Arc<CancelState>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct CancelState {
     cancelled: AtomicBool,
     next_key: AtomicU64,
-    wakers: Mutex<Vec<(u64, Waker)>>,
+    wakers: Mutex<Vec<(u64, CancelWaker)>>,
 }
 
 impl Canceller {
@@ -52,7 +52,7 @@ impl Canceller {
         Subscription { canceller: self.clone(), key }
     }
 
-    fn wakers(&self) -> MutexGuard<'_, Vec<(u64, Waker)>> {
+    fn wakers(&self) -> MutexGuard<'_, Vec<(u64, CancelWaker)>> {
         self.shared.wakers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

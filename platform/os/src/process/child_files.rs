@@ -1,22 +1,22 @@
 //! What is on disk about a child from before it starts.
 
-use super::End;
-use super::launch::{self, Token};
+use super::ChildEnd;
+use super::launch::{self, TreeToken};
 use super::marker::ExitMarker;
 use super::outcome::{StartCause, StartFailure};
 use super::record::GroupRecord;
-use super::spec::{ChildSpec, Family};
+use super::spec::{ChildSpec, DescendantPolicy};
 use crate::OsError;
 use crate::ids::Ulid;
 
 /// The files of one child, and the token that it is known by.
-pub(super) struct Papers {
-    pub(super) token: Token,
+pub(super) struct ChildFiles {
+    pub(super) token: TreeToken,
     pub(super) record: Option<GroupRecord>,
     pub(super) marker: Option<ExitMarker>,
 }
 
-impl Papers {
+impl ChildFiles {
     pub(super) fn prepare(spec: &ChildSpec) -> Result<Self, StartFailure> {
         let token = launch::new_token(Ulid::generate());
         let record = match spec.record_folder.as_deref() {
@@ -44,8 +44,8 @@ impl Papers {
     }
 
     /// Notes how the child ended, unless its guardian has.
-    pub(super) fn note_end(&self, spec: &ChildSpec, end: &End) {
-        let has_guardian = cfg!(target_os = "linux") && spec.family == Family::Guarded;
+    pub(super) fn note_end(&self, spec: &ChildSpec, end: &ChildEnd) {
+        let has_guardian = cfg!(target_os = "linux") && spec.descendants == DescendantPolicy::Guarded;
         if let Some(marker) = self.marker.as_ref().filter(|_| !has_guardian) {
             marker.end(end);
         }

@@ -14,7 +14,7 @@ use std::str::FromStr;
 
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 
-use super::marker::{Line, MarkedEnd, MarkedExit, ParentThen};
+use super::marker::{MarkedEnd, MarkedExit, MarkerLine, ParentThen};
 use super::spec::Leftovers;
 
 /// Sent to the guardian when we die; that it came for this reason is checked, since anybody can send it.
@@ -35,7 +35,7 @@ const HAS_NOT_EXECUTED: u32 = 0x40;
 ///
 /// Must be called between fork and exec, by a process that `parent` has just started. The end of the child
 /// is written to the marker that is kept.
-pub(super) fn stand_between(parent: libc::pid_t, leftovers: Leftovers, kept: Kept) -> io::Result<()> {
+pub(super) fn stand_between(parent: libc::pid_t, leftovers: Leftovers, kept: KeptDescriptors) -> io::Result<()> {
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     #[allow(unsafe_code, reason = "signals, prctl and fork have no safe wrapper")]
@@ -73,7 +73,7 @@ pub(super) fn stand_between(parent: libc::pid_t, leftovers: Leftovers, kept: Kep
 
 /// What the guardian holds on to, all of it open.
 #[derive(Clone, Copy)]
-pub(super) struct Kept {
+pub(super) struct KeptDescriptors {
     /// Where the child's end is written.
     pub(super) marker: Option<RawFd>,
     /// What keeps those of the family who are observed from being left without an observer.
@@ -96,7 +96,7 @@ struct Guardian {
 }
 
 #[derive(PartialEq, Eq)]
-enum Family {
+enum FamilyState {
     Gone,
     Left,
 }
@@ -112,10 +112,10 @@ impl Guardian {
             let family = self.reap();
             let status = match self.status {
                 Some(status) => status,
-                None if family == Family::Gone => exit(libc::EXIT_FAILURE),
+                None if family == FamilyState::Gone => exit(libc::EXIT_FAILURE),
                 None => continue,
             };
-            if family == Family::Left && self.leftovers == Leftovers::Kill {
+            if family == FamilyState::Left && self.leftovers == Leftovers::Kill {
                 if self.was_asked {
                     continue;
                 }
@@ -145,11 +145,11 @@ impl Guardian {
     }
 
     /// Collects everybody who is dead.
-    fn reap(&mut self) -> Family {
+    fn reap(&mut self) -> FamilyState {
         loop {
             let dead = match next_dead() {
-                None => return Family::Gone,
-                Some(0) => return Family::Left,
+                None => return FamilyState::Gone,
+                Some(0) => return FamilyState::Left,
                 Some(dead) => dead,
             };
             // What is known of a process goes when it is collected.
@@ -181,7 +181,7 @@ impl Guardian {
             // We may have sent it, or a pipe that closed has.
             ParentThen::Alive | ParentThen::Dying => return,
         };
-        if let Ok(line) = Line::new(MarkedExit { end, parent }) {
+        if let Ok(line) = MarkerLine::new(MarkedExit { end, parent }) {
             let bytes = line.bytes();
             #[allow(unsafe_code, reason = "a plain system call on a descriptor that only we use here")]
             // SAFETY: the bytes are live and their length is true.
@@ -202,7 +202,7 @@ impl Guardian {
     fn end_family(&mut self) {
         let pause = libc::timespec { tv_sec: 0, tv_nsec: ROUND_PAUSE_NS };
         for _ in 0..ROUNDS {
-            if self.reap() == Family::Gone {
+            if self.reap() == FamilyState::Gone {
                 return;
             }
             self.has_killed = true;
@@ -228,7 +228,7 @@ fn next_dead() -> Option<libc::pid_t> {
 }
 
 /// Keeps nothing else open or in use that belongs to the child or to us; gives the marker's new number.
-fn let_go_of_everything_but(kept: Kept) -> Option<RawFd> {
+fn let_go_of_everything_but(kept: KeptDescriptors) -> Option<RawFd> {
     const MARKER: RawFd = 0;
     const INBOX: RawFd = 1;
     const FIRST_OTHER: RawFd = 2;

@@ -3,13 +3,13 @@
 use std::io;
 use std::process::{Child, Command, Stdio};
 
-use super::observe::{self, Entrance, Observer, Seen};
+use super::child_files::ChildFiles;
+use super::observe::{self, ChildFilter, ObservedWrites, Observer};
 #[cfg(unix)]
 use super::outcome::StartCause;
 use super::outcome::{StartFailure, start_failure};
-use super::papers::Papers;
 use super::spec::ChildSpec;
-use super::{Captured, End, child_environment};
+use super::{Captured, ChildEnd, child_environment};
 use crate::environment;
 use crate::ids::Ulid;
 
@@ -19,26 +19,26 @@ pub(super) const TOKEN_VARIABLE: &str = "DISPATCH_PROCESS_TREE";
 const MAX_NESTED_TOKENS: usize = 8;
 
 /// What a supervised child leaves behind.
-pub(super) struct Ended {
-    pub(super) end: End,
+pub(super) struct EndedChild {
+    pub(super) end: ChildEnd,
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
-    pub(super) seen: Option<Seen>,
+    pub(super) seen: Option<ObservedWrites>,
 }
 
 /// A child that runs.
-pub(super) struct Started {
+pub(super) struct StartedChild {
     pub(super) child: Child,
     pub(super) observer: Option<Observer>,
 }
 
 /// The own token of a run, and the value of the variable that carries it.
-pub(super) struct Token {
+pub(super) struct TreeToken {
     pub(super) own: String,
     pub(super) value: String,
 }
 
-pub(super) fn new_token(id: Ulid) -> Token {
+pub(super) fn new_token(id: Ulid) -> TreeToken {
     let own = id.to_string();
     let outer = environment::variable(TOKEN_VARIABLE).ok().flatten().unwrap_or_default();
     let mut tokens: Vec<&str> = outer.split(':').filter(|token| !token.is_empty()).collect();
@@ -46,39 +46,39 @@ pub(super) fn new_token(id: Ulid) -> Token {
     tokens.drain(..surplus);
     tokens.push(&own);
     let value = tokens.join(":");
-    Token { own, value }
+    TreeToken { own, value }
 }
 
-pub(super) fn start(spec: &ChildSpec, papers: &Papers) -> Result<Started, StartFailure> {
+pub(super) fn start(spec: &ChildSpec, files_of_child: &ChildFiles) -> Result<StartedChild, StartFailure> {
     let started = match observe::prepare(spec) {
-        None => spawn(spec, papers, None).map(|child| Started { child, observer: None }),
-        Some((observer, entrance)) => match spawn(spec, papers, Some(entrance)) {
+        None => spawn(spec, files_of_child, None).map(|child| StartedChild { child, observer: None }),
+        Some((observer, filter)) => match spawn(spec, files_of_child, Some(filter)) {
             Err(error) if observe::is_fault(&error) => {
-                spawn(spec, papers, None).map(|child| Started { child, observer: None })
+                spawn(spec, files_of_child, None).map(|child| StartedChild { child, observer: None })
             }
-            started => started.map(|child| Started { child, observer: Some(observer) }),
+            started => started.map(|child| StartedChild { child, observer: Some(observer) }),
         },
     };
     started.map_err(|error| {
-        papers.withdraw();
+        files_of_child.withdraw();
         start_failure(spec, error)
     })
 }
 
-fn spawn(spec: &ChildSpec, papers: &Papers, entrance: Option<Entrance>) -> io::Result<Child> {
+fn spawn(spec: &ChildSpec, files_of_child: &ChildFiles, filter: Option<ChildFilter>) -> io::Result<Child> {
     let mut command = Command::new(&spec.program);
     command
         .args(&spec.arguments)
         .env_clear()
         .envs(child_environment::of_child(spec))
-        .env(TOKEN_VARIABLE, &papers.token.value)
+        .env(TOKEN_VARIABLE, &files_of_child.token.value)
         .stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     if let Some(folder) = &spec.working_folder {
         command.current_dir(folder);
     }
-    isolate(&mut command, spec, papers, entrance);
+    isolate(&mut command, spec, files_of_child, filter);
     command.spawn()
 }
 
@@ -88,40 +88,40 @@ pub(super) fn resource_failure(spec: &ChildSpec, error: io::Error) -> StartFailu
 }
 
 #[cfg(unix)]
-fn isolate(command: &mut Command, spec: &ChildSpec, papers: &Papers, entrance: Option<Entrance>) {
+fn isolate(command: &mut Command, spec: &ChildSpec, files_of_child: &ChildFiles, filter: Option<ChildFilter>) {
     std::os::unix::process::CommandExt::process_group(command, 0);
     #[cfg(target_os = "linux")]
-    prepare(command, spec, papers, entrance);
+    prepare(command, spec, files_of_child, filter);
     #[cfg(not(target_os = "linux"))]
-    let _ = (spec, papers, entrance);
+    let _ = (spec, files_of_child, filter);
 }
 
 #[cfg(not(unix))]
-fn isolate(_command: &mut Command, _spec: &ChildSpec, _papers: &Papers, _entrance: Option<Entrance>) {}
+fn isolate(_command: &mut Command, _spec: &ChildSpec, _papers: &ChildFiles, _entrance: Option<ChildFilter>) {}
 
 #[cfg(target_os = "linux")]
-fn prepare(command: &mut Command, spec: &ChildSpec, papers: &Papers, entrance: Option<Entrance>) {
-    use super::guardian::Kept;
+fn prepare(command: &mut Command, spec: &ChildSpec, files_of_child: &ChildFiles, filter: Option<ChildFilter>) {
+    use super::guardian::KeptDescriptors;
     use super::marker::ExitMarker;
-    use super::spec::Family;
+    use super::spec::DescendantPolicy;
     use super::{guardian, sandbox};
     let parent = std::process::id().cast_signed();
-    let (family, leftovers, confinement) = (spec.family, spec.leftovers, spec.confinement.clone());
-    let kept = Kept {
-        marker: papers.marker.as_ref().map(ExitMarker::descriptor),
-        inbox: entrance.as_ref().map(Entrance::kept_by_guardian),
+    let (family, leftovers, confinement) = (spec.descendants, spec.leftovers, spec.confinement.clone());
+    let kept = KeptDescriptors {
+        marker: files_of_child.marker.as_ref().map(ExitMarker::descriptor),
+        inbox: filter.as_ref().map(ChildFilter::kept_by_guardian),
     };
     let between = move || {
         match family {
-            Family::Free => die_with(parent)?,
-            Family::Guarded => guardian::stand_between(parent, leftovers, kept)?,
+            DescendantPolicy::Free => die_with(parent)?,
+            DescendantPolicy::Guarded => guardian::stand_between(parent, leftovers, kept)?,
         }
         confinement.as_ref().map_or(Ok(()), sandbox::enter)?;
-        entrance.as_ref().map_or(Ok(()), Entrance::enter)
+        filter.as_ref().map_or(Ok(()), ChildFilter::enter)
     };
     #[allow(unsafe_code, reason = "both must be arranged between fork and exec")]
     // SAFETY: the closure makes plain system calls, allocates nothing and takes no lock. The descriptors are
-    // live, because the papers outlive the command and the entrance is the closure's own.
+    // live, because the files_of_child outlive the command and the filter is the closure's own.
     unsafe {
         std::os::unix::process::CommandExt::pre_exec(command, between);
     }

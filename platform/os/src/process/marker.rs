@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::End;
+use super::ChildEnd;
 use crate::OsError;
 use crate::files;
 
@@ -117,13 +117,13 @@ impl ExitMarker {
     }
 
     /// Where no guardian does it.
-    pub(super) fn end(&self, end: &End) {
+    pub(super) fn end(&self, end: &ChildEnd) {
         let end = match *end {
-            End::Exited { code } => MarkedEnd::Exited { code },
-            End::Signalled { signal } => MarkedEnd::Signalled { signal },
-            End::TimedOut | End::Cancelled | End::FailedToStart(_) | End::StatusUnknown => return,
+            ChildEnd::Exited { code } => MarkedEnd::Exited { code },
+            ChildEnd::Signalled { signal } => MarkedEnd::Signalled { signal },
+            ChildEnd::TimedOut | ChildEnd::Cancelled | ChildEnd::FailedToStart(_) | ChildEnd::StatusUnknown => return,
         };
-        let line = Line::new(MarkedExit { end, parent: ParentThen::Alive });
+        let line = MarkerLine::new(MarkedExit { end, parent: ParentThen::Alive });
         let _ = line.and_then(|line| (&self.file).write_all(line.bytes()));
     }
 
@@ -134,12 +134,12 @@ impl ExitMarker {
 }
 
 /// A line of the file, made without allocation.
-pub(super) struct Line {
+pub(super) struct MarkerLine {
     bytes: [u8; LINE_BYTES],
     length: usize,
 }
 
-impl Line {
+impl MarkerLine {
     pub(super) fn new(exit: MarkedExit) -> io::Result<Self> {
         let mut bytes = [0; LINE_BYTES];
         let mut writer = io::Cursor::new(&mut bytes[..]);
@@ -174,7 +174,7 @@ mod tests {
             for number in [0, 3, 255, i32::MAX, i32::MIN] {
                 for end in [MarkedEnd::Exited { code: number }, MarkedEnd::Signalled { signal: number }] {
                     let marked = MarkedExit { end, parent };
-                    let line = Line::new(marked).unwrap();
+                    let line = MarkerLine::new(marked).unwrap();
                     let text = std::str::from_utf8(line.bytes()).unwrap();
                     assert_eq!(parse(text), Some(marked), "{text:?}");
                     for end in 0..text.len() {
@@ -225,7 +225,7 @@ mod tests {
             assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
         assert_eq!(read_exit_marker(&path), None);
-        marker.end(&End::Exited { code: 7 });
+        marker.end(&ChildEnd::Exited { code: 7 });
         marker.stop();
         assert_eq!(read_exit_marker(&path), Some(exit(7, ParentThen::Alive)));
         assert!(ExitMarker::create(&path).is_err());

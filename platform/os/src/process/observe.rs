@@ -25,13 +25,13 @@ mod linux;
     target_pointer_width = "64",
     any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))
 )))]
-pub(super) use absent::{Entrance, Observer, is_fault, is_possible, prepare};
+pub(super) use absent::{AbsentFilter as ChildFilter, AbsentObserver as Observer, is_fault, is_possible, prepare};
 #[cfg(all(
     target_os = "linux",
     target_pointer_width = "64",
     any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))
 ))]
-pub(super) use linux::{Entrance, Observer, is_fault, is_possible, prepare};
+pub(super) use linux::{SeccompFilter as ChildFilter, SeccompObserver as Observer, is_fault, is_possible, prepare};
 
 /// The most paths that are remembered of one child.
 pub const MAX_OBSERVED_PATHS: usize = 10_000;
@@ -40,7 +40,7 @@ pub const MAX_OBSERVED_PATHS: usize = 10_000;
 pub type OnWrite = Arc<dyn Fn(&Path) + Send + Sync>;
 
 /// Whether children can be observed here, as far as it is known without trying: a system may still forbid it, and
-/// what is observed itself cannot observe. [`super::Outcome::wrote`] tells what came of it.
+/// what is observed itself cannot observe. [`super::ChildOutcome::wrote`] tells what came of it.
 pub fn may_observe() -> bool {
     is_possible()
 }
@@ -52,12 +52,12 @@ pub(super) enum Observing {
     Off,
     Silent,
     #[allow(dead_code, reason = "it is read only where there is an observer")]
-    Telling(OnWrite),
+    Reporting(OnWrite),
 }
 
 /// What was seen of a child.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ObservedWrites {
     pub(super) paths: Vec<PathBuf>,
     pub(super) has_more: bool,
 }

@@ -10,9 +10,9 @@ use super::spec::ChildSpec;
 
 /// Everything known about a child after it is gone.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ChildOutcome {
     /// How it ended.
-    pub end: End,
+    pub end: ChildEnd,
     /// From the call to the return.
     pub duration: Duration,
     /// What was kept of its standard output.
@@ -26,23 +26,23 @@ pub struct Outcome {
     pub wrote_more: bool,
 }
 
-impl Outcome {
+impl ChildOutcome {
     /// Whether the child ended by itself with code 0.
     pub fn succeeded(&self) -> bool {
-        matches!(self.end, End::Exited { code: 0 })
+        matches!(self.end, ChildEnd::Exited { code: 0 })
     }
 
     /// The exit code, if the child ended by itself.
     pub fn exit_code(&self) -> Option<i32> {
         match self.end {
-            End::Exited { code } => Some(code),
+            ChildEnd::Exited { code } => Some(code),
             _ => None,
         }
     }
 
     pub(super) fn not_started(failure: StartFailure, duration: Duration) -> Self {
         Self {
-            end: End::FailedToStart(failure),
+            end: ChildEnd::FailedToStart(failure),
             duration,
             stdout: Captured::default(),
             stderr: Captured::default(),
@@ -54,7 +54,7 @@ impl Outcome {
 
 /// How a child ended.
 #[derive(Debug)]
-pub enum End {
+pub enum ChildEnd {
     /// By itself, with this code.
     Exited {
         /// The exit code.
@@ -75,7 +75,7 @@ pub enum End {
     StatusUnknown,
 }
 
-impl fmt::Display for End {
+impl fmt::Display for ChildEnd {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited { code } => write!(formatter, "exit code {code}"),

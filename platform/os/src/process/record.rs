@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::launch::Token;
+use super::launch::TreeToken;
 use crate::OsError;
 use crate::files::{self, Access, AppendOptions, TailRepair};
 
@@ -32,7 +32,7 @@ pub struct SweepReport {
 pub fn sweep(folder: &Path) -> Result<SweepReport, OsError> {
     let mut report = SweepReport::default();
     for path in record_files(folder)? {
-        match Facts::read(&path) {
+        match RecordFacts::read(&path) {
             Some(facts) => sweep_one(&path, &facts, &mut report),
             None => report.unverified += 1,
         }
@@ -48,7 +48,7 @@ pub(super) struct GroupRecord {
 
 impl GroupRecord {
     /// Written before the child starts, so that there is no moment without a record.
-    pub(super) fn create(folder: &Path, token: &Token) -> Result<Self, OsError> {
+    pub(super) fn create(folder: &Path, token: &TreeToken) -> Result<Self, OsError> {
         files::create_dir_owner_only(folder)?;
         let path = folder.join(format!("{}.{EXTENSION}", token.own));
         let record = Self { path };
@@ -77,14 +77,14 @@ impl Drop for GroupRecord {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Facts {
+struct RecordFacts {
     token: String,
     boot: String,
     owner: Option<(i32, u64)>,
     group: Option<(i32, u64)>,
 }
 
-impl Facts {
+impl RecordFacts {
     /// `None` if the record cannot be read or is not whole enough to tell who wrote it.
     fn read(path: &Path) -> Option<Self> {
         Self::parse(&files::read_text_at_most(path, MAX_RECORD_BYTES).ok()?)
@@ -124,7 +124,7 @@ fn record_files(folder: &Path) -> Result<Vec<PathBuf>, OsError> {
 }
 
 #[cfg(target_os = "linux")]
-fn sweep_one(path: &Path, facts: &Facts, report: &mut SweepReport) {
+fn sweep_one(path: &Path, facts: &RecordFacts, report: &mut SweepReport) {
     let same_boot = facts.boot == boot_id();
     if same_boot && find(facts.owner).is_some_and(|owner| !owner.is_dead) {
         report.in_use += 1;
@@ -148,7 +148,7 @@ fn find(identity: Option<(i32, u64)>) -> Option<super::tree::ProcessFacts> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn sweep_one(_path: &Path, _facts: &Facts, report: &mut SweepReport) {
+fn sweep_one(_path: &Path, _facts: &RecordFacts, report: &mut SweepReport) {
     report.unverified += 1;
 }
 
@@ -207,11 +207,11 @@ mod tests {
     fn a_record_is_read_as_far_as_it_is_whole() {
         let token = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
         let text = format!("token {token}\nboot b\nowner 12 34\ngroup 56 78\n");
-        let facts = Facts::parse(&text).unwrap();
+        let facts = RecordFacts::parse(&text).unwrap();
         assert_eq!((facts.owner, facts.group), (Some((12, 34)), Some((56, 78))));
         assert_eq!((facts.token.as_str(), facts.boot.as_str()), (token, "b"));
         // Torn in the middle of the group: the number 5 must not be taken for a process.
-        let torn = Facts::parse(&format!("token {token}\nboot b\nowner 12 34\ngroup 5")).unwrap();
+        let torn = RecordFacts::parse(&format!("token {token}\nboot b\nowner 12 34\ngroup 5")).unwrap();
         assert_eq!(torn.group, None);
     }
 
@@ -225,7 +225,7 @@ mod tests {
             "token 01ARZ3NDEKTSV4RRFFQ69G5FAV\nboot b\nowner 12\n",
             "\0\0\0\0",
         ] {
-            assert_eq!(Facts::parse(text), None, "{text:?}");
+            assert_eq!(RecordFacts::parse(text), None, "{text:?}");
         }
     }
 }

@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::child_files::ChildFiles;
 use super::observe::{Observing, OnWrite};
-use super::papers::Papers;
-use super::{Canceller, CaptureLimit, Outcome, WriteConfinement};
+use super::{Canceller, CaptureLimit, ChildOutcome, WriteConfinement};
 
 #[cfg(not(unix))]
 use super::portable as supervise;
@@ -36,7 +36,7 @@ pub enum Leftovers {
 
 /// What binds the child's descendants to the child and to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Family {
+pub enum DescendantPolicy {
     /// The process group, and what a look at `/proc` finds when the tree is killed.
     #[default]
     Free,
@@ -59,7 +59,7 @@ pub struct ChildSpec {
     pub(super) grace: Duration,
     pub(super) capture: CaptureLimit,
     pub(super) leftovers: Leftovers,
-    pub(super) family: Family,
+    pub(super) descendants: DescendantPolicy,
     pub(super) confinement: Option<WriteConfinement>,
     pub(super) record_folder: Option<PathBuf>,
     pub(super) exit_marker: Option<PathBuf>,
@@ -83,7 +83,7 @@ impl ChildSpec {
             grace: DEFAULT_GRACE,
             capture: CaptureLimit::default(),
             leftovers: Leftovers::default(),
-            family: Family::default(),
+            descendants: DescendantPolicy::default(),
             confinement: None,
             record_folder: None,
             exit_marker: None,
@@ -163,8 +163,8 @@ impl ChildSpec {
 
     /// What binds the child's descendants to the child and to us.
     #[must_use]
-    pub fn family(mut self, family: Family) -> Self {
-        self.family = family;
+    pub fn descendants(mut self, descendants: DescendantPolicy) -> Self {
+        self.descendants = descendants;
         self
     }
 
@@ -185,7 +185,7 @@ impl ChildSpec {
     /// Creates this file, which must not exist, and has written into it how the child ended by itself, for
     /// [`super::read_exit_marker`]. It is the caller's to remove.
     ///
-    /// A guarded [`Family`] writes it whatever happens to this process; otherwise this process does, once it
+    /// A guarded [`DescendantPolicy`] writes it whatever happens to this process; otherwise this process does, once it
     /// has waited. Nothing of it is forced to the disk: it is about the end of a process, not of a machine.
     #[must_use]
     pub fn exit_marker(mut self, path: impl Into<PathBuf>) -> Self {
@@ -193,14 +193,14 @@ impl ChildSpec {
         self
     }
 
-    /// Sees what the child and its descendants write, for [`Outcome::wrote`], and never stands in their way.
+    /// Sees what the child and its descendants write, for [`ChildOutcome::wrote`], and never stands in their way.
     ///
-    /// Needs Linux 5.9 on x86-64 or 64-bit ARM, a guarded [`Family`] and leftovers that are killed; a child that
-    /// is observed already cannot be observed again. Otherwise the child runs unobserved. Seen is every path
+    /// Needs Linux 5.9 on x86-64 or 64-bit ARM, a guarded [`DescendantPolicy`] and leftovers that are killed; a child that
+    /// is observed already cannot be observed again. Otherwise the child runs unobserved. ObservedWrites is every path
     /// that is opened for writing, made, moved or removed, also if the system then refuses it, free of links;
     /// files below `/dev`, `/proc` and `/sys` are not told. Not seen are programs of another architecture (32 bit).
     /// What goes through `io_uring`, or belongs to a program that nobody may look into, is told as
-    /// [`Outcome::wrote_more`]. A set-id program gains nothing while it is observed. Costs some microseconds
+    /// [`ChildOutcome::wrote_more`]. A set-id program gains nothing while it is observed. Costs some microseconds
     /// for each such call, and next to nothing for all others.
     #[must_use]
     pub fn observe_writes(mut self) -> Self {
@@ -212,7 +212,7 @@ impl ChildSpec {
     /// so it should be short. It is called from a thread of its own.
     #[must_use]
     pub fn on_write(mut self, on_write: OnWrite) -> Self {
-        self.observing = Observing::Telling(on_write);
+        self.observing = Observing::Reporting(on_write);
         self
     }
 
@@ -227,7 +227,7 @@ impl ChildSpec {
     }
 
     /// Runs the child to its end.
-    pub fn run(&self) -> Outcome {
+    pub fn run(&self) -> ChildOutcome {
         self.run_with(&Canceller::new(), &mut |_, _| {})
     }
 
@@ -237,13 +237,14 @@ impl ChildSpec {
     /// Blocks the calling thread, which is also what ties the child's life to ours: the kernel's
     /// parent-death signal follows the thread that started the child, and this one stays. While
     /// `on_output` runs, neither timeout nor cancel is noticed, so it should be short.
-    pub fn run_with(&self, canceller: &Canceller, on_output: &mut dyn FnMut(OutputStream, &[u8])) -> Outcome {
+    pub fn run_with(&self, canceller: &Canceller, on_output: &mut dyn FnMut(OutputStream, &[u8])) -> ChildOutcome {
         let started = Instant::now();
-        let outcome = Papers::prepare(self).and_then(|papers| supervise::run(self, &papers, canceller, on_output));
+        let outcome = ChildFiles::prepare(self)
+            .and_then(|files_of_child| supervise::run(self, &files_of_child, canceller, on_output));
         match outcome {
             Ok(ended) => {
                 let wrote_more = ended.seen.as_ref().is_some_and(|seen| seen.has_more);
-                Outcome {
+                ChildOutcome {
                     end: ended.end,
                     duration: started.elapsed(),
                     stdout: ended.stdout,
@@ -252,7 +253,7 @@ impl ChildSpec {
                     wrote_more,
                 }
             }
-            Err(failure) => Outcome::not_started(failure, started.elapsed()),
+            Err(failure) => ChildOutcome::not_started(failure, started.elapsed()),
         }
     }
 }

@@ -10,13 +10,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::capture::Capture;
-use super::launch::{self, Ended, Started};
+use super::child_files::ChildFiles;
+use super::launch::{self, EndedChild, StartedChild};
 use super::observe::Observer;
 use super::outcome::StartFailure;
-use super::papers::Papers;
 use super::spec::{ChildSpec, Leftovers, OutputStream};
-use super::tree::Tree;
-use super::{Canceller, End, Subscription};
+use super::tree::ProcessTree;
+use super::{Canceller, ChildEnd, Subscription};
 use crate::Deadline;
 
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -29,27 +29,27 @@ const TREE_CHECK: Duration = Duration::from_millis(20);
 
 pub(super) fn run(
     spec: &ChildSpec,
-    papers: &Papers,
+    files_of_child: &ChildFiles,
     canceller: &Canceller,
     on_output: &mut dyn FnMut(OutputStream, &[u8]),
-) -> Result<Ended, StartFailure> {
-    let Started { child, observer } = launch::start(spec, papers)?;
-    let mut supervisor = Supervisor::new(spec, papers, child, canceller)?;
-    papers.add_group(spec, supervisor.tree_leader())?;
+) -> Result<EndedChild, StartFailure> {
+    let StartedChild { child, observer } = launch::start(spec, files_of_child)?;
+    let mut supervisor = Supervisor::new(spec, files_of_child, child, canceller)?;
+    files_of_child.add_group(spec, supervisor.tree_leader())?;
     supervisor.drive(on_output);
     let ended = supervisor.finish();
-    Ok(Ended { seen: observer.and_then(Observer::finish), ..ended })
+    Ok(EndedChild { seen: observer.and_then(Observer::finish), ..ended })
 }
 
 /// Why the tree is being ended.
 #[derive(Clone, Copy)]
-enum Stop {
+enum StopCause {
     TimedOut,
     Cancelled,
 }
 
 #[derive(Clone, Copy)]
-enum Phase {
+enum SupervisionPhase {
     Running,
     /// Asked to end; killed at this instant.
     Asked(Instant),
@@ -62,17 +62,17 @@ enum Phase {
 
 struct Supervisor<'run> {
     spec: &'run ChildSpec,
-    papers: &'run Papers,
+    files_of_child: &'run ChildFiles,
     canceller: &'run Canceller,
     child: Child,
-    tree: Tree,
+    tree: ProcessTree,
     leader: Pid,
     deadline: Deadline,
-    phase: Phase,
-    stop: Option<Stop>,
+    phase: SupervisionPhase,
+    stop: Option<StopCause>,
     child_is_dead: bool,
     is_finished: bool,
-    signals: Signals,
+    signals: WakeSources,
     stdin_sent: usize,
     stdout: Capture,
     stderr: Capture,
@@ -82,7 +82,7 @@ struct Supervisor<'run> {
 impl<'run> Supervisor<'run> {
     fn new(
         spec: &'run ChildSpec,
-        papers: &'run Papers,
+        files_of_child: &'run ChildFiles,
         mut child: Child,
         canceller: &'run Canceller,
     ) -> Result<Self, StartFailure> {
@@ -91,21 +91,21 @@ impl<'run> Supervisor<'run> {
         let signals = match prepared {
             Ok(signals) => signals,
             Err(error) => {
-                papers.announce_stop();
-                Tree::new(leader, &papers.token.own).kill_group();
+                files_of_child.announce_stop();
+                ProcessTree::new(leader, &files_of_child.token.own).kill_group();
                 let _ = child.wait();
                 return Err(launch::resource_failure(spec, error));
             }
         };
         Ok(Self {
             spec,
-            papers,
+            files_of_child,
             canceller,
             child,
-            tree: Tree::new(leader, &papers.token.own),
+            tree: ProcessTree::new(leader, &files_of_child.token.own),
             leader,
             deadline: spec.timeout.map_or(Deadline::NEVER, Deadline::after),
-            phase: Phase::Running,
+            phase: SupervisionPhase::Running,
             stop: None,
             child_is_dead: false,
             is_finished: false,
@@ -124,7 +124,7 @@ impl<'run> Supervisor<'run> {
     fn drive(&mut self, on_output: &mut dyn FnMut(OutputStream, &[u8])) {
         loop {
             let wait_until = self.advance();
-            if matches!(self.phase, Phase::Done) {
+            if matches!(self.phase, SupervisionPhase::Done) {
                 return;
             }
             self.wait_for_events(wait_until, on_output);
@@ -136,28 +136,30 @@ impl<'run> Supervisor<'run> {
         loop {
             let now = Instant::now();
             match self.phase {
-                Phase::Running if self.child_is_dead => self.phase = Phase::Draining(now + DRAIN),
-                Phase::Running if self.canceller.is_cancelled() => self.ask(Stop::Cancelled),
-                Phase::Running if self.deadline.expired() => self.ask(Stop::TimedOut),
-                Phase::Running => return self.deadline,
-                Phase::Asked(until) if now >= until => self.kill(),
-                Phase::Asked(until) if !self.child_is_dead => return Deadline::at(until),
-                Phase::Asked(_) if self.tree.look_around().unwrap_or(0) == 0 => self.kill(),
-                Phase::Asked(until) => return Deadline::at(until.min(now + TREE_CHECK)),
-                Phase::Killed(_) if self.child_is_dead => self.phase = Phase::Draining(now + DRAIN),
-                Phase::Killed(until) if now >= until => self.phase = Phase::Done,
-                Phase::Killed(until) => return Deadline::at(until),
-                Phase::Draining(_) if !self.has_open_output() => self.end_of_drain(),
-                Phase::Draining(until) if now >= until => self.end_of_drain(),
-                Phase::Draining(until) => return Deadline::at(until),
-                Phase::Done => return Deadline::NEVER,
+                SupervisionPhase::Running if self.child_is_dead => self.phase = SupervisionPhase::Draining(now + DRAIN),
+                SupervisionPhase::Running if self.canceller.is_cancelled() => self.ask(StopCause::Cancelled),
+                SupervisionPhase::Running if self.deadline.expired() => self.ask(StopCause::TimedOut),
+                SupervisionPhase::Running => return self.deadline,
+                SupervisionPhase::Asked(until) if now >= until => self.kill(),
+                SupervisionPhase::Asked(until) if !self.child_is_dead => return Deadline::at(until),
+                SupervisionPhase::Asked(_) if self.tree.look_around().unwrap_or(0) == 0 => self.kill(),
+                SupervisionPhase::Asked(until) => return Deadline::at(until.min(now + TREE_CHECK)),
+                SupervisionPhase::Killed(_) if self.child_is_dead => {
+                    self.phase = SupervisionPhase::Draining(now + DRAIN)
+                }
+                SupervisionPhase::Killed(until) if now >= until => self.phase = SupervisionPhase::Done,
+                SupervisionPhase::Killed(until) => return Deadline::at(until),
+                SupervisionPhase::Draining(_) if !self.has_open_output() => self.end_of_drain(),
+                SupervisionPhase::Draining(until) if now >= until => self.end_of_drain(),
+                SupervisionPhase::Draining(until) => return Deadline::at(until),
+                SupervisionPhase::Done => return Deadline::NEVER,
             }
         }
     }
 
-    fn ask(&mut self, stop: Stop) {
+    fn ask(&mut self, stop: StopCause) {
         self.stop = Some(stop);
-        self.papers.announce_stop();
+        self.files_of_child.announce_stop();
         if self.spec.grace.is_zero() {
             self.kill();
             return;
@@ -165,12 +167,12 @@ impl<'run> Supervisor<'run> {
         self.tree.terminate();
         let far = Instant::now() + Duration::from_secs(3_600);
         let until = Deadline::after(self.spec.grace).instant();
-        self.phase = Phase::Asked(until.unwrap_or(far));
+        self.phase = SupervisionPhase::Asked(until.unwrap_or(far));
     }
 
     fn kill(&mut self) {
         self.tree.kill();
-        self.phase = Phase::Killed(Instant::now() + DEATH);
+        self.phase = SupervisionPhase::Killed(Instant::now() + DEATH);
     }
 
     /// The child is dead but not reaped, so its group can still be signalled without hitting a stranger.
@@ -182,7 +184,7 @@ impl<'run> Supervisor<'run> {
                 self.tree.kill_group();
             }
         }
-        self.phase = Phase::Done;
+        self.phase = SupervisionPhase::Done;
     }
 
     fn has_open_output(&self) -> bool {
@@ -205,7 +207,7 @@ impl<'run> Supervisor<'run> {
         }
     }
 
-    fn poll(&self, until: Deadline) -> Ready {
+    fn poll(&self, until: Deadline) -> ReadyPipes {
         // A thrown canceller and a dead child stay readable, so they are watched only until seen.
         let watch_death = (!self.child_is_dead).then(|| self.signals.death.as_fd());
         let watch_wake = self.stop.is_none().then(|| self.signals.wake.as_fd());
@@ -224,7 +226,7 @@ impl<'run> Supervisor<'run> {
         let happened = poll(&mut polled, timeout.as_ref()).is_ok();
         let mut results = polled.iter().map(|entry| happened && !entry.revents().is_empty());
         let [death, _, stdin, stdout, stderr] = watched.map(|is_watched| is_watched && results.next().unwrap_or(false));
-        Ready { death, stdin, stdout, stderr }
+        ReadyPipes { death, stdin, stdout, stderr }
     }
 
     fn feed_stdin(&mut self) {
@@ -266,7 +268,7 @@ impl<'run> Supervisor<'run> {
     }
 
     /// Reaps the child, unless it does not die, and tells how it ended.
-    fn finish(mut self) -> Ended {
+    fn finish(mut self) -> EndedChild {
         self.is_finished = true;
         let status = if self.child_is_dead {
             // The watcher has told the death and is on its way out.
@@ -276,13 +278,13 @@ impl<'run> Supervisor<'run> {
             self.child.try_wait().ok().flatten()
         };
         let end = match (self.stop, status) {
-            (Some(Stop::TimedOut), _) => End::TimedOut,
-            (Some(Stop::Cancelled), _) => End::Cancelled,
+            (Some(StopCause::TimedOut), _) => ChildEnd::TimedOut,
+            (Some(StopCause::Cancelled), _) => ChildEnd::Cancelled,
             (None, Some(status)) => end_of(status),
-            (None, None) => End::StatusUnknown,
+            (None, None) => ChildEnd::StatusUnknown,
         };
-        self.papers.note_end(self.spec, &end);
-        Ended { end, stdout: self.stdout.take(), stderr: self.stderr.take(), seen: None }
+        self.files_of_child.note_end(self.spec, &end);
+        EndedChild { end, stdout: self.stdout.take(), stderr: self.stderr.take(), seen: None }
     }
 }
 
@@ -290,7 +292,7 @@ impl Drop for Supervisor<'_> {
     /// Only a panic of the caller's callback, or a record that could not be written, gets here unfinished.
     fn drop(&mut self) {
         if !self.is_finished {
-            self.papers.announce_stop();
+            self.files_of_child.announce_stop();
             self.tree.kill();
             let _ = self.child.wait();
         }
@@ -298,21 +300,21 @@ impl Drop for Supervisor<'_> {
 }
 
 /// What can wake the loop besides the child's pipes.
-struct Signals {
+struct WakeSources {
     death: PipeReader,
     watcher: Option<JoinHandle<()>>,
     wake: PipeReader,
     _subscription: Subscription,
 }
 
-struct Ready {
+struct ReadyPipes {
     death: bool,
     stdin: bool,
     stdout: bool,
     stderr: bool,
 }
 
-fn prepare_pipes(child: &Child, leader: Pid, canceller: &Canceller) -> io::Result<Signals> {
+fn prepare_pipes(child: &Child, leader: Pid, canceller: &Canceller) -> io::Result<WakeSources> {
     let pipes = [
         child.stdin.as_ref().map(AsFd::as_fd),
         child.stdout.as_ref().map(AsFd::as_fd),
@@ -330,7 +332,7 @@ fn prepare_pipes(child: &Child, leader: Pid, canceller: &Canceller) -> io::Resul
     let subscription = canceller.subscribe(move || {
         let _ = (&waker).write(b"!");
     });
-    Ok(Signals { death, watcher: Some(watcher), wake, _subscription: subscription })
+    Ok(WakeSources { death, watcher: Some(watcher), wake, _subscription: subscription })
 }
 
 /// Waits for the death without reaping, so that the id stays taken until the supervisor is done with it.
@@ -347,11 +349,11 @@ fn watch_for_death(leader: Pid, mut tell: io::PipeWriter) {
     }
 }
 
-fn end_of(status: std::process::ExitStatus) -> End {
+fn end_of(status: std::process::ExitStatus) -> ChildEnd {
     match (status.code(), std::os::unix::process::ExitStatusExt::signal(&status)) {
-        (Some(code), _) => End::Exited { code },
-        (None, Some(signal)) => End::Signalled { signal },
-        (None, None) => End::StatusUnknown,
+        (Some(code), _) => ChildEnd::Exited { code },
+        (None, Some(signal)) => ChildEnd::Signalled { signal },
+        (None, None) => ChildEnd::StatusUnknown,
     }
 }
 

@@ -12,7 +12,7 @@ const KILL_ROUNDS: usize = 5;
 
 /// A child's tree as known so far. The leader must not have been reaped while this is used, so that
 /// its id, and with it the id of the group, cannot have been given to anybody else.
-pub(super) struct Tree {
+pub(super) struct ProcessTree {
     leader: Pid,
     #[cfg(target_os = "linux")]
     token: String,
@@ -21,7 +21,7 @@ pub(super) struct Tree {
     strays: std::collections::BTreeMap<i32, u64>,
 }
 
-impl Tree {
+impl ProcessTree {
     #[cfg(target_os = "linux")]
     pub(super) fn new(leader: Pid, token: &str) -> Self {
         Self { leader, token: token.to_owned(), strays: std::collections::BTreeMap::new() }

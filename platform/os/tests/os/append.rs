@@ -7,7 +7,7 @@ use std::path::Path;
 use dispatch_os::files::{MAX_LINE_BYTES, append_line, read_complete_lines};
 use dispatch_os::{Access, AppendOptions, LineAppender, OsError, SymlinkPolicy, TailRepair};
 
-use super::role::{Player, must_succeed, output_of, say};
+use super::role::{RoleProcess, must_succeed, output_of, say};
 
 const PROCESSES: usize = 16;
 const THREADS: usize = 4;
@@ -39,9 +39,10 @@ pub fn role(path: &str) {
 fn lines_of_64_writers_in_16_processes_stay_whole_and_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.jsonl");
-    let players: Vec<Player> = (0..PROCESSES).map(|_| Player::start("append", path.to_str().unwrap())).collect();
-    for mut player in players {
-        assert_eq!(player.hear(), "done");
+    let processes: Vec<RoleProcess> =
+        (0..PROCESSES).map(|_| RoleProcess::start("append", path.to_str().unwrap())).collect();
+    for mut process in processes {
+        assert_eq!(process.hear(), "done");
     }
     let lines = read_complete_lines(&path, 0, 1 << 30).unwrap();
     let mut next: BTreeMap<String, usize> = BTreeMap::new();
@@ -159,10 +160,10 @@ fn a_writer_killed_midway_spoils_at_most_its_own_last_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     for _ in 0..5 {
-        let player = Player::start("append", path.to_str().unwrap());
-        let killed = format!("{}-", player.child.id());
+        let process = RoleProcess::start("append", path.to_str().unwrap());
+        let killed = format!("{}-", process.child.id());
         super::waiting::eventually("some lines", || path.exists());
-        player.kill();
+        process.kill();
         must_succeed("append", path.to_str().unwrap());
         let lines = read_complete_lines(&path, 0, 1 << 30).unwrap();
         let mut cut = 0;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use dispatch_os::{Canceller, ChildSpec, End, Family, Leftovers};
+use dispatch_os::{Canceller, ChildEnd, ChildSpec, DescendantPolicy, Leftovers};
 
 use super::process::shell;
-use super::role::{Player, say};
+use super::role::{RoleProcess, say};
 use super::waiting::{PATIENCE, all_gone, is_alive};
 
 /// The child, a plain grandchild, one that ignores hangups, one in a session of its own, one that also
@@ -22,7 +22,7 @@ setsid sh -c 'trap "" TERM INT HUP; echo $$; while :; do sleep 1; done' &
 const FAMILY_SIZE: usize = 7;
 
 fn guarded(script: &str) -> ChildSpec {
-    shell(script).family(Family::Guarded)
+    shell(script).descendants(DescendantPolicy::Guarded)
 }
 
 fn pids(text: &str) -> Vec<i32> {
@@ -42,7 +42,7 @@ pub fn parent_role() {
 
 #[test]
 fn nothing_outlives_a_parent_that_is_killed() {
-    let mut parent = Player::start("guarded-parent", "");
+    let mut parent = RoleProcess::start("guarded-parent", "");
     let family = pids(&parent.hear());
     assert_eq!(family.len(), FAMILY_SIZE);
     assert!(family.iter().all(|pid| is_alive(*pid)));
@@ -74,12 +74,12 @@ fn the_end_of_the_child_is_told_through_the_guardian() {
     assert_eq!(guarded("exit 42").run().exit_code(), Some(42));
     for signal in [9, 15, 11] {
         let outcome = guarded(&format!("kill -{signal} $$")).run();
-        assert!(matches!(outcome.end, End::Signalled { signal: found } if found == signal), "{}", outcome.end);
+        assert!(matches!(outcome.end, ChildEnd::Signalled { signal: found } if found == signal), "{}", outcome.end);
     }
     let output = guarded("cat; echo err >&2").stdin("in").run();
     assert_eq!((output.stdout.text().as_str(), output.stderr.text().as_str()), ("in", "err\n"));
-    let missing = ChildSpec::new("/no/such/program").family(Family::Guarded).run();
-    assert!(matches!(missing.end, End::FailedToStart(_)), "{}", missing.end);
+    let missing = ChildSpec::new("/no/such/program").descendants(DescendantPolicy::Guarded).run();
+    assert!(matches!(missing.end, ChildEnd::FailedToStart(_)), "{}", missing.end);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_timeout_gives_its_grace_to_the_whole_family() {
     let polite = "trap 'echo parent; exit' TERM; sh -c 'trap \"sleep 0.3; echo child; exit\" TERM; \
                   echo ready; while :; do sleep 0.05; done' & wait; wait";
     let outcome = guarded(polite).timeout(Duration::from_secs(2)).grace(Duration::from_secs(20)).run();
-    assert!(matches!(outcome.end, End::TimedOut), "{}", outcome.end);
+    assert!(matches!(outcome.end, ChildEnd::TimedOut), "{}", outcome.end);
     assert!(outcome.duration < PATIENCE);
     let text = outcome.stdout.text();
     assert!(text.contains("ready") && text.contains("child"), "{text}");
@@ -104,13 +104,13 @@ fn a_cancelled_family_is_killed_to_the_last() {
                 canceller.cancel();
             }
         });
-    assert!(matches!(outcome.end, End::Cancelled), "{}", outcome.end);
+    assert!(matches!(outcome.end, ChildEnd::Cancelled), "{}", outcome.end);
     all_gone(&pids(&outcome.stdout.text()));
 }
 
 #[test]
 fn a_family_that_kills_its_guardian_dies_with_it() {
     let outcome = guarded("echo $$; kill -9 $PPID; sleep 300").run();
-    assert!(matches!(outcome.end, End::Signalled { signal: 9 }), "{}", outcome.end);
+    assert!(matches!(outcome.end, ChildEnd::Signalled { signal: 9 }), "{}", outcome.end);
     all_gone(&pids(&outcome.stdout.text()));
 }

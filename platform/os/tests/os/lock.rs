@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use dispatch_os::{FileLock, LockKind, OsError};
 
-use super::role::{Player, say, stay};
+use super::role::{RoleProcess, say, stay};
 use super::waiting::PATIENCE;
 
 const ROUNDS: usize = 100;
@@ -32,7 +32,7 @@ pub fn count_role(path: &str) {
 fn the_wait_for_another_process_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lock");
-    let mut holder = Player::start("hold-lock", path.to_str().unwrap());
+    let mut holder = RoleProcess::start("hold-lock", path.to_str().unwrap());
     assert_eq!(holder.hear(), "held");
     let wait = Duration::from_millis(100);
     let started = Instant::now();
@@ -47,7 +47,7 @@ fn the_wait_for_another_process_is_bounded() {
 fn killing_the_holder_frees_the_lock() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lock");
-    let mut holder = Player::start("hold-lock", path.to_str().unwrap());
+    let mut holder = RoleProcess::start("hold-lock", path.to_str().unwrap());
     assert_eq!(holder.hear(), "held");
     let waiter = {
         let path = path.clone();
@@ -62,9 +62,10 @@ fn no_step_of_four_processes_is_lost_under_the_lock() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("count");
     std::fs::write(&path, "0").unwrap();
-    let players: Vec<Player> = (0..4).map(|_| Player::start("count-under-lock", path.to_str().unwrap())).collect();
-    for mut player in players {
-        assert_eq!(player.hear(), "done");
+    let processes: Vec<RoleProcess> =
+        (0..4).map(|_| RoleProcess::start("count-under-lock", path.to_str().unwrap())).collect();
+    for mut process in processes {
+        assert_eq!(process.hear(), "done");
     }
     let count = std::fs::read_to_string(&path).unwrap();
     assert_eq!(count, (4 * ROUNDS).to_string());

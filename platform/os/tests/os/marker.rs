@@ -5,13 +5,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use dispatch_os::process::{MarkedEnd, MarkedExit, ParentThen, read_exit_marker};
-use dispatch_os::{Canceller, ChildSpec, End, Family, StartCause};
+use dispatch_os::{Canceller, ChildEnd, ChildSpec, DescendantPolicy, StartCause};
 
 use super::process::shell;
-use super::role::{Player, say};
+use super::role::{RoleProcess, say};
 use super::waiting::{PATIENCE, eventually, is_alive};
 
-const FAMILIES: [Family; 2] = [Family::Free, Family::Guarded];
+const FAMILIES: [DescendantPolicy; 2] = [DescendantPolicy::Free, DescendantPolicy::Guarded];
 
 fn exited(code: i32, parent: ParentThen) -> MarkedExit {
     MarkedExit { end: MarkedEnd::Exited { code }, parent }
@@ -20,7 +20,7 @@ fn exited(code: i32, parent: ParentThen) -> MarkedExit {
 /// Runs the script in the folder `name` of the argument, and repeats what it says.
 pub fn parent_role(argument: &str) {
     let (folder, script) = argument.split_once('|').unwrap();
-    let spec = shell(script).working_folder(folder).family(Family::Guarded);
+    let spec = shell(script).working_folder(folder).descendants(DescendantPolicy::Guarded);
     say("ready");
     let outcome = spec.exit_marker(Path::new(folder).join("marker")).run_with(&Canceller::new(), &mut |_, chunk| {
         // The reader may be gone, because it has heard enough.
@@ -57,7 +57,7 @@ fn an_end_of_its_own_is_marked() {
             ("kill -TERM $$", MarkedEnd::Signalled { signal: 15 }),
         ] {
             let path = folder.path().join(script.replace([' ', '$', '&'], "-"));
-            shell(script).family(family).exit_marker(&path).run();
+            shell(script).descendants(family).exit_marker(&path).run();
             let expected = MarkedExit { end, parent: ParentThen::Alive };
             assert_eq!(read_exit_marker(&path), Some(expected), "{family:?}: {script}");
         }
@@ -71,13 +71,13 @@ fn an_end_that_we_asked_for_is_not_marked() {
         for (script, grace_ms) in [(polite, 20_000), ("echo ready; exec sleep 300", 20_000), (polite, 0)] {
             let folder = tempfile::tempdir().unwrap();
             let (cancelled, timed_out) = (folder.path().join("cancelled"), folder.path().join("timed-out"));
-            let spec = shell(script).family(family).grace(Duration::from_millis(grace_ms));
+            let spec = shell(script).descendants(family).grace(Duration::from_millis(grace_ms));
             let canceller = Canceller::new();
             let outcome = spec.clone().exit_marker(&cancelled).run_with(&canceller, &mut |_, _| canceller.cancel());
-            assert!(matches!(outcome.end, End::Cancelled), "{}", outcome.end);
+            assert!(matches!(outcome.end, ChildEnd::Cancelled), "{}", outcome.end);
             assert_eq!(read_exit_marker(&cancelled), None, "{family:?}: {script}");
             let outcome = spec.timeout(Duration::from_millis(100)).exit_marker(&timed_out).run();
-            assert!(matches!(outcome.end, End::TimedOut), "{}", outcome.end);
+            assert!(matches!(outcome.end, ChildEnd::TimedOut), "{}", outcome.end);
             assert_eq!(read_exit_marker(&timed_out), None, "{family:?}: {script}");
         }
     }
@@ -88,14 +88,14 @@ fn a_child_that_never_ran_has_no_marker() {
     for family in FAMILIES {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("marker");
-        let outcome = ChildSpec::new("/no/such/program").family(family).exit_marker(&path).run();
-        assert!(matches!(outcome.end, End::FailedToStart(_)), "{}", outcome.end);
+        let outcome = ChildSpec::new("/no/such/program").descendants(family).exit_marker(&path).run();
+        assert!(matches!(outcome.end, ChildEnd::FailedToStart(_)), "{}", outcome.end);
         assert!(!path.exists());
 
         std::fs::write(&path, "exit 9\n").unwrap();
         let witness = folder.path().join("ran");
-        let outcome = ChildSpec::new("touch").arg(&witness).family(family).exit_marker(&path).run();
-        let End::FailedToStart(failure) = outcome.end else { panic!("started: {}", outcome.end) };
+        let outcome = ChildSpec::new("touch").arg(&witness).descendants(family).exit_marker(&path).run();
+        let ChildEnd::FailedToStart(failure) = outcome.end else { panic!("started: {}", outcome.end) };
         assert!(matches!(failure.cause, StartCause::BadExitMarker(_)), "{failure}");
         assert!(!witness.exists());
         assert_eq!(read_exit_marker(&path), Some(exited(9, ParentThen::Alive)), "the older witness stays");
@@ -106,7 +106,7 @@ fn a_child_that_never_ran_has_no_marker() {
 fn the_child_does_not_get_hold_of_its_marker() {
     for family in FAMILIES {
         let folder = tempfile::tempdir().unwrap();
-        let spec = shell("ls -l /proc/$$/fd").family(family).exit_marker(folder.path().join("marker"));
+        let spec = shell("ls -l /proc/$$/fd").descendants(family).exit_marker(folder.path().join("marker"));
         let outcome = spec.run();
         assert!(outcome.succeeded());
         let listed = outcome.stdout.text();
@@ -115,8 +115,8 @@ fn the_child_does_not_get_hold_of_its_marker() {
 }
 
 /// A parent whose child has told the id of its guardian and its own.
-fn start(folder: &Path, script: &str) -> (Player, i32, i32) {
-    let mut parent = Player::start("marked-parent", &format!("{}|echo \"!$PPID $$\"; {script}", folder.display()));
+fn start(folder: &Path, script: &str) -> (RoleProcess, i32, i32) {
+    let mut parent = RoleProcess::start("marked-parent", &format!("{}|echo \"!$PPID $$\"; {script}", folder.display()));
     assert_eq!(parent.hear(), "ready");
     let told = parent.hear();
     let (guardian, child) = told.split_once(' ').unwrap();
@@ -185,7 +185,7 @@ fn a_parent_killed_at_any_moment_leaves_a_marker_only_of_a_child_that_was_throug
         assert!(started.elapsed() < PATIENCE, "no child ever came to its end: {counts:?}");
         let folder = tempfile::tempdir().unwrap();
         let script = "for i in 1 2 3 4 5; do : > step-$i; done; /bin/true; printf done > last; exit 5";
-        let mut parent = Player::start("marked-parent", &format!("{}|{script}", folder.path().display()));
+        let mut parent = RoleProcess::start("marked-parent", &format!("{}|{script}", folder.path().display()));
         assert_eq!(parent.hear(), "ready");
         std::thread::sleep(Duration::from_micros(moment * moment));
         parent.kill();

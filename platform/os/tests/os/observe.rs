@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dispatch_os::process::MAX_OBSERVED_PATHS;
-use dispatch_os::{Canceller, ChildSpec, End, Family, Leftovers, Outcome};
+use dispatch_os::{Canceller, ChildEnd, ChildOutcome, ChildSpec, DescendantPolicy, Leftovers};
 
 use super::process::shell;
-use super::role::{Player, say};
+use super::role::{RoleProcess, say};
 use super::waiting::{PATIENCE, all_gone, is_alive};
 
 /// A folder with a physical path.
-struct Place {
+struct ObservedFolder {
     _folder: tempfile::TempDir,
     base: PathBuf,
 }
 
-impl Place {
+impl ObservedFolder {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
@@ -27,17 +27,17 @@ impl Place {
     }
 
     fn observed(&self, spec: ChildSpec) -> ChildSpec {
-        spec.working_folder(&self.base).family(Family::Guarded).observe_writes()
+        spec.working_folder(&self.base).descendants(DescendantPolicy::Guarded).observe_writes()
     }
 
-    fn run(&self, script: &str) -> Outcome {
+    fn run(&self, script: &str) -> ChildOutcome {
         let outcome = self.observed(shell(script)).run();
         assert!(outcome.succeeded(), "{script}: {}: {}", outcome.end, outcome.stderr.text());
         outcome
     }
 
     /// The names below this folder that were seen.
-    fn names(&self, outcome: &Outcome) -> BTreeSet<String> {
+    fn names(&self, outcome: &ChildOutcome) -> BTreeSet<String> {
         let wrote = outcome.wrote.as_ref().unwrap();
         let inside = wrote.iter().filter_map(|path| path.strip_prefix(&self.base).ok());
         inside.map(|path| path.to_str().unwrap().to_owned()).collect()
@@ -51,7 +51,7 @@ impl Place {
 
 /// Whether this system lets anybody observe; where it does not, the children must run all the same.
 fn can_observe() -> bool {
-    let outcome = shell("exit 3").family(Family::Guarded).observe_writes().run();
+    let outcome = shell("exit 3").descendants(DescendantPolicy::Guarded).observe_writes().run();
     assert_eq!(outcome.exit_code(), Some(3), "{}", outcome.end);
     outcome.wrote.is_some()
 }
@@ -65,7 +65,7 @@ fn every_way_to_change_the_tree_is_seen() {
     if !can_observe() {
         return;
     }
-    let place = Place::new();
+    let place = ObservedFolder::new();
     for (script, expected) in [
         ("true", &[][..]),
         ("echo x > a", &["a"]),
@@ -101,7 +101,7 @@ fn a_name_that_is_no_text_is_seen() {
         return;
     }
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::new();
+    let place = ObservedFolder::new();
     let outcome = place.run(r#"f=$(printf 'a\377b'); : > "$f""#);
     let expected = place.base.join(std::ffi::OsStr::from_bytes(b"a\xffb"));
     assert_eq!(outcome.wrote.unwrap(), [expected]);
@@ -112,7 +112,7 @@ fn python_and_its_threads_are_seen() {
     if !can_observe() || !has("python3") {
         return;
     }
-    let place = Place::new();
+    let place = ObservedFolder::new();
     let program = "
 import os, threading, tempfile, shutil
 def write(number):
@@ -146,7 +146,7 @@ fn git_works_and_is_seen() {
     if !can_observe() || !has("git") {
         return;
     }
-    let place = Place::new();
+    let place = ObservedFolder::new();
     let script = "git init -q . && git config user.name n && git config user.email e && echo x > file && git add file \
                   && git commit -q -m one && git checkout -q -b other && echo y > file && git commit -q -am two \
                   && git checkout -q - && git gc -q && git fsck";
@@ -160,7 +160,7 @@ fn git_works_and_is_seen() {
 
 #[test]
 fn a_statically_linked_program_is_seen() {
-    let place = Place::new();
+    let place = ObservedFolder::new();
     let source = "#include <fcntl.h>\n#include <unistd.h>\n#include <sys/syscall.h>\n\
                   int main(void) { int f = open(\"static\", O_CREAT | O_WRONLY, 0600); write(f, \"x\", 1);\n\
                   struct { unsigned long long f, m, r; } how = { O_CREAT | O_RDWR, 0600, 0 };\n\
@@ -183,12 +183,12 @@ fn a_path_is_told_before_it_is_written() {
     if !can_observe() {
         return;
     }
-    let place = Place::new();
+    let place = ObservedFolder::new();
     let told = Arc::new(Mutex::new(Vec::new()));
     let telling = Arc::clone(&told);
     let on_write = Arc::new(move |path: &Path| telling.lock().unwrap().push((path.to_owned(), path.exists())));
     let spec = shell("echo x > first; echo x > second; echo y > first").working_folder(&place.base);
-    let outcome = spec.family(Family::Guarded).on_write(on_write).run();
+    let outcome = spec.descendants(DescendantPolicy::Guarded).on_write(on_write).run();
     assert!(outcome.succeeded());
     let expected = [(place.base.join("first"), false), (place.base.join("second"), false)];
     assert_eq!(*told.lock().unwrap(), expected);
@@ -197,9 +197,9 @@ fn a_path_is_told_before_it_is_written() {
 
 #[test]
 fn a_callback_that_panics_harms_nobody() {
-    let place = Place::new();
+    let place = ObservedFolder::new();
     let on_write = Arc::new(|_: &Path| panic!("on purpose"));
-    let spec = shell("echo x > a; echo x > b").working_folder(&place.base).family(Family::Guarded);
+    let spec = shell("echo x > a; echo x > b").working_folder(&place.base).descendants(DescendantPolicy::Guarded);
     assert!(spec.on_write(on_write).run().succeeded());
     assert!(place.base.join("b").exists());
 }
@@ -207,7 +207,8 @@ fn a_callback_that_panics_harms_nobody() {
 /// Stands under an observer, and tries to be one.
 pub fn nested_role(folder: &str) {
     let place = Path::new(folder);
-    let outcome = shell("echo x > inner").working_folder(place).family(Family::Guarded).observe_writes().run();
+    let outcome =
+        shell("echo x > inner").working_folder(place).descendants(DescendantPolicy::Guarded).observe_writes().run();
     assert!(outcome.succeeded(), "{}: {}", outcome.end, outcome.stderr.text());
     say(if outcome.wrote.is_some() { "seen" } else { "not seen" });
 }
@@ -217,7 +218,7 @@ fn an_observed_process_may_run_what_it_asks_to_observe() {
     if !can_observe() {
         return;
     }
-    let place = Place::new();
+    let place = ObservedFolder::new();
     let program = super::role::command("nested-observer", place.base.to_str().unwrap());
     let mut spec = ChildSpec::new(program.get_program()).args(program.get_args());
     for (name, value) in program.get_envs() {
@@ -233,18 +234,18 @@ fn an_observed_process_may_run_what_it_asks_to_observe() {
 fn only_a_family_that_ends_as_a_whole_is_observed() {
     let observed = || shell("exit 0").observe_writes();
     assert!(observed().run().wrote.is_none());
-    assert!(observed().family(Family::Guarded).leftovers(Leftovers::Leave).run().wrote.is_none());
-    assert!(shell("exit 0").family(Family::Guarded).run().wrote.is_none());
-    let missing = ChildSpec::new("/no/such/program").family(Family::Guarded).observe_writes().run();
-    assert!(matches!(missing.end, End::FailedToStart(_)) && missing.wrote.is_none(), "{}", missing.end);
+    assert!(observed().descendants(DescendantPolicy::Guarded).leftovers(Leftovers::Leave).run().wrote.is_none());
+    assert!(shell("exit 0").descendants(DescendantPolicy::Guarded).run().wrote.is_none());
+    let missing = ChildSpec::new("/no/such/program").descendants(DescendantPolicy::Guarded).observe_writes().run();
+    assert!(matches!(missing.end, ChildEnd::FailedToStart(_)) && missing.wrote.is_none(), "{}", missing.end);
 }
 
 #[test]
 fn a_timeout_ends_a_writer_and_what_it_wrote_is_known() {
-    let place = Place::new();
+    let place = ObservedFolder::new();
     let script = "while :; do echo x > a; echo x > b; done";
     let outcome = place.observed(shell(script)).timeout(Duration::from_millis(1500)).run();
-    assert!(matches!(outcome.end, End::TimedOut), "{}", outcome.end);
+    assert!(matches!(outcome.end, ChildEnd::TimedOut), "{}", outcome.end);
     assert!(outcome.duration < PATIENCE);
     if can_observe() {
         assert_eq!(place.names(&outcome), ["a".to_owned(), "b".to_owned()].into());
@@ -253,13 +254,13 @@ fn a_timeout_ends_a_writer_and_what_it_wrote_is_known() {
 
 #[test]
 fn a_cancelled_writer_is_killed_even_while_it_is_looked_at() {
-    let place = Place::new();
+    let place = ObservedFolder::new();
     let canceller = Canceller::new();
     let stopping = canceller.clone();
     let on_write = Arc::new(move |_: &Path| stopping.cancel());
-    let spec = shell("echo x > a; sleep 300").working_folder(&place.base).family(Family::Guarded);
+    let spec = shell("echo x > a; sleep 300").working_folder(&place.base).descendants(DescendantPolicy::Guarded);
     let outcome = spec.on_write(on_write).grace(Duration::ZERO).timeout(PATIENCE).run_with(&canceller, &mut |_, _| {});
-    let expected_end = if can_observe() { matches!(outcome.end, End::Cancelled) } else { true };
+    let expected_end = if can_observe() { matches!(outcome.end, ChildEnd::Cancelled) } else { true };
     assert!(expected_end, "{}", outcome.end);
 }
 
@@ -267,7 +268,7 @@ fn a_cancelled_writer_is_killed_even_while_it_is_looked_at() {
 pub fn writing_parent_role(folder: &str) {
     let mut heard = String::new();
     let script = "exec 3> ../failed; trap '' PIPE; echo $PPID $$; while :; do echo x > a || echo failed >&3; done";
-    let spec = shell(script).working_folder(Path::new(folder).join("below")).family(Family::Guarded);
+    let spec = shell(script).working_folder(Path::new(folder).join("below")).descendants(DescendantPolicy::Guarded);
     let outcome = spec.observe_writes().run_with(&Canceller::new(), &mut |_, chunk| {
         heard.push_str(&String::from_utf8_lossy(chunk));
         say(heard.trim_end());
@@ -278,9 +279,9 @@ pub fn writing_parent_role(folder: &str) {
 #[test]
 fn writes_wait_rather_than_fail_when_the_observer_dies() {
     for _ in 0..20 {
-        let place = Place::new();
+        let place = ObservedFolder::new();
         std::fs::create_dir(place.base.join("below")).unwrap();
-        let mut parent = Player::start("writing-parent", place.base.to_str().unwrap());
+        let mut parent = RoleProcess::start("writing-parent", place.base.to_str().unwrap());
         let family: Vec<i32> = parent.hear().split(' ').map(|pid| pid.parse().unwrap()).collect();
         assert!(family.iter().all(|pid| is_alive(*pid)));
         parent.kill();
@@ -295,7 +296,7 @@ fn more_paths_than_can_be_remembered_are_counted_as_more() {
     if !can_observe() || !has("python3") {
         return;
     }
-    let place = Place::new();
+    let place = ObservedFolder::new();
     let program = format!("for n in range({}): open(f'{{n}}', 'w').close()", MAX_OBSERVED_PATHS + 5);
     let outcome = place.observed(ChildSpec::new("python3").arg("-c").arg(program)).run();
     assert!(outcome.succeeded(), "{}", outcome.stderr.text());
@@ -308,7 +309,7 @@ fn more_paths_than_can_be_remembered_are_counted_as_more() {
 fn what_observing_costs() {
     const FILES: usize = 10_000;
     const ROUNDS: usize = 3;
-    let place = Place::new();
+    let place = ObservedFolder::new();
     for (what, act) in [("writes", ": > f$i"), ("reads", ": < f$i")] {
         let script = format!("i=0; while [ $i -lt {FILES} ]; do {act}; i=$((i+1)); done");
         let quickest = |spec: ChildSpec| {
@@ -319,7 +320,7 @@ fn what_observing_costs() {
             });
             rounds.min().unwrap()
         };
-        let plain = || shell(&script).working_folder(&place.base).family(Family::Guarded);
+        let plain = || shell(&script).working_folder(&place.base).descendants(DescendantPolicy::Guarded);
         let (unobserved, observed) = (quickest(plain()), quickest(place.observed(plain())));
         let each = observed.saturating_sub(unobserved).as_micros() as f64 / FILES as f64;
         println!("{FILES} {what}: {unobserved:?} unobserved, {observed:?} observed, {each:.1} us more for each");

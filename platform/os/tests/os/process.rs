@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use dispatch_os::{CaptureLimit, ChildSpec, End, Outcome, OutputStream, StartCause, StartFailure};
+use dispatch_os::{CaptureLimit, ChildEnd, ChildOutcome, ChildSpec, OutputStream, StartCause, StartFailure};
 
 use super::role::{command, must_succeed, output_of, say};
 use super::waiting::PATIENCE;
@@ -12,9 +12,9 @@ pub fn shell(script: &str) -> ChildSpec {
     ChildSpec::new("sh").arg("-c").arg(script)
 }
 
-fn failure(outcome: Outcome) -> StartFailure {
+fn failure(outcome: ChildOutcome) -> StartFailure {
     match outcome.end {
-        End::FailedToStart(failure) => failure,
+        ChildEnd::FailedToStart(failure) => failure,
         other => panic!("started: {other}"),
     }
 }
@@ -24,7 +24,7 @@ fn the_end_of_a_child_is_told() {
     assert!(shell("exit 0").run().succeeded());
     assert_eq!(shell("exit 42").run().exit_code(), Some(42));
     let killed = shell("kill -9 $$").run();
-    assert!(matches!(killed.end, End::Signalled { signal: 9 }), "{}", killed.end);
+    assert!(matches!(killed.end, ChildEnd::Signalled { signal: 9 }), "{}", killed.end);
     assert!(killed.duration < PATIENCE);
 }
 

@@ -1,4 +1,4 @@
-//! The other processes of a test: this test binary, started again to play one role.
+//! The other processes of a test: this test binary, started again in one role.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -6,11 +6,11 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 const ROLE: &str = "DISPATCH_OS_TEST_ROLE";
 const ARGUMENT: &str = "DISPATCH_OS_TEST_ARGUMENT";
 
-/// A command that plays the role in a process of its own.
+/// A command that runs the role in another process.
 pub fn command(role: &str, argument: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", "role::play", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "role::run", "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
         .env(ARGUMENT, argument)
         .stdin(Stdio::null())
@@ -19,12 +19,12 @@ pub fn command(role: &str, argument: &str) -> Command {
 }
 
 /// A running role and the lines it says.
-pub struct Player {
+pub struct RoleProcess {
     pub child: Child,
     lines: BufReader<ChildStdout>,
 }
 
-impl Player {
+impl RoleProcess {
     pub fn start(role: &str, argument: &str) -> Self {
         let mut child = command(role, argument).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
@@ -49,7 +49,7 @@ impl Player {
     }
 }
 
-impl Drop for Player {
+impl Drop for RoleProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -84,9 +84,9 @@ pub fn must_succeed(role: &str, argument: &str) {
     assert_eq!(code, Some(0), "{role} said: {output}");
 }
 
-/// Does nothing unless this process was started to play a role.
+/// Does nothing unless this process was started for a role.
 #[test]
-fn play() {
+fn run() {
     let Ok(role) = std::env::var(ROLE) else {
         return;
     };

@@ -1,6 +1,6 @@
 //! Confined writes: the kernel refuses them elsewhere, or the confinement says that it cannot.
 
-use dispatch_os::{ConfinementError, Family, WriteConfinement};
+use dispatch_os::{ConfinementError, DescendantPolicy, WriteConfinement};
 
 use super::process::shell;
 
@@ -32,9 +32,10 @@ fn writes_outside_fail_and_inside_work() {
         "truncate -s 0 ../outside/kept",
         "setsid sh -c 'echo x > ../outside/new'",
     ];
-    for family in [Family::Free, Family::Guarded] {
-        let confined =
-            |script: &str| shell(script).working_folder(&inside).family(family).confine_writes(confinement.clone());
+    for family in [DescendantPolicy::Free, DescendantPolicy::Guarded] {
+        let confined = |script: &str| {
+            shell(script).working_folder(&inside).descendants(family).confine_writes(confinement.clone())
+        };
         for attack in attacks {
             assert!(!confined(attack).run().succeeded(), "{attack} worked");
         }

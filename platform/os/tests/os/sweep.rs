@@ -7,7 +7,7 @@ use dispatch_os::process::sweep;
 use dispatch_os::{Canceller, SweepReport, Ulid};
 
 use super::process::shell;
-use super::role::{Player, say};
+use super::role::{RoleProcess, say};
 use super::waiting::{all_gone, eventually, is_alive};
 
 const FAMILY: &str = "echo $$; sleep 300 & echo $!; setsid sleep 300 & echo $!; wait";
@@ -31,7 +31,7 @@ fn records(folder: &Path) -> usize {
 #[test]
 fn what_a_crash_left_running_is_swept() {
     let folder = tempfile::tempdir().unwrap();
-    let mut parent = Player::start("recorded-parent", folder.path().to_str().unwrap());
+    let mut parent = RoleProcess::start("recorded-parent", folder.path().to_str().unwrap());
     let family: Vec<i32> = parent.hear().split(' ').map(|pid| pid.parse().unwrap()).collect();
     let while_it_runs = sweep(folder.path()).unwrap();
     assert_eq!(while_it_runs, SweepReport { in_use: 1, ..SweepReport::default() });

@@ -3,10 +3,10 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use dispatch_os::{Canceller, ChildSpec, End, Leftovers, Outcome};
+use dispatch_os::{Canceller, ChildEnd, ChildOutcome, ChildSpec, Leftovers};
 
 use super::process::shell;
-use super::role::{Player, say};
+use super::role::{RoleProcess, say};
 use super::waiting::{PATIENCE, all_gone, eventually, is_alive};
 
 /// A child, two plain grandchildren, one that ignores the polite signal, one in a session of its own,
@@ -27,7 +27,7 @@ fn pids(text: &str) -> Vec<i32> {
 }
 
 /// Cancels once everybody has said their id.
-fn run_until_all_are_there(spec: &ChildSpec, family_size: usize) -> Outcome {
+fn run_until_all_are_there(spec: &ChildSpec, family_size: usize) -> ChildOutcome {
     let canceller = Canceller::new();
     let mut lines = 0;
     spec.run_with(&canceller, &mut |_, chunk| {
@@ -42,7 +42,7 @@ fn run_until_all_are_there(spec: &ChildSpec, family_size: usize) -> Outcome {
 fn a_cancelled_tree_is_killed_to_the_last() {
     let grace = Duration::from_millis(200);
     let outcome = run_until_all_are_there(&shell(FAMILY).grace(grace), FAMILY_SIZE);
-    assert!(matches!(outcome.end, End::Cancelled), "{}", outcome.end);
+    assert!(matches!(outcome.end, ChildEnd::Cancelled), "{}", outcome.end);
     let family = pids(&outcome.stdout.text());
     assert_eq!(family.len(), FAMILY_SIZE);
     all_gone(&family);
@@ -52,7 +52,7 @@ fn a_cancelled_tree_is_killed_to_the_last() {
 #[test]
 fn no_grace_kills_at_once() {
     let outcome = run_until_all_are_there(&shell(FAMILY).grace(Duration::ZERO), FAMILY_SIZE);
-    assert!(matches!(outcome.end, End::Cancelled), "{}", outcome.end);
+    assert!(matches!(outcome.end, ChildEnd::Cancelled), "{}", outcome.end);
     all_gone(&pids(&outcome.stdout.text()));
 }
 
@@ -60,7 +60,7 @@ fn no_grace_kills_at_once() {
 fn a_child_that_outlasts_its_time_is_ended() {
     let spec = shell("echo $$; exec sleep 300").timeout(Duration::from_millis(100));
     let outcome = spec.run();
-    assert!(matches!(outcome.end, End::TimedOut), "{}", outcome.end);
+    assert!(matches!(outcome.end, ChildEnd::TimedOut), "{}", outcome.end);
     assert!(outcome.duration >= Duration::from_millis(100) && outcome.duration < PATIENCE);
     all_gone(&pids(&outcome.stdout.text()));
 }
@@ -69,7 +69,7 @@ fn a_child_that_outlasts_its_time_is_ended() {
 fn a_polite_child_may_say_goodbye_within_the_grace() {
     let script = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done";
     let outcome = run_until_all_are_there(&shell(script).grace(PATIENCE), 1);
-    assert!(matches!(outcome.end, End::Cancelled), "{}", outcome.end);
+    assert!(matches!(outcome.end, ChildEnd::Cancelled), "{}", outcome.end);
     assert_eq!(outcome.stdout.text(), "ready\nbye\n");
     assert!(outcome.duration < PATIENCE);
 }
@@ -95,12 +95,12 @@ fn another_thread_can_cancel() {
         ready.send(()).unwrap();
     });
     thread.join().unwrap();
-    assert!(matches!(outcome.end, End::Cancelled), "{}", outcome.end);
+    assert!(matches!(outcome.end, ChildEnd::Cancelled), "{}", outcome.end);
     assert!(outcome.duration < PATIENCE);
     all_gone(&pids(&outcome.stdout.text()));
     // A canceller that was thrown before stops the child right away.
     let outcome = shell("exec sleep 300").run_with(&canceller, &mut |_, _| {});
-    assert!(matches!(outcome.end, End::Cancelled), "{}", outcome.end);
+    assert!(matches!(outcome.end, ChildEnd::Cancelled), "{}", outcome.end);
 }
 
 #[test]
@@ -158,7 +158,7 @@ pub fn parent_role() {
 
 #[test]
 fn a_child_does_not_outlive_a_killed_parent() {
-    let mut parent = Player::start("parent", "");
+    let mut parent = RoleProcess::start("parent", "");
     let child: i32 = parent.hear().parse().unwrap();
     assert!(is_alive(child));
     parent.kill();

@@ -1,7 +1,7 @@
 //! Starts a registered command the way its host would.
 
 use super::probe::Probe;
-use dispatch_os::process::{ChildSpec, End};
+use dispatch_os::process::{ChildEnd, ChildSpec};
 use ext_hook_pipeline::register::{Launch, Shell};
 use std::path::Path;
 use std::time::Duration;
@@ -46,11 +46,11 @@ pub(super) fn run(launch: &Launch, file: &Path, probe: &Probe, root: &Path, time
     }
     let outcome = child.run();
     match outcome.end {
-        End::Exited { code } => {
+        ChildEnd::Exited { code } => {
             let (stdout, stderr) = (outcome.stdout.text(), outcome.stderr.text());
             Answered::Ended { code, stdout, stderr }
         }
-        End::TimedOut => Answered::Never(format!("no answer within {} seconds", timeout.as_secs())),
+        ChildEnd::TimedOut => Answered::Never(format!("no answer within {} seconds", timeout.as_secs())),
         end => Answered::Never(end.to_string()),
     }
 }

@@ -4,7 +4,7 @@ use super::{Desk, refused};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::plain::lines;
-use dispatch_os::process::{ChildSpec, End, Outcome};
+use dispatch_os::process::{ChildEnd, ChildOutcome, ChildSpec};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ impl Desk<'_> {
 
 /// Applies a patch to the tree as it is, with what is not committed. Only where that does not fit, the contents that
 /// the patch was made from are merged, which git does with committed files alone.
-fn try_on(repository: &Path, apply: Apply, patch: &Path) -> Result<Outcome, Failure> {
+fn try_on(repository: &Path, apply: Apply, patch: &Path) -> Result<ChildOutcome, Failure> {
     let fits = git(repository, &["apply", "--check"], patch);
     require_started(&fits)?;
     let tried = match (apply, fits.succeeded()) {
@@ -84,7 +84,7 @@ fn repository_of(workspace: &Path) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(top))
 }
 
-fn git(repository: &Path, arguments: &[&str], patch: &Path) -> Outcome {
+fn git(repository: &Path, arguments: &[&str], patch: &Path) -> ChildOutcome {
     in_folder(repository).args(arguments.iter().copied()).arg("--").arg(patch).run()
 }
 
@@ -92,9 +92,9 @@ fn in_folder(folder: &Path) -> ChildSpec {
     ChildSpec::new("git").working_folder(folder).timeout(GIT_TIME)
 }
 
-fn require_started(outcome: &Outcome) -> Result<(), Failure> {
+fn require_started(outcome: &ChildOutcome) -> Result<(), Failure> {
     match &outcome.end {
-        End::FailedToStart(failure) => {
+        ChildEnd::FailedToStart(failure) => {
             let told = Failure::configuration(format!("git cannot be run: {failure}"));
             Err(match failure.hint() {
                 Some(hint) => told.hint(hint),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dispatch_contracts::tool::{ToolContext, ToolError};
 use dispatch_os::files::{Access, Durability, ReplaceOptions};
-use dispatch_os::{Confined, OsError, Spot};
+use dispatch_os::{Confined, ConfinedPath, OsError};
 
 use super::apply::apply;
 use super::change::{Change, FileChange, Hunk};
@@ -24,7 +24,7 @@ pub(super) struct Plan<'a> {
 
 /// A file before and after the patch; `None` where it does not exist.
 struct Planned {
-    spot: Spot,
+    spot: ConfinedPath,
     shown: PathBuf,
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,

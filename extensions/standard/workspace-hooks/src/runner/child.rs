@@ -7,7 +7,7 @@ use crate::contract::Place;
 use crate::performer::{Again, End, Performance};
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_os::threads::offload;
-use dispatch_os::{Canceller, CaptureLimit, ChildSpec, Family, Outcome, StartCause, StartFailure};
+use dispatch_os::{Canceller, CaptureLimit, ChildOutcome, ChildSpec, DescendantPolicy, StartCause, StartFailure};
 use futures_util::future::{Either, select};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,7 @@ pub(super) fn spec(attempt: &Attempt<'_>, words: &[String]) -> Option<ChildSpec>
     let mut child = ChildSpec::new(program)
         .args(arguments)
         .working_folder(&attempt.folder)
-        .family(Family::Guarded)
+        .descendants(DescendantPolicy::Guarded)
         .timeout(attempt.deadline.remaining())
         .grace(GRACE)
         .capture(CaptureLimit::NOTHING)
@@ -74,7 +74,7 @@ pub(super) async fn run(
     };
     if outcome.wrote.is_none()
         && attempt.place == Place::Tree
-        && !matches!(outcome.end, dispatch_os::End::FailedToStart(_))
+        && !matches!(outcome.end, dispatch_os::ChildEnd::FailedToStart(_))
     {
         attempt.is_blind.store(true, Ordering::Relaxed);
     }
@@ -124,15 +124,15 @@ pub(super) fn settled(end: trail::Exit) -> Performance {
     Performance { exit_code, output, ..ended(end) }
 }
 
-fn end_of(attempt: &Attempt<'_>, outcome: &Outcome, last_error: &str) -> End {
+fn end_of(attempt: &Attempt<'_>, outcome: &ChildOutcome, last_error: &str) -> End {
     match &outcome.end {
-        dispatch_os::End::Exited { code: 0 } => End::Success,
-        dispatch_os::End::Exited { code } => nonzero(*code, &attempt.veil.sentence(last_error)),
-        dispatch_os::End::Signalled { signal } => killed(*signal),
-        dispatch_os::End::TimedOut => End::Timeout,
-        dispatch_os::End::Cancelled => End::Canceled,
-        dispatch_os::End::FailedToStart(failure) => not_started(attempt, failure),
-        dispatch_os::End::StatusUnknown => {
+        dispatch_os::ChildEnd::Exited { code: 0 } => End::Success,
+        dispatch_os::ChildEnd::Exited { code } => nonzero(*code, &attempt.veil.sentence(last_error)),
+        dispatch_os::ChildEnd::Signalled { signal } => killed(*signal),
+        dispatch_os::ChildEnd::TimedOut => End::Timeout,
+        dispatch_os::ChildEnd::Cancelled => End::Canceled,
+        dispatch_os::ChildEnd::FailedToStart(failure) => not_started(attempt, failure),
+        dispatch_os::ChildEnd::StatusUnknown => {
             End::Failed { reason: "the program ended and nobody can say how".to_owned(), again: Again::Worthwhile }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::contract::RunId;
 use dispatch_os::process::{MarkedEnd, ParentThen, is_marker_open, read_exit_marker};
-use dispatch_os::{ChildSpec, Outcome};
+use dispatch_os::{ChildOutcome, ChildSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,7 +45,7 @@ pub(super) fn observe(child: ChildSpec, workspace: &Path, trail: &Trail) -> Chil
 }
 
 /// Files of the workspace that the child was seen to write, relative to it.
-pub(super) fn written(outcome: &Outcome, workspace: &Path) -> Vec<String> {
+pub(super) fn written(outcome: &ChildOutcome, workspace: &Path) -> Vec<String> {
     outcome.wrote.iter().flatten().filter_map(|path| name_below(workspace, path)).collect()
 }
 

@@ -2,20 +2,20 @@
 
 use std::io;
 
-use super::Seen;
+use super::ObservedWrites;
 use crate::process::spec::ChildSpec;
 
 /// Cannot exist here.
-pub(in crate::process) enum Observer {}
+pub(in crate::process) enum AbsentObserver {}
 
 /// Cannot exist here.
-pub(in crate::process) enum Entrance {}
+pub(in crate::process) enum AbsentFilter {}
 
 pub(in crate::process) fn is_possible() -> bool {
     false
 }
 
-pub(in crate::process) fn prepare(_spec: &ChildSpec) -> Option<(Observer, Entrance)> {
+pub(in crate::process) fn prepare(_spec: &ChildSpec) -> Option<(AbsentObserver, AbsentFilter)> {
     None
 }
 
@@ -23,14 +23,14 @@ pub(in crate::process) fn is_fault(_error: &io::Error) -> bool {
     false
 }
 
-impl Observer {
-    pub(in crate::process) fn finish(self) -> Option<Seen> {
+impl AbsentObserver {
+    pub(in crate::process) fn finish(self) -> Option<ObservedWrites> {
         match self {}
     }
 }
 
 #[cfg(target_os = "linux")]
-impl Entrance {
+impl AbsentFilter {
     pub(in crate::process) fn enter(&self) -> io::Result<()> {
         match *self {}
     }

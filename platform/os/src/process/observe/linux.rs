@@ -1,8 +1,8 @@
 //! The observer's two sides: one that the child takes with it, and one that listens here.
 
 mod calls;
-mod door;
-mod entrance;
+mod descriptor_passing;
+mod filter;
 mod foreign;
 mod listen;
 
@@ -11,62 +11,62 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::{Observing, Seen};
-use crate::process::spec::{ChildSpec, Family, Leftovers};
+use super::{ObservedWrites, Observing};
+use crate::process::spec::{ChildSpec, DescendantPolicy, Leftovers};
 
-pub(in crate::process) use entrance::{Entrance, is_fault};
-use listen::Ledger;
+pub(in crate::process) use filter::{SeccompFilter, is_fault};
+use listen::WriteLog;
 
 /// How long after the end of the family its last calls may take to be looked at.
-const FAREWELL: Duration = Duration::from_secs(2);
+const LAST_CALLS_WAIT: Duration = Duration::from_secs(2);
 /// Callers' code runs on it, too.
 const STACK_BYTES: usize = 512 * 1024;
 /// The first kernel that tells a listener when nobody is left to listen to.
 const MINIMUM_KERNEL: (u32, u32) = (5, 9);
 
 /// Listens until nobody is left who could be heard, also after this is dropped.
-pub(in crate::process) struct Observer {
-    ledger: Arc<Mutex<Ledger>>,
+pub(in crate::process) struct SeccompObserver {
+    write_log: Arc<Mutex<WriteLog>>,
     /// Closed when there is nothing more to hear.
     end: Receiver<()>,
 }
 
 /// Whether this kernel has what an observer needs.
 pub(in crate::process) fn is_possible() -> bool {
-    kernel_version().is_some_and(|version| version >= MINIMUM_KERNEL) && entrance::has_known_sizes()
+    kernel_version().is_some_and(|version| version >= MINIMUM_KERNEL) && filter::has_known_sizes()
 }
 
 /// `None` if it was not asked for, cannot be, or should not be: a process that outlives us would have nobody
 /// to let its calls go on, so only a family that ends as a whole is observed.
-pub(in crate::process) fn prepare(spec: &ChildSpec) -> Option<(Observer, Entrance)> {
+pub(in crate::process) fn prepare(spec: &ChildSpec) -> Option<(SeccompObserver, SeccompFilter)> {
     let on_write = match &spec.observing {
         Observing::Off => return None,
         Observing::Silent => None,
-        Observing::Telling(on_write) => Some(Arc::clone(on_write)),
+        Observing::Reporting(on_write) => Some(Arc::clone(on_write)),
     };
-    let ends_as_a_whole = spec.family == Family::Guarded && spec.leftovers == Leftovers::Kill;
+    let ends_as_a_whole = spec.descendants == DescendantPolicy::Guarded && spec.leftovers == Leftovers::Kill;
     if !ends_as_a_whole || !is_possible() {
         return None;
     }
-    let (inbox, door) = UnixStream::pair().ok()?;
+    let (inbox, outlet) = UnixStream::pair().ok()?;
     let inbox = Arc::new(inbox);
-    let ledger = Arc::new(Mutex::new(Ledger::default()));
+    let write_log = Arc::new(Mutex::new(WriteLog::default()));
     let (ending, end) = channel();
-    let (their_inbox, their_ledger) = (Arc::clone(&inbox), Arc::clone(&ledger));
+    let (their_inbox, their_write_log) = (Arc::clone(&inbox), Arc::clone(&write_log));
     let listening = move || {
         let _until_the_end = ending;
-        listen::listen(&their_inbox, &their_ledger, on_write.as_ref());
+        listen::listen(&their_inbox, &their_write_log, on_write.as_ref());
     };
     std::thread::Builder::new().name("child-writes".to_owned()).stack_size(STACK_BYTES).spawn(listening).ok()?;
-    Some((Observer { ledger, end }, Entrance::new(door, inbox)))
+    Some((SeccompObserver { write_log, end }, SeccompFilter::new(outlet, inbox)))
 }
 
-impl Observer {
+impl SeccompObserver {
     /// What was seen, once the family is gone.
-    pub(in crate::process) fn finish(self) -> Option<Seen> {
+    pub(in crate::process) fn finish(self) -> Option<ObservedWrites> {
         // A member that does not die keeps the thread, and only the thread, waiting.
-        let _: Result<(), RecvTimeoutError> = self.end.recv_timeout(FAREWELL);
-        listen::lock(&self.ledger).take()
+        let _: Result<(), RecvTimeoutError> = self.end.recv_timeout(LAST_CALLS_WAIT);
+        listen::lock(&self.write_log).take()
     }
 }
 

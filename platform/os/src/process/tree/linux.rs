@@ -87,7 +87,7 @@ pub(in crate::process) fn carries_token(pid: i32, token: &str) -> bool {
     })
 }
 
-/// Signals this very process: the handle is taken first and the start time checked after, so that a
+/// WakeSources this very process: the handle is taken first and the start time checked after, so that a
 /// reused id is never hit.
 pub(in crate::process) fn kill_exactly(pid: i32, start_ticks: u64, signal: Signal) -> bool {
     let Some(target) = Pid::from_raw(pid).filter(|_| pid > 1) else {

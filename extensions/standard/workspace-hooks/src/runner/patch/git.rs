@@ -1,7 +1,7 @@
 //! The few things that git is asked for, each as one bounded child without hooks, pagers and questions.
 
 use crate::performer::Again;
-use dispatch_os::{Canceller, CaptureLimit, ChildSpec, Deadline, End, Family, OsError};
+use dispatch_os::{Canceller, CaptureLimit, ChildEnd, ChildSpec, Deadline, DescendantPolicy, OsError};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -168,7 +168,7 @@ impl Git<'_> {
             .args(SETTINGS)
             .args(words.clone())
             .working_folder(&self.folder)
-            .family(Family::Guarded)
+            .descendants(DescendantPolicy::Guarded)
             .timeout(self.deadline.remaining())
             .capture(CaptureLimit { head_bytes: limit, tail_bytes: MAX_COMPLAINT_BYTES })
             .variable("GIT_TERMINAL_PROMPT", "0")
@@ -182,11 +182,11 @@ impl Git<'_> {
         }
         let outcome = child.run_with(self.canceller, &mut |_, _| {});
         match outcome.end {
-            End::Exited { code: 0 } if outcome.stdout.is_truncated() => Err(GitError::TooLarge(limit)),
-            End::Exited { code: 0 } => Ok(outcome.stdout.bytes().into_owned()),
-            End::TimedOut => Err(GitError::TimedOut),
-            End::Cancelled => Err(GitError::Canceled),
-            End::FailedToStart(failure) if matches!(failure.cause, dispatch_os::StartCause::NotFound) => {
+            ChildEnd::Exited { code: 0 } if outcome.stdout.is_truncated() => Err(GitError::TooLarge(limit)),
+            ChildEnd::Exited { code: 0 } => Ok(outcome.stdout.bytes().into_owned()),
+            ChildEnd::TimedOut => Err(GitError::TimedOut),
+            ChildEnd::Cancelled => Err(GitError::Canceled),
+            ChildEnd::FailedToStart(failure) if matches!(failure.cause, dispatch_os::StartCause::NotFound) => {
                 Err(GitError::NoGit)
             }
             end => {

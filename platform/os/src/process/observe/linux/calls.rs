@@ -21,17 +21,17 @@ const JUMP_IF_ANY_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
 
 /// A system call that the listener is told of.
-pub(super) struct Call {
+pub(super) struct WatchedCall {
     number: c_long,
-    pub(super) does: Does,
-    pub(super) places: &'static [Place],
+    pub(super) effect: CallEffect,
+    pub(super) path_arguments: &'static [PathArguments],
 }
 
-/// What the call does at its places.
+/// What the call effect at its path_arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum CallEffect {
     /// Opens for writing, through a link at the end of the path.
-    Open(Flags),
+    Open(OpenFlags),
     /// Makes, moves or removes what the path itself names.
     Change,
     /// Opens a way past the filter.
@@ -40,7 +40,7 @@ pub(super) enum Does {
 
 /// Where an opening call says what it wants.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flags {
+pub(super) enum OpenFlags {
     /// It always writes.
     None,
     /// In this argument.
@@ -50,56 +50,56 @@ pub(super) enum Flags {
 }
 
 /// Arguments that name a path: the folder it starts in, unless that is the current one, and the path.
-pub(super) struct Place {
+pub(super) struct PathArguments {
     pub(super) folder: Option<u8>,
     pub(super) path: u8,
 }
 
-const fn at(folder: u8, path: u8) -> Place {
-    Place { folder: Some(folder), path }
+const fn at(folder: u8, path: u8) -> PathArguments {
+    PathArguments { folder: Some(folder), path }
 }
 
 #[cfg(target_arch = "x86_64")]
-const fn here(path: u8) -> Place {
-    Place { folder: None, path }
+const fn here(path: u8) -> PathArguments {
+    PathArguments { folder: None, path }
 }
 
-const fn call(number: c_long, does: Does, places: &'static [Place]) -> Call {
-    Call { number, does, places }
+const fn call(number: c_long, effect: CallEffect, path_arguments: &'static [PathArguments]) -> WatchedCall {
+    WatchedCall { number, effect, path_arguments }
 }
 
 /// The same on every architecture.
-const CALLS: &[Call] = &[
-    call(libc::SYS_openat, Does::Open(Flags::Argument(2)), &[at(0, 1)]),
-    call(libc::SYS_openat2, Does::Open(Flags::Memory(2)), &[at(0, 1)]),
-    call(libc::SYS_truncate, Does::Open(Flags::None), &[Place { folder: None, path: 0 }]),
-    call(libc::SYS_renameat, Does::Change, &[at(0, 1), at(2, 3)]),
-    call(libc::SYS_renameat2, Does::Change, &[at(0, 1), at(2, 3)]),
-    call(libc::SYS_unlinkat, Does::Change, &[at(0, 1)]),
-    call(libc::SYS_linkat, Does::Change, &[at(2, 3)]),
-    call(libc::SYS_symlinkat, Does::Change, &[at(1, 2)]),
-    call(libc::SYS_mkdirat, Does::Change, &[at(0, 1)]),
-    call(libc::SYS_mknodat, Does::Change, &[at(0, 1)]),
-    call(libc::SYS_io_uring_setup, Does::Hide, &[]),
+const CALLS: &[WatchedCall] = &[
+    call(libc::SYS_openat, CallEffect::Open(OpenFlags::Argument(2)), &[at(0, 1)]),
+    call(libc::SYS_openat2, CallEffect::Open(OpenFlags::Memory(2)), &[at(0, 1)]),
+    call(libc::SYS_truncate, CallEffect::Open(OpenFlags::None), &[PathArguments { folder: None, path: 0 }]),
+    call(libc::SYS_renameat, CallEffect::Change, &[at(0, 1), at(2, 3)]),
+    call(libc::SYS_renameat2, CallEffect::Change, &[at(0, 1), at(2, 3)]),
+    call(libc::SYS_unlinkat, CallEffect::Change, &[at(0, 1)]),
+    call(libc::SYS_linkat, CallEffect::Change, &[at(2, 3)]),
+    call(libc::SYS_symlinkat, CallEffect::Change, &[at(1, 2)]),
+    call(libc::SYS_mkdirat, CallEffect::Change, &[at(0, 1)]),
+    call(libc::SYS_mknodat, CallEffect::Change, &[at(0, 1)]),
+    call(libc::SYS_io_uring_setup, CallEffect::Hide, &[]),
 ];
 
 /// Calls from before there were folders to start in.
 #[cfg(target_arch = "x86_64")]
-const OLDER_CALLS: &[Call] = &[
-    call(libc::SYS_open, Does::Open(Flags::Argument(1)), &[here(0)]),
-    call(libc::SYS_creat, Does::Open(Flags::None), &[here(0)]),
-    call(libc::SYS_rename, Does::Change, &[here(0), here(1)]),
-    call(libc::SYS_unlink, Does::Change, &[here(0)]),
-    call(libc::SYS_rmdir, Does::Change, &[here(0)]),
-    call(libc::SYS_link, Does::Change, &[here(1)]),
-    call(libc::SYS_symlink, Does::Change, &[here(1)]),
-    call(libc::SYS_mkdir, Does::Change, &[here(0)]),
-    call(libc::SYS_mknod, Does::Change, &[here(0)]),
+const OLDER_CALLS: &[WatchedCall] = &[
+    call(libc::SYS_open, CallEffect::Open(OpenFlags::Argument(1)), &[here(0)]),
+    call(libc::SYS_creat, CallEffect::Open(OpenFlags::None), &[here(0)]),
+    call(libc::SYS_rename, CallEffect::Change, &[here(0), here(1)]),
+    call(libc::SYS_unlink, CallEffect::Change, &[here(0)]),
+    call(libc::SYS_rmdir, CallEffect::Change, &[here(0)]),
+    call(libc::SYS_link, CallEffect::Change, &[here(1)]),
+    call(libc::SYS_symlink, CallEffect::Change, &[here(1)]),
+    call(libc::SYS_mkdir, CallEffect::Change, &[here(0)]),
+    call(libc::SYS_mknod, CallEffect::Change, &[here(0)]),
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const OLDER_CALLS: &[Call] = &[];
+const OLDER_CALLS: &[WatchedCall] = &[];
 
-pub(super) fn find(number: c_int) -> Option<&'static Call> {
+pub(super) fn find(number: c_int) -> Option<&'static WatchedCall> {
     all().find(|call| call.number == c_long::from(number))
 }
 
@@ -121,15 +121,15 @@ pub(super) fn program() -> Vec<sock_filter> {
     ];
     for call in all() {
         let number = u32::try_from(call.number).unwrap_or(u32::MAX);
-        match call.does {
-            Does::Open(Flags::Argument(argument)) => program.extend([
+        match call.effect {
+            CallEffect::Open(OpenFlags::Argument(argument)) => program.extend([
                 jump(JUMP_IF_EQUAL, number, 0, 4),
                 statement(LOAD, ARGUMENTS_OFFSET + u32::from(argument) * ARGUMENT_BYTES),
                 jump(JUMP_IF_ANY_BIT, WRITING.cast_unsigned(), 0, 1),
                 statement(RETURN, libc::SECCOMP_RET_USER_NOTIF),
                 statement(RETURN, libc::SECCOMP_RET_ALLOW),
             ]),
-            Does::Open(Flags::None | Flags::Memory(_)) | Does::Change | Does::Hide => {
+            CallEffect::Open(OpenFlags::None | OpenFlags::Memory(_)) | CallEffect::Change | CallEffect::Hide => {
                 program.extend([jump(JUMP_IF_EQUAL, number, 0, 1), statement(RETURN, libc::SECCOMP_RET_USER_NOTIF)])
             }
         }
@@ -138,7 +138,7 @@ pub(super) fn program() -> Vec<sock_filter> {
     program
 }
 
-fn all() -> impl Iterator<Item = &'static Call> {
+fn all() -> impl Iterator<Item = &'static WatchedCall> {
     CALLS.iter().chain(OLDER_CALLS)
 }
 
@@ -154,7 +154,7 @@ fn jump(code: u16, operand: u32, if_true: u8, if_false: u8) -> sock_filter {
 mod tests {
     use super::*;
 
-    /// Runs the filter as the kernel does.
+    /// Runs the filter as the kernel effect.
     fn verdict(architecture: u32, number: c_long, arguments: [u64; 6]) -> u32 {
         let mut data = Vec::new();
         data.extend(u32::try_from(number).unwrap().to_le_bytes());
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn every_call_of_the_table_is_told_and_no_other() {
         for call in all() {
-            let is_found = find(c_int::try_from(call.number).unwrap()).is_some_and(|found| found.does == call.does);
+            let is_found = find(c_int::try_from(call.number).unwrap()).is_some_and(|found| found.effect == call.effect);
             assert!(is_found && is_told(call.number, [u64::MAX; 6]), "{}", call.number);
         }
         for number in [libc::SYS_read, libc::SYS_write, libc::SYS_execve, libc::SYS_sendmsg, libc::SYS_close] {

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 type Control = [u64; 4];
 
 /// Allocates nothing and takes no lock.
-pub(super) fn send(door: &UnixStream, descriptor: RawFd) -> io::Result<()> {
+pub(super) fn send(outlet: &UnixStream, descriptor: RawFd) -> io::Result<()> {
     let (mut byte, mut control) = ([b'!'], Control::default());
     with_message(&mut byte, &mut control, |message| {
         #[allow(unsafe_code, reason = "descriptors cannot be sent with std")]
@@ -20,7 +20,7 @@ pub(super) fn send(door: &UnixStream, descriptor: RawFd) -> io::Result<()> {
             (*header).cmsg_type = libc::SCM_RIGHTS;
             (*header).cmsg_len = libc::CMSG_LEN(size_of::<RawFd>() as u32) as _;
             libc::CMSG_DATA(header).cast::<RawFd>().write_unaligned(descriptor);
-            check(libc::sendmsg(door.as_raw_fd(), message, libc::MSG_NOSIGNAL)).map(|_| ())
+            check(libc::sendmsg(outlet.as_raw_fd(), message, libc::MSG_NOSIGNAL)).map(|_| ())
         }
     })
 }
@@ -73,11 +73,11 @@ mod tests {
     use std::io::{Read, Write};
 
     #[test]
-    fn a_descriptor_goes_through_and_a_closed_door_ends_the_wait() {
-        let (inbox, door) = UnixStream::pair().unwrap();
+    fn a_descriptor_goes_through_and_a_closed_outlet_ends_the_wait() {
+        let (inbox, outlet) = UnixStream::pair().unwrap();
         let (mut reader, writer) = io::pipe().unwrap();
-        send(&door, writer.as_raw_fd()).unwrap();
-        drop((writer, door));
+        send(&outlet, writer.as_raw_fd()).unwrap();
+        drop((writer, outlet));
         let mut received = std::fs::File::from(receive(&inbox).unwrap());
         received.write_all(b"through").unwrap();
         drop(received);
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_message_without_a_descriptor_is_none() {
-        let (inbox, mut door) = UnixStream::pair().unwrap();
-        door.write_all(b"!").unwrap();
+        let (inbox, mut outlet) = UnixStream::pair().unwrap();
+        outlet.write_all(b"!").unwrap();
         assert!(receive(&inbox).is_none());
     }
 }

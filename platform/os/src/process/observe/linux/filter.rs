@@ -6,16 +6,16 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-use super::{calls, door};
+use super::{calls, descriptor_passing};
 
 /// Told when the filter is in place but its listener could not be handed out: the child must not go on, since
 /// nobody would answer. No system call on the way to an exec gives this error.
 const FAULT: i32 = libc::EOWNERDEAD;
 
 /// What the child needs; it may be used between fork and exec.
-pub(in crate::process) struct Entrance {
+pub(in crate::process) struct SeccompFilter {
     program: Vec<libc::sock_filter>,
-    door: UnixStream,
+    outlet: UnixStream,
     inbox: Arc<UnixStream>,
 }
 
@@ -35,9 +35,9 @@ pub(super) fn has_known_sizes() -> bool {
         && usize::from(sizes.seccomp_notif_resp) == size_of::<libc::seccomp_notif_resp>()
 }
 
-impl Entrance {
-    pub(super) fn new(door: UnixStream, inbox: Arc<UnixStream>) -> Self {
-        Self { program: calls::program(), door, inbox }
+impl SeccompFilter {
+    pub(super) fn new(outlet: UnixStream, inbox: Arc<UnixStream>) -> Self {
+        Self { program: calls::program(), outlet, inbox }
     }
 
     /// A descriptor that keeps the listener open for as long as it is open itself. If the guardian has it, the
@@ -51,9 +51,9 @@ impl Entrance {
         let Some(listener) = self.install() else {
             return Ok(());
         };
-        door::send(&self.door, listener).map_err(|_| io::Error::from_raw_os_error(FAULT))?;
+        descriptor_passing::send(&self.outlet, listener).map_err(|_| io::Error::from_raw_os_error(FAULT))?;
         // Nobody takes the second one out: it is there for the one who keeps the inbox open.
-        let _ = door::send(&self.door, listener);
+        let _ = descriptor_passing::send(&self.outlet, listener);
         Ok(())
     }
 

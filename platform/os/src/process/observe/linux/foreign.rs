@@ -16,12 +16,12 @@ const PAGE_BYTES: usize = 4096;
 
 /// A thread of another process.
 #[derive(Clone, Copy)]
-pub(super) struct Foreign {
+pub(super) struct CallerProcess {
     pub(super) pid: u32,
 }
 
 /// What stands at an address.
-pub(super) enum Text {
+pub(super) enum CallerText {
     Path(Vec<u8>),
     /// Nothing that the kernel would take for a path.
     NoPath,
@@ -36,18 +36,18 @@ pub(super) enum LastLink {
     Named,
 }
 
-impl Foreign {
-    pub(super) fn text(self, address: u64) -> Text {
+impl CallerProcess {
+    pub(super) fn text(self, address: u64) -> CallerText {
         let mut bytes = [0; PATH_BYTES];
         let length = match self.read(address, &mut bytes) {
             Ok(length) => length,
-            Err(error) if is_bad_address(&error) => return Text::NoPath,
-            Err(_) => return Text::Closed,
+            Err(error) if is_bad_address(&error) => return CallerText::NoPath,
+            Err(_) => return CallerText::Closed,
         };
         let read = bytes.get(..length).unwrap_or_default();
         match read.iter().position(|byte| *byte == 0) {
-            None | Some(0) => Text::NoPath,
-            Some(end) => Text::Path(read.get(..end).unwrap_or_default().to_vec()),
+            None | Some(0) => CallerText::NoPath,
+            Some(end) => CallerText::Path(read.get(..end).unwrap_or_default().to_vec()),
         }
     }
 
@@ -125,12 +125,12 @@ fn physical(path: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    const OURSELVES: fn() -> Foreign = || Foreign { pid: std::process::id() };
+    const OURSELVES: fn() -> CallerProcess = || CallerProcess { pid: std::process::id() };
 
     fn text(bytes: &[u8]) -> Option<Vec<u8>> {
         match OURSELVES().text(bytes.as_ptr() as u64) {
-            Text::Path(path) => Some(path),
-            Text::NoPath | Text::Closed => None,
+            CallerText::Path(path) => Some(path),
+            CallerText::NoPath | CallerText::Closed => None,
         }
     }
 
@@ -146,9 +146,9 @@ mod tests {
         }
         assert_eq!(text(&memory), None, "longer than a path may be");
         assert_eq!(text(b"\0"), None);
-        assert!(matches!(OURSELVES().text(0), Text::NoPath));
-        assert!(matches!(OURSELVES().text(8), Text::NoPath));
-        assert!(matches!(Foreign { pid: 1 << 30 }.text(8), Text::Closed));
+        assert!(matches!(OURSELVES().text(0), CallerText::NoPath));
+        assert!(matches!(OURSELVES().text(8), CallerText::NoPath));
+        assert!(matches!(CallerProcess { pid: 1 << 30 }.text(8), CallerText::Closed));
         let number = 0x1234_5678_9abc_def0_u64;
         assert_eq!(OURSELVES().number(&raw const number as u64), Some(number));
     }

@@ -13,29 +13,29 @@ use libc::{seccomp_notif, seccomp_notif_resp};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::calls::{self, Call, Does, Flags, Place};
-use super::door;
-use super::foreign::{Foreign, LastLink, Text, is_no_file};
-use crate::process::observe::{MAX_OBSERVED_PATHS, OnWrite, Seen};
+use super::calls::{self, CallEffect, OpenFlags, PathArguments, WatchedCall};
+use super::descriptor_passing;
+use super::foreign::{CallerProcess, CallerText, LastLink, is_no_file};
+use crate::process::observe::{MAX_OBSERVED_PATHS, ObservedWrites, OnWrite};
 
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`: the caller and we take turns on one processor.
 const TAKE_TURNS: u64 = 1;
 
 /// What has been seen so far.
 #[derive(Default)]
-pub(super) struct Ledger {
+pub(super) struct WriteLog {
     is_listening: bool,
     paths: BTreeSet<PathBuf>,
     has_more: bool,
     was_shut_out: bool,
 }
 
-impl Ledger {
+impl WriteLog {
     /// `None` if there was nothing to listen to, or we were not allowed to look at any of it.
-    pub(super) fn take(&mut self) -> Option<Seen> {
+    pub(super) fn take(&mut self) -> Option<ObservedWrites> {
         let is_blind = self.was_shut_out && self.paths.is_empty();
         let paths = std::mem::take(&mut self.paths).into_iter().collect();
-        (self.is_listening && !is_blind).then_some(Seen { paths, has_more: self.has_more })
+        (self.is_listening && !is_blind).then_some(ObservedWrites { paths, has_more: self.has_more })
     }
 
     /// Whether the path is new.
@@ -48,27 +48,27 @@ impl Ledger {
     }
 }
 
-pub(super) fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
-    ledger.lock().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn lock(write_log: &Mutex<WriteLog>) -> MutexGuard<'_, WriteLog> {
+    write_log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes the listener from the child, and listens until nobody is left under the filter.
-pub(super) fn listen(inbox: &UnixStream, ledger: &Mutex<Ledger>, on_write: Option<&OnWrite>) {
-    let Some(listener) = door::receive(inbox) else {
+pub(super) fn listen(inbox: &UnixStream, write_log: &Mutex<WriteLog>, on_write: Option<&OnWrite>) {
+    let Some(listener) = descriptor_passing::receive(inbox) else {
         return;
     };
-    lock(ledger).is_listening = true;
+    lock(write_log).is_listening = true;
     let listener = Listener(listener);
     listener.take_turns();
     while let Some(heard) = listener.next() {
         if let Some(told) = heard {
-            look(&listener, &told, ledger, on_write);
+            look(&listener, &told, write_log, on_write);
             listener.let_go_on(told.id);
         }
     }
 }
 
-fn look(listener: &Listener, told: &seccomp_notif, ledger: &Mutex<Ledger>, on_write: Option<&OnWrite>) {
+fn look(listener: &Listener, told: &seccomp_notif, write_log: &Mutex<WriteLog>, on_write: Option<&OnWrite>) {
     let Some(call) = calls::find(told.data.nr) else {
         return;
     };
@@ -78,13 +78,13 @@ fn look(listener: &Listener, told: &seccomp_notif, ledger: &Mutex<Ledger>, on_wr
         return;
     }
     let Some(paths) = paths else {
-        let mut ledger = lock(ledger);
-        ledger.has_more = true;
-        ledger.was_shut_out |= call.does != Does::Hide;
+        let mut write_log = lock(write_log);
+        write_log.has_more = true;
+        write_log.was_shut_out |= call.effect != CallEffect::Hide;
         return;
     };
     for path in paths.into_iter().filter(|path| !is_no_file(path)) {
-        let is_new = lock(ledger).note(path.clone());
+        let is_new = lock(write_log).note(path.clone());
         if let Some(on_write) = on_write.filter(|_| is_new) {
             // A panic must not leave the caller without an answer.
             let _ = catch_unwind(AssertUnwindSafe(|| on_write(&path)));
@@ -93,16 +93,16 @@ fn look(listener: &Listener, told: &seccomp_notif, ledger: &Mutex<Ledger>, on_wr
 }
 
 /// `None` if they could not be read.
-fn paths_of(told: &seccomp_notif, call: &Call) -> Option<Vec<PathBuf>> {
-    let caller = Foreign { pid: told.pid };
-    let last = match call.does {
-        Does::Hide => return None,
-        Does::Change => LastLink::Named,
-        Does::Open(flags) => {
+fn paths_of(told: &seccomp_notif, call: &WatchedCall) -> Option<Vec<PathBuf>> {
+    let caller = CallerProcess { pid: told.pid };
+    let last = match call.effect {
+        CallEffect::Hide => return None,
+        CallEffect::Change => LastLink::Named,
+        CallEffect::Open(flags) => {
             let flags = match flags {
-                Flags::None => None,
-                Flags::Argument(argument) => Some(argument_of(told, argument)),
-                Flags::Memory(argument) => Some(caller.number(argument_of(told, argument))?),
+                OpenFlags::None => None,
+                OpenFlags::Argument(argument) => Some(argument_of(told, argument)),
+                OpenFlags::Memory(argument) => Some(caller.number(argument_of(told, argument))?),
             };
             if flags.is_some_and(|flags| !calls::writes(flags)) {
                 return Some(Vec::new());
@@ -111,13 +111,13 @@ fn paths_of(told: &seccomp_notif, call: &Call) -> Option<Vec<PathBuf>> {
         }
     };
     let mut paths = Vec::new();
-    for Place { folder, path } in call.places {
+    for PathArguments { folder, path } in call.path_arguments {
         // A descriptor has half the width of a register.
         let folder = folder.map(|folder| argument_of(told, folder) as i32);
         match caller.text(argument_of(told, *path)) {
-            Text::Closed => return None,
-            Text::NoPath => {}
-            Text::Path(path) => paths.extend(caller.resolve(folder, &path, last)),
+            CallerText::Closed => return None,
+            CallerText::NoPath => {}
+            CallerText::Path(path) => paths.extend(caller.resolve(folder, &path, last)),
         }
     }
     Some(paths)
@@ -157,7 +157,7 @@ impl Listener {
     fn let_go_on(&self, id: u64) {
         let flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
         let mut answer = seccomp_notif_resp { id, val: 0, error: 0, flags };
-        // Whoever does not wait any more needs no answer.
+        // Whoever effect not wait any more needs no answer.
         let _ = self.control(libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer);
     }
 
@@ -184,24 +184,24 @@ mod tests {
 
     #[test]
     fn the_ledger_is_bounded_and_says_so() {
-        let mut ledger = Ledger { is_listening: true, ..Ledger::default() };
+        let mut write_log = WriteLog { is_listening: true, ..WriteLog::default() };
         for number in 0..MAX_OBSERVED_PATHS {
-            assert!(ledger.note(PathBuf::from(format!("/{number}"))));
+            assert!(write_log.note(PathBuf::from(format!("/{number}"))));
         }
-        assert!(!ledger.note(PathBuf::from("/0")) && !ledger.has_more);
-        assert!(!ledger.note(PathBuf::from("/more")) && ledger.has_more);
-        let seen = ledger.take().unwrap();
+        assert!(!write_log.note(PathBuf::from("/0")) && !write_log.has_more);
+        assert!(!write_log.note(PathBuf::from("/more")) && write_log.has_more);
+        let seen = write_log.take().unwrap();
         assert_eq!((seen.paths.len(), seen.has_more), (MAX_OBSERVED_PATHS, true));
     }
 
     #[test]
     fn a_ledger_of_one_who_was_shut_out_is_none() {
-        assert!(Ledger::default().take().is_none());
-        let listening = || Ledger { is_listening: true, ..Ledger::default() };
+        assert!(WriteLog::default().take().is_none());
+        let listening = || WriteLog { is_listening: true, ..WriteLog::default() };
         assert!(listening().take().is_some());
-        let mut blind = Ledger { was_shut_out: true, has_more: true, ..listening() };
+        let mut blind = WriteLog { was_shut_out: true, has_more: true, ..listening() };
         assert!(blind.take().is_none());
-        let mut partly = Ledger { was_shut_out: true, has_more: true, ..listening() };
+        let mut partly = WriteLog { was_shut_out: true, has_more: true, ..listening() };
         partly.note(PathBuf::from("/seen"));
         assert!(partly.take().unwrap().has_more);
     }
