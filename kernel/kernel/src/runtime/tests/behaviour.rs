@@ -283,7 +283,7 @@ fn what_cannot_run_is_explained_to_the_model() {
     let result = TurnScenario { script, ..TurnScenario::default() }.run().unwrap();
     let results = result.results();
     assert!(results.iter().all(|(_, status, _)| *status == ResultStatus::NotRun), "{results:?}");
-    assert!(results[0].2.contains("no tool named `missing`; there are: safe, exclusive"), "{}", results[0].2);
+    assert!(results[0].2.contains("unknown tool `missing`; the tools are: safe, exclusive"), "{}", results[0].2);
     assert!(results[1].2.contains("not a JSON object"), "{}", results[1].2);
     assert!(results[2].2.contains("ms"), "{}", results[2].2);
 }
