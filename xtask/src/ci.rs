@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: the stages that must pass before a merge, cheapest first, one line each.
+//! `cargo xtask ci`: the steps that must pass before a merge, cheapest first, one line each.
 
 use crate::hook_size::Builds;
 use crate::violation::Violation;
@@ -6,7 +6,7 @@ use crate::{Mode, Verdict, cargo, checks, hook_size, schemas, source, workspace}
 use anyhow::{Context as _, Result};
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 /// Which test runner is there.
@@ -16,43 +16,78 @@ enum Runner {
     CargoTest,
 }
 
-/// One stage: a name, and what it does.
-struct Stage {
+/// One step: a name, and what it does.
+struct CiStep {
     name: &'static str,
-    work: Work,
+    work: StepWork,
 }
 
-/// What a stage does.
-enum Work {
+/// What a step does.
+enum StepWork {
     /// A check of our own. It runs in this process: the tests may replace the executable on disk.
     Own(&'static str, fn(&Path) -> Result<Vec<Violation>>),
     /// A cargo command.
     Cargo(&'static [&'static str]),
 }
 
-impl Stage {
+impl CiStep {
     const fn own(name: &'static str, arguments: &'static str, check: fn(&Path) -> Result<Vec<Violation>>) -> Self {
-        Self { name, work: Work::Own(arguments, check) }
+        Self { name, work: StepWork::Own(arguments, check) }
     }
 
     const fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Self {
-        Self { name, work: Work::Cargo(arguments) }
+        Self { name, work: StepWork::Cargo(arguments) }
     }
 
-    /// What a person runs to see the stage alone.
+    /// What a person runs to see the step alone.
     fn command_line(&self) -> String {
         match &self.work {
-            Work::Own(arguments, _) => format!("cargo xtask {arguments}"),
-            Work::Cargo(arguments) => format!("cargo {}", arguments.join(" ")),
+            StepWork::Own(arguments, _) => format!("cargo xtask {arguments}"),
+            StepWork::Cargo(arguments) => format!("cargo {}", arguments.join(" ")),
         }
     }
 }
 
-/// Runs the stages until one fails.
+const TESTS: &str = "tests";
+const HOOK_SIZE: &str = "hook-size";
+
+/// The build of dispatch-hook that `hook-size` needs. It takes one core for minutes, and tests wait more than they
+/// compute, so it runs beside them, behind everything else that wants the processor.
+struct BackgroundBuild(Child);
+
+impl BackgroundBuild {
+    /// `None` where there is no `nice`: then `hook-size` builds by itself.
+    fn start(root: &Path) -> Option<Self> {
+        let build = hook_size::build_command(root);
+        let mut nice = Command::new("nice");
+        nice.args(["-n", "19"]).arg(build.get_program()).args(build.get_args()).current_dir(root);
+        nice.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok().map(Self)
+    }
+
+    // Whether it built is seen by the step itself, which asks cargo again.
+    fn wait(mut self) {
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for BackgroundBuild {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs the steps until one fails.
 pub(crate) fn run(root: &Path) -> Result<Verdict> {
     let start = Instant::now();
-    for stage in stages(runner(root)) {
-        if run_stage(root, &stage)? == Verdict::Broken {
+    let mut hook_build = None;
+    for step in steps(runner(root)) {
+        if step.name == TESTS {
+            hook_build = BackgroundBuild::start(root);
+        } else if step.name == HOOK_SIZE {
+            drop(hook_build.take().map(BackgroundBuild::wait));
+        }
+        if run_step(root, &step)? == Verdict::Broken {
             return Ok(Verdict::Broken);
         }
     }
@@ -60,19 +95,19 @@ pub(crate) fn run(root: &Path) -> Result<Verdict> {
     Ok(Verdict::Good)
 }
 
-fn stages(runner: Runner) -> Vec<Stage> {
+fn steps(runner: Runner) -> Vec<CiStep> {
     vec![
-        Stage::own("layers", "layers", |root| Ok(checks::run(checks::LAYERS, &workspace::load(root)?))),
-        Stage::own("tidy", "tidy", |root| Ok(checks::run(checks::TIDY, &source::load(root)?))),
-        Stage::own("schemas", "schemas", |root| schemas::run(root, Mode::Compare)),
-        Stage::cargo("fmt", &["fmt", "--all", "--check"]),
-        Stage::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        CiStep::own("layers", "layers", |root| Ok(checks::run(checks::LAYERS, &workspace::load(root)?))),
+        CiStep::own("tidy", "tidy", |root| Ok(checks::run(checks::TIDY, &source::load(root)?))),
+        CiStep::own("schemas", "schemas", |root| schemas::run(root, Mode::Compare)),
+        CiStep::cargo("fmt", &["fmt", "--all", "--check"]),
+        CiStep::cargo("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
         match runner {
-            Runner::Nextest => Stage::cargo("tests", &["nextest", "run", "--workspace"]),
-            Runner::CargoTest => Stage::cargo("tests", &["test", "--workspace", "--tests"]),
+            Runner::Nextest => CiStep::cargo(TESTS, &["nextest", "run", "--workspace"]),
+            Runner::CargoTest => CiStep::cargo(TESTS, &["test", "--workspace", "--tests"]),
         },
-        Stage::cargo("doc tests", &["test", "--workspace", "--doc"]),
-        Stage::own("hook-size", "hook-size --plain", |root| hook_size::run(root, Mode::Compare, Builds::Plain)),
+        CiStep::cargo("doc tests", &["test", "--workspace", "--doc"]),
+        CiStep::own(HOOK_SIZE, "hook-size --plain", |root| hook_size::run(root, Mode::Compare, Builds::Plain)),
     ]
 }
 
@@ -85,13 +120,13 @@ fn runner(root: &Path) -> Runner {
     }
 }
 
-fn run_stage(root: &Path, stage: &Stage) -> Result<Verdict> {
-    print!("{:<10} ... ", stage.name);
+fn run_step(root: &Path, step: &CiStep) -> Result<Verdict> {
+    print!("{:<10} ... ", step.name);
     std::io::stdout().flush().context("cannot write to stdout")?;
     let start = Instant::now();
-    let (verdict, report) = match &stage.work {
-        Work::Own(_, check) => judge(&check(root)?),
-        Work::Cargo(arguments) => run_cargo(root, arguments)?,
+    let (verdict, report) = match &step.work {
+        StepWork::Own(_, check) => judge(&check(root)?),
+        StepWork::Cargo(arguments) => run_cargo(root, arguments)?,
     };
     let seconds = start.elapsed().as_secs_f64();
     match verdict {
@@ -99,7 +134,7 @@ fn run_stage(root: &Path, stage: &Stage) -> Result<Verdict> {
         Verdict::Broken => {
             println!("FAILED {seconds:.1} s");
             eprintln!("{report}");
-            eprintln!("error: the stage `{}` failed\n  hint: to see it alone: {}", stage.name, stage.command_line());
+            eprintln!("error: the step `{}` failed\n  hint: to see it alone: {}", step.name, step.command_line());
         }
     }
     Ok(verdict)
@@ -111,9 +146,14 @@ fn judge(violations: &[Violation]) -> (Verdict, String) {
 }
 
 fn run_cargo(root: &Path, arguments: &[&str]) -> Result<(Verdict, String)> {
-    let output = cargo::output(cargo::command(root).args(arguments))?;
+    let output = cargo::output(clean_build(cargo::command(root).args(arguments)))?;
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.success() { Ok((Verdict::Good, test_counts(&text))) } else { Ok((Verdict::Broken, text)) }
+}
+
+// A machine that builds everything once gains nothing from incremental compilation and pays for its bookkeeping.
+fn clean_build(command: &mut Command) -> &mut Command {
+    if std::env::var_os("CI").is_some() { command.env("CARGO_INCREMENTAL", "0") } else { command }
 }
 
 /// The closing lines of a test runner that ran something, so that a run shows what it tested.
@@ -130,16 +170,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn static_checks_come_before_builds_and_builds_before_tests() {
+    fn our_own_checks_come_before_builds_and_clippy_before_tests() {
         for runner in [Runner::Nextest, Runner::CargoTest] {
-            let names: Vec<_> = stages(runner).iter().map(|stage| stage.name).collect();
-            assert_eq!(names, ["layers", "tidy", "schemas", "fmt", "clippy", "tests", "doc tests", "hook-size"]);
+            let steps = steps(runner);
+            let at = |name| steps.iter().position(|step| step.name == name).unwrap();
+            assert!(at("tidy") < at("clippy") && at("clippy") < at(TESTS) && at(TESTS) < at(HOOK_SIZE));
         }
     }
 
     #[test]
     fn the_runner_decides_how_tests_are_started() {
-        let line = |runner| stages(runner)[5].command_line();
+        let line = |runner| steps(runner).iter().find(|step| step.name == TESTS).unwrap().command_line();
         assert!(line(Runner::Nextest).starts_with("cargo nextest run --workspace"));
         assert!(line(Runner::CargoTest).starts_with("cargo test --workspace"));
     }
@@ -151,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_stage_fails_the_run() {
+    fn a_failing_step_fails_the_run() {
         let here = Path::new(".");
-        let broken = Stage::own("probe", "probe", |_| Ok(vec![Violation::new("probe", "here", "no", "yes")]));
-        assert_eq!(run_stage(here, &broken).unwrap(), Verdict::Broken);
+        let broken = CiStep::own("probe", "probe", |_| Ok(vec![Violation::new("probe", "here", "no", "yes")]));
+        assert_eq!(run_step(here, &broken).unwrap(), Verdict::Broken);
         let nowhere = tempfile::tempdir().unwrap();
-        let failing = Stage::cargo("probe", &["metadata", "--format-version", "1", "--offline"]);
-        assert_eq!(run_stage(nowhere.path(), &failing).unwrap(), Verdict::Broken);
-        let passing = Stage::cargo("probe", &["--version"]);
-        assert_eq!(run_stage(nowhere.path(), &passing).unwrap(), Verdict::Good);
+        let failing = CiStep::cargo("probe", &["metadata", "--format-version", "1", "--offline"]);
+        assert_eq!(run_step(nowhere.path(), &failing).unwrap(), Verdict::Broken);
+        let passing = CiStep::cargo("probe", &["--version"]);
+        assert_eq!(run_step(nowhere.path(), &passing).unwrap(), Verdict::Good);
     }
 }

@@ -76,10 +76,16 @@ pub(crate) fn run(root: &Path, mode: Mode, builds: Builds) -> Result<Vec<Violati
     Ok(found)
 }
 
-/// Builds the hook binary alone, so that no other crate's features leak into it.
-pub(crate) fn build(root: &Path, triple: Option<&str>) -> Result<Built> {
+/// The build of the hook binary for this machine.
+pub(crate) fn build_command(root: &Path) -> Command {
     let mut command = cargo::command(root);
     command.args(["build", "--locked", "--quiet", "--package", PACKAGE, "--profile", PROFILE]);
+    command
+}
+
+/// Builds the hook binary alone, so that no other crate's features leak into it.
+pub(crate) fn build(root: &Path, triple: Option<&str>) -> Result<Built> {
+    let mut command = build_command(root);
     if let Some(triple) = triple {
         // A static program at a fixed address has nothing to adjust when it starts.
         command.args(["--target", triple]).env("RUSTFLAGS", "-C relocation-model=static");
@@ -89,8 +95,8 @@ pub(crate) fn build(root: &Path, triple: Option<&str>) -> Result<Built> {
 
 /// The same, linked statically against the C library of this machine.
 pub(crate) fn build_static_host(root: &Path, triple: &str) -> Result<Built> {
-    let mut command = cargo::command(root);
-    command.args(["build", "--locked", "--quiet", "--package", PACKAGE, "--profile", PROFILE, "--target", triple]);
+    let mut command = build_command(root);
+    command.args(["--target", triple]);
     command.env("RUSTFLAGS", "-C target-feature=+crt-static -C relocation-model=static");
     build_with(root, command, Some(triple))
 }

@@ -45,14 +45,14 @@ cargo xtask COMMAND [--root DIR]
   help                 this text
 
 --root DIR works on another copy of the repository. docs/checks.md lists every check.
-Exit status: 0 all good, 1 a rule is broken or a stage failed, 2 the command could not run.";
+Exit status: 0 all good, 1 a rule is broken or a step failed, 2 the command could not run.";
 
 /// What a command found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Every rule holds.
     Good,
-    /// A rule is broken or a stage failed.
+    /// A rule is broken or a step failed.
     Broken,
 }
 

@@ -80,7 +80,7 @@ impl fmt::Display for Tier {
 
 /// The kind of a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DependencyKind {
     /// Linked into the artefact.
     Normal,
     /// Used by the build script.
@@ -89,7 +89,7 @@ pub(crate) enum Kind {
     Dev,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for DependencyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Normal => "normal dependency",
@@ -116,7 +116,7 @@ pub(crate) struct Import {
     /// Folder of the imported crate.
     pub(crate) folder: String,
     /// How it is imported.
-    pub(crate) kind: Kind,
+    pub(crate) kind: DependencyKind,
     /// The name given to it, when that is not its own.
     pub(crate) rename: Option<String>,
 }

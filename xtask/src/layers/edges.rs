@@ -2,7 +2,7 @@
 
 use crate::checks::Check;
 use crate::violation::Violation;
-use crate::workspace::{Import, Kind, Layer, Member, Tier, Workspace, id_of};
+use crate::workspace::{DependencyKind, Import, Layer, Member, Tier, Workspace, id_of};
 
 pub(crate) const CHECK: Check<Workspace> = Check {
     name: "edges",
@@ -58,8 +58,8 @@ fn judge(workspace: &Workspace, member: &Member, from: Layer, import: &Import) -
     };
     to_closed_layer(from, to, import.kind)?;
     match (from, import.kind) {
-        (Layer::Kernel, Kind::Dev) => from_kernel_tests(to),
-        (_, Kind::Dev) => Ok(()),
+        (Layer::Kernel, DependencyKind::Dev) => from_kernel_tests(to),
+        (_, DependencyKind::Dev) => Ok(()),
         (Layer::Kernel, _) => from_kernel(to),
         (Layer::Platform, _) => from_platform(to),
         (Layer::Extension(tier), _) => from_extension(workspace, member, tier, to, import),
@@ -68,7 +68,7 @@ fn judge(workspace: &Workspace, member: &Member, from: Layer, import: &Import) -
 }
 
 // Layers that are closed to most importers, whatever the importer's own rules are.
-fn to_closed_layer(from: Layer, to: Layer, kind: Kind) -> Result<(), Refusal> {
+fn to_closed_layer(from: Layer, to: Layer, kind: DependencyKind) -> Result<(), Refusal> {
     match to {
         Layer::Benches | Layer::Xtask => refuse(
             format!("nobody imports {to}"),
@@ -77,7 +77,9 @@ fn to_closed_layer(from: Layer, to: Layer, kind: Kind) -> Result<(), Refusal> {
         Layer::Apps if !matches!(from, Layer::Testing | Layer::Benches) => {
             refuse("only testing and benches import an app", "move the shared code to an extension or to platform")
         }
-        Layer::Testing if kind != Kind::Dev && !matches!(from, Layer::Testing | Layer::Benches | Layer::Xtask) => {
+        Layer::Testing
+            if kind != DependencyKind::Dev && !matches!(from, Layer::Testing | Layer::Benches | Layer::Xtask) =>
+        {
             refuse("testing is imported only as a dev-dependency", "move it to [dev-dependencies]")
         }
         _ => Ok(()),

@@ -28,13 +28,13 @@ const SUBSCRIPTIONS: &[&str] = &["on", "on_any", "filter"];
 const LAYERS: &[&str] = &["kernel/", "platform/", "extensions/", "apps/"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DescriptorKind {
     Event,
     Filter,
     Service,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for DescriptorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Event => "event",
@@ -46,7 +46,7 @@ impl fmt::Display for Kind {
 
 struct Descriptor {
     name: String,
-    kind: Kind,
+    kind: DescriptorKind,
     place: String,
 }
 
@@ -70,20 +70,20 @@ fn check(tree: &SourceTree) -> Vec<Violation> {
 fn answers(descriptor: &Descriptor, found: &Use) -> bool {
     let named = found.name == descriptor.name;
     match descriptor.kind {
-        Kind::Service if descriptor.place.starts_with("kernel/") => named && found.callee == "service",
-        Kind::Service => named && found.callee == "provide",
-        Kind::Event | Kind::Filter => named && !SUBSCRIPTIONS.contains(&found.callee.as_str()),
+        DescriptorKind::Service if descriptor.place.starts_with("kernel/") => named && found.callee == "service",
+        DescriptorKind::Service => named && found.callee == "provide",
+        DescriptorKind::Event | DescriptorKind::Filter => named && !SUBSCRIPTIONS.contains(&found.callee.as_str()),
     }
 }
 
 fn dead(descriptor: Descriptor) -> Violation {
     let (missing, hint) = match descriptor.kind {
-        Kind::Service if descriptor.place.starts_with("kernel/") => {
+        DescriptorKind::Service if descriptor.place.starts_with("kernel/") => {
             ("the kernel does not use it", "look it up where the kernel needs it, or delete it")
         }
-        Kind::Event => ("nothing emits it", "emit it where the fact happens, or delete it"),
-        Kind::Filter => ("nothing applies it", "apply it where the value is made, or delete it"),
-        Kind::Service => ("nothing provides it", "provide it in `activate`, or delete it"),
+        DescriptorKind::Event => ("nothing emits it", "emit it where the fact happens, or delete it"),
+        DescriptorKind::Filter => ("nothing applies it", "apply it where the value is made, or delete it"),
+        DescriptorKind::Service => ("nothing provides it", "provide it in `activate`, or delete it"),
     };
     let message = format!("the {} `{}` is declared but {missing}", descriptor.kind, descriptor.name);
     Violation::new(CHECK.name, descriptor.place, message, hint)
@@ -108,13 +108,13 @@ fn descriptors(file: &SourceFile, rust: &RustSource) -> Vec<Descriptor> {
 }
 
 // Reads `path::Event<..> = ..new(` up to the end of the item.
-fn descriptor_kind(rest: &[Token<'_>]) -> Option<Kind> {
+fn descriptor_kind(rest: &[Token<'_>]) -> Option<DescriptorKind> {
     let mut path = rest.iter().take_while(|token| token.is_word() || token.text == "::");
     let type_length = path.by_ref().count();
     let kind = match rest.get(type_length.checked_sub(1)?)?.text {
-        "Event" => Kind::Event,
-        "Filter" => Kind::Filter,
-        "Service" => Kind::Service,
+        "Event" => DescriptorKind::Event,
+        "Filter" => DescriptorKind::Filter,
+        "Service" => DescriptorKind::Service,
         _ => return None,
     };
     let generic = rest.get(type_length)?.text == "<";

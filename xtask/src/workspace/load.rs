@@ -1,6 +1,6 @@
 //! Fills the workspace model from `cargo metadata`, `cargo tree` and the manifests on disk.
 
-use super::{ExtensionManifest, Import, KernelClosure, Kind, Layer, ManifestFacts, Member, Workspace};
+use super::{DependencyKind, ExtensionManifest, Import, KernelClosure, Layer, ManifestFacts, Member, Workspace};
 use crate::cargo::{self, Dependency, Features, Kinds, Metadata};
 use crate::layers::KERNEL_CLOSURE_FILE;
 use crate::source::{self, SourceTree};
@@ -44,9 +44,9 @@ fn import(root: &Path, dependency: &Dependency) -> Option<Import> {
     Some(Import {
         folder: relative(root, dependency.path.as_deref()?),
         kind: match dependency.kind.as_deref() {
-            Some("dev") => Kind::Dev,
-            Some("build") => Kind::Build,
-            _ => Kind::Normal,
+            Some("dev") => DependencyKind::Dev,
+            Some("build") => DependencyKind::Build,
+            _ => DependencyKind::Normal,
         },
         rename: dependency.rename.clone(),
     })

@@ -22,7 +22,7 @@ fn what_cannot_run_ends_with_two() {
 }
 
 #[test]
-fn ci_stops_at_the_first_failing_stage_and_says_how_to_see_it_alone() {
+fn ci_stops_at_the_first_failing_step_and_says_how_to_see_it_alone() {
     let repository = Repository::sound();
     repository.write("platform/os/src/a.rs", "fn a() {}\n");
     let run = repository.xtask(&["ci"]);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::workspace::{ExtensionManifest, ManifestFacts};
 
-fn workspace(from: &str, to: &str, kind: Kind, depends_on: &[&str]) -> Workspace {
+fn workspace(from: &str, to: &str, kind: DependencyKind, depends_on: &[&str]) -> Workspace {
     let facts = ManifestFacts {
         id: id_of(from).to_owned(),
         tier: "core".to_owned(),
@@ -35,8 +35,8 @@ const SIM: &str = "testing/sim";
 
 #[test]
 fn allowed_edges_pass() {
-    use Kind::{Build, Dev, Normal};
-    let table: &[(&str, &str, Kind, &[&str])] = &[
+    use DependencyKind::{Build, Dev, Normal};
+    let table: &[(&str, &str, DependencyKind, &[&str])] = &[
         (KERNEL, CONTRACTS, Normal, &[]),
         (KERNEL, SIM, Dev, &[]),
         (KERNEL, CONTRACTS, Dev, &[]),
@@ -67,8 +67,8 @@ fn allowed_edges_pass() {
 
 #[test]
 fn refused_edges_are_reported_with_the_rule() {
-    use Kind::{Build, Dev, Normal};
-    let table: &[(&str, &str, Kind, &[&str], &str)] = &[
+    use DependencyKind::{Build, Dev, Normal};
+    let table: &[(&str, &str, DependencyKind, &[&str], &str)] = &[
         (KERNEL, OS, Normal, &[], "the kernel layer may import only kernel"),
         (KERNEL, OS, Build, &[], "the kernel layer may import only kernel"),
         (KERNEL, OS, Dev, &[], "only kernel and testing"),
@@ -98,7 +98,7 @@ fn refused_edges_are_reported_with_the_rule() {
 
 #[test]
 fn the_message_says_who_imports_what_how_and_what_to_do() {
-    let found = check(&workspace(KERNEL, OS, Kind::Normal, &[]));
+    let found = check(&workspace(KERNEL, OS, DependencyKind::Normal, &[]));
     assert_eq!(
         found[0].to_string(),
         "error[edges]: kernel/kernel: imports platform/os (normal dependency): the kernel layer may import only kernel\n  \
@@ -108,14 +108,14 @@ fn the_message_says_who_imports_what_how_and_what_to_do() {
 
 #[test]
 fn a_renamed_import_is_refused() {
-    let mut planted = workspace(APP, CORE, Kind::Normal, &[]);
+    let mut planted = workspace(APP, CORE, DependencyKind::Normal, &[]);
     planted.members[0].imports[0].rename = Some("hidden".to_owned());
     assert!(check(&planted)[0].message.contains("not as `hidden`"));
 }
 
 #[test]
 fn an_unreadable_manifest_allows_nothing() {
-    let mut planted = workspace(CORE, CORE_TWO, Kind::Normal, &["auth"]);
+    let mut planted = workspace(CORE, CORE_TWO, DependencyKind::Normal, &["auth"]);
     planted.manifests[0].facts = Err("broken".to_owned());
     assert_eq!(check(&planted).len(), 1);
 }
