@@ -84,8 +84,10 @@ pub(crate) fn run(root: &Path) -> Result<Verdict> {
     for step in steps(runner(root)) {
         if step.name == TESTS {
             hook_build = BackgroundBuild::start(root);
-        } else if step.name == HOOK_SIZE {
-            drop(hook_build.take().map(BackgroundBuild::wait));
+        } else if step.name == HOOK_SIZE
+            && let Some(build) = hook_build.take()
+        {
+            build.wait();
         }
         if run_step(root, &step)? == Verdict::Broken {
             return Ok(Verdict::Broken);
