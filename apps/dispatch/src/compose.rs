@@ -1,7 +1,7 @@
 //! The visible, ordered list of bundled extensions. Deleting a line removes that extension.
 
 use dispatch_contracts::extension::Extension;
-use ext_hook_pipeline::Module;
+use dispatch_hook_module::Module;
 use ext_hook_pipeline::modules::native_modules;
 use ext_intents::with_intents;
 use std::sync::Arc;

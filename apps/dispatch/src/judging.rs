@@ -3,13 +3,13 @@
 use crate::compose;
 use crate::failure::Failure;
 use crate::settings::Loaded;
+use dispatch_hook_dialects::dialect::{self, Hints};
+use dispatch_hook_module::{Effects, Module, SystemClock};
 use dispatch_os::environment;
 use dispatch_trust::Trust;
-use ext_hook_pipeline::clock::SystemClock;
-use ext_hook_pipeline::dialect::{self, Hints};
+use ext_hook_pipeline::Invocation;
 use ext_hook_pipeline::script_module::Scripts;
 use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{Effects, Invocation, Module};
 
 /// Everything that an invocation borrows.
 pub(crate) struct Judging {

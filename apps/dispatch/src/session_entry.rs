@@ -1,21 +1,18 @@
 //! What a command of the user's leaves in a session: records in the log, and the state they imply.
 
 use crate::failure::Failure;
+use dispatch_hook_module::{EmittedRecord, Ids, MAIN_AGENT, Paths, Record, SessionState, next_work_id};
 use dispatch_os::files::read_at_most;
 use dispatch_os::{Ulid, time};
-use ext_hook_pipeline::action::EmittedRecord;
 use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
-use ext_hook_pipeline::context::{Ids, MAIN_AGENT, Paths, next_work_id};
-use ext_hook_pipeline::record::Record;
-use ext_hook_pipeline::session_files::{Batch, Journal, Shelter, next_run_ms, read_state, rebuild_state};
-use ext_hook_pipeline::state::State;
+use ext_hook_pipeline::session_files::{Batch, Journal, SessionFolder, next_run_ms, read_state, rebuild_state};
 use serde_json::Value;
 
 /// What stands in a record in place of a hook event.
 const EVENT: &str = "Command";
 
 /// The state of a session: the snapshot, else what the log implies.
-pub(crate) fn state_of(paths: &Paths) -> Result<State, Failure> {
+pub(crate) fn state_of(paths: &Paths) -> Result<SessionState, Failure> {
     match read_state(paths) {
         Some(state) => Ok(state),
         None => Ok(rebuild_state(&paths.events_file())?),
@@ -25,14 +22,14 @@ pub(crate) fn state_of(paths: &Paths) -> Result<State, Failure> {
 /// Writes records of a module, and the patch with the first of them, so that the state can be rebuilt from the log.
 pub(crate) fn write(
     paths: &Paths,
-    state: &State,
+    state: &SessionState,
     module: &str,
     records: Vec<EmittedRecord>,
     patch: Option<Value>,
 ) -> Result<(), Failure> {
-    let shelter = Shelter::check(paths)?;
-    shelter.create()?;
-    let now_ms = next_run_ms(&shelter.lock_file("runs"), time::unix_ms());
+    let folder = SessionFolder::check(paths)?;
+    folder.create()?;
+    let now_ms = next_run_ms(&folder.lock_file("runs"), time::unix_ms());
     let ts = time::rfc3339(now_ms);
     let ids = Ids {
         session_id: state.text("core", "sessionId").map_or_else(|| folder_name(paths), str::to_owned),
@@ -53,7 +50,7 @@ pub(crate) fn write(
     let redactor = read_at_most(&paths.config_file(), CONFIG_LIMIT_BYTES)
         .map_or_else(|_| Config::default(), |bytes| Config::parse(&bytes).0)
         .redactor();
-    let journal = Journal { shelter, redactor: &redactor };
+    let journal = Journal { folder, redactor: &redactor };
     let failures = journal.commit(batch, None, &format!("{ts} {}", ids.hook_run_id));
     match failures.into_iter().next() {
         Some(failure) => Err(failure.into()),

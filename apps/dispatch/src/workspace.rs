@@ -2,11 +2,10 @@
 
 use crate::failure::Failure;
 use crate::settings::Loaded;
+use dispatch_hook_module::{HOOKS_FOLDER, Paths, WORK_FOLDER, find_workspace};
 use dispatch_os::files::read_at_most;
 use dispatch_os::paths::safe_file_name;
-use ext_hook_pipeline::context::{HOOKS_FOLDER, Paths, WORK_FOLDER};
 use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
-use ext_hook_pipeline::run::find_workspace;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 

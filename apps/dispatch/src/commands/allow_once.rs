@@ -7,12 +7,11 @@ use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::span::Span;
 use crate::workspace::Workspace;
+use dispatch_hook_module::{Paths, RuleException, SessionView};
 use dispatch_os::files::replace;
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::time;
-use ext_hook_pipeline::SessionView;
-use ext_hook_pipeline::context::{Exception, Paths};
-use ext_hook_pipeline::session_files::{DiskView, Shelter};
+use ext_hook_pipeline::session_files::{DiskView, SessionFolder};
 use serde_json::json;
 use std::time::Duration;
 
@@ -65,7 +64,7 @@ pub(crate) fn run(loaded: &Loaded, request: &AllowOnceRequest, printer: &Printer
 }
 
 /// The exception that is asked for, if it makes sense.
-fn exception(code: &str, span: Span, reason: &str, now_ms: i64) -> Result<Exception, Failure> {
+fn exception(code: &str, span: Span, reason: &str, now_ms: i64) -> Result<RuleException, Failure> {
     let code = code.to_ascii_uppercase();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let begins = code.starts_with(|first: char| first.is_ascii_alphabetic());
@@ -77,13 +76,13 @@ fn exception(code: &str, span: Span, reason: &str, now_ms: i64) -> Result<Except
         return Err(Failure::usage(format!("an exception holds at most {MAX_SPAN}"))
             .hint("to change the rule for good, see `dispatch why`, which names its setting"));
     }
-    Ok(Exception { code, until: now_ms.saturating_add(span.ms()), reason: one_line(reason, MAX_REASON_CHARS) })
+    Ok(RuleException { code, until: now_ms.saturating_add(span.ms()), reason: one_line(reason, MAX_REASON_CHARS) })
 }
 
 /// Adds an exception in place of an earlier one for the same rule; those that ended go.
-fn add(paths: &Paths, exception: Exception, now_ms: i64) -> Result<(), Failure> {
-    let shelter = Shelter::check(paths)?;
-    let folder = &shelter.paths().work_root;
+fn add(paths: &Paths, exception: RuleException, now_ms: i64) -> Result<(), Failure> {
+    let folder = SessionFolder::check(paths)?;
+    let folder = &folder.paths().work_root;
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::internal(format!("{} cannot be made: {error}", folder.display())))?;
     let file = paths.exceptions_file();
@@ -99,11 +98,11 @@ fn add(paths: &Paths, exception: Exception, now_ms: i64) -> Result<(), Failure> 
     Ok(replace(&file, format!("{text}\n").as_bytes())?)
 }
 
-fn holding(paths: &Paths, now_ms: i64) -> Vec<Exception> {
+fn holding(paths: &Paths, now_ms: i64) -> Vec<RuleException> {
     DiskView::new(paths).exceptions().iter().filter(|exception| now_ms < exception.until).cloned().collect()
 }
 
-fn list(exceptions: &[Exception], now_ms: i64, format: Format, printer: &Printer) -> Result<(), Failure> {
+fn list(exceptions: &[RuleException], now_ms: i64, format: Format, printer: &Printer) -> Result<(), Failure> {
     if format == Format::Json {
         return printer.json(&json!({ "exceptions": exceptions }));
     }
@@ -111,7 +110,7 @@ fn list(exceptions: &[Exception], now_ms: i64, format: Format, printer: &Printer
         printer.out("no exception holds");
         return Ok(());
     }
-    let row = |exception: &Exception| {
+    let row = |exception: &RuleException| {
         let left = format!("{} left", Span::from_ms(exception.until - now_ms));
         let code = one_line(&exception.code, MAX_CODE_BYTES);
         vec![code, left, format!("until {}", time::rfc3339(exception.until)), one_line(&exception.reason, 100)]
@@ -146,7 +145,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = Paths::new(folder.path(), "exceptions");
         for (code, until) in [("UB01", 1_000), ("UB02", 9_000), ("ub01", 8_000)] {
-            add(&paths, Exception { code: code.to_owned(), until, reason: String::new() }, 500).unwrap();
+            add(&paths, RuleException { code: code.to_owned(), until, reason: String::new() }, 500).unwrap();
         }
         let found = |now_ms| holding(&paths, now_ms).into_iter().map(|found| found.code).collect::<Vec<_>>();
         assert_eq!(found(500), ["UB02", "ub01"]);

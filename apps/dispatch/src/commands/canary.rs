@@ -6,6 +6,9 @@ mod judge;
 mod launch;
 mod probe;
 
+use dispatch_hook_dialects::dialect;
+use dispatch_hook_dialects::register::{Layout, RegisteredCommand, Scope, System};
+
 use super::init::hosts;
 use super::init::place::Place;
 use super::init::survey::{Server, Shared, registrations};
@@ -13,8 +16,6 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
-use ext_hook_pipeline::dialect;
-use ext_hook_pipeline::register::{Layout, RegisteredCommand, Scope, System};
 use judge::{Finding, Health};
 use probe::Probe;
 use serde_json::json;

@@ -1,7 +1,8 @@
 //! One decision in words, the same for `why` and `explain`.
 
+use dispatch_hook_module::Decision;
+
 use crate::plain::{lines, one_line};
-use ext_hook_pipeline::Decision;
 use ext_hook_pipeline::report::{DecisionReport, ModuleReport, ToolReport};
 use std::path::Path;
 
@@ -39,7 +40,7 @@ fn verdict(report: &DecisionReport, decided_by: Option<&str>) -> String {
 }
 
 fn tool_rows(tool: &ToolReport, root: &Path) -> Vec<Row> {
-    let kind = ext_hook_pipeline::phase::kind_name(tool.kind);
+    let kind = dispatch_hook_module::phase::kind_name(tool.kind);
     let mut rows = vec![("tool", format!("{} ({kind})", one_line(&tool.name, 100)))];
     if let Some(command) = &tool.command {
         rows.extend(lines(command, SHOWN_LINES).into_iter().map(|line| ("command", line)));

@@ -10,8 +10,8 @@ use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::span::Span;
 use crate::workspace::{SessionLog, Workspace};
+use dispatch_hook_module::Record;
 use dispatch_os::time;
-use ext_hook_pipeline::record::Record;
 use std::path::Path;
 
 pub(crate) use row::subject;

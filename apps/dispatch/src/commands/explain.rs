@@ -7,9 +7,9 @@ use crate::judging::{Judging, known_host};
 use crate::printer::{Format, Printer};
 use crate::settings::{Loaded, StartIs};
 use crate::workspace::Workspace;
+use dispatch_hook_dialects::dialect::INPUT_LIMIT_BYTES;
+use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_os::files::read_stream_at_most;
-use ext_hook_pipeline::context::HOOKS_FOLDER;
-use ext_hook_pipeline::dialect::INPUT_LIMIT_BYTES;
 use ext_hook_pipeline::{Invocation, Outcome, run as run_pipeline};
 
 #[derive(Debug, clap::Args)]

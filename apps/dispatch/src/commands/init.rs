@@ -15,11 +15,12 @@ mod signs;
 pub(crate) mod survey;
 mod undo;
 
+use dispatch_hook_dialects::register::{Layout, Scope};
+
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
-use ext_hook_pipeline::register::{Layout, Scope};
 use git::GitPart;
 use layout::ModuleSet;
 use place::Place;

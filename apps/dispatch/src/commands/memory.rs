@@ -6,15 +6,15 @@ use crate::plain::one_line;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
+use dispatch_hook_module::Paths;
 use dispatch_os::files::{read_at_most, read_text_at_most, replace};
 use dispatch_os::lock::{FileLock, LockKind};
-use ext_hook_pipeline::context::Paths;
 use ext_hook_pipeline::followup::{FollowupRules, RULES_LIMIT_BYTES};
 use ext_hook_pipeline::memory::{
     CANDIDATES_FILE, CANDIDATES_LIMIT_BYTES, FORGOTTEN_FILE, Forgotten, JOURNAL, Listed, MemoryError, Promotion, find,
     forget, list, promote, withdraw,
 };
-use ext_hook_pipeline::session_files::Shelter;
+use ext_hook_pipeline::session_files::SessionFolder;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -65,7 +65,7 @@ struct Shelf {
 impl Shelf {
     fn open(workspace: Workspace) -> Result<Self, Failure> {
         let paths = workspace.paths("memory");
-        let file = |id: &str| workspace.paths(id).feature_output(JOURNAL).join(CANDIDATES_FILE);
+        let file = |id: &str| workspace.paths(id).module_output(JOURNAL).join(CANDIDATES_FILE);
         let sessions = workspace.sessions().into_iter().map(|session| file(&session.id));
         let files = sessions.filter_map(|file| Some((file.clone(), read_at_most(&file, CANDIDATES_LIMIT_BYTES).ok()?)));
         let forgotten = read_at_most(&paths.work_root.join(FORGOTTEN_FILE), Forgotten::LIMIT_BYTES).unwrap_or_default();
@@ -144,8 +144,8 @@ impl Shelf {
     }
 
     fn lock(&self) -> Result<FileLock, Failure> {
-        let shelter = Shelter::check(&self.paths)?;
-        let file = shelter.paths().work_root.join("memory.lock");
+        let folder = SessionFolder::check(&self.paths)?;
+        let file = folder.paths().work_root.join("memory.lock");
         Ok(FileLock::acquire(&file, LockKind::Exclusive, LOCK_WAIT)?)
     }
 }

@@ -7,11 +7,10 @@ use crate::printer::{Format, Printer};
 use crate::session_entry;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
+use dispatch_hook_module::phase::Phase;
+use dispatch_hook_module::state::merge;
+use dispatch_hook_module::{EmittedRecord, RecordType, SessionState};
 use dispatch_os::time;
-use ext_hook_pipeline::EmittedRecord;
-use ext_hook_pipeline::phase::Phase;
-use ext_hook_pipeline::record::RecordType;
-use ext_hook_pipeline::state::{State, merge};
 use serde_json::{Value, json};
 
 const MAX_REASON_CHARS: usize = 300;
@@ -96,7 +95,7 @@ fn set(
 }
 
 /// The patch that makes the change, unless the phase would go back.
-fn change(state: &State, phase: Phase, now_ms: i64) -> Result<Value, Failure> {
+fn change(state: &SessionState, phase: Phase, now_ms: i64) -> Result<Value, Failure> {
     let patch = json!({"core": {"phase": phase.as_str(), "phaseTs": now_ms}});
     if merge(state, &patch).0.phase() == phase {
         return Ok(patch);
@@ -112,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_phase_moves_on_and_out_of_blocked_but_never_back() {
-        let at = |phase: &str| State::from_value(json!({"core": {"phase": phase, "phaseTs": 5}}));
+        let at = |phase: &str| SessionState::from_value(json!({"core": {"phase": phase, "phaseTs": 5}}));
         for (from, to, expected) in [
             ("PLANNING", Phase::Executing, true),
             ("PLANNING", Phase::Blocked, true),

@@ -9,16 +9,15 @@ use crate::printer::{Format, Printer, table};
 use crate::session_entry;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
+use dispatch_hook_module::digest::sha256_hex;
+use dispatch_hook_module::{Paths, SessionState};
 use dispatch_os::files::{read_at_most, replace};
 use dispatch_os::{paths::resolve_inside, time};
-use ext_hook_pipeline::context::Paths;
-use ext_hook_pipeline::digest::sha256_hex;
 use ext_hook_pipeline::plan::{
     Found, NodeStatus, PLAN_FILE_NAME, PLAN_LIMIT_BYTES, Plan, PlanError, PlanNode, PlanProblem, PlanSource, Progress,
     Standing, Transition, accept, complete, find, open_nodes, parse, start,
 };
-use ext_hook_pipeline::session_files::{DiskView, Shelter};
-use ext_hook_pipeline::state::State;
+use ext_hook_pipeline::session_files::{DiskView, SessionFolder};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -78,7 +77,7 @@ pub(crate) struct Desk<'a> {
     workspace: &'a Workspace,
     id: String,
     paths: Paths,
-    state: State,
+    state: SessionState,
 }
 
 /// What came of a step, for programs and for people.
@@ -192,8 +191,8 @@ impl<'a> Desk<'a> {
         let place = match file.filter(inside) {
             Some(file) => file,
             None => {
-                let shelter = Shelter::check(&self.paths)?;
-                let place = shelter.file_below(&self.paths.feature_output(MODULE), PLAN_FILE_NAME)?;
+                let folder = SessionFolder::check(&self.paths)?;
+                let place = folder.file_below(&self.paths.module_output(MODULE), PLAN_FILE_NAME)?;
                 replace(&place, bytes)?;
                 place
             }
@@ -261,7 +260,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-fn plan_json(id: &str, state: &State, plan: &Plan, path: &str, progress: &Progress, open: &[&str]) -> Value {
+fn plan_json(id: &str, state: &SessionState, plan: &Plan, path: &str, progress: &Progress, open: &[&str]) -> Value {
     let node = |node: &PlanNode| {
         let mut value = serde_json::to_value(node).unwrap_or_default();
         value["status"] = progress.status(&node.id).as_str().into();

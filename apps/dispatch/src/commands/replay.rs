@@ -11,14 +11,14 @@ use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::span::Span;
 use crate::workspace::{SessionLog, Workspace};
+use dispatch_hook_module::digest::sha256_of_json;
+use dispatch_hook_module::state::merge;
+use dispatch_hook_module::{EventName, HookEvent, Record, RecordType, SessionState};
 use dispatch_os::files::read_at_most;
 use dispatch_os::time;
-use ext_hook_pipeline::digest::sha256_of_json;
 use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
-use ext_hook_pipeline::record::{Record, RecordType};
 use ext_hook_pipeline::run::{Past, event_of, judge};
-use ext_hook_pipeline::state::{State, merge};
-use ext_hook_pipeline::{DecisionReport, EventName, HookEvent, Invocation};
+use ext_hook_pipeline::{DecisionReport, Invocation};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tally::{Example, LeftOut, Ruling, Tally};
@@ -88,7 +88,7 @@ impl Replay<'_> {
     fn session(&mut self, session: &SessionLog) -> Result<(), Failure> {
         let mut cursor = LogCursor::at_start(session.events_file.clone());
         // The state as it was at each event, so that a call made while executing is judged as one.
-        let mut state = State::default();
+        let mut state = SessionState::default();
         let unreadable = |error: std::io::Error| {
             Failure::internal(format!("{} cannot be read: {error}", session.events_file.display()))
         };
@@ -111,7 +111,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    fn record(&mut self, record: &Record, session_id: &str, state: &State) {
+    fn record(&mut self, record: &Record, session_id: &str, state: &SessionState) {
         let event = match replayable(record) {
             Ok(event) => event,
             Err(why) => return self.tally.leave_out(why),

@@ -6,7 +6,7 @@ use crate::printer::Printer;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_os::files::replace;
-use ext_hook_pipeline::session_files::{STATE_LOCK, Shelter, read_state, rebuild_state};
+use ext_hook_pipeline::session_files::{STATE_LOCK, SessionFolder, read_state, rebuild_state};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -51,9 +51,9 @@ fn show(workspace: &Workspace, session: Option<&str>, printer: &Printer) -> Resu
 fn rebuild(workspace: &Workspace, session: Option<&str>, printer: &Printer) -> Result<Status, Failure> {
     let session = workspace.session(session)?;
     let paths = workspace.paths(&session.id);
-    let shelter = Shelter::check(&paths)?;
-    shelter.create()?;
-    let lock = shelter.lock(STATE_LOCK, LOCK_WAIT);
+    let folder = SessionFolder::check(&paths)?;
+    folder.create()?;
+    let lock = folder.lock(STATE_LOCK, LOCK_WAIT);
     if lock.is_none() {
         return Err(Failure::internal("another process is writing the state").hint("try again in a moment"));
     }

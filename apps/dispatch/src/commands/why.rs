@@ -3,6 +3,8 @@
 mod find;
 mod remedy;
 
+use dispatch_hook_module::{Decision, Record, RecordType};
+
 use super::decision_text;
 use crate::app::Status;
 use crate::failure::Failure;
@@ -10,8 +12,6 @@ use crate::plain::one_line;
 use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use ext_hook_pipeline::Decision;
-use ext_hook_pipeline::record::{Record, RecordType};
 use ext_hook_pipeline::report::DecisionReport;
 use find::Run;
 use serde_json::{Value, json};

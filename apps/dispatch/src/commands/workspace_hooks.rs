@@ -6,8 +6,8 @@ use crate::plain::one_line;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
+use dispatch_hook_module::Module as _;
 use dispatch_os::time;
-use ext_hook_pipeline::module::Module as _;
 use ext_hook_pipeline::modules::WorkspaceResults;
 use ext_workspace_hooks::approval::InForce;
 use ext_workspace_hooks::config::{Config, Origin, SHOWN, Written, schema};
@@ -66,7 +66,7 @@ fn warn_untold(written: &Written, workspace: &Path, printer: &Printer) {
     let mut telling = written.hooks.iter().filter(|it| it.hook.tell_agent);
     let Some(first) = telling.next() else { return };
     let (manifest, _) = Workspace::at(workspace).manifest();
-    if manifest.modules.iter().any(|module| module.name == WorkspaceResults.name() && module.enabled) {
+    if manifest.modules.iter().any(|module| module.name == WorkspaceResults.spec().name && module.enabled) {
         return;
     }
     let name = one_line(&first.hook.id, TEXT_CHARS);

@@ -4,11 +4,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ext_hook_pipeline::clock::SystemClock;
-use ext_hook_pipeline::dialect::Hints;
+use dispatch_hook_dialects::dialect::Hints;
+use dispatch_hook_module::{Effects, SystemClock};
+
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{Effects, Invocation, run};
+use ext_hook_pipeline::{Invocation, run};
 
 const ROUNDS: u32 = 400;
 const LONG_LOG_BYTES: u64 = 1024 * 1024 * 1024;
@@ -20,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let log = folder.path().join(".ai/tmp/ba7816bf/events.jsonl");
     let lines = std::fs::read(&log)?;
     let last = lines.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty()).unwrap_or_default();
-    if let Some(record) = ext_hook_pipeline::Record::parse(last) {
+    if let Some(record) = dispatch_hook_module::Record::parse(last) {
         println!("of one of them: {:?} ms, {}", record.ms, record.data["modules"]);
     }
     // A sparse middle stands for a long history; the end is a real one.

@@ -1,11 +1,10 @@
 //! Tells a second delivery of an event from a new one, and keeps the answer that the first one got.
 
+use dispatch_hook_dialects::{Answer, Verdict};
+use dispatch_hook_module::HookEvent;
+use dispatch_hook_module::digest::short_key;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::answer::{Answer, Verdict};
-use crate::digest::short_key;
-use crate::event::HookEvent;
 
 /// The key of a delivery: equal for the same call, event and configuration in one session.
 /// Nothing for events that carry no id of their own.
@@ -90,18 +89,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::Scene;
+    use dispatch_hook_module::testing::TestInvocation;
 
     #[test]
     fn a_key_is_equal_only_for_the_same_call_event_and_configuration() {
-        let event = || Scene::command("ls").event;
+        let event = || TestInvocation::command("ls").event;
         let key = |event: &HookEvent, session: &str, configuration: &str| delivery_key(event, session, configuration);
         let first = key(&event(), "s", "c");
         assert!(first.is_some());
         assert_eq!(first, key(&event(), "s", "c"));
         assert_ne!(first, key(&event(), "t", "c"));
         assert_ne!(first, key(&event(), "s", "d"));
-        assert_ne!(first, key(&Scene::command("pwd").event, "s", "c"));
+        assert_ne!(first, key(&TestInvocation::command("pwd").event, "s", "c"));
         let mut without = event();
         without.tool_use_id = None;
         assert_eq!(key(&without, "s", "c"), None);

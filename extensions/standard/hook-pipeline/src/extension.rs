@@ -16,9 +16,8 @@ use dispatch_contracts::hooks::{
     REQUEST_BEFORE, RequestBefore, TOOL_AFTER, TOOL_BEFORE, TURN_SEALED, ToolAfter, ToolBefore, TurnSealed,
 };
 use dispatch_contracts::host::Host;
+use dispatch_hook_module::{HookEvent, Module};
 
-use crate::event::HookEvent;
-use crate::module::Module;
 use crate::modules::native_modules;
 use crate::run::Outcome;
 use conversations::Conversations;

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use dispatch_hook_module::phase::{self, PhasePolicy};
+use dispatch_hook_module::{EventName, Unattended};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::event::EventName;
-use crate::phase::{self, PhasePolicy};
 
 /// The largest manifest that is read.
 pub const MANIFEST_LIMIT_BYTES: u64 = 256 * 1024;
@@ -19,17 +18,6 @@ const DEFAULT_REWRITE_OWNER: &str = "planGraph-exec";
 
 /// The modules that run when the manifest does not say.
 pub const DEFAULT_MODULES: [&str; 5] = ["session", "self-guard", "graph-pretooluse", "intents", "planGraph-exec"];
-
-/// What becomes of a question when nobody is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Unattended {
-    /// It is refused.
-    Deny,
-    /// It passes.
-    Allow,
-}
 
 /// One module in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

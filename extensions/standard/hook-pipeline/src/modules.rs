@@ -3,7 +3,6 @@
 mod graph_pretooluse;
 mod memory_activation;
 mod memory_journal;
-mod own_commands;
 mod plan_graph_exec;
 mod plan_subagent_contract;
 mod rlm_work;
@@ -13,19 +12,18 @@ mod stop_synth;
 mod subagent_output;
 mod workspace_results;
 
-use crate::module::Module;
+use dispatch_hook_module::Module;
 
 pub use graph_pretooluse::GraphPretooluse;
 pub use memory_activation::MemoryActivation;
 pub use memory_journal::MemoryJournal;
-pub use own_commands::{is_handshake_only, is_own_mcp_tool};
 pub use plan_graph_exec::PlanGraphExec;
 pub use plan_subagent_contract::PlanSubagentContract;
 #[cfg(any(test, feature = "schema"))]
 pub(crate) use rlm_work::PolicyRule;
 pub use rlm_work::RlmWork;
 pub use self_guard::SelfGuard;
-pub use session::{Session, ToolOutcome, tool_outcome};
+pub use session::Session;
 pub(crate) use session::{Settings as SessionSettings, starts_new_work};
 pub use stop_synth::StopSynth;
 pub use workspace_results::WorkspaceResults;

@@ -1,6 +1,5 @@
 //! The algorithm: which modules see an event, in which order, and how their answers become one. Pure.
 
-mod classify;
 mod effective;
 mod fold;
 mod folded;
@@ -11,8 +10,7 @@ mod select;
 #[cfg(test)]
 mod tests;
 
-pub use classify::classify;
-pub use fold::{Stage, Stamps, fold};
+pub use fold::{ModuleEnvironment, Stamps, fold};
 pub use folded::{Folded, ModuleRun, Said};
 pub use phase_gate::{PHASE_CODE, PHASE_GATE, PhaseGate};
 pub use select::{Selection, Slot, select};

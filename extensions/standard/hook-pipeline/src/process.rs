@@ -6,15 +6,13 @@ use std::io::stdin;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use dispatch_hook_dialects::Reply;
+use dispatch_hook_dialects::dialect::{self, Dialect, Hints, INPUT_LIMIT_BYTES};
+use dispatch_hook_module::{Effects, EventName, Module, SystemClock};
 use dispatch_os::{environment, files};
 
-use crate::answer::Reply;
-use crate::clock::SystemClock;
-use crate::dialect::{self, Dialect, Hints, INPUT_LIMIT_BYTES};
-use crate::event::EventName;
 use crate::manifest::PipelineManifest;
-use crate::module::Module;
-use crate::run::{Effects, Invocation, ScriptModules, run};
+use crate::run::{Invocation, ScriptModules, run};
 use crate::watch::AlarmWatch;
 
 /// What the command line says.

@@ -1,13 +1,11 @@
 //! What was decided and by whom, in the shape that `explain` prints and `why` and `replay` compare.
 
+use dispatch_hook_module::{Decision, HookEvent, Record, RecordType, classify};
 use dispatch_toolcall::{Access, ToolCall, ToolKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::action::Decision;
-use crate::event::HookEvent;
-use crate::pipeline::{Folded, classify};
-use crate::record::{Record, RecordType};
+use crate::pipeline::Folded;
 use crate::run::event_of;
 
 /// One decision in full.

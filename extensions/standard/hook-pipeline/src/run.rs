@@ -16,28 +16,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Duration;
 
+use dispatch_hook_dialects::dialect::{self, Dialect, Hints};
+use dispatch_hook_dialects::{Answer, Reply};
+use dispatch_hook_module::state::merge;
+use dispatch_hook_module::{
+    Clock, Decision, Effects, EventName, HookEvent, Module, Paths, Record, SessionState, Timers, classify, sid,
+};
 use dispatch_toolcall::ToolCall;
 
-use crate::action::Decision;
-use crate::answer::{Answer, Reply};
-use crate::clock::Clock;
-use crate::context::{Paths, Timers};
 use crate::delivery::{StoredAnswer, delivery_key};
-use crate::dialect::{self, Dialect, Hints};
-use crate::event::{EventName, HookEvent, sid};
-use crate::module::Module;
-use crate::pipeline::{Folded, PhaseGate, Said, Slot, Stage, Stamps, classify, fold, select};
-use crate::record::Record;
+use crate::pipeline::{Folded, ModuleEnvironment, PhaseGate, Said, Slot, Stamps, fold, select};
 use crate::report::DecisionReport;
-use crate::session_files::{Journal, Shelter};
-use crate::state::{State, merge};
+use crate::session_files::{Journal, SessionFolder};
 use crate::watch::Watch;
 use account::{Account, PIPELINE};
 use open::OpenSession;
 use setup::Setup;
 
-pub use crate::context::Effects;
-pub use root::find_workspace;
 pub use subject::event_of;
 
 /// Finds modules that are scripts in the workspace.
@@ -110,7 +105,7 @@ pub struct Past<'a> {
     /// The session.
     pub session_id: &'a str,
     /// Its state at that time.
-    pub state: &'a State,
+    pub state: &'a SessionState,
 }
 
 /// Handles one hook event. Never fails and never panics.
@@ -199,12 +194,12 @@ fn handle(
     setup.problems.extend(unreadable.map(|cause| format!("the payload could not be read: {cause}")));
     let budget_ms = setup.manifest.budget_ms(&event.name);
     invocation.watch.limit(Duration::from_millis(budget_ms));
-    let scene = Scene { invocation, dialect, event, paths: &paths, budget_ms, session_id: &session_id, past };
-    scene.play(setup, decided)
+    let run = EventRun { invocation, dialect, event, paths: &paths, budget_ms, session_id: &session_id, past };
+    run.execute(setup, decided)
 }
 
 /// One event in one workspace.
-struct Scene<'a> {
+struct EventRun<'a> {
     invocation: &'a Invocation<'a>,
     dialect: &'static Dialect,
     event: &'a HookEvent,
@@ -214,19 +209,21 @@ struct Scene<'a> {
     past: Option<&'a Past<'a>>,
 }
 
-impl Scene<'_> {
-    fn play(&self, mut setup: Setup, decided: &RefCell<Option<Reply>>) -> Outcome {
-        let shelter = match self.invocation.effects {
+impl EventRun<'_> {
+    fn execute(&self, mut setup: Setup, decided: &RefCell<Option<Reply>>) -> Outcome {
+        let folder = match self.invocation.effects {
             Effects::DryRun => None,
-            Effects::Commit => Shelter::check(self.paths).map_err(|error| setup.problems.push(error.to_string())).ok(),
+            Effects::Commit => {
+                SessionFolder::check(self.paths).map_err(|error| setup.problems.push(error.to_string())).ok()
+            }
         };
         let key = delivery_key(self.event, self.session_id, &setup.fingerprint);
         let wait = Duration::from_millis(self.budget_ms / 2);
         // Held to the end, so that a second delivery under way waits for the answer to the first.
-        let _delivering = shelter.as_ref().zip(key.as_deref()).and_then(|(shelter, key)| shelter.deliver(key, wait));
-        let session = OpenSession::open(self, shelter, &setup, key.as_deref(), wait);
-        Account { scene: self, session: &session, setup: &setup }.prepare_record(Decision::Allow);
-        let key_seen = key.as_deref().filter(|_| session.glance.may_hold_delivery);
+        let _delivering = folder.as_ref().zip(key.as_deref()).and_then(|(folder, key)| folder.deliver(key, wait));
+        let session = OpenSession::open(self, folder, &setup, key.as_deref(), wait);
+        Account { run: self, session: &session, setup: &setup }.prepare_record(Decision::Allow);
+        let key_seen = key.as_deref().filter(|_| session.log.may_hold_delivery);
         let earlier = key_seen.and_then(|key| session.view.raw_tail().delivery(key));
 
         let stored = earlier.as_ref().and_then(stored_answer);
@@ -258,10 +255,10 @@ impl Scene<'_> {
         let mut selection = select(&setup.manifest, &available, &self.event.name);
         let gate = PhaseGate::new(&setup.manifest.phase_policy);
         if setup.manifest.enforce_phases && self.event.name == EventName::PreToolUse {
-            let at = selection.slots.partition_point(|slot| slot.priority < gate.priority());
+            let at = selection.slots.partition_point(|slot| slot.spec.priority < gate.spec().priority);
             selection.slots.insert(at, Slot::of(&gate));
         }
-        let stage = Stage {
+        let environment = ModuleEnvironment {
             ids: &session.ids,
             paths: self.paths,
             state: state.as_ref().unwrap_or(&session.state),
@@ -274,7 +271,7 @@ impl Scene<'_> {
             rewrite_owner: &setup.manifest.rewrite_owner,
             stamps: if setup.stamps_input() { Stamps::InInput } else { Stamps::Logged },
         };
-        let mut folded = fold(&selection.slots, self.event, call, &stage);
+        let mut folded = fold(&selection.slots, self.event, call, &environment);
         folded.patches.extend(found.map(|what| Said { module: PIPELINE.to_owned(), what }));
         setup.absent.extend(selection.missing);
         folded
@@ -291,7 +288,7 @@ impl Scene<'_> {
         };
         let mut found = Vec::new();
         for entry in setup.manifest.modules.iter().filter(|entry| entry.enabled) {
-            if self.invocation.modules.iter().any(|module| module.name() == entry.name) {
+            if self.invocation.modules.iter().any(|module| module.spec().name == entry.name) {
                 continue;
             }
             match source.find(&entry.name, self.paths, self.time_left()) {
@@ -318,7 +315,7 @@ impl Scene<'_> {
         let reply = self.decide(&answer, decided);
         let report = DecisionReport::new(self.event, self.session_id, call, &folded);
         let out_of_time_at = folded.out_of_time_at.clone();
-        let account = Account { scene: self, session, setup: &setup };
+        let account = Account { run: self, session, setup: &setup };
         if folded.decision != Decision::Allow {
             account.prepare_record(folded.decision);
         }
@@ -339,7 +336,7 @@ impl Scene<'_> {
         decided: &RefCell<Option<Reply>>,
     ) -> Outcome {
         let reply = self.decide(answer, decided);
-        let account = Account { scene: self, session, setup };
+        let account = Account { run: self, session, setup };
         let mut problems = setup.all_problems();
         problems.extend(self.commit(session, setup, account.repetition(record, answer)));
         let report = DecisionReport::from_record(record);
@@ -355,11 +352,11 @@ impl Scene<'_> {
     }
 
     fn commit(&self, session: &OpenSession<'_>, setup: &Setup, batch: crate::session_files::Batch) -> Vec<String> {
-        let Some(shelter) = session.shelter else {
+        let Some(folder) = session.folder else {
             return Vec::new();
         };
         let redactor = setup.config.redactor();
-        let journal = Journal { shelter, redactor: &redactor };
+        let journal = Journal { folder, redactor: &redactor };
         let stamp = format!("{} {}", session.ts, session.ids.hook_run_id);
         let line = self.trace_line(&stamp, setup, &batch);
         let logged = || self.invocation.watch.recorded();

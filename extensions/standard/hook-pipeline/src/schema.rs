@@ -8,14 +8,13 @@ mod policy;
 #[cfg(test)]
 mod tests;
 
+use dispatch_hook_dialects::dialect::native_reply_schema;
+use dispatch_hook_module::{HookAction, Record};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-use crate::action::HookAction;
-use crate::dialect::NativeWire;
 use crate::manifest::PipelineManifest;
-use crate::record::Record;
 
 /// One schema.
 pub struct NamedSchema {
@@ -32,7 +31,7 @@ pub const ALL: [NamedSchema; 11] = [
     NamedSchema {
         name: "hook-output",
         title: "What the native dialect writes to standard output",
-        make: of::<NativeWire<'static>>,
+        make: native_reply_schema,
     },
     NamedSchema { name: "ctx", title: "The second argument of a module's handle()", make: of::<context::Ctx> },
     NamedSchema { name: "hook-action", title: "What a module returns", make: of::<HookAction> },

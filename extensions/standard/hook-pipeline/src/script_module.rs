@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use dispatch_hook_module::{
+    Context, Decision, EventName, HookAction, LogLevel, Module, ModuleError, ModuleSpec, Paths,
+};
 use dispatch_script::{
     Cache, CacheTrust, Callee, ClockGrant, Engine, ErrorKind, Grants, Limits, LogLevel as ScriptLevel, Script,
     ScriptError, Source,
@@ -16,10 +19,6 @@ use dispatch_script::{
 use dispatch_trust::Trust;
 use serde::{Deserialize, Serialize};
 
-use crate::action::{Decision, HookAction};
-use crate::context::{Context, LogLevel, Paths};
-use crate::event::{EventName, same_name};
-use crate::module::{Module, ModuleError};
 use crate::run::{FoundScript, ScriptModules};
 use cache::FolderCache;
 use sources::{Approved, ApprovedFiles, Denied, Imports};
@@ -72,11 +71,20 @@ impl Default for Meta {
     }
 }
 
+impl Meta {
+    /// The events it names, in any spelling.
+    fn events(&self) -> Vec<EventName> {
+        let event = |name: &String| EventName::known(name).unwrap_or_else(|| EventName::Other(name.clone()));
+        self.supports.iter().map(event).collect()
+    }
+}
+
 struct ScriptModule<'s> {
     scripts: &'s Scripts,
     name: String,
     source: Source,
     meta: Meta,
+    events: Vec<EventName>,
     hooks_root: PathBuf,
     repo_root: PathBuf,
 }
@@ -165,11 +173,13 @@ impl ScriptModules for Scripts {
             name: name.to_owned(),
             source,
             meta: Meta::default(),
+            events: Vec::new(),
             hooks_root: paths.hooks_root.clone(),
             repo_root: paths.repo_root.clone(),
         };
         match self.meta(&digest, &module, time_left) {
             Ok(meta) => {
+                module.events = meta.events();
                 module.meta = meta;
                 FoundScript::Module(Box::new(module))
             }
@@ -212,24 +222,14 @@ impl ScriptModule<'_> {
 }
 
 impl Module for ScriptModule<'_> {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        self.meta.supports.iter().any(|name| same_name(name, event.as_str()))
-    }
-
-    fn priority(&self) -> i32 {
-        self.meta.priority
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        self.meta.hot_path_safe
-    }
-
-    fn critical(&self) -> bool {
-        self.meta.critical
+    fn spec(&self) -> ModuleSpec<'_> {
+        ModuleSpec {
+            events: &self.events,
+            priority: self.meta.priority,
+            hot_path_safe: self.meta.hot_path_safe,
+            critical: self.meta.critical,
+            ..ModuleSpec::named(&self.name)
+        }
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

@@ -3,11 +3,11 @@
 use std::cell::OnceCell;
 use std::time::Duration;
 
+use dispatch_hook_module::Paths;
 use dispatch_os::UserDirs;
 use dispatch_script::CacheTrust;
 use dispatch_trust::Trust;
 
-use crate::context::Paths;
 use crate::run::{FoundScript, ScriptModules};
 use crate::script_module::{ScriptCache, Scripts};
 

@@ -5,10 +5,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use dispatch_hook_dialects::Reply;
+use dispatch_hook_module::{Clock, SystemClock};
 use dispatch_os::alarm;
-
-use crate::answer::Reply;
-use crate::clock::{Clock, SystemClock};
 
 /// Is told what to answer if time runs out, and when that is.
 pub trait Watch {

@@ -3,15 +3,15 @@
 
 #[path = "own_agent/modules.rs"]
 mod modules;
-#[path = "own_agent/stage.rs"]
-mod stage;
+#[path = "own_agent/test_agent.rs"]
+mod test_agent;
 
 use dispatch_contracts::conversation::ResultStatus;
 use dispatch_contracts::permission::Verdict;
 use dispatch_kernel::host::ExtensionState;
 use ext_hook_pipeline::{extension, extension_with};
 use serde_json::{Value, json};
-use stage::{Stage, Workspace, run};
+use test_agent::{TestAgent, Workspace, run};
 
 #[test]
 fn the_manifest_is_one_that_the_host_takes() {
@@ -22,12 +22,12 @@ fn the_manifest_is_one_that_the_host_takes() {
 #[test]
 fn the_kernel_starts_with_it_and_without_it() {
     run(async {
-        let with = Stage::boot(vec![extension()]).await;
+        let with = TestAgent::boot(vec![extension()]).await;
         assert_eq!(with.state("hook-pipeline"), Some(ExtensionState::Active));
         let workspace = Workspace::with_rules(json!({}));
-        let without = Stage::boot(Vec::new()).await;
-        let played = without.turn(&workspace, &[("run_shell", json!({"command": "rm -rf /"}))]).await;
-        assert_eq!(played.results[0].status, ResultStatus::Succeeded, "nobody guards what has no guard");
+        let without = TestAgent::boot(Vec::new()).await;
+        let turn = without.turn(&workspace, &[("run_shell", json!({"command": "rm -rf /"}))]).await;
+        assert_eq!(turn.results[0].status, ResultStatus::Succeeded, "nobody guards what has no guard");
         assert!(workspace.records().is_empty());
     });
 }
@@ -35,19 +35,19 @@ fn the_kernel_starts_with_it_and_without_it() {
 #[test]
 fn a_call_that_a_guard_refuses_does_not_run_and_the_model_reads_why() {
     run(async {
-        let stage = Stage::boot(vec![extension()]).await;
+        let agent = TestAgent::boot(vec![extension()]).await;
         let workspace = Workspace::with_rules(json!({}));
         let calls = [
             ("run_shell", json!({"command": "rm -rf /etc"})),
             ("write_file", json!({"path": ".ai/hooks/config.json", "content": "{}"})),
             ("run_shell", json!({"command": "ls"})),
         ];
-        let played = stage.turn(&workspace, &calls).await;
-        let [deleted, edited, listed] = &played.results[..] else { panic!("{:?}", played.results) };
+        let turn = agent.turn(&workspace, &calls).await;
+        let [deleted, edited, listed] = &turn.results[..] else { panic!("{:?}", turn.results) };
         assert_eq!((deleted.status, edited.status), (ResultStatus::Denied, ResultStatus::Denied));
         assert!(deleted.text.contains("(UB01)"), "{}", deleted.text);
         assert!(edited.text.contains("guard:") && edited.text.contains("Nobody can be asked here"), "{}", edited.text);
-        assert_eq!((listed.status, played.ran.as_slice()), (ResultStatus::Succeeded, &[calls[2].1.clone()][..]));
+        assert_eq!((listed.status, turn.ran.as_slice()), (ResultStatus::Succeeded, &[calls[2].1.clone()][..]));
 
         let denied = |run: &&Value| run["decision"] == "deny";
         let runs = workspace.of_type("HOOK_RUN");
@@ -62,14 +62,14 @@ fn a_call_that_a_guard_refuses_does_not_run_and_the_model_reads_why() {
 #[test]
 fn a_session_leaves_its_start_its_prompts_and_its_stops_in_order() {
     run(async {
-        let stage = Stage::boot(vec![extension()]).await;
+        let agent = TestAgent::boot(vec![extension()]).await;
         let workspace = Workspace::with_rules(json!({}));
-        let played = stage.turn(&workspace, &[("run_shell", json!({"command": "ls"}))]).await;
+        let turn = agent.turn(&workspace, &[("run_shell", json!({"command": "ls"}))]).await;
         assert!(
-            played.requests.iter().all(|request| request.system.iter().any(|text| text.contains("Dispatch session")))
+            turn.requests.iter().all(|request| request.system.iter().any(|text| text.contains("Dispatch session")))
         );
-        stage.turn(&workspace, &[]).await;
-        stage.settle(&workspace, "STOP", 2).await;
+        agent.turn(&workspace, &[]).await;
+        agent.settle(&workspace, "STOP", 2).await;
         let kinds: Vec<String> =
             workspace.records().iter().map(|record| record["type"].as_str().unwrap().to_owned()).collect();
         let facts: Vec<&str> = kinds
@@ -86,10 +86,10 @@ fn a_session_leaves_its_start_its_prompts_and_its_stops_in_order() {
 #[test]
 fn without_rules_every_call_passes_and_nothing_is_written() {
     run(async {
-        let stage = Stage::boot(vec![extension()]).await;
+        let agent = TestAgent::boot(vec![extension()]).await;
         let workspace = Workspace::empty();
-        let played = stage.turn(&workspace, &[("run_shell", json!({"command": "rm -rf /"}))]).await;
-        assert_eq!((played.results[0].status, played.ran.len()), (ResultStatus::Succeeded, 1));
+        let turn = agent.turn(&workspace, &[("run_shell", json!({"command": "rm -rf /"}))]).await;
+        assert_eq!((turn.results[0].status, turn.ran.len()), (ResultStatus::Succeeded, 1));
         assert_eq!(std::fs::read_dir(workspace.root()).unwrap().count(), 0);
     });
 }
@@ -100,13 +100,13 @@ fn a_permission_rule_answers_a_question_and_later_guards_still_judge() {
     let delete = ("run_shell", json!({"command": "rm -rf /"}));
     run(async {
         for (verdict, status) in [(Verdict::Allow, ResultStatus::Succeeded), (Verdict::Deny, ResultStatus::Denied)] {
-            let stage = Stage::boot_with(vec![extension()], verdict).await;
+            let agent = TestAgent::boot_with(vec![extension()], verdict).await;
             let workspace = Workspace::with_rules(json!({}));
-            let played = stage.turn(&workspace, &[edit.clone(), delete.clone()]).await;
-            assert_eq!(played.results[0].status, status, "{verdict:?}");
-            assert_eq!(played.results[1].status, ResultStatus::Denied, "{verdict:?}");
+            let turn = agent.turn(&workspace, &[edit.clone(), delete.clone()]).await;
+            assert_eq!(turn.results[0].status, status, "{verdict:?}");
+            assert_eq!(turn.results[1].status, ResultStatus::Denied, "{verdict:?}");
             if verdict == Verdict::Allow {
-                assert!(played.results[1].text.contains("UB01"), "{}", played.results[1].text);
+                assert!(turn.results[1].text.contains("UB01"), "{}", turn.results[1].text);
                 let warned = workspace.of_type("WARNING");
                 assert!(warned[0]["data"]["message"].as_str().unwrap().contains("guard:SG01"), "{warned:?}");
             }
@@ -118,10 +118,10 @@ fn a_permission_rule_answers_a_question_and_later_guards_still_judge() {
 fn where_the_manifest_says_that_nobody_is_there_its_answer_holds() {
     run(async {
         for (unattended, status) in [("allow", ResultStatus::Succeeded), ("deny", ResultStatus::Denied)] {
-            let stage = Stage::boot(vec![extension_with(modules::with_asking)]).await;
+            let agent = TestAgent::boot(vec![extension_with(modules::with_asking)]).await;
             let manifest = json!({"modules": ["session", "asking"], "unattended": unattended});
-            let played = stage.turn(&Workspace::with_rules(manifest), &[("run_shell", json!({"command": "ls"}))]).await;
-            assert_eq!(played.results[0].status, status, "{unattended}");
+            let turn = agent.turn(&Workspace::with_rules(manifest), &[("run_shell", json!({"command": "ls"}))]).await;
+            assert_eq!(turn.results[0].status, status, "{unattended}");
         }
     });
 }
@@ -129,12 +129,12 @@ fn where_the_manifest_says_that_nobody_is_there_its_answer_holds() {
 #[test]
 fn a_rewrite_changes_what_runs_and_its_context_goes_with_the_result() {
     run(async {
-        let stage = Stage::boot(vec![extension_with(modules::with_rewriter)]).await;
+        let agent = TestAgent::boot(vec![extension_with(modules::with_rewriter)]).await;
         let manifest = json!({"modules": ["session", "rewriter"], "rewriteOwner": "rewriter"});
         let workspace = Workspace::with_rules(manifest);
-        let played = stage.turn(&workspace, &[("run_shell", json!({"command": "search"}))]).await;
-        assert_eq!(played.ran, [json!({"command": "search --limit 5"})]);
-        assert!(played.results[0].text.ends_with("[hook pipeline] The search was bounded."), "{:?}", played.results);
+        let turn = agent.turn(&workspace, &[("run_shell", json!({"command": "search"}))]).await;
+        assert_eq!(turn.ran, [json!({"command": "search --limit 5"})]);
+        assert!(turn.results[0].text.ends_with("[hook pipeline] The search was bounded."), "{:?}", turn.results);
     });
 }
 
@@ -142,11 +142,11 @@ fn a_rewrite_changes_what_runs_and_its_context_goes_with_the_result() {
 fn a_module_that_panics_refuses_the_call_only_if_it_is_critical() {
     run(async {
         for (critical, status) in [(true, ResultStatus::Denied), (false, ResultStatus::Succeeded)] {
-            let stage = Stage::boot(vec![extension_with(modules::with_panicking)]).await;
+            let agent = TestAgent::boot(vec![extension_with(modules::with_panicking)]).await;
             let entry = json!({"name": "panicking", "critical": critical});
             let workspace = Workspace::with_rules(json!({"modules": ["session", entry]}));
-            let played = stage.turn(&workspace, &[("run_shell", json!({"command": "ls"}))]).await;
-            assert_eq!(played.results[0].status, status, "critical: {critical}");
+            let turn = agent.turn(&workspace, &[("run_shell", json!({"command": "ls"}))]).await;
+            assert_eq!(turn.results[0].status, status, "critical: {critical}");
         }
     });
 }
@@ -154,11 +154,11 @@ fn a_module_that_panics_refuses_the_call_only_if_it_is_critical() {
 #[test]
 fn a_module_that_never_comes_back_leaves_the_chain_closed() {
     run(async {
-        let stage = Stage::boot_impatient(vec![extension_with(modules::with_hanging)]).await;
+        let agent = TestAgent::boot_impatient(vec![extension_with(modules::with_hanging)]).await;
         let workspace = Workspace::with_rules(json!({"modules": ["session", "hanging"]}));
-        let played = stage.turn(&workspace, &[("run_shell", json!({"command": "ls"}))]).await;
-        assert_eq!((played.results[0].status, played.ran.len()), (ResultStatus::Denied, 0));
-        let text = &played.results[0].text;
+        let turn = agent.turn(&workspace, &[("run_shell", json!({"command": "ls"}))]).await;
+        assert_eq!((turn.results[0].status, turn.ran.len()), (ResultStatus::Denied, 0));
+        let text = &turn.results[0].text;
         assert!(text.contains("hook-pipeline") && text.contains("did not answer"), "{text}");
     });
 }

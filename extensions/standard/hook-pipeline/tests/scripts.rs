@@ -4,14 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
+use dispatch_hook_dialects::dialect::Hints;
+use dispatch_hook_module::{Decision, Effects, SystemClock};
 use dispatch_script::CacheTrust;
 use dispatch_trust::Trust;
-use ext_hook_pipeline::clock::SystemClock;
-use ext_hook_pipeline::dialect::Hints;
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::script_module::{ScriptCache, Scripts};
 use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{Decision, Effects, Invocation, Outcome, run};
+use ext_hook_pipeline::{Invocation, Outcome, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use dispatch_hook_module::HookEvent;
 use dispatch_os::files::{self, read_at_most};
 use dispatch_os::paths::safe_file_name;
-use ext_hook_pipeline::contract::HookEvent;
 use serde::{Deserialize, Serialize};
 
 use crate::error::IntentsError;

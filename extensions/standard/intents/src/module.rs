@@ -1,10 +1,10 @@
 //! The module of the hook pipeline: gates a call before it runs, records it afterwards, and keeps the
 //! active intent before the agent's eyes.
 
-use dispatch_toolcall::ToolCall;
-use ext_hook_pipeline::contract::{
-    Context, Effects, EventName, HookAction, Module, ModuleError, RecordType, ToolOutcome, tool_outcome,
+use dispatch_hook_module::{
+    Context, Effects, EventName, HookAction, Module, ModuleError, ModuleSpec, RecordType, ToolOutcome, tool_outcome,
 };
+use dispatch_toolcall::ToolCall;
 use serde_json::json;
 
 use crate::calls::{self, Before, InFlight};
@@ -28,6 +28,10 @@ const WITHOUT_RESULTS: &str = "crush";
 /// More files of one call are not looked at before it runs; the tree tells of them afterwards.
 const MAX_FILES_BEFORE: usize = 500;
 const MAX_TOLD: usize = 10;
+/// A tool call that failed, for hosts that tell it apart from one that ended.
+const FAILURE: &str = "PostToolUseFailure";
+/// The end of a session, as hosts name it.
+const SESSION_ENDS: [&str; 2] = ["SessionEnd", "session.deleted"];
 
 /// Ties every change to an intent.
 pub struct Intents;
@@ -35,33 +39,30 @@ pub struct Intents;
 /// The given modules and this one, in the order they run.
 #[must_use]
 pub fn with_intents(mut modules: Vec<&'static dyn Module>) -> Vec<&'static dyn Module> {
-    let at = modules.partition_point(|module| module.priority() <= PRIORITY);
+    let at = modules.partition_point(|module| module.spec().priority <= PRIORITY);
     modules.insert(at, &Intents);
     modules
 }
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec {
+    events: &[
+        EventName::SessionStart,
+        EventName::PreToolUse,
+        EventName::PostToolUse,
+        EventName::PreCompact,
+        EventName::Stop,
+    ],
+    host_events: &[FAILURE, SESSION_ENDS[0], SESSION_ENDS[1]],
+    priority: PRIORITY,
+    hot_path_safe: true,
+    on_by_default: true,
+    ..ModuleSpec::named(NAME)
+};
+
 impl Module for Intents {
-    fn name(&self) -> &str {
-        NAME
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        use EventName::{PostToolUse, PreCompact, PreToolUse, SessionStart, Stop};
-        matches!(event, SessionStart | PreToolUse | PostToolUse | PreCompact | Stop)
-            || is_failure(event)
-            || is_session_end(event)
-    }
-
-    fn priority(&self) -> i32 {
-        PRIORITY
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
@@ -84,14 +85,14 @@ impl Module for Intents {
 }
 
 fn is_failure(event: &EventName) -> bool {
-    matches!(event, EventName::Other(name) if name.eq_ignore_ascii_case("PostToolUseFailure"))
+    matches!(event, EventName::Other(name) if name.eq_ignore_ascii_case(FAILURE))
 }
 
 fn is_session_end(event: &EventName) -> bool {
     let EventName::Other(name) = event else {
         return false;
     };
-    ["SessionEnd", "session.deleted"].iter().any(|end| name.eq_ignore_ascii_case(end))
+    SESSION_ENDS.iter().any(|end| name.eq_ignore_ascii_case(end))
 }
 
 fn may_write(ctx: &Context<'_>) -> bool {

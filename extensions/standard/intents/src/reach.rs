@@ -4,9 +4,9 @@ mod expand;
 
 use std::path::{Path, PathBuf};
 
+use dispatch_hook_module::{HookEvent, is_handshake_only, is_own_mcp_tool};
 use dispatch_os::paths::resolve_inside;
 use dispatch_toolcall::{Access, EffectPath, ShellEffects, ToolCall, ToolKind, UnboundedKind};
-use ext_hook_pipeline::contract::{HookEvent, is_handshake_only, is_own_mcp_tool};
 use serde_json::Value;
 
 use crate::gate::{Certainty, Target};

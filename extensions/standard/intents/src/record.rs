@@ -5,11 +5,11 @@ mod put_back;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use dispatch_hook_module::{Context, ToolOutcome, tool_outcome};
 use dispatch_os::ids::uuid_v4;
 use dispatch_os::time::rfc3339;
 use dispatch_redact::Redactor;
 use dispatch_toolcall::{ToolCall, ToolKind};
-use ext_hook_pipeline::contract::{Context, ToolOutcome, tool_outcome};
 use serde_json::Value;
 
 use crate::calls::{self, Ended, InFlight};

@@ -1,12 +1,12 @@
 //! Fifty sessions of two hosts at once, two thousand calls with real writes: the ledger misses nothing.
 
 use crate::intents_host::{Host, commit_all, entries, shell, workspace};
+use dispatch_hook_dialects::dialect::Hints;
+use dispatch_hook_module::{Effects, SystemClock};
 use dispatch_support::TestContext;
-use ext_hook_pipeline::clock::SystemClock;
-use ext_hook_pipeline::dialect::Hints;
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{Effects, Invocation, run};
+use ext_hook_pipeline::{Invocation, run};
 use ext_intents::entry::ScopeValidation;
 use ext_intents::with_intents;
 use serde_json::{Value, json};
@@ -24,12 +24,11 @@ const COMMAND_EVERY: usize = 20;
 const SHARED: usize = 4;
 
 const CLAUDE_BEFORE: &str =
-    include_str!("../../../../extensions/standard/hook-pipeline/testdata/fixtures/claude-code/PostToolUse.Write.json");
-const COPILOT_BEFORE: &str = include_str!(
-    "../../../../extensions/standard/hook-pipeline/testdata/fixtures/vscode-copilot/PreToolUse.create_file.json"
-);
+    include_str!("../../../../platform/hook-dialects/testdata/fixtures/claude-code/PostToolUse.Write.json");
+const COPILOT_BEFORE: &str =
+    include_str!("../../../../platform/hook-dialects/testdata/fixtures/vscode-copilot/PreToolUse.create_file.json");
 const COPILOT_AFTER: &str =
-    include_str!("../../../../extensions/standard/hook-pipeline/testdata/fixtures/vscode-copilot/PostToolUse.json");
+    include_str!("../../../../platform/hook-dialects/testdata/fixtures/vscode-copilot/PostToolUse.json");
 
 struct Session<'c> {
     host: Host<'c>,

@@ -1,8 +1,9 @@
 //! Whether an answer is a refusal in the words of its host.
 
+use dispatch_hook_dialects::{Answer, Reply};
+
 use super::launch::Answered;
 use super::probe::Probe;
-use ext_hook_pipeline::answer::{Answer, Reply};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -145,7 +146,7 @@ mod tests {
             assert_eq!(health, Health::Ok, "{host}: {detail}");
             assert!(detail.contains("UB01") && detail.contains("too wide"), "{host}: {detail}");
             assert_eq!(render(&Answer::pass()).0, Health::Drift, "{host}");
-            let granted = Answer { verdict: ext_hook_pipeline::Verdict::Grant, ..Answer::pass() };
+            let granted = Answer { verdict: dispatch_hook_dialects::Verdict::Grant, ..Answer::pass() };
             assert_eq!(render(&granted).0, Health::Drift, "{host}");
             let told = Answer { context: vec!["hello".to_owned()], ..Answer::pass() };
             assert_eq!(render(&told).0, Health::Drift, "{host}");

@@ -1,8 +1,8 @@
 //! Starts a registered command the way its host would.
 
 use super::probe::Probe;
+use dispatch_hook_dialects::register::{Launch, Shell};
 use dispatch_os::process::{ChildEnd, ChildSpec};
-use ext_hook_pipeline::register::{Launch, Shell};
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,12 +1,11 @@
 //! The call that must be refused, in the words of each host.
 
 use crate::compose;
+use dispatch_hook_dialects::dialect::{self, Abilities, Dialect, Hints};
+use dispatch_hook_module::{Decision, Effects, EventName, HookEvent, SystemClock};
 use dispatch_os::{Ulid, environment};
-use ext_hook_pipeline::clock::SystemClock;
-use ext_hook_pipeline::dialect::{self, Abilities, Dialect, Hints};
-use ext_hook_pipeline::event::EventName;
+use ext_hook_pipeline::Invocation;
 use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{Decision, Effects, HookEvent, Invocation};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -147,8 +146,7 @@ fn payload(host: &str, cwd: &str, id: &str) -> Option<(&'static str, Value)> {
 mod tests {
     use super::*;
     use crate::commands::init::hosts;
-    use ext_hook_pipeline::event::sid;
-    use ext_hook_pipeline::pipeline::classify;
+    use dispatch_hook_module::{classify, sid};
 
     #[test]
     fn every_host_is_asked_about_the_same_command_in_the_same_session() {

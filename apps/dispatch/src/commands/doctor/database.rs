@@ -3,9 +3,9 @@
 use super::{Finding, note, ok, wrong};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
+use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_os::{environment, files, time};
 use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
-use ext_hook_pipeline::context::HOOKS_FOLDER;
 use ext_hook_pipeline::neo4j::{SECTION, check, is_configured};
 use ext_hook_pipeline::session_files::read_state;
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! One record as a line for a person.
 
+use dispatch_hook_module::{Record, RecordType};
+
 use crate::plain::one_line;
-use ext_hook_pipeline::record::{Record, RecordType};
 use ext_hook_pipeline::report::{DecisionReport, ToolReport};
 use serde_json::Value;
 use std::path::Path;

@@ -1,11 +1,12 @@
 //! Which hosts a command is about.
 
+use dispatch_hook_dialects::dialect;
+use dispatch_hook_dialects::register::{self, Layout, Scope, System};
+
 use super::place::Place;
 use super::signs::{self, Found};
 use super::survey::{Server, registrations};
 use crate::failure::Failure;
-use ext_hook_pipeline::dialect;
-use ext_hook_pipeline::register::{self, Layout, Scope, System};
 
 /// The hosts that can be registered, in the order of the documentation.
 pub(crate) fn all() -> Vec<&'static str> {

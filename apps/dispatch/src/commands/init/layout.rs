@@ -1,8 +1,8 @@
 //! The files of `.ai/hooks`: what they hold at first, and what becomes of one that is there.
 
+use dispatch_hook_module::{EventName, HOOKS_FOLDER, WORK_FOLDER};
+
 use crate::schemas::SHIPPED;
-use ext_hook_pipeline::context::{HOOKS_FOLDER, WORK_FOLDER};
-use ext_hook_pipeline::event::EventName;
 use ext_hook_pipeline::manifest::{ModuleEntry, PipelineManifest};
 use ext_hook_pipeline::modules::NATIVE_NAMES;
 use serde_json::{Value, json};

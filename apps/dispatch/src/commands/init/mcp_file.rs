@@ -1,6 +1,7 @@
 //! Files in which hosts look for MCP servers, edited without harm to the rest of them.
 
-use ext_hook_pipeline::register::{Document, FileEditor, RegisterError, Registered, Removal};
+use dispatch_hook_dialects::register::{Document, FileEditor, RegisterError, Registered, Removal};
+
 use serde_json::{Map, Value, json};
 use toml_edit::{DocumentMut, Item, Table, value};
 

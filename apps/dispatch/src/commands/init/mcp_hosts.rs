@@ -1,8 +1,8 @@
 //! Where each host looks for the MCP servers of a project, and how it spells one.
 
 use super::mcp_file::{CodexFile, JsonFile, Spelling};
+use dispatch_hook_dialects::register::{FileEditor, Scope, Target};
 use dispatch_os::environment;
-use ext_hook_pipeline::register::{FileEditor, Scope, Target};
 use std::sync::Arc;
 
 /// A host that reads MCP servers only from a file of the user's.

@@ -5,11 +5,11 @@ use super::restore::Restore;
 use super::signs::Surroundings;
 use crate::failure::Failure;
 use crate::settings::Loaded;
+use dispatch_hook_dialects::register::{CommandLine, Scope, System};
+use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_os::environment;
 use dispatch_os::files::{self, Access, Durability, ReplaceOptions, read_text_at_most};
 use dispatch_os::paths::resolve_inside;
-use ext_hook_pipeline::context::HOOKS_FOLDER;
-use ext_hook_pipeline::register::{CommandLine, Scope, System};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 

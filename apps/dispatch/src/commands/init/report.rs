@@ -1,11 +1,12 @@
 //! What `init` tells: one line per file, then what is left to do.
 
+use dispatch_hook_dialects::dialect;
+use dispatch_hook_dialects::register::{self, Scope};
+
 use super::overlap;
 use super::place::Place;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
-use ext_hook_pipeline::dialect;
-use ext_hook_pipeline::register::{self, Scope};
 use serde::Serialize;
 use serde_json::json;
 

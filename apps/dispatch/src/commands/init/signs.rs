@@ -95,7 +95,7 @@ fn reason(signs: &Signs, around: &dyn Surroundings) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ext_hook_pipeline::dialect;
+    use dispatch_hook_dialects::dialect;
 
     struct Fake(&'static [&'static str], &'static [&'static str], &'static [&'static str]);
 

@@ -1,11 +1,12 @@
 //! What would have to be written, found out before anything is.
 
+use dispatch_hook_dialects::dialect;
+use dispatch_hook_dialects::register::{self, Layout, RegisterError, Registered, Scope, System, Target};
+
 use super::layout::{self, ModuleSet, Verdict};
 use super::mcp_hosts;
 use super::place::Place;
 use super::restore::Ours;
-use ext_hook_pipeline::dialect;
-use ext_hook_pipeline::register::{self, Layout, RegisterError, Registered, Scope, System, Target};
 
 /// One file that has to be written.
 #[derive(Debug, PartialEq, Eq)]

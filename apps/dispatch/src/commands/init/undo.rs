@@ -7,9 +7,9 @@ use super::report::{Action, Line};
 use super::restore::{Restore, UndoStep};
 use super::survey::{Server, Shared, registrations};
 use crate::failure::Failure;
+use dispatch_hook_dialects::register::{Layout, Removal, Scope};
+use dispatch_hook_module::{HOOKS_FOLDER, WORK_FOLDER};
 use dispatch_os::Access;
-use ext_hook_pipeline::context::{HOOKS_FOLDER, WORK_FOLDER};
-use ext_hook_pipeline::register::{Layout, Removal, Scope};
 
 /// How much is undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,15 +1,13 @@
 //! `dispatch intent select` and `clear`: which intent a session of an agent works on.
 
+use dispatch_hook_module::{EmittedRecord, EventName, HookEvent, RecordType, SessionState, sid};
+
 use super::{declared, known, open_ones};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::session_entry;
 use crate::workspace::Workspace;
-use ext_hook_pipeline::EmittedRecord;
-use ext_hook_pipeline::event::{EventName, HookEvent, sid};
-use ext_hook_pipeline::record::RecordType;
-use ext_hook_pipeline::state::State;
 use ext_intents::layout::Layout;
 use serde_json::{Value, json};
 
@@ -94,7 +92,7 @@ fn sid_of(host_id: &str) -> String {
 fn bind(workspace: &Workspace, sid: &str, intent: Option<&str>) -> Result<Option<String>, Failure> {
     let paths = workspace.paths(sid);
     // A session that the host has told nothing of yet has no log either.
-    let state = if paths.events_file().exists() { session_entry::state_of(&paths)? } else { State::default() };
+    let state = if paths.events_file().exists() { session_entry::state_of(&paths)? } else { SessionState::default() };
     let before = state.active_intent().map(str::to_owned);
     if before.as_deref() == intent {
         return Ok(before);

@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
+use dispatch_hook_module::Paths;
 use dispatch_trust::{Trust, read_content};
-use ext_hook_pipeline::context::Paths;
 use ext_hook_pipeline::manifest::PipelineManifest;
 use ext_hook_pipeline::modules::NATIVE_NAMES;
 use serde::Serialize;
@@ -58,21 +58,21 @@ fn modules(manifest: &PipelineManifest, paths: &Paths, trust: &Trust) -> Vec<Lis
     scripts.sort_unstable();
     let named = manifest.modules.iter().map(|entry| (entry.name.clone(), entry.enabled, entry.priority));
     let mut all: Vec<(String, bool, Option<i32>)> = named.collect();
-    let others = native.iter().map(|module| module.name().to_owned()).chain(scripts);
+    let others = native.iter().map(|module| module.spec().name.to_owned()).chain(scripts);
     for name in others {
         if !all.iter().any(|(known, ..)| *known == name) {
             all.push((name, false, None));
         }
     }
     let listed = |(name, enabled, priority): (String, bool, Option<i32>)| {
-        let own = native.iter().find(|module| module.name() == name);
+        let own = native.iter().find(|module| module.spec().name == name);
         let kind = if NATIVE_NAMES.contains(&name.as_str()) { "native" } else { "script" };
         let state = match (enabled, own) {
             (false, _) => "off",
             (true, Some(_)) => "runs",
             (true, None) => script_state(&name, paths, trust),
         };
-        Listed { kind, enabled, state, priority: priority.or_else(|| own.map(|module| module.priority())), name }
+        Listed { kind, enabled, state, priority: priority.or_else(|| own.map(|module| module.spec().priority)), name }
     };
     all.into_iter().map(listed).collect()
 }

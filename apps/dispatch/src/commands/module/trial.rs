@@ -7,19 +7,19 @@ use crate::plain::lines;
 use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
+use dispatch_hook_dialects::dialect;
+use dispatch_hook_module::{
+    Clock, Context, Effects, HookAction, HookEvent, Ids, LogLine, MAIN_AGENT, Module, ModuleError, ModuleSpec, Paths,
+    SystemClock, Timers, classify, next_work_id, sid,
+};
 use dispatch_os::files::read_at_most;
 use dispatch_trust::{Trust, read_content};
-use ext_hook_pipeline::clock::{Clock, SystemClock};
 use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
-use ext_hook_pipeline::context::{Effects, Ids, LogLine, MAIN_AGENT, Paths, Timers, next_work_id};
-use ext_hook_pipeline::dialect;
-use ext_hook_pipeline::event::sid;
 use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
-use ext_hook_pipeline::pipeline::{Slot, Stage, Stamps, classify, fold};
+use ext_hook_pipeline::pipeline::{ModuleEnvironment, Slot, Stamps, fold};
 use ext_hook_pipeline::run::{FoundScript, ScriptModules};
 use ext_hook_pipeline::script_module::Scripts;
 use ext_hook_pipeline::session_files::{DiskView, read_state};
-use ext_hook_pipeline::{Context, EventName, HookAction, HookEvent, Module, ModuleError};
 use serde::Serialize;
 use serde_json::Value;
 use std::cell::RefCell;
@@ -197,7 +197,7 @@ fn play(
         turn_id: state.last_turn_id(),
         hook_run_id: format!("{}-{}-{}", event.name, state.last_turn_id(), clock.unix_ms()),
     };
-    let stage = Stage {
+    let environment = ModuleEnvironment {
         ids: &ids,
         paths,
         state: &state,
@@ -207,13 +207,13 @@ fn play(
         effects: Effects::DryRun,
         unattended: manifest.unattended,
         session: &DiskView::new(paths),
-        rewrite_owner: module.name(),
+        rewrite_owner: module.spec().name,
         stamps: Stamps::Logged,
     };
-    let ran = module.supports(&event.name);
+    let ran = module.spec().handles(&event.name);
     let slots = if ran { vec![Slot::of(module)] } else { Vec::new() };
     let call = classify(event, judging.home());
-    let folded = fold(&slots, event, call.as_ref(), &stage);
+    let folded = fold(&slots, event, call.as_ref(), &environment);
     let (action, error) = match module.said.take() {
         Some(Ok(action)) => (Some(action), None),
         Some(Err(error)) => (None, Some(error.to_string())),
@@ -285,24 +285,8 @@ struct Recorder<'m> {
 }
 
 impl Module for Recorder<'_> {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        self.inner.supports(event)
-    }
-
-    fn priority(&self) -> i32 {
-        self.inner.priority()
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        self.inner.hot_path_safe()
-    }
-
-    fn critical(&self) -> bool {
-        self.inner.critical()
+    fn spec(&self) -> ModuleSpec<'_> {
+        self.inner.spec()
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

@@ -6,14 +6,13 @@ use crate::plain::{lines, one_line};
 use crate::printer::Printer;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
+use dispatch_hook_module::{Decision, EventName, HookEvent, Paths, SessionState};
 use dispatch_os::files::read_at_most;
 use dispatch_os::process::ChildSpec;
+use ext_hook_pipeline::Invocation;
 use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
-use ext_hook_pipeline::context::Paths;
 use ext_hook_pipeline::plan::ValidationResult;
 use ext_hook_pipeline::run::{Past, judge};
-use ext_hook_pipeline::state::State;
-use ext_hook_pipeline::{Decision, EventName, HookEvent, Invocation};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -62,7 +61,7 @@ pub(super) fn run_all(
     loaded: &Loaded,
     workspace: &Workspace,
     paths: &Paths,
-    state: &State,
+    state: &SessionState,
     commands: &[String],
     printer: &Printer,
 ) -> Vec<Check> {
@@ -91,7 +90,7 @@ fn objection(
     judging: &mut Judging,
     workspace: &Workspace,
     paths: &Paths,
-    state: &State,
+    state: &SessionState,
     command: &str,
 ) -> Option<String> {
     judging.restart_clock();

@@ -1,7 +1,8 @@
 //! Counts what came out the same and what did not, with a few examples of each difference.
 
 use crate::plain::one_line;
-use ext_hook_pipeline::{Decision, DecisionReport};
+use dispatch_hook_module::Decision;
+use ext_hook_pipeline::DecisionReport;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::settings::Loaded;
+use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_trust::Trust;
-use ext_hook_pipeline::context::HOOKS_FOLDER;
 use ext_workspace_hooks::config::SHOWN;
 use ext_workspace_hooks::workspace_of;
 use std::path::{Path, PathBuf};

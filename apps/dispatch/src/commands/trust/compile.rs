@@ -1,7 +1,8 @@
 //! Compiles approved script modules once, so that the small hook executable, which has no TypeScript
 //! compiler, finds them in the user's cache.
 
-use ext_hook_pipeline::context::Paths;
+use dispatch_hook_module::Paths;
+
 use ext_hook_pipeline::run::{FoundScript, ScriptModules};
 use ext_hook_pipeline::user_scripts::UserScripts;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Finds one run of the pipeline in the logs, from their ends, because what people ask about is recent.
 
+use dispatch_hook_module::{Decision, Record, RecordType};
+
 use crate::failure::Failure;
 use crate::log_file::newest_first;
 use crate::workspace::SessionLog;
-use ext_hook_pipeline::Decision;
-use ext_hook_pipeline::record::{Record, RecordType};
 use std::ops::ControlFlow;
 
 /// How many candidates an error names.

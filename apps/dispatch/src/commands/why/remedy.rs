@@ -1,6 +1,7 @@
 //! What would have to change for the answer to be another one.
 
-use ext_hook_pipeline::Decision;
+use dispatch_hook_module::Decision;
+
 use ext_hook_pipeline::modules::NATIVE_NAMES;
 use ext_hook_pipeline::pipeline::PHASE_GATE;
 use ext_hook_pipeline::report::DecisionReport;

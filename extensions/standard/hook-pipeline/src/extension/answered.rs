@@ -4,11 +4,8 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use dispatch_contracts::permission::{PermissionDecision, PermissionRequest, Verdict};
+use dispatch_hook_module::{Context, Decision, HookAction, Module, ModuleError, ModuleSpec, Paths};
 
-use crate::action::{Decision, HookAction};
-use crate::context::{Context, Paths};
-use crate::event::EventName;
-use crate::module::{Module, ModuleError};
 use crate::run::{FoundScript, ScriptModules};
 
 /// Answers the permission rules.
@@ -31,24 +28,8 @@ where
     M: Deref,
     M::Target: Module,
 {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        self.inner.supports(event)
-    }
-
-    fn priority(&self) -> i32 {
-        self.inner.priority()
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        self.inner.hot_path_safe()
-    }
-
-    fn critical(&self) -> bool {
-        self.inner.critical()
+    fn spec(&self) -> ModuleSpec<'_> {
+        self.inner.spec()
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

@@ -3,9 +3,8 @@
 use dispatch_contracts::conversation::{Chunk, Message, ResultStatus, Role, ToolCall};
 use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::hooks::{RequestBefore, ToolAfter, ToolBefore, TurnRef};
+use dispatch_hook_module::{EventName, HookEvent};
 use serde_json::{Value, json};
-
-use crate::event::{EventName, HookEvent};
 
 /// The dialect of our own agent. Its tool names are looked for in every host's table, ours first.
 const HOST: &str = "native";

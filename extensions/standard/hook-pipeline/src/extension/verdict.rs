@@ -2,9 +2,9 @@
 
 use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::hooks::{Denial, Question, ToolBefore};
+use dispatch_hook_dialects::{Answer, Verdict};
 use serde_json::Value;
 
-use crate::answer::{Answer, Verdict};
 use crate::run::Outcome;
 
 /// What a rule without a code of its own is called.

@@ -8,16 +8,13 @@ use std::thread;
 use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::permission::PermissionRequest;
+use dispatch_hook_dialects::dialect::Hints;
+use dispatch_hook_module::{Effects, HookEvent, Module, SystemClock};
 use dispatch_os::environment;
 use futures_channel::oneshot;
 
 use super::ModuleSource;
 use super::answered::{Answered, AnsweredScripts};
-use crate::clock::SystemClock;
-use crate::context::Effects;
-use crate::dialect::Hints;
-use crate::event::HookEvent;
-use crate::module::Module;
 use crate::run::{Invocation, Outcome, submit as run};
 use crate::user_scripts::UserScripts;
 use crate::watch::Unwatched;

@@ -1,10 +1,10 @@
 //! What can be wrong with a rule, and how it is told.
 
+use dispatch_hook_module::EventName;
+use dispatch_hook_module::phase::{Phase, kind_name};
 use serde_json::Value;
 
 use super::{FollowupRule, Names};
-use crate::event::EventName;
-use crate::phase::{Phase, kind_name};
 use dispatch_toolcall::ToolKind;
 
 const MAX_ID_BYTES: usize = 64;

@@ -1,10 +1,10 @@
 //! A manifest is read leniently: what is wrong is said and what is right still counts.
 
+use dispatch_hook_module::phase::{Phase, PhaseMode};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::phase::{Phase, PhaseMode};
 
 fn parse(value: &Value) -> (PipelineManifest, Vec<String>) {
     PipelineManifest::parse(value.to_string().as_bytes())

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dispatch_hook_module::digest::short_key;
 use serde::{Deserialize, Serialize};
 
-use crate::digest::short_key;
 use crate::prose::shorten;
 
 /// The most candidates that a file holds.

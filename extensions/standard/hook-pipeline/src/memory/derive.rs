@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use dispatch_hook_module::{Record, RecordType};
+
 use super::candidate::{Candidate, CandidateKind, Trigger, joined};
 use super::experience::{Experience, Likeness, What};
 use super::relation::relations;
 use crate::followup::escape;
 use crate::prose::{code_span, sentences};
-use crate::record::{Record, RecordType};
 
 /// A failure, or a correction that may be none, counts from its second time on.
 const REPEATED: usize = 2;

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dispatch_hook_module::{Record, RecordType};
+
 use super::candidate::{Candidate, CandidateKind, Trigger};
-use crate::deeds::{Deeds, changed_paths};
+use crate::call_outcomes::{CallOutcomes, changed_paths};
 use crate::followup::literal_pattern;
 use crate::prose::code_span;
-use crate::record::{Record, RecordType};
 
 /// A turn that changes more files than this says nothing about any two of them.
 const MAX_FILES_PER_TURN: usize = 12;
@@ -16,8 +17,8 @@ const MIN_TURNS: usize = 2;
 /// A candidate for every two files that changed together in several turns; one record of each turn is evidence.
 pub(super) fn relations(records: &[Record], relative: &dyn Fn(&str) -> Option<String>) -> Vec<Candidate> {
     let mut turns: BTreeMap<u64, BTreeMap<String, &str>> = BTreeMap::new();
-    let deeds = Deeds::of(records);
-    for record in records.iter().filter(|record| record.kind == RecordType::ToolCall && deeds.was_done(record)) {
+    let outcomes = CallOutcomes::of(records);
+    for record in records.iter().filter(|record| record.kind == RecordType::ToolCall && outcomes.was_done(record)) {
         let paths = changed_paths(&record.data).filter_map(|(path, _)| relative(path));
         for path in paths.filter(|path| is_of_the_project(path)) {
             turns.entry(record.turn_id).or_default().entry(path).or_insert(&record.id);

@@ -1,13 +1,12 @@
 //! How experiences become candidates, how candidates are joined, promoted and forgotten.
 
+use dispatch_hook_module::testing::TestInvocation;
+use dispatch_hook_module::{EventName, Record, RecordType};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::event::EventName;
 use crate::followup::{FollowupRules, compile, compile_path};
-use crate::record::{Record, RecordType};
-use crate::testing::Scene;
 
 fn candidate(kind: CandidateKind, subject: &str, evidence: &[&str]) -> Candidate {
     let mut candidate = Candidate::new(kind, &[subject], &format!("about {subject}"), "");
@@ -31,7 +30,7 @@ fn experience(id: &str, run: &str, what: What) -> Experience {
 }
 
 fn records(list: &[(&str, u64, RecordType, Value)]) -> Vec<Record> {
-    let mut scene = Scene::new(EventName::Stop);
+    let mut scene = TestInvocation::new(EventName::Stop);
     for (run, turn, kind, data) in list {
         scene = scene.record(kind.clone(), data.clone());
         let record = scene.view.records.last_mut().expect("just added");

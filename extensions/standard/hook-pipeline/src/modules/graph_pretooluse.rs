@@ -17,13 +17,9 @@ mod unbounded;
 #[cfg(test)]
 mod tests;
 
+use dispatch_hook_module::{Context, Decision, EventName, HookAction, Module, ModuleError, ModuleSpec};
 use dispatch_toolcall::{ShellEffects, ToolCall};
 use serde_json::Value;
-
-use crate::action::{Decision, HookAction};
-use crate::context::Context;
-use crate::event::EventName;
-use crate::module::{Module, ModuleError};
 
 use place::Workspace;
 use rules::{Finding, Findings, Severity};
@@ -32,25 +28,19 @@ use settings::Settings;
 /// Judges what a call does, as far as it is known; a call that cannot be judged is not refused for that.
 pub struct GraphPretooluse;
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec {
+    events: &[EventName::PreToolUse],
+    priority: 10,
+    hot_path_safe: true,
+    critical: true,
+    on_by_default: true,
+    ..ModuleSpec::named("graph-pretooluse")
+};
+
 impl Module for GraphPretooluse {
-    fn name(&self) -> &str {
-        "graph-pretooluse"
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        matches!(event, EventName::PreToolUse)
-    }
-
-    fn priority(&self) -> i32 {
-        10
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        true
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

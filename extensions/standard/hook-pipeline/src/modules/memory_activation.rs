@@ -7,16 +7,12 @@ mod moment;
 #[cfg(test)]
 mod tests;
 
+use dispatch_hook_module::digest::short_key;
+use dispatch_hook_module::{Context, EventName, HookAction, Module, ModuleError, ModuleSpec, RecordType};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::action::HookAction;
-use crate::context::Context;
-use crate::digest::short_key;
-use crate::event::EventName;
 use crate::followup::{FollowupRule, FollowupRules, RULES_LIMIT_BYTES, RuleCause, RuleFault};
-use crate::module::{Module, ModuleError};
-use crate::record::RecordType;
 
 use fill::Chosen;
 use moment::Moment;
@@ -38,25 +34,17 @@ impl Default for Settings {
     }
 }
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec {
+    events: &[EventName::PreToolUse, EventName::PostToolUse],
+    priority: 60,
+    hot_path_safe: true,
+    ..ModuleSpec::named("memory-activation")
+};
+
 impl Module for MemoryActivation {
-    fn name(&self) -> &str {
-        "memory-activation"
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        matches!(event, EventName::PreToolUse | EventName::PostToolUse)
-    }
-
-    fn priority(&self) -> i32 {
-        60
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

@@ -10,14 +10,11 @@ mod tool;
 #[cfg(test)]
 mod tests;
 
+use dispatch_hook_module::digest::short_key;
+use dispatch_hook_module::{Context, EventName, FileWrite, HookAction, Module, ModuleError, ModuleSpec};
 use serde::Deserialize;
 
-use crate::action::{FileWrite, HookAction};
-use crate::context::Context;
-use crate::digest::short_key;
-use crate::event::EventName;
 use crate::memory::{EXPERIENCE_FILE, Experience, JOURNAL, What, parse_experiences};
-use crate::module::{Module, ModuleError};
 
 /// The largest `experience.jsonl` that is read back.
 const EXPERIENCE_LIMIT_BYTES: u64 = 8 * 1024 * 1024;
@@ -39,25 +36,16 @@ impl Default for Settings {
     }
 }
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec {
+    events: &[EventName::UserPromptSubmit, EventName::PostToolUse, EventName::Stop],
+    priority: 50,
+    ..ModuleSpec::named(JOURNAL)
+};
+
 impl Module for MemoryJournal {
-    fn name(&self) -> &str {
-        JOURNAL
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        matches!(event, EventName::UserPromptSubmit | EventName::PostToolUse | EventName::Stop)
-    }
-
-    fn priority(&self) -> i32 {
-        50
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        false
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
@@ -72,7 +60,7 @@ impl Module for MemoryJournal {
 
 /// What the session wrote down so far; nothing once it is too much to read.
 fn journal(ctx: &Context<'_>) -> Option<Vec<Experience>> {
-    let file = ctx.feature.output.join(EXPERIENCE_FILE);
+    let file = ctx.folders.output.join(EXPERIENCE_FILE);
     match ctx.session.read(&file, EXPERIENCE_LIMIT_BYTES) {
         Some(bytes) => Some(parse_experiences(&bytes)),
         None => ctx.session.modified_ms(&file).is_none().then(Vec::new),

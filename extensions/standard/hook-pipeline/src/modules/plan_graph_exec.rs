@@ -6,14 +6,11 @@ mod scope;
 #[cfg(test)]
 mod tests;
 
+use dispatch_hook_module::phase::Phase;
+use dispatch_hook_module::{Context, Decision, EventName, HookAction, Module, ModuleError, ModuleSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::action::{Decision, HookAction};
-use crate::context::Context;
-use crate::event::EventName;
-use crate::module::{Module, ModuleError};
-use crate::phase::Phase;
 use crate::plan::{self, Found, Plan, PlanNode, PlanSource, Progress};
 use scope::Objection;
 
@@ -45,25 +42,19 @@ impl Default for Settings {
     }
 }
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec {
+    events: &[EventName::PreToolUse],
+    priority: 20,
+    hot_path_safe: true,
+    on_by_default: true,
+    rewrites_input: true,
+    ..ModuleSpec::named("planGraph-exec")
+};
+
 impl Module for PlanGraphExec {
-    fn name(&self) -> &str {
-        "planGraph-exec"
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        *event == EventName::PreToolUse
-    }
-
-    fn priority(&self) -> i32 {
-        20
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
@@ -114,7 +105,7 @@ fn object(ctx: &Context<'_>, settings: &Settings, objection: &Objection) -> Hook
 fn add_rewrite(ctx: &Context<'_>, open: &[&PlanNode], max_count: u32, action: &mut HookAction) {
     if let Some(rewrite) = rewrite::find(ctx, open, max_count) {
         action.updated_input = Some(rewrite.update);
-        let note = crate::action::ContextNote { key: "planGraph-exec".to_owned(), value: rewrite.note };
+        let note = dispatch_hook_module::ContextNote { key: "planGraph-exec".to_owned(), value: rewrite.note };
         action.additional_context.push(note);
     }
 }

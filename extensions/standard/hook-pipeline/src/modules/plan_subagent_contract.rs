@@ -5,16 +5,12 @@ mod delivery;
 #[cfg(test)]
 mod tests;
 
+use dispatch_hook_module::{Context, EventName, FileWrite, HookAction, Module, ModuleError, ModuleSpec, RecordType};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::subagent_output::{OutputFolder, can_block};
-use crate::action::{FileWrite, HookAction};
-use crate::context::Context;
-use crate::event::EventName;
-use crate::module::{Module, ModuleError};
 use crate::plan::{self, PLAN_FILE_NAME, PlanSource, Standing};
-use crate::record::RecordType;
 use delivery::{Delivery, MANIFEST_FILE_NAME};
 
 /// The rule a stop is held up by.
@@ -43,25 +39,16 @@ impl Default for Settings {
     }
 }
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec {
+    events: &[EventName::SubagentStart, EventName::SubagentStop],
+    priority: 30,
+    ..ModuleSpec::named(NAME)
+};
+
 impl Module for PlanSubagentContract {
-    fn name(&self) -> &str {
-        NAME
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        matches!(event, EventName::SubagentStart | EventName::SubagentStop)
-    }
-
-    fn priority(&self) -> i32 {
-        30
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        false
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

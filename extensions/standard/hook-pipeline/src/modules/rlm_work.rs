@@ -10,15 +10,11 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use dispatch_hook_module::{Context, EventName, FileWrite, HookAction, Module, ModuleError, ModuleSpec, RecordType};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::subagent_output::{OutputFolder, can_block};
-use crate::action::{FileWrite, HookAction};
-use crate::context::Context;
-use crate::event::EventName;
-use crate::module::{Module, ModuleError};
-use crate::record::RecordType;
 use policy::{Policy, Rule};
 
 #[cfg(any(test, feature = "schema"))]
@@ -45,25 +41,17 @@ impl Default for Settings {
     }
 }
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec {
+    events: &[EventName::PreToolUse, EventName::SubagentStart, EventName::SubagentStop],
+    priority: 40,
+    hot_path_safe: true,
+    ..ModuleSpec::named(NAME)
+};
+
 impl Module for RlmWork {
-    fn name(&self) -> &str {
-        NAME
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        matches!(event, EventName::PreToolUse | EventName::SubagentStart | EventName::SubagentStop)
-    }
-
-    fn priority(&self) -> i32 {
-        40
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

@@ -8,14 +8,12 @@ mod tests;
 
 use std::path::Path;
 
+use dispatch_hook_module::{
+    Context, Decision, EventName, HookAction, Module, ModuleError, ModuleSpec, OwnCommand, is_own_mcp_tool, own_command,
+};
 use dispatch_toolcall::{Access, PathAccess, ShellEffects, ToolCall, ToolKind, UnknownReason};
 use serde::Deserialize;
 
-use super::own_commands::{OwnCommand, is_own_mcp_tool, own_command};
-use crate::action::{Decision, HookAction};
-use crate::context::Context;
-use crate::event::EventName;
-use crate::module::{Module, ModuleError};
 use protected::Protected;
 
 /// A write to a protected file.
@@ -38,25 +36,19 @@ struct Settings {
     protect: Vec<String>,
 }
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec {
+    events: &[EventName::PreToolUse],
+    priority: 5,
+    hot_path_safe: true,
+    critical: true,
+    on_by_default: true,
+    ..ModuleSpec::named("self-guard")
+};
+
 impl Module for SelfGuard {
-    fn name(&self) -> &str {
-        "self-guard"
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        *event == EventName::PreToolUse
-    }
-
-    fn priority(&self) -> i32 {
-        5
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        true
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

@@ -1,7 +1,6 @@
 //! Ids, turns and the plain facts of a session: who asked what, which tool ran, how it ended.
 
 mod compact;
-mod outcome;
 mod pointers;
 mod start;
 mod stop;
@@ -12,18 +11,12 @@ mod work;
 #[cfg(test)]
 mod tests;
 
+use dispatch_hook_module::digest::sha256_hex;
+use dispatch_hook_module::phase::Phase;
+use dispatch_hook_module::{Context, EventName, HookAction, Module, ModuleError, ModuleSpec, RecordType};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::action::HookAction;
-use crate::context::Context;
-use crate::digest::sha256_hex;
-use crate::event::EventName;
-use crate::module::{Module, ModuleError};
-use crate::phase::Phase;
-use crate::record::RecordType;
-
-pub use outcome::{ToolOutcome, tool_outcome};
 pub(crate) use work::starts_new_work;
 
 /// Keeps the record of a session.
@@ -45,25 +38,20 @@ impl Default for Settings {
     }
 }
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec {
+    events: &EventName::KNOWN,
+    priority: 0,
+    hot_path_safe: true,
+    critical: true,
+    on_by_default: true,
+    keeps_session: true,
+    ..ModuleSpec::named("session")
+};
+
 impl Module for Session {
-    fn name(&self) -> &str {
-        "session"
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        !matches!(event, EventName::Other(_))
-    }
-
-    fn priority(&self) -> i32 {
-        0
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        true
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

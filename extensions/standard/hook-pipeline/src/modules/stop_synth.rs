@@ -15,11 +15,9 @@ mod tests;
 
 use std::path::Path;
 
-use crate::action::{Artifact, FileWrite, HookAction};
-use crate::context::Context;
-use crate::event::EventName;
+use dispatch_hook_module::{Artifact, Context, EventName, FileWrite, HookAction, Module, ModuleError, ModuleSpec};
+
 use crate::memory::{EXPERIENCE_FILE, JOURNAL, parse_experiences};
-use crate::module::{Module, ModuleError};
 
 use facts::Facts;
 use path_rules::PathRules;
@@ -31,29 +29,16 @@ const EXPERIENCE_LIMIT_BYTES: u64 = 8 * 1024 * 1024;
 /// Sums up.
 pub struct StopSynth;
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec { events: &[EventName::Stop], ..ModuleSpec::named("stop-synth") };
+
 impl Module for StopSynth {
-    fn name(&self) -> &str {
-        "stop-synth"
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        *event == EventName::Stop
-    }
-
-    fn priority(&self) -> i32 {
-        100
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        false
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
-        let journal = ctx.paths.feature_output(JOURNAL).join(EXPERIENCE_FILE);
+        let journal = ctx.paths.module_output(JOURNAL).join(EXPERIENCE_FILE);
         let experiences = ctx.session.read(&journal, EXPERIENCE_LIMIT_BYTES).unwrap_or_default();
         let facts = Facts::of(ctx, &parse_experiences(&experiences));
         let mut action = HookAction::none();
@@ -67,7 +52,7 @@ impl Module for StopSynth {
 
 /// Writes a file; one that is new is registered too.
 fn keep(ctx: &Context<'_>, mut action: HookAction, kind: &str, path: &str, content: String) -> HookAction {
-    let file = ctx.feature.output.join(Path::new(path));
+    let file = ctx.folders.output.join(Path::new(path));
     let is_new = ctx.session.modified_ms(&file).is_none();
     if let Some(path) = ctx.paths.rel_ref(&file).filter(|_| is_new) {
         action.register_artifacts.push(Artifact { kind: kind.to_owned(), path, ..Artifact::default() });

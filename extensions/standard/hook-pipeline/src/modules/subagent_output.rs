@@ -2,13 +2,10 @@
 
 use std::path::PathBuf;
 
+use dispatch_hook_dialects::dialect::{Abilities, by_name};
+use dispatch_hook_module::{Context, Decision, Record, RecordType};
 use dispatch_os::paths::safe_file_name;
 use serde_json::Value;
-
-use crate::action::Decision;
-use crate::context::Context;
-use crate::dialect::{Abilities, by_name};
-use crate::record::{Record, RecordType};
 
 /// The largest file that is read from a subagent.
 pub(super) const FILE_LIMIT_BYTES: u64 = 1024 * 1024;
@@ -28,7 +25,7 @@ impl OutputFolder {
     /// The folder of the subagent that the event is about.
     pub(super) fn of(ctx: &Context<'_>, agent_type: &str) -> Self {
         let below_output = format!("sa/{}/{}", type_name(agent_type), safe_file_name(&ctx.ids.agent_id));
-        let path = ctx.feature.output.join(&below_output);
+        let path = ctx.folders.output.join(&below_output);
         let shown = ctx.paths.repo_relative(&path).unwrap_or_else(|| path.to_string_lossy().into_owned());
         Self { below_output, path, shown }
     }

@@ -6,10 +6,8 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use crate::action::HookAction;
-use crate::context::{Context, Effects};
-use crate::event::EventName;
-use crate::module::{Module, ModuleError};
+use dispatch_hook_module::{Context, Effects, EventName, HookAction, Module, ModuleError, ModuleSpec};
+
 use inbox::Inbox;
 use text::Told;
 
@@ -18,25 +16,16 @@ const NAME: &str = "workspace-results";
 /// Hands on what background runs left in `.akira/inbox`. Without that folder it does nothing.
 pub struct WorkspaceResults;
 
+/// The facts of the module.
+const SPEC: ModuleSpec<'static> = ModuleSpec {
+    events: &[EventName::SessionStart, EventName::UserPromptSubmit],
+    priority: 70,
+    ..ModuleSpec::named(NAME)
+};
+
 impl Module for WorkspaceResults {
-    fn name(&self) -> &str {
-        NAME
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        matches!(event, EventName::SessionStart | EventName::UserPromptSubmit)
-    }
-
-    fn priority(&self) -> i32 {
-        70
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        false
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use dispatch_hook_module::{EventName, SessionState};
 use serde_json::Value;
 
 use super::patch;
 use super::settings::is_configured;
-use crate::event::EventName;
-use crate::state::State;
 
 /// How long an answer counts.
 pub const FRESH_MS: i64 = 5 * 60 * 1000;
@@ -35,7 +34,7 @@ pub enum Step {
 
 /// What this event does about the database that `section` describes.
 #[must_use]
-pub fn step(event: &EventName, section: &Value, state: &State, now_ms: i64) -> Step {
+pub fn step(event: &EventName, section: &Value, state: &SessionState, now_ms: i64) -> Step {
     // The cheap question first: this is asked before every tool call.
     if matches!(event, EventName::PreToolUse | EventName::Other(_)) {
         return Step::Keep;
@@ -63,12 +62,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::state::merge;
+    use dispatch_hook_module::state::merge;
 
     const NOW: i64 = 1_700_000_000_000;
 
-    fn state(last: i64) -> State {
-        State::from_value(json!({"cap": {"neo4j": {"enabled": true, "reachable": true, "lastCheckTs": last}}}))
+    fn state(last: i64) -> SessionState {
+        SessionState::from_value(json!({"cap": {"neo4j": {"enabled": true, "reachable": true, "lastCheckTs": last}}}))
     }
 
     #[test]
@@ -76,7 +75,7 @@ mod tests {
         let section = json!({"url": "bolt://localhost"});
         let ask = Step::Ask { stamp_ms: Some(NOW) };
         let cases = [
-            (State::default(), ask.clone()),
+            (SessionState::default(), ask.clone()),
             (state(NOW), Step::Keep),
             (state(NOW - FRESH_MS + 1), Step::Keep),
             (state(NOW - FRESH_MS), ask.clone()),
@@ -94,10 +93,10 @@ mod tests {
     fn nothing_happens_before_a_tool_call_or_without_a_configuration() {
         let section = json!({"url": "bolt://localhost"});
         for event in [EventName::PreToolUse, EventName::Other("Notification".to_owned())] {
-            assert_eq!(step(&event, &section, &State::default(), NOW), Step::Keep);
+            assert_eq!(step(&event, &section, &SessionState::default(), NOW), Step::Keep);
         }
         for nothing in [json!(null), json!({}), json!({"url": null}), json!("bolt://localhost")] {
-            assert_eq!(step(&EventName::SessionStart, &nothing, &State::default(), NOW), Step::Keep);
+            assert_eq!(step(&EventName::SessionStart, &nothing, &SessionState::default(), NOW), Step::Keep);
         }
         let gone = step(&EventName::SessionStart, &json!(null), &state(NOW), NOW);
         let Step::Forget(patch) = gone else { panic!("{gone:?}") };

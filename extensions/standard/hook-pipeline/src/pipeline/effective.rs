@@ -1,8 +1,6 @@
 //! Brings a module's decision down to what the event can be answered with.
 
-use crate::action::Decision;
-use crate::event::{EventName, HookEvent};
-use crate::manifest::Unattended;
+use dispatch_hook_module::{Decision, EventName, HookEvent, Unattended};
 
 /// A decision that counts, and what to say if it is not the one the module made.
 #[derive(Debug, PartialEq, Eq)]

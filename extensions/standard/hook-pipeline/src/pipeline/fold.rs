@@ -5,24 +5,19 @@ use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use dispatch_hook_module::digest::sha256_start;
+use dispatch_hook_module::{
+    Context, Decision, Effects, EmittedRecord, EventName, HookAction, HookEvent, Ids, ModuleError, Notes, Paths,
+    RecordType, SessionState, SessionView, Timers, Unattended, classify, milliseconds,
+};
 use dispatch_toolcall::ToolCall;
 use serde_json::json;
 
-use super::classify::classify;
 use super::effective::effective;
 use super::folded::{Folded, ModuleRun, Said};
 use super::rewrite::{STAMP_PREFIX, rewritten, stamped};
 use super::select::Slot;
-use crate::action::{Decision, EmittedRecord, HookAction};
-use crate::clock::milliseconds;
 use crate::config::Config;
-use crate::context::{Context, Effects, Ids, Notes, Paths, SessionView, Timers};
-use crate::digest::sha256_start;
-use crate::event::{EventName, HookEvent};
-use crate::manifest::Unattended;
-use crate::module::ModuleError;
-use crate::record::RecordType;
-use crate::state::State;
 
 /// The only module whose stamps count.
 const STAMP_OWNER: &str = "session";
@@ -38,13 +33,13 @@ pub enum Stamps {
 
 /// What is the same for every module of one invocation.
 #[derive(Clone, Copy)]
-pub struct Stage<'a> {
+pub struct ModuleEnvironment<'a> {
     /// The ids.
     pub ids: &'a Ids,
     /// Where everything is.
     pub paths: &'a Paths,
     /// The state when the invocation began.
-    pub state: &'a State,
+    pub state: &'a SessionState,
     /// The configuration of all modules.
     pub config: &'a Config,
     /// How much time there is.
@@ -66,9 +61,14 @@ pub struct Stage<'a> {
 /// Shows the event to each module in turn; `call` is what [`classify`] says of it. Same values in,
 /// same result out, except for durations.
 #[must_use]
-pub fn fold(slots: &[Slot<'_>], event: &HookEvent, call: Option<&ToolCall>, stage: &Stage<'_>) -> Folded {
+pub fn fold(
+    slots: &[Slot<'_>],
+    event: &HookEvent,
+    call: Option<&ToolCall>,
+    environment: &ModuleEnvironment<'_>,
+) -> Folded {
     let mut flow =
-        Flow { stage, event: Cow::Borrowed(event), call: call.map(Cow::Borrowed), folded: Folded::default() };
+        Flow { environment, event: Cow::Borrowed(event), call: call.map(Cow::Borrowed), folded: Folded::default() };
     for (index, slot) in slots.iter().enumerate() {
         if flow.is_out_of_time() {
             flow.run_out_of_time(slot);
@@ -88,7 +88,7 @@ enum Next {
 }
 
 struct Flow<'a> {
-    stage: &'a Stage<'a>,
+    environment: &'a ModuleEnvironment<'a>,
     /// The event with the input in force.
     event: Cow<'a, HookEvent>,
     call: Option<Cow<'a, ToolCall>>,
@@ -97,7 +97,7 @@ struct Flow<'a> {
 
 impl Flow<'_> {
     fn step(&mut self, slot: &Slot<'_>, earlier: &[Slot<'_>]) -> Next {
-        let name = slot.module.name().to_owned();
+        let name = slot.spec.name.to_owned();
         let (result, notes, took) = self.ask(slot);
         let mut run = ModuleRun { name: name.clone(), decision: None, ms: milliseconds(took) };
         self.keep_notes(&name, &notes);
@@ -123,29 +123,29 @@ impl Flow<'_> {
 
     /// Calls the module; what it does wrong stays with it.
     fn ask(&self, slot: &Slot<'_>) -> (Result<HookAction, ModuleError>, Notes, Duration) {
-        let stage = self.stage;
+        let environment = self.environment;
         let notes = Notes::default();
-        let name = slot.module.name();
+        let name = slot.spec.name;
         let context = Context {
-            ids: stage.ids,
+            ids: environment.ids,
             event: &self.event,
             call: self.call.as_deref(),
-            paths: stage.paths,
-            state: stage.state,
-            config: stage.config.section(name),
-            feature: stage.paths.feature(name),
-            cap: stage.state.capabilities(),
-            timers: stage.timers,
-            home: stage.home,
-            effects: stage.effects,
-            unattended: stage.unattended,
-            session: stage.session,
+            paths: environment.paths,
+            state: environment.state,
+            config: environment.config.section(name),
+            folders: environment.paths.module_folders(name),
+            cap: environment.state.capabilities(),
+            timers: environment.timers,
+            home: environment.home,
+            effects: environment.effects,
+            unattended: environment.unattended,
+            session: environment.session,
             notes: &notes,
         };
-        let before = stage.timers.elapsed();
+        let before = environment.timers.elapsed();
         let result = catch_unwind(AssertUnwindSafe(|| slot.module.handle(&context)))
             .unwrap_or_else(|panic| Err(ModuleError::Panicked(panic_text(panic.as_ref()))));
-        let took = stage.timers.elapsed().saturating_sub(before);
+        let took = environment.timers.elapsed().saturating_sub(before);
         (result, notes, took)
     }
 
@@ -159,7 +159,7 @@ impl Flow<'_> {
     /// What the module's decision comes to at this event.
     fn objection(&mut self, name: &str, action: &HookAction) -> Decision {
         let wanted = action.decision.unwrap_or_default();
-        let found = effective(&self.event, wanted, self.stage.unattended);
+        let found = effective(&self.event, wanted, self.environment.unattended);
         if let Some(note) = found.note {
             let reason = action.deny_reason.as_deref().unwrap_or("no reason given");
             let code = action.code.as_deref().map_or_else(String::new, |code| format!("{code}: "));
@@ -182,7 +182,7 @@ impl Flow<'_> {
             folded.decided_by = Some(name.to_owned());
         } else if unheard && !self.event.stop_hook_active {
             let value = action.deny_reason.clone().unwrap_or_default();
-            folded.context.push(crate::action::ContextNote { key: name.to_owned(), value });
+            folded.context.push(dispatch_hook_module::ContextNote { key: name.to_owned(), value });
         }
         folded.grant |= action.grant && action.decision.unwrap_or_default() == Decision::Allow;
         folded.context.extend(action.additional_context);
@@ -206,7 +206,7 @@ impl Flow<'_> {
     fn rewrite_that_counts(&mut self, name: &str, update: serde_json::Value) -> Option<serde_json::Value> {
         let refusal = if self.event.name != EventName::PreToolUse {
             "only a tool call's input can be rewritten"
-        } else if name != self.stage.rewrite_owner {
+        } else if name != self.environment.rewrite_owner {
             "it is not the rewrite owner"
         } else if self.folded.rewritten_by.is_some() {
             "the input was rewritten before"
@@ -225,7 +225,7 @@ impl Flow<'_> {
         };
         self.folded.rewritten_by = Some(name.to_owned());
         self.event.to_mut().tool_input = input;
-        self.call = classify(&self.event, self.stage.home).map(Cow::Owned);
+        self.call = classify(&self.event, self.environment.home).map(Cow::Owned);
         for slot in earlier {
             if self.judge_again(slot, name) == Next::Stop {
                 return Next::Stop;
@@ -236,7 +236,7 @@ impl Flow<'_> {
 
     /// Only the judgement of the second look counts; everything else was said at the first one.
     fn judge_again(&mut self, slot: &Slot<'_>, rewriter: &str) -> Next {
-        let name = slot.module.name().to_owned();
+        let name = slot.spec.name.to_owned();
         match self.ask(slot).0 {
             Ok(action) => {
                 let objection = self.objection(&name, &action);
@@ -256,10 +256,10 @@ impl Flow<'_> {
 
     fn fail(&mut self, slot: &Slot<'_>, name: &str, error: &ModuleError) -> Next {
         let text = error.to_string();
-        let kind = if slot.critical { RecordType::ErrorModuleCritical } else { RecordType::ErrorModule };
+        let kind = if slot.spec.critical { RecordType::ErrorModuleCritical } else { RecordType::ErrorModule };
         let data = json!({"event": self.event.name.as_str(), "error": text, "stackHash": short_hash(name, &text)});
         Folded::say(&mut self.folded.records, name, [EmittedRecord { kind, data }]);
-        if !slot.critical {
+        if !slot.spec.critical {
             return Next::GoOn;
         }
         if self.event.name == EventName::PreToolUse {
@@ -272,15 +272,15 @@ impl Flow<'_> {
     }
 
     fn is_out_of_time(&self) -> bool {
-        self.stage.timers.elapsed() > Duration::from_millis(self.stage.timers.budget_ms)
+        self.environment.timers.elapsed() > Duration::from_millis(self.environment.timers.budget_ms)
     }
 
     fn run_out_of_time(&mut self, slot: &Slot<'_>) {
-        let name = slot.module.name();
+        let name = slot.spec.name;
         let data = json!({
             "before": name,
-            "budgetMs": self.stage.timers.budget_ms,
-            "elapsedMs": milliseconds(self.stage.timers.elapsed()),
+            "budgetMs": self.environment.timers.budget_ms,
+            "elapsedMs": milliseconds(self.environment.timers.elapsed()),
         });
         let record = EmittedRecord { kind: RecordType::BudgetExceeded, data };
         Folded::say(&mut self.folded.records, "pipeline", [record]);
@@ -288,8 +288,8 @@ impl Flow<'_> {
     }
 
     fn finish(self, original: &HookEvent) -> Folded {
-        let Self { stage, event, mut folded, .. } = self;
-        let stamp = stage.stamps == Stamps::InInput && event.name == EventName::PreToolUse;
+        let Self { environment, event, mut folded, .. } = self;
+        let stamp = environment.stamps == Stamps::InInput && event.name == EventName::PreToolUse;
         let stamped = stamp.then(|| stamped(&event.tool_input, &folded.metadata)).flatten();
         let last = stamped.as_ref().unwrap_or(&event.tool_input);
         if *last != original.tool_input {

@@ -1,10 +1,8 @@
 //! The result of a fold: one decision, and everything that is to be kept.
 
+use dispatch_hook_dialects::{Answer, Verdict};
+use dispatch_hook_module::{Artifact, ContextNote, Decision, EmittedRecord, FileWrite, LogLine, RuleException};
 use serde_json::{Map, Value};
-
-use crate::action::{Artifact, ContextNote, Decision, EmittedRecord, FileWrite};
-use crate::answer::{Answer, Verdict};
-use crate::context::{Exception, LogLine};
 
 /// Something a module said.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +58,7 @@ pub struct Folded {
     /// Lines for the logs of modules.
     pub log: Vec<Said<LogLine>>,
     /// Exceptions that let something pass.
-    pub excused: Vec<Said<Exception>>,
+    pub excused: Vec<Said<RuleException>>,
     /// Numbers that modules gave.
     pub metrics: Map<String, Value>,
     /// Every module that ran, in order.

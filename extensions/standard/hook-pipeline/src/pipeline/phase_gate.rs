@@ -2,13 +2,9 @@
 
 use std::path::Path;
 
+use dispatch_hook_module::phase::{PhaseMode, PhasePolicy, kind_name};
+use dispatch_hook_module::{Context, EventName, HookAction, Module, ModuleError, ModuleSpec};
 use dispatch_toolcall::{Access, PathAccess, ToolCall, ToolKind};
-
-use crate::action::HookAction;
-use crate::context::Context;
-use crate::event::EventName;
-use crate::module::{Module, ModuleError};
-use crate::phase::{PhaseMode, PhasePolicy, kind_name};
 
 /// The name it runs under.
 pub const PHASE_GATE: &str = "phase-policy";
@@ -29,25 +25,13 @@ impl<'a> PhaseGate<'a> {
 }
 
 impl Module for PhaseGate<'_> {
-    fn name(&self) -> &str {
-        PHASE_GATE
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        *event == EventName::PreToolUse
-    }
-
-    /// After `session`, so that the call is on record.
-    fn priority(&self) -> i32 {
-        1
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        ModuleSpec {
+            events: &[EventName::PreToolUse],
+            priority: 1,
+            hot_path_safe: true,
+            ..ModuleSpec::named(PHASE_GATE)
+        }
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
@@ -88,8 +72,8 @@ fn leads_on(ctx: &Context<'_>) -> bool {
         return false;
     };
     match (&call.effects, call.kind) {
-        (_, ToolKind::Mcp) => crate::modules::is_own_mcp_tool(ctx.event),
-        (Some(effects), _) => crate::modules::is_handshake_only(effects),
+        (_, ToolKind::Mcp) => dispatch_hook_module::is_own_mcp_tool(ctx.event),
+        (Some(effects), _) => dispatch_hook_module::is_handshake_only(effects),
         _ => false,
     }
 }

@@ -1,27 +1,23 @@
 //! Chooses the modules that see an event, in the order they run.
 
-use crate::event::EventName;
-use crate::manifest::PipelineManifest;
-use crate::module::Module;
+use dispatch_hook_module::{EventName, Module, ModuleSpec};
 
-/// A module with the flags that hold for it.
+use crate::manifest::PipelineManifest;
+
+/// A module with the facts that hold for it.
 #[derive(Clone, Copy)]
 pub struct Slot<'m> {
     /// The module.
     pub module: &'m dyn Module,
-    /// Lower runs first.
-    pub priority: i32,
-    /// Whether its failure denies a tool call.
-    pub critical: bool,
-    /// Whether it may run before a tool call.
-    pub hot_path_safe: bool,
+    /// Its own facts, as far as the manifest does not say otherwise.
+    pub spec: ModuleSpec<'m>,
 }
 
 impl<'m> Slot<'m> {
-    /// A module with its own flags.
+    /// A module with its own facts.
     #[must_use]
     pub fn of(module: &'m dyn Module) -> Self {
-        Self { module, priority: module.priority(), critical: module.critical(), hot_path_safe: module.hot_path_safe() }
+        Self { module, spec: module.spec() }
     }
 }
 
@@ -39,22 +35,21 @@ pub fn select<'m>(manifest: &PipelineManifest, available: &[&'m dyn Module], eve
     let mut slots = Vec::new();
     let mut missing = Vec::new();
     for entry in manifest.modules.iter().filter(|entry| entry.enabled) {
-        let Some(module) = available.iter().copied().find(|module| module.name() == entry.name) else {
+        let Some(module) = available.iter().copied().find(|module| module.spec().name == entry.name) else {
             missing.push(entry.name.clone());
             continue;
         };
-        let own = Slot::of(module);
-        let slot = Slot {
-            module,
+        let own = module.spec();
+        let spec = ModuleSpec {
             priority: entry.priority.unwrap_or(own.priority),
             critical: entry.critical.unwrap_or(own.critical),
             hot_path_safe: entry.hot_path_safe.unwrap_or(own.hot_path_safe),
+            ..own
         };
-        let runs = module.supports(event) && (*event != EventName::PreToolUse || slot.hot_path_safe);
-        if runs {
-            slots.push(slot);
+        if spec.handles(event) && (*event != EventName::PreToolUse || spec.hot_path_safe) {
+            slots.push(Slot { module, spec });
         }
     }
-    slots.sort_by_key(|slot| slot.priority);
+    slots.sort_by_key(|slot| slot.spec.priority);
     Selection { slots, missing }
 }

@@ -2,12 +2,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use dispatch_hook_module::digest::sha256_hex;
+use dispatch_hook_module::{Paths, SessionState, SessionView};
+
 use super::check::{PLAN_LIMIT_BYTES, parse};
 use super::model::Plan;
 use super::problem::{PlanProblem, ProblemKind};
-use crate::context::{Paths, SessionView};
-use crate::digest::sha256_hex;
-use crate::state::State;
 
 /// Where a plan is kept with the repository.
 pub const PLAN_FILE: &str = ".ai/plan/planGraph.json";
@@ -51,7 +51,7 @@ pub enum Found {
 /// The plan in force: the one the state points at, else the repository's, else the session's own.
 /// The first file that exists decides.
 #[must_use]
-pub fn find(paths: &Paths, state: &State, session: &dyn SessionView) -> Found {
+pub fn find(paths: &Paths, state: &SessionState, session: &dyn SessionView) -> Found {
     for file in candidates(paths, state) {
         let (Some(mtime_ms), Some(path)) = (session.modified_ms(&file), paths.repo_relative(&file)) else {
             continue;
@@ -68,11 +68,11 @@ pub fn find(paths: &Paths, state: &State, session: &dyn SessionView) -> Found {
     Found::Nothing
 }
 
-fn candidates(paths: &Paths, state: &State) -> Vec<PathBuf> {
+fn candidates(paths: &Paths, state: &SessionState) -> Vec<PathBuf> {
     let current = state.plan_path().map(Path::new);
     // The state is a file that anyone could have written: it may only point into the workspace.
     let inside = |path: &&Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let current = current.filter(inside).map(|path| paths.repo_root.join(path));
-    let known = [paths.repo_root.join(PLAN_FILE), paths.feature_output(OWNER).join(PLAN_FILE_NAME)];
+    let known = [paths.repo_root.join(PLAN_FILE), paths.module_output(OWNER).join(PLAN_FILE_NAME)];
     current.into_iter().chain(known).collect()
 }

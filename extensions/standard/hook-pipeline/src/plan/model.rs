@@ -1,10 +1,9 @@
 //! The plan as data: nodes with a scope, an order and the checks that end them.
 
 use dispatch_glob::Glob;
+use dispatch_hook_module::phase::kind_name;
 use dispatch_toolcall::ToolKind;
 use serde::Serialize;
-
-use crate::phase::kind_name;
 
 /// A plan that was checked: its ids are unique, its order has no cycle and its globs compile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::state::State;
+use dispatch_hook_module::SessionState;
 
 /// How far a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -47,7 +47,7 @@ pub struct Progress(BTreeMap<String, NodeStatus>);
 impl Progress {
     /// What the session's state says.
     #[must_use]
-    pub fn of(state: &State) -> Self {
+    pub fn of(state: &SessionState) -> Self {
         state.plan_nodes().into_iter().map(|(id, status)| (id, NodeStatus::named(status))).collect()
     }
 

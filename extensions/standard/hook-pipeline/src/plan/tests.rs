@@ -1,13 +1,13 @@
 //! Tables and properties of plans: what is read, what is refused, how a plan moves on.
 
+use dispatch_hook_module::phase::Phase;
+use dispatch_hook_module::state::merge;
+use dispatch_hook_module::testing::{MemoryView, NOW_MS, ROOT, TestInvocation, in_repo};
+use dispatch_hook_module::{RecordType, SessionState};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::phase::Phase;
-use crate::record::RecordType;
-use crate::state::{State, merge};
-use crate::testing::{MemoryView, NOW_MS, ROOT, Scene, in_repo};
 
 fn node(id: &str, depends_on: &[&str]) -> Value {
     json!({"id": id, "title": format!("do {id}"), "scope": [format!("src/{id}/**")], "dependsOn": depends_on})
@@ -152,7 +152,7 @@ fn source() -> PlanSource {
     PlanSource { path: ".ai/plan/planGraph.json".to_owned(), mtime_ms: 5, hash: "h".to_owned() }
 }
 
-fn merged(state: &State, step: &Transition) -> State {
+fn merged(state: &SessionState, step: &Transition) -> SessionState {
     let (next, problems) = merge(state, step.state_patch.as_ref().expect("a patch"));
     assert!(problems.is_empty(), "{problems:?}");
     next
@@ -166,7 +166,7 @@ fn kinds(step: &Transition) -> Vec<RecordType> {
 fn a_plan_goes_from_accepted_to_complete() {
     let plan = plan(vec![with(node("a", &[]), "validations", json!(["true"])), node("b", &["a"])]);
     let planning = Standing { phase: Phase::Planning, now_ms: NOW_MS };
-    let old = State::from_value(json!({"core": {"phase": "PLANNING"}, "plan": {"nodes": {"a": "completed"}}}));
+    let old = SessionState::from_value(json!({"core": {"phase": "PLANNING"}, "plan": {"nodes": {"a": "completed"}}}));
     let step = accept(&plan, &source(), planning).expect("accepted");
     assert_eq!(kinds(&step), [RecordType::PlanAccepted, RecordType::PhaseChanged]);
     assert_eq!(step.phase, Some(Phase::Executing));
@@ -199,7 +199,7 @@ fn a_plan_goes_from_accepted_to_complete() {
 fn a_failed_check_blocks_and_the_node_stays_open() {
     let plan = plan(vec![with(node("a", &[]), "validations", json!(["x", "y"]))]);
     let result = |command: &str, exit_code| ValidationResult { command: command.to_owned(), exit_code };
-    let state = State::from_value(json!({"core": {"phase": "EXECUTING"}}));
+    let state = SessionState::from_value(json!({"core": {"phase": "EXECUTING"}}));
     for failed in [Some(1), None] {
         let results = [result("x", Some(0)), result("y", failed)];
         let step = complete(&plan, &Progress::default(), "a", &results, EXECUTING).expect("a step");
@@ -240,8 +240,8 @@ fn the_plan_is_looked_for_in_order_and_only_in_the_workspace() {
         for (path, id) in files {
             view.files.insert(in_repo(path), bytes(id));
         }
-        let scene = Scene::command("ls");
-        match find(&scene.paths, &State::from_value(state), &view) {
+        let scene = TestInvocation::command("ls");
+        match find(&scene.paths, &SessionState::from_value(state), &view) {
             Found::Valid { plan, source } => format!("{} {}", source.path, plan.nodes[0].id),
             Found::Invalid { path, .. } => format!("{path} invalid"),
             Found::Nothing => "nothing".to_owned(),
@@ -302,7 +302,7 @@ proptest! {
     #[test]
     fn following_open_nodes_completes_any_plan((nodes, _) in graph()) {
         let plan = plan(nodes);
-        let mut state = State::from_value(json!({"core": {"phase": "EXECUTING"}}));
+        let mut state = SessionState::from_value(json!({"core": {"phase": "EXECUTING"}}));
         for _ in 0..plan.nodes.len() {
             let progress = Progress::of(&state);
             let next = open_nodes(&plan, &progress).first().expect("an open node").id.clone();

@@ -1,14 +1,13 @@
 //! How a plan moves on: each step is a function from what is known to records and a state patch.
 
+use dispatch_hook_module::phase::Phase;
+use dispatch_hook_module::{EmittedRecord, HookAction, RecordType};
 use serde_json::{Map, Value, json};
 
 use super::graph::is_open;
 use super::locate::PlanSource;
 use super::model::{Plan, PlanNode};
 use super::progress::{NodeStatus, Progress};
-use crate::action::{EmittedRecord, HookAction};
-use crate::phase::Phase;
-use crate::record::RecordType;
 
 /// Where the work stands when a step is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,25 +1,23 @@
 //! Turns the result of a fold into what is written: records, prompts, artifacts, state.
 
+use dispatch_hook_dialects::{Answer, Verdict};
+use dispatch_hook_module::digest::sha256_of_json;
+use dispatch_hook_module::phase::kind_name;
+use dispatch_hook_module::state::merge;
+use dispatch_hook_module::{Decision, Record, RecordType, milliseconds};
 use dispatch_os::Ulid;
 use dispatch_toolcall::ToolCall;
 use serde_json::{Map, Value, json};
 
-use super::Scene;
+use super::EventRun;
 use super::open::OpenSession;
 use super::setup::Setup;
 use super::subject::subject_of;
-use crate::action::Decision;
-use crate::answer::{Answer, Verdict};
-use crate::clock::milliseconds;
 use crate::config::PromptAudit;
 use crate::delivery::StoredAnswer;
-use crate::digest::sha256_of_json;
-use crate::phase::kind_name;
 use crate::pipeline::{Folded, Said};
-use crate::record::{Record, RecordType};
 use crate::report::module_reports;
 use crate::session_files::Batch;
-use crate::state::merge;
 
 /// The name under which the pipeline itself speaks.
 pub(super) const PIPELINE: &str = "pipeline";
@@ -30,7 +28,7 @@ const PROMPT_LIMIT_BYTES: usize = 64 * 1024;
 const NAME_CHARS: usize = 200;
 
 pub(super) struct Account<'a> {
-    pub(super) scene: &'a Scene<'a>,
+    pub(super) run: &'a EventRun<'a>,
     pub(super) session: &'a OpenSession<'a>,
     pub(super) setup: &'a Setup,
 }
@@ -69,42 +67,42 @@ impl Account<'_> {
             "decision": decision_of(answer).as_str(),
             "reason": answer.reason,
             "code": answer.code,
-            "host": self.scene.event.host,
-            "tool": self.scene.event.tool_name,
-            "toolUseId": self.scene.event.tool_use_id,
+            "host": self.run.event.host,
+            "tool": self.run.event.tool_name,
+            "toolUseId": self.run.event.tool_use_id,
             "redelivered": true,
             "first": first.hook_run_id,
         });
         let mut record = self.record(RecordType::HookRun, PIPELINE, data);
         record.decision = Some(decision_of(answer));
-        record.ms = Some(milliseconds(self.scene.invocation.clock.elapsed()));
+        record.ms = Some(milliseconds(self.run.invocation.clock.elapsed()));
         Batch { records: vec![record], ..Batch::default() }
     }
 
     /// Prepares the record of this run in case time runs out before it is written.
     pub(super) fn prepare_record(&self, decision: Decision) {
-        if self.session.shelter.is_none() {
+        if self.session.folder.is_none() {
             return;
         }
         let short = |text: &Option<String>| text.as_ref().map(|text| text.chars().take(NAME_CHARS).collect::<String>());
         let mut data = json!({
             "decision": decision.as_str(),
-            "host": self.scene.event.host,
-            "tool": short(&self.scene.event.tool_name),
-            "toolUseId": short(&self.scene.event.tool_use_id),
+            "host": self.run.event.host,
+            "tool": short(&self.run.event.tool_name),
+            "toolUseId": short(&self.run.event.tool_use_id),
             "outOfTime": true,
         });
         self.setup.config.redactor().redact_json(&mut data);
         let mut record = self.record(RecordType::HookRun, PIPELINE, data);
         record.decision = Some(decision);
-        record.ms = Some(milliseconds(std::time::Duration::from_millis(self.scene.budget_ms)));
+        record.ms = Some(milliseconds(std::time::Duration::from_millis(self.run.budget_ms)));
         let line = serde_json::to_vec(&record).unwrap_or_default();
-        self.scene.invocation.watch.prepare_record(&self.scene.paths.events_file(), &line);
+        self.run.invocation.watch.prepare_record(&self.run.paths.events_file(), &line);
     }
 
     fn record(&self, kind: RecordType, module: &str, data: Value) -> Record {
         let id = Ulid::generate().to_string();
-        let event = self.scene.event.name.as_str();
+        let event = self.run.event.name.as_str();
         Record::new(id, self.session.ts.clone(), &self.session.ids, event, kind, module, data)
     }
 
@@ -144,7 +142,7 @@ impl Account<'_> {
         line
     }
 
-    fn artifact(&self, said: &Said<crate::action::Artifact>) -> Value {
+    fn artifact(&self, said: &Said<dispatch_hook_module::Artifact>) -> Value {
         let ids = &self.session.ids;
         let mut line = json!({
             "ts": self.session.ts,
@@ -193,7 +191,7 @@ impl Account<'_> {
         answer: &Answer,
         patch: Option<Value>,
     ) -> Record {
-        let event = self.scene.event;
+        let event = self.run.event;
         let mut data = Map::new();
         let mut put = |name: &str, value: Value| {
             if !value.is_null() {
@@ -227,7 +225,7 @@ impl Account<'_> {
         }
         let mut record = self.record(RecordType::HookRun, PIPELINE, Value::Object(data));
         record.decision = Some(folded.decision);
-        record.ms = Some(milliseconds(self.scene.invocation.clock.elapsed()));
+        record.ms = Some(milliseconds(self.run.invocation.clock.elapsed()));
         record.delivery = key;
         record
     }

@@ -5,21 +5,21 @@ use serde_json::Value;
 
 use super::open::OpenSession;
 use super::setup::Setup;
-use super::{Effects, Scene};
+use super::{Effects, EventRun};
 use crate::neo4j::{SECTION, Step, check, patience, step};
 
 /// Asks the database if that is due, and hands back what the state should say from now on.
-pub(super) fn refresh(scene: &Scene<'_>, session: &OpenSession<'_>, setup: &mut Setup) -> Option<Value> {
-    if scene.invocation.effects == Effects::DryRun {
+pub(super) fn refresh(run: &EventRun<'_>, session: &OpenSession<'_>, setup: &mut Setup) -> Option<Value> {
+    if run.invocation.effects == Effects::DryRun {
         return None;
     }
     let section = setup.config.section(SECTION);
-    let stamp_ms = match step(&scene.event.name, section, &session.state, session.start_ms) {
+    let stamp_ms = match step(&run.event.name, section, &session.state, session.start_ms) {
         Step::Keep => return None,
         Step::Forget(patch) => return Some(patch),
         Step::Ask { stamp_ms } => stamp_ms,
     };
-    let patience = patience(scene.time_left())?;
+    let patience = patience(run.time_left())?;
     let report = check(section, &|name| environment::variable(name).ok().flatten(), patience);
     let patch = report.patch(stamp_ms);
     let known = session.state.capabilities().neo4j;

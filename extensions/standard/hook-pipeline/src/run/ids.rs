@@ -1,16 +1,17 @@
 //! Derives the ids of an invocation.
 
+use dispatch_hook_module::{
+    EventName, HookEvent, Ids, MAIN_AGENT, SessionState, agent_key, next_agent_id, next_work_id,
+};
+
 use crate::config::Config;
-use crate::context::{Ids, MAIN_AGENT, agent_key, next_agent_id, next_work_id};
-use crate::event::{EventName, HookEvent};
 use crate::modules::starts_new_work;
-use crate::state::State;
 
 /// The ids that the event and what is known of the session imply.
 pub(super) fn derive(
     event: &HookEvent,
     session_id: &str,
-    state: &State,
+    state: &SessionState,
     turn_in_log: u64,
     config: &Config,
     run_ms: i64,
@@ -36,11 +37,11 @@ pub(super) fn derive(
 }
 
 /// Whether the event may hand out a number that no other invocation must hand out as well.
-pub(super) fn allots(event: &HookEvent, state: &State) -> bool {
+pub(super) fn allots(event: &HookEvent, state: &SessionState) -> bool {
     event.name == EventName::UserPromptSubmit || (subagent(event).is_some() && agent_id_known(event, state).is_none())
 }
 
-fn agent_id(event: &HookEvent, state: &State) -> String {
+fn agent_id(event: &HookEvent, state: &SessionState) -> String {
     if subagent(event).is_none() {
         return MAIN_AGENT.to_owned();
     }
@@ -57,7 +58,7 @@ fn subagent(event: &HookEvent) -> Option<String> {
     }
 }
 
-fn agent_id_known<'s>(event: &HookEvent, state: &'s State) -> Option<&'s str> {
+fn agent_id_known<'s>(event: &HookEvent, state: &'s SessionState) -> Option<&'s str> {
     let key = subagent(event)?;
     state.agents().get(key.as_str()).copied()
 }

@@ -2,14 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use dispatch_hook_dialects::dialect::{HINT_VARIABLES, Hints};
+use dispatch_hook_module::{HOOKS_FOLDER, HookEvent, nearest_with_rules};
 use dispatch_os::paths::normalise_path;
 
 use super::Invocation;
-use crate::context::HOOKS_FOLDER;
-use crate::dialect::{HINT_VARIABLES, Hints};
-use crate::event::HookEvent;
-
-const MAX_ANCESTORS: usize = 256;
 
 /// The workspace with rules that the event belongs to; nothing if there are none.
 ///
@@ -23,26 +20,11 @@ pub(super) fn find(invocation: &Invocation<'_>, event: &HookEvent) -> Option<Pat
     let named = HINT_VARIABLES.into_iter().filter(|name| name.ends_with("_PROJECT_DIR"));
     let named = named.filter_map(|name| hints.get(name));
     let starts = event.cwd.as_deref().into_iter().chain(named).chain(hints.process_cwd());
-    starts
-        .filter_map(|start| absolute(start, hints))
-        .find_map(|start| nearest(&start, |folder| folder.join(HOOKS_FOLDER).is_dir()))
-}
-
-/// The workspace of a folder, with or without rules: the nearest with `.ai/hooks`, else with `.git`, else itself.
-#[must_use]
-pub fn find_workspace(start: &Path) -> PathBuf {
-    let start = normalise_path(start);
-    nearest(&start, |folder| folder.join(HOOKS_FOLDER).is_dir())
-        .or_else(|| nearest(&start, |folder| folder.join(".git").exists()))
-        .unwrap_or(start)
+    starts.filter_map(|start| absolute(start, hints)).find_map(|start| nearest_with_rules(&start))
 }
 
 fn absolute(start: &str, hints: &Hints) -> Option<PathBuf> {
     let path = Path::new(start);
     let path = if path.is_absolute() { path.to_path_buf() } else { Path::new(hints.process_cwd()?).join(path) };
     Some(normalise_path(&path))
-}
-
-fn nearest(start: &Path, is_root: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    start.ancestors().take(MAX_ANCESTORS).find(|folder| is_root(folder)).map(Path::to_path_buf)
 }

@@ -1,11 +1,11 @@
 //! The rules of a workspace as they are on disk now.
 
+use dispatch_hook_module::Paths;
+use dispatch_hook_module::digest::fingerprint;
 use dispatch_os::files::read_at_most;
 use serde::Deserialize as _;
 
 use crate::config::{CONFIG_LIMIT_BYTES, Config};
-use crate::context::Paths;
-use crate::digest::fingerprint;
 use crate::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
 
 /// Manifest, configuration, and what is wrong with them.

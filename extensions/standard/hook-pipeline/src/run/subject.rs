@@ -1,10 +1,8 @@
 //! What a `HOOK_RUN` record keeps of its event, so that the event can be judged again later.
 
+use dispatch_hook_dialects::dialect;
+use dispatch_hook_module::{EventName, HookEvent, Record, RecordType};
 use serde_json::{Map, Value, json};
-
-use crate::dialect;
-use crate::event::{EventName, HookEvent};
-use crate::record::{Record, RecordType};
 
 /// A longer text is cut.
 const TEXT_LIMIT_BYTES: usize = 2 * 1024;

@@ -1,9 +1,8 @@
 //! What a script module gets as `ctx`; the functions it also has cannot be told in a schema.
 
+use dispatch_hook_module::{Capabilities, Ids};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
-
-use crate::context::{Capabilities, Ids};
 
 /// The context of one hook event.
 #[derive(JsonSchema)]

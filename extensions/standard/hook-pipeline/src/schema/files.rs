@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use dispatch_hook_module::phase::Phase;
+use dispatch_hook_module::{Artifact, Capabilities};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
-
-use crate::action::Artifact;
-use crate::context::Capabilities;
-use crate::phase::Phase;
 
 /// The cached state of a session: pointers that may be written twice, never lists or counters.
 /// Modules keep their own sections beside these.

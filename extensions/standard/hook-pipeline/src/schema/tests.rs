@@ -3,16 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dispatch_hook_dialects::dialect::{self, hosts_markdown};
+use dispatch_hook_dialects::{Answer, Verdict};
+use dispatch_hook_module::{Artifact, EventName, FileWrite, HookAction, HookEvent, RecordType};
 use dispatch_kernel::services::schema::{check, unsupported_keywords};
 use serde_json::{Value, json};
 
 use super::ALL;
-use crate::action::{Artifact, FileWrite, HookAction};
-use crate::answer::{Answer, Verdict};
-use crate::dialect::{self, hosts_markdown};
-use crate::event::{EventName, HookEvent};
 use crate::manifest::PipelineManifest;
-use crate::record::RecordType;
 
 /// Set to write the generated files in place of comparing them.
 const WRITE_VARIABLE: &str = "DISPATCH_WRITE_GENERATED";
@@ -58,7 +56,7 @@ fn every_schema_can_be_checked_in_full() {
 
 #[test]
 fn every_recorded_payload_is_a_hook_input() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/fixtures");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../platform/hook-dialects/testdata/fixtures");
     let index: Value = serde_json::from_slice(&fs::read(root.join("INDEX.json")).expect("index")).expect("JSON");
     let inputs = index["fixtures"].as_array().expect("a list").iter().filter(|fixture| fixture["kind"] == "input");
     let mut seen = 0;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use dispatch_hook_module::{Capabilities, Context, Ids, ModuleFolders, Paths, SessionState};
 use dispatch_os::files::read_text_at_most;
 use dispatch_os::paths::resolve_inside;
 use dispatch_script::HostFunctions;
@@ -10,9 +11,6 @@ use dispatch_toolcall::{PathAccess, ToolKind};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-
-use crate::context::{Capabilities, Context, Feature, Ids, Paths};
-use crate::state::State;
 
 const TEXT_LIMIT_BYTES: u64 = 1024 * 1024;
 
@@ -22,7 +20,7 @@ pub(super) struct Seen<'a> {
     ids: &'a Ids,
     event: SeenEvent<'a>,
     paths: NamedPaths<'a, 12>,
-    state: &'a State,
+    state: &'a SessionState,
     config: Config<'a>,
     feature: NamedPaths<'a, 3>,
     cap: &'a Capabilities,
@@ -62,7 +60,7 @@ impl<'a> Seen<'a> {
             paths: NamedPaths::of_workspace(ctx.paths),
             state: ctx.state,
             config: Config(ctx.config),
-            feature: NamedPaths::of_feature(&ctx.feature),
+            feature: NamedPaths::of_feature(&ctx.folders),
             cap: &ctx.cap,
             timers: SeenTimers { start_ms: ctx.timers.start_ms, budget_ms: ctx.timers.budget_ms },
         }
@@ -113,7 +111,7 @@ impl<'a> NamedPaths<'a, 12> {
 }
 
 impl<'a> NamedPaths<'a, 3> {
-    fn of_feature(feature: &'a Feature) -> Self {
+    fn of_feature(feature: &'a ModuleFolders) -> Self {
         Self([
             ("root", feature.root.as_path().into()),
             ("logs", feature.logs.as_path().into()),
@@ -167,34 +165,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::action::HookAction;
-    use crate::event::EventName;
-    use crate::module::{Module, ModuleError};
-    use crate::testing::Scene;
+    use dispatch_hook_module::testing::TestInvocation;
+    use dispatch_hook_module::{EventName, HookAction, Module, ModuleError, ModuleSpec};
     use dispatch_kernel::services::schema::check;
 
     /// Hands the context back as a script would see it.
     struct Mirror;
 
     impl Module for Mirror {
-        fn name(&self) -> &str {
-            "mirror"
-        }
-
-        fn supports(&self, _: &EventName) -> bool {
-            true
-        }
-
-        fn priority(&self) -> i32 {
-            0
-        }
-
-        fn hot_path_safe(&self) -> bool {
-            true
-        }
-
-        fn critical(&self) -> bool {
-            false
+        fn spec(&self) -> ModuleSpec<'_> {
+            ModuleSpec { events: &EventName::KNOWN, priority: 0, hot_path_safe: true, ..ModuleSpec::named("mirror") }
         }
 
         fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
@@ -206,10 +186,11 @@ mod tests {
     fn the_context_of_a_script_fits_its_schema() {
         let schema = crate::schema::ALL.iter().find(|schema| schema.name == "ctx").expect("ctx").to_value();
         let scenes = [
-            Scene::command("cat src/*.rs > out.txt"),
-            Scene::before_tool("Write", json!({"file_path": "/repo/x", "content": ""})).config(json!({"a": 1})),
-            Scene::prompt("hello").state(json!({"core": {"phase": "PLANNING", "lastTurnId": 1}})),
-            Scene::new(EventName::Stop),
+            TestInvocation::command("cat src/*.rs > out.txt"),
+            TestInvocation::before_tool("Write", json!({"file_path": "/repo/x", "content": ""}))
+                .config(json!({"a": 1})),
+            TestInvocation::prompt("hello").state(json!({"core": {"phase": "PLANNING", "lastTurnId": 1}})),
+            TestInvocation::new(EventName::Stop),
         ];
         for scene in scenes {
             let value = scene.handle(&Mirror).state_patch.expect("the mirror answers");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dispatch_hook_module::{FileWrite, LogLine, Record};
 use dispatch_os::files::{TailRepair, append_line};
 use dispatch_redact::Redactor;
 use serde::Serialize;
@@ -9,13 +10,10 @@ use serde_json::{Value, json};
 
 use super::append::append_lines;
 use super::brief_lock::HeldLock;
-use super::feature_files::{write_file, write_logs};
+use super::module_files::{write_file, write_logs};
 use super::state_file::write_state;
-use super::{FilesError, Shelter};
-use crate::action::FileWrite;
-use crate::context::LogLine;
+use super::{FilesError, SessionFolder};
 use crate::pipeline::Said;
-use crate::record::Record;
 
 /// The longest line of the log; the facts of a longer one are left out, and that is said.
 const LINE_LIMIT_BYTES: usize = 32 * 1024;
@@ -42,7 +40,7 @@ pub struct Batch {
 /// Writes batches, redacted.
 pub struct Journal<'a> {
     /// Where to.
-    pub shelter: Shelter<'a>,
+    pub folder: SessionFolder<'a>,
     /// What takes secrets out.
     pub redactor: &'a Redactor,
 }
@@ -62,7 +60,7 @@ impl Journal<'_> {
         stamp: &str,
         logged: &dyn Fn(),
     ) -> Vec<FilesError> {
-        let paths = self.shelter.paths();
+        let paths = self.folder.paths();
         let mut failures = Vec::new();
         let mut note = |result: Result<(), FilesError>| failures.extend(result.err());
         let records = batch.records.into_iter().map(|record| self.line_of(record));
@@ -71,18 +69,18 @@ impl Journal<'_> {
         note(self.append(&paths.registry_file(), self.redacted(batch.registry).iter().map(json_line)));
         if !batch.patches.is_empty() {
             let patches = self.redacted(batch.patches);
-            note(write_state(&self.shelter, &patches.iter().collect::<Vec<_>>(), held));
+            note(write_state(&self.folder, &patches.iter().collect::<Vec<_>>(), held));
         }
         for file in &batch.files {
-            note(write_file(&self.shelter, self.redactor, &file.module, &file.what));
+            note(write_file(&self.folder, self.redactor, &file.module, &file.what));
         }
-        note(write_logs(&self.shelter, self.redactor, stamp, &batch.log));
+        note(write_logs(&self.folder, self.redactor, stamp, &batch.log));
         failures
     }
 
     /// Adds one line to the trace of the pipeline, if it can.
     pub fn trace(&self, line: &str) {
-        let path = self.shelter.paths().trace_file();
+        let path = self.folder.paths().trace_file();
         if std::fs::metadata(&path).is_ok_and(|found| found.len() > TRACE_LIMIT_BYTES) {
             let _ = std::fs::rename(&path, path.with_extension("log.1"));
         }
@@ -102,7 +100,7 @@ impl Journal<'_> {
         }
         match append_lines(path, &text) {
             Err(error) if error.is_not_found() => {
-                self.shelter.create()?;
+                self.folder.create()?;
                 append_lines(path, &text)
             }
             result => result,

@@ -47,12 +47,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::action::Decision;
-    use crate::record::{Record, RecordType};
-    use crate::testing::Scene;
+    use dispatch_hook_module::testing::TestInvocation;
+    use dispatch_hook_module::{Decision, Record, RecordType};
 
     fn line(change: impl FnOnce(&mut Record)) -> Vec<u8> {
-        let scene = Scene::command("ls");
+        let scene = TestInvocation::command("ls");
         let data = json!({"turnId": 99, "event": "x"});
         let mut record =
             Record::new("01".into(), "t".into(), &scene.ids, "PreToolUse", RecordType::HookRun, "pipeline", data);

@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
+use dispatch_hook_module::state::{merge, rebuild};
+use dispatch_hook_module::{Paths, Record, SessionState};
 use dispatch_os::files::{read_at_most, read_complete_lines, replace};
 use serde_json::Value;
 
 use super::brief_lock::HeldLock;
-use super::{FilesError, Shelter};
-use crate::context::Paths;
-use crate::record::Record;
-use crate::state::{State, merge, rebuild};
+use super::{FilesError, SessionFolder};
 
 const STATE_LIMIT_BYTES: u64 = 1024 * 1024;
 /// The lock that writers of the state take.
@@ -21,8 +20,8 @@ const REBUILD_BLOCK_BYTES: usize = 32 * 1024 * 1024;
 
 /// The state on disk; nothing if there is none that can be read.
 #[must_use]
-pub fn read_state(paths: &Paths) -> Option<State> {
-    State::parse(&read_at_most(&paths.state_file(), STATE_LIMIT_BYTES).ok()?)
+pub fn read_state(paths: &Paths) -> Option<SessionState> {
+    SessionState::parse(&read_at_most(&paths.state_file(), STATE_LIMIT_BYTES).ok()?)
 }
 
 /// Merges the patches into what is on disk now, and writes that if it differs.
@@ -31,11 +30,11 @@ pub fn read_state(paths: &Paths) -> Option<State> {
 ///
 /// # Errors
 /// When the system refuses.
-pub fn write_state(shelter: &Shelter<'_>, patches: &[&Value], held: Option<&HeldLock>) -> Result<(), FilesError> {
-    let paths = shelter.paths();
+pub fn write_state(folder: &SessionFolder<'_>, patches: &[&Value], held: Option<&HeldLock>) -> Result<(), FilesError> {
+    let paths = folder.paths();
     let _lock = match held {
         Some(_) => None,
-        None => shelter.lock(STATE_LOCK, LOCK_WAIT),
+        None => folder.lock(STATE_LOCK, LOCK_WAIT),
     };
     let on_disk = read_state(paths);
     let before = on_disk.clone().unwrap_or_default();
@@ -51,7 +50,7 @@ pub fn write_state(shelter: &Shelter<'_>, patches: &[&Value], held: Option<&Held
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn rebuild_state(events_file: &Path) -> Result<State, FilesError> {
+pub fn rebuild_state(events_file: &Path) -> Result<SessionState, FilesError> {
     let mut records = Vec::new();
     let mut offset = 0;
     loop {
@@ -60,7 +59,7 @@ pub fn rebuild_state(events_file: &Path) -> Result<State, FilesError> {
             return Ok(rebuild(&records));
         }
         let matters = |record: &Record| {
-            record.kind == crate::record::RecordType::Prompt || record.data.get("statePatch").is_some()
+            record.kind == dispatch_hook_module::RecordType::Prompt || record.data.get("statePatch").is_some()
         };
         records.extend(block.iter().filter_map(Record::parse).filter(matters));
         offset = block.next_offset();

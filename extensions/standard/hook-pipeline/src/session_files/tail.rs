@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use dispatch_hook_module::Record;
 use dispatch_os::files::read_end;
 
 use super::header::{DELIVERY_KEY, Header, turn_finder};
 use super::search::{Finder, last_line_end, line_end};
-use crate::record::Record;
 
 /// The part of the log that every invocation looks at.
 pub const TAIL_BYTES: u64 = 64 * 1024;

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use dispatch_hook_module::{Paths, Record, RecordType, RuleException, SessionView};
 use dispatch_os::files::{read_at_most, read_file_at_most, tail_lines};
 use dispatch_os::paths::{Beneath, resolve_inside};
 use serde_json::Value;
@@ -11,8 +12,6 @@ use serde_json::Value;
 use super::header::Header;
 use super::search::Finder;
 use super::tail::{TAIL_BYTES, Tail};
-use crate::context::{Exception, Paths, SessionView};
-use crate::record::{Record, RecordType};
 
 const TURN_BYTES: u64 = 1024 * 1024;
 const HISTORY_BYTES: u64 = 8 * 1024 * 1024;
@@ -27,7 +26,7 @@ pub struct DiskView<'a> {
     tail: OnceCell<Vec<Record>>,
     turn: OnceCell<(u64, Vec<Record>)>,
     history: OnceCell<Vec<Record>>,
-    exceptions: OnceCell<Vec<Exception>>,
+    exceptions: OnceCell<Vec<RuleException>>,
 }
 
 impl<'a> DiskView<'a> {
@@ -116,7 +115,7 @@ impl SessionView for DiskView<'_> {
         resolve_inside(&self.paths.repo_root, path).map_or_else(|_| path.to_path_buf(), |found| found.path)
     }
 
-    fn exceptions(&self) -> &[Exception] {
+    fn exceptions(&self) -> &[RuleException] {
         self.exceptions.get_or_init(|| {
             let bytes = read_at_most(&self.paths.exceptions_file(), EXCEPTIONS_LIMIT_BYTES).unwrap_or_default();
             parse_exceptions(&bytes)
@@ -125,7 +124,7 @@ impl SessionView for DiskView<'_> {
 }
 
 /// A list of exceptions, bare or under `exceptions`; entries that are none are left out.
-fn parse_exceptions(bytes: &[u8]) -> Vec<Exception> {
+fn parse_exceptions(bytes: &[u8]) -> Vec<RuleException> {
     let list = match serde_json::from_slice(bytes) {
         Ok(Value::Array(list)) => list,
         Ok(Value::Object(mut fields)) => match fields.remove("exceptions") {

@@ -1,7 +1,7 @@
 //! Modules that rewrite, panic and hang.
 
+use dispatch_hook_module::{Context, EventName, HookAction, Module, ModuleError, ModuleSpec};
 use ext_hook_pipeline::modules::native_modules;
-use ext_hook_pipeline::{Context, EventName, HookAction, Module, ModuleError};
 use serde_json::{Value, json};
 
 /// A module whose answer is one function.
@@ -11,24 +11,13 @@ struct Scripted {
 }
 
 impl Module for Scripted {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        *event == EventName::PreToolUse
-    }
-
-    fn priority(&self) -> i32 {
-        50
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        ModuleSpec {
+            events: &[EventName::PreToolUse],
+            priority: 50,
+            hot_path_safe: true,
+            ..ModuleSpec::named(self.name)
+        }
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {

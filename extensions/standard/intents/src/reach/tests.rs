@@ -2,12 +2,12 @@
 
 use std::fs;
 
+use dispatch_hook_module::EventName;
 use dispatch_toolcall::Call;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use ext_hook_pipeline::contract::EventName;
 
 fn place() -> TempDir {
     let folder = tempfile::tempdir().unwrap();

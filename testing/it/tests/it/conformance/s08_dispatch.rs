@@ -1,12 +1,12 @@
 //! Section 8: the order of modules, the one decision, and the time it may take.
 
+use dispatch_hook_dialects::Hints;
+use dispatch_hook_module::{Clock, Context, Decision, Effects, EventName, HookAction, Module, ModuleError, ModuleSpec};
+
 use super::world::World;
-use ext_hook_pipeline::clock::Clock;
 use ext_hook_pipeline::manifest::PipelineManifest;
 use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{
-    Context, Decision, Effects, EventName, Hints, HookAction, Invocation, Module, ModuleError, Outcome, run,
-};
+use ext_hook_pipeline::{Invocation, Outcome, run};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -108,24 +108,14 @@ impl Clock for Watched {
 }
 
 impl Module for Takes<'_> {
-    fn name(&self) -> &str {
-        self.0
-    }
-
-    fn supports(&self, _: &EventName) -> bool {
-        true
-    }
-
-    fn priority(&self) -> i32 {
-        10
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        true
+    fn spec(&self) -> ModuleSpec<'_> {
+        ModuleSpec {
+            events: &EventName::KNOWN,
+            priority: 10,
+            hot_path_safe: true,
+            critical: true,
+            ..ModuleSpec::named(self.0)
+        }
     }
 
     fn handle(&self, _: &Context<'_>) -> Result<HookAction, ModuleError> {
@@ -141,7 +131,7 @@ fn timed(world: &World, modules: &[(&'static str, u64)]) -> Outcome {
     let clock = Watched(Cell::new(Duration::ZERO));
     let modules: Vec<Takes<'_>> = modules.iter().map(|(name, ms)| Takes(name, *ms, &clock)).collect();
     let modules: Vec<&dyn Module> = modules.iter().map(|module| module as &dyn Module).collect();
-    let names: Vec<&str> = modules.iter().map(|module| module.name()).collect();
+    let names: Vec<&str> = modules.iter().map(|module| module.spec().name).collect();
     let manifest = json!({ "modules": names }).to_string();
     let payload = world.payload("PreToolUse", &json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
     run(&Invocation {

@@ -94,6 +94,6 @@ fn s10_secrets_in_errors_do_not_reach_the_log() {
 #[test]
 fn s10_only_the_guards_are_critical() {
     let critical: Vec<&str> =
-        native_modules().iter().filter(|module| module.critical()).map(|module| module.name()).collect();
+        native_modules().iter().filter(|module| module.spec().critical).map(|module| module.spec().name).collect();
     assert_eq!(critical, ["session", "self-guard", "graph-pretooluse"]);
 }

@@ -1,7 +1,8 @@
 //! Section 12: how work moves through its phases, and which tools each phase is open to.
 
+use dispatch_hook_module::phase::Phase;
+
 use super::world::World;
-use ext_hook_pipeline::phase::Phase;
 use serde_json::{Value, json};
 
 fn phase(world: &World) -> Value {

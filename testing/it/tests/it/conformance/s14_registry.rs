@@ -1,7 +1,8 @@
 //! Section 14: the modules that come with the program, their flags, and which are on.
 
+use dispatch_hook_module::EventName;
+
 use super::world::World;
-use ext_hook_pipeline::EventName;
 use ext_hook_pipeline::modules::native_modules;
 use serde_json::Value;
 
@@ -21,13 +22,13 @@ const REGISTRY: [(&str, i32, bool, bool, &str); 8] = [
 fn s14_each_module_has_the_flags_and_events_of_the_registry() {
     let modules = native_modules();
     for (name, priority, hot_path_safe, critical, events) in REGISTRY {
-        let module = modules.iter().find(|module| module.name() == name).unwrap_or_else(|| panic!("no {name}"));
+        let module = modules.iter().find(|module| module.spec().name == name).unwrap_or_else(|| panic!("no {name}"));
         assert_eq!(
-            (module.priority(), module.hot_path_safe(), module.critical()),
+            (module.spec().priority, module.spec().hot_path_safe, module.spec().critical),
             (priority, hot_path_safe, critical),
             "{name}"
         );
-        let seen = EventName::KNOWN.iter().filter(|event| module.supports(event)).map(EventName::as_str);
+        let seen = EventName::KNOWN.iter().filter(|event| module.spec().handles(event)).map(EventName::as_str);
         let more = if name == "session" { &["SubagentStart", "SubagentStop"][..] } else { &[] };
         let seen: Vec<&str> = seen.filter(|event| !more.contains(event)).collect();
         assert_eq!(seen.join(" "), events, "{name}");

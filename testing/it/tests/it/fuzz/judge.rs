@@ -1,11 +1,12 @@
 //! Runs one event in this process and says whether its answer is one that the host can read.
 
+use dispatch_hook_dialects::dialect::{self, Dialect};
+use dispatch_hook_dialects::{Hints, Reply};
+use dispatch_hook_module::{Effects, EventName, SystemClock};
 use dispatch_support::TestContext;
-use ext_hook_pipeline::clock::SystemClock;
-use ext_hook_pipeline::dialect::{self, Dialect};
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{Effects, EventName, Hints, Invocation, Reply, run};
+use ext_hook_pipeline::{Invocation, run};
 use serde_json::Value;
 
 /// The event as the pipeline gets it.

@@ -3,8 +3,8 @@
 use super::dice::Dice;
 use super::fuzz;
 use super::judge::{Fired, judge};
+use dispatch_hook_dialects::dialect;
 use dispatch_support::TestContext;
-use ext_hook_pipeline::dialect;
 use std::path::{Path, PathBuf};
 
 /// Every module is on and none is short of time.
@@ -15,8 +15,7 @@ pub(super) const MANIFEST: &str = r#"{"version": 1, "enforcePhases": false, "mod
 
 /// Payloads that hosts really send.
 pub(super) fn fixtures() -> Vec<Vec<u8>> {
-    let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../extensions/standard/hook-pipeline/testdata/fixtures");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../platform/hook-dialects/testdata/fixtures");
     let mut files = Vec::new();
     collect(&folder, &mut files);
     files.sort();

@@ -3,8 +3,8 @@
 use super::fuzz;
 use super::judge::check;
 use super::payloads::{MANIFEST, fixtures, host_and_event};
+use dispatch_hook_dialects::{Hints, Reply, dialect};
 use dispatch_support::TestContext;
-use ext_hook_pipeline::{Hints, Reply, dialect};
 
 #[test]
 fn the_process_answers_nonsense_as_the_library_does() {

@@ -2,10 +2,10 @@
 
 use dispatch_contracts::conversation::ToolCall;
 use dispatch_contracts::hooks::TurnRef;
+use dispatch_hook_dialects::Reply;
 use serde_json::json;
 
 use super::*;
-use crate::answer::Reply;
 
 fn outcome(answer: Answer) -> Outcome {
     Outcome {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::context::SessionView;
+use dispatch_hook_module::SessionView;
 
 /// Where a path or pattern lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +130,7 @@ pub(super) fn is_wild(part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::MemoryView;
+    use dispatch_hook_module::testing::MemoryView;
 
     fn place(path: &str) -> Place {
         let scratch = ["/tmp".to_owned()];

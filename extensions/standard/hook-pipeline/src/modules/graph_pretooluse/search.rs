@@ -4,13 +4,13 @@
 //! that git's index names in its head, kept in the session's state until the index changes.
 //! Where there is no index, the number is not known and the rule has no opinion.
 
+use dispatch_hook_module::Context;
 use dispatch_toolcall::{SimpleCommand, ToolCall, ToolKind, UnboundedKind};
 use serde_json::{Value, json};
 
 use super::place::{Workspace, is_wild};
 use super::rules::{Findings, UB02, UB08};
 use super::settings::Settings;
-use crate::context::Context;
 
 /// The section of the state that holds the estimate.
 const SECTION: &str = "graph-pretooluse";

@@ -1,8 +1,8 @@
 //! Which reminders were given already, as the state points it out.
 
+use dispatch_hook_module::{Context, MAIN_AGENT};
 use serde_json::Value;
 
-use crate::context::{Context, MAIN_AGENT};
 use crate::followup::{FollowupRule, Once};
 
 /// Whether the rule has had its turn. A rule for once a session counts as given however it was given before.

@@ -3,13 +3,12 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
+use dispatch_hook_module::phase::{Phase, kind_name};
+use dispatch_hook_module::{Context, EventName};
 use serde_json::Value;
 
 use super::fill::Values;
-use crate::context::Context;
-use crate::event::EventName;
 use crate::followup::{FollowupRule, Names, RuleCause, compile, compile_path};
-use crate::phase::{Phase, kind_name};
 
 /// The longest part of a command or a result that a pattern is tried on.
 const TEXT_LIMIT_BYTES: usize = 128 * 1024;

@@ -1,10 +1,10 @@
 //! How much of a text is kept: without secrets first, then shortened.
 
+use dispatch_hook_module::Context;
 use dispatch_redact::Redactor;
 
 use super::Settings;
 use crate::config::{CONFIG_LIMIT_BYTES, Config, PromptAudit};
-use crate::context::Context;
 use crate::prose::{head, shorten};
 
 /// The longest part of a text that is looked at.

@@ -1,11 +1,11 @@
 //! A prompt: that it was sent, and the sentences in it that say how things should be from now on.
 
+use dispatch_hook_module::digest::sha256_hex;
+use dispatch_hook_module::{Context, HookAction};
+
 use super::keeping::Keeping;
 use super::{appended, entry, preference};
-use crate::action::HookAction;
 use crate::config::PromptAudit;
-use crate::context::Context;
-use crate::digest::sha256_hex;
 use crate::memory::What;
 
 pub(super) fn submitted(ctx: &Context<'_>) -> HookAction {

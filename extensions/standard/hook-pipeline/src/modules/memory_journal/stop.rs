@@ -3,18 +3,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use dispatch_hook_module::digest::short_key;
+use dispatch_hook_module::{Context, EventName, FileWrite, HookAction, Record};
+
 use super::keeping::Keeping;
 use super::{appended, journal};
-use crate::action::{FileWrite, HookAction};
-use crate::context::Context;
-use crate::deeds::{is_refusal, text};
-use crate::digest::short_key;
-use crate::event::EventName;
+use crate::call_outcomes::{is_refusal, text};
 use crate::memory::{
     CANDIDATES_FILE, CANDIDATES_LIMIT_BYTES, Candidate, Experience, FORGOTTEN_FILE, Forgotten, JOURNAL, What, derive,
     merge, parse_candidates, write_candidates,
 };
-use crate::record::Record;
 
 /// The most sessions whose names are looked at.
 const MAX_SESSIONS_SEEN: usize = 1_000;
@@ -31,7 +29,7 @@ pub(super) fn stop(ctx: &Context<'_>) -> HookAction {
     let relative = |path: &str| ctx.paths.repo_relative(Path::new(path));
     let own = derive(&experiences, ctx.session.history(), &relative);
     let action = appended(HookAction::none(), &denials);
-    let file = ctx.feature.output.join(CANDIDATES_FILE);
+    let file = ctx.folders.output.join(CANDIDATES_FILE);
     let before = ctx.session.read(&file, CANDIDATES_LIMIT_BYTES);
     let forgotten = forgotten(ctx);
     let all = own.into_iter().chain(earlier(ctx, &file)).filter(|candidate| !forgotten.contains(candidate));

@@ -1,5 +1,7 @@
 //! Whole sessions seen by the journal.
 
+use dispatch_hook_module::RecordType;
+use dispatch_hook_module::testing::{TestInvocation, in_repo};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -8,54 +10,41 @@ use crate::memory::{
     CANDIDATES_FILE, Candidate, CandidateKind, FORGOTTEN_FILE, Forgotten, Likeness, parse_candidates, write_candidates,
 };
 use crate::modules::Session;
-use crate::play::Play;
-use crate::record::RecordType;
-use crate::testing::{Scene, in_repo};
+use crate::test_session::TestSession;
 
 const MODULES: [&dyn Module; 2] = [&Session, &MemoryJournal];
 
-fn stop(play: &mut Play) -> HookAction {
-    play.step(Scene::new(EventName::Stop), &MODULES).remove(1)
+fn stop(session: &mut TestSession) -> HookAction {
+    session.step(TestInvocation::new(EventName::Stop), &MODULES).remove(1)
 }
 
-fn journal_of(play: &Play) -> Vec<What> {
-    let text = play.file(JOURNAL, EXPERIENCE_FILE).unwrap_or_default();
+fn journal_of(session: &TestSession) -> Vec<What> {
+    let text = session.file(JOURNAL, EXPERIENCE_FILE).unwrap_or_default();
     let lines = parse_experiences(text.as_bytes());
     assert_eq!(lines.len(), text.lines().count(), "every line is an entry of its own");
     lines.into_iter().map(|line| line.what).collect()
 }
 
-fn candidates_of(play: &Play) -> Vec<Candidate> {
-    parse_candidates(play.file(JOURNAL, CANDIDATES_FILE).unwrap_or_default().as_bytes())
+fn candidates_of(session: &TestSession) -> Vec<Candidate> {
+    parse_candidates(session.file(JOURNAL, CANDIDATES_FILE).unwrap_or_default().as_bytes())
 }
 
-fn corrections(play: &Play) -> Vec<(String, String, Likeness)> {
+fn corrections(session: &TestSession) -> Vec<(String, String, Likeness)> {
     let correction = |what| match what {
         What::Correction { from, to, likeness, .. } => Some((from, to, likeness)),
         _ => None,
     };
-    journal_of(play).into_iter().filter_map(correction).collect()
+    journal_of(session).into_iter().filter_map(correction).collect()
 }
 
 /// A module that refuses every call, as a guard would.
 struct Refuses;
 
 impl Module for Refuses {
-    fn name(&self) -> &str {
-        "refuses"
+    fn spec(&self) -> ModuleSpec<'_> {
+        ModuleSpec { events: &EventName::KNOWN, priority: 10, hot_path_safe: true, ..ModuleSpec::named("refuses") }
     }
-    fn supports(&self, _: &EventName) -> bool {
-        true
-    }
-    fn priority(&self) -> i32 {
-        10
-    }
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-    fn critical(&self) -> bool {
-        false
-    }
+
     fn handle(&self, _: &Context<'_>) -> Result<HookAction, ModuleError> {
         Ok(HookAction::deny("UB01", "It would delete the workspace."))
     }
@@ -63,9 +52,9 @@ impl Module for Refuses {
 
 #[test]
 fn a_prompt_is_one_line_and_each_preference_another() {
-    let mut play = Play::default();
-    play.step(Scene::prompt("Fix the parser.\nAlways run cargo fmt. Never use tabs."), &MODULES);
-    let lines = journal_of(&play);
+    let mut session = TestSession::default();
+    session.step(TestInvocation::prompt("Fix the parser.\nAlways run cargo fmt. Never use tabs."), &MODULES);
+    let lines = journal_of(&session);
     assert!(
         matches!(&lines[0], What::Prompt { text: Some(text), chars: 53, .. } if text.starts_with("Fix the parser. Always")),
         "{lines:?}"
@@ -73,12 +62,13 @@ fn a_prompt_is_one_line_and_each_preference_another() {
     assert_eq!(lines[1], What::Preference { text: "Always run cargo fmt.".to_owned() });
     assert_eq!(lines[2], What::Preference { text: "Never use tabs.".to_owned() });
     assert_eq!(lines.len(), 3);
-    assert_eq!(Scene::prompt(" \n").handle(&MemoryJournal), HookAction::none());
+    assert_eq!(TestInvocation::prompt(" \n").handle(&MemoryJournal), HookAction::none());
 }
 
 #[test]
 fn where_only_hashes_are_kept_no_text_of_a_prompt_is() {
-    let scene = Scene::prompt("Never mention Zanzibar.").file(".ai/hooks/config.json", r#"{"prompts": "hash"}"#);
+    let scene =
+        TestInvocation::prompt("Never mention Zanzibar.").file(".ai/hooks/config.json", r#"{"prompts": "hash"}"#);
     let action = scene.handle(&MemoryJournal);
     assert_eq!(action.files.len(), 1);
     assert!(!format!("{action:?}").contains("Zanzibar"));
@@ -91,22 +81,22 @@ fn a_secret_is_gone_before_a_text_is_cut() {
     let token = format!("ghp_{}", "a1B2".repeat(9));
     for place in 0..80 {
         let prompt = format!("{} {token} and so on {}", "x ".repeat(place), "word ".repeat(60));
-        let scene = Scene::prompt(&prompt).config(json!({"textChars": 100}));
+        let scene = TestInvocation::prompt(&prompt).config(json!({"textChars": 100}));
         let action = scene.handle(&MemoryJournal);
         assert!(!format!("{action:?}").contains("ghp_"), "{place}");
     }
-    let own = Scene::prompt(&format!("Never print ACME-12345678 {}", "x ".repeat(200)))
+    let own = TestInvocation::prompt(&format!("Never print ACME-12345678 {}", "x ".repeat(200)))
         .file(".ai/hooks/config.json", r#"{"redact": {"patterns": ["ACME-[0-9]{8}"]}}"#);
     assert!(!format!("{:?}", own.handle(&MemoryJournal)).contains("ACME-1"));
 }
 
 #[test]
 fn texts_leave_the_module_in_files_alone() {
-    let mut play = Play::default();
-    let mut actions = play.step(Scene::prompt("Never say Zanzibar aloud."), &[&MemoryJournal]);
-    actions.extend(play.run("zanzibar --tset", 1, "Zanzibar is unknown", &[&MemoryJournal]));
-    actions.extend(play.run("zanzibar --test", 0, "", &[&MemoryJournal]));
-    actions.extend(play.step(Scene::new(EventName::Stop), &[&MemoryJournal]));
+    let mut session = TestSession::default();
+    let mut actions = session.step(TestInvocation::prompt("Never say Zanzibar aloud."), &[&MemoryJournal]);
+    actions.extend(session.run("zanzibar --tset", 1, "Zanzibar is unknown", &[&MemoryJournal]));
+    actions.extend(session.run("zanzibar --test", 0, "", &[&MemoryJournal]));
+    actions.extend(session.step(TestInvocation::new(EventName::Stop), &[&MemoryJournal]));
     assert!(actions.iter().filter(|action| !action.files.is_empty()).count() >= 3);
     for mut action in actions {
         action.files.clear();
@@ -117,161 +107,163 @@ fn texts_leave_the_module_in_files_alone() {
 
 #[test]
 fn a_failure_is_written_down_with_its_class() {
-    let mut play = Play::default();
-    play.run("cargo tset", 101, "error: no such command: `tset` (17)", &MODULES);
+    let mut session = TestSession::default();
+    session.run("cargo tset", 101, "error: no such command: `tset` (17)", &MODULES);
     let expected = What::Failure {
         tool: "Bash".to_owned(),
         program: "cargo".to_owned(),
         command: "cargo tset".to_owned(),
         error: "error: no such command: `tset` (##)".to_owned(),
     };
-    assert_eq!(journal_of(&play), [expected]);
-    play.call(
+    assert_eq!(journal_of(&session), [expected]);
+    session.call(
         "Edit",
         json!({"file_path": "/repo/src/a.rs"}),
         json!({"is_error": true, "error": "not found"}),
         &MODULES,
     );
-    assert!(matches!(&journal_of(&play)[1], What::Failure { program, .. } if program == "Edit src/a.rs"));
+    assert!(matches!(&journal_of(&session)[1], What::Failure { program, .. } if program == "Edit src/a.rs"));
 }
 
 #[test]
 fn a_success_without_a_failure_before_it_costs_nothing() {
-    let mut play = Play::default();
-    let action = play.run("cargo test", 0, "", &MODULES).remove(1);
+    let mut session = TestSession::default();
+    let action = session.run("cargo test", 0, "", &MODULES).remove(1);
     assert_eq!(action, HookAction::none());
 }
 
 #[test]
 fn a_success_after_a_failure_is_a_correction_once() {
-    let mut play = Play::default();
-    play.run("npm tset", 1, "unknown", &MODULES);
-    play.run("ls", 0, "", &MODULES);
-    play.run("npm test", 0, "", &MODULES);
-    play.run("npm test", 0, "", &MODULES);
-    assert_eq!(corrections(&play), [("npm tset".to_owned(), "npm test".to_owned(), Likeness::Close)]);
-    assert_eq!(play.state.get("memory", "failing"), Some(&json!({})));
+    let mut session = TestSession::default();
+    session.run("npm tset", 1, "unknown", &MODULES);
+    session.run("ls", 0, "", &MODULES);
+    session.run("npm test", 0, "", &MODULES);
+    session.run("npm test", 0, "", &MODULES);
+    assert_eq!(corrections(&session), [("npm tset".to_owned(), "npm test".to_owned(), Likeness::Close)]);
+    assert_eq!(session.state.get("memory", "failing"), Some(&json!({})));
 }
 
 #[test]
 fn an_unrelated_command_does_not_hide_the_correction() {
-    let mut play = Play::default();
-    play.run("git push", 1, "no upstream", &MODULES);
-    play.run("git status", 0, "", &MODULES);
-    play.run("git log", 0, "", &MODULES);
-    play.run("git push -u origin main", 0, "", &MODULES);
+    let mut session = TestSession::default();
+    session.run("git push", 1, "no upstream", &MODULES);
+    session.run("git status", 0, "", &MODULES);
+    session.run("git log", 0, "", &MODULES);
+    session.run("git push -u origin main", 0, "", &MODULES);
     let expected =
         [("git push", "git status", Likeness::Loose), ("git push", "git push -u origin main", Likeness::Close)];
-    assert_eq!(corrections(&play), expected.map(|(from, to, likeness)| (from.to_owned(), to.to_owned(), likeness)));
-    stop(&mut play);
-    let texts: Vec<String> = candidates_of(&play).into_iter().map(|candidate| candidate.text).collect();
+    assert_eq!(corrections(&session), expected.map(|(from, to, likeness)| (from.to_owned(), to.to_owned(), likeness)));
+    stop(&mut session);
+    let texts: Vec<String> = candidates_of(&session).into_iter().map(|candidate| candidate.text).collect();
     assert_eq!(texts, ["`git push` failed; `git push -u origin main` worked in its place."]);
 }
 
 #[test]
 fn a_command_that_works_after_an_edit_was_not_wrong_itself() {
-    let mut play = Play::default();
-    play.run("cargo test", 101, "1 failed", &MODULES);
-    play.call("Write", json!({"file_path": "/repo/src/a.rs", "content": ""}), json!({}), &MODULES);
-    play.run("cargo test --lib", 0, "", &MODULES);
-    assert_eq!(corrections(&play)[0].2, Likeness::Loose);
-    play.run("cargo tset", 101, "unknown", &MODULES);
-    play.run("cargo test", 0, "", &MODULES);
-    assert_eq!(corrections(&play)[1].2, Likeness::Close);
+    let mut session = TestSession::default();
+    session.run("cargo test", 101, "1 failed", &MODULES);
+    session.call("Write", json!({"file_path": "/repo/src/a.rs", "content": ""}), json!({}), &MODULES);
+    session.run("cargo test --lib", 0, "", &MODULES);
+    assert_eq!(corrections(&session)[0].2, Likeness::Loose);
+    session.run("cargo tset", 101, "unknown", &MODULES);
+    session.run("cargo test", 0, "", &MODULES);
+    assert_eq!(corrections(&session)[1].2, Likeness::Close);
 }
 
 #[test]
 fn an_old_failure_is_not_corrected_by_chance() {
-    let mut play = Play::default();
-    play.run("npm tset", 1, "unknown", &MODULES);
+    let mut session = TestSession::default();
+    session.run("npm tset", 1, "unknown", &MODULES);
     for _ in 0..4 {
-        play.step(Scene::prompt("go on"), &MODULES);
+        session.step(TestInvocation::prompt("go on"), &MODULES);
     }
-    play.run("npm test", 0, "", &MODULES);
-    assert_eq!(corrections(&play), []);
-    assert_eq!(play.state.get("memory", "failing"), Some(&json!({})));
+    session.run("npm test", 0, "", &MODULES);
+    assert_eq!(corrections(&session), []);
+    assert_eq!(session.state.get("memory", "failing"), Some(&json!({})));
 }
 
 #[test]
 fn refused_calls_are_found_in_the_log_and_written_down_once() {
-    let mut play = Play::default();
-    play.step(Scene::command("rm -rf ."), &[&Session, &Refuses]);
-    stop(&mut play);
-    let denials = |play: &Play| {
-        journal_of(play).into_iter().filter(|what| matches!(what, What::Denial { .. })).collect::<Vec<_>>()
+    let mut session = TestSession::default();
+    session.step(TestInvocation::command("rm -rf ."), &[&Session, &Refuses]);
+    stop(&mut session);
+    let denials = |session: &TestSession| {
+        journal_of(session).into_iter().filter(|what| matches!(what, What::Denial { .. })).collect::<Vec<_>>()
     };
-    assert!(matches!(&denials(&play)[..], [What::Denial { code, tool, .. }] if code == "UB01" && tool == "Bash"));
-    let found = candidates_of(&play);
+    assert!(matches!(&denials(&session)[..], [What::Denial { code, tool, .. }] if code == "UB01" && tool == "Bash"));
+    let found = candidates_of(&session);
     assert_eq!((found[0].kind, found[0].count), (CandidateKind::Hazard, 1));
     assert_eq!(
-        play.view.records.iter().find(|record| record.id == found[0].evidence[0]).map(|record| &record.kind),
+        session.view.records.iter().find(|record| record.id == found[0].evidence[0]).map(|record| &record.kind),
         Some(&RecordType::HookRun)
     );
-    stop(&mut play);
-    assert_eq!(denials(&play).len(), 1);
+    stop(&mut session);
+    assert_eq!(denials(&session).len(), 1);
 }
 
 #[test]
 fn stopping_twice_changes_nothing() {
-    let mut play = Play::default();
-    play.step(Scene::prompt("Always run cargo fmt."), &MODULES);
-    play.run("npm tset", 1, "unknown", &MODULES);
-    play.run("npm test", 0, "", &MODULES);
-    play.step(Scene::command("rm -rf ."), &[&Session, &Refuses]);
-    stop(&mut play);
-    let files = play.view.files.clone();
-    assert_eq!(candidates_of(&play).len(), 3);
-    let second = stop(&mut play);
+    let mut session = TestSession::default();
+    session.step(TestInvocation::prompt("Always run cargo fmt."), &MODULES);
+    session.run("npm tset", 1, "unknown", &MODULES);
+    session.run("npm test", 0, "", &MODULES);
+    session.step(TestInvocation::command("rm -rf ."), &[&Session, &Refuses]);
+    stop(&mut session);
+    let files = session.view.files.clone();
+    assert_eq!(candidates_of(&session).len(), 3);
+    let second = stop(&mut session);
     assert_eq!(second, HookAction::none());
-    assert_eq!(play.view.files, files);
+    assert_eq!(session.view.files, files);
 }
 
 #[test]
 fn evidence_are_records_of_the_log() {
-    let mut play = Play::default();
-    play.step(Scene::prompt("Always run cargo fmt."), &MODULES);
-    stop(&mut play);
-    let found = candidates_of(&play);
-    let record = play.view.records.iter().find(|record| record.id == found[0].evidence[0]).expect("in the log");
+    let mut session = TestSession::default();
+    session.step(TestInvocation::prompt("Always run cargo fmt."), &MODULES);
+    stop(&mut session);
+    let found = candidates_of(&session);
+    let record = session.view.records.iter().find(|record| record.id == found[0].evidence[0]).expect("in the log");
     assert_eq!(record.kind, RecordType::Prompt);
 }
 
 #[test]
 fn other_sessions_are_joined_and_the_forgotten_stay_away() {
-    let mut play = Play::default();
-    play.step(Scene::prompt("Always run cargo fmt."), &MODULES);
-    stop(&mut play);
-    let own = candidates_of(&play).remove(0);
+    let mut session = TestSession::default();
+    session.step(TestInvocation::prompt("Always run cargo fmt."), &MODULES);
+    stop(&mut session);
+    let own = candidates_of(&session).remove(0);
     let same = Candidate { evidence: vec!["OTHER1".to_owned()], ..own.clone() };
     let other = Candidate::new(CandidateKind::Hazard, &["x"], "Mind the gap.", "OTHER2");
     let gone = Candidate::new(CandidateKind::Hazard, &["gone"], "Forget me.", "OTHER3");
     let file = write_candidates(&[same, other.clone(), gone.clone()]);
-    play.view.files.insert(in_repo(".ai/tmp/ffffffff/memory-journal/output/candidates.json"), file.into_bytes());
-    play.view
+    session.view.files.insert(in_repo(".ai/tmp/ffffffff/memory-journal/output/candidates.json"), file.into_bytes());
+    session
+        .view
         .files
         .insert(in_repo(".ai/tmp/").join(FORGOTTEN_FILE), Forgotten::default().with(&gone.id).write().into_bytes());
-    stop(&mut play);
-    let found = candidates_of(&play);
+    stop(&mut session);
+    let found = candidates_of(&session);
     assert_eq!(
         found.iter().map(|candidate| (candidate.id.as_str(), candidate.count)).collect::<Vec<_>>(),
         [(own.id.as_str(), 2), (other.id.as_str(), 1)]
     );
-    assert_eq!(stop(&mut play), HookAction::none());
+    assert_eq!(stop(&mut session), HookAction::none());
 }
 
 #[test]
 fn a_journal_that_is_too_large_is_left_alone() {
-    let mut play = Play::default();
-    let file = Scene::new(EventName::Stop).paths.feature_output(JOURNAL).join(EXPERIENCE_FILE);
-    play.view.files.insert(file, vec![b'\n'; usize::try_from(EXPERIENCE_LIMIT_BYTES).expect("small") + 1]);
-    play.step(Scene::command("rm -rf ."), &[&Session, &Refuses]);
-    assert_eq!(stop(&mut play), HookAction::none());
+    let mut session = TestSession::default();
+    let file = TestInvocation::new(EventName::Stop).paths.module_output(JOURNAL).join(EXPERIENCE_FILE);
+    session.view.files.insert(file, vec![b'\n'; usize::try_from(EXPERIENCE_LIMIT_BYTES).expect("small") + 1]);
+    session.step(TestInvocation::command("rm -rf ."), &[&Session, &Refuses]);
+    assert_eq!(stop(&mut session), HookAction::none());
 }
 
 #[test]
 fn it_stays_off_the_hot_path() {
-    assert!(!MemoryJournal.hot_path_safe() && !MemoryJournal.critical());
-    let seen: Vec<EventName> = EventName::KNOWN.into_iter().filter(|event| MemoryJournal.supports(event)).collect();
+    assert!(!MemoryJournal.spec().hot_path_safe && !MemoryJournal.spec().critical);
+    let seen: Vec<EventName> =
+        EventName::KNOWN.into_iter().filter(|event| MemoryJournal.spec().handles(event)).collect();
     assert_eq!(seen, [EventName::UserPromptSubmit, EventName::PostToolUse, EventName::Stop]);
 }
 
@@ -312,7 +304,7 @@ proptest! {
         state in prop_oneof![Just(json!(null)), Just(json!({"memory": 1})), Just(json!({"memory": {"failing": {"ls": "x", "cat": 7}}}))],
     ) {
         let file = ".ai/tmp/a3f0c812/memory-journal/output/experience.jsonl";
-        for scene in [Scene::new(EventName::Stop), Scene::command("ls").with(|scene| scene.event.name = EventName::PostToolUse)] {
+        for scene in [TestInvocation::new(EventName::Stop), TestInvocation::command("ls").with(|scene| scene.event.name = EventName::PostToolUse)] {
             let scene = records.iter().fold(scene, |scene, (kind, data)| scene.record(kind.clone(), data.clone()));
             prop_assert!(scene.file(file, journal.clone()).state(state.clone()).try_handle(&MemoryJournal).is_ok());
         }

@@ -1,18 +1,15 @@
 //! A tool call that ended: a failure, or the success that came after one.
 
+use dispatch_hook_module::digest::short_key;
+use dispatch_hook_module::{Context, HookAction, RecordType, ToolOutcome, tool_outcome};
 use serde_json::{Value, json};
 
 use super::attempt::Attempt;
 use super::keeping::Keeping;
 use super::{appended, entry, journal};
-use crate::action::HookAction;
-use crate::context::Context;
-use crate::deeds::changed_paths;
-use crate::digest::short_key;
+use crate::call_outcomes::changed_paths;
 use crate::memory::{Experience, Likeness, What};
-use crate::modules::session::{ToolOutcome, tool_outcome};
 use crate::prose::shorten;
-use crate::record::RecordType;
 
 /// A success so many turns after the failure has nothing to do with it.
 const MAX_TURNS_BETWEEN: u64 = 3;

@@ -4,10 +4,10 @@ mod command;
 mod search;
 mod words;
 
+use dispatch_hook_dialects::dialect::{Abilities, by_name};
+use dispatch_hook_module::Context;
 use serde_json::Value;
 
-use crate::context::Context;
-use crate::dialect::{Abilities, by_name};
 use crate::plan::PlanNode;
 
 /// A call with a bound.

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use dispatch_glob::Glob;
+use dispatch_hook_module::{Context, is_handshake_only};
 use dispatch_toolcall::{Access, ToolCall, ToolKind};
 
-use crate::context::Context;
-use crate::modules::is_handshake_only;
 use crate::plan::PlanNode;
 
 /// A path outside the scope of every open node.

@@ -1,10 +1,10 @@
 //! Tables of calls against a plan, and properties of rewrites.
 
+use dispatch_hook_module::testing::{NOW_MS, TestInvocation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{NOW_MS, Scene};
 
 const PLAN: &str = ".ai/plan/planGraph.json";
 
@@ -16,12 +16,12 @@ fn plan_with(scope: &[&str]) -> String {
     .to_string()
 }
 
-fn executing(scene: Scene, scope: &[&str]) -> Scene {
+fn executing(scene: TestInvocation, scope: &[&str]) -> TestInvocation {
     scene.file(PLAN, plan_with(scope)).file("src/lib.rs", "").state(json!({"core": {"phase": "EXECUTING"}}))
 }
 
-fn write(path: &str) -> Scene {
-    Scene::before_tool("Write", json!({"file_path": path, "content": ""}))
+fn write(path: &str) -> TestInvocation {
+    TestInvocation::before_tool("Write", json!({"file_path": path, "content": ""}))
 }
 
 fn deny() -> Value {
@@ -34,7 +34,7 @@ fn warned(action: &HookAction) -> bool {
 
 #[test]
 fn without_a_plan_there_is_no_opinion() {
-    for scene in [write("/repo/x"), Scene::command("rg foo"), Scene::command("git log")] {
+    for scene in [write("/repo/x"), TestInvocation::command("rg foo"), TestInvocation::command("git log")] {
         let scene = scene.state(json!({"core": {"phase": "EXECUTING"}})).config(deny());
         assert_eq!(scene.handle(&PlanGraphExec), HookAction::none());
     }
@@ -45,7 +45,7 @@ fn an_invalid_plan_is_a_warning_and_no_opinion() {
     for text in
         ["{", "[]", r#"{"version": 1, "nodes": [{"id": "a", "title": "t", "scope": ["../**"], "dependsOn": ["a"]}]}"#]
     {
-        for scene in [write("/repo/x"), Scene::command("git log")] {
+        for scene in [write("/repo/x"), TestInvocation::command("git log")] {
             let scene = scene.file(PLAN, text).state(json!({"core": {"phase": "EXECUTING"}})).config(deny());
             let action = scene.handle(&PlanGraphExec);
             assert_eq!(action.warnings.len(), 1, "{text}");
@@ -61,19 +61,19 @@ fn a_change_must_fall_into_an_open_node() {
         write("/repo/src/a.rs"),
         write("/repo/src/.hidden/a.rs"),
         write("/repo/src"),
-        Scene::command("touch src/new.rs"),
-        Scene::command("mkdir -p src"),
-        Scene::command("rm -rf src/old"),
-        Scene::command("rm -rf src"),
-        Scene::command("mv src/a.rs src/b.rs"),
-        Scene::command("rm src/*.tmp"),
-        Scene::command("cargo test"),
-        Scene::command("cat later/x > src/y"),
-        Scene::command("dispatch plan complete n1"),
-        Scene::before_tool("Read", json!({"file_path": "/etc/passwd"})),
-        Scene::command("cat /etc/passwd later/x"),
-        Scene::before_tool("WebSearch", json!({"query": "x"})),
-        Scene::before_tool("Agent", json!({"prompt": "x"})),
+        TestInvocation::command("touch src/new.rs"),
+        TestInvocation::command("mkdir -p src"),
+        TestInvocation::command("rm -rf src/old"),
+        TestInvocation::command("rm -rf src"),
+        TestInvocation::command("mv src/a.rs src/b.rs"),
+        TestInvocation::command("rm src/*.tmp"),
+        TestInvocation::command("cargo test"),
+        TestInvocation::command("cat later/x > src/y"),
+        TestInvocation::command("dispatch plan complete n1"),
+        TestInvocation::before_tool("Read", json!({"file_path": "/etc/passwd"})),
+        TestInvocation::command("cat /etc/passwd later/x"),
+        TestInvocation::before_tool("WebSearch", json!({"query": "x"})),
+        TestInvocation::before_tool("Agent", json!({"prompt": "x"})),
         write("/repo/.ai/tmp/a3f0c812/plan-subagent-contract/output/sa/Plan/a01/planGraph.json"),
         write("/repo/.ai/tmp/a3f0c812/rlm-work/output/sa/x/a01/r.json"),
     ];
@@ -91,15 +91,15 @@ fn a_change_must_fall_into_an_open_node() {
         write("/repo/.ai/plan/planGraph.json"),
         write("/repo/.ai/tmp/a3f0c812/state.json"),
         write("/repo/.ai/tmp/ffffffff/rlm-work/output/sa/x/a01/r.json"),
-        Scene::command("touch main.rs"),
-        Scene::command("echo x > later/y"),
-        Scene::command("mv src/a.rs main.rs"),
-        Scene::command("mv main.rs src/a.rs"),
-        Scene::command("cp src/a.rs lib/a.rs"),
-        Scene::command("rm -rf ."),
-        Scene::command("touch src/ok.rs main.rs"),
-        Scene::command("dispatch plan complete n1; touch main.rs"),
-        Scene::command("cargo test > out.txt"),
+        TestInvocation::command("touch main.rs"),
+        TestInvocation::command("echo x > later/y"),
+        TestInvocation::command("mv src/a.rs main.rs"),
+        TestInvocation::command("mv main.rs src/a.rs"),
+        TestInvocation::command("cp src/a.rs lib/a.rs"),
+        TestInvocation::command("rm -rf ."),
+        TestInvocation::command("touch src/ok.rs main.rs"),
+        TestInvocation::command("dispatch plan complete n1; touch main.rs"),
+        TestInvocation::command("cargo test > out.txt"),
     ];
     for scene in outside {
         let scene = executing(scene, &["src/**"]);
@@ -124,7 +124,7 @@ fn a_recursive_change_needs_a_scope_that_covers_the_tree() {
         ("src/{a,b}/**", "rm -r src/a", true),
         ("src/{a,b}/**", "rm -r src", false),
     ] {
-        let action = executing(Scene::command(command), &[scope]).config(deny()).handle(&PlanGraphExec);
+        let action = executing(TestInvocation::command(command), &[scope]).config(deny()).handle(&PlanGraphExec);
         assert_eq!(action.decision.is_none(), free, "{scope} {command}");
     }
 }
@@ -173,15 +173,15 @@ fn the_tools_of_a_node_bind_too() {
         {"id": "n1", "title": "t", "scope": ["src/**"], "dependsOn": [], "tools": tools}]})
         .to_string()
     };
-    let code = |scene: Scene, tools: Value| {
+    let code = |scene: TestInvocation, tools: Value| {
         let scene = scene.file(PLAN, plan(tools)).state(json!({"core": {"phase": "EXECUTING"}})).config(deny());
         scene.handle(&PlanGraphExec).code
     };
     assert_eq!(code(write("/repo/src/a"), json!(["Write"])), None);
     assert_eq!(code(write("/repo/src/a"), json!(["kind:write"])), None);
     assert_eq!(code(write("/repo/src/a"), json!(["Edit"])).as_deref(), Some("PG02"));
-    assert_eq!(code(Scene::command("cargo build"), json!(["Write"])).as_deref(), Some("PG02"));
-    assert_eq!(code(Scene::command("ls"), json!(["Write"])), None);
+    assert_eq!(code(TestInvocation::command("cargo build"), json!(["Write"])).as_deref(), Some("PG02"));
+    assert_eq!(code(TestInvocation::command("ls"), json!(["Write"])), None);
 }
 
 #[test]
@@ -193,22 +193,22 @@ fn an_exception_lets_a_denied_call_pass_once_it_is_asked_for() {
 
 #[test]
 fn the_state_points_at_the_plan_and_is_written_once() {
-    let scene = executing(Scene::command("ls"), &["src/**"]);
+    let scene = executing(TestInvocation::command("ls"), &["src/**"]);
     let patch = scene.handle(&PlanGraphExec).state_patch.expect("a patch");
     assert_eq!(patch["plan"]["currentPath"], PLAN);
     assert_eq!(patch["plan"]["mtime"], NOW_MS);
     assert_eq!(patch["plan"]["hash"].as_str().map(str::len), Some(64));
     let mut known = patch;
     known["core"] = json!({"phase": "EXECUTING"});
-    let scene = executing(Scene::command("ls"), &["src/**"]).state(known.clone());
+    let scene = executing(TestInvocation::command("ls"), &["src/**"]).state(known.clone());
     assert_eq!(scene.handle(&PlanGraphExec), HookAction::none());
-    let changed = executing(Scene::command("ls"), &["src/**", "lib/**"]).state(known);
+    let changed = executing(TestInvocation::command("ls"), &["src/**", "lib/**"]).state(known);
     let action = changed.handle(&PlanGraphExec);
     assert!(action.state_patch.is_some());
     assert_eq!(changed.notes.take().1.len(), 1, "a plan that changes under way is told");
 }
 
-fn rewritten(scene: Scene, scope: &[&str]) -> Option<Value> {
+fn rewritten(scene: TestInvocation, scope: &[&str]) -> Option<Value> {
     let action = executing(scene, scope).handle(&PlanGraphExec);
     let told = action.additional_context.iter().any(|note| note.key == "planGraph-exec");
     assert_eq!(action.updated_input.is_some(), told && action.warnings.is_empty(), "every rewrite is told");
@@ -216,7 +216,8 @@ fn rewritten(scene: Scene, scope: &[&str]) -> Option<Value> {
 }
 
 fn command(line: &str) -> Option<String> {
-    rewritten(Scene::command(line), &["src/**"]).map(|update| update["command"].as_str().expect("text").to_owned())
+    rewritten(TestInvocation::command(line), &["src/**"])
+        .map(|update| update["command"].as_str().expect("text").to_owned())
 }
 
 #[test]
@@ -295,14 +296,14 @@ fn commands_whose_meaning_would_change_are_left_alone() {
         "ls",
     ];
     for line in lines {
-        let action = executing(Scene::command(line), &["src/**"]).handle(&PlanGraphExec);
+        let action = executing(TestInvocation::command(line), &["src/**"]).handle(&PlanGraphExec);
         assert_eq!(action.updated_input, None, "{line}");
     }
 }
 
 #[test]
 fn a_walk_starts_at_the_scope_only_when_there_is_exactly_one() {
-    let start = |scope: &[&str]| rewritten(Scene::command("find . -name x"), scope).is_some();
+    let start = |scope: &[&str]| rewritten(TestInvocation::command("find . -name x"), scope).is_some();
     assert!(start(&["src/**"]));
     assert!(start(&["src/*.rs", "src/**/*.toml"]));
     assert!(!start(&["src/**", "lib/**"]));
@@ -310,13 +311,13 @@ fn a_walk_starts_at_the_scope_only_when_there_is_exactly_one() {
     assert!(!start(&["**/*.rs"]));
     assert!(!start(&["!src/**"]));
     assert!(!start(&["gone/**"]), "a folder that does not exist");
-    let planning = Scene::command("find . -name x").file(PLAN, plan_with(&["src/**"])).file("src/x", "");
+    let planning = TestInvocation::command("find . -name x").file(PLAN, plan_with(&["src/**"])).file("src/x", "");
     assert_eq!(planning.handle(&PlanGraphExec).updated_input, None);
 }
 
 #[test]
 fn searches_get_the_scope_where_they_name_no_files() {
-    let grep = |input: Value, scope: &[&str]| rewritten(Scene::before_tool("Grep", input), scope);
+    let grep = |input: Value, scope: &[&str]| rewritten(TestInvocation::before_tool("Grep", input), scope);
     assert_eq!(grep(json!({"pattern": "x"}), &["src/**"]), Some(json!({"glob": "src/**"})));
     assert_eq!(grep(json!({"pattern": "x", "path": "/repo"}), &["src/**"]), Some(json!({"glob": "src/**"})));
     assert_eq!(
@@ -328,38 +329,38 @@ fn searches_get_the_scope_where_they_name_no_files() {
     for scope in ["**", "**/*", "*.rs", "!src/**", "src/!(a)/**", "src/{a,b}/**", "./src/**", "src/[ab]/*", "a b/**"] {
         assert_eq!(grep(json!({"pattern": "x"}), &[scope]), None, "{scope}");
     }
-    let deeper = Scene::before_tool("Grep", json!({"pattern": "x"}))
+    let deeper = TestInvocation::before_tool("Grep", json!({"pattern": "x"}))
         .with(|scene| scene.event.cwd = Some("/repo/src".to_owned()));
     assert_eq!(rewritten(deeper, &["src/**"]), None);
-    let glob = Scene::before_tool("Glob", json!({"pattern": "**/*.rs"}));
+    let glob = TestInvocation::before_tool("Glob", json!({"pattern": "**/*.rs"}));
     assert_eq!(rewritten(glob, &["src/**"]), None);
-    let vscode =
-        Scene::before_tool("grep_search", json!({"query": "x"})).with(|scene| scene.event.host = "vscode-copilot");
+    let vscode = TestInvocation::before_tool("grep_search", json!({"query": "x"}))
+        .with(|scene| scene.event.host = "vscode-copilot");
     assert_eq!(rewritten(vscode, &["src/**"]), Some(json!({"includePattern": "src/**"})));
 }
 
 #[test]
 fn a_host_that_takes_no_rewrite_gets_none() {
     for host in ["windsurf", "kiro", "no-such-host"] {
-        let scene =
-            Scene::before_tool("run_command", json!({"command": "git log"})).with(|scene| scene.event.host = host);
+        let scene = TestInvocation::before_tool("run_command", json!({"command": "git log"}))
+            .with(|scene| scene.event.host = host);
         assert_eq!(executing(scene, &["src/**"]).handle(&PlanGraphExec).updated_input, None, "{host}");
     }
-    let off = executing(Scene::command("git log"), &["src/**"]).config(json!({"rewrite": false}));
+    let off = executing(TestInvocation::command("git log"), &["src/**"]).config(json!({"rewrite": false}));
     assert_eq!(off.handle(&PlanGraphExec).updated_input, None);
-    let few = executing(Scene::command("git log"), &["src/**"]).config(json!({"maxCount": 7}));
+    let few = executing(TestInvocation::command("git log"), &["src/**"]).config(json!({"maxCount": 7}));
     assert_eq!(few.handle(&PlanGraphExec).updated_input, Some(json!({"command": "git --no-pager log -n 7"})));
 }
 
 #[test]
 fn bounds_are_added_in_every_phase_once_there_is_a_plan() {
-    let scene = Scene::command("git log").file(PLAN, plan_with(&["src/**"]));
+    let scene = TestInvocation::command("git log").file(PLAN, plan_with(&["src/**"]));
     assert!(scene.handle(&PlanGraphExec).updated_input.is_some());
 }
 
 #[test]
 fn a_command_as_plain_text_is_rewritten_as_plain_text() {
-    let scene = Scene::before_tool("Bash", json!("git log"));
+    let scene = TestInvocation::before_tool("Bash", json!("git log"));
     assert_eq!(rewritten(scene, &["src/**"]), Some(json!("git --no-pager log -n 200")));
 }
 

@@ -2,11 +2,10 @@
 
 use std::path::{Component, Path};
 
+use dispatch_hook_module::digest::sha256_hex;
+use dispatch_hook_module::{Artifact, Context};
 use serde::Deserialize;
 
-use crate::action::Artifact;
-use crate::context::Context;
-use crate::digest::sha256_hex;
 use crate::modules::subagent_output::{FILE_LIMIT_BYTES, OutputFolder, is_left_over};
 use crate::plan::{self, PLAN_FILE_NAME, Plan, PlanSource};
 

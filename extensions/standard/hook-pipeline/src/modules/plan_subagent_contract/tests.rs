@@ -1,24 +1,24 @@
 //! Tables of deliveries, good and bad.
 
+use dispatch_hook_module::Decision;
+use dispatch_hook_module::digest::sha256_hex;
+use dispatch_hook_module::testing::TestInvocation;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::action::Decision;
-use crate::digest::sha256_hex;
-use crate::testing::Scene;
 
 const FOLDER: &str = ".ai/tmp/a3f0c812/plan-subagent-contract/output/sa/Plan/a01";
 
-fn subagent(event: EventName, kind: &str) -> Scene {
+fn subagent(event: EventName, kind: &str) -> TestInvocation {
     let kind = kind.to_owned();
-    Scene::new(event).with(|scene| {
+    TestInvocation::new(event).with(|scene| {
         scene.event.agent_type = Some(kind);
         scene.event.agent_id = Some("host-1".to_owned());
         scene.ids.agent_id = "a01".to_owned();
     })
 }
 
-fn stop() -> Scene {
+fn stop() -> TestInvocation {
     subagent(EventName::SubagentStop, "Plan")
 }
 
@@ -30,7 +30,7 @@ fn manifest(files: Value) -> String {
     json!({"version": 1, "files": files}).to_string()
 }
 
-fn delivered() -> Scene {
+fn delivered() -> TestInvocation {
     let files = json!([{"path": "planGraph.json", "sha256": sha256_hex(plan().as_bytes())}, {"path": "notes/a.md"}]);
     stop()
         .file(&format!("{FOLDER}/planGraph.json"), plan())
@@ -38,7 +38,7 @@ fn delivered() -> Scene {
         .file(&format!("{FOLDER}/notes/a.md"), "notes")
 }
 
-fn reason(scene: &Scene) -> String {
+fn reason(scene: &TestInvocation) -> String {
     let action = scene.handle(&PlanSubagentContract);
     assert_eq!((action.decision, action.code.as_deref()), (Some(Decision::Deny), Some("PC01")));
     assert!(action.register_artifacts.is_empty() && action.emit_events.is_empty());
@@ -55,7 +55,7 @@ fn only_planning_subagents_are_bound() {
     }
     let own = subagent(EventName::SubagentStart, "Architect").config(json!({"planAgentTypes": ["Architect"]}));
     assert_ne!(own.handle(&PlanSubagentContract), HookAction::none());
-    assert!(!PlanSubagentContract.supports(&EventName::PreToolUse));
+    assert!(!PlanSubagentContract.spec().handles(&EventName::PreToolUse));
 }
 
 #[test]
@@ -132,13 +132,13 @@ fn a_stop_is_held_up_with_the_precise_list() {
     assert!(version.contains("version must be 1"));
 }
 
-fn blocked(scene: Scene) -> Scene {
+fn blocked(scene: TestInvocation) -> TestInvocation {
     scene.record(RecordType::HookRun, json!({"decision": "deny", "code": "PC01"}))
 }
 
 #[test]
 fn after_two_blocks_the_plan_is_rejected() {
-    let rejected = |scene: &Scene| {
+    let rejected = |scene: &TestInvocation| {
         let action = scene.handle(&PlanSubagentContract);
         let rejected = action.emit_events.iter().any(|record| record.kind == RecordType::PlanRejected);
         assert_eq!(rejected, action.decision.is_none());
@@ -164,7 +164,7 @@ fn after_two_blocks_the_plan_is_rejected() {
 
 #[test]
 fn a_stop_that_cannot_be_held_up_is_a_rejection_at_once() {
-    let rejected = |scene: Scene| {
+    let rejected = |scene: TestInvocation| {
         scene.handle(&PlanSubagentContract).emit_events.iter().any(|r| r.kind == RecordType::PlanRejected)
     };
     assert!(rejected(stop().with(|scene| scene.event.stop_hook_active = true)));

@@ -3,16 +3,14 @@
 use std::path::Path;
 
 use dispatch_glob::Glob;
+use dispatch_hook_module::phase::kind_name;
+use dispatch_hook_module::{Context, HookAction, MAIN_AGENT, Record, RecordType};
 use dispatch_toolcall::{Access, ToolCall, ToolKind};
 use regex::bytes::RegexBuilder;
 use serde_json::{Value, json};
 
 use super::policy::{Match, Policy, Rule};
 use super::{NAME, is_satisfied};
-use crate::action::HookAction;
-use crate::context::{Context, MAIN_AGENT};
-use crate::phase::kind_name;
-use crate::record::{Record, RecordType};
 
 /// Memory a pattern may take when it is compiled.
 const PATTERN_LIMIT_BYTES: usize = 256 * 1024;

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use dispatch_glob::Glob;
+use dispatch_hook_module::digest::sha256_hex;
+use dispatch_hook_module::{Artifact, Context};
 use serde_json::Value;
 
 use super::policy::{Output, Rule};
 use super::schema;
-use crate::action::Artifact;
-use crate::context::Context;
-use crate::digest::sha256_hex;
 use crate::modules::subagent_output::{FILE_LIMIT_BYTES, OutputFolder, is_left_over};
 
 const MAX_FILES: usize = 256;

@@ -1,10 +1,8 @@
 //! `rlm-policy.json`: the rules, each read on its own so that one mistake costs one rule.
 
+use dispatch_hook_module::{Context, Decision};
 use serde::Deserialize;
 use serde_json::Value;
-
-use crate::action::Decision;
-use crate::context::Context;
 
 const POLICY_LIMIT_BYTES: u64 = 256 * 1024;
 const MAX_RULES: usize = 200;

@@ -2,9 +2,8 @@
 
 use std::path::Component;
 
+use dispatch_hook_module::Context;
 use serde_json::Value;
-
-use crate::context::Context;
 
 const SCHEMA_LIMIT_BYTES: u64 = 256 * 1024;
 const MAX_DEPTH: usize = 32;

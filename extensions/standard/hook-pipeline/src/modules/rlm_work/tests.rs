@@ -1,11 +1,11 @@
 //! Tables of rules, calls and outputs.
 
+use dispatch_hook_module::Decision;
+use dispatch_hook_module::testing::TestInvocation;
 use serde_json::{Value, json};
 
 use super::policy::Policy;
 use super::*;
-use crate::action::Decision;
-use crate::testing::Scene;
 
 const POLICY: &str = ".ai/hooks/rlm-policy.json";
 const FOLDER: &str = ".ai/tmp/a3f0c812/rlm-work/output/sa/reader/a01";
@@ -18,7 +18,7 @@ fn policy(rules: &[Value]) -> String {
     json!({ "rules": rules }).to_string()
 }
 
-fn denied(scene: Scene, matches: Value) -> bool {
+fn denied(scene: TestInvocation, matches: Value) -> bool {
     let scene = scene.file(POLICY, policy(&[rule(matches)]));
     let action = scene.handle(&RlmWork);
     assert!(scene.notes.take().1.is_empty());
@@ -37,13 +37,13 @@ fn denied(scene: Scene, matches: Value) -> bool {
     }
 }
 
-fn read(path: &str) -> Scene {
-    Scene::before_tool("Read", json!({"file_path": path}))
+fn read(path: &str) -> TestInvocation {
+    TestInvocation::before_tool("Read", json!({"file_path": path}))
 }
 
 #[test]
 fn each_condition_holds_or_not() {
-    let table: Vec<(Scene, Value, bool)> = vec![
+    let table: Vec<(TestInvocation, Value, bool)> = vec![
         (read("/repo/a"), json!({"tools": ["Read", "Grep"]}), true),
         (read("/repo/a"), json!({"tools": ["Write"]}), false),
         (read("/repo/a"), json!({"tools": ["read"]}), false),
@@ -53,24 +53,24 @@ fn each_condition_holds_or_not() {
         (read("/repo/logs/x/y.log"), json!({"paths": ["logs/**"]}), true),
         (read("/repo/logs.txt"), json!({"paths": ["logs/**"]}), false),
         (read("/logs/x"), json!({"paths": ["logs/**", "**"]}), false),
-        (Scene::command("cat logs/a.log"), json!({"paths": ["**/*.log"]}), true),
-        (Scene::command("cargo test --workspace"), json!({"command": "^cargo (test|bench)\\b"}), true),
-        (Scene::command("cargo build"), json!({"command": "^cargo (test|bench)\\b"}), false),
-        (Scene::command("make \u{e9}.x"), json!({"command": "make ..\\.x"}), true),
+        (TestInvocation::command("cat logs/a.log"), json!({"paths": ["**/*.log"]}), true),
+        (TestInvocation::command("cargo test --workspace"), json!({"command": "^cargo (test|bench)\\b"}), true),
+        (TestInvocation::command("cargo build"), json!({"command": "^cargo (test|bench)\\b"}), false),
+        (TestInvocation::command("make \u{e9}.x"), json!({"command": "make ..\\.x"}), true),
         (read("/repo/a"), json!({"command": ".*"}), false),
-        (Scene::command("cargo test"), json!({"command": "test", "kinds": ["execute"]}), true),
-        (Scene::command("cargo test"), json!({"command": "test", "kinds": ["write"]}), false),
+        (TestInvocation::command("cargo test"), json!({"command": "test", "kinds": ["execute"]}), true),
+        (TestInvocation::command("cargo test"), json!({"command": "test", "kinds": ["write"]}), false),
         (read("/repo/big").file("big", "x".repeat(11)), json!({"bytesOver": 10}), true),
         (read("/repo/big").file("big", "x".repeat(10)), json!({"bytesOver": 10}), false),
         (read("/repo/gone"), json!({"bytesOver": 10}), false),
         (read("/repo/dir").file("dir/a", "x".repeat(50)), json!({"bytesOver": 10}), false),
         (
-            Scene::before_tool("Read", json!({"file_path": "/repo/b", "limit": 9})).file("b", "x".repeat(50)),
+            TestInvocation::before_tool("Read", json!({"file_path": "/repo/b", "limit": 9})).file("b", "x".repeat(50)),
             json!({"bytesOver": 10}),
             false,
         ),
         (
-            Scene::before_tool("Write", json!({"file_path": "/repo/b", "content": "x".repeat(50)})),
+            TestInvocation::before_tool("Write", json!({"file_path": "/repo/b", "content": "x".repeat(50)})),
             json!({"bytesOver": 40}),
             true,
         ),
@@ -81,7 +81,7 @@ fn each_condition_holds_or_not() {
     }
 }
 
-fn called(scene: Scene, tool: &str, kind: &str, path: &str) -> Scene {
+fn called(scene: TestInvocation, tool: &str, kind: &str, path: &str) -> TestInvocation {
     scene.record(RecordType::ToolCall, json!({"tool": tool, "kind": kind, "paths": [{"path": path, "access": "read"}]}))
 }
 
@@ -105,7 +105,7 @@ fn the_rules_bind_the_main_agent_and_never_the_delegation_itself() {
     let everything = json!({"callsPerTurnOver": 0});
     assert!(denied(read("/repo/a"), everything.clone()));
     assert!(!denied(read("/repo/a").with(|scene| scene.ids.agent_id = "a01".to_owned()), everything.clone()));
-    assert!(!denied(Scene::before_tool("Agent", json!({"prompt": "x"})), everything));
+    assert!(!denied(TestInvocation::before_tool("Agent", json!({"prompt": "x"})), everything));
 }
 
 #[test]
@@ -190,24 +190,25 @@ fn one_broken_rule_costs_one_rule_and_is_told() {
 #[test]
 fn a_pattern_is_compiled_only_when_its_rule_is_reached() {
     for pattern in ["(", "a{1000000}", "(a{500}){500}", "(?=a)"] {
-        let reached = Scene::command("aaaa").file(POLICY, policy(&[rule(json!({"command": pattern}))]));
+        let reached = TestInvocation::command("aaaa").file(POLICY, policy(&[rule(json!({"command": pattern}))]));
         assert_eq!(reached.handle(&RlmWork), HookAction::none());
         assert_eq!(reached.notes.take().1.len(), 1, "{pattern}");
         let matches = json!({"command": pattern, "kinds": ["write"]});
-        let not_reached = Scene::command("aaaa").file(POLICY, policy(&[rule(matches)]));
+        let not_reached = TestInvocation::command("aaaa").file(POLICY, policy(&[rule(matches)]));
         assert_eq!(not_reached.handle(&RlmWork), HookAction::none());
         assert!(not_reached.notes.take().1.is_empty(), "{pattern}");
     }
-    let bomb = Scene::command(&"a".repeat(50_000)).file(POLICY, policy(&[rule(json!({"command": "^(a+)+$|b"}))]));
+    let bomb =
+        TestInvocation::command(&"a".repeat(50_000)).file(POLICY, policy(&[rule(json!({"command": "^(a+)+$|b"}))]));
     assert_eq!(bomb.handle(&RlmWork).decision, Some(Decision::Deny));
 }
 
-fn subagent(event: EventName, output: Value) -> Scene {
+fn subagent(event: EventName, output: Value) -> TestInvocation {
     let mut owed = rule(json!({"kinds": ["read"]}));
     if !output.is_null() {
         owed["require"]["output"] = output;
     }
-    Scene::new(event).file(POLICY, policy(&[owed])).with(|scene| {
+    TestInvocation::new(event).file(POLICY, policy(&[owed])).with(|scene| {
         scene.event.agent_type = Some("reader".to_owned());
         scene.event.agent_id = Some("host-1".to_owned());
         scene.ids.agent_id = "a01".to_owned();
@@ -262,7 +263,7 @@ fn a_delivered_output_lifts_the_rule() {
 fn an_output_that_is_owed_holds_the_stop_up_twice() {
     let output = json!({"glob": "*.json", "schema": {"type": "object", "required": ["facts"]}});
     let stop = || subagent(EventName::SubagentStop, output.clone());
-    let reason = |scene: Scene| {
+    let reason = |scene: TestInvocation| {
         let action = scene.handle(&RlmWork);
         assert_eq!((action.decision, action.code.as_deref()), (Some(Decision::Deny), Some("RLM-OUTPUT")));
         assert!(action.emit_events.is_empty() && action.state_patch.is_none());

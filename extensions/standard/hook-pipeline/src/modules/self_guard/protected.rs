@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
+use dispatch_hook_module::{Context, HOOKS_FOLDER};
 use dispatch_toolcall::Access;
 use memchr::memmem;
 
 use super::pattern::{may_match, parts};
-use crate::context::{Context, HOOKS_FOLDER};
 
 /// Our own files in the workspace. A folder stands for everything in it.
 const IN_WORKSPACE: [&str; 4] = [HOOKS_FOLDER, ".orchestration", ".akira/hooks.json", ".dispatch"];
@@ -195,8 +195,8 @@ fn is_program(path: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect;
-    use crate::register::{Layout, Scope, System, targets};
+    use dispatch_hook_dialects::dialect;
+    use dispatch_hook_dialects::register::{Layout, Scope, System, targets};
 
     fn registrations(scope: Scope) -> Vec<String> {
         let systems = [System::Unix, System::Windows];

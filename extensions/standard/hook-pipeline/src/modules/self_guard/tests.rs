@@ -1,12 +1,12 @@
 //! The rules stay out of reach of the agent that is under them, whichever way it tries.
 
+use dispatch_hook_module::Unattended;
+use dispatch_hook_module::testing::TestInvocation;
 use serde_json::json;
 
 use super::*;
-use crate::manifest::Unattended;
-use crate::testing::Scene;
 
-fn code(scene: &Scene) -> Option<String> {
+fn code(scene: &TestInvocation) -> Option<String> {
     let action = scene.handle(&SelfGuard);
     assert_eq!(action.decision.is_some(), action.code.is_some());
     action.code
@@ -15,26 +15,32 @@ fn code(scene: &Scene) -> Option<String> {
 #[test]
 fn writes_to_the_rules_are_asked_about_whatever_the_tool() {
     let scenes = [
-        Scene::before_tool("Write", json!({"file_path": "/repo/.ai/hooks/config.json", "content": "{}"})),
-        Scene::before_tool(
+        TestInvocation::before_tool("Write", json!({"file_path": "/repo/.ai/hooks/config.json", "content": "{}"})),
+        TestInvocation::before_tool(
             "Edit",
             json!({"file_path": ".ai/hooks/features/x/hook.mjs", "old_string": "a", "new_string": "b"}),
         ),
-        Scene::before_tool(
+        TestInvocation::before_tool(
             "Write",
             json!({"file_path": "/repo/src/../.ai/hooks/dispatch.manifest.json", "content": ""}),
         ),
-        Scene::before_tool("Write", json!({"file_path": "/repo/.AI/Hooks/config.json", "content": ""})),
-        Scene::before_tool("Write", json!({"file_path": "/repo/.orchestration/active_intents.yaml", "content": ""})),
-        Scene::before_tool("Write", json!({"file_path": "/repo/.akira/hooks.json", "content": ""})),
-        Scene::before_tool("Write", json!({"file_path": "/repo/.dispatch/dispatch.toml", "content": ""})),
-        Scene::before_tool("Write", json!({"file_path": "/repo/.claude/settings.json", "content": ""})),
-        Scene::before_tool("Write", json!({"file_path": "/repo/.github/hooks/dispatch.json", "content": ""})),
-        Scene::before_tool("Write", json!({"file_path": "/repo/.ai/tmp/exceptions.json", "content": ""})),
-        Scene::before_tool("Write", json!({"file_path": "/repo/.ai/tmp/a3f0c812/state.json", "content": ""})),
-        Scene::before_tool("Write", json!({"file_path": "/home/dev/.claude/settings.json", "content": ""})),
-        Scene::before_tool("Write", json!({"file_path": "/home/dev/.local/share/dispatch/trust.json", "content": ""})),
-        Scene::before_tool("Write", json!({"file_path": "/home/dev/.cargo/bin/dispatch-hook", "content": ""})),
+        TestInvocation::before_tool("Write", json!({"file_path": "/repo/.AI/Hooks/config.json", "content": ""})),
+        TestInvocation::before_tool(
+            "Write",
+            json!({"file_path": "/repo/.orchestration/active_intents.yaml", "content": ""}),
+        ),
+        TestInvocation::before_tool("Write", json!({"file_path": "/repo/.akira/hooks.json", "content": ""})),
+        TestInvocation::before_tool("Write", json!({"file_path": "/repo/.dispatch/dispatch.toml", "content": ""})),
+        TestInvocation::before_tool("Write", json!({"file_path": "/repo/.claude/settings.json", "content": ""})),
+        TestInvocation::before_tool("Write", json!({"file_path": "/repo/.github/hooks/dispatch.json", "content": ""})),
+        TestInvocation::before_tool("Write", json!({"file_path": "/repo/.ai/tmp/exceptions.json", "content": ""})),
+        TestInvocation::before_tool("Write", json!({"file_path": "/repo/.ai/tmp/a3f0c812/state.json", "content": ""})),
+        TestInvocation::before_tool("Write", json!({"file_path": "/home/dev/.claude/settings.json", "content": ""})),
+        TestInvocation::before_tool(
+            "Write",
+            json!({"file_path": "/home/dev/.local/share/dispatch/trust.json", "content": ""}),
+        ),
+        TestInvocation::before_tool("Write", json!({"file_path": "/home/dev/.cargo/bin/dispatch-hook", "content": ""})),
     ];
     for scene in scenes {
         let scene = scene
@@ -46,7 +52,7 @@ fn writes_to_the_rules_are_asked_about_whatever_the_tool() {
 
 #[test]
 fn a_file_of_a_host_is_free_until_we_are_registered_in_it() {
-    let write = || Scene::before_tool("Write", json!({"file_path": "/repo/crush.json", "content": ""}));
+    let write = || TestInvocation::before_tool("Write", json!({"file_path": "/repo/crush.json", "content": ""}));
     assert_eq!(code(&write()), None);
     assert_eq!(code(&write().file("crush.json", "{}")), None);
     assert!(code(&write().file("crush.json", "{\"hooks\": \"dispatch hook\"}")).is_some());
@@ -73,24 +79,24 @@ fn shell_writes_to_the_rules_are_seen_through() {
         "ln -sf evil.json .ai/hooks/config.json",
     ];
     for command in commands {
-        assert!(code(&Scene::command(command)).is_some(), "{command}");
+        assert!(code(&TestInvocation::command(command)).is_some(), "{command}");
     }
 }
 
 #[test]
 fn links_do_not_lead_around_it() {
-    let scene = Scene::command("echo > notes/config.json").link("notes", ".ai/hooks");
+    let scene = TestInvocation::command("echo > notes/config.json").link("notes", ".ai/hooks");
     assert_eq!(code(&scene).as_deref(), Some(WRITE_CODE));
-    let pattern = Scene::command("rm notes/*.json").link("notes", ".ai/hooks");
+    let pattern = TestInvocation::command("rm notes/*.json").link("notes", ".ai/hooks");
     assert_eq!(code(&pattern).as_deref(), Some(WRITE_CODE));
 }
 
 #[test]
 fn code_that_cannot_be_judged_is_asked_about_when_it_names_a_rule() {
     let scenes = [
-        Scene::command("python3 -c \"open('.ai/hooks/config.json','w')\""),
-        Scene::command("node -e \"require('fs').rmSync('.akira/hooks.json')\""),
-        Scene::before_tool("mcp__files__write_file", json!({"path": ".ai/hooks/config.json"})),
+        TestInvocation::command("python3 -c \"open('.ai/hooks/config.json','w')\""),
+        TestInvocation::command("node -e \"require('fs').rmSync('.akira/hooks.json')\""),
+        TestInvocation::before_tool("mcp__files__write_file", json!({"path": ".ai/hooks/config.json"})),
     ];
     for scene in scenes {
         assert_eq!(code(&scene).as_deref(), Some(OPAQUE_CODE), "{}", scene.event.tool_input);
@@ -100,22 +106,22 @@ fn code_that_cannot_be_judged_is_asked_about_when_it_names_a_rule() {
 #[test]
 fn reading_is_free_and_so_is_everything_else() {
     let scenes = [
-        Scene::command("cat .ai/hooks/config.json"),
-        Scene::command("grep -r deny .ai/hooks"),
-        Scene::command("ls -la .ai"),
-        Scene::command("rm -rf target"),
-        Scene::command("rm -rf *"),
-        Scene::command("echo x > .ai/plan/planGraph.json"),
-        Scene::command("git commit -m 'edit .ai/hooks'"),
-        Scene::command("cargo test"),
-        Scene::before_tool("Read", json!({"file_path": "/repo/.ai/hooks/config.json"})),
-        Scene::before_tool("Write", json!({"file_path": "/repo/src/main.rs", "content": "see .ai/hooks"})),
-        Scene::before_tool(
+        TestInvocation::command("cat .ai/hooks/config.json"),
+        TestInvocation::command("grep -r deny .ai/hooks"),
+        TestInvocation::command("ls -la .ai"),
+        TestInvocation::command("rm -rf target"),
+        TestInvocation::command("rm -rf *"),
+        TestInvocation::command("echo x > .ai/plan/planGraph.json"),
+        TestInvocation::command("git commit -m 'edit .ai/hooks'"),
+        TestInvocation::command("cargo test"),
+        TestInvocation::before_tool("Read", json!({"file_path": "/repo/.ai/hooks/config.json"})),
+        TestInvocation::before_tool("Write", json!({"file_path": "/repo/src/main.rs", "content": "see .ai/hooks"})),
+        TestInvocation::before_tool(
             "Write",
             json!({"file_path": "/repo/.ai/tmp/a3f0c812/rlm-work/output/sa/x/a01/r.json", "content": ""}),
         ),
-        Scene::before_tool("mcp__files__read_file", json!({"path": ".ai/hooks/config.json"})),
-        Scene::before_tool("mcp__dispatch__plan_submit", json!({"path": ".ai/hooks/x"})),
+        TestInvocation::before_tool("mcp__files__read_file", json!({"path": ".ai/hooks/config.json"})),
+        TestInvocation::before_tool("mcp__dispatch__plan_submit", json!({"path": ".ai/hooks/x"})),
     ];
     for scene in scenes {
         assert_eq!(code(&scene), None, "{}", scene.event.tool_input);
@@ -125,7 +131,7 @@ fn reading_is_free_and_so_is_everything_else() {
 #[test]
 fn our_own_commands_that_change_policy_count_as_writes() {
     for command in ["dispatch allow-once UB01", "dispatch trust --all", "env X=1 dispatch init --undo"] {
-        assert_eq!(code(&Scene::command(command)).as_deref(), Some(COMMAND_CODE), "{command}");
+        assert_eq!(code(&TestInvocation::command(command)).as_deref(), Some(COMMAND_CODE), "{command}");
     }
     for command in [
         "dispatch intent select INT-1",
@@ -133,28 +139,28 @@ fn our_own_commands_that_change_policy_count_as_writes() {
         "dispatch plan complete n1",
         "dispatch why last",
     ] {
-        assert_eq!(code(&Scene::command(command)), None, "{command}");
+        assert_eq!(code(&TestInvocation::command(command)), None, "{command}");
     }
 }
 
 #[test]
 fn nobody_there_means_no() {
     for unattended in [Unattended::Allow, Unattended::Deny] {
-        let scene = Scene::command("rm -r .ai/hooks").with(|scene| scene.unattended = Some(unattended));
+        let scene = TestInvocation::command("rm -r .ai/hooks").with(|scene| scene.unattended = Some(unattended));
         assert_eq!(scene.handle(&SelfGuard).decision, Some(Decision::Deny));
     }
-    assert_eq!(Scene::command("rm -r .ai/hooks").handle(&SelfGuard).decision, Some(Decision::Ask));
+    assert_eq!(TestInvocation::command("rm -r .ai/hooks").handle(&SelfGuard).decision, Some(Decision::Ask));
 }
 
 #[test]
 fn an_exception_lets_one_rule_pass_and_not_the_others() {
-    let scene = Scene::command("rm -r .ai/hooks; dispatch trust --all").excused(WRITE_CODE);
+    let scene = TestInvocation::command("rm -r .ai/hooks; dispatch trust --all").excused(WRITE_CODE);
     assert_eq!(code(&scene).as_deref(), Some(COMMAND_CODE));
     assert_eq!(scene.notes.take().2.len(), 1);
 }
 
 #[test]
 fn the_user_can_protect_more() {
-    let scene = Scene::command("echo > deploy/prod.env").config(json!({"protect": ["deploy"]}));
+    let scene = TestInvocation::command("echo > deploy/prod.env").config(json!({"protect": ["deploy"]}));
     assert_eq!(code(&scene).as_deref(), Some(WRITE_CODE));
 }

@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use dispatch_hook_module::{Context, HookAction, RecordType};
 use serde_json::{Value, json};
 
 use super::start::standing;
-use crate::action::HookAction;
-use crate::context::Context;
-use crate::record::RecordType;
 
 const PLAN_LIMIT_BYTES: u64 = 1024 * 1024;
 const MAX_NODES_SHOWN: usize = 20;

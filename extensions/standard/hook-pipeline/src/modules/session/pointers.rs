@@ -1,10 +1,8 @@
 //! The state that the ids of an event imply, as far as it is not known yet.
 
+use dispatch_hook_module::phase::Phase;
+use dispatch_hook_module::{Context, EventName, MAIN_AGENT, agent_key};
 use serde_json::{Map, Value};
-
-use crate::context::{Context, MAIN_AGENT, agent_key};
-use crate::event::EventName;
-use crate::phase::Phase;
 
 /// A patch with what changes; nothing on the usual tool call, so that no file is written.
 pub(super) fn patch(ctx: &Context<'_>) -> Option<Value> {

@@ -2,11 +2,8 @@
 
 use std::path::Path;
 
+use dispatch_hook_module::{Context, HookAction, RecordType, SessionView};
 use serde_json::json;
-
-use crate::action::HookAction;
-use crate::context::{Context, SessionView};
-use crate::record::RecordType;
 
 const HEAD_LIMIT_BYTES: u64 = 4 * 1024;
 const PACKED_REFS_LIMIT_BYTES: u64 = 1024 * 1024;

@@ -1,10 +1,7 @@
 //! The end of a turn, with numbers counted from the log.
 
+use dispatch_hook_module::{Context, Decision, HookAction, Record, RecordType};
 use serde_json::json;
-
-use crate::action::{Decision, HookAction};
-use crate::context::Context;
-use crate::record::{Record, RecordType};
 
 pub(super) fn stop(ctx: &Context<'_>) -> HookAction {
     let history = ctx.session.history();

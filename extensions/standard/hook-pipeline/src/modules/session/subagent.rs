@@ -1,10 +1,7 @@
 //! Subagents: each gets a short id, bound to the id its host gave it.
 
+use dispatch_hook_module::{Context, HookAction, RecordType};
 use serde_json::json;
-
-use crate::action::HookAction;
-use crate::context::Context;
-use crate::record::RecordType;
 
 pub(super) fn start(ctx: &Context<'_>) -> HookAction {
     HookAction::none().with_record(RecordType::SubagentStarted, facts(ctx))

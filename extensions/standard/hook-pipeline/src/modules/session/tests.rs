@@ -1,9 +1,9 @@
 //! What the session module records and says at each event.
 
+use dispatch_hook_module::testing::TestInvocation;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::Scene;
 
 fn only_record(action: &HookAction, kind: RecordType) -> Value {
     let found: Vec<_> = action.emit_events.iter().filter(|record| record.kind == kind).collect();
@@ -14,7 +14,7 @@ fn only_record(action: &HookAction, kind: RecordType) -> Value {
 #[test]
 fn session_start_sets_the_ids_and_tells_the_model_where_it_stands() {
     let head = "0123456789abcdef0123456789abcdef01234567";
-    let scene = Scene::new(EventName::SessionStart)
+    let scene = TestInvocation::new(EventName::SessionStart)
         .with(|scene| scene.event.source = Some("startup".to_owned()))
         .file(".git/HEAD", "ref: refs/heads/main\n")
         .file(".git/refs/heads/main", format!("{head}\n"));
@@ -33,18 +33,19 @@ fn session_start_sets_the_ids_and_tells_the_model_where_it_stands() {
 #[test]
 fn a_packed_head_is_found_and_a_climbing_one_is_not() {
     let head = "0123456789abcdef0123456789abcdef01234567";
-    let packed = Scene::new(EventName::SessionStart)
+    let packed = TestInvocation::new(EventName::SessionStart)
         .file(".git/HEAD", "ref: refs/heads/main\n")
         .file(".git/packed-refs", format!("# pack-refs\n{head} refs/heads/main\n"));
     assert_eq!(only_record(&packed.handle(&Session), RecordType::SessionStarted)["gitHead"], head);
-    let climbing =
-        Scene::new(EventName::SessionStart).file(".git/HEAD", "ref: ../../secret\n").file(".git/../../secret", head);
+    let climbing = TestInvocation::new(EventName::SessionStart)
+        .file(".git/HEAD", "ref: ../../secret\n")
+        .file(".git/../../secret", head);
     assert_eq!(only_record(&climbing.handle(&Session), RecordType::SessionStarted)["gitHead"], Value::Null);
 }
 
 #[test]
 fn a_resumed_session_keeps_its_ids() {
-    let scene = Scene::new(EventName::SessionStart)
+    let scene = TestInvocation::new(EventName::SessionStart)
         .with(|scene| scene.event.source = Some("resume".to_owned()))
         .state(json!({"core": {"sessionId": "a3f0c812", "workId": "w001", "lastTurnId": 1, "phase": "EXECUTING"},
                       "intents": {"active": "INT-1"}, "plan": {"currentPath": ".ai/plan/planGraph.json"}}));
@@ -56,13 +57,13 @@ fn a_resumed_session_keeps_its_ids() {
 
 #[test]
 fn the_first_prompt_begins_planning() {
-    let action = Scene::prompt("fix the bug").handle(&Session);
+    let action = TestInvocation::prompt("fix the bug").handle(&Session);
     let data = only_record(&action, RecordType::Prompt);
     assert_eq!(data["chars"], 11);
     assert_eq!(only_record(&action, RecordType::PhaseChanged)["to"], "PLANNING");
     assert_eq!(action.state_patch.expect("a patch")["core"]["phase"], "PLANNING");
 
-    let later = Scene::prompt("more")
+    let later = TestInvocation::prompt("more")
         .state(json!({"core": {"sessionId": "a3f0c812", "workId": "w001", "phase": "EXECUTING", "lastTurnId": 1}}));
     let later = later.handle(&Session);
     assert_eq!(later.emit_events.len(), 1);
@@ -71,7 +72,9 @@ fn the_first_prompt_begins_planning() {
 
 #[test]
 fn new_work_starts_after_completion_or_when_the_prompt_says_so() {
-    let state = |phase: &str| crate::state::State::from_value(json!({"core": {"workId": "w001", "phase": phase}}));
+    let state = |phase: &str| {
+        dispatch_hook_module::state::SessionState::from_value(json!({"core": {"workId": "w001", "phase": phase}}))
+    };
     let table = [
         ("EXECUTING", "go on", Value::Null, false),
         ("EXECUTING", "/new thing", Value::Null, true),
@@ -88,12 +91,15 @@ fn new_work_starts_after_completion_or_when_the_prompt_says_so() {
     let config = json!({"newWorkOn": ["next.*ticket", "[^a-z]{3}!"]});
     assert!(starts_new_work(&state("EXECUTING"), "take the next open ticket", &config), "patterns with a dot match");
     assert!(starts_new_work(&state("EXECUTING"), "123!", &config), "patterns with a negated class match");
-    assert!(!starts_new_work(&crate::state::State::default(), "/new", &Value::Null), "the first work is no new one");
+    assert!(
+        !starts_new_work(&dispatch_hook_module::state::SessionState::default(), "/new", &Value::Null),
+        "the first work is no new one"
+    );
 }
 
 #[test]
 fn new_work_starts_again_at_planning() {
-    let scene = Scene::prompt("/new")
+    let scene = TestInvocation::prompt("/new")
         .with(|scene| scene.ids.work_id = "w002".to_owned())
         .state(json!({"core": {"sessionId": "a3f0c812", "workId": "w001", "phase": "COMPLETE", "lastTurnId": 0}}));
     let action = scene.handle(&Session);
@@ -103,7 +109,7 @@ fn new_work_starts_again_at_planning() {
 
 #[test]
 fn a_tool_call_goes_on_record_with_stamps_and_without_its_text() {
-    let action = Scene::command("cat secret.txt").handle(&Session);
+    let action = TestInvocation::command("cat secret.txt").handle(&Session);
     let data = only_record(&action, RecordType::ToolCall);
     assert_eq!(data["kind"], "execute");
     assert_eq!(data["paths"], json!([{"path": "/repo/secret.txt", "access": "read"}]));
@@ -115,17 +121,18 @@ fn a_tool_call_goes_on_record_with_stamps_and_without_its_text() {
 
 #[test]
 fn a_known_session_changes_no_state_on_a_tool_call() {
-    let scene = Scene::command("ls")
+    let scene = TestInvocation::command("ls")
         .state(json!({"core": {"sessionId": "a3f0c812", "workId": "w001", "lastTurnId": 1, "phase": "PLANNING"}}));
     assert_eq!(scene.handle(&Session).state_patch, None);
 }
 
 #[test]
 fn a_result_tells_success_time_and_size() {
-    let scene = Scene::command("ls").record(RecordType::ToolCall, json!({"toolUseId": "call-1"})).with(|scene| {
-        scene.event.name = EventName::PostToolUse;
-        scene.event.tool_response = json!({"stdout": "a\n", "exit_code": 1, "stderr": "bad"});
-    });
+    let scene =
+        TestInvocation::command("ls").record(RecordType::ToolCall, json!({"toolUseId": "call-1"})).with(|scene| {
+            scene.event.name = EventName::PostToolUse;
+            scene.event.tool_response = json!({"stdout": "a\n", "exit_code": 1, "stderr": "bad"});
+        });
     let data = only_record(&scene.handle(&Session), RecordType::ToolResult);
     assert_eq!(
         (data["ok"].as_bool(), data["ms"].as_i64(), data["error"].as_str()),
@@ -136,7 +143,7 @@ fn a_result_tells_success_time_and_size() {
 
 #[test]
 fn a_subagent_is_bound_to_its_id() {
-    let scene = Scene::new(EventName::SubagentStart).with(|scene| {
+    let scene = TestInvocation::new(EventName::SubagentStart).with(|scene| {
         scene.event.agent_id = Some("host-7".to_owned());
         scene.event.agent_type = Some("Plan".to_owned());
         scene.ids.agent_id = "a01".to_owned();
@@ -149,7 +156,7 @@ fn a_subagent_is_bound_to_its_id() {
 #[test]
 fn compaction_keeps_the_intent_the_open_nodes_and_what_is_owed() {
     let plan = json!({"version": 1, "nodes": [{"id": "n1", "title": "one"}, {"id": "n2", "title": "two"}]});
-    let scene = Scene::new(EventName::PreCompact)
+    let scene = TestInvocation::new(EventName::PreCompact)
         .state(
             json!({"intents": {"active": "INT-9"}, "plan": {"currentPath": "plan.json", "nodes": {"n1": "completed"}}}),
         )
@@ -166,7 +173,7 @@ fn compaction_keeps_the_intent_the_open_nodes_and_what_is_owed() {
 
 #[test]
 fn stop_counts_from_the_log() {
-    let scene = Scene::new(EventName::Stop)
+    let scene = TestInvocation::new(EventName::Stop)
         .record(RecordType::Prompt, json!({}))
         .record(RecordType::ToolCall, json!({}))
         .record(RecordType::ToolCall, json!({}))
@@ -179,6 +186,6 @@ fn stop_counts_from_the_log() {
 
 #[test]
 fn events_outside_the_eight_are_not_its_business() {
-    assert!(!Session.supports(&EventName::Other("Notification".to_owned())));
-    assert!(EventName::KNOWN.iter().all(|event| Session.supports(event)));
+    assert!(!Session.spec().handles(&EventName::Other("Notification".to_owned())));
+    assert!(EventName::KNOWN.iter().all(|event| Session.spec().handles(event)));
 }

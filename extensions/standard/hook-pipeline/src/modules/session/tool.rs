@@ -1,13 +1,9 @@
 //! A tool call, before and after.
 
+use dispatch_hook_module::digest::sha256_hex;
+use dispatch_hook_module::phase::kind_name;
+use dispatch_hook_module::{Context, HookAction, RecordType, ToolOutcome, tool_outcome};
 use serde_json::{Map, Value, json};
-
-use super::outcome::{ToolOutcome, tool_outcome};
-use crate::action::HookAction;
-use crate::context::Context;
-use crate::digest::sha256_hex;
-use crate::phase::kind_name;
-use crate::record::RecordType;
 
 /// Paths of one call that go on record.
 const MAX_PATHS: usize = 50;

@@ -1,12 +1,12 @@
 //! When a prompt begins a new piece of work.
 
+use dispatch_hook_module::SessionState;
+use dispatch_hook_module::phase::Phase;
 use regex::bytes::RegexBuilder;
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::Settings;
-use crate::phase::Phase;
-use crate::state::State;
 
 /// `/new` at the start of a prompt.
 pub(super) const DEFAULT_NEW_WORK: &str = r"^/new\b";
@@ -14,7 +14,7 @@ pub(super) const DEFAULT_NEW_WORK: &str = r"^/new\b";
 const PATTERN_LIMIT_BYTES: usize = 256 * 1024;
 
 /// Whether the prompt starts new work: the last one is done, or the prompt says so.
-pub(crate) fn starts_new_work(state: &State, prompt: &str, config: &Value) -> bool {
+pub(crate) fn starts_new_work(state: &SessionState, prompt: &str, config: &Value) -> bool {
     if state.work_id().is_none() {
         return false;
     }

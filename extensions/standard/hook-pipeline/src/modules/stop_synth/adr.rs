@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use dispatch_hook_module::{Context, Record};
+
 use super::drafts::Draft;
-use crate::context::Context;
-use crate::record::Record;
 
 const FOLDER: &str = "adr";
 const MAX_FILES: usize = 1_000;
@@ -20,7 +20,7 @@ const LOG: &str = "../../../events.jsonl";
 /// evidence, so numbers depend on the facts and not on when they were looked at. A file whose status
 /// is no longer a draft belongs to the user.
 pub(super) fn files(ctx: &Context<'_>, drafts: &[Draft<'_>]) -> Vec<(String, String)> {
-    let folder = ctx.feature.output.join(FOLDER);
+    let folder = ctx.folders.output.join(FOLDER);
     let mut numbers = numbered(&ctx.session.list(&folder, MAX_FILES));
     let mut next = numbers.values().max().map_or(1, |last| last + 1);
     let mut files = Vec::new();

@@ -1,8 +1,8 @@
 //! The calls and prompts that were refused, by rule.
 
-use crate::deeds::{self, text};
-use crate::event::EventName;
-use crate::record::Record;
+use dispatch_hook_module::{EventName, Record};
+
+use crate::call_outcomes::{self, text};
 
 /// Refusals by one rule of one tool.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,5 +36,5 @@ pub(super) fn denials(records: &[Record]) -> Vec<Denial> {
 /// A refused stop is not one: it would be a new fact after every stop.
 fn is_refusal(record: &Record) -> bool {
     let event = EventName::known(&record.event);
-    deeds::is_refusal(record) && matches!(event, Some(EventName::PreToolUse | EventName::UserPromptSubmit))
+    call_outcomes::is_refusal(record) && matches!(event, Some(EventName::PreToolUse | EventName::UserPromptSubmit))
 }

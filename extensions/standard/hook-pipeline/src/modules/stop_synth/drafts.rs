@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use dispatch_hook_module::digest::short_key;
+use dispatch_hook_module::{Record, RecordType};
+
 use super::decision::decisions;
 use super::facts::{Change, Facts};
 use super::path_rules::PathRules;
 use super::plan::{Planned, decision};
-use crate::deeds::text;
-use crate::digest::short_key;
+use crate::call_outcomes::text;
 use crate::plan::{NodeStatus, PlanNode};
 use crate::prose::{code_span, shorten};
-use crate::record::{Record, RecordType};
 
 /// The most drafts of one session.
 const MAX_DRAFTS: usize = 50;

@@ -3,16 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use dispatch_hook_module::phase::Phase;
+use dispatch_hook_module::{Context, Record, RecordType};
 use serde_json::Value;
 
 use super::denials::{Denial, denials};
 use super::failures::{Failure, failures};
 use super::plan::Planned;
-use crate::context::Context;
-use crate::deeds::{Deeds, changed_paths, text};
+use crate::call_outcomes::{CallOutcomes, changed_paths, text};
 use crate::memory::{Experience, is_of_the_project};
-use crate::phase::Phase;
-use crate::record::{Record, RecordType};
 
 /// The most prompts whose whole text is read.
 const MAX_PROMPTS: usize = 500;
@@ -83,14 +82,14 @@ fn asked<'a>(ctx: &Context<'a>, records: &'a [Record]) -> Vec<Asked<'a>> {
 }
 
 fn changes<'a>(ctx: &Context<'a>, records: &'a [Record]) -> Vec<Change<'a>> {
-    let deeds = Deeds::of(records);
+    let outcomes = CallOutcomes::of(records);
     let mut intent = None;
     let mut found = Vec::new();
     for record in records {
         match record.kind {
             RecordType::IntentSelected => intent = intent_of(&record.data),
             RecordType::IntentCleared => intent = None,
-            RecordType::ToolCall if deeds.was_done(record) => {
+            RecordType::ToolCall if outcomes.was_done(record) => {
                 for (path, access) in changed_paths(&record.data) {
                     let path = ctx.paths.repo_relative(Path::new(path)).unwrap_or_else(|| path.to_owned());
                     if is_of_the_project(&path) {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use dispatch_hook_module::{Record, RecordType};
 use serde_json::Value;
 
-use crate::deeds::text;
+use crate::call_outcomes::text;
 use crate::memory::{Experience, Likeness, What};
-use crate::record::{Record, RecordType};
 
 /// A command that failed.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Which changed files call for a decision to be written down.
 
 use dispatch_glob::Glob;
+use dispatch_hook_module::Context;
 use serde::Deserialize;
 
-use crate::context::Context;
 use crate::followup::compile_path;
 
 /// What can be set for the module.

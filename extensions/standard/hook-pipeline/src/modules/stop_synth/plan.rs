@@ -1,6 +1,7 @@
 //! The plan in force and how far each of its nodes is.
 
-use crate::context::Context;
+use dispatch_hook_module::Context;
+
 use crate::plan::{Found, Marked, NodeStatus, Plan, PlanNode, Progress, find};
 
 /// A plan and its progress.

@@ -1,49 +1,38 @@
 //! Whole sessions and the files they come to.
 
+use dispatch_hook_module::RecordType;
+use dispatch_hook_module::testing::{TestInvocation, in_repo};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::modules::{MemoryJournal, Session};
-use crate::play::Play;
-use crate::record::RecordType;
-use crate::testing::{Scene, in_repo};
+use crate::test_session::TestSession;
 
 const MODULES: [&dyn Module; 3] = [&Session, &MemoryJournal, &StopSynth];
 const BEFORE_STOP: [&dyn Module; 2] = [&Session, &MemoryJournal];
 
-fn stop(play: &mut Play) -> HookAction {
-    play.step(Scene::new(EventName::Stop), &MODULES).remove(2)
+fn stop(session: &mut TestSession) -> HookAction {
+    session.step(TestInvocation::new(EventName::Stop), &MODULES).remove(2)
 }
 
-fn ask(play: &mut Play, prompt: &str) {
-    play.step(Scene::prompt(prompt), &BEFORE_STOP);
+fn ask(session: &mut TestSession, prompt: &str) {
+    session.step(TestInvocation::prompt(prompt), &BEFORE_STOP);
 }
 
-fn write(play: &mut Play, path: &str) {
+fn write(session: &mut TestSession, path: &str) {
     let input = json!({"file_path": format!("/repo/{path}"), "content": ""});
-    play.call("Write", input, json!({}), &BEFORE_STOP);
+    session.call("Write", input, json!({}), &BEFORE_STOP);
 }
 
 /// A fact that another module put on record.
-fn fact(play: &mut Play, kind: RecordType, data: Value) {
+fn fact(session: &mut TestSession, kind: RecordType, data: Value) {
     struct Says(RecordType, Value);
     impl Module for Says {
-        fn name(&self) -> &str {
-            "says"
+        fn spec(&self) -> ModuleSpec<'_> {
+            ModuleSpec { events: &EventName::KNOWN, priority: 1, hot_path_safe: true, ..ModuleSpec::named("says") }
         }
-        fn supports(&self, _: &EventName) -> bool {
-            true
-        }
-        fn priority(&self) -> i32 {
-            1
-        }
-        fn hot_path_safe(&self) -> bool {
-            true
-        }
-        fn critical(&self) -> bool {
-            false
-        }
+
         fn handle(&self, _: &Context<'_>) -> Result<HookAction, ModuleError> {
             let action = HookAction::none();
             Ok(if self.0 == RecordType::HookRun {
@@ -54,24 +43,24 @@ fn fact(play: &mut Play, kind: RecordType, data: Value) {
         }
     }
     let command = if kind == RecordType::HookRun { "rm -rf /" } else { "true" };
-    let scene = Scene::command(command).with(|scene| scene.event.tool_use_id = Some("refused".to_owned()));
-    play.step(scene, &[&Session, &Says(kind, data)]);
+    let scene = TestInvocation::command(command).with(|scene| scene.event.tool_use_id = Some("refused".to_owned()));
+    session.step(scene, &[&Session, &Says(kind, data)]);
 }
 
-fn section(play: &Play, title: &str) -> String {
-    let summary = play.file("stop-synth", SUMMARY_FILE).expect("a summary");
+fn section(session: &TestSession, title: &str) -> String {
+    let summary = session.file("stop-synth", SUMMARY_FILE).expect("a summary");
     let start = summary.find(&format!("## {title}\n\n")).expect("the section");
     let body = &summary[start..].split_once("\n\n").expect("a body").1;
     body.split("\n\n## ").next().unwrap_or_default().trim_end().to_owned()
 }
 
-fn drafts(play: &Play) -> Vec<String> {
-    play.names("stop-synth").into_iter().filter_map(|name| name.strip_prefix("adr/").map(str::to_owned)).collect()
+fn drafts(session: &TestSession) -> Vec<String> {
+    session.names("stop-synth").into_iter().filter_map(|name| name.strip_prefix("adr/").map(str::to_owned)).collect()
 }
 
 #[test]
 fn an_empty_session_has_an_empty_summary() {
-    let action = Scene::new(EventName::Stop).handle(&StopSynth);
+    let action = TestInvocation::new(EventName::Stop).handle(&StopSynth);
     assert_eq!(action.files.len(), 1);
     assert_eq!(action.files[0].content.matches("None.").count(), 6);
     assert!(action.files[0].content.starts_with("# Summary of session a3f0c812\n\n## Asked\n"));
@@ -79,112 +68,114 @@ fn an_empty_session_has_an_empty_summary() {
 
 #[test]
 fn the_summary_tells_the_session() {
-    let mut play = Play::default();
-    ask(&mut play, "Add a cache.\nThen document it.");
-    fact(&mut play, RecordType::IntentSelected, json!({"intent": "INT-001"}));
-    write(&mut play, "src/cache.rs");
-    write(&mut play, "src/cache.rs");
-    fact(&mut play, RecordType::IntentCleared, json!({}));
-    write(&mut play, "README.md");
-    play.run("rm notes.txt", 0, "", &BEFORE_STOP);
-    play.call(
+    let mut session = TestSession::default();
+    ask(&mut session, "Add a cache.\nThen document it.");
+    fact(&mut session, RecordType::IntentSelected, json!({"intent": "INT-001"}));
+    write(&mut session, "src/cache.rs");
+    write(&mut session, "src/cache.rs");
+    fact(&mut session, RecordType::IntentCleared, json!({}));
+    write(&mut session, "README.md");
+    session.run("rm notes.txt", 0, "", &BEFORE_STOP);
+    session.call(
         "Write",
         json!({"file_path": "/repo/failed.rs", "content": ""}),
         json!({"is_error": true, "error": "x"}),
         &BEFORE_STOP,
     );
-    fact(&mut play, RecordType::HookRun, json!({}));
-    fact(&mut play, RecordType::HookRun, json!({}));
-    stop(&mut play);
-    assert_eq!(section(&play, "Asked"), "- Turn 1: Add a cache. Then document it.");
+    fact(&mut session, RecordType::HookRun, json!({}));
+    fact(&mut session, RecordType::HookRun, json!({}));
+    stop(&mut session);
+    assert_eq!(section(&session, "Asked"), "- Turn 1: Add a cache. Then document it.");
     assert_eq!(
-        section(&play, "Done"),
+        section(&session, "Done"),
         "- INT-001: 1 file, 2 changes\n  - `src/cache.rs`: 2 changes\n\
          - No intent: 2 files, 2 changes\n  - `README.md`: 1 change\n  - `notes.txt`: 1 change, deleted"
     );
-    assert_eq!(section(&play, "Denials"), "- UB01, Bash, 2 times: Too wide.");
+    assert_eq!(section(&session, "Denials"), "- UB01, Bash, 2 times: Too wide.");
 }
 
 #[test]
 fn commands_that_failed_are_told_with_their_end() {
-    let mut play = Play::default();
-    ask(&mut play, "test");
-    play.run("npm tset", 1, "unknown command", &BEFORE_STOP);
-    play.run("npm tset", 1, "unknown command", &BEFORE_STOP);
-    play.run("npm test", 0, "", &BEFORE_STOP);
-    play.run("cargo test", 101, "failed.", &BEFORE_STOP);
-    write(&mut play, "src/a.rs");
-    play.run("cargo test", 0, "", &BEFORE_STOP);
-    play.run("git push", 1, "no upstream", &BEFORE_STOP);
-    play.run("git status", 0, "", &BEFORE_STOP);
-    play.run("make all", 2, "boom", &BEFORE_STOP);
-    stop(&mut play);
+    let mut session = TestSession::default();
+    ask(&mut session, "test");
+    session.run("npm tset", 1, "unknown command", &BEFORE_STOP);
+    session.run("npm tset", 1, "unknown command", &BEFORE_STOP);
+    session.run("npm test", 0, "", &BEFORE_STOP);
+    session.run("cargo test", 101, "failed.", &BEFORE_STOP);
+    write(&mut session, "src/a.rs");
+    session.run("cargo test", 0, "", &BEFORE_STOP);
+    session.run("git push", 1, "no upstream", &BEFORE_STOP);
+    session.run("git status", 0, "", &BEFORE_STOP);
+    session.run("make all", 2, "boom", &BEFORE_STOP);
+    stop(&mut session);
     assert_eq!(
-        section(&play, "Commands that failed"),
+        section(&session, "Commands that failed"),
         "- `npm tset`, 2 times: unknown command. `npm test` worked in its place.\n\
          - `cargo test`, 1 time: failed. It worked later.\n\
          - `git push`, 1 time: no upstream. Then `git status` worked.\n\
          - `make all`, 1 time: boom. It has not worked since."
     );
-    assert_eq!(section(&play, "Open ends"), "- `make all` still fails.");
+    assert_eq!(section(&session, "Open ends"), "- `make all` still fails.");
 }
 
 #[test]
 fn without_a_journal_failures_are_told_by_their_tool() {
-    let mut play = Play::default();
-    play.run("make", 2, "boom", &[&Session]);
-    play.run("make", 0, "", &[&Session]);
-    play.step(Scene::new(EventName::Stop), &[&Session, &StopSynth]);
-    assert_eq!(section(&play, "Commands that failed"), "- `Bash`, 1 time: boom. It worked later.");
+    let mut session = TestSession::default();
+    session.run("make", 2, "boom", &[&Session]);
+    session.run("make", 0, "", &[&Session]);
+    session.step(TestInvocation::new(EventName::Stop), &[&Session, &StopSynth]);
+    assert_eq!(section(&session, "Commands that failed"), "- `Bash`, 1 time: boom. It worked later.");
 }
 
 fn node(id: &str, title: &str) -> Value {
     json!({"id": id, "title": title, "scope": ["src/**"], "dependsOn": []})
 }
 
-fn plan(play: &mut Play, nodes: Value, status: Value) {
-    play.view.files.insert(in_repo("plan.json"), json!({"version": 1, "nodes": nodes}).to_string().into_bytes());
-    play.state = crate::state::State::from_value(json!({"plan": {"currentPath": "plan.json", "nodes": status}}));
-    fact(play, RecordType::PlanAccepted, json!({}));
+fn plan(session: &mut TestSession, nodes: Value, status: Value) {
+    session.view.files.insert(in_repo("plan.json"), json!({"version": 1, "nodes": nodes}).to_string().into_bytes());
+    session.state = dispatch_hook_module::state::SessionState::from_value(
+        json!({"plan": {"currentPath": "plan.json", "nodes": status}}),
+    );
+    fact(session, RecordType::PlanAccepted, json!({}));
 }
 
 #[test]
 fn the_plan_and_what_is_owed_are_open_ends() {
-    let mut play = Play::default();
+    let mut session = TestSession::default();
     let nodes = json!([node("n1", "One"), node("n2", "Two"), node("n3", "Three")]);
-    plan(&mut play, nodes, json!({"n1": "completed", "n2": "failed"}));
-    fact(&mut play, RecordType::RlmRequired, json!({"rule": "big-search"}));
-    fact(&mut play, RecordType::RlmRequired, json!({"rule": "met"}));
-    fact(&mut play, RecordType::RlmSatisfied, json!({"rule": "met"}));
-    stop(&mut play);
+    plan(&mut session, nodes, json!({"n1": "completed", "n2": "failed"}));
+    fact(&mut session, RecordType::RlmRequired, json!({"rule": "big-search"}));
+    fact(&mut session, RecordType::RlmRequired, json!({"rule": "met"}));
+    fact(&mut session, RecordType::RlmSatisfied, json!({"rule": "met"}));
+    stop(&mut session);
     assert_eq!(
-        section(&play, "Plan progress"),
+        section(&session, "Plan progress"),
         "1 of 3 nodes completed.\n\n- [x] `n1`: One (completed)\n- [ ] `n2`: Two (failed)\n- [ ] `n3`: Three (pending)"
     );
     assert_eq!(
-        section(&play, "Open ends"),
+        section(&session, "Open ends"),
         "- Plan node `n2` is failed.\n- Plan node `n3` is pending.\n- `big-search` is required and not delivered."
     );
 }
 
 #[test]
 fn every_source_of_decisions_gives_a_draft() {
-    let mut play = Play::default();
+    let mut session = TestSession::default();
     let marked = json!([
         {"id": "n1", "title": "Pick the store", "decision": "SQLite in one file.", "scope": ["src/**"], "validations": ["cargo test"], "dependsOn": []},
         node("n2", "Plain work"),
         {"id": "n3", "title": "Choose a name", "decision": true, "scope": ["src/**"], "dependsOn": []},
         {"id": "n4", "title": "Decided elsewhere", "decision": false, "scope": ["src/**"], "dependsOn": []},
     ]);
-    plan(&mut play, marked, json!({"n1": "completed"}));
-    ask(&mut play, "Let's go with SQLite for the cache. Then add it.");
-    write(&mut play, "Cargo.toml");
-    write(&mut play, "crates/a/Cargo.toml");
-    write(&mut play, "api/user.proto");
-    write(&mut play, "src/main.rs");
-    stop(&mut play);
+    plan(&mut session, marked, json!({"n1": "completed"}));
+    ask(&mut session, "Let's go with SQLite for the cache. Then add it.");
+    write(&mut session, "Cargo.toml");
+    write(&mut session, "crates/a/Cargo.toml");
+    write(&mut session, "api/user.proto");
+    write(&mut session, "src/main.rs");
+    stop(&mut session);
     assert_eq!(
-        drafts(&play),
+        drafts(&session),
         [
             "0001-plan-n1-pick-the-store.md",
             "0002-plan-n3-choose-a-name.md",
@@ -193,7 +184,7 @@ fn every_source_of_decisions_gives_a_draft() {
             "0005-change-of-protocol-definitions.md",
         ]
     );
-    let file = |name: &str| play.file("stop-synth", &format!("adr/{name}")).expect("a draft");
+    let file = |name: &str| session.file("stop-synth", &format!("adr/{name}")).expect("a draft");
     let store = file("0001-plan-n1-pick-the-store.md");
     for part in [
         "# 0001. Pick the store\n\nStatus: draft\n",
@@ -218,10 +209,10 @@ fn every_source_of_decisions_gives_a_draft() {
 
 #[test]
 fn a_decision_late_in_a_long_prompt_is_found() {
-    let mut play = Play::default();
-    ask(&mut play, &format!("{}\nWe decided to use UTC everywhere.", "some words ".repeat(200)));
-    stop(&mut play);
-    assert_eq!(drafts(&play), ["0001-we-decided-to-use-utc-everywhere.md"]);
+    let mut session = TestSession::default();
+    ask(&mut session, &format!("{}\nWe decided to use UTC everywhere.", "some words ".repeat(200)));
+    stop(&mut session);
+    assert_eq!(drafts(&session), ["0001-we-decided-to-use-utc-everywhere.md"]);
 }
 
 #[test]
@@ -229,7 +220,8 @@ fn a_plan_that_nobody_accepted_gives_no_draft() {
     let text =
         json!({"version": 1, "nodes": [{"id": "a", "title": "x", "scope": ["a"], "dependsOn": [], "decision": true}]})
             .to_string();
-    let scene = Scene::new(EventName::Stop).state(json!({"plan": {"currentPath": "p.json"}})).file("p.json", text);
+    let scene =
+        TestInvocation::new(EventName::Stop).state(json!({"plan": {"currentPath": "p.json"}})).file("p.json", text);
     assert_eq!(scene.handle(&StopSynth).files.len(), 1);
     assert_eq!(scene.record(RecordType::PlanAccepted, json!({})).handle(&StopSynth).files.len(), 2);
 }
@@ -237,7 +229,7 @@ fn a_plan_that_nobody_accepted_gives_no_draft() {
 #[test]
 fn a_second_delivery_is_no_second_denial() {
     let denied = |again: bool| json!({"decision": "deny", "code": "UB01", "tool": "Bash", "reason": "No.", "redelivered": again});
-    let scene = Scene::new(EventName::Stop)
+    let scene = TestInvocation::new(EventName::Stop)
         .record(RecordType::HookRun, denied(false))
         .record(RecordType::HookRun, denied(true));
     let scene =
@@ -247,28 +239,28 @@ fn a_second_delivery_is_no_second_denial() {
 
 #[test]
 fn stopping_twice_gives_the_same_files() {
-    let mut play = Play::default();
-    ask(&mut play, "We decided to use UTC everywhere.");
-    write(&mut play, "package.json");
-    play.run("npm tset", 1, "unknown", &BEFORE_STOP);
-    fact(&mut play, RecordType::HookRun, json!({}));
-    let first = stop(&mut play);
-    let files = play.view.files.clone();
-    assert_eq!((drafts(&play).len(), first.register_artifacts.len()), (2, 3));
-    let second = stop(&mut play);
-    assert_eq!(play.view.files, files);
+    let mut session = TestSession::default();
+    ask(&mut session, "We decided to use UTC everywhere.");
+    write(&mut session, "package.json");
+    session.run("npm tset", 1, "unknown", &BEFORE_STOP);
+    fact(&mut session, RecordType::HookRun, json!({}));
+    let first = stop(&mut session);
+    let files = session.view.files.clone();
+    assert_eq!((drafts(&session).len(), first.register_artifacts.len()), (2, 3));
+    let second = stop(&mut session);
+    assert_eq!(session.view.files, files);
     assert_eq!(second.register_artifacts, [], "what is there was registered before");
     assert_eq!(second.files, first.files);
 }
 
 #[test]
 fn numbers_stay_when_more_is_decided_and_depend_on_evidence_alone() {
-    let mut often = Play::default();
-    let mut once = Play::default();
+    let mut often = TestSession::default();
+    let mut once = TestSession::default();
     for (index, path) in ["z/go.mod", "package.json", "a.proto", "Cargo.toml"].into_iter().enumerate() {
-        for play in [&mut often, &mut once] {
-            ask(play, &format!("Step {index}"));
-            write(play, path);
+        for session in [&mut often, &mut once] {
+            ask(session, &format!("Step {index}"));
+            write(session, path);
         }
         stop(&mut often);
     }
@@ -282,25 +274,25 @@ fn numbers_stay_when_more_is_decided_and_depend_on_evidence_alone() {
 
 #[test]
 fn a_draft_that_the_user_accepted_is_left_alone() {
-    let mut play = Play::default();
-    ask(&mut play, "We decided to use UTC everywhere.");
-    stop(&mut play);
-    let name = format!("adr/{}", drafts(&play)[0]);
-    let path = Scene::new(EventName::Stop).paths.feature_output("stop-synth").join(&name);
-    play.view.files.insert(path.clone(), b"# 0001. UTC\n\nStatus: accepted\n".to_vec());
-    let action = stop(&mut play);
+    let mut session = TestSession::default();
+    ask(&mut session, "We decided to use UTC everywhere.");
+    stop(&mut session);
+    let name = format!("adr/{}", drafts(&session)[0]);
+    let path = TestInvocation::new(EventName::Stop).paths.module_output("stop-synth").join(&name);
+    session.view.files.insert(path.clone(), b"# 0001. UTC\n\nStatus: accepted\n".to_vec());
+    let action = stop(&mut session);
     assert!(action.files.iter().all(|file| file.path != name));
-    assert_eq!(play.view.files[&path], b"# 0001. UTC\n\nStatus: accepted\n");
+    assert_eq!(session.view.files[&path], b"# 0001. UTC\n\nStatus: accepted\n");
 }
 
 #[test]
 fn the_same_decision_stated_twice_is_one_draft() {
-    let mut play = Play::default();
-    ask(&mut play, "We decided to use UTC everywhere.");
-    ask(&mut play, "As I said, we decided to use UTC everywhere. WE DECIDED to use UTC everywhere!");
-    stop(&mut play);
-    assert_eq!(drafts(&play).len(), 2);
-    let first = play.file("stop-synth", "adr/0001-we-decided-to-use-utc-everywhere.md").expect("a draft");
+    let mut session = TestSession::default();
+    ask(&mut session, "We decided to use UTC everywhere.");
+    ask(&mut session, "As I said, we decided to use UTC everywhere. WE DECIDED to use UTC everywhere!");
+    stop(&mut session);
+    assert_eq!(drafts(&session).len(), 2);
+    let first = session.file("stop-synth", "adr/0001-we-decided-to-use-utc-everywhere.md").expect("a draft");
     assert_eq!(first.matches("[PROMPT ").count(), 2);
 }
 
@@ -308,7 +300,7 @@ fn the_same_decision_stated_twice_is_one_draft() {
 fn own_path_rules_take_the_place_of_the_built_in_ones() {
     let config = json!({"manifests": [], "interfaces": [{"name": "Public API", "paths": ["src/api/**"]}]});
     let call = |path: &str| json!({"paths": [{"path": path, "access": "write"}]});
-    let scene = Scene::new(EventName::Stop)
+    let scene = TestInvocation::new(EventName::Stop)
         .config(config)
         .record(RecordType::ToolCall, call("/repo/src/api/v1/user.rs"))
         .record(RecordType::ToolCall, call("/repo/Cargo.toml"));
@@ -333,9 +325,9 @@ fn slugs_are_short_file_names() {
 
 #[test]
 fn texts_leave_the_module_in_files_alone() {
-    let mut play = Play::default();
-    ask(&mut play, "We decided to move to Zanzibar.");
-    let mut action = stop(&mut play);
+    let mut session = TestSession::default();
+    ask(&mut session, "We decided to move to Zanzibar.");
+    let mut action = stop(&mut session);
     assert!(action.files.iter().all(|file| file.content.contains("Zanzibar")));
     action.files.clear();
     assert!(action.register_artifacts.iter().all(|artifact| artifact.path.starts_with("stop-synth/output/")));
@@ -345,7 +337,7 @@ fn texts_leave_the_module_in_files_alone() {
 
 #[test]
 fn a_long_session_has_a_bounded_summary() {
-    let mut scene = Scene::new(EventName::Stop);
+    let mut scene = TestInvocation::new(EventName::Stop);
     for index in 0..500 {
         scene = scene
             .record(RecordType::Prompt, json!({"text": format!("We decided on number {index}. {}", "x ".repeat(500))}));
@@ -380,7 +372,7 @@ proptest! {
         records in proptest::collection::vec((proptest::sample::select(RecordType::KNOWN.to_vec()), any_data()), 0..20),
         plan in prop_oneof![Just("{}".to_owned()), Just(r#"{"version": 1, "nodes": [{"id": "a", "title": "../x", "scope": ["a"], "dependsOn": [], "decision": true}]}"#.to_owned()), "\\PC{0,20}"],
     ) {
-        let scene = Scene::new(EventName::Stop).state(json!({"plan": {"currentPath": "p.json"}})).file("p.json", plan);
+        let scene = TestInvocation::new(EventName::Stop).state(json!({"plan": {"currentPath": "p.json"}})).file("p.json", plan);
         let scene = records.into_iter().fold(scene, |scene, (kind, data)| scene.record(kind, data));
         let first = scene.handle(&StopSynth);
         prop_assert!(first.files.iter().all(|file| !file.path.contains("..")));

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use dispatch_hook_module::Paths;
+use dispatch_hook_module::testing::TestInvocation;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::context::Paths;
-use crate::testing::Scene;
 
 struct Workspace(TempDir);
 
@@ -32,8 +32,8 @@ impl Workspace {
         path
     }
 
-    fn scene(&self, event: EventName) -> Scene {
-        Scene::new(event).with(|scene| scene.paths = Paths::new(self.0.path(), "a3f0c812"))
+    fn scene(&self, event: EventName) -> TestInvocation {
+        TestInvocation::new(event).with(|scene| scene.paths = Paths::new(self.0.path(), "a3f0c812"))
     }
 
     fn told(&self) -> Option<String> {
@@ -57,7 +57,7 @@ fn note(hook: &str, summary: &str) -> Value {
 #[test]
 fn it_looks_only_at_the_start_of_a_turn() {
     let seen: Vec<&str> =
-        EventName::KNOWN.iter().filter(|event| WorkspaceResults.supports(event)).map(EventName::as_str).collect();
+        EventName::KNOWN.iter().filter(|event| WorkspaceResults.spec().handles(event)).map(EventName::as_str).collect();
     assert_eq!(seen, ["SessionStart", "UserPromptSubmit"]);
 }
 

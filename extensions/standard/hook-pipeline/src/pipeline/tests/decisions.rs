@@ -1,15 +1,11 @@
 //! How one decision comes of many, and what failures do to it.
 
+use dispatch_hook_dialects::Verdict;
+use dispatch_hook_module::{Decision, EmittedRecord, EventName, HookAction, ModuleError, RecordType, Unattended};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::stand_in::{Options, StandIn, before_tool, event, failing, fold_all, fold_with, module};
-use crate::action::{Decision, EmittedRecord, HookAction};
-use crate::answer::Verdict;
-use crate::event::EventName;
-use crate::manifest::Unattended;
-use crate::module::ModuleError;
-use crate::record::RecordType;
 
 fn kinds(folded: &crate::pipeline::Folded) -> Vec<RecordType> {
     folded.records.iter().map(|said| said.what.kind.clone()).collect()

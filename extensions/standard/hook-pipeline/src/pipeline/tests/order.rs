@@ -1,15 +1,13 @@
 //! Which modules run, in which order, for how long.
 
+use dispatch_hook_module::{EventName, HookAction, Module, RecordType};
+
 use super::stand_in::{Options, before_tool, fold_all, fold_with, module};
-use crate::action::HookAction;
-use crate::event::EventName;
 use crate::manifest::{ModuleEntry, PipelineManifest};
-use crate::module::Module;
 use crate::pipeline::select;
-use crate::record::RecordType;
 
 fn names(manifest: &PipelineManifest, modules: &[&dyn Module], event: &EventName) -> Vec<String> {
-    select(manifest, modules, event).slots.iter().map(|slot| slot.module.name().to_owned()).collect()
+    select(manifest, modules, event).slots.iter().map(|slot| slot.spec.name.to_owned()).collect()
 }
 
 fn manifest(entries: &[&str]) -> PipelineManifest {
@@ -58,7 +56,7 @@ fn only_enabled_modules_run_and_the_manifest_overrides_their_flags() {
     changed.modules[1].enabled = false;
     let selection = select(&changed, &all, &EventName::PreToolUse);
     assert_eq!(selection.slots.len(), 1);
-    assert_eq!((selection.slots[0].priority, selection.slots[0].critical), (7, true));
+    assert_eq!((selection.slots[0].spec.priority, selection.slots[0].spec.critical), (7, true));
     assert_eq!(selection.missing, ["ghost"]);
     changed.modules[0].hot_path_safe = Some(false);
     assert!(select(&changed, &all, &EventName::PreToolUse).slots.is_empty());
@@ -71,7 +69,7 @@ fn an_exceeded_budget_stops_the_modules_and_allows() {
     // The clock is asked before each module and around it: the third reading is over the budget.
     let folded = fold_with(&before_tool(), &[&first, &second], &Options { tick_ms: 100, ..Options::default() });
     assert_eq!(second.asked.get(), 0);
-    assert_eq!(folded.decision, crate::action::Decision::Allow);
+    assert_eq!(folded.decision, dispatch_hook_module::Decision::Allow);
     assert_eq!(folded.out_of_time_at.as_deref(), Some("second"));
     assert_eq!(folded.records.last().map(|said| said.what.kind.clone()), Some(RecordType::BudgetExceeded));
 }
@@ -81,7 +79,7 @@ fn a_deny_that_came_in_time_stands_when_time_runs_out() {
     let first = module("first", |_| HookAction::deny("X", "no"));
     let second = module("second", |_| HookAction::none());
     let folded = fold_with(&before_tool(), &[&first, &second], &Options { tick_ms: 120, ..Options::default() });
-    assert_eq!(folded.decision, crate::action::Decision::Deny);
+    assert_eq!(folded.decision, dispatch_hook_module::Decision::Deny);
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! The two channels by which a tool's input changes.
 
+use dispatch_hook_module::{Decision, EventName, HookAction};
 use serde_json::{Value, json};
 
 use super::stand_in::{Options, StandIn, before_tool, event, fold_all, fold_with, module};
-use crate::action::{Decision, HookAction};
-use crate::event::EventName;
 use crate::pipeline::{Folded, Stamps};
 
 fn rewriting(name: &'static str, input: Value) -> StandIn {

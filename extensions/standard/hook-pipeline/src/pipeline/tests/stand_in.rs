@@ -1,17 +1,16 @@
-//! A module that does what a test says, and a stage to run it on.
+//! A module that does what a test says, and a environment to run it on.
 
 use std::cell::Cell;
 use std::time::Duration;
 
-use crate::action::HookAction;
-use crate::clock::Clock;
+use dispatch_hook_module::testing::{HOME, NOW_MS, TestInvocation};
+use dispatch_hook_module::{
+    Clock, Context, Effects, EventName, HookAction, HookEvent, Module, ModuleError, ModuleSpec, Timers, Unattended,
+    classify,
+};
+
 use crate::config::Config;
-use crate::context::{Context, Effects, Timers};
-use crate::event::{EventName, HookEvent};
-use crate::manifest::Unattended;
-use crate::module::{Module, ModuleError};
-use crate::pipeline::{Folded, Slot, Stage, Stamps, classify, fold};
-use crate::testing::{HOME, NOW_MS, Scene};
+use crate::pipeline::{Folded, ModuleEnvironment, Slot, Stamps, fold};
 
 type Answer = Box<dyn Fn(&Context<'_>) -> Result<HookAction, ModuleError>>;
 
@@ -52,24 +51,14 @@ impl StandIn {
 }
 
 impl Module for StandIn {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn supports(&self, event: &EventName) -> bool {
-        self.events.contains(event)
-    }
-
-    fn priority(&self) -> i32 {
-        self.priority
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        self.hot_path_safe
-    }
-
-    fn critical(&self) -> bool {
-        self.critical
+    fn spec(&self) -> ModuleSpec<'_> {
+        ModuleSpec {
+            events: &self.events,
+            priority: self.priority,
+            hot_path_safe: self.hot_path_safe,
+            critical: self.critical,
+            ..ModuleSpec::named(self.name)
+        }
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
@@ -109,10 +98,10 @@ pub(super) struct Options {
 }
 
 pub(super) fn fold_with(event: &HookEvent, modules: &[&StandIn], options: &Options) -> Folded {
-    let scene = Scene::new(event.name.clone());
+    let scene = TestInvocation::new(event.name.clone());
     let clock = TickingClock::every(options.tick_ms);
     let config = Config::default();
-    let stage = Stage {
+    let environment = ModuleEnvironment {
         ids: &scene.ids,
         paths: &scene.paths,
         state: &scene.state,
@@ -127,7 +116,7 @@ pub(super) fn fold_with(event: &HookEvent, modules: &[&StandIn], options: &Optio
     };
     let slots: Vec<Slot<'_>> = modules.iter().map(|module| Slot::of(*module)).collect();
     let call = classify(event, Some(HOME));
-    fold(&slots, event, call.as_ref(), &stage)
+    fold(&slots, event, call.as_ref(), &environment)
 }
 
 pub(super) fn fold_all(event: &HookEvent, modules: &[&StandIn]) -> Folded {
@@ -135,9 +124,9 @@ pub(super) fn fold_all(event: &HookEvent, modules: &[&StandIn]) -> Folded {
 }
 
 pub(super) fn before_tool() -> HookEvent {
-    Scene::command("ls").event
+    TestInvocation::command("ls").event
 }
 
 pub(super) fn event(name: EventName) -> HookEvent {
-    Scene::new(name).event
+    TestInvocation::new(name).event
 }

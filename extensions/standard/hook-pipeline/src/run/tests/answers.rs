@@ -1,11 +1,10 @@
 //! What a host gets, and what an invocation leaves behind.
 
+use dispatch_hook_module::{Decision, Effects, RecordType};
 use serde_json::{Value, json};
 
 use super::workspace::Workspace;
-use crate::action::Decision;
-use crate::record::RecordType;
-use crate::run::{Effects, event_of};
+use crate::run::event_of;
 
 fn stdout(outcome: &crate::run::Outcome) -> Value {
     serde_json::from_slice(&outcome.reply.stdout).expect("exactly one JSON value")

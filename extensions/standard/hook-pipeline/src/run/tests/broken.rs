@@ -1,11 +1,10 @@
 //! Whatever is broken, the host gets its answer and nothing is written where it should not be.
 
+use dispatch_hook_module::{Decision, RecordType};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::workspace::Workspace;
-use crate::action::Decision;
-use crate::record::RecordType;
 
 #[test]
 fn garbage_gets_the_go_on_and_one_record() {

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
+use dispatch_hook_module::{Clock, Effects, RecordType, SystemClock};
 use serde_json::{Value, json};
 
 use super::workspace::Workspace;
-use crate::clock::{Clock, SystemClock};
 use crate::neo4j::FRESH_MS;
 use crate::neo4j::tests::server::{Manner, Server, closed_port};
-use crate::record::RecordType;
-use crate::run::Effects;
 
 const START_MS: i64 = 1_700_000_000_000;
 const HEALTHY: Manner = Manner::Healthy { major: 5, minor: 4, password: "unused" };

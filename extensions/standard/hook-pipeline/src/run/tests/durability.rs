@@ -1,11 +1,10 @@
 //! The log is the truth, whole and never shortened; the state is a cache that never goes back.
 
+use dispatch_hook_module::{RecordType, SessionState};
 use serde_json::json;
 
 use super::workspace::Workspace;
-use crate::record::RecordType;
 use crate::session_files::rebuild_state;
-use crate::state::State;
 
 #[test]
 fn many_writers_on_one_session_lose_and_tear_nothing() {
@@ -44,7 +43,7 @@ fn the_state_is_restored_from_the_log_alone() {
     workspace.fire("UserPromptSubmit", json!({"prompt": "one"}));
     workspace.fire("SubagentStart", json!({"agent_id": "x", "agent_type": "Plan"}));
     workspace.fire("UserPromptSubmit", json!({"prompt": "/new two"}));
-    let before = State::from_value(workspace.state());
+    let before = SessionState::from_value(workspace.state());
     assert_eq!((before.work_id(), before.last_turn_id()), (Some("w002"), 2));
     let rebuilt = rebuild_state(&workspace.session().join("events.jsonl")).expect("readable");
     assert_eq!(rebuilt, before);
@@ -93,7 +92,8 @@ fn a_torn_tail_stays_one_bad_line_and_the_next_call_works() {
     std::fs::write(&path, &bytes).expect("writable");
     workspace.command("ls", "2");
     let log = workspace.log();
-    let bad: Vec<&str> = log.lines().filter(|line| crate::record::Record::parse(line.as_bytes()).is_none()).collect();
+    let bad: Vec<&str> =
+        log.lines().filter(|line| dispatch_hook_module::Record::parse(line.as_bytes()).is_none()).collect();
     assert_eq!(bad, ["{\"v\":1,\"id\":\"01"]);
     assert!(log.as_bytes().starts_with(&bytes), "nothing that was written is touched");
 }

@@ -1,9 +1,9 @@
 //! An event that is delivered twice has one effect and one answer.
 
+use dispatch_hook_module::RecordType;
 use serde_json::json;
 
 use super::workspace::Workspace;
-use crate::record::RecordType;
 
 #[test]
 fn a_second_delivery_gets_the_stored_answer_and_has_no_second_effect() {

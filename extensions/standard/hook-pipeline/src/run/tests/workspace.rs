@@ -2,18 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use dispatch_hook_dialects::dialect::Hints;
+use dispatch_hook_module::{
+    Clock, Context, Effects, EventName, HookAction, Module, ModuleError, ModuleSpec, Record, RecordType, SystemClock,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::action::HookAction;
-use crate::clock::{Clock, SystemClock};
-use crate::context::Context;
-use crate::dialect::Hints;
-use crate::event::EventName;
-use crate::module::{Module, ModuleError};
 use crate::modules::native_modules;
-use crate::record::{Record, RecordType};
-use crate::run::{Effects, Invocation, Outcome, run};
+use crate::run::{Invocation, Outcome, run};
 use crate::watch::Unwatched;
 
 pub(super) struct Workspace {
@@ -24,24 +21,8 @@ pub(super) struct Workspace {
 pub(super) struct Guard;
 
 impl Module for Guard {
-    fn name(&self) -> &str {
-        "guard"
-    }
-
-    fn supports(&self, _: &EventName) -> bool {
-        true
-    }
-
-    fn priority(&self) -> i32 {
-        10
-    }
-
-    fn hot_path_safe(&self) -> bool {
-        true
-    }
-
-    fn critical(&self) -> bool {
-        false
+    fn spec(&self) -> ModuleSpec<'_> {
+        ModuleSpec { events: &EventName::KNOWN, priority: 10, hot_path_safe: true, ..ModuleSpec::named("guard") }
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
@@ -51,8 +32,8 @@ impl Module for Guard {
             "rewrite me" => HookAction { updated_input: Some(json!({"command": "ls"})), ..HookAction::none() },
             "fail" => return Err(ModuleError::failed("token ghp_0123456789abcdefghijABCDEFGHIJ456789 is wrong")),
             "write a file" => HookAction::none()
-                .with_file(crate::action::FileWrite::replace("sub/a.txt", "one"))
-                .with_file(crate::action::FileWrite::replace("../../../escape.txt", "no")),
+                .with_file(dispatch_hook_module::FileWrite::replace("sub/a.txt", "one"))
+                .with_file(dispatch_hook_module::FileWrite::replace("../../../escape.txt", "no")),
             _ => HookAction::none(),
         })
     }

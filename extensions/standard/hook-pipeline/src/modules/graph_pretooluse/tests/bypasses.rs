@@ -1,7 +1,8 @@
 //! Known ways around command guards, each by name.
 
+use dispatch_hook_module::testing::TestInvocation;
+
 use super::{check, code};
-use crate::testing::Scene;
 
 #[test]
 fn a_leading_assignment_does_not_silence_the_guard() {
@@ -78,8 +79,9 @@ fn spelling_a_path_otherwise_does_not_help() {
 
 #[test]
 fn a_link_out_of_the_workspace_is_followed() {
-    let removed =
-        |command: &str| code(&Scene::command(command).link("vendor", "/opt/vendor").link("cache", "target/cache"));
+    let removed = |command: &str| {
+        code(&TestInvocation::command(command).link("vendor", "/opt/vendor").link("cache", "target/cache"))
+    };
     assert_eq!(removed("rm -rf vendor/*"), "UB01");
     assert_eq!(removed("rm -rf vendor/lib"), "UB01");
     assert_eq!(removed("rm -rf vendor"), "");

@@ -1,11 +1,11 @@
 //! Tools other than the shell, the shells of other hosts, and the host's own limits.
 
+use dispatch_hook_module::HookAction;
+use dispatch_hook_module::testing::TestInvocation;
 use serde_json::{Value, json};
 
 use super::super::GraphPretooluse;
 use super::code;
-use crate::action::HookAction;
-use crate::testing::Scene;
 
 /// An index of git that claims this many entries.
 fn index(entries: u32) -> Vec<u8> {
@@ -15,8 +15,8 @@ fn index(entries: u32) -> Vec<u8> {
     bytes
 }
 
-fn on(host: &'static str, tool: &str, input: Value) -> Scene {
-    Scene::before_tool(tool, input).with(|scene| scene.event.host = host)
+fn on(host: &'static str, tool: &str, input: Value) -> TestInvocation {
+    TestInvocation::before_tool(tool, input).with(|scene| scene.event.host = host)
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn the_hosts_own_limits_lift_endless_commands() {
         if let (Some(input), Value::Object(more)) = (input.as_object_mut(), more) {
             input.extend(more);
         }
-        code(&Scene::before_tool("Bash", input))
+        code(&TestInvocation::before_tool("Bash", input))
     };
     assert_eq!(with(json!({})), "UB03");
     assert_eq!(with(json!({"run_in_background": true})), "");
@@ -79,7 +79,7 @@ fn queries_of_mcp_tools_are_judged() {
         ("Write", json!({"file_path": "/repo/a.sql", "content": "DELETE FROM t", "query": "DELETE FROM t"}), ""),
     ];
     for (tool, input, expected) in table {
-        assert_eq!(code(&Scene::before_tool(tool, input.clone())), expected, "{tool} {input}");
+        assert_eq!(code(&TestInvocation::before_tool(tool, input.clone())), expected, "{tool} {input}");
     }
 }
 
@@ -105,13 +105,14 @@ fn other_tools_write_no_device_and_search_no_disk() {
         ("Grep", json!({"pattern": "rm -rf /"}), ""),
     ];
     for (tool, input, expected) in table {
-        assert_eq!(code(&Scene::before_tool(tool, input.clone())), expected, "{tool} {input}");
+        assert_eq!(code(&TestInvocation::before_tool(tool, input.clone())), expected, "{tool} {input}");
     }
 }
 
 #[test]
 fn a_search_of_a_large_workspace_needs_a_pattern() {
-    let large = |tool: &str, input: Value| code(&Scene::before_tool(tool, input).file(".git/index", index(60_000)));
+    let large =
+        |tool: &str, input: Value| code(&TestInvocation::before_tool(tool, input).file(".git/index", index(60_000)));
     assert_eq!(large("Grep", json!({"pattern": "x"})), "UB08");
     assert_eq!(large("Grep", json!({"pattern": "x", "path": "/repo"})), "UB08");
     assert_eq!(large("Grep", json!({"pattern": "x", "glob": "*"})), "UB08");
@@ -131,7 +132,7 @@ fn a_search_of_a_large_workspace_needs_a_pattern() {
 
 #[test]
 fn the_number_of_files_is_an_estimate_that_is_kept() {
-    let search = || Scene::before_tool("Grep", json!({"pattern": "x"}));
+    let search = || TestInvocation::before_tool("Grep", json!({"pattern": "x"}));
     assert_eq!(search().handle(&GraphPretooluse), HookAction::none());
     assert_eq!(code(&search().file(".git/index", index(40_000))), "");
     assert_eq!(code(&search().file(".git/index", index(40_000)).config(json!({"maxFiles": 100}))), "UB08");

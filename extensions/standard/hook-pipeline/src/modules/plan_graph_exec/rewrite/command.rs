@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use dispatch_hook_module::Context;
 use dispatch_toolcall::{ShellEffects, UnboundedKind, resolve};
 use serde_json::{Map, Value};
 
 use super::words::{Edit, Word, apply, split};
 use super::{Rewrite, is_plain};
-use crate::context::Context;
 use crate::plan::PlanNode;
 
 /// Fields that hold a command line.

@@ -1,9 +1,9 @@
 //! Search tools that name no files get the scope of the open nodes.
 
+use dispatch_hook_module::Context;
 use serde_json::{Map, Value};
 
 use super::{Rewrite, is_plain};
-use crate::context::Context;
 use crate::plan::PlanNode;
 
 /// Globs that one search can be given.

@@ -1,0 +1,11 @@
+//! How each host spells its hook events and wants its answers, and which files make it call Dispatch.
+//!
+//! Values in, values out: nothing here touches a file. Reading payloads, writing registrations and starting
+//! programs is left to whoever uses it.
+
+mod answer;
+pub mod dialect;
+pub mod register;
+
+pub use answer::{Answer, EXIT_BLOCKED, Reply, Verdict};
+pub use dialect::{Dialect, Hints, InputError, ParseFailure, Parsed};

@@ -1,0 +1,195 @@
+//! Where everything of one workspace and one session is.
+
+use std::path::{Path, PathBuf};
+
+use dispatch_os::paths::{normalise_path, safe_file_name};
+
+/// The folder of configuration, below the repository.
+pub const HOOKS_FOLDER: &str = ".ai/hooks";
+/// The folder of everything the pipeline writes, below the repository.
+pub const WORK_FOLDER: &str = ".ai/tmp";
+
+/// All paths of one invocation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// The workspace.
+    pub repo_root: PathBuf,
+    /// `.ai/hooks`
+    pub hooks_root: PathBuf,
+    /// `.ai/tmp`
+    pub work_root: PathBuf,
+    /// `.ai/tmp/<sid>`
+    pub session_root: PathBuf,
+}
+
+impl Paths {
+    /// The paths of a session. An id that could name another folder is made harmless.
+    #[must_use]
+    pub fn new(repo_root: &Path, session_id: &str) -> Self {
+        let work_root = repo_root.join(WORK_FOLDER);
+        let session_root = work_root.join(safe_file_name(session_id));
+        Self { repo_root: repo_root.to_path_buf(), hooks_root: repo_root.join(HOOKS_FOLDER), work_root, session_root }
+    }
+
+    /// The cached state of the session.
+    #[must_use]
+    pub fn state_file(&self) -> PathBuf {
+        self.session_root.join("state.json")
+    }
+
+    /// The log, which is the truth.
+    #[must_use]
+    pub fn events_file(&self) -> PathBuf {
+        self.session_root.join("events.jsonl")
+    }
+
+    /// The prompts.
+    #[must_use]
+    pub fn prompts_file(&self) -> PathBuf {
+        self.session_root.join("p.jsonl")
+    }
+
+    /// What modules made.
+    #[must_use]
+    pub fn registry_file(&self) -> PathBuf {
+        self.session_root.join("registry.jsonl")
+    }
+
+    /// The trace of the pipeline itself.
+    #[must_use]
+    pub fn trace_file(&self) -> PathBuf {
+        self.work_root.join("dispatch.log")
+    }
+
+    /// The user's exceptions.
+    #[must_use]
+    pub fn exceptions_file(&self) -> PathBuf {
+        self.work_root.join("exceptions.json")
+    }
+
+    /// The configuration of the modules.
+    #[must_use]
+    pub fn config_file(&self) -> PathBuf {
+        self.hooks_root.join("config.json")
+    }
+
+    /// Which modules run, and how.
+    #[must_use]
+    pub fn manifest_file(&self) -> PathBuf {
+        self.hooks_root.join("dispatch.manifest.json")
+    }
+
+    /// Which work must be delegated.
+    #[must_use]
+    pub fn policy_file(&self) -> PathBuf {
+        self.hooks_root.join("rlm-policy.json")
+    }
+
+    /// Which reminders are given when.
+    #[must_use]
+    pub fn followup_rules_file(&self) -> PathBuf {
+        self.hooks_root.join("followup-rules.json")
+    }
+
+    /// The JSON Schemas.
+    #[must_use]
+    pub fn schema_dir(&self) -> PathBuf {
+        self.hooks_root.join("schema")
+    }
+
+    /// The folder of a script module's source.
+    #[must_use]
+    pub fn module_source(&self, name: &str) -> PathBuf {
+        self.hooks_root.join("features").join(name)
+    }
+
+    /// A module's own folder in the session.
+    #[must_use]
+    pub fn module_folder(&self, name: &str) -> PathBuf {
+        self.session_root.join(folder_name(name))
+    }
+
+    /// Where a module's log goes.
+    #[must_use]
+    pub fn module_logs(&self, name: &str) -> PathBuf {
+        self.module_folder(name).join("logs")
+    }
+
+    /// Where a module's files go.
+    #[must_use]
+    pub fn module_output(&self, name: &str) -> PathBuf {
+        self.module_folder(name).join("output")
+    }
+
+    /// The folders of a module.
+    #[must_use]
+    pub fn module_folders(&self, name: &str) -> ModuleFolders {
+        ModuleFolders { root: self.module_folder(name), logs: self.module_logs(name), output: self.module_output(name) }
+    }
+
+    /// The path below the session's folder, with `/` between the parts.
+    #[must_use]
+    pub fn rel_ref(&self, path: &Path) -> Option<String> {
+        below(&self.session_root, path)
+    }
+
+    /// The path below the workspace, with `/` between the parts; the workspace itself is `""`.
+    #[must_use]
+    pub fn repo_relative(&self, path: &Path) -> Option<String> {
+        below(&self.repo_root, path)
+    }
+}
+
+/// The folders of one module in one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleFolders {
+    /// Its own folder.
+    pub root: PathBuf,
+    /// Its logs.
+    pub logs: PathBuf,
+    /// Its files.
+    pub output: PathBuf,
+}
+
+/// Module names are file names already, apart from letters in upper case, which stay readable.
+fn folder_name(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if !name.is_empty() && name.len() <= 64 && name.bytes().all(plain) && !name.starts_with('-') {
+        return name.to_owned();
+    }
+    safe_file_name(name)
+}
+
+fn below(root: &Path, path: &Path) -> Option<String> {
+    let path = normalise_path(path);
+    let rest = path.strip_prefix(root).ok()?;
+    let parts: Vec<_> = rest.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_stays_below_the_session_whatever_the_ids_say() {
+        let paths = Paths::new(Path::new("/repo"), "../../etc");
+        assert!(paths.session_root.starts_with("/repo/.ai/tmp"));
+        assert_eq!(paths.session_root.parent(), Some(paths.work_root.as_path()));
+        for name in ["../x", "/etc", "a/b", "", ".", "..", "-rf", "\u{0}"] {
+            let root = paths.module_folder(name);
+            assert_eq!(root.parent(), Some(paths.session_root.as_path()), "{name:?}");
+        }
+        assert!(paths.module_output("planGraph-exec").ends_with("planGraph-exec/output"));
+    }
+
+    #[test]
+    fn relative_forms_are_below_their_root_or_nothing() {
+        let paths = Paths::new(Path::new("/repo"), "a3f0c812");
+        assert_eq!(paths.repo_relative(Path::new("/repo/src/../a.rs")).as_deref(), Some("a.rs"));
+        assert_eq!(paths.repo_relative(Path::new("/repo")).as_deref(), Some(""));
+        assert_eq!(paths.repo_relative(Path::new("/repo/../x")), None);
+        assert_eq!(paths.repo_relative(Path::new("/repository")), None);
+        assert_eq!(paths.rel_ref(&paths.module_output("x")).as_deref(), Some("x/output"));
+    }
+}

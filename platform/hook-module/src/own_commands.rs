@@ -1,0 +1,161 @@
+//! Which of our own commands and tools an agent is meant to use, and which change the rules it is under.
+
+use dispatch_toolcall::{ShellEffects, SimpleCommand};
+
+use crate::event::HookEvent;
+
+const PROGRAMS: [&str; 2] = ["dispatch", "dispatch-hook"];
+const SERVER: &str = "dispatch";
+
+/// Commands that only show something, or that an agent is meant to run: by command, then by verb (`*` is any).
+const FREE: &[(&str, &[&str])] = &[
+    ("intent", &["select", "list", "show", "match", "check"]),
+    ("plan", &["show", "submit", "start", "complete"]),
+    ("phase", &["show"]),
+    ("memory", &["list", "show"]),
+    ("module", &["list", "test"]),
+    ("state", &["show"]),
+    ("trace", &["show", "verify", "list", "log"]),
+    ("trust", &["--list"]),
+    ("init", &["--check"]),
+    ("events", &["*"]),
+    ("why", &["*"]),
+    ("explain", &["*"]),
+    ("replay", &["*"]),
+    ("schema", &["*"]),
+    ("canary", &["*"]),
+    ("help", &["*"]),
+    ("version", &["*"]),
+];
+
+/// What an agent's call of our own program comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnCommand {
+    /// Not our program.
+    Foreign,
+    /// It reads, or it is a handshake that agents are meant to make.
+    Free,
+    /// It may change the rules.
+    ChangesPolicy,
+}
+
+/// Judges one program call. What is not known to be free counts as a change, and a program of our
+/// name in an unknown folder may be anything, so it is never free.
+#[must_use]
+pub fn own_command(command: &SimpleCommand) -> OwnCommand {
+    let Some(first) = command.argv.first() else {
+        return OwnCommand::Foreign;
+    };
+    let name = first.rsplit(['/', '\\']).next().unwrap_or(first);
+    if !PROGRAMS.contains(&name.strip_suffix(".exe").unwrap_or(name)) {
+        return OwnCommand::Foreign;
+    }
+    match (is_free(command), command.program.is_empty()) {
+        (false, _) => OwnCommand::ChangesPolicy,
+        (true, true) => OwnCommand::Foreign,
+        (true, false) => OwnCommand::Free,
+    }
+}
+
+fn is_free(command: &SimpleCommand) -> bool {
+    // What follows `--` is never a flag.
+    let mut words = command.argv.iter().skip(1).map(String::as_str).take_while(|word| *word != "--");
+    if !command.exact {
+        return false;
+    }
+    if words.clone().any(|word| matches!(word, "--help" | "-h" | "--version" | "-V")) {
+        return true;
+    }
+    let Some(first) = words.next() else {
+        return true;
+    };
+    let verbs = FREE.iter().find(|(name, _)| *name == first).map(|(_, verbs)| *verbs);
+    let verb = words.next().unwrap_or_default();
+    // A verb counts only in its place: elsewhere the same word may be a name. A flag counts anywhere.
+    let mut is_named =
+        |verbs: &[&str]| verbs.contains(&verb) || words.any(|word| word.starts_with('-') && verbs.contains(&word));
+    verbs.is_some_and(|verbs| verbs == ["*"] || is_named(verbs))
+}
+
+/// Whether a command does nothing but call our own program for a handshake or to read.
+#[must_use]
+pub fn is_handshake_only(effects: &ShellEffects) -> bool {
+    let changes_nothing_else = !effects.changes_files() && !effects.network;
+    !effects.commands.is_empty()
+        && changes_nothing_else
+        && effects.commands.iter().all(|command| own_command(command) == OwnCommand::Free)
+}
+
+/// Whether the tool belongs to our own MCP server.
+#[must_use]
+pub fn is_own_mcp_tool(event: &HookEvent) -> bool {
+    if let Some(server) = &event.mcp_server {
+        return server == SERVER;
+    }
+    let tool = event.tool_name.as_deref().unwrap_or_default();
+    let rest = tool.strip_prefix("mcp__").or_else(|| tool.strip_prefix("mcp_")).unwrap_or(tool);
+    rest.strip_prefix(SERVER).is_some_and(|rest| rest.starts_with(['_', '-', '.', '/', ':']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dispatch_toolcall::{ShellContext, analyze};
+
+    fn judge(line: &str) -> Vec<OwnCommand> {
+        let effects = analyze(line, &ShellContext { cwd: "/repo", home: None });
+        effects.commands.iter().map(own_command).filter(|found| *found != OwnCommand::Foreign).collect()
+    }
+
+    #[test]
+    fn reading_and_handshakes_are_free_and_the_rest_changes_policy() {
+        let free = [
+            "dispatch intent select INT-1",
+            "dispatch intent list --all",
+            "dispatch intent match 'src/**'",
+            "dispatch intent check",
+            "dispatch plan submit plan.json",
+            "dispatch plan start n1",
+            "dispatch plan complete n1",
+            "dispatch events --json",
+            "dispatch why last",
+            "dispatch trust --list",
+            "dispatch init --check",
+            "dispatch phase show",
+            "dispatch --help",
+            "/usr/local/bin/dispatch allow-once --help",
+        ];
+        for line in free {
+            assert_eq!(judge(line), [OwnCommand::Free], "{line}");
+        }
+        let changes = [
+            "dispatch allow-once UB01",
+            "dispatch trust --all",
+            "dispatch trust .ai/hooks/features/x/hook.mjs",
+            "dispatch init --undo",
+            "dispatch phase set EXECUTING",
+            "dispatch intent $VERB",
+            "dispatch intent new x --scope '**'",
+            "dispatch intent edit INT-1 --add-scope '**'",
+            "dispatch intent start INT-1 --reopen",
+            "dispatch intent complete INT-1",
+            "dispatch intent block INT-1",
+            "dispatch intent abandon INT-1",
+            "dispatch intent clear",
+            "dispatch intent new select --scope '**'",
+            "dispatch intent new x --scope y -- --help",
+            "dispatch intent edit show --add-scope '**'",
+            "dispatch hook UserPromptSubmit",
+            "sudo dispatch allow-once UB01",
+            "bash -c 'dispatch trust --all'",
+            "/usr/local/bin/dispatch trust --all",
+            "./target/release/dispatch trust --all",
+        ];
+        for line in changes {
+            assert_eq!(judge(line), [OwnCommand::ChangesPolicy], "{line}");
+        }
+        for line in ["git dispatch", "./dispatch events", "echo dispatch trust --all"] {
+            assert_eq!(judge(line), [], "{line}");
+        }
+    }
+}
