@@ -100,13 +100,13 @@ impl Clock for BenchClock {
     }
 }
 
-struct Silence;
+struct SilentSink;
 
-impl LogSink for Silence {
+impl LogSink for SilentSink {
     fn write(&self, _record: LogRecord) {}
 }
 
-impl FaultSink for Silence {
+impl FaultSink for SilentSink {
     fn report(&self, _fault: Fault) {}
 }
 
@@ -115,7 +115,7 @@ fn bus() -> (Bus, Arc<Tasks>) {
     let ports = BusPorts {
         clock: Arc::new(BenchClock(Instant::now())),
         spawner: Arc::clone(&tasks) as Arc<dyn Spawner>,
-        log: Arc::new(Silence),
+        log: Arc::new(SilentSink),
     };
-    (Bus::new(ports, Arc::new(Silence)), tasks)
+    (Bus::new(ports, Arc::new(SilentSink)), tasks)
 }

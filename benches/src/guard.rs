@@ -2,14 +2,14 @@
 //! native modules, with eight scripts, with a log of a gigabyte and with a thousand sessions.
 
 mod goals;
-mod scene;
+mod workspace;
 
 use crate::process::{Program, build, find, instructions, time_all};
 use crate::{row, table};
 use anyhow::Result;
-use goals::{Goals, Wanted};
-use scene::{Place, Scripts, payload};
+use goals::{Goals, WantedRatio};
 use std::path::{Path, PathBuf};
+use workspace::{GuardWorkspace, Scripts, payload};
 
 const PLAIN: &str = "dispatch-hook (plain, dynamic)";
 const SHIPPED: &str = "dispatch-hook (shipped, static)";
@@ -31,13 +31,13 @@ pub(crate) fn run() -> Result<()> {
     let dispatch = build("dispatch", "dispatch", "dev")?;
     let plain = build("dispatch-hook", "dispatch-hook", "hook")?;
     let floor = build("dispatch-benches", "floor", "release")?;
-    let static_floor = scene::static_floor()?;
+    let static_floor = workspace::static_floor()?;
     let mut hooks: Vec<(&'static str, PathBuf)> = vec![(PLAIN, plain)];
-    hooks.extend(scene::shipped("dispatch-hook")?.map(|path| (SHIPPED, path)));
+    hooks.extend(workspace::shipped("dispatch-hook")?.map(|path| (SHIPPED, path)));
     let mut goals = Goals::default();
 
     println!("Whole processes, one PreToolUse event, after `init --full`:\n");
-    let native = Place::new(&dispatch, Scripts::None)?;
+    let native = GuardWorkspace::new(&dispatch, Scripts::None)?;
     let mut programs =
         vec![Program::new(TRUE, Path::new("/bin/true"), &[]), Program::new(BARE, &floor, &[&native.floor_log()])];
     programs.extend(static_floor.map(|path| Program::new("bare Rust, static", &path, &[&native.floor_log()])));
@@ -46,7 +46,7 @@ pub(crate) fn run() -> Result<()> {
     compare(&programs, node, &native, &mut goals)?;
 
     println!("\nThe same with eight script modules, beside Node and Bun running the same eight:\n");
-    let scripted = Place::new(&dispatch, Scripts::Eight)?;
+    let scripted = GuardWorkspace::new(&dispatch, Scripts::Eight)?;
     let programs: Vec<Program> = hooks.iter().map(|(label, path)| scripted.hook(label, path)).collect();
     compare_scripts(&programs, &scripted, &mut goals)?;
 
@@ -58,11 +58,11 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-fn compare(programs: &[Program], node: Option<Program>, place: &Place, goals: &mut Goals) -> Result<()> {
-    let mut samples = time_all(programs, &|round| payload(place.root(), round), ROUNDS)?;
+fn compare(programs: &[Program], node: Option<Program>, workspace: &GuardWorkspace, goals: &mut Goals) -> Result<()> {
+    let mut samples = time_all(programs, &|round| payload(workspace.root(), round), ROUNDS)?;
     let mut programs = programs.to_vec();
     if let Some(node) = node {
-        samples.extend(time_all(std::slice::from_ref(&node), &|round| payload(place.root(), round), SLOW_ROUNDS)?);
+        samples.extend(time_all(std::slice::from_ref(&node), &|round| payload(workspace.root(), round), SLOW_ROUNDS)?);
         programs.push(node);
     }
     let best = |label: &str| {
@@ -82,20 +82,20 @@ fn compare(programs: &[Program], node: Option<Program>, place: &Place, goals: &m
             against(us, TRUE),
             against(us, BARE),
             faster(us),
-            millions(instructions(program, &payload(place.root(), u32::MAX))),
+            millions(instructions(program, &payload(workspace.root(), u32::MAX))),
         ]);
     }
-    goals.ratio("shipped, of /bin/true", best(SHIPPED), best(TRUE), Wanted::AtMost(1.0));
-    goals.ratio("plain, of a bare Rust program", best(PLAIN), best(BARE), Wanted::AtMost(1.25));
-    goals.ratio("shipped, faster than node -e 0", best(NODE), best(SHIPPED), Wanted::AtLeast(60.0));
+    goals.ratio("shipped, of /bin/true", best(SHIPPED), best(TRUE), WantedRatio::AtMost(1.0));
+    goals.ratio("plain, of a bare Rust program", best(PLAIN), best(BARE), WantedRatio::AtMost(1.25));
+    goals.ratio("shipped, faster than node -e 0", best(NODE), best(SHIPPED), WantedRatio::AtLeast(60.0));
     table::print(&rows);
     Ok(())
 }
 
-fn compare_scripts(hooks: &[Program], place: &Place, goals: &mut Goals) -> Result<()> {
-    let mut samples = time_all(hooks, &|round| payload(place.root(), round), ROUNDS)?;
-    let peers = place.peers();
-    samples.extend(time_all(&peers, &|round| payload(place.root(), round), SLOW_ROUNDS)?);
+fn compare_scripts(hooks: &[Program], workspace: &GuardWorkspace, goals: &mut Goals) -> Result<()> {
+    let mut samples = time_all(hooks, &|round| payload(workspace.root(), round), ROUNDS)?;
+    let peers = workspace.peers();
+    samples.extend(time_all(&peers, &|round| payload(workspace.root(), round), SLOW_ROUNDS)?);
     let programs: Vec<&Program> = hooks.iter().chain(&peers).collect();
     let of = |label: &str| {
         let at = programs.iter().position(|program| program.label.starts_with(label))?;
@@ -105,20 +105,20 @@ fn compare_scripts(hooks: &[Program], place: &Place, goals: &mut Goals) -> Resul
     let mut rows = vec![row!["program", "best ms", "median ms", "faster than Node", "faster than Bun", "instructions"]];
     for (program, found) in programs.iter().zip(&samples) {
         let us = found.best_us();
-        let count = millions(instructions(program, &payload(place.root(), u32::MAX)));
+        let count = millions(instructions(program, &payload(workspace.root(), u32::MAX)));
         rows.push(row![program.label, ms(us), ms(found.median_us()), faster(us, "Node"), faster(us, "Bun"), count]);
     }
-    goals.ratio("shipped with eight scripts, faster than Node", of("Node"), of(SHIPPED), Wanted::AtLeast(25.0));
-    goals.ratio("shipped with eight scripts, faster than Bun", of("Bun"), of(SHIPPED), Wanted::AtLeast(8.0));
+    goals.ratio("shipped with eight scripts, faster than Node", of("Node"), of(SHIPPED), WantedRatio::AtLeast(25.0));
+    goals.ratio("shipped with eight scripts, faster than Bun", of("Bun"), of(SHIPPED), WantedRatio::AtLeast(8.0));
     table::print(&rows);
     Ok(())
 }
 
 fn growth(hooks: &[(&'static str, PathBuf)], dispatch: &Path, goals: &mut Goals) -> Result<()> {
-    let empty = Place::new(dispatch, Scripts::None)?;
-    let fresh = Place::new(dispatch, Scripts::None)?;
-    let long = Place::new(dispatch, Scripts::None)?;
-    let many = Place::new(dispatch, Scripts::None)?;
+    let empty = GuardWorkspace::new(dispatch, Scripts::None)?;
+    let fresh = GuardWorkspace::new(dispatch, Scripts::None)?;
+    let long = GuardWorkspace::new(dispatch, Scripts::None)?;
+    let many = GuardWorkspace::new(dispatch, Scripts::None)?;
     let Some((_, hook)) = hooks.last() else { return Ok(()) };
     empty.fill_tail(hook)?;
     fresh.fill_tail(hook)?;
@@ -131,29 +131,29 @@ fn growth(hooks: &[(&'static str, PathBuf)], dispatch: &Path, goals: &mut Goals)
         let places = [(EMPTY, &empty), ("log of 64 KiB", &fresh), ("log of 1 GiB", &long), ("1,000 sessions", &many)];
         let mut programs = Vec::new();
         let mut samples = vec![crate::sample::Samples::default(); places.len()];
-        for (history, place) in places {
-            let mut program = place.hook(label, path);
+        for (history, workspace) in places {
+            let mut program = workspace.hook(label, path);
             program.label = history;
-            programs.push((program, place));
+            programs.push((program, workspace));
         }
         // In turn, so that noise falls on all of them alike.
         for round in 0..=ROUNDS {
-            for ((program, place), samples) in programs.iter().zip(&mut samples) {
+            for ((program, workspace), samples) in programs.iter().zip(&mut samples) {
                 if program.label == EMPTY {
-                    place.empty_log()?;
+                    workspace.empty_log()?;
                 }
-                let one = time_all(std::slice::from_ref(program), &|_| payload(place.root(), round), 1)?;
+                let one = time_all(std::slice::from_ref(program), &|_| payload(workspace.root(), round), 1)?;
                 samples.extend(one.into_iter().next().unwrap_or_default());
             }
         }
         let base = samples.first().map_or(f64::NAN, crate::sample::Samples::best_us);
-        for ((program, place), found) in programs.iter().zip(&samples) {
+        for ((program, workspace), found) in programs.iter().zip(&samples) {
             let us = found.best_us();
-            let count = millions(instructions(program, &payload(place.root(), u32::MAX)));
+            let count = millions(instructions(program, &payload(workspace.root(), u32::MAX)));
             let ratio = format!("{:.2}", us / base);
             if *label == SHIPPED && program.label != EMPTY {
                 let what = format!("shipped, {}, of {EMPTY}", program.label);
-                goals.ratio(&what, Some(us), Some(base), Wanted::AtMost(1.1));
+                goals.ratio(&what, Some(us), Some(base), WantedRatio::AtMost(1.1));
             }
             rows.push(row![label, program.label, ms(us), ms(found.median_us()), ratio, count]);
         }

@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     for name in &names {
         if !BENCHES.iter().any(|(known, _)| known == name) {
             let known: Vec<_> = BENCHES.iter().map(|(known, _)| *known).collect();
-            bail!("there is no benchmark `{name}`; there are: {}", known.join(", "));
+            bail!("unknown benchmark `{name}`; the benchmarks are: {}", known.join(", "));
         }
     }
     for (name, bench) in BENCHES {

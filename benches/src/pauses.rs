@@ -25,9 +25,9 @@ pub(crate) struct Pauses {
 
 /// Measurements, each with the moment it began.
 #[derive(Default)]
-pub(crate) struct Timed(Vec<(Instant, Duration)>);
+pub(crate) struct TimedSamples(Vec<(Instant, Duration)>);
 
-impl Timed {
+impl TimedSamples {
     pub(crate) fn add(&mut self, start: Instant, time: Duration) {
         self.0.push((start, time));
     }
@@ -47,7 +47,7 @@ impl Pauses {
     }
 
     /// The measurements that met no pause, and all of them.
-    pub(crate) fn apart(&self, measured: &Timed) -> (Samples, Samples) {
+    pub(crate) fn apart(&self, measured: &TimedSamples) -> (Samples, Samples) {
         // Whoever sleeps through the last pause has to wake up to tell of it.
         std::thread::sleep(PAUSE * 4);
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,22 +1,22 @@
 //! What workspace hooks cost: reading five hundred of them, a save until it is queued, and a tree of fifty thousand files.
 
-mod bell;
 mod editor;
-mod place;
+mod folder_watch;
+mod workspace;
 
-use crate::pauses::{Pauses, Timed};
+use crate::pauses::{Pauses, TimedSamples};
 use crate::process::{Program, dispatch, find, resident_kb, time_all};
 use crate::sample::Samples;
 use crate::{row, table};
 use anyhow::{Context as _, Result, bail, ensure};
 use editor::Editor;
 use ext_workspace_hooks::config::Config;
-use place::Place;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use workspace::ReactWorkspace;
 
 const HOOKS: u32 = 500;
 const CHECKS: u32 = 20;
@@ -58,18 +58,18 @@ fn waiting(id: &str, pattern: &str) -> Value {
 
 /// Reading five hundred hooks: in a whole process, and as the library does it.
 fn configuration(program: &Path) -> Result<Vec<Vec<String>>> {
-    let place = Place::new(program)?;
+    let workspace = ReactWorkspace::new(program)?;
     let hooks: Vec<Value> = (0..HOOKS)
         .map(|number| waiting(&format!("hook-{number}"), &format!("crates/part{number}/**/*.{{rs,toml}}")))
         .collect();
-    place.approve(&json!({ "hooks": hooks }))?;
-    let (project, folder) = (place.project(), place.home());
+    workspace.approve(&json!({ "hooks": hooks }))?;
+    let (project, folder) = (workspace.project(), workspace.home());
     let mut check = Program::new(
         "check",
         program,
         &["--project", project.to_str().context("a folder whose name is text")?, "workspace-hooks", "check"],
     );
-    check.variables = place.variables()?;
+    check.variables = workspace.variables()?;
     let version = Program::new("version", program, &["--version"]);
     let samples = time_all(&[check, version], &|_| Vec::new(), CHECKS)?;
     let [check, version] = samples.as_slice() else { bail!("two programs were timed") };
@@ -85,26 +85,26 @@ fn configuration(program: &Path) -> Result<Vec<Vec<String>>> {
 
 /// From a save to the line that says it is queued, as an editor reports it and as the watcher finds it.
 fn saves(program: &Path) -> Result<Vec<Vec<String>>> {
-    let place = Place::new(program)?;
-    place.approve(&json!({ "limits": { "queued": 10_000 }, "hooks": [waiting("save", "src/**")] }))?;
-    (0..SAVES).try_for_each(|file| place.write(&name(file), "before"))?;
-    let mut editor = Editor::start(&place)?;
+    let workspace = ReactWorkspace::new(program)?;
+    workspace.approve(&json!({ "limits": { "queued": 10_000 }, "hooks": [waiting("save", "src/**")] }))?;
+    (0..SAVES).try_for_each(|file| workspace.write(&name(file), "before"))?;
+    let mut editor = Editor::start(&workspace)?;
     let pauses = Pauses::watch();
-    let mut reported = Timed::default();
+    let mut reported = TimedSamples::default();
     for file in 0..SAVES {
-        place.write(&name(file), "as the editor saved it")?;
+        workspace.write(&name(file), "as the editor saved it")?;
         let start = Instant::now();
-        reported.add(start, place.until_logged(|| editor.did_save(&name(file)))?);
+        reported.add(start, workspace.until_logged(|| editor.did_save(&name(file)))?);
         std::thread::sleep(PAUSE);
     }
     drop(editor);
-    place.forget_log()?;
-    (0..SAVES).try_for_each(|file| place.write(&other_name(file), "before"))?;
-    let watch = Watcher::dispatch(&place)?;
-    let mut noticed = Timed::default();
+    workspace.forget_log()?;
+    (0..SAVES).try_for_each(|file| workspace.write(&other_name(file), "before"))?;
+    let watch = Watcher::dispatch(&workspace)?;
+    let mut noticed = TimedSamples::default();
     for file in 0..SAVES {
         let start = Instant::now();
-        noticed.add(start, place.until_logged(|| place.write(&other_name(file), "as somebody saved it"))?);
+        noticed.add(start, workspace.until_logged(|| workspace.write(&other_name(file), "as somebody saved it"))?);
         std::thread::sleep(PAUSE);
     }
     drop(watch);
@@ -115,7 +115,7 @@ fn saves(program: &Path) -> Result<Vec<Vec<String>>> {
         let met = all.len() - calm.len();
         rows.push(timed(&format!("(with the {met} of {SAVES} that met a pause of the machine)"), &all, ""));
     }
-    rows.push(timed("(one `fdatasync` on the same disk)", &place.disk(SAVES, PAUSE)?, ""));
+    rows.push(timed("(one `fdatasync` on the same disk)", &workspace.disk(SAVES, PAUSE)?, ""));
     Ok(rows)
 }
 
@@ -129,20 +129,20 @@ fn other_name(file: u32) -> String {
 
 /// The start of watchers on fifty thousand files, and their memory.
 fn large_tree(program: &Path) -> Result<Vec<Vec<String>>> {
-    let place = Place::new(program)?;
-    place.approve(&json!({ "hooks": [waiting("save", "**/*.rs")] }))?;
+    let workspace = ReactWorkspace::new(program)?;
+    workspace.approve(&json!({ "hooks": [waiting("save", "**/*.rs")] }))?;
     for folder in 0..FOLDERS {
         for file in 0..FILES_OF_FOLDER {
-            place.write(&format!("part{}/m{folder}/f{file}.rs", folder % 20), "fn main() {}\n")?;
+            workspace.write(&format!("part{}/m{folder}/f{file}.rs", folder % 20), "fn main() {}\n")?;
         }
     }
     let files = FOLDERS * FILES_OF_FOLDER;
-    let mut rows = watcher_rows(&format!("`watch` of {files} files"), "under 1 s", || Watcher::dispatch(&place))?;
+    let mut rows = watcher_rows(&format!("`watch` of {files} files"), "under 1 s", || Watcher::dispatch(&workspace))?;
     if let Some(other) = find("inotifywait") {
-        rows.extend(watcher_rows("(`inotifywait -r -m`, the same)", "", || Watcher::inotifywait(&other, &place))?);
+        rows.extend(watcher_rows("(`inotifywait -r -m`, the same)", "", || Watcher::inotifywait(&other, &workspace))?);
     }
     if let Some(other) = find("watchexec") {
-        rows.extend(watcher_rows("(`watchexec`, until it reacts)", "", || Watcher::watchexec(&other, &place))?);
+        rows.extend(watcher_rows("(`watchexec`, until it reacts)", "", || Watcher::watchexec(&other, &workspace))?);
     }
     Ok(rows)
 }
@@ -170,17 +170,17 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn dispatch(place: &Place) -> Result<Self> {
-        let mut command = place.command(&["watch", "--json"]);
+    fn dispatch(workspace: &ReactWorkspace) -> Result<Self> {
+        let mut command = workspace.command(&["watch", "--json"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut watcher = Self { child: command.spawn()? };
         let output = watcher.child.stdout.take().context("its output")?;
         watcher.until(output, "\"watching\"")
     }
 
-    fn inotifywait(program: &PathBuf, place: &Place) -> Result<Self> {
+    fn inotifywait(program: &PathBuf, workspace: &ReactWorkspace) -> Result<Self> {
         let mut command = Command::new(program);
-        command.args(["-r", "-m", "-e", "close_write,moved_to,create,delete"]).arg(place.project());
+        command.args(["-r", "-m", "-e", "close_write,moved_to,create,delete"]).arg(workspace.project());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut watcher = Self { child: command.spawn()? };
         let output = watcher.child.stderr.take().context("its output")?;
@@ -188,16 +188,18 @@ impl Watcher {
     }
 
     /// It does not say when it watches, so files are saved until it sees one.
-    fn watchexec(program: &PathBuf, place: &Place) -> Result<Self> {
+    fn watchexec(program: &PathBuf, workspace: &ReactWorkspace) -> Result<Self> {
         let mut command = Command::new(program);
-        command.args(["--postpone", "--quiet", "--shell=none", "--", "echo", "changed"]).current_dir(place.project());
+        command
+            .args(["--postpone", "--quiet", "--shell=none", "--", "echo", "changed"])
+            .current_dir(workspace.project());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut watcher = Self { child: command.spawn()? };
         let output = watcher.child.stdout.take().context("its output")?;
         let seen = std::thread::spawn(move || BufReader::new(output).lines().next().is_some());
         let deadline = Instant::now() + PATIENCE;
         while !seen.is_finished() && Instant::now() < deadline {
-            place.write("touched.rs", &format!("{:?}", Instant::now()))?;
+            workspace.write("touched.rs", &format!("{:?}", Instant::now()))?;
             std::thread::sleep(Duration::from_millis(5));
         }
         ensure!(seen.is_finished(), "it does not react");

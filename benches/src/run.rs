@@ -1,7 +1,7 @@
 //! What our own agent costs: start, memory, tokens, steps, turns and history, through the shipped binary.
 
 mod peers;
-mod place;
+mod project;
 mod raw_commits;
 
 use crate::process::{dispatch, find, resident_kb};
@@ -9,7 +9,7 @@ use crate::sample::Samples;
 use crate::{row, table};
 use anyhow::{Context as _, Result, ensure};
 use dispatch_support::{After, Client, Reply, Script, ScriptedModel, Step};
-use place::Place;
+use project::ServedProject;
 use serde_json::json;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -61,18 +61,18 @@ fn saying(reply: Reply) -> ScriptedModel {
 
 fn starts(program: &Path) -> Result<Vec<Vec<String>>> {
     let model = saying(Reply::say("hello there"));
-    let place = Place::new(program, &model)?;
+    let project = ServedProject::new(program, &model)?;
     let (mut ready, mut idle_kb) = (Samples::default(), Vec::new());
     for _ in 0..STARTS {
         let start = Instant::now();
-        let served = place.serve()?;
+        let served = project.serve()?;
         ready.add(start.elapsed());
         std::thread::sleep(Duration::from_millis(200));
         idle_kb.push(resident_kb(served.id())?);
     }
     let mut first = Samples::default();
     for _ in 0..CHATS {
-        first.add(place.time_to_first_byte(&["chat", "hello"])?);
+        first.add(project.time_to_first_byte(&["chat", "hello"])?);
     }
     let [best, median] = milliseconds(&ready);
     let [first_best, first_median] = milliseconds(&first);
@@ -107,8 +107,8 @@ fn steps(program: &Path) -> Result<Vec<Vec<String>>> {
             Reply::say("done")
         }
     });
-    let place = Place::new(program, &model)?;
-    let served = place.serve()?;
+    let project = ServedProject::new(program, &model)?;
+    let served = project.serve()?;
     served.client.say("steps", "go");
     let times = asked.lock().map(|times| times.clone()).unwrap_or_default();
     ensure!(times.len() == STEPS + 1, "{} requests", times.len());
@@ -139,11 +139,11 @@ fn play(client: &Client, session: &str, turns: u32) {
 }
 
 /// What a token costs, as the difference between a long reply and a short one.
-fn token_us(place: &Place, session: &str) -> Result<f64> {
+fn token_us(project: &ServedProject, session: &str) -> Result<f64> {
     let words = (0..TOKENS).map(|_| Step::say("word ")).chain([Step::done()]);
     let (short, long) = (saying(Reply::say("word")), saying(Reply::steps(words)));
     let timed = |model: &ScriptedModel| -> Result<f64> {
-        let served = place.serve_with(model)?;
+        let served = project.serve_with(model)?;
         turn(&served.client, session);
         let samples: Vec<Duration> = (0..5).map(|_| turn(&served.client, session)).collect();
         Ok(samples.iter().min().map_or(f64::NAN, |best| best.as_secs_f64() * 1e6))
@@ -154,14 +154,14 @@ fn token_us(place: &Place, session: &str) -> Result<f64> {
 /// One session that grows: what a token costs at its ends, memory, and reading it.
 fn one_session(program: &Path) -> Result<Vec<Vec<String>>> {
     let model = saying(Reply::say("a short answer to that"));
-    let place = Place::new(program, &model)?;
-    let fresh_us = token_us(&place, "fresh")?;
-    let served = place.serve()?;
+    let project = ServedProject::new(program, &model)?;
+    let fresh_us = token_us(&project, "fresh")?;
+    let served = project.serve()?;
     play(&served.client, "long", TURNS);
     let after = resident_kb(served.id())? as f64 / 1024.0;
-    let grown_us = token_us(&place, "long")?;
+    let grown_us = token_us(&project, "long")?;
     drop(served);
-    let (read, heavy) = ten_thousand_messages(&place)?;
+    let (read, heavy) = ten_thousand_messages(&project)?;
     let [best, median] = milliseconds(&read);
     Ok(vec![
         row!["a streamed token, new session", format!("{fresh_us:.1} us"), "", ""],
@@ -173,7 +173,7 @@ fn one_session(program: &Path) -> Result<Vec<Vec<String>>> {
 }
 
 /// How long it takes to read a session of that many messages, and the memory of who wrote and read them.
-fn ten_thousand_messages(place: &Place) -> Result<(Samples, f64)> {
+fn ten_thousand_messages(project: &ServedProject) -> Result<(Samples, f64)> {
     let calls = AtomicU32::new(0);
     let model = ScriptedModel::answering(move |request| {
         let asked = request.body.rfind(r#""role":"user""#) > request.body.rfind(r#""role":"tool""#);
@@ -187,7 +187,7 @@ fn ten_thousand_messages(place: &Place) -> Result<(Samples, f64)> {
         let batch: Vec<_> = batch.iter().map(|(id, tool, input)| (id.as_str(), *tool, input.clone())).collect();
         Reply::call(&batch)
     });
-    let served = place.serve_with(&model)?;
+    let served = project.serve_with(&model)?;
     play(&served.client, "wide", WIDE_TURNS);
     let messages = served.client.get("/v1/sessions/wide/messages").json();
     let count = messages["messages"].as_array().map_or(0, Vec::len);
@@ -200,8 +200,8 @@ fn ten_thousand_messages(place: &Place) -> Result<(Samples, f64)> {
 /// Whole turns per second against what SQLite can commit on the same disk.
 fn durable(program: &Path) -> Result<Vec<Vec<String>>> {
     let model = saying(Reply::say("yes"));
-    let place = Place::new(program, &model)?;
-    let served = place.serve()?;
+    let project = ServedProject::new(program, &model)?;
+    let served = project.serve()?;
     let start = Instant::now();
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
@@ -210,7 +210,7 @@ fn durable(program: &Path) -> Result<Vec<Vec<String>>> {
         }
     });
     let rate = f64::from(WRITERS * TURNS_OF_WRITER) / start.elapsed().as_secs_f64();
-    let raw = raw_commits::per_second(place.folder());
+    let raw = raw_commits::per_second(project.folder());
     Ok(vec![
         row![format!("durable turns per second, {WRITERS} sessions at once"), format!("{rate:.0}"), "", ""],
         row!["(SQLite: single commits per second on the same disk)", raw, "", ""],

@@ -4,7 +4,7 @@ use crate::{row, table};
 
 /// What a ratio should be.
 #[derive(Clone, Copy)]
-pub(super) enum Wanted {
+pub(super) enum WantedRatio {
     AtMost(f64),
     AtLeast(f64),
 }
@@ -17,11 +17,11 @@ pub(super) struct Goals {
 
 impl Goals {
     /// One time against another; what was not measured is said to be so.
-    pub(super) fn ratio(&mut self, what: &str, us: Option<f64>, base_us: Option<f64>, wanted: Wanted) {
+    pub(super) fn ratio(&mut self, what: &str, us: Option<f64>, base_us: Option<f64>, wanted: WantedRatio) {
         let ratio = us.zip(base_us).map(|(us, base)| us / base);
         let (bound, met) = match wanted {
-            Wanted::AtMost(bound) => (format!("at most {bound:.2} x"), ratio.map(|ratio| ratio <= bound)),
-            Wanted::AtLeast(bound) => (format!("at least {bound:.0} x"), ratio.map(|ratio| ratio >= bound)),
+            WantedRatio::AtMost(bound) => (format!("at most {bound:.2} x"), ratio.map(|ratio| ratio <= bound)),
+            WantedRatio::AtLeast(bound) => (format!("at least {bound:.0} x"), ratio.map(|ratio| ratio >= bound)),
         };
         let measured = ratio.map_or("not measured".to_owned(), |ratio| format!("{ratio:.2} x"));
         self.rows.push(row![what, measured, bound, met.map_or("-", |met| if met { "yes" } else { "no" })]);

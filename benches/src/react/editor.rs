@@ -1,6 +1,6 @@
 //! An editor that speaks the Language Server Protocol with `dispatch lsp`, as far as saves need it.
 
-use super::place::Place;
+use super::workspace::ReactWorkspace;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -14,13 +14,13 @@ pub(super) struct Editor {
 
 impl Editor {
     /// Returns when the server has answered.
-    pub(super) fn start(place: &Place) -> Result<Self> {
-        let mut command = place.command(&["lsp"]);
+    pub(super) fn start(workspace: &ReactWorkspace) -> Result<Self> {
+        let mut command = workspace.command(&["lsp"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         let input = child.stdin.take().context("its input")?;
         let mut output = BufReader::new(child.stdout.take().context("its output")?);
-        let folder = format!("file://{}", place.project().display());
+        let folder = format!("file://{}", workspace.project().display());
         let mut editor = Self { child, input, folder };
         let folders = json!([{ "uri": editor.folder, "name": "project" }]);
         let parameters =

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+use dispatch_os::environment;
 use sha2::{Digest, Sha256};
 
 /// Changes whenever compiled forms of one source may differ; part of every key.
@@ -44,11 +45,11 @@ impl Cache {
         Self { store: Box::new(store), trust }
     }
 
-    pub(crate) fn stripped(&self, key: &Key) -> Option<String> {
+    pub(crate) fn stripped(&self, key: &CacheKey) -> Option<String> {
         String::from_utf8(self.read(key)?).ok()
     }
 
-    pub(crate) fn bytecode(&self, key: &Key) -> Option<Vec<u8>> {
+    pub(crate) fn bytecode(&self, key: &CacheKey) -> Option<Vec<u8>> {
         if self.holds_bytecode() { self.read(key) } else { None }
     }
 
@@ -57,14 +58,14 @@ impl Cache {
     }
 
     /// Stores with a digest in front, because a torn file must not look like an entry.
-    pub(crate) fn write(&self, key: &Key, payload: &[u8]) {
+    pub(crate) fn write(&self, key: &CacheKey, payload: &[u8]) {
         let mut entry = Vec::with_capacity(DIGEST_BYTES + payload.len());
         entry.extend_from_slice(&seal(key, payload));
         entry.extend_from_slice(payload);
         self.store.put(&key.0, &entry);
     }
 
-    fn read(&self, key: &Key) -> Option<Vec<u8>> {
+    fn read(&self, key: &CacheKey) -> Option<Vec<u8>> {
         let mut entry = self.store.get(&key.0)?;
         let (digest, payload) = entry.split_at_checked(DIGEST_BYTES)?;
         if digest != seal(key, payload) {
@@ -76,16 +77,16 @@ impl Cache {
 }
 
 /// The key of one compiled form of one source.
-pub(crate) struct Key(String);
+pub(crate) struct CacheKey(String);
 
-impl Key {
+impl CacheKey {
     pub(crate) fn stripped(digest: &str) -> Self {
         Self::of(&["stripped", digest])
     }
 
     /// Bytecode holds the module's name, so the name is part of the key.
     pub(crate) fn bytecode(name: &str, digest: &str) -> Self {
-        Self::of(&["bytecode", std::env::consts::ARCH, std::env::consts::OS, name, digest])
+        Self::of(&["bytecode", environment::ARCHITECTURE, environment::OPERATING_SYSTEM, name, digest])
     }
 
     fn of(parts: &[&str]) -> Self {
@@ -104,7 +105,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
 }
 
-fn seal(key: &Key, payload: &[u8]) -> [u8; DIGEST_BYTES] {
+fn seal(key: &CacheKey, payload: &[u8]) -> [u8; DIGEST_BYTES] {
     let mut hash = Sha256::new();
     hash.update(key.0.as_bytes());
     hash.update(payload);
@@ -113,10 +114,10 @@ fn seal(key: &Key, payload: &[u8]) -> [u8; DIGEST_BYTES] {
 
 /// A bounded cache that lives as long as the process.
 #[derive(Default)]
-pub struct MemoryCache(Mutex<Entries>);
+pub struct MemoryCache(Mutex<CacheEntries>);
 
 #[derive(Default)]
-struct Entries {
+struct CacheEntries {
     by_key: HashMap<String, Vec<u8>>,
     bytes: usize,
 }
@@ -138,7 +139,7 @@ impl SourceCache for MemoryCache {
             return;
         };
         if entries.bytes.saturating_add(bytes.len()) > MAX_MEMORY_BYTES {
-            *entries = Entries::default();
+            *entries = CacheEntries::default();
         }
         if bytes.len() <= MAX_MEMORY_BYTES {
             let replaced = entries.by_key.insert(key.to_owned(), bytes.to_vec());
@@ -178,7 +179,7 @@ mod tests {
     fn an_entry_comes_back_only_whole_and_under_its_key() {
         let store = Rc::new(MemoryCache::new());
         let cache = Cache::new(Rc::clone(&store), CacheTrust::TextAndBytecode);
-        let (one, two) = (Key::bytecode("a.js", "1"), Key::bytecode("b.js", "1"));
+        let (one, two) = (CacheKey::bytecode("a.js", "1"), CacheKey::bytecode("b.js", "1"));
         cache.write(&one, b"payload");
         assert_eq!(cache.bytecode(&one).as_deref(), Some(&b"payload"[..]));
         assert_eq!(cache.bytecode(&two), None);
@@ -195,16 +196,16 @@ mod tests {
     #[test]
     fn bytecode_is_not_read_from_a_store_trusted_for_text() {
         let cache = Cache::new(MemoryCache::new(), CacheTrust::Text);
-        let key = Key::bytecode("a.js", "1");
+        let key = CacheKey::bytecode("a.js", "1");
         cache.write(&key, b"payload");
         assert_eq!(cache.bytecode(&key), None);
     }
 
     #[test]
     fn keys_are_plain_hex_and_part_boundaries_matter() {
-        let key = Key::bytecode("a.js", "1");
+        let key = CacheKey::bytecode("a.js", "1");
         assert_eq!(key.0.len(), 64);
         assert!(key.0.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        assert_ne!(key.0, Key::bytecode("a.js1", "").0);
+        assert_ne!(key.0, CacheKey::bytecode("a.js1", "").0);
     }
 }

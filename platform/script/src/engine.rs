@@ -11,8 +11,8 @@ mod surface;
 mod watch;
 
 use std::rc::Rc;
-use std::time::Instant;
 
+use dispatch_os::time::Instant;
 use rquickjs::allocator::RustAllocator;
 use rquickjs::{Ctx, Function, Module, Object, Persistent, Runtime, Value as JsValue};
 
@@ -101,9 +101,9 @@ impl Engine {
             script::settle(ctx, &self.shared, promise.into_value())?;
             let adapt: Function<'_> = module.get("default").map_err(described)?;
             let adapted: JsValue<'_> = adapt.call((namespace,)).map_err(described)?;
-            adapted
-                .into_object()
-                .ok_or_else(|| ScriptError::new(ErrorKind::Engine, format!("{} gave no object", adapter.name)))
+            adapted.into_object().ok_or_else(|| {
+                ScriptError::new(ErrorKind::Engine, format!("{} did not return an object", adapter.name))
+            })
         })
     }
 
@@ -113,7 +113,10 @@ impl Engine {
         adapt: impl for<'js> FnOnce(&Ctx<'js>, Object<'js>) -> Result<Object<'js>, ScriptError>,
     ) -> Result<Script, ScriptError> {
         if source.name.is_empty() || source.name.contains('\0') || source.name == GLOBALS_NAME {
-            return Err(ScriptError::new(ErrorKind::Import, "a module needs a name of its own without NUL"));
+            return Err(ScriptError::new(
+                ErrorKind::Import,
+                "invalid module name: it is empty, reserved or contains NUL",
+            ));
         }
         let _entry = self.shared.enter()?;
         let loaded = self.load_in_realm(source, adapt);

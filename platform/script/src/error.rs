@@ -92,7 +92,7 @@ impl fmt::Display for Frame {
 
 /// What went wrong in a script, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[error("{kind}: {message}{}", At(.stack))]
+#[error("{kind}: {message}{}", StackSuffix(.stack))]
 pub struct ScriptError {
     /// The cause.
     pub kind: ErrorKind,
@@ -127,9 +127,9 @@ impl ScriptError {
     }
 }
 
-struct At<'a>(&'a [Frame]);
+struct StackSuffix<'a>(&'a [Frame]);
 
-impl fmt::Display for At<'_> {
+impl fmt::Display for StackSuffix<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.first() {
             Some(Frame { file, line, column, .. }) => write!(formatter, " at {file}:{line}:{column}"),

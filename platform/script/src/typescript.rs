@@ -11,7 +11,7 @@ mod oxc;
 #[cfg(feature = "typescript")]
 pub(crate) fn strip(name: &str, text: &str) -> Result<String, ScriptError> {
     check_nesting(name, text)?;
-    oxc::on_deep_stack(|| oxc::transform(name, text, oxc::Map::Skip).map(|output| output.code))
+    oxc::on_deep_stack(|| oxc::transform(name, text, oxc::SourceMapping::Skip).map(|output| output.code))
 }
 
 /// Positions of stripped code in the original source.
@@ -25,7 +25,7 @@ impl PositionMap {
     /// Compiles once more, this time with positions: only a shown error pays for them.
     #[cfg(feature = "typescript")]
     pub(crate) fn of(name: &str, text: &str) -> Option<Self> {
-        let output = oxc::on_deep_stack(|| oxc::transform(name, text, oxc::Map::Keep)).ok()?;
+        let output = oxc::on_deep_stack(|| oxc::transform(name, text, oxc::SourceMapping::Keep)).ok()?;
         Some(Self { code: output.code, tokens: output.tokens })
     }
 

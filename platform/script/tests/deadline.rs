@@ -123,8 +123,8 @@ fn a_deadline_names_the_loop() {
 #[test]
 fn the_alarm_is_armed_around_every_entry() {
     #[derive(Default, Clone)]
-    struct Bell(Rc<RefCell<Vec<Option<Duration>>>>);
-    impl Alarm for Bell {
+    struct RecordingAlarm(Rc<RefCell<Vec<Option<Duration>>>>);
+    impl Alarm for RecordingAlarm {
         fn arm(&self, until_deadline: Duration) {
             self.0.borrow_mut().push(Some(until_deadline));
         }
@@ -132,17 +132,17 @@ fn the_alarm_is_armed_around_every_entry() {
             self.0.borrow_mut().push(None);
         }
     }
-    let bell = Bell::default();
-    let grants = Grants { alarm: Some(Box::new(bell.clone())), ..Grants::default() };
+    let alarm = RecordingAlarm::default();
+    let grants = Grants { alarm: Some(Box::new(alarm.clone())), ..Grants::default() };
     let limits = Limits { time: Duration::from_secs(60), ..Limits::default() };
     let time = limits.time;
     let engine = Engine::new(limits, grants).unwrap();
-    assert!(bell.0.borrow().is_empty());
+    assert!(alarm.0.borrow().is_empty());
     let script = engine.load(&Source::new("a.js", "export default () => { throw 1; };")).unwrap();
     let _ = script.call(&Callee::export("default"), &[]);
-    let rings = bell.0.borrow();
-    let [Some(first), None, Some(second), None] = rings[..] else {
-        panic!("{rings:?}");
+    let calls = alarm.0.borrow();
+    let [Some(first), None, Some(second), None] = calls[..] else {
+        panic!("{calls:?}");
     };
     assert!(first <= time && second <= time);
 }

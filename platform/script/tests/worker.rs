@@ -142,8 +142,8 @@ fn memory_is_bounded_in_the_worker() {
 
 #[test]
 fn host_calls_logs_and_imports_reach_the_parent() {
-    struct One;
-    impl ModuleSource for One {
+    struct SingleModule;
+    impl ModuleSource for SingleModule {
         fn load(&self, specifier: &str, referrer: &str) -> Result<Source, String> {
             match specifier {
                 "./lib.ts" => Ok(Source::new("lib.ts", format!("export const from: string = {referrer:?};"))),
@@ -156,7 +156,7 @@ fn host_calls_logs_and_imports_reach_the_parent() {
         .with("fail", |_: &[Value]| Err("refused".to_owned()));
     let lines = RefCell::new(Vec::new());
     let log = |level: LogLevel, text: &str| lines.borrow_mut().push((level, text.to_owned()));
-    let port = Port { host: Some(&host), log: Some(&log), sources: Some(&One) };
+    let port = Port { host: Some(&host), log: Some(&log), sources: Some(&SingleModule) };
     let text = r#"
         import { from } from "./lib.ts";
         export default () => {

@@ -1,5 +1,5 @@
 //! Test support: a place to run the real executables in, cut off from the user's own files, and a
-//! model server that plays a script.
+//! model server that follows a script.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot be set up has failed")]
 
@@ -11,7 +11,7 @@ pub mod storage;
 #[cfg(unix)]
 mod terminal;
 #[cfg(feature = "tools")]
-mod tool_rig;
+mod tool_host;
 
 pub use context::TestContext;
 pub use output::Output;
@@ -20,4 +20,4 @@ pub use serve::{Answer, Client, Served};
 #[cfg(unix)]
 pub use terminal::Terminal;
 #[cfg(feature = "tools")]
-pub use tool_rig::{ToolRig, block_on, object};
+pub use tool_host::{TestToolHost, block_on, object};

@@ -1,4 +1,4 @@
-//! A model server on the loopback address that plays a script and remembers what it was asked.
+//! A model server on the loopback address that follows a script and remembers what it was asked.
 
 mod exchange;
 mod reply;
@@ -17,27 +17,27 @@ use std::time::Duration;
 /// The running server. Dropping it stops taking connections.
 pub struct ScriptedModel {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
 }
 
 /// Makes up a reply to a request.
 type Answering = Box<dyn Fn(&Recorded) -> Reply + Send + Sync>;
 
 /// What the connections share.
-struct Shared {
+struct ServerState {
     script: Script,
     /// Answers in the place of the script.
     answering: Option<Answering>,
-    log: Mutex<Log>,
+    log: Mutex<ExchangeLog>,
     changed: Condvar,
     stopped: AtomicBool,
 }
 
 #[derive(Default)]
-struct Log {
+struct ExchangeLog {
     requests: Vec<Recorded>,
     /// Replies handed out.
-    played: usize,
+    replied: usize,
     /// Connections that the client closed while a reply waited for that.
     closes: usize,
 }
@@ -65,7 +65,7 @@ impl ScriptedModel {
     fn open(script: Script, answering: Option<Answering>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("the address of the server");
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             script,
             answering,
             log: Mutex::default(),
@@ -77,7 +77,7 @@ impl ScriptedModel {
         Self { address, shared }
     }
 
-    /// A server that plays these replies and fails afterwards.
+    /// A server that gives these replies and then fails.
     #[must_use]
     pub fn playing(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::start(Script { replies: replies.into_iter().collect(), ..Script::default() })
@@ -120,7 +120,7 @@ impl ScriptedModel {
         self.wait_for(wait, |log| log.requests.len() >= count)
     }
 
-    fn wait_for(&self, wait: Duration, reached: impl Fn(&Log) -> bool) -> bool {
+    fn wait_for(&self, wait: Duration, reached: impl Fn(&ExchangeLog) -> bool) -> bool {
         let log = self.shared.lock();
         let waited = self.shared.changed.wait_timeout_while(log, wait, |log| !reached(log));
         let (log, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -136,8 +136,8 @@ impl Drop for ScriptedModel {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Log> {
+impl ServerState {
+    fn lock(&self) -> MutexGuard<'_, ExchangeLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -161,8 +161,8 @@ impl Shared {
             log.requests.remove(0);
         }
         log.requests.push(request);
-        let at = log.played;
-        log.played += usize::from(!is_list);
+        let at = log.replied;
+        log.replied += usize::from(!is_list);
         drop(log);
         self.changed.notify_all();
         match made_up {

@@ -6,13 +6,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use dispatch_support::ToolRig;
+use dispatch_support::TestToolHost;
 use serde_json::json;
 
 struct World {
     _folder: tempfile::TempDir,
     root: PathBuf,
-    rig: ToolRig,
+    rig: TestToolHost,
 }
 
 fn world() -> World {
@@ -32,7 +32,7 @@ fn world() -> World {
         fs::write(root.join(path), text).unwrap();
     }
     fs::write(folder.path().join("secret.rs"), "needle outside\n").unwrap();
-    let rig = ToolRig::new(vec![ext_tool_search::extension()], &root, &[]);
+    let rig = TestToolHost::new(vec![ext_tool_search::extension()], &root, &[]);
     World { _folder: folder, root, rig }
 }
 

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use dispatch_os::{ConfinementError, WriteConfinement};
-use dispatch_support::{ToolRig, object};
+use dispatch_support::{TestToolHost, object};
 use serde_json::{Value, json};
 
 /// Far beyond what any condition needs on a loaded machine.
@@ -30,7 +30,7 @@ const FAMILY_SIZE: usize = 6;
 struct World {
     folder: tempfile::TempDir,
     root: PathBuf,
-    rig: ToolRig,
+    rig: TestToolHost,
 }
 
 fn world() -> World {
@@ -41,7 +41,7 @@ fn world_with(settings: &[(&str, Value)]) -> World {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap().join("root");
     std::fs::create_dir_all(root.join("sub")).unwrap();
-    let rig = ToolRig::new(vec![ext_tool_shell::extension()], &root, settings);
+    let rig = TestToolHost::new(vec![ext_tool_shell::extension()], &root, settings);
     World { folder, root, rig }
 }
 
@@ -71,7 +71,7 @@ fn signal(pid: i32, name: &str) {
     assert!(Command::new("kill").arg(name).arg(pid.to_string()).status().unwrap().success());
 }
 
-fn records(rig: &ToolRig) -> usize {
+fn records(rig: &TestToolHost) -> usize {
     std::fs::read_dir(rig.folders().state.join("processes")).map_or(0, Iterator::count)
 }
 
@@ -170,7 +170,7 @@ fn a_background_command_is_watched_and_ended() {
     let World { rig, .. } = &mut world();
     let started = rig.text("run_shell", json!({"command": "echo $$; echo ready; sleep 300", "background": true}));
     assert!(started.contains("as sh1"), "{started}");
-    let printed = |rig: &ToolRig| rig.text("shell_output", json!({"id": "sh1", "since": 0}));
+    let printed = |rig: &TestToolHost| rig.text("shell_output", json!({"id": "sh1", "since": 0}));
     eventually("it is ready", || printed(rig).lines().any(|line| line == "ready"));
     let output = printed(rig);
     assert!(output.contains("has been running for"), "{output}");
@@ -267,7 +267,7 @@ fn play() {
     let (role, folder) = role.split_once(' ').unwrap();
     let root = Path::new(folder).join("root");
     let pass = ("extensions.tool-shell.pass_variables", json!(["CARGO_HOME", "DISPATCH_API_KEY"]));
-    let rig = ToolRig::new(vec![ext_tool_shell::extension()], &root, &[pass]);
+    let rig = TestToolHost::new(vec![ext_tool_shell::extension()], &root, &[pass]);
     let say = |word: &str| {
         println!("!{word}");
         std::io::stdout().flush().unwrap();
@@ -334,7 +334,7 @@ fn what_even_the_guardian_could_not_end_is_ended_at_the_next_start() {
     });
     lost.iter().filter(|pid| is_alive(**pid)).for_each(|pid| signal(*pid, "-KILL"));
     assert!(traced.iter().any(|pid| is_alive(*pid)), "something is left to be swept");
-    let next = ToolRig::new(vec![ext_tool_shell::extension()], root, &[]);
+    let next = TestToolHost::new(vec![ext_tool_shell::extension()], root, &[]);
     all_gone(&family);
     assert!(next.logged().iter().any(|line| line.contains("crashed run")), "{:?}", next.logged());
     assert_eq!(records(&next), 0);

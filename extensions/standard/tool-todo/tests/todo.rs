@@ -12,7 +12,7 @@ use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::host::{Host, STORAGE};
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::{Record, Statement, Storage, StorageBackend, StorageError, TransactionWork};
-use dispatch_support::ToolRig;
+use dispatch_support::TestToolHost;
 use serde_json::json;
 
 /// Keys and values in memory, which outlive a host and can be made to fail.
@@ -89,13 +89,13 @@ impl Extension for Shelf {
     }
 }
 
-fn with_shelf(shelf: &Shelf) -> ToolRig {
-    ToolRig::new(vec![Arc::new(shelf.clone()), ext_tool_todo::extension()], Path::new("/work"), &[])
+fn with_shelf(shelf: &Shelf) -> TestToolHost {
+    TestToolHost::new(vec![Arc::new(shelf.clone()), ext_tool_todo::extension()], Path::new("/work"), &[])
 }
 
 #[test]
 fn a_list_belongs_to_its_session() {
-    let mut rig = ToolRig::new(vec![ext_tool_todo::extension()], Path::new("/work"), &[]);
+    let mut rig = TestToolHost::new(vec![ext_tool_todo::extension()], Path::new("/work"), &[]);
     assert_eq!(rig.text("todo", json!({})), "The list is empty.");
     let items = json!({"items": [{"text": "look", "status": "done"}, {"text": "fix", "status": "in_progress"}]});
     let shown = rig.text("todo", items);
@@ -109,7 +109,7 @@ fn a_list_belongs_to_its_session() {
 
 #[test]
 fn wrong_items_change_nothing() {
-    let rig = ToolRig::new(vec![ext_tool_todo::extension()], Path::new("/work"), &[]);
+    let rig = TestToolHost::new(vec![ext_tool_todo::extension()], Path::new("/work"), &[]);
     rig.text("todo", json!({"items": [{"text": "keep", "status": "pending"}]}));
     for arguments in [
         json!({"items": [{"text": "x"}]}),

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::tool::Resources;
-use dispatch_support::{ToolRig, object};
+use dispatch_support::{TestToolHost, object};
 use serde_json::json;
 
 struct World {
     _folder: tempfile::TempDir,
     root: PathBuf,
-    rig: ToolRig,
+    rig: TestToolHost,
 }
 
 fn world() -> World {
@@ -23,7 +23,7 @@ fn world() -> World {
     fs::create_dir_all(root.join("src")).unwrap();
     fs::write(root.join("src/a.rs"), "fn a() {\n    1\n}\n").unwrap();
     fs::write(folder.path().join("secret"), "secret").unwrap();
-    let rig = ToolRig::new(vec![ext_tools_fs::extension()], &root, &[]);
+    let rig = TestToolHost::new(vec![ext_tools_fs::extension()], &root, &[]);
     World { _folder: folder, root, rig }
 }
 
@@ -108,7 +108,7 @@ fn nothing_leads_out_of_the_workspace() {
 fn a_project_around_the_working_folder_is_the_workspace() {
     let world = world();
     let folders = Folders { project: Some(world.root.clone()), ..world.rig.folders().clone() };
-    let rig = ToolRig::with_folders(vec![ext_tools_fs::extension()], folders, &[]);
+    let rig = TestToolHost::with_folders(vec![ext_tools_fs::extension()], folders, &[]);
     fs::create_dir(world.root.join("deep")).unwrap();
     let read = rig.call_in("read_file", json!({"path": "../src/a.rs"}), &world.root.join("deep"));
     assert!(read.unwrap().text.contains("fn a()"));

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Module, WriteOptions};
 
-use crate::cache::{Cache, Key};
+use crate::cache::{Cache, CacheKey};
 use crate::error::{ErrorKind, ScriptError};
 
 use super::failure;
 use super::shared::Shared;
 
 /// How the bytecode of a module is told from that of another.
-pub(crate) struct Identity<'a> {
+pub(crate) struct ModuleIdentity<'a> {
     pub(crate) name: &'a str,
     /// Stands for the text.
     pub(crate) digest: &'a str,
@@ -22,13 +22,13 @@ pub(crate) struct Identity<'a> {
 /// Bytecode that every realm needs, by module name: two or three. It is this engine's own, or came from a cache that is
 /// trusted for it.
 #[derive(Default)]
-pub(crate) struct Kept(RefCell<Vec<(String, Rc<Vec<u8>>)>>);
+pub(crate) struct KeptBytecode(RefCell<Vec<(String, Rc<Vec<u8>>)>>);
 
 /// Declares a module of which the cache may hold the bytecode; `text` is asked for only if it does not.
 pub(crate) fn declare<'js>(
     ctx: &Ctx<'js>,
     shared: &Shared,
-    identity: &Identity<'_>,
+    identity: &ModuleIdentity<'_>,
     text: impl FnOnce() -> Result<String, ScriptError>,
 ) -> Result<Module<'js, Declared>, ScriptError> {
     let Some((cache, key)) = place(shared, identity) else {
@@ -55,7 +55,7 @@ pub(crate) fn declare_kept<'js>(
     if let Some(module) = shared.kept.get(name).and_then(|bytes| load(ctx, &bytes)) {
         return Ok(module);
     }
-    let place = place(shared, &Identity { name, digest: &digest() });
+    let place = place(shared, &ModuleIdentity { name, digest: &digest() });
     let cached = place.as_ref().and_then(|(cache, key)| cache.bytecode(key));
     if let Some(bytes) = cached
         && let Some(module) = load(ctx, &bytes)
@@ -75,7 +75,7 @@ pub(crate) fn declare_kept<'js>(
     Ok(module)
 }
 
-impl Kept {
+impl KeptBytecode {
     fn get(&self, name: &str) -> Option<Rc<Vec<u8>>> {
         self.0.borrow().iter().find(|kept| kept.0 == name).map(|kept| Rc::clone(&kept.1))
     }
@@ -87,9 +87,9 @@ impl Kept {
     }
 }
 
-fn place<'s>(shared: &'s Shared, identity: &Identity<'_>) -> Option<(&'s Cache, Key)> {
+fn place<'s>(shared: &'s Shared, identity: &ModuleIdentity<'_>) -> Option<(&'s Cache, CacheKey)> {
     let cache = shared.cache.as_ref().filter(|cache| cache.holds_bytecode())?;
-    Some((cache, Key::bytecode(identity.name, identity.digest)))
+    Some((cache, CacheKey::bytecode(identity.name, identity.digest)))
 }
 
 fn write<'js>(ctx: &Ctx<'js>, module: &Module<'js, Declared>, options: WriteOptions) -> Option<Vec<u8>> {

@@ -6,13 +6,13 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Module};
 
-use crate::cache::{Cache, Key};
+use crate::cache::{Cache, CacheKey};
 use crate::error::{ErrorKind, ScriptError};
 use crate::limits::MAX_IMPORTS;
 use crate::source::{Language, Source};
 use crate::typescript;
 
-use super::bytecode::{self, Identity};
+use super::bytecode::{self, ModuleIdentity};
 use super::shared::Shared;
 
 pub(crate) struct Imports(pub(crate) Rc<Shared>);
@@ -50,7 +50,7 @@ impl Loader for Imports {
             (Some(source), _) => declare(ctx, &self.0, &source),
             (None, Some(text)) => {
                 let digest = Source::new(name, text.as_str()).digest();
-                bytecode::declare(ctx, &self.0, &Identity { name, digest: &digest }, || Ok(text.clone()))
+                bytecode::declare(ctx, &self.0, &ModuleIdentity { name, digest: &digest }, || Ok(text.clone()))
             }
             (None, None) => Err(refusal(name, "", "it was not resolved")),
         };
@@ -121,7 +121,7 @@ pub(crate) fn declare<'js>(
     };
     let digest = source.digest();
     let declared =
-        bytecode::declare(ctx, shared, &Identity { name: &source.name, digest: &digest }, || match language {
+        bytecode::declare(ctx, shared, &ModuleIdentity { name: &source.name, digest: &digest }, || match language {
             Language::JavaScript => Ok(text.to_owned()),
             Language::TypeScript => stripped(shared.cache.as_ref(), &source.name, &digest, text),
         })?;
@@ -133,7 +133,7 @@ fn stripped(cache: Option<&Cache>, name: &str, digest: &str, text: &str) -> Resu
     let Some(cache) = cache else {
         return typescript::strip(name, text);
     };
-    let key = Key::stripped(digest);
+    let key = CacheKey::stripped(digest);
     if let Some(stripped) = cache.stripped(&key) {
         return Ok(stripped);
     }

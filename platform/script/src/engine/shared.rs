@@ -1,4 +1,4 @@
-//! What the callbacks of one engine share: limits, grants and the books kept while scripts run.
+//! What the callbacks of one engine share: limits, grants and what is noted while scripts run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,18 +10,18 @@ use crate::limits::Limits;
 use crate::log::BoundedLog;
 use crate::source::{ModuleSource, Source};
 
-use super::bytecode::Kept;
-use super::watch::{Entry, Watch};
+use super::bytecode::KeptBytecode;
+use super::watch::{DeadlineWatch, EntryGuard};
 
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
-    pub(crate) watch: Watch,
+    pub(crate) watch: DeadlineWatch,
     pub(crate) log: BoundedLog,
     pub(crate) host: HostFunctions,
     pub(crate) virtual_modules: BTreeMap<String, String>,
     pub(crate) sources: Option<Box<dyn ModuleSource>>,
     pub(crate) cache: Option<Cache>,
-    pub(crate) kept: Kept,
+    pub(crate) kept: KeptBytecode,
     pub(crate) clock: RefCell<ClockGrant>,
     pub(crate) random_seed: u64,
     /// Texts as they were written, by name, to find positions in when an error is shown.
@@ -39,12 +39,12 @@ impl Shared {
         Self {
             log: BoundedLog::new(grants.log, &limits),
             limits,
-            watch: Watch::default(),
+            watch: DeadlineWatch::default(),
             host: grants.host,
             virtual_modules: grants.virtual_modules,
             sources: grants.sources,
             cache: grants.cache,
-            kept: Kept::default(),
+            kept: KeptBytecode::default(),
             clock: RefCell::new(grants.clock),
             random_seed: grants.random_seed,
             originals: RefCell::default(),
@@ -56,7 +56,7 @@ impl Shared {
     }
 
     /// Begins a load or call: time and log budgets start anew.
-    pub(crate) fn enter(&self) -> Result<Entry<'_>, ScriptError> {
+    pub(crate) fn enter(&self) -> Result<EntryGuard<'_>, ScriptError> {
         self.log.refill();
         self.load_failures.borrow_mut().clear();
         self.forget_pending();

@@ -1,20 +1,22 @@
 //! The deadline of the load or call in progress, asked by the interrupt handler and by the job pump.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use dispatch_os::time::{self, Instant};
 
 use crate::error::{ErrorKind, ScriptError};
 use crate::grants::Alarm;
 
 /// Times one entry into JavaScript after another.
 #[derive(Default)]
-pub(crate) struct Watch {
+pub(crate) struct DeadlineWatch {
     deadline: Cell<Option<Instant>>,
     outer: Cell<Option<Instant>>,
     fired: Cell<bool>,
 }
 
-impl Watch {
+impl DeadlineWatch {
     /// Bounds every later entry, whatever its own budget.
     pub(crate) fn set_outer(&self, deadline: Option<Instant>) {
         self.outer.set(deadline);
@@ -25,11 +27,11 @@ impl Watch {
         &'a self,
         budget: Duration,
         alarm: Option<&'a dyn Alarm>,
-    ) -> Result<Entry<'a>, ScriptError> {
+    ) -> Result<EntryGuard<'a>, ScriptError> {
         if self.fired.get() {
             return Err(ScriptError::new(ErrorKind::Engine, "this engine was stopped at its deadline; make a new one"));
         }
-        let now = Instant::now();
+        let now = time::now();
         let own = now.checked_add(budget);
         let deadline = match (own, self.outer.get()) {
             (Some(own), Some(outer)) => Some(own.min(outer)),
@@ -39,13 +41,13 @@ impl Watch {
         if let (Some(alarm), Some(deadline)) = (alarm, deadline) {
             alarm.arm(deadline.saturating_duration_since(now));
         }
-        Ok(Entry { watch: self, alarm })
+        Ok(EntryGuard { watch: self, alarm })
     }
 
     /// Whether the entry must stop now. Once true it stays true: jobs that were cut short cannot be taken back, so
     /// the engine is not used again.
     pub(crate) fn is_over(&self) -> bool {
-        let over = self.deadline.get().is_some_and(|deadline| Instant::now() >= deadline);
+        let over = self.deadline.get().is_some_and(|deadline| time::now() >= deadline);
         if over {
             self.fired.set(true);
         }
@@ -59,12 +61,12 @@ impl Watch {
 }
 
 /// An entry in progress.
-pub(crate) struct Entry<'a> {
-    watch: &'a Watch,
+pub(crate) struct EntryGuard<'a> {
+    watch: &'a DeadlineWatch,
     alarm: Option<&'a dyn Alarm>,
 }
 
-impl Drop for Entry<'_> {
+impl Drop for EntryGuard<'_> {
     fn drop(&mut self) {
         self.watch.deadline.set(None);
         if let Some(alarm) = self.alarm {

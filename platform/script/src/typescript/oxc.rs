@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dispatch_os::threads;
 use oxc_allocator::Allocator;
 use oxc_codegen::{Codegen, CodegenOptions};
 use oxc_parser::Parser;
@@ -17,7 +18,7 @@ const COMPILER_STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Whether positions are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Map {
+pub(super) enum SourceMapping {
     Skip,
     Keep,
 }
@@ -45,7 +46,7 @@ macro_rules! refuse {
 }
 
 /// The code must not depend on `map`: positions are looked up in a second run.
-pub(super) fn transform(name: &str, text: &str, map: Map) -> Result<Output, ScriptError> {
+pub(super) fn transform(name: &str, text: &str, map: SourceMapping) -> Result<Output, ScriptError> {
     let allocator = Allocator::default();
     let path = Path::new(name);
     let parsed = Parser::new(&allocator, text, SourceType::ts()).parse();
@@ -58,7 +59,7 @@ pub(super) fn transform(name: &str, text: &str, map: Map) -> Result<Output, Scri
     refuse!(name, text, transformed.diagnostics);
     let printed = Codegen::new()
         .with_options(CodegenOptions {
-            source_map_path: (map == Map::Keep).then(|| path.to_owned()),
+            source_map_path: (map == SourceMapping::Keep).then(|| path.to_owned()),
             ..CodegenOptions::default()
         })
         .build(&program);
@@ -73,14 +74,11 @@ pub(super) fn transform(name: &str, text: &str, map: Map) -> Result<Output, Scri
 
 /// Runs `work` where a deeply nested source cannot exhaust the stack.
 pub(super) fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, ScriptError> + Send) -> Result<T, ScriptError> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .name("typescript".to_owned())
-            .stack_size(COMPILER_STACK_BYTES)
-            .spawn_scoped(scope, work)
-            .map_err(|error| {
-                ScriptError::new(ErrorKind::Engine, format!("cannot start the TypeScript compiler: {error}"))
-            })?;
+    threads::scope(|scope| {
+        let thread =
+            threads::builder("typescript").stack_size(COMPILER_STACK_BYTES).spawn_scoped(scope, work).map_err(
+                |error| ScriptError::new(ErrorKind::Engine, format!("cannot start the TypeScript compiler: {error}")),
+            )?;
         thread.join().unwrap_or_else(|_| {
             Err(ScriptError::new(ErrorKind::Engine, "the TypeScript compiler failed on this source"))
         })

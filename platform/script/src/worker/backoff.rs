@@ -1,6 +1,8 @@
 //! How soon a worker that keeps dying may be started again.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use dispatch_os::time::Instant;
 
 /// Failures in a row that are followed by an immediate restart.
 pub(super) const FREE_RESTARTS: u32 = 3;
@@ -54,7 +56,7 @@ mod tests {
 
     #[test]
     fn success_clears_the_count() {
-        let now = Instant::now();
+        let now = dispatch_os::time::now();
         let mut backoff = Backoff::default();
         for _ in 0..=FREE_RESTARTS {
             assert_eq!(backoff.wait(now), None);

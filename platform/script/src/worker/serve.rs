@@ -2,8 +2,8 @@
 
 use std::io::{self, BufReader, Read, Write};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
+use dispatch_os::time::{self, Instant};
 use serde_json::Value;
 
 use crate::cache::{Cache, CacheTrust, MemoryCache};
@@ -26,27 +26,28 @@ const MAX_KEPT_SCRIPTS: usize = 16;
 /// # Errors
 /// When the parent is gone or breaks the protocol; the program then simply exits.
 pub fn worker_main(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<()> {
-    let pipe = Pipe(Arc::new(Mutex::new(Ends { input: Box::new(BufReader::new(input)), output: Box::new(output) })));
-    let mut bench = Bench { kept: Vec::new(), cache: Arc::default(), pipe: pipe.clone() };
+    let pipe =
+        Pipe(Arc::new(Mutex::new(PipeEnds { input: Box::new(BufReader::new(input)), output: Box::new(output) })));
+    let mut scripts = WorkerScripts { kept: Vec::new(), cache: Arc::default(), pipe: pipe.clone() };
     pipe.send(&FromWorker::Ready)?;
     while let Some(message) = pipe.receive()? {
         let ToWorker::Run(run) = message else {
-            return Err(io::Error::other("a reply without a question"));
+            return Err(io::Error::other("the parent replied to no question"));
         };
-        let outcome = bench.run(*run).map(|value| value.to_string());
+        let outcome = scripts.run(*run).map(|value| value.to_string());
         pipe.send(&FromWorker::Done(outcome))?;
     }
     Ok(())
 }
 
-struct Ends {
+struct PipeEnds {
     input: Box<dyn Read + Send>,
     output: Box<dyn Write + Send>,
 }
 
 /// The two pipes to the parent, shared by the callbacks of all engines.
 #[derive(Clone)]
-struct Pipe(Arc<Mutex<Ends>>);
+struct Pipe(Arc<Mutex<PipeEnds>>);
 
 impl Pipe {
     fn send(&self, message: &FromWorker) -> io::Result<()> {
@@ -83,23 +84,23 @@ impl ModuleSource for Pipe {
     }
 }
 
-struct Kept {
+struct LoadedScript {
     wire: ScriptWire,
     script: Script,
     engine: Engine,
 }
 
 /// What the worker keeps between requests.
-struct Bench {
-    kept: Vec<Kept>,
+struct WorkerScripts {
+    kept: Vec<LoadedScript>,
     /// Written by this process alone, so its bytecode can be trusted.
     cache: Arc<MemoryCache>,
     pipe: Pipe,
 }
 
-impl Bench {
+impl WorkerScripts {
     fn run(&mut self, run: RunWire) -> Result<Value, ScriptError> {
-        let deadline = Instant::now().checked_add(run.script.limits.time);
+        let deadline = time::now().checked_add(run.script.limits.time);
         let found = match run.lifetime {
             Lifetime::Fresh => None,
             Lifetime::Kept => self.kept.iter().position(|kept| kept.wire == run.script),
@@ -121,7 +122,7 @@ impl Bench {
         outcome
     }
 
-    fn load(&self, run: &RunWire, deadline: Option<Instant>) -> Result<Kept, ScriptError> {
+    fn load(&self, run: &RunWire, deadline: Option<Instant>) -> Result<LoadedScript, ScriptError> {
         let wire = run.script.clone();
         let pipe = || self.pipe.clone();
         let engine = Engine::new(
@@ -139,7 +140,7 @@ impl Bench {
         )?;
         engine.set_deadline(deadline);
         let script = engine.load(&wire.source)?;
-        Ok(Kept { wire, script, engine })
+        Ok(LoadedScript { wire, script, engine })
     }
 
     fn host_functions(&self, wire: &ScriptWire) -> HostFunctions {

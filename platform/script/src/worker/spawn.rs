@@ -1,11 +1,12 @@
-//! Starting and ending the child process; the only file here that touches `std::process`.
+//! Starting and ending the child process.
 
 use std::ffi::OsString;
 use std::io::{self, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+
+use dispatch_os::process::{Child, Command, Stdio, command};
+use dispatch_os::threads;
 
 use super::frame;
 use super::protocol::FromWorker;
@@ -13,13 +14,13 @@ use super::protocol::FromWorker;
 /// Frames that may wait in either direction.
 const QUEUE_FRAMES: usize = 64;
 
-type Prepare = Box<dyn Fn(&mut Command) + Send + Sync>;
+type PrepareCommand = Box<dyn Fn(&mut Command) + Send + Sync>;
 
 /// The command line of a program that calls [`crate::worker_main`] on its standard input and output.
 pub struct WorkerCommand {
     program: PathBuf,
     arguments: Vec<OsString>,
-    prepare: Option<Prepare>,
+    prepare: Option<PrepareCommand>,
 }
 
 impl WorkerCommand {
@@ -37,7 +38,7 @@ impl WorkerCommand {
 
     /// Starts the child with an empty environment, in UTC.
     pub(super) fn start(&self) -> io::Result<Worker> {
-        let mut command = Command::new(&self.program);
+        let mut command = command(&self.program);
         command
             .args(&self.arguments)
             .env_clear()
@@ -68,14 +69,14 @@ impl Worker {
         let (to, frames) = sync_channel::<Vec<u8>>(QUEUE_FRAMES);
         let (messages, from) = sync_channel(QUEUE_FRAMES);
         let worker = Self { child, to, from };
-        thread::Builder::new().name("script-worker-input".to_owned()).spawn(move || {
+        threads::spawn("script-worker-input", move || {
             while let Ok(bytes) = frames.recv() {
                 if io::Write::write_all(&mut input, &bytes).is_err() {
                     break;
                 }
             }
         })?;
-        thread::Builder::new().name("script-worker-output".to_owned()).spawn(move || {
+        threads::spawn("script-worker-output", move || {
             let mut output = BufReader::new(output);
             while let Some(message) = frame::read(&mut output).transpose() {
                 let failed = message.is_err();

@@ -2,8 +2,9 @@
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use dispatch_os::time;
 use serde_json::Value;
 
 use crate::engine::{check_json_size, parse_json};
@@ -40,11 +41,11 @@ impl Default for SupervisorLimits {
 pub struct Supervisor {
     command: WorkerCommand,
     limits: SupervisorLimits,
-    state: Mutex<State>,
+    state: Mutex<SupervisorState>,
 }
 
 #[derive(Default)]
-struct State {
+struct SupervisorState {
     worker: Option<Worker>,
     backoff: Backoff,
 }
@@ -78,31 +79,31 @@ impl Supervisor {
                 parse_json(Some(text), request.limits.value_bytes)
             }
             Err(error) => {
-                state.backoff.failed(Instant::now());
+                state.backoff.failed(time::now());
                 Err(error)
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SupervisorState> {
         // A panic in a host function leaves no half-made state: the worker was taken out.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The running worker, or a new one if it is gone and enough time has passed.
-    fn take_worker(&self, state: &mut State) -> Result<Worker, ScriptError> {
+    fn take_worker(&self, state: &mut SupervisorState) -> Result<Worker, ScriptError> {
         if let Some(mut worker) = state.worker.take()
             && worker.is_alive()
         {
             return Ok(worker);
         }
-        if let Some(wait) = state.backoff.wait(Instant::now()) {
+        if let Some(wait) = state.backoff.wait(time::now()) {
             return Err(ScriptError::new(
                 ErrorKind::WorkerUnavailable,
                 format!("the script worker died too often; next start in {} ms", wait.as_millis()),
             ));
         }
-        self.start().inspect_err(|_| state.backoff.failed(Instant::now()))
+        self.start().inspect_err(|_| state.backoff.failed(time::now()))
     }
 
     fn start(&self) -> Result<Worker, ScriptError> {
@@ -113,7 +114,9 @@ impl Supervisor {
         match worker.from.recv_timeout(self.limits.start) {
             Ok(Ok(FromWorker::Ready)) => Ok(worker),
             Ok(_) => Err(unavailable("it does not speak the worker protocol".to_owned())),
-            Err(RecvTimeoutError::Timeout) => Err(unavailable("it took too long".to_owned())),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(unavailable(format!("timed out after {} ms", self.limits.start.as_millis())))
+            }
             Err(RecvTimeoutError::Disconnected) => Err(unavailable(worker.kill())),
         }
     }
@@ -127,7 +130,7 @@ impl Supervisor {
         port: &Port<'_>,
     ) -> Result<Result<String, ScriptError>, ScriptError> {
         let grace = self.limits.kill_grace;
-        let mut kill_at = Instant::now() + request.limits.time.min(MAX_REQUEST_TIME) + grace;
+        let mut kill_at = time::now() + request.limits.time.min(MAX_REQUEST_TIME) + grace;
         let mut reply = Some(frame);
         loop {
             if let Some(frame) = reply.take()
@@ -135,13 +138,13 @@ impl Supervisor {
             {
                 return Err(crashed(worker));
             }
-            let wait = kill_at.saturating_duration_since(Instant::now());
+            let wait = kill_at.saturating_duration_since(time::now());
             match worker.from.recv_timeout(wait) {
                 Ok(Ok(FromWorker::Done(outcome))) => return Ok(outcome),
                 Ok(Ok(message)) => {
                     reply = serve(message, request, port)?;
                     // The parent may have been slow to serve; the worker still deserves to say so itself.
-                    kill_at = kill_at.max(Instant::now() + grace);
+                    kill_at = kill_at.max(time::now() + grace);
                 }
                 Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return Err(crashed(worker)),
                 Err(RecvTimeoutError::Timeout) => {
@@ -181,7 +184,7 @@ fn serve(message: FromWorker, request: &Request, port: &Port<'_>) -> Result<Opti
 
 fn call_host(name: &str, arguments: String, request: &Request, port: &Port<'_>) -> Result<String, String> {
     let function =
-        port.host.and_then(|host| host.get(name)).ok_or_else(|| format!("there is no host function \"{name}\""))?;
+        port.host.and_then(|host| host.get(name)).ok_or_else(|| format!("unknown host function \"{name}\""))?;
     let arguments = parse_json(Some(arguments), request.limits.value_bytes).map_err(|error| error.message)?;
     let arguments = arguments.as_array().map_or(&[][..], Vec::as_slice);
     function(arguments).map(|value| value.to_string())

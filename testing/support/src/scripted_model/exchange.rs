@@ -1,6 +1,6 @@
-//! One connection: reads requests, plays replies, breaks off where the script says so.
+//! One connection: reads requests, sends replies, breaks off where the script says so.
 
-use super::Shared;
+use super::ServerState;
 use super::reply::{Reply, Step};
 use serde::Serialize;
 use serde_json::Value;
@@ -31,7 +31,7 @@ impl Recorded {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
@@ -40,21 +40,21 @@ impl Recorded {
 
 /// Whether the connection can take another request.
 #[derive(PartialEq, Eq)]
-enum Next {
+enum AfterReply {
     Request,
     Nothing,
 }
 
-pub(super) fn serve(shared: &Shared, stream: TcpStream) {
+pub(super) fn serve(shared: &ServerState, stream: TcpStream) {
     let Ok(reading) = stream.try_clone() else { return };
     let _ = stream.set_nodelay(true);
     let mut reader = BufReader::new(reading);
     // A connection that breaks is what some scripts are for.
     while let Ok(Some(request)) = read_request(&mut reader) {
         let reply = shared.answer(request);
-        match play(shared, &stream, &reply) {
-            Ok(Next::Request) => {}
-            Ok(Next::Nothing) | Err(_) => return,
+        match send_reply(shared, &stream, &reply) {
+            Ok(AfterReply::Request) => {}
+            Ok(AfterReply::Nothing) | Err(_) => return,
         }
     }
 }
@@ -80,7 +80,7 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Recorded>> {
     Ok(Some(Recorded { method, path, headers, body: String::from_utf8_lossy(&body).into_owned() }))
 }
 
-fn play(shared: &Shared, mut stream: &TcpStream, reply: &Reply) -> io::Result<Next> {
+fn send_reply(shared: &ServerState, mut stream: &TcpStream, reply: &Reply) -> io::Result<AfterReply> {
     let mut head = format!("HTTP/1.1 {} Scripted\r\nTransfer-Encoding: chunked\r\n", reply.status);
     for (name, value) in &reply.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -97,18 +97,18 @@ fn play(shared: &Shared, mut stream: &TcpStream, reply: &Reply) -> io::Result<Ne
             Step::UntilClosedMs(ms) => {
                 if is_closed_within(stream, Duration::from_millis(*ms)) {
                     shared.closed();
-                    return Ok(Next::Nothing);
+                    return Ok(AfterReply::Nothing);
                 }
             }
             Step::Reset => {
                 reset(stream);
-                return Ok(Next::Nothing);
+                return Ok(AfterReply::Nothing);
             }
-            Step::Cut => return Ok(Next::Nothing),
+            Step::Cut => return Ok(AfterReply::Nothing),
         }
     }
     stream.write_all(b"0\r\n\r\n")?;
-    Ok(Next::Request)
+    Ok(AfterReply::Request)
 }
 
 fn chunk(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {

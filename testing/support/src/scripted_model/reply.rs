@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Script {
-    /// Played one per request, in order.
+    /// Sent one per request, in order.
     pub replies: Vec<Reply>,
     /// What a request for the list of models gets, every time.
     pub models: Reply,
@@ -31,9 +31,9 @@ pub enum After {
     /// Every further request gets an error.
     #[default]
     Fail,
-    /// The last reply is played again.
+    /// The last reply is replied again.
     RepeatLast,
-    /// The replies are played from the first on.
+    /// The replies are replied from the first on.
     StartAgain,
 }
 

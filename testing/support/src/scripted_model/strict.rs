@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// result right behind it, nothing is empty, no call id is used twice.
 #[must_use]
 pub fn strict_problem(request: &Value) -> Option<String> {
-    let Some(messages) = request["messages"].as_array() else { return Some("there are no messages".to_owned()) };
+    let Some(messages) = request["messages"].as_array() else { return Some("no messages".to_owned()) };
     let mut known = BTreeSet::new();
     let mut open: Vec<String> = Vec::new();
     let mut before = "system";
@@ -43,7 +43,7 @@ fn content_problem(message: &Value, known: &mut BTreeSet<String>, open: &mut Vec
             return Some(format!("the call id {id:?} is empty or used twice"));
         }
         if !serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object()) {
-            return Some(format!("the arguments of {id} are no object: {arguments:?}"));
+            return Some(format!("the arguments of {id} are not an object: {arguments:?}"));
         }
         open.push(id);
     }

@@ -31,7 +31,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()

@@ -22,7 +22,7 @@ use dispatch_sim::{CountingIds, Sim};
 use serde_json::{Map, Value};
 
 /// A host with one extension, and the folder its tools work in.
-pub struct ToolRig {
+pub struct TestToolHost {
     sim: Sim,
     host: ExtensionHost,
     folders: Folders,
@@ -30,20 +30,20 @@ pub struct ToolRig {
     pub session: String,
     /// Cancels the next calls.
     pub cancel: CancelToken,
-    log: Log,
+    log: RecordedLog,
     printed: Arc<Mutex<Vec<u8>>>,
 }
 
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<LogRecord>>>);
+struct RecordedLog(Arc<Mutex<Vec<LogRecord>>>);
 
-impl LogSink for Log {
+impl LogSink for RecordedLog {
     fn write(&self, record: LogRecord) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record);
     }
 }
 
-impl ToolRig {
+impl TestToolHost {
     /// Boots the extension, and others that it needs, in a host whose tools work in `workdir`.
     pub fn new(extensions: Vec<Arc<dyn Extension>>, workdir: &Path, settings: &[(&str, Value)]) -> Self {
         let home = workdir.with_file_name("home");
@@ -60,7 +60,7 @@ impl ToolRig {
 
     /// The same with folders of the caller's choice.
     pub fn with_folders(extensions: Vec<Arc<dyn Extension>>, folders: Folders, settings: &[(&str, Value)]) -> Self {
-        let (sim, log) = (Sim::new(1), Log::default());
+        let (sim, log) = (Sim::new(1), RecordedLog::default());
         let setting = |value: &Value| Setting { value: value.clone(), origin: Origin::BuiltIn };
         let values: BTreeMap<_, _> =
             settings.iter().map(|(name, value)| ((*name).to_owned(), setting(value))).collect();

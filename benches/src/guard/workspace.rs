@@ -25,23 +25,23 @@ pub(super) enum Scripts {
 }
 
 /// A workspace with everything on, and a home of its own.
-pub(super) struct Place {
+pub(super) struct GuardWorkspace {
     folder: TempDir,
 }
 
-impl Place {
+impl GuardWorkspace {
     pub(super) fn new(dispatch: &Path, scripts: Scripts) -> Result<Self> {
-        let place = Self { folder: tempfile::tempdir()? };
-        fs::create_dir_all(place.root())?;
-        run(Command::new("git").args(["init", "--quiet"]).current_dir(place.root()))?;
-        place.dispatch(dispatch, &["init", "--full", "--host", "claude-code"])?;
-        let manifest = place.root().join(".ai/hooks/dispatch.manifest.json");
+        let workspace = Self { folder: tempfile::tempdir()? };
+        fs::create_dir_all(workspace.root())?;
+        run(Command::new("git").args(["init", "--quiet"]).current_dir(workspace.root()))?;
+        workspace.dispatch(dispatch, &["init", "--full", "--host", "claude-code"])?;
+        let manifest = workspace.root().join(".ai/hooks/dispatch.manifest.json");
         let mut text = fs::read_to_string(&manifest)?.replace(r#""PreToolUse": 300"#, PATIENT_BUDGET);
         ensure!(text.contains(PATIENT_BUDGET), "the manifest has no budget for PreToolUse");
         if scripts == Scripts::Eight {
             let names: Vec<String> = (1..=SCRIPTS).map(|number| format!("bench-{number}")).collect();
             for name in &names {
-                let file = place.script(name);
+                let file = workspace.script(name);
                 fs::create_dir_all(file.parent().context("a folder")?)?;
                 fs::write(file, MODULE.replace("MODULE_NAME", name))?;
             }
@@ -51,9 +51,9 @@ impl Place {
         }
         fs::write(&manifest, text)?;
         if scripts == Scripts::Eight {
-            place.dispatch(dispatch, &["trust", "--all"])?;
+            workspace.dispatch(dispatch, &["trust", "--all"])?;
         }
-        Ok(place)
+        Ok(workspace)
     }
 
     pub(super) fn root(&self) -> &Path {

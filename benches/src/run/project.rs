@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub(super) struct Place {
+pub(super) struct ServedProject {
     folder: tempfile::TempDir,
     program: PathBuf,
     base_url: String,
 }
 
-impl Place {
+impl ServedProject {
     pub(super) fn new(program: &Path, model: &ScriptedModel) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         std::fs::create_dir_all(folder.path().join("project/.git"))?;

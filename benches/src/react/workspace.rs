@@ -1,6 +1,6 @@
 //! A home and a workspace for the binary under measurement, and its log of runs.
 
-use super::bell::Bell;
+use super::folder_watch::FolderWatch;
 use crate::sample::Samples;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 /// How long a save may take to be queued.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(super) struct Place {
+pub(super) struct ReactWorkspace {
     folder: PathBuf,
     program: PathBuf,
-    bell: Bell,
+    folder_watch: FolderWatch,
     _kept: tempfile::TempDir,
 }
 
-impl Place {
+impl ReactWorkspace {
     pub(super) fn new(program: &Path) -> Result<Self> {
         let kept = tempfile::tempdir()?;
         let folder = kept.path().canonicalize()?;
@@ -28,7 +28,7 @@ impl Place {
         std::fs::create_dir_all(folder.join("home"))?;
         let logs = folder.join("project/.akira/logs");
         std::fs::create_dir_all(&logs)?;
-        Ok(Self { folder, program: program.to_owned(), bell: Bell::of(&logs)?, _kept: kept })
+        Ok(Self { folder, program: program.to_owned(), folder_watch: FolderWatch::of(&logs)?, _kept: kept })
     }
 
     pub(super) fn project(&self) -> PathBuf {
@@ -95,13 +95,13 @@ impl Place {
 
     /// How long it takes from an act to the next line of the log.
     pub(super) fn until_logged(&self, act: impl FnOnce() -> Result<()>) -> Result<Duration> {
-        self.bell.quieten()?;
+        self.folder_watch.forget()?;
         let before = self.logged_bytes();
         let start = Instant::now();
         act()?;
         while self.logged_bytes() == before {
             ensure!(start.elapsed() < PATIENCE, "nothing was queued");
-            self.bell.wait(PATIENCE)?;
+            self.folder_watch.wait(PATIENCE)?;
         }
         Ok(start.elapsed())
     }

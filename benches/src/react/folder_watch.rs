@@ -1,16 +1,21 @@
-//! Waits until something in a folder is written, without looking again and again: whoever works needs the cores.
+//! Waits until something in a folder is written, without polling: the program under measurement needs the cores.
 
 use anyhow::Result;
 use std::path::Path;
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
-pub(super) struct Bell {
+pub(super) use InotifyWatch as FolderWatch;
+#[cfg(not(target_os = "linux"))]
+pub(super) use PollingWatch as FolderWatch;
+
+#[cfg(target_os = "linux")]
+pub(super) struct InotifyWatch {
     events: std::fs::File,
 }
 
 #[cfg(target_os = "linux")]
-impl Bell {
+impl InotifyWatch {
     pub(super) fn of(folder: &Path) -> Result<Self> {
         use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
         let events = init(CreateFlags::CLOEXEC)?;
@@ -20,16 +25,16 @@ impl Bell {
 
     /// Waits for a write, no longer than this.
     pub(super) fn wait(&self, longest: Duration) -> Result<()> {
-        self.rings(longest).map(drop)
+        self.was_written(longest).map(drop)
     }
 
     /// Forgets what was written so far.
-    pub(super) fn quieten(&self) -> Result<()> {
-        while self.rings(Duration::ZERO)? {}
+    pub(super) fn forget(&self) -> Result<()> {
+        while self.was_written(Duration::ZERO)? {}
         Ok(())
     }
 
-    fn rings(&self, longest: Duration) -> Result<bool> {
+    fn was_written(&self, longest: Duration) -> Result<bool> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let mut ready = [PollFd::new(&self.events, PollFlags::IN)];
         if poll(&mut ready, Some(&Timespec::try_from(longest)?))? == 0 {
@@ -39,13 +44,13 @@ impl Bell {
     }
 }
 
-/// Where nothing tells of writes, it rings all the time.
+/// Where the system reports no writes, every wait ends after a moment.
 #[cfg(not(target_os = "linux"))]
-pub(super) struct Bell;
+pub(super) struct PollingWatch;
 
 #[cfg(not(target_os = "linux"))]
 #[allow(clippy::unnecessary_wraps, clippy::unused_self, reason = "as on Linux")]
-impl Bell {
+impl PollingWatch {
     pub(super) fn of(_folder: &Path) -> Result<Self> {
         Ok(Self)
     }
@@ -55,7 +60,7 @@ impl Bell {
         Ok(())
     }
 
-    pub(super) fn quieten(&self) -> Result<()> {
+    pub(super) fn forget(&self) -> Result<()> {
         Ok(())
     }
 }
