@@ -1,9 +1,12 @@
 //! Blocking sockets and name lookup, for the few places that have no async runtime.
 
+mod deadline;
+
 use std::io;
 use std::net::ToSocketAddrs;
 use std::time::Duration;
 
+pub use deadline::{DeadlineStream, look_up};
 // Addresses are plain data: `core::net` has the same types.
 pub use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 

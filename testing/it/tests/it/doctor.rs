@@ -65,7 +65,7 @@ fn a_graph_database_has_a_line_only_where_one_is_configured() {
     context.write(".ai/hooks/config.json", format!(r#"{{"neo4j": {{"url": "bolt+s://127.0.0.1:{port}"}}}}"#));
     let found = line().unwrap();
     assert_eq!(found["health"], "note");
-    assert!(found["detail"].as_str().unwrap().contains("TLS is not spoken"), "{found}");
+    assert!(found["detail"].as_str().unwrap().contains("TLS is not supported"), "{found}");
 }
 
 #[test]

@@ -4,15 +4,15 @@ use super::{Finding, note, ok, wrong};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::HOOKS_FOLDER;
-use dispatch_os::{environment, files, time};
+use dispatch_os::{files, time};
 use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
-use ext_hook_pipeline::neo4j::{SECTION, check, is_configured};
+use ext_hook_pipeline::neo4j::{SECTION, is_configured, probe};
 use ext_hook_pipeline::session_files::read_state;
 use std::time::Duration;
 
 const CHECK: &str = "neo4j";
 /// A person waits, so the database may take longer than on the way of a hook event.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIME_LIMIT: Duration = Duration::from_secs(3);
 
 /// Nothing where no database is configured.
 pub(super) fn finding(loaded: &Loaded) -> Option<Finding> {
@@ -26,13 +26,13 @@ pub(super) fn finding(loaded: &Loaded) -> Option<Finding> {
     if !is_configured(section) {
         return None;
     }
-    let report = check(section, &|name| environment::variable(name).ok().flatten(), PATIENCE);
+    let report = probe(section, TIME_LIMIT);
     let known = last_check(&workspace);
     let version = report.version.unwrap_or_else(|| "version unknown".to_owned());
     Some(match (report.reachable, report.note) {
         (true, None) => ok(CHECK, format!("reachable: {version}; {known}")),
         (true, Some(told)) => {
-            note(CHECK, format!("reachable: {version}; {told}; {known}"), "nothing, if that is enough")
+            note(CHECK, format!("reachable: {version}; {told}; {known}"), "nothing, if this is enough")
         }
         (false, told) => wrong(
             CHECK,

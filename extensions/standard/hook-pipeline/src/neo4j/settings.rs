@@ -1,28 +1,24 @@
-//! The section `neo4j` of `config.json`: where the database is, and the name of the variable with its password.
+//! The section `neo4j` of `config.json`: where the database is.
+//!
+//! Pure.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Neo4jError;
-use super::address::Address;
+use super::error::Neo4jError;
+use super::address::DatabaseAddress;
 
 /// What the section says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settings {
-    pub(super) address: Address,
-    pub(super) login: Option<Login>,
-}
-
-/// Whom to log in as; the password is in the environment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Login {
-    pub(super) user: String,
-    pub(super) password_env: String,
+pub(super) struct Neo4jSettings {
+    pub(super) address: DatabaseAddress,
+    /// Whether it names a user or a variable with a password. Both are accepted; neither is used.
+    pub(super) has_login: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct SectionWire {
+struct Neo4jSectionWire {
     url: String,
     #[serde(default)]
     user: Option<String>,
@@ -36,20 +32,15 @@ pub fn is_configured(section: &Value) -> bool {
     section.get("url").is_some_and(|url| !url.is_null())
 }
 
-impl Settings {
+impl Neo4jSettings {
     pub(super) fn read(section: &Value) -> Result<Self, Neo4jError> {
         if section.get("password").is_some() {
             return Err(Neo4jError::PasswordInFile);
         }
-        // The words of the parser could show a value, and the value could be a password in the wrong place.
-        let wire = SectionWire::deserialize(section)
-            .map_err(|_| Neo4jError::Settings("it takes the texts `url`, `user` and `passwordEnv`".to_owned()))?;
-        let login = match (wire.user, wire.password_env) {
-            (Some(user), Some(password_env)) => Some(Login { user, password_env }),
-            (None, None) => None,
-            _ => return Err(Neo4jError::Settings("`user` and `passwordEnv` belong together".to_owned())),
-        };
-        Ok(Self { address: Address::parse(&wire.url)?, login })
+        // The parser's own message could show a value, and the value could be a password in the wrong place.
+        let wire = Neo4jSectionWire::deserialize(section).map_err(|_| Neo4jError::Settings)?;
+        let has_login = wire.user.is_some() || wire.password_env.is_some();
+        Ok(Self { address: DatabaseAddress::parse(&wire.url)?, has_login })
     }
 }
 
@@ -60,14 +51,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_login_needs_both_its_parts() {
-        let read = |section: Value| Settings::read(&section).map(|settings| settings.login);
-        assert!(read(json!({"url": "bolt://localhost"})).unwrap().is_none());
-        let login = read(json!({"url": "bolt://localhost", "user": "neo4j", "passwordEnv": "P"})).unwrap();
-        assert_eq!(login.map(|login| login.password_env).as_deref(), Some("P"));
-        for half in [json!({"url": "bolt://h", "user": "neo4j"}), json!({"url": "bolt://h", "passwordEnv": "P"})] {
-            assert!(matches!(read(half), Err(Neo4jError::Settings(_))));
-        }
+    fn a_login_is_accepted_whole_in_part_or_not_at_all() {
+        let read = |section: Value| Neo4jSettings::read(&section).unwrap().has_login;
+        assert!(!read(json!({"url": "bolt://localhost"})));
+        assert!(!read(json!({"url": "bolt://localhost", "user": null, "passwordEnv": null})));
+        assert!(read(json!({"url": "bolt://localhost", "user": "neo4j", "passwordEnv": "P"})));
+        assert!(read(json!({"url": "bolt://localhost", "user": "neo4j"})));
+        assert!(read(json!({"url": "bolt://localhost", "passwordEnv": "P"})));
     }
 
     #[test]
@@ -81,7 +71,7 @@ mod tests {
             json!({"url": "bolt://localhost", "user": ["canary"]}),
         ];
         for section in mistakes {
-            let error = Settings::read(&section).unwrap_err();
+            let error = Neo4jSettings::read(&section).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("canary"), "{error:?}");
         }
     }

@@ -138,10 +138,10 @@ struct Neo4jSection {
     /// Such as `bolt://localhost:7687`.
     #[schemars(default)]
     url: Option<String>,
-    /// Whom to log in as.
+    /// Accepted and not used: the check does not log in.
     #[schemars(default)]
     user: Option<String>,
-    /// The name of the environment variable that holds the password.
+    /// Accepted and not used: the check does not log in.
     #[schemars(default)]
     password_env: Option<String>,
 }

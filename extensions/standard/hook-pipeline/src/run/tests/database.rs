@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 
 use super::workspace::Workspace;
 use crate::neo4j::FRESH_MS;
-use crate::neo4j::tests::server::{Manner, Server, closed_port};
+use crate::neo4j::tests::{AnsweringListener, BOLT_5_4, closed_port};
 
 const START_MS: i64 = 1_700_000_000_000;
-const HEALTHY: Manner = Manner::Healthy { major: 5, minor: 4, password: "unused" };
 
 /// A wall clock that stands where a test puts it.
 struct StoppedClock(i64, SystemClock);
@@ -48,8 +47,8 @@ fn fire_at(workspace: &Workspace, event: &str, now_ms: i64) {
 
 #[test]
 fn nothing_is_connected_to_before_a_tool_call_in_a_dry_run_or_without_a_configuration() {
-    let server = Server::start(HEALTHY);
-    let workspace = workspace(server.port());
+    let server = AnsweringListener::start(BOLT_5_4);
+    let workspace = workspace(server.port);
     for moment in 0..3 {
         fire_at(&workspace, "PreToolUse", START_MS + moment * 2 * FRESH_MS);
         fire_at(&workspace, "Notification", START_MS + moment * 2 * FRESH_MS);
@@ -64,8 +63,8 @@ fn nothing_is_connected_to_before_a_tool_call_in_a_dry_run_or_without_a_configur
 
 #[test]
 fn an_answer_is_kept_for_five_minutes_whatever_happens_in_between() {
-    let server = Server::start(HEALTHY);
-    let workspace = workspace(server.port());
+    let server = AnsweringListener::start(BOLT_5_4);
+    let workspace = workspace(server.port);
     fire_at(&workspace, "SessionStart", START_MS);
     assert_eq!(server.connections(), 1);
     let known = json!({"enabled": true, "reachable": true, "schemaVersion": "Bolt/5.4", "lastCheckTs": START_MS});
@@ -81,8 +80,8 @@ fn an_answer_is_kept_for_five_minutes_whatever_happens_in_between() {
 
 #[test]
 fn a_clock_that_was_set_back_leads_to_a_new_check() {
-    let server = Server::start(HEALTHY);
-    let workspace = workspace(server.port());
+    let server = AnsweringListener::start(BOLT_5_4);
+    let workspace = workspace(server.port);
     fire_at(&workspace, "SessionStart", START_MS + 1_000 * FRESH_MS);
     for _ in 0..3 {
         fire_at(&workspace, "Stop", START_MS);
@@ -92,18 +91,18 @@ fn a_clock_that_was_set_back_leads_to_a_new_check() {
 }
 
 #[test]
-fn a_database_that_cannot_be_used_is_warned_about_once_and_blocks_nothing() {
+fn a_database_that_is_not_reachable_is_warned_about_once_and_blocks_nothing() {
     let workspace = workspace(closed_port());
     fire_at(&workspace, "SessionStart", START_MS);
     fire_at(&workspace, "Stop", START_MS + FRESH_MS);
     let warnings = workspace.of_type(RecordType::Warning);
-    let text = "neo4j cannot be used: it could not be connected to: connection refused";
+    let text = "neo4j is not reachable: cannot connect: connection refused";
     assert_eq!(warnings.iter().map(|record| &record.data["message"]).collect::<Vec<_>>(), [text]);
     let found = &workspace.state()["cap"]["neo4j"];
     assert_eq!((&found["enabled"], &found["reachable"]), (&json!(true), &json!(false)));
 
-    let server = Server::start(HEALTHY);
-    configure(&workspace, json!({"url": format!("bolt://localhost:{}", server.port())}));
+    let server = AnsweringListener::start(BOLT_5_4);
+    configure(&workspace, json!({"url": format!("bolt://localhost:{}", server.port)}));
     fire_at(&workspace, "Stop", START_MS + 2 * FRESH_MS);
     assert_eq!(workspace.state()["cap"]["neo4j"]["reachable"], true);
     configure(&workspace, json!({}));
@@ -113,8 +112,8 @@ fn a_database_that_cannot_be_used_is_warned_about_once_and_blocks_nothing() {
 
 #[test]
 fn a_black_hole_costs_a_small_part_of_the_budget_and_is_remembered() {
-    let server = Server::start(Manner::Silent);
-    let workspace = workspace(server.port());
+    let server = AnsweringListener::start(b"");
+    let workspace = workspace(server.port);
     fire_at(&workspace, "Stop", START_MS);
     fire_at(&workspace, "Stop", START_MS + 1);
     assert_eq!(server.connections(), 1);
