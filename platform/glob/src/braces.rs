@@ -1,13 +1,15 @@
 //! Brace expansion: one pattern with `{a,b}` and `{1..3}` becomes several patterns without.
+//!
+//! Pure.
 
 mod sequence;
 
 use crate::error::GlobError;
 
-/// Patterns that one pattern may stand for.
-const MAX_ALTERNATIVES: usize = 4096;
+/// Patterns that one pattern may expand to.
+pub(crate) const MAX_ALTERNATIVES: usize = 4096;
 /// Characters of all alternatives together.
-const MAX_EXPANDED_CHARS: usize = 256 * 1024;
+pub(crate) const MAX_EXPANDED_CHARS: usize = 256 * 1024;
 /// Braces inside braces.
 const MAX_DEPTH: usize = 64;
 /// How often a lone `{a}` before `,b}` lets the scan start again.
@@ -15,15 +17,15 @@ const MAX_RESTARTS: usize = 256;
 
 /// One character, and whether a backslash took its meaning for braces away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
+enum BraceChar {
     Plain(char),
     Escaped(char),
 }
 
-use Unit::{Escaped, Plain};
-use sequence::Sequence;
+use BraceChar::{Escaped, Plain};
+use sequence::BraceSequence;
 
-type Text = Vec<Unit>;
+type BraceText = Vec<BraceChar>;
 
 /// The alternatives of a pattern; the pattern itself if it has no braces that expand.
 pub(crate) fn expand(pattern: &str) -> Result<Vec<String>, GlobError> {
@@ -35,12 +37,12 @@ pub(crate) fn expand(pattern: &str) -> Result<Vec<String>, GlobError> {
     if let [Plain('{'), Plain('}'), rest @ ..] = units.as_slice() {
         units = [Escaped('{'), Escaped('}')].iter().chain(rest).copied().collect();
     }
-    let expanded = expand_units(units, 0, Level::Top)?;
+    let expanded = expand_units(units, 0, BraceLevel::Top)?;
     Ok(expanded.iter().map(|text| unescape(text)).collect())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Level {
+enum BraceLevel {
     Top,
     Inner,
 }
@@ -59,7 +61,7 @@ fn has_group(pattern: &str) -> bool {
     false
 }
 
-fn escape(pattern: &str) -> Text {
+fn escape(pattern: &str) -> BraceText {
     let mut units = Vec::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();
     while let Some(character) = characters.next() {
@@ -74,7 +76,7 @@ fn escape(pattern: &str) -> Text {
     units
 }
 
-fn unescape(text: &[Unit]) -> String {
+fn unescape(text: &[BraceChar]) -> String {
     text.iter()
         .map(|unit| match unit {
             Plain(character) | Escaped(character) => *character,
@@ -83,7 +85,7 @@ fn unescape(text: &[Unit]) -> String {
 }
 
 /// Takes the groups of a text from left to right and combines what they stand for.
-fn expand_units(text: Text, depth: usize, level: Level) -> Result<Vec<Text>, GlobError> {
+fn expand_units(text: BraceText, depth: usize, level: BraceLevel) -> Result<Vec<BraceText>, GlobError> {
     if depth > MAX_DEPTH {
         return Err(GlobError::TooDeep);
     }
@@ -92,32 +94,32 @@ fn expand_units(text: Text, depth: usize, level: Level) -> Result<Vec<Text>, Glo
     let mut restarts = 0;
     let mut first_group = true;
     let mut drop_empty = false;
-    let mut found = vec![Text::new()];
+    let mut found = vec![BraceText::new()];
     loop {
         let Some(group) = balanced(&text) else {
-            return combine(&found, &text, &[Text::new()], drop_empty);
+            return combine(&found, &text, &[BraceText::new()], drop_empty);
         };
         let (before, body, after) = group.cut(&text);
         let last = drop_empty && after.is_empty();
         if before.last() == Some(&Plain('$')) {
             let literal = text.get(..=group.close).unwrap_or_default();
-            found = combine(&found, literal, &[Text::new()], last)?;
+            found = combine(&found, literal, &[BraceText::new()], last)?;
             first_group = false;
         } else {
-            let sequence = Sequence::parse(body);
+            let sequence = BraceSequence::parse(body);
             if sequence.is_none() && !body.contains(&Plain(',')) {
                 if restarts < MAX_RESTARTS && closes_later(after) {
                     restarts += 1;
-                    level = Level::Top;
+                    level = BraceLevel::Top;
                     if let Some(close) = text.get_mut(group.close) {
                         *close = Escaped('}');
                     }
                     continue;
                 }
-                return combine(&found, &text, &[Text::new()], drop_empty);
+                return combine(&found, &text, &[BraceText::new()], drop_empty);
             }
             if first_group {
-                drop_empty = level == Level::Top && sequence.is_none();
+                drop_empty = level == BraceLevel::Top && sequence.is_none();
                 first_group = false;
             }
             let last = drop_empty && after.is_empty();
@@ -135,18 +137,18 @@ fn expand_units(text: Text, depth: usize, level: Level) -> Result<Vec<Text>, Glo
 }
 
 /// What the members of a comma list stand for.
-fn members(body: &[Unit], depth: usize) -> Result<Vec<Text>, GlobError> {
+fn members(body: &[BraceChar], depth: usize) -> Result<Vec<BraceText>, GlobError> {
     let mut parts = split_members(body);
     if let [only] = parts.as_slice() {
         // `{{a,b}}` is `{a}` and `{b}`.
-        parts = expand_units(only.clone(), depth + 1, Level::Inner)?.into_iter().map(embrace).collect();
+        parts = expand_units(only.clone(), depth + 1, BraceLevel::Inner)?.into_iter().map(embrace).collect();
         if parts.len() == 1 {
             return Ok(parts);
         }
     }
     let mut values = Vec::new();
     for part in parts {
-        values.extend(expand_units(part, depth + 1, Level::Inner)?);
+        values.extend(expand_units(part, depth + 1, BraceLevel::Inner)?);
         if values.len() > MAX_ALTERNATIVES {
             return Err(GlobError::TooManyAlternatives);
         }
@@ -154,13 +156,13 @@ fn members(body: &[Unit], depth: usize) -> Result<Vec<Text>, GlobError> {
     Ok(values)
 }
 
-fn embrace(text: Text) -> Text {
+fn embrace(text: BraceText) -> BraceText {
     [Plain('{')].into_iter().chain(text).chain([Plain('}')]).collect()
 }
 
 /// Splits at commas that stand in no group.
-fn split_members(body: &[Unit]) -> Vec<Text> {
-    let mut parts = vec![Text::new()];
+fn split_members(body: &[BraceChar]) -> Vec<BraceText> {
+    let mut parts = vec![BraceText::new()];
     let mut rest = body;
     loop {
         let group = balanced(rest);
@@ -173,7 +175,7 @@ fn split_members(body: &[Unit]) -> Vec<Text> {
         };
         for unit in before {
             match (unit, parts.last_mut()) {
-                (Plain(','), _) | (_, None) => parts.push(Text::new()),
+                (Plain(','), _) | (_, None) => parts.push(BraceText::new()),
                 (unit, Some(part)) => part.push(*unit),
             }
         }
@@ -188,8 +190,8 @@ fn split_members(body: &[Unit]) -> Vec<Text> {
 }
 
 /// Whether `,x}` follows, which makes the braces before it part of a list after all.
-fn closes_later(after: &[Unit]) -> bool {
-    let is_break = |unit: &Unit| matches!(unit, Plain('\n' | '\r' | '\u{2028}' | '\u{2029}'));
+fn closes_later(after: &[BraceChar]) -> bool {
+    let is_break = |unit: &BraceChar| matches!(unit, Plain('\n' | '\r' | '\u{2028}' | '\u{2029}'));
     after.split(is_break).any(|line| {
         let comma = line
             .iter()
@@ -199,12 +201,17 @@ fn closes_later(after: &[Unit]) -> bool {
     })
 }
 
-fn combine(found: &[Text], before: &[Unit], values: &[Text], drop_empty: bool) -> Result<Vec<Text>, GlobError> {
+fn combine(
+    found: &[BraceText],
+    before: &[BraceChar],
+    values: &[BraceText],
+    drop_empty: bool,
+) -> Result<Vec<BraceText>, GlobError> {
     let mut combined = Vec::new();
     let mut chars = 0;
     for start in found {
         for value in values {
-            let text: Text = start.iter().chain(before).chain(value).copied().collect();
+            let text: BraceText = start.iter().chain(before).chain(value).copied().collect();
             if drop_empty && text.is_empty() {
                 continue;
             }
@@ -219,13 +226,13 @@ fn combine(found: &[Text], before: &[Unit], values: &[Text], drop_empty: bool) -
 }
 
 /// The places of an opening brace and of the one that closes it.
-struct Group {
+struct BraceGroup {
     open: usize,
     close: usize,
 }
 
-impl Group {
-    fn cut<'t>(&self, text: &'t [Unit]) -> (&'t [Unit], &'t [Unit], &'t [Unit]) {
+impl BraceGroup {
+    fn cut<'t>(&self, text: &'t [BraceChar]) -> (&'t [BraceChar], &'t [BraceChar], &'t [BraceChar]) {
         let before = text.get(..self.open).unwrap_or_default();
         let body = text.get(self.open + 1..self.close).unwrap_or_default();
         (before, body, text.get(self.close + 1..).unwrap_or_default())
@@ -233,9 +240,9 @@ impl Group {
 }
 
 /// The first group that is closed; with braces left open before it, the leftmost closed one inside.
-fn balanced(text: &[Unit]) -> Option<Group> {
+fn balanced(text: &[BraceChar]) -> Option<BraceGroup> {
     let mut opened = Vec::new();
-    let mut leftmost: Option<Group> = None;
+    let mut leftmost: Option<BraceGroup> = None;
     for (at, unit) in text.iter().enumerate() {
         match unit {
             Plain('{') => opened.push(at),
@@ -244,10 +251,10 @@ fn balanced(text: &[Unit]) -> Option<Group> {
                     continue;
                 };
                 if opened.is_empty() {
-                    return Some(Group { open, close: at });
+                    return Some(BraceGroup { open, close: at });
                 }
                 if leftmost.as_ref().is_none_or(|group| open < group.open) {
-                    leftmost = Some(Group { open, close: at });
+                    leftmost = Some(BraceGroup { open, close: at });
                 }
             }
             _ => {}

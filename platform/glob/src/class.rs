@@ -1,21 +1,23 @@
 //! Character classes: `[a-z]`, `[!0-9]`, `[[:alpha:]_]`.
+//!
+//! Pure.
 
 /// A set of characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Class {
+pub(crate) struct CharacterClass {
     negated: bool,
-    members: Vec<Member>,
+    members: Vec<ClassMember>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Member {
+enum ClassMember {
     Range(char, char),
-    Posix(Posix),
+    Posix(PosixClass),
 }
 
 /// The named classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Posix {
+enum PosixClass {
     Alnum,
     Alpha,
     Ascii,
@@ -32,28 +34,28 @@ enum Posix {
     Xdigit,
 }
 
-const NAMES: [(&str, Posix); 14] = [
-    ("[:alnum:]", Posix::Alnum),
-    ("[:alpha:]", Posix::Alpha),
-    ("[:ascii:]", Posix::Ascii),
-    ("[:blank:]", Posix::Blank),
-    ("[:cntrl:]", Posix::Cntrl),
-    ("[:digit:]", Posix::Digit),
-    ("[:graph:]", Posix::Graph),
-    ("[:lower:]", Posix::Lower),
-    ("[:print:]", Posix::Print),
-    ("[:punct:]", Posix::Punct),
-    ("[:space:]", Posix::Space),
-    ("[:upper:]", Posix::Upper),
-    ("[:word:]", Posix::Word),
-    ("[:xdigit:]", Posix::Xdigit),
+const NAMES: [(&str, PosixClass); 14] = [
+    ("[:alnum:]", PosixClass::Alnum),
+    ("[:alpha:]", PosixClass::Alpha),
+    ("[:ascii:]", PosixClass::Ascii),
+    ("[:blank:]", PosixClass::Blank),
+    ("[:cntrl:]", PosixClass::Cntrl),
+    ("[:digit:]", PosixClass::Digit),
+    ("[:graph:]", PosixClass::Graph),
+    ("[:lower:]", PosixClass::Lower),
+    ("[:print:]", PosixClass::Print),
+    ("[:punct:]", PosixClass::Punct),
+    ("[:space:]", PosixClass::Space),
+    ("[:upper:]", PosixClass::Upper),
+    ("[:word:]", PosixClass::Word),
+    ("[:xdigit:]", PosixClass::Xdigit),
 ];
 
 /// What stands at a `[`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Parsed {
+pub(crate) enum ParsedClass {
     /// A class, and how many bytes it takes.
-    Class(Class, usize),
+    Class(CharacterClass, usize),
     /// A class that no character is in: nothing matches the whole segment.
     Impossible,
     /// A `[` that is never closed and stands for itself.
@@ -61,45 +63,47 @@ pub(crate) enum Parsed {
 }
 
 /// Reads the class at the start of `text`, which begins with `[`.
-pub(crate) fn parse(text: &str) -> Parsed {
-    let mut reader = Reader { rest: text.get(1..).unwrap_or_default(), range_from: None, members: Vec::new() };
+pub(crate) fn parse(text: &str) -> ParsedClass {
+    let mut reader = ClassReader { rest: text.get(1..).unwrap_or_default(), range_from: None, members: Vec::new() };
     let negated = reader.rest.starts_with(['!', '^']);
     if negated {
         reader.advance(1);
     }
     match reader.read() {
-        End::Open => Parsed::Literal,
-        End::Impossible => Parsed::Impossible,
-        End::Closed if reader.members.is_empty() => Parsed::Impossible,
-        End::Closed => Parsed::Class(Class { negated, members: reader.members }, text.len() - reader.rest.len()),
+        ClassEnd::Open => ParsedClass::Literal,
+        ClassEnd::Impossible => ParsedClass::Impossible,
+        ClassEnd::Closed if reader.members.is_empty() => ParsedClass::Impossible,
+        ClassEnd::Closed => {
+            ParsedClass::Class(CharacterClass { negated, members: reader.members }, text.len() - reader.rest.len())
+        }
     }
 }
 
-enum End {
+enum ClassEnd {
     Closed,
     Open,
     Impossible,
 }
 
-struct Reader<'t> {
+struct ClassReader<'t> {
     rest: &'t str,
     range_from: Option<char>,
-    members: Vec<Member>,
+    members: Vec<ClassMember>,
 }
 
-impl Reader<'_> {
+impl ClassReader<'_> {
     fn advance(&mut self, bytes: usize) {
         self.rest = self.rest.get(bytes..).unwrap_or_default();
     }
 
-    fn read(&mut self) -> End {
+    fn read(&mut self) -> ClassEnd {
         let mut started = false;
         let mut escaped = false;
         while let Some(character) = self.rest.chars().next() {
             match character {
                 ']' if started && !escaped => {
                     self.advance(1);
-                    return End::Closed;
+                    return ClassEnd::Closed;
                 }
                 '\\' if !escaped => {
                     started = true;
@@ -111,9 +115,9 @@ impl Reader<'_> {
                     started = true;
                     if let Some((name, posix)) = NAMES.iter().find(|(name, _)| self.rest.starts_with(name)) {
                         if self.range_from.is_some() {
-                            return End::Impossible;
+                            return ClassEnd::Impossible;
                         }
-                        self.members.push(Member::Posix(*posix));
+                        self.members.push(ClassMember::Posix(*posix));
                         self.advance(name.len());
                         continue;
                     }
@@ -124,7 +128,7 @@ impl Reader<'_> {
             escaped = false;
             self.member(character);
         }
-        End::Open
+        ClassEnd::Open
     }
 
     /// A character, the start of a range or the end of one.
@@ -132,30 +136,30 @@ impl Reader<'_> {
         self.advance(character.len_utf8());
         if let Some(from) = self.range_from.take() {
             if from <= character {
-                self.members.push(Member::Range(from, character));
+                self.members.push(ClassMember::Range(from, character));
             }
         } else if self.rest.starts_with("-]") {
-            self.members.push(Member::Range(character, character));
-            self.members.push(Member::Range('-', '-'));
+            self.members.push(ClassMember::Range(character, character));
+            self.members.push(ClassMember::Range('-', '-'));
             self.advance(1);
         } else if self.rest.starts_with('-') {
             self.range_from = Some(character);
             self.advance(1);
         } else {
-            self.members.push(Member::Range(character, character));
+            self.members.push(ClassMember::Range(character, character));
         }
     }
 }
 
-impl Class {
+impl CharacterClass {
     pub(crate) fn contains(&self, character: char) -> bool {
-        let inside = |wanted: fn(&Member) -> bool| {
+        let inside = |wanted: fn(&ClassMember) -> bool| {
             self.members.iter().filter(|member| wanted(member)).any(|member| member.contains(character))
         };
         // The two names that say what is left out are joined to a negated rest as "either", as minimatch does.
-        let plain = |member: &Member| !member.is_exclusion();
-        let has = |wanted: fn(&Member) -> bool| self.members.iter().any(wanted);
-        match (has(plain), has(Member::is_exclusion)) {
+        let plain = |member: &ClassMember| !member.is_exclusion();
+        let has = |wanted: fn(&ClassMember) -> bool| self.members.iter().any(wanted);
+        match (has(plain), has(ClassMember::is_exclusion)) {
             (true, true) => (inside(plain) != self.negated) || (self.excluded(character) == self.negated),
             (false, true) => self.excluded(character) == self.negated,
             _ => inside(plain) != self.negated,
@@ -170,15 +174,15 @@ impl Class {
     /// The one character of a class such as `[*]`, which is how a special character is spelled out.
     pub(crate) fn single(&self) -> Option<char> {
         match (self.negated, self.members.as_slice()) {
-            (false, [Member::Range(from, to)]) if from == to => Some(*from),
+            (false, [ClassMember::Range(from, to)]) if from == to => Some(*from),
             _ => None,
         }
     }
 }
 
-impl Member {
+impl ClassMember {
     fn is_exclusion(&self) -> bool {
-        matches!(self, Self::Posix(Posix::Graph | Posix::Print))
+        matches!(self, Self::Posix(PosixClass::Graph | PosixClass::Print))
     }
 
     fn contains(&self, character: char) -> bool {
@@ -189,7 +193,7 @@ impl Member {
     }
 }
 
-impl Posix {
+impl PosixClass {
     /// Exact for ASCII; beyond it, Unicode as the standard library knows it.
     fn contains(self, character: char) -> bool {
         let separator = character.is_whitespace() && !character.is_control();

@@ -1,7 +1,12 @@
 //! Why a pattern is refused.
+//!
+//! Pure.
 
 use std::error::Error;
 use std::fmt;
+
+use crate::braces::{MAX_ALTERNATIVES, MAX_EXPANDED_CHARS};
+use crate::segment::MAX_DEPTH;
 
 /// What is wrong with a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,9 +16,9 @@ pub enum GlobError {
         /// Its length in bytes.
         bytes: usize,
     },
-    /// The braces stand for more patterns, or more text, than the limit.
+    /// The braces expand to more patterns, or more text, than the limit.
     TooManyAlternatives,
-    /// The braces are nested deeper than the limit.
+    /// The braces or groups are nested deeper than the limit.
     TooDeep,
 }
 
@@ -23,8 +28,13 @@ impl fmt::Display for GlobError {
             Self::TooLong { bytes } => {
                 write!(formatter, "the pattern has {bytes} bytes; at most {} are allowed", crate::MAX_PATTERN_BYTES)
             }
-            Self::TooManyAlternatives => formatter.write_str("the braces of the pattern stand for too many patterns"),
-            Self::TooDeep => formatter.write_str("the braces or groups of the pattern are nested too deeply"),
+            Self::TooManyAlternatives => write!(
+                formatter,
+                "the braces of the pattern expand to more than {MAX_ALTERNATIVES} patterns or {MAX_EXPANDED_CHARS} characters"
+            ),
+            Self::TooDeep => {
+                write!(formatter, "the braces or groups of the pattern are nested more than {MAX_DEPTH} levels deep")
+            }
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The pattern as a whole: comment, negation, alternatives.
+//!
+//! Pure.
 
+use crate::alternative::{Alternative, PathPart, PatternPart};
+use crate::automaton::WorkBudget;
 use crate::braces;
 use crate::error::GlobError;
-use crate::machine::Work;
-use crate::row::{Part, Portion, Row};
 
 /// A longer pattern is refused.
 pub const MAX_PATTERN_BYTES: usize = 4096;
@@ -12,32 +14,32 @@ pub const MAX_PATTERN_BYTES: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct Glob {
     pattern: String,
-    meaning: Meaning,
+    meaning: GlobMeaning,
 }
 
 #[derive(Debug, Clone)]
-enum Meaning {
+enum GlobMeaning {
     /// A comment: nothing matches.
     Nothing,
     /// The empty pattern: only the empty path matches.
     EmptyPath,
-    /// What one of the rows matches.
-    Any(Vec<Row>),
-    /// What none of the rows matches.
-    None(Vec<Row>),
+    /// What one of the alternatives matches.
+    Any(Vec<Alternative>),
+    /// What none of the alternatives matches.
+    None(Vec<Alternative>),
 }
 
 impl Glob {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// When it is too long, stands for too many patterns or is nested too deeply. Anything else is
-    /// a pattern: what has no special meaning stands for itself.
+    /// When it is too long, expands to too many patterns or is nested too deeply. Any other text is a
+    /// pattern: what has no special meaning stands for itself.
     pub fn new(pattern: &str) -> Result<Self, GlobError> {
         if pattern.len() > MAX_PATTERN_BYTES {
             return Err(GlobError::TooLong { bytes: pattern.len() });
         }
-        Ok(Self { pattern: pattern.to_owned(), meaning: Meaning::of(pattern)? })
+        Ok(Self { pattern: pattern.to_owned(), meaning: GlobMeaning::of(pattern)? })
     }
 
     /// The text it was read from.
@@ -46,41 +48,41 @@ impl Glob {
         &self.pattern
     }
 
-    /// Whether a path matches. Bounded: a match that would need too much work is none.
+    /// Whether a path matches. Bounded: a path that would need too much work does not match.
     #[must_use]
     pub fn is_match(&self, path: &str) -> bool {
         match &self.meaning {
-            Meaning::Nothing => false,
-            Meaning::EmptyPath => path.is_empty(),
-            Meaning::Any(rows) => any_match(rows, path) == Some(true),
-            Meaning::None(rows) => any_match(rows, path) == Some(false),
+            GlobMeaning::Nothing => false,
+            GlobMeaning::EmptyPath => path.is_empty(),
+            GlobMeaning::Any(alternatives) => any_match(alternatives, path) == Some(true),
+            GlobMeaning::None(alternatives) => any_match(alternatives, path) == Some(false),
         }
     }
 
     /// Whether it is a comment or empty, so that no path with a name matches.
     #[must_use]
     pub fn matches_nothing(&self) -> bool {
-        matches!(self.meaning, Meaning::Nothing | Meaning::EmptyPath)
+        matches!(self.meaning, GlobMeaning::Nothing | GlobMeaning::EmptyPath)
     }
 
     /// Whether it stands for everything that the rest of the pattern does not match.
     #[must_use]
     pub fn is_negated(&self) -> bool {
-        matches!(self.meaning, Meaning::None(_))
+        matches!(self.meaning, GlobMeaning::None(_))
     }
 
     /// Whether an alternative starts at the root of a disk or goes up with `..`, so that it can only
     /// be about something outside the folder that paths are relative to.
     #[must_use]
     pub fn leaves_its_folder(&self) -> bool {
-        self.rows().iter().any(|row| {
+        self.alternatives().iter().any(|alternative| {
             let literals = || {
-                row.parts().iter().map(|part| match part {
-                    Part::Literal(text) => Some(text.as_str()),
+                alternative.parts().iter().map(|part| match part {
+                    PatternPart::Literal(text) => Some(text.as_str()),
                     _ => None,
                 })
             };
-            let rooted = row.parts().len() > 1 && literals().next() == Some(Some(""));
+            let rooted = alternative.parts().len() > 1 && literals().next() == Some(Some(""));
             let drive = literals().next().flatten().is_some_and(is_drive);
             rooted || drive || literals().any(|text| text == Some(".."))
         })
@@ -95,9 +97,9 @@ impl Glob {
             return vec![String::new()];
         }
         let mut bases: Vec<String> = Vec::new();
-        for row in self.rows() {
-            let literals = row.parts().iter().map_while(|part| match part {
-                Part::Literal(text) => Some(text.as_str()),
+        for alternative in self.alternatives() {
+            let literals = alternative.parts().iter().map_while(|part| match part {
+                PatternPart::Literal(text) => Some(text.as_str()),
                 _ => None,
             });
             let base = literals.collect::<Vec<_>>().join("/");
@@ -109,15 +111,15 @@ impl Glob {
         bases
     }
 
-    fn rows(&self) -> &[Row] {
+    fn alternatives(&self) -> &[Alternative] {
         match &self.meaning {
-            Meaning::Any(rows) | Meaning::None(rows) => rows,
-            Meaning::Nothing | Meaning::EmptyPath => &[],
+            GlobMeaning::Any(alternatives) | GlobMeaning::None(alternatives) => alternatives,
+            GlobMeaning::Nothing | GlobMeaning::EmptyPath => &[],
         }
     }
 }
 
-impl Meaning {
+impl GlobMeaning {
     fn of(pattern: &str) -> Result<Self, GlobError> {
         if pattern.starts_with('#') {
             return Ok(Self::Nothing);
@@ -127,20 +129,20 @@ impl Meaning {
         }
         let positive = pattern.trim_start_matches('!');
         let negated = (pattern.len() - positive.len()) % 2 == 1;
-        let mut alternatives = braces::expand(positive)?;
-        alternatives.dedup();
-        let rows: Result<Vec<Row>, _> = alternatives.iter().map(|text| Row::parse(text)).collect();
-        Ok(if negated { Self::None(rows?) } else { Self::Any(rows?) })
+        let mut texts = braces::expand(positive)?;
+        texts.dedup();
+        let alternatives: Result<Vec<Alternative>, _> = texts.iter().map(|text| Alternative::parse(text)).collect();
+        Ok(if negated { Self::None(alternatives?) } else { Self::Any(alternatives?) })
     }
 }
 
-/// Nothing when the work ran out.
-fn any_match(rows: &[Row], path: &str) -> Option<bool> {
-    let portions = Portion::split(path);
-    let mut work = Work::new();
-    for row in rows {
+/// `None` when the work ran out.
+fn any_match(alternatives: &[Alternative], path: &str) -> Option<bool> {
+    let path_parts = PathPart::split(path);
+    let mut work = WorkBudget::new();
+    for alternative in alternatives {
         work.spend(1)?;
-        if row.is_match(&portions, &mut work)? {
+        if alternative.is_match(&path_parts, &mut work)? {
             return Some(true);
         }
     }

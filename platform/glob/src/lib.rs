@@ -4,12 +4,12 @@
 //! pattern and `#` comments are all understood. Paths are text with `/` between the parts; nothing
 //! here looks at the disk.
 
+mod alternative;
+mod automaton;
 mod braces;
 mod class;
 mod error;
 mod glob;
-mod machine;
-mod row;
 mod segment;
 
 pub use error::GlobError;

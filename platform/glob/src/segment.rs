@@ -1,14 +1,16 @@
 //! One part of a pattern, between two slashes, read into items.
+//!
+//! Pure.
 
-use crate::class::{self, Class};
+use crate::class::{self, CharacterClass};
 use crate::error::GlobError;
 
 /// Groups inside groups.
-const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 
 /// A piece of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Item {
+pub(crate) enum SegmentItem {
     /// This character.
     Char(char),
     /// Any one character.
@@ -16,16 +18,16 @@ pub(crate) enum Item {
     /// Any number of characters.
     Star,
     /// One character of a class.
-    Class(Class),
+    Class(CharacterClass),
     /// Nothing matches here.
     Never,
     /// An extended glob with its alternatives.
-    Group(Kind, Vec<Vec<Item>>),
+    Group(GroupKind, Vec<Vec<SegmentItem>>),
 }
 
 /// How often a group may match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum GroupKind {
     /// `@(...)`
     Once,
     /// `?(...)`
@@ -40,29 +42,29 @@ pub(crate) enum Kind {
 
 #[derive(Debug, Clone)]
 enum Token {
-    Item(Item),
-    Open(Kind, char),
+    Item(SegmentItem),
+    Open(GroupKind, char),
     Bar,
     Close,
 }
 
 /// The items of a segment.
-pub(crate) fn parse(segment: &str) -> Result<Vec<Item>, GlobError> {
-    // A segment that is nothing but an empty group is no group.
+pub(crate) fn parse(segment: &str) -> Result<Vec<SegmentItem>, GlobError> {
+    // A segment that consists of one empty group is literal text.
     let grouping = !matches!(segment, "?()" | "*()" | "+()" | "@()");
     let tokens = tokenize(segment, grouping);
     let closes = pair(&tokens)?;
-    let mut alternatives = build(&tokens, &closes, 0, tokens.len(), Place::Top);
+    let mut alternatives = build(&tokens, &closes, 0, tokens.len(), GroupNesting::Top);
     Ok(alternatives.pop().unwrap_or_default())
 }
 
 /// The text that the items stand for, if they stand for exactly one.
-pub(crate) fn literal(items: &[Item]) -> Option<String> {
+pub(crate) fn literal(items: &[SegmentItem]) -> Option<String> {
     items
         .iter()
         .map(|item| match item {
-            Item::Char(character) => Some(*character),
-            Item::Class(class) => class.single(),
+            SegmentItem::Char(character) => Some(*character),
+            SegmentItem::Class(class) => class.single(),
             _ => None,
         })
         .collect()
@@ -83,24 +85,24 @@ fn tokenize(segment: &str, grouping: bool) -> Vec<Token> {
             ('\\', _) => {
                 let escaped = after.chars().next();
                 taken += escaped.map_or(0, char::len_utf8);
-                Token::Item(Item::Char(escaped.unwrap_or('\\')))
+                Token::Item(SegmentItem::Char(escaped.unwrap_or('\\')))
             }
             ('[', _) => match class::parse(rest) {
-                class::Parsed::Class(class, bytes) => {
+                class::ParsedClass::Class(class, bytes) => {
                     taken = bytes;
-                    Token::Item(Item::Class(class))
+                    Token::Item(SegmentItem::Class(class))
                 }
-                class::Parsed::Impossible => {
+                class::ParsedClass::Impossible => {
                     taken = rest.len();
-                    Token::Item(Item::Never)
+                    Token::Item(SegmentItem::Never)
                 }
-                class::Parsed::Literal => Token::Item(Item::Char('[')),
+                class::ParsedClass::Literal => Token::Item(SegmentItem::Char('[')),
             },
             ('|', _) if grouping => Token::Bar,
             (')', _) if grouping => Token::Close,
-            ('*', _) => Token::Item(Item::Star),
-            ('?', _) => Token::Item(Item::Any),
-            _ => Token::Item(Item::Char(character)),
+            ('*', _) => Token::Item(SegmentItem::Star),
+            ('?', _) => Token::Item(SegmentItem::Any),
+            _ => Token::Item(SegmentItem::Char(character)),
         };
         tokens.push(token);
         rest = rest.get(taken..).unwrap_or_default();
@@ -108,13 +110,13 @@ fn tokenize(segment: &str, grouping: bool) -> Vec<Token> {
     tokens
 }
 
-fn kind_of(character: char) -> Option<Kind> {
+fn kind_of(character: char) -> Option<GroupKind> {
     Some(match character {
-        '@' => Kind::Once,
-        '?' => Kind::Optional,
-        '*' => Kind::Any,
-        '+' => Kind::Many,
-        '!' => Kind::Not,
+        '@' => GroupKind::Once,
+        '?' => GroupKind::Optional,
+        '*' => GroupKind::Any,
+        '+' => GroupKind::Many,
+        '!' => GroupKind::Not,
         _ => return None,
     })
 }
@@ -140,12 +142,18 @@ fn pair(tokens: &[Token]) -> Result<Vec<Option<usize>>, GlobError> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum GroupNesting {
     Top,
     Group,
 }
 
-fn build(tokens: &[Token], closes: &[Option<usize>], from: usize, to: usize, place: Place) -> Vec<Vec<Item>> {
+fn build(
+    tokens: &[Token],
+    closes: &[Option<usize>],
+    from: usize,
+    to: usize,
+    place: GroupNesting,
+) -> Vec<Vec<SegmentItem>> {
     let mut done = Vec::new();
     let mut items = Vec::new();
     let mut at = from;
@@ -153,13 +161,15 @@ fn build(tokens: &[Token], closes: &[Option<usize>], from: usize, to: usize, pla
         let close = closes.get(at).copied().flatten();
         match (tokens.get(at), close) {
             (Some(Token::Open(kind, _)), Some(close)) => {
-                items.push(Item::Group(*kind, build(tokens, closes, at + 1, close, Place::Group)));
+                items.push(SegmentItem::Group(*kind, build(tokens, closes, at + 1, close, GroupNesting::Group)));
                 at = close;
             }
-            (Some(Token::Open(_, character)), None) => items.extend([Item::Char(*character), Item::Char('(')]),
-            (Some(Token::Bar), _) if place == Place::Group => done.push(std::mem::take(&mut items)),
-            (Some(Token::Bar), _) => items.push(Item::Char('|')),
-            (Some(Token::Close), _) => items.push(Item::Char(')')),
+            (Some(Token::Open(_, character)), None) => {
+                items.extend([SegmentItem::Char(*character), SegmentItem::Char('(')])
+            }
+            (Some(Token::Bar), _) if place == GroupNesting::Group => done.push(std::mem::take(&mut items)),
+            (Some(Token::Bar), _) => items.push(SegmentItem::Char('|')),
+            (Some(Token::Close), _) => items.push(SegmentItem::Char(')')),
             (Some(Token::Item(item)), _) => items.push(item.clone()),
             (None, _) => break,
         }

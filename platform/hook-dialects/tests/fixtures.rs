@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use dispatch_hook_dialects::dialect::{self, Hints, Parsed};
 use dispatch_hook_module::HookEvent;
-use dispatch_toolcall::{Call, ToolCall};
+use dispatch_toolcall::{ReportedCall, ToolCall};
 use serde_json::Value;
 
 fn testdata() -> PathBuf {
@@ -137,7 +137,7 @@ fn every_tool_call_is_classified_as_listed() {
         let file = text(fixture, "file").expect("file");
         let bytes = fs::read(testdata().join("fixtures").join(file)).expect("a listed fixture exists");
         let event = parse(&bytes, None, None).event;
-        let call = Call {
+        let call = ReportedCall {
             host: event.tool_host(),
             tool: event.tool_name.as_deref().unwrap_or_default(),
             input: &event.tool_input,

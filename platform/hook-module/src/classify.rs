@@ -1,6 +1,6 @@
 //! Finds out what the tool call of an event does.
 
-use dispatch_toolcall::{Call, ToolCall};
+use dispatch_toolcall::{ReportedCall, ToolCall};
 
 use crate::event::HookEvent;
 
@@ -9,7 +9,7 @@ use crate::event::HookEvent;
 pub fn classify(event: &HookEvent, home: Option<&str>) -> Option<ToolCall> {
     let tool = event.tool_name.as_deref()?;
     let cwd = event.cwd.as_deref().unwrap_or_default();
-    let call = Call { host: tool_table(event), tool, input: &event.tool_input, cwd, home };
+    let call = ReportedCall { host: tool_table(event), tool, input: &event.tool_input, cwd, home };
     Some(if event.mcp_server.is_some() { ToolCall::mcp(&call) } else { ToolCall::classify(&call) })
 }
 

@@ -1,20 +1,22 @@
 //! Values that are secrets because of the name they are given: `password=...` in all its spellings.
+//!
+//! Pure.
 
 mod key;
 pub(crate) mod syntax;
 
 use crate::limits::MAX_JUDGED_BYTES;
-use crate::span::{Kind, Span};
+use crate::span::{Span, SpanKind};
 use crate::value;
 
 pub(crate) use key::{KEYWORDS, KeyClass, class_of};
-use syntax::{Opening, Operator};
+use syntax::{Operator, ValueOpening};
 
-const KIND: Kind = Kind::Named("assigned-secret");
+const KIND: SpanKind = SpanKind::Named("assigned-secret");
 
 /// Where a value stands, which says how much doubt it deserves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum AssignmentForm {
     /// Between quotes.
     Quoted,
     /// `UPPER_CASE=value`: a shell or an environment file, never code.
@@ -49,7 +51,7 @@ pub(crate) fn search(text: &[u8], at: usize, spans: &mut Vec<Span>) -> usize {
     end
 }
 
-fn opening_after(text: &[u8], key: &key::Key) -> Option<Opening> {
+fn opening_after(text: &[u8], key: &key::AssignmentKey) -> Option<ValueOpening> {
     let flag = text.get(key.start..)?.starts_with(b"--");
     match syntax::value_after(text, key.end) {
         Some(opening) if opening.operator == Operator::Comma && !flag => None,
@@ -59,20 +61,20 @@ fn opening_after(text: &[u8], key: &key::Key) -> Option<Opening> {
     }
 }
 
-fn form_of(text: &[u8], key: &key::Key, opening: &Opening, next: Option<u8>) -> Form {
+fn form_of(text: &[u8], key: &key::AssignmentKey, opening: &ValueOpening, next: Option<u8>) -> AssignmentForm {
     if opening.quote.is_some() {
-        return Form::Quoted;
+        return AssignmentForm::Quoted;
     }
     let ends_line = next.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\'));
     let inside = matches!(next, Some(b',' | b')' | b']' | b'}'));
     let name = text.get(key.start..key.end).unwrap_or_default();
     match opening.operator {
-        Operator::Equals if !opening.spaced && is_environment(name) => Form::Environment,
-        Operator::Equals if opening.spaced && ends_line => Form::Line,
-        Operator::Equals if opening.spaced || inside => Form::Code,
-        Operator::Colon if inside || next == Some(b';') => Form::Code,
-        Operator::Compares => Form::Code,
-        _ => Form::Plain,
+        Operator::Equals if !opening.spaced && is_environment(name) => AssignmentForm::Environment,
+        Operator::Equals if opening.spaced && ends_line => AssignmentForm::Line,
+        Operator::Equals if opening.spaced || inside => AssignmentForm::Code,
+        Operator::Colon if inside || next == Some(b';') => AssignmentForm::Code,
+        Operator::Compares => AssignmentForm::Code,
+        _ => AssignmentForm::Plain,
     }
 }
 

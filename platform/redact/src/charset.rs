@@ -1,4 +1,6 @@
 //! Sets of bytes, built at compile time, in which the bodies of tokens are described.
+//!
+//! Pure.
 
 /// A set of bytes.
 #[derive(Clone, Copy)]

@@ -1,7 +1,9 @@
 //! Session values in `Cookie` and `Set-Cookie` headers.
+//!
+//! Pure.
 
 use crate::assignment::syntax;
-use crate::span::{Kind, Span};
+use crate::span::{Span, SpanKind};
 use crate::value;
 
 const COOKIE: &str = "cookie";
@@ -25,7 +27,7 @@ pub(crate) fn search(text: &[u8], at: usize, spans: &mut Vec<Span>) -> usize {
             let value = value.get(..blank.unwrap_or(value.len())).unwrap_or_default();
             if is_session_name(name) && is_session_value(value) {
                 let start = from + equals + 1;
-                let kind = Kind::Format("session-cookie");
+                let kind = SpanKind::Format("session-cookie");
                 spans.push(Span::new(kind, at, start..start + value.len()));
             }
         }

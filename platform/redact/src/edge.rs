@@ -1,4 +1,6 @@
 //! Where a word starts in text that may be escaped, percent-encoded or coloured.
+//!
+//! Pure.
 
 /// Whether `byte` belongs to an identifier.
 pub(crate) fn is_word(byte: u8) -> bool {

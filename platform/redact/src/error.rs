@@ -1,4 +1,6 @@
 //! What can be wrong with the options of a redactor; no text here ever holds a secret.
+//!
+//! Pure.
 
 use crate::limits::{MAX_ALLOWED, MAX_USER_PATTERN_BYTES, MAX_USER_PATTERN_COMPILED_BYTES, MAX_USER_PATTERNS};
 
@@ -37,6 +39,7 @@ pub enum RedactError {
         /// The name of the pattern.
         name: String,
         /// What is wrong with it.
+        #[source]
         source: regex::Error,
     },
 }

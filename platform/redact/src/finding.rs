@@ -1,4 +1,6 @@
 //! What was found and where, without the secret itself.
+//!
+//! Pure.
 
 use std::ops::Range;
 

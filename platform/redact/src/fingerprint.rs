@@ -1,4 +1,6 @@
 //! A keyed fingerprint, so that one secret is recognised on many lines without being known.
+//!
+//! Pure.
 
 use std::fmt;
 
@@ -7,7 +9,7 @@ use sha2::{Digest, Sha256};
 const BLOCK_BYTES: usize = 64;
 const SHOWN_BYTES: usize = 4;
 
-/// The key of the fingerprints; without it nobody can test a guess against one.
+/// The key of the fingerprints; without it a guess cannot be tested against one.
 #[derive(Clone)]
 pub struct FingerprintKey {
     block: [u8; BLOCK_BYTES],

@@ -1,9 +1,11 @@
 //! Credentials in `Authorization` headers, and bearer tokens wherever they are quoted.
+//!
+//! Pure.
 
 use crate::assignment::syntax;
 use crate::charset::{ALNUM, CREDENTIAL};
 use crate::edge;
-use crate::span::{Kind, Span};
+use crate::span::{Span, SpanKind};
 use crate::value;
 
 const AUTHORIZATION: &str = "authorization";
@@ -56,7 +58,7 @@ fn report(
     let length = CREDENTIAL.run(rest);
     let credential = rest.get(..length).unwrap_or_default();
     if is_secret(credential) {
-        let kind = Kind::Format("authorization-header");
+        let kind = SpanKind::Format("authorization-header");
         spans.push(Span::new(kind, context, start..start + length));
     }
     start + length

@@ -1,10 +1,12 @@
 //! Takes secrets out of a JSON value, with the names of its fields as evidence.
+//!
+//! Pure.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::assignment::{Form, KeyClass, class_of};
+use crate::assignment::{AssignmentForm, KeyClass, class_of};
 use crate::redactor::Redactor;
 use crate::value;
 
@@ -41,7 +43,7 @@ impl Redactor {
         if let Cow::Owned(redacted) = self.redact(text) {
             *text = redacted;
         }
-        let secret = class.is_some_and(|class| value::is_secret(text.as_bytes(), class, Form::Quoted));
+        let secret = class.is_some_and(|class| value::is_secret(text.as_bytes(), class, AssignmentForm::Quoted));
         if secret && let Some(marker) = self.marker_for(text) {
             *text = marker;
         }

@@ -1,8 +1,10 @@
 //! JSON Web Tokens, signed (three parts) or encrypted (five).
+//!
+//! Pure.
 
 use crate::charset::BASE64_URL;
 use crate::edge;
-use crate::span::{Kind, Span};
+use crate::span::{Span, SpanKind};
 
 /// How every JSON object starts in base64.
 pub(crate) const OPENING: &str = "eyJ";
@@ -41,6 +43,6 @@ pub(crate) fn search(text: &[u8], at: usize, spans: &mut Vec<Span>) -> usize {
         return at;
     }
     let end = end - usize::from(text.get(end - 1) == Some(&b'.'));
-    spans.push(Span::new(Kind::Format("jwt"), at, at..end));
+    spans.push(Span::new(SpanKind::Format("jwt"), at, at..end));
     end
 }

@@ -1,4 +1,4 @@
-//! Finds secrets in text and takes them out.
+//! Finds secrets in text and replaces them.
 #![forbid(unsafe_code)]
 
 mod assignment;

@@ -1,4 +1,6 @@
 //! Every bound of this crate in one place, so that callers can show them and tests can reach them.
+//!
+//! Pure.
 
 /// How many user patterns one redactor takes.
 pub const MAX_USER_PATTERNS: usize = 64;

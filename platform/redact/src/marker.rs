@@ -1,4 +1,6 @@
 //! The text that stands in place of a secret, written and recognised.
+//!
+//! Pure.
 
 use std::ops::Range;
 

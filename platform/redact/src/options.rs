@@ -1,4 +1,6 @@
-//! What a caller may choose: patterns of their own, an allow-list, and what stands in place of a secret.
+//! What a caller may choose: user patterns, an allow-list, and what stands in place of a secret.
+//!
+//! Pure.
 
 use serde::Deserialize;
 use std::fmt;
@@ -10,9 +12,9 @@ use crate::fingerprint::FingerprintKey;
 pub struct Options {
     /// Whether the built-in patterns are looked for.
     pub builtin: Builtin,
-    /// Patterns of the user's own.
+    /// The user's patterns.
     pub patterns: Vec<UserPattern>,
-    /// What is never redacted, although a pattern finds it.
+    /// What is not redacted, although a pattern finds it.
     pub allowed: Vec<Allowed>,
     /// What stands in place of a secret.
     pub marker: Marker,
@@ -41,7 +43,7 @@ pub enum Compile {
     WhenNeeded,
 }
 
-/// A pattern of the user's own.
+/// A pattern of the user.
 #[derive(Debug, Clone, Deserialize)]
 pub struct UserPattern {
     /// How findings and errors call it.
@@ -62,7 +64,7 @@ impl UserPattern {
     }
 }
 
-/// Something that is never redacted; it is compared with what would be replaced.
+/// Something that is not redacted; it is compared with what would be replaced.
 #[derive(Clone)]
 pub enum Allowed {
     /// Exactly this text.

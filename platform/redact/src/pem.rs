@@ -1,15 +1,17 @@
 //! Private key blocks, whole or cut off.
+//!
+//! Pure.
 
 use std::ops::Range;
 
 use crate::charset::BASE64;
 use crate::limits::PEM_WINDOW_BYTES;
-use crate::span::{End, Kind, Span};
+use crate::span::{Span, SpanEnd, SpanKind};
 
 pub(crate) const OPENING: &str = "-----BEGIN ";
 const CLOSING: &str = "-----END ";
 const DASHES: &str = "-----";
-const KIND: Kind = Kind::Format("private-key");
+const KIND: SpanKind = SpanKind::Format("private-key");
 const LONGEST_LABEL: usize = 64;
 /// A mention of the format in source code or prose is followed by words, key material by this.
 const SHORTEST_MATERIAL: usize = 24;
@@ -26,7 +28,7 @@ pub(crate) fn search(text: &[u8], at: usize, spans: &mut Vec<Span>) -> usize {
     }
     let close = closing(text, body);
     let end = close.as_ref().map_or(text.len(), |close| close.end);
-    let ends = if close.is_some() { End::Closed } else { End::OpenBlock };
+    let ends = if close.is_some() { SpanEnd::Closed } else { SpanEnd::OpenBlock };
     let span = Span::new(KIND, at, at..end);
     spans.push(Span { ends, ..span });
     end

@@ -3,6 +3,8 @@
 //! Three bytes at a time are folded to 15 bits, in which a letter equals its other case, and
 //! looked up in a 4 KiB bitmap. Nothing is built when the process starts, and text without a
 //! secret costs one lookup per byte.
+//!
+//! Pure.
 
 use crate::rules::{LITERAL_COUNT, RULES};
 
@@ -13,18 +15,18 @@ const BITMAP_WORDS: usize = (GRAM_MASK as usize + 1) / 64;
 
 /// A literal under the gram it starts with.
 #[derive(Clone, Copy)]
-struct Entry {
+struct PrefilterEntry {
     gram: u16,
     rule: u8,
     literal: u8,
 }
 
-static ENTRIES: [Entry; LITERAL_COUNT] = sorted_entries();
+static ENTRIES: [PrefilterEntry; LITERAL_COUNT] = sorted_entries();
 static BITMAP: [u64; BITMAP_WORDS] = bitmap();
 
 /// A literal of a built-in pattern that stands in a text.
 #[derive(Clone, Copy)]
-pub(crate) struct Hit {
+pub(crate) struct LiteralHit {
     /// The index of the rule in [`RULES`].
     pub(crate) rule: usize,
     pub(crate) at: usize,
@@ -33,7 +35,7 @@ pub(crate) struct Hit {
 }
 
 /// Calls `found` for every literal in `text`, in the order in which they start.
-pub(crate) fn literals(text: &[u8], mut found: impl FnMut(Hit)) {
+pub(crate) fn literals(text: &[u8], mut found: impl FnMut(LiteralHit)) {
     let mut gram = 0;
     for (i, &byte) in text.iter().enumerate() {
         gram = roll(gram, byte);
@@ -46,14 +48,14 @@ pub(crate) fn literals(text: &[u8], mut found: impl FnMut(Hit)) {
 }
 
 #[inline(never)]
-fn literals_at(text: &[u8], at: usize, gram: u32, found: &mut impl FnMut(Hit)) {
+fn literals_at(text: &[u8], at: usize, gram: u32, found: &mut impl FnMut(LiteralHit)) {
     let first = ENTRIES.partition_point(|entry| u32::from(entry.gram) < gram);
     let same = ENTRIES.iter().skip(first);
     for entry in same.take_while(|entry| u32::from(entry.gram) == gram) {
         let rule = RULES[entry.rule as usize];
         let literal = rule.literals[entry.literal as usize];
         if rule.literal_at(text, at, literal) {
-            found(Hit { rule: entry.rule as usize, at, length: literal.len() });
+            found(LiteralHit { rule: entry.rule as usize, at, length: literal.len() });
         }
     }
 }
@@ -68,15 +70,15 @@ const fn gram_of(literal: &str) -> u16 {
     roll(roll(roll(0, bytes[0]), bytes[1]), bytes[2]) as u16
 }
 
-const fn sorted_entries() -> [Entry; LITERAL_COUNT] {
-    let mut entries = [Entry { gram: 0, rule: 0, literal: 0 }; LITERAL_COUNT];
+const fn sorted_entries() -> [PrefilterEntry; LITERAL_COUNT] {
+    let mut entries = [PrefilterEntry { gram: 0, rule: 0, literal: 0 }; LITERAL_COUNT];
     let mut count = 0;
     let mut rule = 0;
     while rule < RULES.len() {
         let literals = RULES[rule].literals;
         let mut literal = 0;
         while literal < literals.len() {
-            let entry = Entry { gram: gram_of(literals[literal]), rule: rule as u8, literal: literal as u8 };
+            let entry = PrefilterEntry { gram: gram_of(literals[literal]), rule: rule as u8, literal: literal as u8 };
             let mut place = count;
             while place > 0 && entries[place - 1].gram > entry.gram {
                 entries[place] = entries[place - 1];

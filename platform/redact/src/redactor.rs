@@ -1,4 +1,6 @@
-//! Takes secrets out of text: finds them, joins overlaps, and replaces until nothing more is found.
+//! Replaces secrets in text: finds them, joins overlaps, and repeats until nothing more is found.
+//!
+//! Pure.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,17 +11,17 @@ use crate::finding::Finding;
 use crate::limits::MAX_PASSES;
 use crate::options::{Builtin, Marker, Options};
 use crate::rules::{MARKER_RULE, RULES};
-use crate::scan::{self, Seen};
-use crate::span::{self, Kind, Span};
-use crate::user::{self, Exception, Pattern};
+use crate::scan::{self, ScanResult};
+use crate::span::{self, Span, SpanKind};
+use crate::user::{self, CompiledException, CompiledPattern};
 
 /// Finds secrets and puts a marker in their place.
 ///
 /// Making one with the built-in patterns costs nothing: their tables exist at compile time.
 pub struct Redactor {
     builtin: Builtin,
-    patterns: Vec<Pattern>,
-    exceptions: Vec<Exception>,
+    patterns: Vec<CompiledPattern>,
+    exceptions: Vec<CompiledException>,
     marker: Marker,
 }
 
@@ -49,7 +51,7 @@ impl Redactor {
         let Some(redacted) = self.rewritten(text.as_bytes()) else {
             return Cow::Borrowed(text);
         };
-        // Only whole characters are replaced, and by ASCII, so this is always UTF-8.
+        // Only whole characters are replaced, and by ASCII, so this is UTF-8.
         let redacted = String::from_utf8(redacted);
         Cow::Owned(redacted.unwrap_or_else(|_| self.marker.write(text.as_bytes())))
     }
@@ -67,22 +69,22 @@ impl Redactor {
 
     /// What has to go from `text` as it stands, in order and without overlap.
     pub(crate) fn spans(&self, text: &[u8]) -> Vec<Span> {
-        let mut seen = match self.builtin {
+        let mut found = match self.builtin {
             Builtin::On => scan::builtin(text),
-            Builtin::Off => Seen::default(),
+            Builtin::Off => ScanResult::default(),
         };
         for (index, pattern) in self.patterns.iter().enumerate() {
-            pattern.collect(text, index, &mut seen.spans);
+            pattern.collect(text, index, &mut found.spans);
         }
-        seen.spans.retain(|span| span.start < span.end && !self.is_allowed(text, span));
-        if seen.spans.is_empty() {
-            return seen.spans;
+        found.spans.retain(|span| span.start < span.end && !self.is_allowed(text, span));
+        if found.spans.is_empty() {
+            return found.spans;
         }
         if self.builtin == Builtin::Off {
-            seen.markers = scan::markers(text);
+            found.markers = scan::markers(text);
         }
-        let whole = seen.spans.into_iter().map(|span| on_characters(text, span));
-        span::merge(whole.filter_map(|span| around_markers(span, &seen.markers)).collect())
+        let whole = found.spans.into_iter().map(|span| on_characters(text, span));
+        span::merge(whole.filter_map(|span| around_markers(span, &found.markers)).collect())
     }
 
     /// The text with every span replaced; `None` if there is nothing to replace.
@@ -124,13 +126,15 @@ impl Redactor {
 
     fn is_allowed(&self, text: &[u8], span: &Span) -> bool {
         let secret = text.get(span.start..span.end).unwrap_or_default();
-        !matches!(span.kind, Kind::Broken(_)) && self.exceptions.iter().any(|entry| entry.covers(secret))
+        !matches!(span.kind, SpanKind::Broken(_)) && self.exceptions.iter().any(|entry| entry.covers(secret))
     }
 
-    fn name_of(&self, kind: Kind) -> &str {
+    fn name_of(&self, kind: SpanKind) -> &str {
         match kind {
-            Kind::Format(name) | Kind::Named(name) => name,
-            Kind::User(index) | Kind::Broken(index) => self.patterns.get(index).map_or("user", Pattern::name),
+            SpanKind::Format(name) | SpanKind::Named(name) => name,
+            SpanKind::User(index) | SpanKind::Broken(index) => {
+                self.patterns.get(index).map_or("user", CompiledPattern::name)
+            }
         }
     }
 }

@@ -1,4 +1,6 @@
 //! The built-in patterns, one file per family.
+//!
+//! Pure.
 
 mod chat;
 mod cloud;
@@ -8,9 +10,9 @@ mod model_provider;
 mod registry;
 mod service;
 
-use crate::rule::Rule;
+use crate::rule::SecretRule;
 
-const FAMILIES: [&[Rule]; 7] = [
+const FAMILIES: [&[SecretRule]; 7] = [
     generic::RULES,
     cloud::RULES,
     git_hosting::RULES,
@@ -23,7 +25,7 @@ const FAMILIES: [&[Rule]; 7] = [
 const RULE_COUNT: usize = rule_count();
 
 /// Every built-in pattern.
-pub(crate) const RULES: &[Rule; RULE_COUNT] = &joined();
+pub(crate) const RULES: &[SecretRule; RULE_COUNT] = &joined();
 
 /// How many literals the patterns have together.
 pub(crate) const LITERAL_COUNT: usize = literal_count();
@@ -42,7 +44,7 @@ const fn rule_count() -> usize {
     count
 }
 
-const fn joined() -> [Rule; RULE_COUNT] {
+const fn joined() -> [SecretRule; RULE_COUNT] {
     let mut rules = [FAMILIES[0][0]; RULE_COUNT];
     let mut count = 0;
     let mut family = 0;

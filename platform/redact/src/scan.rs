@@ -1,4 +1,6 @@
 //! One pass over a text with the built-in patterns.
+//!
+//! Pure.
 
 use std::ops::Range;
 
@@ -9,21 +11,21 @@ use crate::span::Span;
 
 /// What one pass saw.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct ScanResult {
     pub(crate) spans: Vec<Span>,
     /// Where an earlier redaction left its marker.
     pub(crate) markers: Vec<Range<usize>>,
 }
 
 /// Finds every built-in secret and every marker.
-pub(crate) fn builtin(text: &[u8]) -> Seen {
-    let mut seen = Seen::default();
+pub(crate) fn builtin(text: &[u8]) -> ScanResult {
+    let mut found = ScanResult::default();
     // A literal inside what its own rule has looked through starts nothing new; trying it
     // would make a text of nothing but prefixes take quadratic time.
     let mut resume: Option<[usize; RULES.len()]> = None;
     prefilter::literals(text, |hit| {
         if hit.rule == MARKER_RULE {
-            seen.markers.extend(marker::at(text, hit.at));
+            found.markers.extend(marker::at(text, hit.at));
             return;
         }
         // Most texts have no literal at all, so that there is nothing to keep.
@@ -34,9 +36,9 @@ pub(crate) fn builtin(text: &[u8]) -> Seen {
         if hit.at < *resume {
             return;
         }
-        *resume = rule.collect(text, hit.at, hit.length, &mut seen.spans);
+        *resume = rule.collect(text, hit.at, hit.length, &mut found.spans);
     });
-    seen
+    found
 }
 
 /// Finds only the markers.

@@ -1,10 +1,12 @@
 //! A place in a text that has to go, and how overlapping places become one.
+//!
+//! Pure.
 
 use std::ops::Range;
 
 /// Which rule found a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SpanKind {
     /// A built-in pattern that knows the format.
     Format(&'static str),
     /// A built-in pattern that only knows the name the value was given.
@@ -17,7 +19,7 @@ pub(crate) enum Kind {
 
 /// Where a span ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum SpanEnd {
     /// At something that is not part of the secret.
     Closed,
     /// At the end of the text, inside a private key block.
@@ -27,27 +29,27 @@ pub(crate) enum End {
 /// One place that has to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
-    pub(crate) kind: Kind,
+    pub(crate) kind: SpanKind,
     /// Where the match starts; the key name of an assignment, for one, stays readable.
     pub(crate) context: usize,
     pub(crate) start: usize,
     pub(crate) end: usize,
-    pub(crate) ends: End,
+    pub(crate) ends: SpanEnd,
 }
 
 impl Span {
-    pub(crate) fn new(kind: Kind, context: usize, secret: Range<usize>) -> Self {
-        Self { kind, context, start: secret.start, end: secret.end, ends: End::Closed }
+    pub(crate) fn new(kind: SpanKind, context: usize, secret: Range<usize>) -> Self {
+        Self { kind, context, start: secret.start, end: secret.end, ends: SpanEnd::Closed }
     }
 
     fn absorb(&mut self, other: &Span) {
-        if matches!(self.kind, Kind::Named(_)) {
+        if matches!(self.kind, SpanKind::Named(_)) {
             self.kind = other.kind;
         }
         if other.end > self.end {
             self.end = other.end;
             self.ends = other.ends;
-        } else if other.end == self.end && other.ends == End::OpenBlock {
+        } else if other.end == self.end && other.ends == SpanEnd::OpenBlock {
             self.ends = other.ends;
         }
         self.context = self.context.min(other.context);

@@ -1,4 +1,6 @@
 //! Redaction of output that arrives in pieces, so that a secret cut in two does not slip through.
+//!
+//! Pure.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,7 +8,7 @@ use std::ops::Deref;
 use crate::limits::{STREAM_HOLD_BYTES, STREAM_TAIL_BYTES};
 use crate::pem;
 use crate::redactor::Redactor;
-use crate::span::{End, Span};
+use crate::span::{Span, SpanEnd};
 
 /// Redacts a stream of bytes.
 ///
@@ -16,11 +18,11 @@ use crate::span::{End, Span};
 pub struct StreamRedactor<R> {
     redactor: R,
     held: Vec<u8>,
-    state: State,
+    state: StreamState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum StreamState {
     /// Text is held until it can be judged.
     Reading,
     /// The rest of a secret that is longer than the hold is dropped.
@@ -32,7 +34,7 @@ enum State {
 impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
     /// Starts a stream; the redactor may be borrowed or shared.
     pub fn new(redactor: R) -> Self {
-        Self { redactor, held: Vec::new(), state: State::Reading }
+        Self { redactor, held: Vec::new(), state: StreamState::Reading }
     }
 
     /// Takes the next piece and gives out what is safe to show.
@@ -42,7 +44,7 @@ impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
         for step in piece.chunks(STREAM_HOLD_BYTES) {
             let known = self.held.len();
             self.held.extend_from_slice(step);
-            let news = self.state != State::Reading || step.iter().any(|&byte| ends_line(byte));
+            let news = self.state != StreamState::Reading || step.iter().any(|&byte| ends_line(byte));
             if news || known + step.len() > STREAM_HOLD_BYTES {
                 while self.advance(&mut output) {}
             }
@@ -54,7 +56,7 @@ impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
     pub fn finish(mut self) -> Vec<u8> {
         let mut output = Vec::new();
         while self.advance(&mut output) {}
-        if self.state == State::Reading {
+        if self.state == StreamState::Reading {
             output.extend_from_slice(&self.redactor.redact_bytes(&self.held));
         }
         output
@@ -63,9 +65,9 @@ impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
     /// Does one step; `false` if more bytes are needed.
     fn advance(&mut self, output: &mut Vec<u8>) -> bool {
         match self.state {
-            State::Reading => self.read(output),
-            State::InSecret => self.skip_secret(),
-            State::InBlock => self.skip_block(),
+            StreamState::Reading => self.read(output),
+            StreamState::InSecret => self.skip_secret(),
+            StreamState::InBlock => self.skip_block(),
         }
     }
 
@@ -84,11 +86,11 @@ impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
     /// Gives out the first `length` bytes, which end where no pattern continues but a block may.
     fn give_lines(&mut self, length: usize, output: &mut Vec<u8>) -> bool {
         let rest = self.held.split_off(length);
-        let open = self.redactor.spans(&self.held).iter().any(|span| span.ends == End::OpenBlock);
+        let open = self.redactor.spans(&self.held).iter().any(|span| span.ends == SpanEnd::OpenBlock);
         output.extend_from_slice(&self.redactor.redact_bytes(&self.held));
         self.held = rest;
         if open {
-            self.state = State::InBlock;
+            self.state = StreamState::InBlock;
         }
         true
     }
@@ -114,13 +116,13 @@ impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
         output.extend_from_slice(&self.redactor.redact_bytes(&self.held));
         match span.ends {
             // The last line of the block may have begun.
-            End::OpenBlock => {
+            SpanEnd::OpenBlock => {
                 self.keep_last(pem::CLOSING_BYTES);
-                self.state = State::InBlock;
+                self.state = StreamState::InBlock;
             }
-            End::Closed => {
+            SpanEnd::Closed => {
                 self.held.clear();
-                self.state = State::InSecret;
+                self.state = StreamState::InSecret;
             }
         }
     }
@@ -129,7 +131,7 @@ impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
         match self.held.iter().position(|&byte| ends_secret(byte)) {
             Some(end) => {
                 self.held.drain(..end);
-                self.state = State::Reading;
+                self.state = StreamState::Reading;
                 true
             }
             None => {
@@ -143,7 +145,7 @@ impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
         match pem::closing(&self.held, 0) {
             Some(close) if close.end < self.held.len() || close.len() >= pem::CLOSING_BYTES => {
                 self.held.drain(..close.end);
-                self.state = State::Reading;
+                self.state = StreamState::Reading;
                 true
             }
             _ => {

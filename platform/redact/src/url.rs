@@ -1,9 +1,11 @@
 //! Passwords in URLs: scheme, user and host stay, the password goes.
+//!
+//! Pure.
 
 use crate::charset::ALNUM;
 use crate::edge;
 use crate::limits::MAX_USERINFO_BYTES;
-use crate::span::{Kind, Span};
+use crate::span::{Span, SpanKind};
 use crate::value;
 
 pub(crate) const SEPARATOR: &str = "://";
@@ -29,7 +31,7 @@ pub(crate) fn search(text: &[u8], at: usize, spans: &mut Vec<Span>) -> usize {
     let from = start + colon + 1;
     let context = at.saturating_sub(ALNUM.run_back(text.get(..at).unwrap_or_default(), 16));
     let end = from + password.len();
-    spans.push(Span::new(Kind::Format("url-password"), context, from..end));
+    spans.push(Span::new(SpanKind::Format("url-password"), context, from..end));
     end
 }
 

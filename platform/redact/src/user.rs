@@ -1,4 +1,6 @@
 //! The user's own patterns and allow-list, compiled under limits.
+//!
+//! Pure.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -11,23 +13,23 @@ use crate::limits::{
     MAX_USER_PATTERNS,
 };
 use crate::options::{Allowed, Compile, UserPattern};
-use crate::span::{Kind, Span};
+use crate::span::{Span, SpanKind};
 
 const SECRET_GROUP: &str = "secret";
 
 /// A user pattern, compiled at most once.
-pub(crate) struct Pattern {
+pub(crate) struct CompiledPattern {
     source: UserPattern,
     regex: OnceLock<Option<Regex>>,
 }
 
 /// A compiled allow-list entry.
-pub(crate) enum Exception {
+pub(crate) enum CompiledException {
     Exact(String),
     Regex(OnceLock<Option<Regex>>, String),
 }
 
-impl Pattern {
+impl CompiledPattern {
     pub(crate) fn name(&self) -> &str {
         &self.source.name
     }
@@ -39,22 +41,22 @@ impl Pattern {
         }
         let regex = self.regex.get_or_init(|| compile(&self.source.name, &self.source.regex).ok());
         let Some(regex) = regex else {
-            // The user wanted something gone from this text and nobody can say what.
+            // The user wants something removed from this text, and it is not known what.
             if !text.is_empty() {
-                spans.push(Span::new(Kind::Broken(index), 0, 0..text.len()));
+                spans.push(Span::new(SpanKind::Broken(index), 0, 0..text.len()));
             }
             return;
         };
         if regex.captures_len() == 1 {
             let found = regex.find_iter(text).map(|found| found.range());
-            spans.extend(found.map(|range| Span::new(Kind::User(index), range.start, range)));
+            spans.extend(found.map(|range| Span::new(SpanKind::User(index), range.start, range)));
             return;
         }
         for captures in regex.captures_iter(text) {
             let secret = captures.name(SECRET_GROUP).or_else(|| captures.get(1));
             let whole = captures.get_match();
             let replaced = secret.unwrap_or(whole).range();
-            spans.push(Span::new(Kind::User(index), whole.start(), replaced));
+            spans.push(Span::new(SpanKind::User(index), whole.start(), replaced));
         }
     }
 
@@ -65,7 +67,7 @@ impl Pattern {
     }
 }
 
-impl Exception {
+impl CompiledException {
     /// Whether this entry covers the whole of `secret`.
     pub(crate) fn covers(&self, secret: &[u8]) -> bool {
         match self {
@@ -79,7 +81,7 @@ impl Exception {
 }
 
 /// Checks the user's patterns and, if told to, compiles them.
-pub(crate) fn patterns(sources: Vec<UserPattern>, when: Compile) -> Result<Vec<Pattern>, RedactError> {
+pub(crate) fn patterns(sources: Vec<UserPattern>, when: Compile) -> Result<Vec<CompiledPattern>, RedactError> {
     if sources.len() > MAX_USER_PATTERNS {
         return Err(RedactError::TooManyPatterns { count: sources.len() });
     }
@@ -87,32 +89,32 @@ pub(crate) fn patterns(sources: Vec<UserPattern>, when: Compile) -> Result<Vec<P
 }
 
 /// Checks the allow-list and, if told to, compiles it.
-pub(crate) fn exceptions(sources: Vec<Allowed>, when: Compile) -> Result<Vec<Exception>, RedactError> {
+pub(crate) fn exceptions(sources: Vec<Allowed>, when: Compile) -> Result<Vec<CompiledException>, RedactError> {
     if sources.len() > MAX_ALLOWED {
         return Err(RedactError::TooManyAllowed { count: sources.len() });
     }
     sources.into_iter().map(|source| exception(source, when)).collect()
 }
 
-fn pattern(source: UserPattern, when: Compile) -> Result<Pattern, RedactError> {
+fn pattern(source: UserPattern, when: Compile) -> Result<CompiledPattern, RedactError> {
     check_length(&source.name, &source.regex)?;
     let regex = match when {
         Compile::Now => OnceLock::from(Some(compile(&source.name, &source.regex)?)),
         Compile::WhenNeeded => OnceLock::new(),
     };
-    Ok(Pattern { source, regex })
+    Ok(CompiledPattern { source, regex })
 }
 
-fn exception(source: Allowed, when: Compile) -> Result<Exception, RedactError> {
+fn exception(source: Allowed, when: Compile) -> Result<CompiledException, RedactError> {
     Ok(match source {
-        Allowed::Exact(text) => Exception::Exact(text),
+        Allowed::Exact(text) => CompiledException::Exact(text),
         Allowed::Regex(source) => {
             check_length(&source, &source)?;
             let regex = match when {
                 Compile::Now => OnceLock::from(Some(compile_exception(&source)?)),
                 Compile::WhenNeeded => OnceLock::new(),
             };
-            Exception::Regex(regex, source)
+            CompiledException::Regex(regex, source)
         }
     })
 }
@@ -157,7 +159,7 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
     text.iter().enumerate().any(starts)
 }
 
-impl fmt::Debug for Pattern {
+impl fmt::Debug for CompiledPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.source.fmt(f)
     }

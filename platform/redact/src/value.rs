@@ -1,6 +1,8 @@
 //! Judges whether a value that was given a secret's name is one, by its shape.
+//!
+//! Pure.
 
-use crate::assignment::{Form, KeyClass};
+use crate::assignment::{AssignmentForm, KeyClass};
 
 const SHORTEST_QUOTED_PASSWORD: usize = 6;
 const SHORTEST: usize = 8;
@@ -33,7 +35,7 @@ const PLACEHOLDERS: [&[u8]; 17] = [
 ];
 
 /// Whether `value`, assigned to a key of this class in this form, is a secret.
-pub(crate) fn is_secret(value: &[u8], class: KeyClass, form: Form) -> bool {
+pub(crate) fn is_secret(value: &[u8], class: KeyClass, form: AssignmentForm) -> bool {
     // The cheap test first: most values of such names have no shape at all.
     has_shape(value, class, form)
         && !value.iter().any(u8::is_ascii_whitespace)
@@ -43,18 +45,18 @@ pub(crate) fn is_secret(value: &[u8], class: KeyClass, form: Form) -> bool {
         && !is_placeholder(value)
 }
 
-fn has_shape(value: &[u8], class: KeyClass, form: Form) -> bool {
+fn has_shape(value: &[u8], class: KeyClass, form: AssignmentForm) -> bool {
     match form {
-        Form::Quoted => is_secret_quoted(value, class),
-        Form::Environment => {
+        AssignmentForm::Quoted => is_secret_quoted(value, class),
+        AssignmentForm::Environment => {
             is_secret_bare(value, class) || (is_letters(value) && value.len() >= SHORTEST_ENVIRONMENT_WORD)
         }
-        Form::Plain => is_secret_bare(value, class) && !is_expression(value),
-        Form::Line => {
+        AssignmentForm::Plain => is_secret_bare(value, class) && !is_expression(value),
+        AssignmentForm::Line => {
             let password = class == KeyClass::Password && is_chosen(value);
             (password || is_strong(value)) && !is_expression(value)
         }
-        Form::Code => is_strong(value) && !is_expression(value),
+        AssignmentForm::Code => is_strong(value) && !is_expression(value),
     }
 }
 

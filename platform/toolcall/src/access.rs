@@ -1,4 +1,6 @@
 //! The words in which a tool call is described: what kind it is and how it touches a path.
+//!
+//! Pure.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,12 @@
 //! Turns one tool call of one host into what it does.
+//!
+//! Pure.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::access::{Access, PathAccess, ToolKind};
-use crate::hosts::{self, Shape};
+use crate::hosts::{self, InputShape};
 use crate::shell::{ShellContext, ShellEffects, analyze};
 use crate::{input, mcp, patch, path};
 
@@ -13,7 +15,7 @@ const MAX_PARALLEL_CALLS: usize = 64;
 
 /// A tool call as a host reports it.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct ReportedCall<'a> {
     /// The host's id, such as `claude-code`.
     pub host: &'a str,
     /// The tool's name as the host spells it.
@@ -49,7 +51,7 @@ pub struct ToolCall {
 impl ToolCall {
     /// Says what a call does. Total: an unknown tool is `Other` and touches nothing known.
     #[must_use]
-    pub fn classify(call: &Call<'_>) -> Self {
+    pub fn classify(call: &ReportedCall<'_>) -> Self {
         match hosts::find(call.host, call.tool) {
             Some((_, kind, shape)) => Self::from_shape(call, kind, shape),
             None if mcp::is_mcp_name(call.host, call.tool) => Self::mcp(call),
@@ -59,7 +61,7 @@ impl ToolCall {
 
     /// The same for an event that says by itself that the call goes to an MCP server.
     #[must_use]
-    pub fn mcp(call: &Call<'_>) -> Self {
+    pub fn mcp(call: &ReportedCall<'_>) -> Self {
         Self::bare(call, ToolKind::Mcp)
     }
 
@@ -74,40 +76,40 @@ impl ToolCall {
         known && self.paths.iter().all(|path| path.access == Access::Read)
     }
 
-    fn bare(call: &Call<'_>, kind: ToolKind) -> Self {
+    fn bare(call: &ReportedCall<'_>, kind: ToolKind) -> Self {
         Self { name: call.tool.to_owned(), kind, paths: Vec::new(), command: None, urls: Vec::new(), effects: None }
     }
 
-    fn from_shape(call: &Call<'_>, kind: ToolKind, shape: Shape) -> Self {
+    fn from_shape(call: &ReportedCall<'_>, kind: ToolKind, shape: InputShape) -> Self {
         let mut found = Self::bare(call, kind);
         let fields = input::object(call.input);
         match shape {
-            Shape::Nothing => {}
-            Shape::Files(access) => found.add_files(call, &fields, access),
-            Shape::Roots => found.add_files(call, &fields, Access::Read),
-            Shape::Command => found.run(call, &fields, command_line(call, &fields)),
-            Shape::Task => found.run(call, &fields, input::task_command(&fields)),
-            Shape::WindowsCommand => {
+            InputShape::Nothing => {}
+            InputShape::Files(access) => found.add_files(call, &fields, access),
+            InputShape::Roots => found.add_files(call, &fields, Access::Read),
+            InputShape::Command => found.run(call, &fields, command_line(call, &fields)),
+            InputShape::Task => found.run(call, &fields, input::task_command(&fields)),
+            InputShape::WindowsCommand => {
                 found.command = command_line(call, &fields);
                 found.effects = found.command.as_ref().map(|_| ShellEffects::foreign_shell());
             }
-            Shape::Keystrokes => {
+            InputShape::Keystrokes => {
                 found.command = input::keystrokes(&fields);
                 found.effects = Some(ShellEffects::running_process());
             }
-            Shape::Patch => found.add_patch(call, &fields),
-            Shape::Editor => found.add_editor(call, &fields),
-            Shape::Urls => found.urls = input::urls(&fields),
-            Shape::Download => {
+            InputShape::Patch => found.add_patch(call, &fields),
+            InputShape::Editor => found.add_editor(call, &fields),
+            InputShape::Urls => found.urls = input::urls(&fields),
+            InputShape::Download => {
                 found.urls = input::urls(&fields);
                 found.add_files(call, &fields, Access::Write);
             }
-            Shape::Parallel => found.add_parallel(call, &fields),
+            InputShape::Parallel => found.add_parallel(call, &fields),
         }
         found
     }
 
-    fn add(&mut self, call: &Call<'_>, text: &str, access: Access) {
+    fn add(&mut self, call: &ReportedCall<'_>, text: &str, access: Access) {
         let path = path::resolve(text, call.cwd, call.home);
         let glob = access == Access::Read && path.contains('*');
         let entry = PathAccess { path, access, glob };
@@ -116,13 +118,13 @@ impl ToolCall {
         }
     }
 
-    fn add_files(&mut self, call: &Call<'_>, fields: &Map<String, Value>, access: Access) {
+    fn add_files(&mut self, call: &ReportedCall<'_>, fields: &Map<String, Value>, access: Access) {
         for text in input::paths(fields) {
             self.add(call, &text, access);
         }
     }
 
-    fn add_patch(&mut self, call: &Call<'_>, fields: &Map<String, Value>) {
+    fn add_patch(&mut self, call: &ReportedCall<'_>, fields: &Map<String, Value>) {
         let text = input::patch_text(call.input);
         match text.map(|text| patch::patch_paths(&text)) {
             Some(Ok(files)) => {
@@ -134,7 +136,7 @@ impl ToolCall {
         }
     }
 
-    fn add_editor(&mut self, call: &Call<'_>, fields: &Map<String, Value>) {
+    fn add_editor(&mut self, call: &ReportedCall<'_>, fields: &Map<String, Value>) {
         let verb = input::first_text(fields, &["command", "mode"]).unwrap_or_default();
         let access = match verb.as_str() {
             "view" | "read" | "list" | "search" => Access::Read,
@@ -154,7 +156,7 @@ impl ToolCall {
         }
     }
 
-    fn run(&mut self, call: &Call<'_>, fields: &Map<String, Value>, command: Option<String>) {
+    fn run(&mut self, call: &ReportedCall<'_>, fields: &Map<String, Value>, command: Option<String>) {
         let Some(command) = command else {
             return;
         };
@@ -169,7 +171,7 @@ impl ToolCall {
         self.effects = Some(effects);
     }
 
-    fn add_parallel(&mut self, call: &Call<'_>, fields: &Map<String, Value>) {
+    fn add_parallel(&mut self, call: &ReportedCall<'_>, fields: &Map<String, Value>) {
         let Some(Value::Array(calls)) = fields.get("tool_uses") else {
             return;
         };
@@ -182,7 +184,7 @@ impl ToolCall {
             if tool.ends_with("parallel") {
                 continue;
             }
-            let part = Self::classify(&Call { tool: &tool, input: nested, ..*call });
+            let part = Self::classify(&ReportedCall { tool: &tool, input: nested, ..*call });
             self.absorb(part, &mut commands);
         }
         self.command = (!commands.is_empty()).then(|| commands.join("\n"));
@@ -207,7 +209,7 @@ impl ToolCall {
     }
 }
 
-fn command_line(call: &Call<'_>, fields: &Map<String, Value>) -> Option<String> {
+fn command_line(call: &ReportedCall<'_>, fields: &Map<String, Value>) -> Option<String> {
     match call.input {
         Value::String(text) if fields.is_empty() => Some(text.clone()),
         _ => input::command(fields),

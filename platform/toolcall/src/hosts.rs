@@ -1,4 +1,6 @@
 //! Finds a host's tool in its table: one file of plain data per host.
+//!
+//! Pure.
 
 mod claude_code;
 mod cline;
@@ -20,11 +22,11 @@ mod windsurf;
 use crate::access::{Access, ToolKind};
 
 /// One row of a table: the tool's name, its kind, and how its input is laid out.
-pub(crate) type Tool = (&'static str, ToolKind, Shape);
+pub(crate) type HostTool = (&'static str, ToolKind, InputShape);
 
 /// Where the paths, the command or the addresses sit in a tool's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum InputShape {
     /// The input names nothing outside the agent.
     Nothing,
     /// The path fields name what is touched, in this way.
@@ -65,7 +67,7 @@ pub(crate) enum McpStyle {
 /// The row for a tool, if the host's table has one.
 ///
 /// A host that is not known, and `native`, look through every table in turn.
-pub(crate) fn find(host: &str, tool: &str) -> Option<Tool> {
+pub(crate) fn find(host: &str, tool: &str) -> Option<HostTool> {
     let name = tool.strip_prefix("functions.").unwrap_or(tool);
     match table(host) {
         Some(rows) => lookup(rows, name),
@@ -81,7 +83,7 @@ pub(crate) fn mcp_style(host: &str) -> McpStyle {
     }
 }
 
-const TABLES: &[&[Tool]] = &[
+const TABLES: &[&[HostTool]] = &[
     dispatch::TOOLS,
     claude_code::TOOLS,
     vscode_copilot::TOOLS,
@@ -100,7 +102,7 @@ const TABLES: &[&[Tool]] = &[
     roo::TOOLS,
 ];
 
-fn table(host: &str) -> Option<&'static [Tool]> {
+fn table(host: &str) -> Option<&'static [HostTool]> {
     Some(match host {
         "dispatch" => dispatch::TOOLS,
         "claude-code" => claude_code::TOOLS,
@@ -124,7 +126,7 @@ fn table(host: &str) -> Option<&'static [Tool]> {
 }
 
 /// The exact spelling wins; builds of one host differ in case only.
-fn lookup(rows: &[Tool], name: &str) -> Option<Tool> {
+fn lookup(rows: &[HostTool], name: &str) -> Option<HostTool> {
     let exact = rows.iter().find(|row| row.0 == name);
     let row = exact.or_else(|| rows.iter().find(|row| row.0.eq_ignore_ascii_case(name)));
     row.copied()

@@ -1,4 +1,6 @@
 //! Takes paths, commands and addresses out of a tool's input, whatever its fields are called.
+//!
+//! Pure.
 
 use std::borrow::Cow;
 

@@ -14,10 +14,10 @@ mod path;
 mod shell;
 
 pub use access::{Access, PathAccess, ToolKind};
-pub use call::{Call, ToolCall};
+pub use call::{ReportedCall, ToolCall};
 pub use patch::{PatchError, patch_paths};
 pub use path::resolve;
 pub use shell::{
-    EffectPath, MAX_COMMAND_BYTES, Move, ShellContext, ShellEffects, SimpleCommand, Unbounded, UnboundedKind, Unknown,
-    UnknownReason, analyze,
+    EffectPath, MAX_COMMAND_BYTES, PathMove, ShellContext, ShellEffects, SimpleCommand, UnboundedCall, UnboundedKind,
+    UnknownPart, UnknownReason, analyze,
 };

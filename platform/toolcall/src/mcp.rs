@@ -1,4 +1,6 @@
 //! Recognises the names that hosts give to the tools of MCP servers.
+//!
+//! Pure.
 
 use crate::hosts::{McpStyle, mcp_style};
 

@@ -1,15 +1,17 @@
 //! Reads patch text: the `*** Begin Patch` form of several hosts and unified diffs.
+//!
+//! Pure.
 
 use crate::access::Access;
 
-/// More file headers than this in one patch is not a patch anybody wrote.
+/// A patch with more file headers than this is refused.
 const MAX_PATCH_FILES: usize = 4096;
 
 /// Why a patch text names no files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    /// The text holds no file header of a known form.
-    #[error("the text holds no patch header")]
+    /// The text contains no file header of a known form.
+    #[error("the text contains no patch header")]
     NoHeader,
     /// The text holds more file headers than any real patch.
     #[error("the patch names more than {MAX_PATCH_FILES} files")]
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn text_without_headers_is_no_patch() {
+    fn text_without_headers_is_not_a_patch() {
         assert_eq!(patch_paths("hello"), Err(PatchError::NoHeader));
         assert_eq!(patch_paths(""), Err(PatchError::NoHeader));
     }

@@ -1,4 +1,6 @@
 //! Makes paths absolute by their text alone, for Unix, Windows, UNC and `file://` spellings.
+//!
+//! Pure.
 
 /// Resolves `path` against `cwd` without looking at the disk.
 ///

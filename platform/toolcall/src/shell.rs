@@ -1,4 +1,6 @@
 //! Parses a shell command and says what it does: the entry point of the analysis.
+//!
+//! Pure.
 
 mod ansi;
 mod arguments;
@@ -26,9 +28,9 @@ mod tree;
 mod unbounded;
 mod wrappers;
 
-pub use effects::{EffectPath, Move, ShellEffects, SimpleCommand, Unknown, UnknownReason};
+pub use effects::{EffectPath, PathMove, ShellEffects, SimpleCommand, UnknownPart, UnknownReason};
 pub use limits::MAX_COMMAND_BYTES;
-pub use unbounded::{Unbounded, UnboundedKind};
+pub use unbounded::{UnboundedCall, UnboundedKind};
 
 use interpreter::Interpreter;
 

@@ -8,14 +8,14 @@ use serde::Deserialize;
 
 /// One command and its effects, run in `/w` with `/home/dev` as home.
 #[derive(Deserialize)]
-struct Case {
+struct CorpusCommand {
     run: String,
     does: Vec<String>,
 }
 
 const CORPUS: &str = include_str!("../testdata/shell.jsonl");
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<CorpusCommand> {
     let read = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     CORPUS.lines().map(read).collect()
 }

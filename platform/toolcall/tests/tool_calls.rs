@@ -1,13 +1,13 @@
 //! What every host's tools do: the calls of recorded hook events, and one row per tool and field spelling.
 
-use dispatch_toolcall::{Access, Call, ToolCall, ToolKind};
+use dispatch_toolcall::{Access, ReportedCall, ToolCall, ToolKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// One recorded event, reduced to its call and what is expected of it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Event {
+struct RecordedCall {
     from: String,
     host: String,
     tool: String,
@@ -23,14 +23,15 @@ struct Event {
 const EVENTS: &str = include_str!("../testdata/host_events.jsonl");
 
 fn classify(host: &str, tool: &str, input: &Value) -> ToolCall {
-    ToolCall::classify(&Call { host, tool, input, cwd: "/w", home: Some("/home/dev") })
+    ToolCall::classify(&ReportedCall { host, tool, input, cwd: "/w", home: Some("/home/dev") })
 }
 
 #[test]
 fn recorded_events_are_classified() {
     for line in EVENTS.lines() {
-        let event: Event = serde_json::from_str(line).expect(line);
-        let call = Call { host: &event.host, tool: &event.tool, input: &event.input, cwd: &event.cwd, home: None };
+        let event: RecordedCall = serde_json::from_str(line).expect(line);
+        let call =
+            ReportedCall { host: &event.host, tool: &event.tool, input: &event.input, cwd: &event.cwd, home: None };
         let found = if event.mcp_event { ToolCall::mcp(&call) } else { ToolCall::classify(&call) };
         assert_eq!(found.kind, event.kind, "{}", event.from);
         assert_eq!(found.command, event.command, "{}", event.from);
@@ -270,6 +271,7 @@ fn urls_come_from_fields_or_from_the_prompt() {
 #[test]
 fn relative_paths_stay_relative_without_a_working_directory() {
     let input = json!({"file_path": "src/a"});
-    let call = ToolCall::classify(&Call { host: "claude-code", tool: "Write", input: &input, cwd: "", home: None });
+    let call =
+        ToolCall::classify(&ReportedCall { host: "claude-code", tool: "Write", input: &input, cwd: "", home: None });
     assert_eq!((call.paths[0].path.as_str(), call.paths[0].access), ("src/a", Access::Write));
 }

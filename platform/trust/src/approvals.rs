@@ -11,13 +11,13 @@ use crate::fingerprint::fingerprint;
 
 /// The largest file that can be approved.
 pub const CONTENT_LIMIT_BYTES: u64 = 16 * 1024 * 1024;
-/// The largest file of approvals; some forty thousand of them.
+/// The largest file of approvals: about forty thousand of them.
 const TRUST_LIMIT_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Why approvals could not be read or kept.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// The file is not one of approvals. Nothing in it counts.
+    /// The file cannot be parsed. Nothing in it counts as approved.
     #[error("{} is damaged, so nothing is approved: {source}", path.display())]
     Damaged {
         /// The file.
@@ -26,7 +26,7 @@ pub enum TrustError {
         #[source]
         source: serde_json::Error,
     },
-    /// A path cannot be written down, because it is not text.
+    /// A path is not valid Unicode.
     #[error("{} is not valid Unicode, so it cannot be approved", path.display())]
     PathNotText {
         /// The path.
@@ -63,12 +63,12 @@ pub enum Approval {
     Approved,
     /// The user approved other content of this file.
     Changed,
-    /// The user never saw it.
+    /// The user approved no content of this file.
     Unknown,
 }
 
 impl Trust {
-    /// The approvals in a file; none when there is no file.
+    /// The approvals in a file; empty when the file is missing.
     ///
     /// # Errors
     /// When the file is damaged or cannot be read.
@@ -81,7 +81,7 @@ impl Trust {
         }
     }
 
-    /// The approvals in a file; none when it cannot be read, for whatever reason.
+    /// The approvals in a file; empty when it cannot be read, for whatever reason.
     #[must_use]
     pub fn load(file: &Path) -> Self {
         Self::read(file).unwrap_or_default()
@@ -137,7 +137,7 @@ impl Trust {
         Ok(())
     }
 
-    /// Takes an approval back; `false` when there was none.
+    /// Revokes an approval; `false` when there was none.
     pub fn revoke(&mut self, path: &Path) -> bool {
         self.approved.remove(path).is_some()
     }
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(trust.approval(path, b"two"), Approval::Changed);
         assert!(trust.is_approved(b"one") && !trust.is_approved(b"one ") && !trust.is_approved(b""));
         trust.approve(path.to_owned(), b"two").expect("a path that is text");
-        assert!(!trust.is_approved(b"one"), "what a file held before is approved no longer");
+        assert!(!trust.is_approved(b"one"), "the previous content of a file is no longer approved");
         assert!(trust.revoke(path) && !trust.revoke(path));
         assert!(!trust.is_approved(b"two"));
     }
@@ -179,7 +179,7 @@ mod tests {
     fn approvals_outlive_the_process() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("data/trust.json");
-        assert_eq!(Trust::read(&file).expect("no file is no error"), Trust::default());
+        assert_eq!(Trust::read(&file).expect("a missing file is not an error"), Trust::default());
         let mut trust = Trust::default();
         trust.approve("/p/hook.mjs".into(), b"x").expect("a path that is text");
         trust.write(&file).expect("writable");
@@ -201,7 +201,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_path_that_is_no_text_is_refused_and_the_rest_stays() {
+    fn a_path_that_is_not_unicode_is_refused_and_the_rest_stays() {
         use std::os::unix::ffi::OsStringExt as _;
         let path = PathBuf::from(std::ffi::OsString::from_vec(b"/a/\xff".to_vec()));
         let mut trust = Trust::default();

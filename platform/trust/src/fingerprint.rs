@@ -1,4 +1,6 @@
-//! The name of a content: its SHA-256.
+//! Identifies content by its SHA-256.
+//!
+//! Pure.
 
 use sha2::{Digest, Sha256};
 

@@ -1,12 +1,14 @@
 //! Ranges in braces: numbers and letters that count up or down.
+//!
+//! Pure.
 
-use super::{MAX_ALTERNATIVES, Text, Unit};
+use super::{BraceChar, BraceText, MAX_ALTERNATIVES};
 use crate::error::GlobError;
 
-use Unit::{Escaped, Plain};
+use BraceChar::{Escaped, Plain};
 
 /// `1..9`, `a..e`, with a step behind another `..`.
-pub(super) struct Sequence {
+pub(super) struct BraceSequence {
     from: i64,
     to: i64,
     step: i64,
@@ -15,8 +17,8 @@ pub(super) struct Sequence {
     width: usize,
 }
 
-impl Sequence {
-    pub(super) fn parse(body: &[Unit]) -> Option<Self> {
+impl BraceSequence {
+    pub(super) fn parse(body: &[BraceChar]) -> Option<Self> {
         let plain: Option<String> = body
             .iter()
             .map(|unit| match unit {
@@ -45,7 +47,7 @@ impl Sequence {
         })
     }
 
-    pub(super) fn values(&self) -> Result<Vec<Text>, GlobError> {
+    pub(super) fn values(&self) -> Result<Vec<BraceText>, GlobError> {
         let mut values = Vec::new();
         let mut at = self.from;
         let down = self.to < self.from;
@@ -63,7 +65,7 @@ impl Sequence {
         Ok(values)
     }
 
-    fn value(&self, at: i64) -> Text {
+    fn value(&self, at: i64) -> BraceText {
         if self.letters {
             let letter = u32::try_from(at).ok().and_then(char::from_u32).filter(|letter| *letter != '\\');
             return letter.into_iter().map(Plain).collect();

@@ -1,4 +1,6 @@
 //! Which names promise a secret, and where such a name starts and ends.
+//!
+//! Pure.
 
 use crate::charset::DOTTED;
 use crate::edge;
@@ -39,14 +41,14 @@ pub(crate) enum KeyClass {
 }
 
 /// A secret's name in a text.
-pub(crate) struct Key {
+pub(crate) struct AssignmentKey {
     pub(crate) class: KeyClass,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
 /// The key whose keyword stands at `at`, if that keyword ends it.
-pub(crate) fn around(text: &[u8], at: usize) -> Option<Key> {
+pub(crate) fn around(text: &[u8], at: usize) -> Option<AssignmentKey> {
     let (keyword, class) = keyword_at(text, at)?;
     let head = text.get(..at)?;
     let qualified = match keyword {
@@ -56,7 +58,7 @@ pub(crate) fn around(text: &[u8], at: usize) -> Option<Key> {
     };
     let end = at + keyword.len() + suffix(keyword, text.get(at + keyword.len()..)?);
     let ends = text.get(end).is_none_or(|&byte| !edge::is_word(byte) && byte != b'-');
-    (qualified && ends).then(|| Key { class, start: start_of(text, at), end })
+    (qualified && ends).then(|| AssignmentKey { class, start: start_of(text, at), end })
 }
 
 /// The name starts after what may not be in one, and after an escape such as `\n`.

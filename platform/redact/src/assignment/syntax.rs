@@ -1,4 +1,6 @@
 //! How a name and its value are joined in shells, settings files, markup and programming languages.
+//!
+//! Pure.
 
 use crate::limits::MAX_BLANK_BYTES;
 
@@ -19,7 +21,7 @@ pub(crate) enum Operator {
 
 /// Where a value starts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Opening {
+pub(crate) struct ValueOpening {
     pub(crate) operator: Operator,
     /// Whether blank space stands before the operator.
     pub(crate) spaced: bool,
@@ -34,7 +36,7 @@ pub(crate) struct Quote {
     backslashes: usize,
 }
 
-impl Opening {
+impl ValueOpening {
     /// How long the value is that starts where `rest` does; it never crosses a line.
     pub(crate) fn length(&self, rest: &[u8]) -> usize {
         let Some(quote) = self.quote else {
@@ -56,7 +58,7 @@ impl Opening {
 }
 
 /// The value that an operator joins to the name that ends at `end`.
-pub(crate) fn value_after(text: &[u8], end: usize) -> Option<Opening> {
+pub(crate) fn value_after(text: &[u8], end: usize) -> Option<ValueOpening> {
     let mut at = end;
     let closed = quote_at(text, at);
     at += closed.map_or(0, |quote| quote.backslashes + 1);
@@ -73,16 +75,16 @@ pub(crate) fn value_after(text: &[u8], end: usize) -> Option<Opening> {
 }
 
 /// The argument after a flag that ends at `end`.
-pub(crate) fn argument_after(text: &[u8], end: usize) -> Option<Opening> {
+pub(crate) fn argument_after(text: &[u8], end: usize) -> Option<ValueOpening> {
     let blank = blank(text.get(end..)?);
     (blank > 0).then(|| open(text, end + blank, Operator::Blank, true))
 }
 
 /// The content of the element whose name stands between `start` and `end`.
-pub(crate) fn element_after(text: &[u8], start: usize, end: usize) -> Option<Opening> {
+pub(crate) fn element_after(text: &[u8], start: usize, end: usize) -> Option<ValueOpening> {
     let before = text.get(start.checked_sub(1)?)?;
     let element = *before == b'<' && text.get(end) == Some(&b'>');
-    element.then_some(Opening { operator: Operator::Element, spaced: false, quote: None, start: end + 1 })
+    element.then_some(ValueOpening { operator: Operator::Element, spaced: false, quote: None, start: end + 1 })
 }
 
 /// How much blank space, on one line, `rest` starts with.
@@ -91,10 +93,10 @@ pub(crate) fn blank(rest: &[u8]) -> usize {
     rest.iter().take(MAX_BLANK_BYTES).take_while(blank).count()
 }
 
-fn open(text: &[u8], at: usize, operator: Operator, spaced: bool) -> Opening {
+fn open(text: &[u8], at: usize, operator: Operator, spaced: bool) -> ValueOpening {
     let prefix = string_prefix(text, at);
     let quote = quote_at(text, at + prefix);
-    Opening { operator, spaced, quote, start: quote.map_or(at, |quote| at + prefix + quote.backslashes + 1) }
+    ValueOpening { operator, spaced, quote, start: quote.map_or(at, |quote| at + prefix + quote.backslashes + 1) }
 }
 
 /// `b"..."`, `r'...'`, `f"..."` and pairs of them.

@@ -1,13 +1,15 @@
 //! Tokens and webhook addresses of chat services.
+//!
+//! Pure.
 
 use crate::charset::{ALNUM, BASE64_URL, DIGIT, PATH, PERCENT, WORD};
 use crate::edge;
-use crate::rule::Part::{AtLeast, Text};
-use crate::rule::Rule;
-use crate::span::{Kind, Span};
+use crate::rule::SecretRule;
+use crate::rule::TokenPart::{AtLeast, Text};
+use crate::span::{Span, SpanKind};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule::token(
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule::token(
         "slack-token",
         &[
             "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxc-", "xoxd-", "xoxe-", "xoxe.xox", "xapp-",
@@ -16,23 +18,23 @@ pub(super) const RULES: &[Rule] = &[
         &[AtLeast(PERCENT, 10)],
     )
     .with_digit(),
-    Rule::token(
+    SecretRule::token(
         "slack-webhook",
         &["hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"],
         &[AtLeast(PATH, 20)],
     )
     .with_digit()
     .keeping_literal(),
-    Rule::token(
+    SecretRule::token(
         "discord-webhook",
         &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"],
         &[AtLeast(DIGIT, 15), Text("/"), AtLeast(BASE64_URL, 40)],
     )
     .keeping_literal(),
-    Rule::token("teams-webhook", &["webhook.office.com/webhookb2/"], &[AtLeast(PATH, 40)]).keeping_literal(),
-    Rule::search("telegram-bot-token", &[":AA"], telegram_bot_token),
-    Rule::search("discord-bot-token", DISCORD_OPENINGS, discord_bot_token),
-    Rule::token("matrix-token", &["syt_"], &[AtLeast(ALNUM, 4), Text("_"), AtLeast(WORD, 20)]).at_word_start(),
+    SecretRule::token("teams-webhook", &["webhook.office.com/webhookb2/"], &[AtLeast(PATH, 40)]).keeping_literal(),
+    SecretRule::search("telegram-bot-token", &[":AA"], telegram_bot_token),
+    SecretRule::search("discord-bot-token", DISCORD_OPENINGS, discord_bot_token),
+    SecretRule::token("matrix-token", &["syt_"], &[AtLeast(ALNUM, 4), Text("_"), AtLeast(WORD, 20)]).at_word_start(),
 ];
 
 /// The first three characters of a base64-encoded decimal number: a bot's id opens its token.
@@ -61,7 +63,7 @@ fn discord_bot_token(text: &[u8], at: usize, spans: &mut Vec<Span>) -> usize {
     if let Some(end) = end
         && edge::starts_word(text, at)
     {
-        spans.push(Span::new(Kind::Format("discord-bot-token"), at, at..end));
+        spans.push(Span::new(SpanKind::Format("discord-bot-token"), at, at..end));
     }
     at
 }
@@ -76,7 +78,7 @@ fn telegram_bot_token(text: &[u8], at: usize, spans: &mut Vec<Span>) -> usize {
     let length = BASE64_URL.run(text.get(secret..).unwrap_or_default());
     if digits >= SHORTEST_ID && length >= SECRET {
         let start = at - digits;
-        spans.push(Span::new(Kind::Format("telegram-bot-token"), start, start..secret + length));
+        spans.push(Span::new(SpanKind::Format("telegram-bot-token"), start, start..secret + length));
     }
     secret + length
 }

@@ -52,8 +52,8 @@ fn secrets_go_from_strings_and_from_names() {
 
 #[test]
 fn two_names_that_become_equal_keep_both_values() {
-    let mut dice = samples::Dice::new(12);
-    let (one, two) = (format!("ghp_{}", dice.alnum(36)), format!("ghp_{}", dice.alnum(36)));
+    let mut random = samples::SeededRandom::new(12);
+    let (one, two) = (format!("ghp_{}", random.alnum(36)), format!("ghp_{}", random.alnum(36)));
     let mut value = json!({ one: 1, two: 2 });
     Redactor::builtin().redact_json(&mut value);
     assert_eq!(value, json!({ "[REDACTED]": 1, "[REDACTED]#2": 2 }));

@@ -2,12 +2,12 @@
 
 use dispatch_redact::Redactor;
 
-use crate::samples::{Dice, key_block};
+use crate::samples::{SeededRandom, key_block};
 
 #[test]
 fn a_block_goes_from_its_first_line_to_its_last() {
     for line_end in ["\n", "\r\n", "\\n", "\n+", "\n    "] {
-        let block = key_block("RSA PRIVATE KEY", &mut Dice::new(7), line_end);
+        let block = key_block("RSA PRIVATE KEY", &mut SeededRandom::new(7), line_end);
         let text = format!("before\n{block}\nafter\n");
         assert_eq!(Redactor::builtin().redact(&text), "before\n[REDACTED]\nafter\n");
     }
@@ -15,7 +15,7 @@ fn a_block_goes_from_its_first_line_to_its_last() {
 
 #[test]
 fn a_block_without_its_last_line_goes_to_the_end() {
-    let block = key_block("OPENSSH PRIVATE KEY", &mut Dice::new(8), "\n");
+    let block = key_block("OPENSSH PRIVATE KEY", &mut SeededRandom::new(8), "\n");
     let cut = block.split("-----END").next().unwrap_or_default();
     let text = format!("before\n{cut}abc");
     assert_eq!(Redactor::builtin().redact(&text), "before\n[REDACTED]");
@@ -23,7 +23,7 @@ fn a_block_without_its_last_line_goes_to_the_end() {
 
 #[test]
 fn a_service_account_file_loses_its_key_and_stays_json() {
-    let block = key_block("PRIVATE KEY", &mut Dice::new(9), "\\n");
+    let block = key_block("PRIVATE KEY", &mut SeededRandom::new(9), "\\n");
     let text = format!("{{\"type\":\"service_account\",\"private_key\":\"{block}\\n\",\"client_id\":\"1\"}}");
     let redacted = Redactor::builtin().redact(&text).into_owned();
     assert_eq!(redacted, text.replace(&block, "[REDACTED]"));
@@ -32,7 +32,7 @@ fn a_service_account_file_loses_its_key_and_stays_json() {
 
 #[test]
 fn an_encrypted_block_with_headers_goes() {
-    let block = key_block("RSA PRIVATE KEY", &mut Dice::new(10), "\n");
+    let block = key_block("RSA PRIVATE KEY", &mut SeededRandom::new(10), "\n");
     let headers = "-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0011223344556677\n\n";
     let text = block.replacen("-----\n", headers, 1);
     assert_eq!(Redactor::builtin().redact(&text), "[REDACTED]");

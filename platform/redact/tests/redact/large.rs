@@ -8,7 +8,7 @@ const LARGE_BYTES: usize = 5 * 1024 * 1024;
 
 #[test]
 fn five_megabytes_with_a_secret_at_both_ends() {
-    let token = format!("ghp_{}", samples::Dice::new(17).alnum(36));
+    let token = format!("ghp_{}", samples::SeededRandom::new(17).alnum(36));
     let filling = "let answer = question.parse::<u64>()?; // ordinary\n".repeat(LARGE_BYTES / 50);
     let text = format!("{token}\n{filling}{token}");
     let expected = format!("[REDACTED]\n{filling}[REDACTED]");
@@ -50,7 +50,7 @@ fn texts_of_nothing_but_openings_end() {
 
 #[test]
 fn one_endless_secret_is_one_marker() {
-    let secret = samples::Dice::new(18).alnum(LARGE_BYTES);
+    let secret = samples::SeededRandom::new(18).alnum(LARGE_BYTES);
     let text = format!("ghp_{secret} end");
     assert_eq!(Redactor::builtin().redact(&text), "[REDACTED] end");
     let redactor = Redactor::builtin();

@@ -13,7 +13,7 @@ fn fingerprinting(key: &[u8]) -> Redactor {
 
 #[test]
 fn equal_secrets_get_equal_fingerprints_under_one_key() {
-    let token = format!("ghp_{}", samples::Dice::new(13).alnum(36));
+    let token = format!("ghp_{}", samples::SeededRandom::new(13).alnum(36));
     let redactor = fingerprinting(b"a key");
     let text = format!("{token} and token={token}; Bearer {token}");
     let redacted = redactor.redact(&text).into_owned();
@@ -35,14 +35,14 @@ fn text_without_secrets_is_borrowed() {
 
 #[test]
 fn bytes_that_are_no_text_are_redacted() {
-    let token = format!("ghp_{}", samples::Dice::new(14).alnum(36));
+    let token = format!("ghp_{}", samples::SeededRandom::new(14).alnum(36));
     let bytes = [b"\xff\xfe ".as_slice(), token.as_bytes(), b" \x80\x80"].concat();
     assert_eq!(*Redactor::builtin().redact_bytes(&bytes), *b"\xff\xfe [REDACTED] \x80\x80");
 }
 
 #[test]
 fn overlapping_findings_are_one_and_the_format_names_it() {
-    let token = format!("ghp_{}", samples::Dice::new(15).alnum(36));
+    let token = format!("ghp_{}", samples::SeededRandom::new(15).alnum(36));
     let text = format!("GITHUB_TOKEN={token}");
     let redactor = Redactor::builtin();
     let findings = redactor.find(&text);
@@ -53,7 +53,7 @@ fn overlapping_findings_are_one_and_the_format_names_it() {
 
 #[test]
 fn nothing_prints_a_secret() {
-    let token = format!("ghp_{}", samples::Dice::new(16).alnum(36));
+    let token = format!("ghp_{}", samples::SeededRandom::new(16).alnum(36));
     let options = Options {
         allowed: vec![Allowed::Exact(token.clone())],
         marker: Marker::Fingerprint(FingerprintKey::new(token.as_bytes())),

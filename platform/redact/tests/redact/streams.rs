@@ -3,7 +3,7 @@
 use dispatch_redact::limits::{STREAM_HOLD_BYTES, STREAM_TAIL_BYTES};
 use dispatch_redact::{Redactor, StreamRedactor};
 
-use crate::samples::{self, Dice, key_block};
+use crate::samples::{self, SeededRandom, key_block};
 
 /// The output for `text` in pieces of `size` bytes.
 pub(crate) fn in_pieces(text: &[u8], size: usize) -> String {
@@ -40,7 +40,7 @@ fn complete_lines_are_given_out_at_once() {
 
 #[test]
 fn a_key_block_is_swallowed_while_it_arrives() {
-    let block = key_block("RSA PRIVATE KEY", &mut Dice::new(20), "\n");
+    let block = key_block("RSA PRIVATE KEY", &mut SeededRandom::new(20), "\n");
     let text = format!("before\n{block}\nafter\n");
     for size in [1, 10, 64, 100, 5000] {
         assert_eq!(in_pieces(text.as_bytes(), size), "before\n[REDACTED]\nafter\n", "by {size}");
@@ -51,7 +51,7 @@ fn a_key_block_is_swallowed_while_it_arrives() {
 
 #[test]
 fn a_huge_key_block_on_one_line_is_swallowed() {
-    let body = Dice::new(21).base64(3 * STREAM_HOLD_BYTES);
+    let body = SeededRandom::new(21).base64(3 * STREAM_HOLD_BYTES);
     let text = format!("k: -----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY----- after");
     for size in [100, 4096, 1_000_000] {
         assert_eq!(in_pieces(text.as_bytes(), size), "k: [REDACTED] after", "by {size}");
@@ -68,7 +68,7 @@ fn a_mention_of_a_key_block_is_given_out() {
 
 #[test]
 fn a_line_longer_than_the_hold_hides_a_secret_wherever_it_stands() {
-    let sample = format!("\"password\":\"{}\",", Dice::new(22).alnum(40));
+    let sample = format!("\"password\":\"{}\",", SeededRandom::new(22).alnum(40));
     let secret = &sample[12..52];
     let filler = "\"name\":\"value\",";
     for offset in (0..STREAM_TAIL_BYTES * 2).step_by(997) {

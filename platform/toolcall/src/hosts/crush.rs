@@ -1,19 +1,21 @@
 //! The tools of Crush.
+//!
+//! Pure.
 
-use super::{Shape, Tool};
+use super::{HostTool, InputShape};
 use crate::access::Access::{Read, Write};
 use crate::access::ToolKind;
 
-pub(super) const TOOLS: &[Tool] = &[
-    ("bash", ToolKind::Execute, Shape::Command),
-    ("edit", ToolKind::Write, Shape::Files(Write)),
-    ("write", ToolKind::Write, Shape::Files(Write)),
-    ("multiedit", ToolKind::Write, Shape::Files(Write)),
-    ("download", ToolKind::Write, Shape::Download),
-    ("view", ToolKind::Read, Shape::Files(Read)),
-    ("ls", ToolKind::Read, Shape::Files(Read)),
-    ("grep", ToolKind::Search, Shape::Roots),
-    ("glob", ToolKind::Search, Shape::Roots),
-    ("fetch", ToolKind::Fetch, Shape::Urls),
-    ("agent", ToolKind::Agent, Shape::Nothing),
+pub(super) const TOOLS: &[HostTool] = &[
+    ("bash", ToolKind::Execute, InputShape::Command),
+    ("edit", ToolKind::Write, InputShape::Files(Write)),
+    ("write", ToolKind::Write, InputShape::Files(Write)),
+    ("multiedit", ToolKind::Write, InputShape::Files(Write)),
+    ("download", ToolKind::Write, InputShape::Download),
+    ("view", ToolKind::Read, InputShape::Files(Read)),
+    ("ls", ToolKind::Read, InputShape::Files(Read)),
+    ("grep", ToolKind::Search, InputShape::Roots),
+    ("glob", ToolKind::Search, InputShape::Roots),
+    ("fetch", ToolKind::Fetch, InputShape::Urls),
+    ("agent", ToolKind::Agent, InputShape::Nothing),
 ];

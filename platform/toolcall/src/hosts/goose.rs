@@ -1,9 +1,11 @@
 //! The tools of Goose's developer extension.
+//!
+//! Pure.
 
-use super::{Shape, Tool};
+use super::{HostTool, InputShape};
 use crate::access::ToolKind;
 
-pub(super) const TOOLS: &[Tool] = &[
-    ("developer__shell", ToolKind::Execute, Shape::Command),
-    ("developer__text_editor", ToolKind::Write, Shape::Editor),
+pub(super) const TOOLS: &[HostTool] = &[
+    ("developer__shell", ToolKind::Execute, InputShape::Command),
+    ("developer__text_editor", ToolKind::Write, InputShape::Editor),
 ];

@@ -1,24 +1,26 @@
 //! The tools of Kiro, under their names and their short aliases.
+//!
+//! Pure.
 
-use super::{Shape, Tool};
+use super::{HostTool, InputShape};
 use crate::access::Access::Read;
 use crate::access::ToolKind;
 
-pub(super) const TOOLS: &[Tool] = &[
-    ("execute_bash", ToolKind::Execute, Shape::Command),
-    ("executeBash", ToolKind::Execute, Shape::Command),
-    ("shell", ToolKind::Execute, Shape::Command),
-    ("execute_cmd", ToolKind::Execute, Shape::WindowsCommand),
-    ("use_aws", ToolKind::Execute, Shape::Nothing),
-    ("aws", ToolKind::Execute, Shape::Nothing),
-    ("fs_write", ToolKind::Write, Shape::Editor),
-    ("fsWrite", ToolKind::Write, Shape::Editor),
-    ("write", ToolKind::Write, Shape::Editor),
-    ("fs_read", ToolKind::Read, Shape::Files(Read)),
-    ("fsRead", ToolKind::Read, Shape::Files(Read)),
-    ("read", ToolKind::Read, Shape::Files(Read)),
-    ("grep", ToolKind::Search, Shape::Roots),
-    ("glob", ToolKind::Search, Shape::Roots),
-    ("web_search", ToolKind::Search, Shape::Nothing),
-    ("web_fetch", ToolKind::Fetch, Shape::Urls),
+pub(super) const TOOLS: &[HostTool] = &[
+    ("execute_bash", ToolKind::Execute, InputShape::Command),
+    ("executeBash", ToolKind::Execute, InputShape::Command),
+    ("shell", ToolKind::Execute, InputShape::Command),
+    ("execute_cmd", ToolKind::Execute, InputShape::WindowsCommand),
+    ("use_aws", ToolKind::Execute, InputShape::Nothing),
+    ("aws", ToolKind::Execute, InputShape::Nothing),
+    ("fs_write", ToolKind::Write, InputShape::Editor),
+    ("fsWrite", ToolKind::Write, InputShape::Editor),
+    ("write", ToolKind::Write, InputShape::Editor),
+    ("fs_read", ToolKind::Read, InputShape::Files(Read)),
+    ("fsRead", ToolKind::Read, InputShape::Files(Read)),
+    ("read", ToolKind::Read, InputShape::Files(Read)),
+    ("grep", ToolKind::Search, InputShape::Roots),
+    ("glob", ToolKind::Search, InputShape::Roots),
+    ("web_search", ToolKind::Search, InputShape::Nothing),
+    ("web_fetch", ToolKind::Fetch, InputShape::Urls),
 ];

@@ -1,28 +1,30 @@
 //! The tools of OpenCode.
+//!
+//! Pure.
 
-use super::{Shape, Tool};
+use super::{HostTool, InputShape};
 use crate::access::Access::{Read, Write};
 use crate::access::ToolKind;
 
-pub(super) const TOOLS: &[Tool] = &[
-    ("bash", ToolKind::Execute, Shape::Command),
-    ("write", ToolKind::Write, Shape::Files(Write)),
-    ("edit", ToolKind::Write, Shape::Files(Write)),
-    ("multiedit", ToolKind::Write, Shape::Files(Write)),
-    ("apply_patch", ToolKind::Write, Shape::Patch),
-    ("patch", ToolKind::Write, Shape::Patch),
-    ("read", ToolKind::Read, Shape::Files(Read)),
-    ("list", ToolKind::Read, Shape::Files(Read)),
-    ("lsp", ToolKind::Read, Shape::Files(Read)),
-    ("glob", ToolKind::Search, Shape::Roots),
-    ("grep", ToolKind::Search, Shape::Roots),
-    ("websearch", ToolKind::Search, Shape::Nothing),
-    ("webfetch", ToolKind::Fetch, Shape::Urls),
-    ("task", ToolKind::Agent, Shape::Nothing),
-    ("todowrite", ToolKind::Other, Shape::Nothing),
-    ("todoread", ToolKind::Other, Shape::Nothing),
-    ("skill", ToolKind::Other, Shape::Nothing),
-    ("question", ToolKind::Other, Shape::Nothing),
-    ("plan_enter", ToolKind::Other, Shape::Nothing),
-    ("plan_exit", ToolKind::Other, Shape::Nothing),
+pub(super) const TOOLS: &[HostTool] = &[
+    ("bash", ToolKind::Execute, InputShape::Command),
+    ("write", ToolKind::Write, InputShape::Files(Write)),
+    ("edit", ToolKind::Write, InputShape::Files(Write)),
+    ("multiedit", ToolKind::Write, InputShape::Files(Write)),
+    ("apply_patch", ToolKind::Write, InputShape::Patch),
+    ("patch", ToolKind::Write, InputShape::Patch),
+    ("read", ToolKind::Read, InputShape::Files(Read)),
+    ("list", ToolKind::Read, InputShape::Files(Read)),
+    ("lsp", ToolKind::Read, InputShape::Files(Read)),
+    ("glob", ToolKind::Search, InputShape::Roots),
+    ("grep", ToolKind::Search, InputShape::Roots),
+    ("websearch", ToolKind::Search, InputShape::Nothing),
+    ("webfetch", ToolKind::Fetch, InputShape::Urls),
+    ("task", ToolKind::Agent, InputShape::Nothing),
+    ("todowrite", ToolKind::Other, InputShape::Nothing),
+    ("todoread", ToolKind::Other, InputShape::Nothing),
+    ("skill", ToolKind::Other, InputShape::Nothing),
+    ("question", ToolKind::Other, InputShape::Nothing),
+    ("plan_enter", ToolKind::Other, InputShape::Nothing),
+    ("plan_exit", ToolKind::Other, InputShape::Nothing),
 ];

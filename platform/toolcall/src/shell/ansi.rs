@@ -1,4 +1,6 @@
 //! Decodes the escapes of `$'...'`.
+//!
+//! Pure.
 
 /// The text between `$'` and `'`, decoded; `None` if an escape is not a valid character.
 pub(super) fn decode(body: &str) -> Option<String> {
@@ -30,7 +32,7 @@ pub(super) fn decode(body: &str) -> Option<String> {
                 other
             }
         };
-        // Bash ends the word at a NUL; what follows is lost, which nobody writes in good faith.
+        // Bash ends the word at a NUL; what follows is lost, which only an attacker would write.
         if decoded == '\0' {
             return None;
         }

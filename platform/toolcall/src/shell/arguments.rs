@@ -1,10 +1,12 @@
 //! Splits a program's words into options and operands the way `getopt` does.
+//!
+//! Pure.
 
-use super::field::Field;
+use super::field::ShellField;
 
 /// Which options of a program take a value of their own.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Syntax {
+pub(super) struct OptionSyntax {
     /// Letters of short options with a value.
     pub(super) short: &'static str,
     /// Long options with a value, without `=`.
@@ -13,17 +15,17 @@ pub(super) struct Syntax {
 
 /// One option and its value.
 #[derive(Debug, Clone)]
-pub(super) struct Opt {
+pub(super) struct ParsedOption {
     /// `-x` or `--long`.
     pub(super) name: String,
-    pub(super) value: Option<Field>,
+    pub(super) value: Option<ShellField>,
 }
 
 /// The words of a call, sorted.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Arguments {
-    pub(super) options: Vec<Opt>,
-    pub(super) operands: Vec<Field>,
+    pub(super) options: Vec<ParsedOption>,
+    pub(super) operands: Vec<ShellField>,
     /// A computed word may be an option that is not visible.
     pub(super) hides_options: bool,
     /// A pattern may match a file whose name is an option.
@@ -31,7 +33,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    pub(super) fn parse(words: &[Field], syntax: Syntax) -> Self {
+    pub(super) fn parse(words: &[ShellField], syntax: OptionSyntax) -> Self {
         let mut parsed = Self::default();
         let mut words = words.iter();
         let mut options_end = false;
@@ -52,31 +54,43 @@ impl Arguments {
         parsed
     }
 
-    fn long<'w>(&mut self, text: &str, word: &Field, words: &mut impl Iterator<Item = &'w Field>, syntax: Syntax) {
+    fn long<'w>(
+        &mut self,
+        text: &str,
+        word: &ShellField,
+        words: &mut impl Iterator<Item = &'w ShellField>,
+        syntax: OptionSyntax,
+    ) {
         let (name, value) = match text.split_once('=') {
-            Some((name, value)) => (name, Some(Field { text: value.to_owned(), ..word.clone() })),
+            Some((name, value)) => (name, Some(ShellField { text: value.to_owned(), ..word.clone() })),
             None => (text, None),
         };
         let name = format!("--{name}");
         let wants = syntax.long.iter().any(|long| is_spelling(&name, long));
         let value = if value.is_none() && wants { words.next().cloned() } else { value };
-        self.options.push(Opt { name, value });
+        self.options.push(ParsedOption { name, value });
     }
 
-    fn cluster<'w>(&mut self, text: &str, word: &Field, words: &mut impl Iterator<Item = &'w Field>, syntax: Syntax) {
+    fn cluster<'w>(
+        &mut self,
+        text: &str,
+        word: &ShellField,
+        words: &mut impl Iterator<Item = &'w ShellField>,
+        syntax: OptionSyntax,
+    ) {
         for (index, letter) in text.char_indices().skip(1) {
             let name = format!("-{letter}");
             if !syntax.short.contains(letter) {
-                self.options.push(Opt { name, value: None });
+                self.options.push(ParsedOption { name, value: None });
                 continue;
             }
             let rest = text.get(index + letter.len_utf8()..).unwrap_or_default();
             let attached = !rest.is_empty() || !word.exact;
             let value = match attached {
-                true => Some(Field { text: rest.to_owned(), ..word.clone() }),
+                true => Some(ShellField { text: rest.to_owned(), ..word.clone() }),
                 false => words.next().cloned(),
             };
-            self.options.push(Opt { name, value });
+            self.options.push(ParsedOption { name, value });
             return;
         }
     }
@@ -87,7 +101,7 @@ impl Arguments {
     }
 
     /// The values of these options.
-    pub(super) fn values<'a>(&'a self, names: &'a [&'a str]) -> impl Iterator<Item = &'a Field> {
+    pub(super) fn values<'a>(&'a self, names: &'a [&'a str]) -> impl Iterator<Item = &'a ShellField> {
         self.options
             .iter()
             .filter(|option| names.iter().any(|name| is_spelling(&option.name, name)))

@@ -1,4 +1,6 @@
 //! Expands `{a,b}` and `{1..3}` over the tokens of a word.
+//!
+//! Pure.
 
 use super::lexer::Token;
 use super::limits::MAX_FIELDS;

@@ -1,15 +1,17 @@
 //! Builtins that change the shell itself: folder, variables, code that is run by name.
+//!
+//! Pure.
 
-use super::command::Lookup;
+use super::command::CommandLookup;
 use super::effects::UnknownReason;
-use super::field::{Field, Value};
-use super::interpreter::{Context, Interpreter};
-use super::recorder::Reach;
-use super::state::{Directories, OnError, Outcome, State};
+use super::field::{ShellField, VariableValue};
+use super::interpreter::{CommandContext, Interpreter};
+use super::recorder::EffectReach;
+use super::state::{CommandOutcome, OnError, ShellState, WorkingDirectories};
 use crate::access::Access;
 
 /// A builtin: what it does to the state, and its effects.
-pub(super) type Builtin = fn(&mut Interpreter, &[Field], State, &Context) -> Outcome;
+pub(super) type Builtin = fn(&mut Interpreter, &[ShellField], ShellState, &CommandContext) -> CommandOutcome;
 
 /// The builtin of a name, if it is one that the state depends on.
 pub(super) fn find(name: &str) -> Option<Builtin> {
@@ -41,99 +43,124 @@ pub(super) fn find(name: &str) -> Option<Builtin> {
     })
 }
 
-fn nothing(_: &mut Interpreter, _: &[Field], state: State, _: &Context) -> Outcome {
-    Outcome::same(state)
+fn nothing(_: &mut Interpreter, _: &[ShellField], state: ShellState, _: &CommandContext) -> CommandOutcome {
+    CommandOutcome::same(state)
 }
 
-fn opaque(interpreter: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+fn opaque(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
     if !arguments.is_empty() {
         interpreter.recorder.code(UnknownReason::UnresolvedCode, "builtin");
     }
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
 /// A quoted `$(` in an index runs when the variable is looked up.
-fn test(interpreter: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+fn test(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
     if arguments.iter().any(|field| field.text.contains("$(") || field.text.contains('`')) {
         interpreter.recorder.code(UnknownReason::UnresolvedCode, "test");
     }
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
-fn leave(_: &mut Interpreter, _: &[Field], mut state: State, _: &Context) -> Outcome {
+fn leave(_: &mut Interpreter, _: &[ShellField], mut state: ShellState, _: &CommandContext) -> CommandOutcome {
     state.ended = true;
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
-fn cd(_: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+fn cd(_: &mut Interpreter, arguments: &[ShellField], state: ShellState, _: &CommandContext) -> CommandOutcome {
     let target = arguments.iter().find(|field| !matches!(field.text.as_str(), "-P" | "-L" | "-e" | "--"));
     let directories = match target {
-        None => state.home().map_or(Directories::Unknown, |home| Directories::at(&home)),
+        None => state.home().map_or(WorkingDirectories::Unknown, |home| WorkingDirectories::at(&home)),
         Some(field) if field.known() == Some("-") => state.previous.clone(),
         Some(field) => target_directories(field, &state),
     };
     go(state, directories)
 }
 
-fn target_directories(field: &Field, state: &State) -> Directories {
+fn target_directories(field: &ShellField, state: &ShellState) -> WorkingDirectories {
     let paths = field.known().and_then(|text| state.directories.resolve(text));
-    paths.map_or(Directories::Unknown, Directories::Known)
+    paths.map_or(WorkingDirectories::Unknown, WorkingDirectories::Known)
 }
 
 /// The folder changes only if the command worked.
-fn go(state: State, directories: Directories) -> Outcome {
+fn go(state: ShellState, directories: WorkingDirectories) -> CommandOutcome {
     let failure = state.clone();
     let mut success = state;
     success.previous = std::mem::replace(&mut success.directories, directories);
-    Outcome { success, failure }
+    CommandOutcome { success, failure }
 }
 
-fn pushd(_: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+fn pushd(_: &mut Interpreter, arguments: &[ShellField], state: ShellState, _: &CommandContext) -> CommandOutcome {
     let plain = arguments.first().filter(|field| !field.text.starts_with(['+', '-']));
-    let directories = plain.map_or(Directories::Unknown, |field| target_directories(field, &state));
+    let directories = plain.map_or(WorkingDirectories::Unknown, |field| target_directories(field, &state));
     let here = state.directories.clone();
     let mut outcome = go(state, directories);
     outcome.success.stack.push(here);
     outcome
 }
 
-fn popd(_: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+fn popd(_: &mut Interpreter, arguments: &[ShellField], mut state: ShellState, _: &CommandContext) -> CommandOutcome {
     let top = state.stack.pop().filter(|_| arguments.is_empty());
-    go(state, top.unwrap_or(Directories::Unknown))
+    go(state, top.unwrap_or(WorkingDirectories::Unknown))
 }
 
-fn pwd(interpreter: &mut Interpreter, _: &[Field], state: State, _: &Context) -> Outcome {
+fn pwd(interpreter: &mut Interpreter, _: &[ShellField], state: ShellState, _: &CommandContext) -> CommandOutcome {
     interpreter.output = state.directories.single().map(|cwd| format!("{cwd}\n"));
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
-fn echo(interpreter: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
-    let words: Option<Vec<&str>> = arguments.iter().map(Field::known).collect();
+fn echo(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
+    let words: Option<Vec<&str>> = arguments.iter().map(ShellField::known).collect();
     let plain = words.filter(|words| !words.iter().any(|word| word.starts_with('-') || word.contains('\\')));
     interpreter.output = plain.map(|words| words.join(" ") + "\n");
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
-fn printf(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+fn printf(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    mut state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
     if let Some(at) = arguments.iter().position(|field| field.text.starts_with("-v") || field.may_hide_option()) {
         match arguments.get(at).map(|field| field.text.as_str()) {
             Some("-v") => forget(interpreter, arguments.get(at + 1), &mut state),
             _ => state.forget_variables(),
         }
-        return Outcome::same(state);
+        return CommandOutcome::same(state);
     }
-    let words: Option<Vec<&str>> = arguments.iter().map(Field::known).collect();
+    let words: Option<Vec<&str>> = arguments.iter().map(ShellField::known).collect();
     interpreter.output = match words.as_deref() {
         Some([text]) if !text.contains(['%', '\\']) => Some((*text).to_owned()),
         Some(["%s", text]) => Some((*text).to_owned()),
         Some(["%s\\n", text]) => Some(format!("{text}\n")),
         _ => None,
     };
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
-fn eval(interpreter: &mut Interpreter, arguments: &[Field], state: State, context: &Context) -> Outcome {
-    let words: Option<Vec<&str>> = arguments.iter().map(Field::known).collect();
+fn eval(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    context: &CommandContext,
+) -> CommandOutcome {
+    let words: Option<Vec<&str>> = arguments.iter().map(ShellField::known).collect();
     match words {
         Some(words) => interpreter.script(&words.join(" "), state, &context.wrapped("eval")),
         None => {
@@ -143,54 +170,79 @@ fn eval(interpreter: &mut Interpreter, arguments: &[Field], state: State, contex
     }
 }
 
-fn source(interpreter: &mut Interpreter, arguments: &[Field], state: State, _: &Context) -> Outcome {
+fn source(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
     if let Some(file) = arguments.first() {
-        interpreter.recorder.touch(&state, file, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(&state, file, Access::Read, EffectReach::Itself);
     }
     interpreter.recorder.code(UnknownReason::UnresolvedCode, "source");
     forget_everything(state)
 }
 
 /// After code that is not seen, nothing of the shell's state is known.
-fn forget_everything(mut state: State) -> Outcome {
+fn forget_everything(mut state: ShellState) -> CommandOutcome {
     state.forget_variables();
-    state.directories = Directories::Unknown;
-    Outcome::same(state)
+    state.directories = WorkingDirectories::Unknown;
+    CommandOutcome::same(state)
 }
 
-fn exec(interpreter: &mut Interpreter, arguments: &[Field], state: State, context: &Context) -> Outcome {
+fn exec(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    context: &CommandContext,
+) -> CommandOutcome {
     let skip = arguments.iter().take_while(|field| matches!(field.text.as_str(), "-c" | "-l" | "--")).count();
     let rest = arguments.get(skip..).unwrap_or_default();
     match rest.first() {
-        None => Outcome::same(state),
+        None => CommandOutcome::same(state),
         Some(first) if first.text == "-a" => {
             let rest = rest.get(2..).unwrap_or_default();
-            interpreter.invoke(rest, state, &context.wrapped("exec"), Lookup::Programs)
+            interpreter.invoke(rest, state, &context.wrapped("exec"), CommandLookup::Programs)
         }
-        Some(_) => interpreter.invoke(rest, state, &context.wrapped("exec"), Lookup::Programs),
+        Some(_) => interpreter.invoke(rest, state, &context.wrapped("exec"), CommandLookup::Programs),
     }
 }
 
-fn command(interpreter: &mut Interpreter, arguments: &[Field], state: State, context: &Context) -> Outcome {
+fn command(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    context: &CommandContext,
+) -> CommandOutcome {
     let asks = arguments.iter().take_while(|field| field.text.starts_with('-'));
     if asks.clone().any(|field| field.text.contains(['v', 'V'])) {
-        return Outcome::same(state);
+        return CommandOutcome::same(state);
     }
     let rest = arguments.get(asks.count()..).unwrap_or_default();
-    interpreter.invoke(rest, state, &context.wrapped("command"), Lookup::Programs)
+    interpreter.invoke(rest, state, &context.wrapped("command"), CommandLookup::Programs)
 }
 
-fn builtin(interpreter: &mut Interpreter, arguments: &[Field], state: State, context: &Context) -> Outcome {
-    interpreter.invoke(arguments, state, &context.wrapped("builtin"), Lookup::Programs)
+fn builtin(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    context: &CommandContext,
+) -> CommandOutcome {
+    interpreter.invoke(arguments, state, &context.wrapped("builtin"), CommandLookup::Programs)
 }
 
-fn trap(interpreter: &mut Interpreter, arguments: &[Field], state: State, context: &Context) -> Outcome {
+fn trap(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    context: &CommandContext,
+) -> CommandOutcome {
     let arguments = match arguments.split_first() {
         Some((first, rest)) if first.text == "--" => rest,
         _ => arguments,
     };
     let Some((handler, [_, ..])) = arguments.split_first() else {
-        return Outcome::same(state);
+        return CommandOutcome::same(state);
     };
     match handler.known() {
         Some("-" | "" | "-p" | "-l") => {}
@@ -199,10 +251,15 @@ fn trap(interpreter: &mut Interpreter, arguments: &[Field], state: State, contex
         }
         None => interpreter.recorder.code(UnknownReason::UnresolvedCode, "trap"),
     }
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
-fn alias(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+fn alias(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    mut state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
     for field in arguments {
         match field.text.split_once('=') {
             Some((name, _)) => state.add_alias(name),
@@ -210,10 +267,15 @@ fn alias(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _
             None => interpreter.recorder.code(UnknownReason::UnresolvedCode, "alias"),
         }
     }
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
-fn set(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+fn set(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    mut state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
     let mut words = arguments.iter();
     while let Some(field) = words.next() {
         let text = field.text.as_str();
@@ -230,28 +292,38 @@ fn set(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: 
             state.on_error = if text.starts_with('-') { OnError::Exit } else { OnError::Continue };
         }
     }
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
-fn shift(_: &mut Interpreter, _: &[Field], mut state: State, _: &Context) -> Outcome {
+fn shift(_: &mut Interpreter, _: &[ShellField], mut state: ShellState, _: &CommandContext) -> CommandOutcome {
     state.positional = None;
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
-fn read(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+fn read(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    mut state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
     if arguments.iter().any(|field| field.text.starts_with('-') && field.text.contains('C')) {
         interpreter.recorder.code(UnknownReason::UnresolvedCode, "mapfile");
     }
     for name in ["REPLY", "MAPFILE", "OPTARG", "OPTIND"] {
-        state.assign(name, Value::Unknown);
+        state.assign(name, VariableValue::Unknown);
     }
     for field in arguments.iter().filter(|field| !field.text.starts_with('-') || !field.exact) {
         forget(interpreter, Some(field), &mut state);
     }
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
-fn arithmetic(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+fn arithmetic(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    mut state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
     for field in arguments {
         if !field.exact || field.text.contains("$(") || field.text.contains(['`', '[']) {
             interpreter.recorder.code(UnknownReason::UnresolvedCode, "let");
@@ -259,27 +331,32 @@ fn arithmetic(interpreter: &mut Interpreter, arguments: &[Field], mut state: Sta
         let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
         for name in field.text.split(|c| !is_name(c)) {
             let held = state.variable(name);
-            let number = !matches!(&held, Value::Known(text) if !text.chars().all(|c| c.is_ascii_digit()));
+            let number = !matches!(&held, VariableValue::Known(text) if !text.chars().all(|c| c.is_ascii_digit()));
             if !number {
                 interpreter.recorder.code(UnknownReason::UnresolvedCode, name);
             }
-            state.assign(name, Value::Unknown);
+            state.assign(name, VariableValue::Unknown);
         }
     }
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
 /// `export`, `declare`, `unset` and the like where the grammar did not see them as such.
-fn names(interpreter: &mut Interpreter, arguments: &[Field], mut state: State, _: &Context) -> Outcome {
+fn names(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    mut state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
     interpreter.declare_words(arguments, &mut state);
-    Outcome::same(state)
+    CommandOutcome::same(state)
 }
 
 /// The variable gets a value that is not known; a computed name may be any variable.
-pub(super) fn forget(interpreter: &mut Interpreter, name: Option<&Field>, state: &mut State) {
+pub(super) fn forget(interpreter: &mut Interpreter, name: Option<&ShellField>, state: &mut ShellState) {
     let plain = |name: &str| name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
-    match name.and_then(Field::known) {
-        Some(name) if plain(name) => interpreter.set_variable(name, Value::Unknown, state),
+    match name.and_then(ShellField::known) {
+        Some(name) if plain(name) => interpreter.set_variable(name, VariableValue::Unknown, state),
         Some(name) if name.contains("$(") || name.contains('`') => {
             interpreter.recorder.code(UnknownReason::UnresolvedCode, "[");
         }

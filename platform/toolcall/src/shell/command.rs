@@ -1,28 +1,30 @@
 //! Simple commands: assignments, words, and finding what the first word runs.
+//!
+//! Pure.
 
 use tree_sitter::Node;
 
 use super::effects::{SimpleCommand, UnknownReason};
 use super::environment;
-use super::field::{Field, Value};
-use super::interpreter::{Context, Interpreter, Place};
+use super::field::{ShellField, VariableValue};
+use super::interpreter::{CommandContext, Concurrency, Interpreter};
 use super::programs;
-use super::source::Source;
-use super::state::{Function, Outcome, State};
+use super::source::ShellSource;
+use super::state::{CommandOutcome, ShellFunction, ShellState};
 use super::unbounded::UnboundedKind;
 use super::{builtins, tree, wrappers};
 
 /// A program call with everything it can see.
 pub(super) struct Invocation<'a> {
     pub(super) program: &'a str,
-    pub(super) arguments: &'a [Field],
-    pub(super) state: &'a State,
-    pub(super) context: &'a Context,
+    pub(super) arguments: &'a [ShellField],
+    pub(super) state: &'a ShellState,
+    pub(super) context: &'a CommandContext,
 }
 
 /// Whether a name may be a function, or only a builtin or a program (`command x`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lookup {
+pub(super) enum CommandLookup {
     Functions,
     Programs,
 }
@@ -31,14 +33,14 @@ impl Interpreter {
     /// Runs a `command` node; `extra` are words that the grammar put behind a redirection.
     pub(super) fn command(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         node: Node<'_>,
         extra: &[Node<'_>],
-        state: State,
-        context: &Context,
-    ) -> Outcome {
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         let mut state = state;
-        let mut words: Vec<Word<'_>> = Vec::new();
+        let mut words: Vec<CommandWord<'_>> = Vec::new();
         let mut redirects = Vec::new();
         let mut assignments = Vec::new();
         for child in tree::children(node) {
@@ -65,9 +67,9 @@ impl Interpreter {
             self.assignment(source, assignment, target, context);
         }
         if only_assigns {
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         }
-        let outcome = self.invoke(&fields, state, context, Lookup::Functions);
+        let outcome = self.invoke(&fields, state, context, CommandLookup::Functions);
         if applied.hides_output {
             self.output = None;
         }
@@ -76,22 +78,28 @@ impl Interpreter {
 
     pub(super) fn assignments(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         node: Node<'_>,
-        mut state: State,
-        context: &Context,
-    ) -> Outcome {
+        mut state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         if node.kind() == "variable_assignment" {
             self.assignment(source, node, &mut state, context);
         }
         for child in tree::children(node).into_iter().filter(|child| child.kind() == "variable_assignment") {
             self.assignment(source, child, &mut state, context);
         }
-        Outcome::same(state)
+        CommandOutcome::same(state)
     }
 
     /// Applies `name=value`, `name+=value` or `name[i]=value`.
-    pub(super) fn assignment(&mut self, source: &Source<'_>, node: Node<'_>, state: &mut State, context: &Context) {
+    pub(super) fn assignment(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        state: &mut ShellState,
+        context: &CommandContext,
+    ) {
         let Some(target) = node.child_by_field_name("name") else {
             self.recorder.unknown(UnknownReason::Syntax, "=");
             return;
@@ -105,19 +113,19 @@ impl Interpreter {
                 for element in tree::children(array).into_iter().filter(Node::is_named) {
                     self.word(source, element, (element.start_byte(), element.end_byte()), state, context);
                 }
-                Value::Unknown
+                VariableValue::Unknown
             }
             Some(right) => self.assigned_value(source, right, state, context),
-            None => Value::Known(String::new()),
+            None => VariableValue::Known(String::new()),
         };
         let plain = target.kind() != "subscript" && !source.slice(node).contains("+=");
         if !plain {
-            value = Value::Unknown;
+            value = VariableValue::Unknown;
         }
         self.set_variable(name, value, state);
     }
 
-    pub(super) fn set_variable(&mut self, name: &str, value: Value, state: &mut State) {
+    pub(super) fn set_variable(&mut self, name: &str, value: VariableValue, state: &mut ShellState) {
         if environment::changes_programs(name, &value) {
             self.recorder.code(UnknownReason::Environment, name);
         }
@@ -125,26 +133,32 @@ impl Interpreter {
     }
 
     /// Runs a program, builtin or function by its words.
-    pub(super) fn invoke(&mut self, fields: &[Field], state: State, context: &Context, lookup: Lookup) -> Outcome {
+    pub(super) fn invoke(
+        &mut self,
+        fields: &[ShellField],
+        state: ShellState,
+        context: &CommandContext,
+        lookup: CommandLookup,
+    ) -> CommandOutcome {
         self.output = None;
         let Some((first, arguments)) = fields.split_first() else {
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         };
         let (true, Some(context)) = (self.recorder.spend(), &context.deeper()) else {
             self.recorder.code(UnknownReason::TooDeep, "");
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         };
         let name = first.known().and_then(programs::trusted_name);
         self.list_command(name.unwrap_or_default(), fields, &state, context);
         let Some(word) = first.known() else {
             self.recorder.code(UnknownReason::UnresolvedProgram, &first.raw);
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         };
         let Some(program) = name else {
             self.recorder.code(UnknownReason::ProjectCode, word);
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         };
-        if lookup == Lookup::Functions
+        if lookup == CommandLookup::Functions
             && let Some(function) = state.function(word).cloned()
         {
             return self.call(word, &function, arguments, state, context);
@@ -161,10 +175,10 @@ impl Interpreter {
         if !wrappers::run(self, &invocation) {
             programs::run(self, &invocation);
         }
-        Outcome::same(state)
+        CommandOutcome::same(state)
     }
 
-    fn list_command(&mut self, program: &str, fields: &[Field], state: &State, context: &Context) {
+    fn list_command(&mut self, program: &str, fields: &[ShellField], state: &ShellState, context: &CommandContext) {
         self.recorder.command(SimpleCommand {
             program: program.to_owned(),
             argv: fields.iter().map(|field| field.shown().to_owned()).collect(),
@@ -177,25 +191,25 @@ impl Interpreter {
     fn call(
         &mut self,
         name: &str,
-        function: &Function,
-        arguments: &[Field],
-        state: State,
-        context: &Context,
-    ) -> Outcome {
-        let Function::Body(body) = function else {
+        function: &ShellFunction,
+        arguments: &[ShellField],
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
+        let ShellFunction::Body(body) = function else {
             self.recorder.code(UnknownReason::UnresolvedCode, name);
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         };
         if context.calls.iter().any(|caller| caller == name) {
             self.recorder.unknown(UnknownReason::Recursion, name);
-            if context.place == Place::Beside {
+            if context.place == Concurrency::Beside {
                 self.recorder.unbounded(UnboundedKind::ForkBomb, name);
             }
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         }
         let mut inner = context.clone();
         inner.calls.push(name.to_owned());
-        inner.place = Place::Foreground;
+        inner.place = Concurrency::Foreground;
         let outer = state.positional.clone();
         let mut entry = state;
         entry.positional = Some(std::rc::Rc::new(arguments.to_vec()));
@@ -208,7 +222,13 @@ impl Interpreter {
     }
 
     /// `[ ... ]` and `[[ ... ]]`: only what is substituted inside runs.
-    pub(super) fn test(&mut self, source: &Source<'_>, node: Node<'_>, state: State, context: &Context) -> Outcome {
+    pub(super) fn test(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         self.nested(source, node, &state, context);
         let text = source.slice(node);
         // `[ a > b ]` writes a file, and a quoted `$(` can run where a number is expected.
@@ -217,24 +237,24 @@ impl Interpreter {
         if redirects || hides_code {
             self.recorder.unknown(UnknownReason::Syntax, "[");
         }
-        Outcome::same(state)
+        CommandOutcome::same(state)
     }
 }
 
 /// A word of a command: where it stands, and the node that its expansions lie in.
-struct Word<'t> {
+struct CommandWord<'t> {
     node: Node<'t>,
     start: usize,
     end: usize,
 }
 
 /// Words that touch are one word, however the grammar cut them.
-fn push_word<'t>(words: &mut Vec<Word<'t>>, node: Node<'t>, command: Node<'t>) {
+fn push_word<'t>(words: &mut Vec<CommandWord<'t>>, node: Node<'t>, command: Node<'t>) {
     match words.last_mut() {
         Some(last) if last.end == node.start_byte() => {
             last.end = node.end_byte();
             last.node = command;
         }
-        _ => words.push(Word { node, start: node.start_byte(), end: node.end_byte() }),
+        _ => words.push(CommandWord { node, start: node.start_byte(), end: node.end_byte() }),
     }
 }

@@ -1,23 +1,25 @@
 //! `export`, `declare`, `local`, `readonly`, `typeset` and `unset`.
+//!
+//! Pure.
 
 use tree_sitter::Node;
 
 use super::builtins::forget;
 use super::effects::UnknownReason;
-use super::field::{Field, Value};
-use super::interpreter::{Context, Interpreter};
-use super::source::Source;
-use super::state::{Outcome, State};
+use super::field::{ShellField, VariableValue};
+use super::interpreter::{CommandContext, Interpreter};
+use super::source::ShellSource;
+use super::state::{CommandOutcome, ShellState};
 use super::tree;
 
 impl Interpreter {
     pub(super) fn declaration(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         node: Node<'_>,
-        mut state: State,
-        context: &Context,
-    ) -> Outcome {
+        mut state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         for child in tree::children(node).into_iter().skip(1) {
             if child.kind() == "variable_assignment" {
                 self.assignment(source, child, &mut state, context);
@@ -32,16 +34,16 @@ impl Interpreter {
         if text.contains("-i") && (text.contains("$(") || text.contains('[')) {
             self.recorder.code(UnknownReason::UnresolvedCode, "declare -i");
         }
-        Outcome::same(state)
+        CommandOutcome::same(state)
     }
 
     pub(super) fn unset(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         node: Node<'_>,
-        mut state: State,
-        context: &Context,
-    ) -> Outcome {
+        mut state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         for child in tree::children(node).into_iter().skip(1) {
             let range = (child.start_byte(), child.end_byte());
             for field in self.word(source, child, range, &state, context) {
@@ -53,11 +55,11 @@ impl Interpreter {
                 }
             }
         }
-        Outcome::same(state)
+        CommandOutcome::same(state)
     }
 
     /// Words of a declaration: options, names, and assignments that stand in quotes.
-    pub(super) fn declare_words(&mut self, words: &[Field], state: &mut State) {
+    pub(super) fn declare_words(&mut self, words: &[ShellField], state: &mut ShellState) {
         for field in words {
             if !field.exact {
                 self.recorder.code(UnknownReason::Environment, &field.raw);
@@ -67,7 +69,7 @@ impl Interpreter {
             match field.text.split_once('=') {
                 Some((name, value)) => {
                     let name = name.trim_end_matches('+');
-                    self.set_variable(name, Value::Known(value.to_owned()), state);
+                    self.set_variable(name, VariableValue::Known(value.to_owned()), state);
                 }
                 None if field.text.starts_with('-') && field.text.contains('n') => state.forget_variables(),
                 None => {}

@@ -1,8 +1,10 @@
 //! The result of the analysis: what a command reads, changes, removes, and what could not be told.
+//!
+//! Pure.
 
 use serde::Serialize;
 
-use super::unbounded::Unbounded;
+use super::unbounded::UnboundedCall;
 use crate::access::{Access, PathAccess};
 
 /// A path that a command touches.
@@ -20,7 +22,7 @@ pub struct EffectPath {
 /// A file or folder that changes its name. Listed here only, not among writes and deletes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Move {
+pub struct PathMove {
     /// The name that goes away.
     pub from: EffectPath,
     /// The name as the command gives it; it may turn out to be the folder that receives.
@@ -88,7 +90,7 @@ pub enum UnknownReason {
 /// A part of a command that could not be judged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unknown {
+pub struct UnknownPart {
     /// Why.
     pub reason: UnknownReason,
     /// Which part: a program, a variable, a construct. Never file content.
@@ -108,7 +110,7 @@ pub struct ShellEffects {
     /// Paths that are removed.
     pub deletes: Vec<EffectPath>,
     /// Paths that change their name.
-    pub moves: Vec<Move>,
+    pub moves: Vec<PathMove>,
     /// Whether another machine may be reached.
     pub network: bool,
     /// Whether code runs that is not part of the command's own programs.
@@ -116,11 +118,11 @@ pub struct ShellEffects {
     /// Whether something is read whose path is computed.
     pub unresolved_reads: bool,
     /// What could not be judged; empty means that the lists above are complete.
-    pub unknown: Vec<Unknown>,
+    pub unknown: Vec<UnknownPart>,
     /// Every program call, in the order found.
     pub commands: Vec<SimpleCommand>,
     /// Calls without a bound on effect or time.
-    pub unbounded: Vec<Unbounded>,
+    pub unbounded: Vec<UnboundedCall>,
 }
 
 impl ShellEffects {
@@ -188,7 +190,7 @@ impl ShellEffects {
     }
 
     fn opaque(reason: UnknownReason) -> Self {
-        let unknown = vec![Unknown { reason, detail: String::new() }];
+        let unknown = vec![UnknownPart { reason, detail: String::new() }];
         Self { runs_code: true, unknown, ..Self::default() }
     }
 }

@@ -1,6 +1,8 @@
 //! Variables that change what programs do, so that no table can say what a program does.
+//!
+//! Pure.
 
-use super::field::Value;
+use super::field::VariableValue;
 
 const NAMES: &[&str] = &[
     "PATH",
@@ -77,9 +79,9 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Whether setting a variable makes known programs do unknown things.
-pub(super) fn changes_programs(name: &str, value: &Value) -> bool {
+pub(super) fn changes_programs(name: &str, value: &VariableValue) -> bool {
     if PAGERS.contains(&name) {
-        return !matches!(value, Value::Known(text) if text.is_empty() || text == "cat");
+        return !matches!(value, VariableValue::Known(text) if text.is_empty() || text == "cat");
     }
     if HARMLESS.contains(&name) {
         return false;

@@ -1,30 +1,32 @@
 //! Turns the tokens of a word into the arguments that the shell makes of it.
+//!
+//! Pure.
 
 use super::brace;
-use super::field::{Field, Value};
+use super::field::{ShellField, VariableValue};
 use super::lexer::Token;
 use super::limits::MAX_FIELDS;
-use super::state::State;
+use super::state::ShellState;
 
 /// The arguments that one word becomes.
-pub(super) fn fields(tokens: Vec<Token>, raw: &str, state: &State) -> Vec<Field> {
+pub(super) fn fields(tokens: Vec<Token>, raw: &str, state: &ShellState) -> Vec<ShellField> {
     let Some(words) = brace::expand(tokens) else {
-        return vec![Field::unknown(raw)];
+        return vec![ShellField::unknown(raw)];
     };
     let mut all = Vec::new();
     for word in words {
-        let mut builder = Builder::new(raw, state);
+        let mut builder = FieldBuilder::new(raw, state);
         builder.add_word(&word);
         all.extend(builder.finish());
         if all.len() > MAX_FIELDS {
-            return vec![Field::unknown(raw)];
+            return vec![ShellField::unknown(raw)];
         }
     }
     all
 }
 
 /// The text of an assignment's right side: it is neither split nor matched against files.
-pub(super) fn assigned(tokens: &[Token], raw: &str, state: &State) -> Value {
+pub(super) fn assigned(tokens: &[Token], raw: &str, state: &ShellState) -> VariableValue {
     let as_quoted: Vec<Token> = tokens
         .iter()
         .enumerate()
@@ -37,20 +39,20 @@ pub(super) fn assigned(tokens: &[Token], raw: &str, state: &State) -> Value {
             Token::EmptyQuotes => Token::EmptyQuotes,
         })
         .collect();
-    let mut builder = Builder::new(raw, state);
+    let mut builder = FieldBuilder::new(raw, state);
     builder.present = true;
     builder.add_word(&as_quoted);
     let fields = builder.finish();
     match fields.as_slice() {
-        [field] => Value::of(field),
-        _ => Value::Unknown,
+        [field] => VariableValue::of(field),
+        _ => VariableValue::Unknown,
     }
 }
 
-struct Builder<'a> {
+struct FieldBuilder<'a> {
     raw: &'a str,
-    state: &'a State,
-    done: Vec<Field>,
+    state: &'a ShellState,
+    done: Vec<ShellField>,
     plain: String,
     pattern: String,
     exact: bool,
@@ -60,8 +62,8 @@ struct Builder<'a> {
     present: bool,
 }
 
-impl<'a> Builder<'a> {
-    fn new(raw: &'a str, state: &'a State) -> Self {
+impl<'a> FieldBuilder<'a> {
+    fn new(raw: &'a str, state: &'a ShellState) -> Self {
         Self {
             raw,
             state,
@@ -128,20 +130,20 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn add_value(&mut self, value: &Value, quoted: bool) {
+    fn add_value(&mut self, value: &VariableValue, quoted: bool) {
         match value {
-            Value::Known(text) if quoted => {
+            VariableValue::Known(text) if quoted => {
                 self.present = true;
                 text.chars().for_each(|c| self.push(c, true));
             }
-            Value::Known(text) if self.state.splits_as_usual() => self.add_split(text),
-            Value::Pattern(pattern) => {
+            VariableValue::Known(text) if self.state.splits_as_usual() => self.add_split(text),
+            VariableValue::Pattern(pattern) => {
                 self.plain.push_str(pattern);
                 self.pattern.push_str(pattern);
                 self.glob = true;
             }
-            Value::List(fields) => self.add_list(fields),
-            Value::Known(_) | Value::Unknown => {
+            VariableValue::List(fields) => self.add_list(fields),
+            VariableValue::Known(_) | VariableValue::Unknown => {
                 self.exact = false;
                 self.splits |= !quoted;
             }
@@ -160,7 +162,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn add_list(&mut self, fields: &[Field]) {
+    fn add_list(&mut self, fields: &[ShellField]) {
         for (index, field) in fields.iter().enumerate() {
             if index > 0 {
                 self.end_field();
@@ -180,7 +182,7 @@ impl<'a> Builder<'a> {
         if self.present || !self.plain.is_empty() || !self.exact {
             let glob = self.glob && self.exact;
             let text = if glob { &self.pattern } else { &self.plain };
-            self.done.push(Field {
+            self.done.push(ShellField {
                 text: text.clone(),
                 raw: self.raw.to_owned(),
                 exact: self.exact,
@@ -193,7 +195,7 @@ impl<'a> Builder<'a> {
         (self.exact, self.glob, self.splits, self.present) = (true, false, false, false);
     }
 
-    fn finish(mut self) -> Vec<Field> {
+    fn finish(mut self) -> Vec<ShellField> {
         self.end_field();
         self.done
     }

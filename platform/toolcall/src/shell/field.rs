@@ -1,8 +1,10 @@
 //! A word after expansion: its text as far as it is known.
+//!
+//! Pure.
 
 /// One argument as the program receives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Field {
+pub(super) struct ShellField {
     /// The text; only what stands before the first computed part if not `exact`.
     pub(super) text: String,
     /// The word as written, for reports.
@@ -15,7 +17,7 @@ pub(super) struct Field {
     pub(super) splits: bool,
 }
 
-impl Field {
+impl ShellField {
     pub(super) fn literal(text: &str) -> Self {
         Self { text: text.to_owned(), raw: text.to_owned(), exact: true, glob: false, splits: false }
     }
@@ -43,20 +45,20 @@ impl Field {
 
 /// What a variable holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum VariableValue {
     /// This text.
     Known(String),
     /// Some name that matches this pattern.
     Pattern(String),
     /// These words (`"$@"`).
-    List(Vec<Field>),
+    List(Vec<ShellField>),
     /// Anything.
     Unknown,
 }
 
-impl Value {
+impl VariableValue {
     /// The value of an assignment whose right side expanded to this word.
-    pub(super) fn of(field: &Field) -> Self {
+    pub(super) fn of(field: &ShellField) -> Self {
         match (field.exact, field.glob) {
             (true, false) => Self::Known(field.text.clone()),
             (true, true) => Self::Pattern(field.text.clone()),

@@ -1,14 +1,16 @@
 //! Statements: sequences, conditions, loops, functions.
+//!
+//! Pure.
 
 use tree_sitter::Node;
 
 use super::effects::UnknownReason;
-use super::field::{Field, Value};
-use super::interpreter::{Context, Interpreter, Lifetime, Place};
-use super::joined::Part;
+use super::field::{ShellField, VariableValue};
+use super::interpreter::{CommandContext, Concurrency, Interpreter, Lifetime};
+use super::joined::JoinedStatement;
 use super::limits::{MAX_LOOP_PASSES, MAX_LOOP_WORDS};
-use super::source::Source;
-use super::state::{Directories, Outcome, State};
+use super::source::ShellSource;
+use super::state::{CommandOutcome, ShellState, WorkingDirectories};
 use super::tree;
 use super::unbounded::UnboundedKind;
 
@@ -16,19 +18,19 @@ impl Interpreter {
     /// Runs statements one after the other.
     pub(super) fn statements(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         nodes: &[Node<'_>],
-        state: State,
-        context: &Context,
-    ) -> Outcome {
-        let mut outcome = Outcome::same(state);
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
+        let mut outcome = CommandOutcome::same(state);
         for (index, node) in nodes.iter().enumerate().filter(|(_, node)| is_statement(**node)) {
             let state = outcome.settle();
             let background = nodes.get(index + 1).is_some_and(|next| next.kind() == "&");
             outcome = if background {
-                let beside = Context { place: Place::Beside, ..context.clone() };
+                let beside = CommandContext { place: Concurrency::Beside, ..context.clone() };
                 self.statement(source, *node, state.clone(), &beside);
-                Outcome::same(state)
+                CommandOutcome::same(state)
             } else {
                 self.statement(source, *node, state, context)
             };
@@ -39,16 +41,22 @@ impl Interpreter {
     /// Runs one statement of any kind.
     pub(super) fn statement(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         node: Node<'_>,
-        state: State,
-        context: &Context,
-    ) -> Outcome {
-        self.part(source, Part::of(node), state, context)
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
+        self.part(source, JoinedStatement::of(node), state, context)
     }
 
     /// Runs a statement that is neither joined to another one nor redirected.
-    pub(super) fn single(&mut self, source: &Source<'_>, node: Node<'_>, state: State, context: &Context) -> Outcome {
+    pub(super) fn single(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         match node.kind() {
             "command" => self.command(source, node, &[], state, context),
             "variable_assignment" | "variable_assignments" => self.assignments(source, node, state, context),
@@ -58,7 +66,7 @@ impl Interpreter {
             "redirected_statement" => self.redirected(source, node, &[], state, context),
             "subshell" => {
                 self.statements(source, &tree::children(node), state.clone(), context);
-                Outcome::same(state)
+                CommandOutcome::same(state)
             }
             "compound_statement" => self.compound(source, node, state, context),
             "if_statement" => self.condition(source, node, state, context),
@@ -70,12 +78,18 @@ impl Interpreter {
             "ERROR" => self.statements(source, &tree::children(node), state, context),
             other => {
                 self.recorder.unknown(UnknownReason::Syntax, other);
-                Outcome::same(state)
+                CommandOutcome::same(state)
             }
         }
     }
 
-    fn compound(&mut self, source: &Source<'_>, node: Node<'_>, mut state: State, context: &Context) -> Outcome {
+    fn compound(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        mut state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         if !source.slice(node).starts_with("((") {
             return self.statements(source, &tree::children(node), state, context);
         }
@@ -83,12 +97,18 @@ impl Interpreter {
         for name in tree::topmost(node, &["variable_name", "word"]) {
             let name = source.slice(name);
             self.arithmetic_names(name, &state);
-            state.assign(name, Value::Unknown);
+            state.assign(name, VariableValue::Unknown);
         }
-        Outcome::same(state)
+        CommandOutcome::same(state)
     }
 
-    fn condition(&mut self, source: &Source<'_>, node: Node<'_>, state: State, context: &Context) -> Outcome {
+    fn condition(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         let children = tree::children(node);
         let after_if = children.get(1..).unwrap_or_default();
         let (success, mut pending) = self.branch(source, after_if, state, context);
@@ -111,11 +131,17 @@ impl Interpreter {
                 _ => {}
             }
         }
-        Outcome::same(if has_else { joined } else { joined.join(pending) })
+        CommandOutcome::same(if has_else { joined } else { joined.join(pending) })
     }
 
     /// A condition up to `then`, and the body behind it: the states when it held and when not.
-    fn branch(&mut self, source: &Source<'_>, nodes: &[Node<'_>], state: State, context: &Context) -> (State, State) {
+    fn branch(
+        &mut self,
+        source: &ShellSource<'_>,
+        nodes: &[Node<'_>],
+        state: ShellState,
+        context: &CommandContext,
+    ) -> (ShellState, ShellState) {
         let then = nodes.iter().position(|node| node.kind() == "then").unwrap_or(nodes.len());
         let (condition, body) = nodes.split_at(then);
         let outcome = self.statements(source, condition, state, context);
@@ -124,11 +150,17 @@ impl Interpreter {
         (self.statements(source, &body, outcome.success, context).settle(), outcome.failure)
     }
 
-    fn while_loop(&mut self, source: &Source<'_>, node: Node<'_>, state: State, context: &Context) -> Outcome {
+    fn while_loop(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         let condition = tree::field_children(node, "condition");
         let Some(body) = node.child_by_field_name("body") else {
             self.recorder.unknown(UnknownReason::Syntax, "while");
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         };
         let until = source.slice(node).starts_with("until");
         if never_ends(source, &condition, until) {
@@ -140,14 +172,20 @@ impl Interpreter {
             let entered = if until { outcome.failure } else { outcome.success };
             this.statements(source, &body, entered, context).settle()
         });
-        Outcome::same(end)
+        CommandOutcome::same(end)
     }
 
-    fn counting_loop(&mut self, source: &Source<'_>, node: Node<'_>, state: State, context: &Context) -> Outcome {
+    fn counting_loop(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         self.nested(source, node, &state, context);
         let Some(body) = node.child_by_field_name("body") else {
             self.recorder.unknown(UnknownReason::Syntax, "for");
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         };
         if node.child_by_field_name("condition").is_none() {
             self.note_endless_loop(source, body, context);
@@ -157,20 +195,26 @@ impl Interpreter {
         let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
         self.arithmetic_names(header, &entry);
         for name in header.split(|c| !is_name(c)).filter(|name| !name.is_empty() && *name != "for") {
-            entry.assign(name, Value::Unknown);
+            entry.assign(name, VariableValue::Unknown);
         }
         let body = tree::children(body);
         let end = self.repeat(entry, |this, state| this.statements(source, &body, state, context).settle());
-        Outcome::same(end)
+        CommandOutcome::same(end)
     }
 
-    fn for_loop(&mut self, source: &Source<'_>, node: Node<'_>, state: State, context: &Context) -> Outcome {
+    fn for_loop(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         let variable = node.child_by_field_name("variable").map(|name| source.slice(name));
         let (Some(variable), Some(body)) = (variable, node.child_by_field_name("body")) else {
             self.recorder.unknown(UnknownReason::Syntax, "for");
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         };
-        let mut words: Vec<Field> = Vec::new();
+        let mut words: Vec<ShellField> = Vec::new();
         let ranges = tree::field_children(node, "value");
         for value in &ranges {
             words.extend(self.word(source, *value, (value.start_byte(), value.end_byte()), &state, context));
@@ -182,22 +226,28 @@ impl Interpreter {
             && !source.slice(node).starts_with("select");
         if !countable {
             let end = self.repeat(state, |this, mut state| {
-                state.assign(variable, Value::Unknown);
+                state.assign(variable, VariableValue::Unknown);
                 this.statements(source, &body, state, context).settle()
             });
-            return Outcome::same(end);
+            return CommandOutcome::same(end);
         }
         let mut joined = state.clone();
         let mut current = state;
         for word in &words {
-            current.assign(variable, Value::of(word));
+            current.assign(variable, VariableValue::of(word));
             current = self.statements(source, &body, current, context).settle();
             joined = joined.join(current.clone());
         }
-        Outcome::same(joined)
+        CommandOutcome::same(joined)
     }
 
-    fn case(&mut self, source: &Source<'_>, node: Node<'_>, state: State, context: &Context) -> Outcome {
+    fn case(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         if let Some(value) = node.child_by_field_name("value") {
             self.word(source, value, (value.start_byte(), value.end_byte()), &state, context);
         }
@@ -212,10 +262,10 @@ impl Interpreter {
             // An item that falls through starts from where the one before it ended.
             joined = joined.clone().join(self.statements(source, statements, joined, context).settle());
         }
-        Outcome::same(joined)
+        CommandOutcome::same(joined)
     }
 
-    fn define(&mut self, source: &Source<'_>, node: Node<'_>, mut state: State) -> Outcome {
+    fn define(&mut self, source: &ShellSource<'_>, node: Node<'_>, mut state: ShellState) -> CommandOutcome {
         let name = node.child_by_field_name("name").map(|name| source.slice(name));
         let body = node.child_by_field_name("body");
         match (name, body) {
@@ -224,11 +274,11 @@ impl Interpreter {
             }
             _ => self.recorder.unknown(UnknownReason::Syntax, "function"),
         }
-        Outcome::same(state)
+        CommandOutcome::same(state)
     }
 
     /// Runs a body until another pass changes nothing, within the limit.
-    fn repeat(&mut self, entry: State, mut pass: impl FnMut(&mut Self, State) -> State) -> State {
+    fn repeat(&mut self, entry: ShellState, mut pass: impl FnMut(&mut Self, ShellState) -> ShellState) -> ShellState {
         let mut current = entry;
         for _ in 0..MAX_LOOP_PASSES {
             let end = pass(self, current.clone());
@@ -239,12 +289,12 @@ impl Interpreter {
             current = joined;
         }
         current.forget_variables();
-        current.directories = Directories::Unknown;
+        current.directories = WorkingDirectories::Unknown;
         let end = pass(self, current.clone());
         current.join(end)
     }
 
-    fn note_endless_loop(&mut self, source: &Source<'_>, body: Node<'_>, context: &Context) {
+    fn note_endless_loop(&mut self, source: &ShellSource<'_>, body: Node<'_>, context: &CommandContext) {
         let leaves = tree::topmost(body, &["command_name"])
             .iter()
             .any(|name| matches!(source.slice(*name), "break" | "exit" | "return" | "exec"));
@@ -259,7 +309,7 @@ pub(super) fn is_statement(node: Node<'_>) -> bool {
     node.is_named() && node.kind() != "comment"
 }
 
-fn never_ends(source: &Source<'_>, condition: &[Node<'_>], until: bool) -> bool {
+fn never_ends(source: &ShellSource<'_>, condition: &[Node<'_>], until: bool) -> bool {
     let mut statements = condition.iter().filter(|node| is_statement(**node));
     let (Some(only), None) = (statements.next(), statements.next()) else {
         return false;

@@ -1,23 +1,25 @@
 //! Here-documents: where they really end, and the code that runs inside them.
+//!
+//! Pure.
 
 use tree_sitter::Node;
 
 use super::effects::UnknownReason;
-use super::interpreter::{Context, Interpreter};
+use super::interpreter::{CommandContext, Interpreter};
 use super::lexer::{backtick_body, unescape_backticks};
-use super::source::Source;
-use super::state::State;
+use super::source::ShellSource;
+use super::state::ShellState;
 use super::tree;
 
 /// The text of a here-document.
-pub(super) struct Document {
+pub(super) struct HereDocument {
     text: String,
     /// A quoted delimiter: nothing inside is expanded.
     literal: bool,
 }
 
 /// Reads a here-document; `None` if the grammar's idea of its end is not bash's.
-pub(super) fn read(source: &Source<'_>, node: Node<'_>) -> Option<Document> {
+pub(super) fn read(source: &ShellSource<'_>, node: Node<'_>) -> Option<HereDocument> {
     let children = tree::children(node);
     let find = |kind: &str| children.iter().find(|child| child.kind() == kind).copied();
     let start = source.slice(find("heredoc_start")?);
@@ -42,12 +44,17 @@ pub(super) fn read(source: &Source<'_>, node: Node<'_>) -> Option<Document> {
         return None;
     }
     let text = body.split_inclusive('\n').map(trimmed).collect();
-    Some(Document { text, literal })
+    Some(HereDocument { text, literal })
 }
 
 impl Interpreter {
     /// Runs what a here-document substitutes; gives its text where nothing is expanded.
-    pub(super) fn expand_document(&mut self, document: &Document, state: &State, context: &Context) -> Option<String> {
+    pub(super) fn expand_document(
+        &mut self,
+        document: &HereDocument,
+        state: &ShellState,
+        context: &CommandContext,
+    ) -> Option<String> {
         if document.literal || !document.text.contains(['$', '`', '\\']) {
             return Some(document.text.clone());
         }
@@ -64,7 +71,7 @@ impl Interpreter {
         None
     }
 
-    fn document_backticks(&mut self, rest: &str, state: &State, context: &Context) -> usize {
+    fn document_backticks(&mut self, rest: &str, state: &ShellState, context: &CommandContext) -> usize {
         match backtick_body(&rest[1..]) {
             Some(body) => {
                 self.substitute(&unescape_backticks(body), state, context);
@@ -77,7 +84,7 @@ impl Interpreter {
         }
     }
 
-    fn document_dollar(&mut self, rest: &str, state: &State, context: &Context) -> usize {
+    fn document_dollar(&mut self, rest: &str, state: &ShellState, context: &CommandContext) -> usize {
         let opens = rest[1..].chars().next();
         let Some(open @ ('(' | '{')) = opens else {
             return 1;

@@ -1,15 +1,17 @@
 //! Runs a command in the abstract: walks its tree with a state and records what would happen.
+//!
+//! Pure.
 
 use tree_sitter::Node;
 
 use super::effects::{ShellEffects, UnknownReason};
 use super::expansion;
-use super::field::{Field, Value};
+use super::field::{ShellField, VariableValue};
 use super::lexer::{Lexer, Token};
 use super::limits::{MAX_COMMAND_BYTES, MAX_DEPTH, MAX_PARSED_BYTES, MAX_PARSED_TEXTS};
 use super::recorder::Recorder;
-use super::source::{Defect, ParseFailure, Source, parse};
-use super::state::{Outcome, State};
+use super::source::{ParseFailure, ShellSource, TreeDefect, parse};
+use super::state::{CommandOutcome, ShellState};
 use super::tree;
 
 /// What a command finds on its standard input.
@@ -32,29 +34,29 @@ pub(super) enum Lifetime {
 
 /// Whether a command runs beside others (in a pipe or in the background).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Concurrency {
     Foreground,
     Beside,
 }
 
 /// How a command is run, apart from the state of its shell.
 #[derive(Debug, Clone)]
-pub(super) struct Context {
+pub(super) struct CommandContext {
     pub(super) stdin: Stdin,
     pub(super) lifetime: Lifetime,
-    pub(super) place: Place,
+    pub(super) place: Concurrency,
     pub(super) wrapped_by: Vec<String>,
     /// The functions that are being called, outermost first.
     pub(super) calls: Vec<String>,
     pub(super) depth: u32,
 }
 
-impl Context {
+impl CommandContext {
     fn new() -> Self {
         Self {
             stdin: Stdin::Inherited,
             lifetime: Lifetime::Open,
-            place: Place::Foreground,
+            place: Concurrency::Foreground,
             wrapped_by: Vec::new(),
             calls: Vec::new(),
             depth: 0,
@@ -97,42 +99,42 @@ impl Interpreter {
             self.recorder.code(UnknownReason::TooLong, "");
             return self.recorder.effects;
         }
-        let state = State::new(cwd, self.home.as_deref());
-        self.script(command, state, &Context::new());
+        let state = ShellState::new(cwd, self.home.as_deref());
+        self.script(command, state, &CommandContext::new());
         self.recorder.effects
     }
 
     /// Runs a text in the given state: the command itself, `sh -c`, `eval`, a function's body.
-    pub(super) fn script(&mut self, text: &str, state: State, context: &Context) -> Outcome {
+    pub(super) fn script(&mut self, text: &str, state: ShellState, context: &CommandContext) -> CommandOutcome {
         self.output = None;
         let Some(inner) = context.deeper() else {
             self.recorder.code(UnknownReason::TooDeep, "");
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         };
         self.texts += 1;
         self.bytes = self.bytes.saturating_add(text.len());
         if self.texts > MAX_PARSED_TEXTS || self.bytes > MAX_PARSED_BYTES {
             self.recorder.code(UnknownReason::TooMuchWork, "");
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         }
         let parsed = match parse(text) {
             Ok((parsed, None)) => parsed,
-            Ok((parsed, Some(Defect::Syntax | Defect::WrongDocuments))) => {
+            Ok((parsed, Some(TreeDefect::Syntax | TreeDefect::WrongDocuments))) => {
                 self.recorder.unknown(UnknownReason::Syntax, "");
                 parsed
             }
-            Ok((_, Some(Defect::TooMuchWork))) | Err(ParseFailure::TooMuchWork) => {
+            Ok((_, Some(TreeDefect::TooMuchWork))) | Err(ParseFailure::TooMuchWork) => {
                 self.recorder.code(UnknownReason::TooMuchWork, "");
-                return Outcome::same(state);
+                return CommandOutcome::same(state);
             }
             Err(ParseFailure::NoGrammar | ParseFailure::Nul) => {
                 self.recorder.code(UnknownReason::Syntax, "");
-                return Outcome::same(state);
+                return CommandOutcome::same(state);
             }
         };
         let root = parsed.root_node();
         let statements = tree::children(root);
-        let outcome = self.statements(&Source { text }, &statements, state, &inner);
+        let outcome = self.statements(&ShellSource { text }, &statements, state, &inner);
         let plain = matches!(statements.as_slice(), [only] if only.kind() == "command");
         if !plain {
             self.output = None;
@@ -140,56 +142,56 @@ impl Interpreter {
         outcome
     }
 
-    /// Runs `$(...)` in a shell of its own and says what it prints, where that is plain.
-    pub(super) fn substitute(&mut self, text: &str, state: &State, context: &Context) -> Value {
+    /// Runs `$(...)` in a subshell and says what it prints, where that is plain.
+    pub(super) fn substitute(&mut self, text: &str, state: &ShellState, context: &CommandContext) -> VariableValue {
         let saved = self.output.take();
         self.script(text, state.clone(), context);
         let printed = self.output.take();
         self.output = saved;
         match printed {
-            Some(text) => Value::Known(text.trim_end_matches('\n').to_owned()),
-            None => Value::Unknown,
+            Some(text) => VariableValue::Known(text.trim_end_matches('\n').to_owned()),
+            None => VariableValue::Unknown,
         }
     }
 
     /// The arguments that the text from `start` to `end` becomes.
     pub(super) fn word(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         node: Node<'_>,
         range: (usize, usize),
-        state: &State,
-        context: &Context,
-    ) -> Vec<Field> {
+        state: &ShellState,
+        context: &CommandContext,
+    ) -> Vec<ShellField> {
         let raw = source.range(range.0, range.1);
         match self.word_tokens(source, node, range, state, context) {
             Some(tokens) => expansion::fields(tokens, raw, state),
-            None => vec![Field::unknown(raw)],
+            None => vec![ShellField::unknown(raw)],
         }
     }
 
     /// The value of an assignment's right side.
     pub(super) fn assigned_value(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         node: Node<'_>,
-        state: &State,
-        context: &Context,
-    ) -> Value {
+        state: &ShellState,
+        context: &CommandContext,
+    ) -> VariableValue {
         let range = (node.start_byte(), node.end_byte());
         match self.word_tokens(source, node, range, state, context) {
             Some(tokens) => expansion::assigned(&tokens, source.slice(node), state),
-            None => Value::Unknown,
+            None => VariableValue::Unknown,
         }
     }
 
     fn word_tokens(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         node: Node<'_>,
         range: (usize, usize),
-        state: &State,
-        context: &Context,
+        state: &ShellState,
+        context: &CommandContext,
     ) -> Option<Vec<Token>> {
         let lexer = Lexer { source, node, end: range.1, state, context };
         let tokens = lexer.tokens(self, range.0);
@@ -200,7 +202,13 @@ impl Interpreter {
     }
 
     /// Runs every command inside a node that itself is not a command.
-    pub(super) fn nested(&mut self, source: &Source<'_>, node: Node<'_>, state: &State, context: &Context) {
+    pub(super) fn nested(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        state: &ShellState,
+        context: &CommandContext,
+    ) {
         for inner in tree::topmost(node, &["command_substitution", "process_substitution"]) {
             let text = source.slice(inner).trim_start();
             let body = match text.strip_prefix('`') {

@@ -3,24 +3,26 @@
 //! The grammar hangs a redirection, and the pipe behind it, on everything to the
 //! left: `cd a && b > c | d` becomes one pipe from a redirected list. Here such a
 //! tree is taken apart from the left, so that each belongs to the last command.
+//!
+//! Pure.
 
 use tree_sitter::Node;
 
 use super::effects::UnknownReason;
 use super::flow::is_statement;
-use super::interpreter::{Context, Interpreter, Lifetime, Place, Stdin};
-use super::source::Source;
-use super::state::{Outcome, State};
+use super::interpreter::{CommandContext, Concurrency, Interpreter, Lifetime, Stdin};
+use super::source::ShellSource;
+use super::state::{CommandOutcome, ShellState};
 use super::tree;
 
 /// A statement with its redirections, and what its output is piped into.
-pub(super) struct Part<'t> {
+pub(super) struct JoinedStatement<'t> {
     node: Node<'t>,
     redirects: Vec<Node<'t>>,
-    pipes: Vec<Part<'t>>,
+    pipes: Vec<JoinedStatement<'t>>,
 }
 
-impl<'t> Part<'t> {
+impl<'t> JoinedStatement<'t> {
     pub(super) fn of(node: Node<'t>) -> Self {
         Self { node, redirects: Vec::new(), pipes: Vec::new() }
     }
@@ -68,13 +70,19 @@ impl<'t> Part<'t> {
 
 impl Interpreter {
     /// Runs a statement with everything that is joined to it.
-    pub(super) fn part(&mut self, source: &Source<'_>, part: Part<'_>, state: State, context: &Context) -> Outcome {
+    pub(super) fn part(
+        &mut self,
+        source: &ShellSource<'_>,
+        part: JoinedStatement<'_>,
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         if !self.recorder.spend() {
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         }
         let Some(context) = &context.deeper() else {
             self.recorder.code(UnknownReason::TooDeep, "");
-            return Outcome::same(state);
+            return CommandOutcome::same(state);
         };
         let (first, rest) = part.flatten();
         let mut outcome = self.head(source, first, state, context);
@@ -87,55 +95,61 @@ impl Interpreter {
     /// Runs the right side of `&&` or `||` after its left side.
     pub(super) fn then(
         &mut self,
-        source: &Source<'_>,
-        left: Outcome,
+        source: &ShellSource<'_>,
+        left: CommandOutcome,
         operator: &str,
-        right: Part<'_>,
-        context: &Context,
-    ) -> Outcome {
+        right: JoinedStatement<'_>,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         if operator == "&&" {
             let outcome = self.part(source, right, left.success, context);
-            Outcome { success: outcome.success, failure: left.failure.join(outcome.failure) }
+            CommandOutcome { success: outcome.success, failure: left.failure.join(outcome.failure) }
         } else {
             let outcome = self.part(source, right, left.failure, context);
-            Outcome { success: left.success.join(outcome.success), failure: outcome.failure }
+            CommandOutcome { success: left.success.join(outcome.success), failure: outcome.failure }
         }
     }
 
-    fn head(&mut self, source: &Source<'_>, part: Part<'_>, state: State, context: &Context) -> Outcome {
+    fn head(
+        &mut self,
+        source: &ShellSource<'_>,
+        part: JoinedStatement<'_>,
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         if part.node.kind() == "negated_command" {
             let Some(inner) = tree::children(part.node).into_iter().find(|node| is_statement(*node)) else {
                 self.recorder.unknown(UnknownReason::Syntax, "!");
-                return Outcome::same(state);
+                return CommandOutcome::same(state);
             };
-            let outcome = self.part(source, Part { node: inner, ..part }, state, context);
-            return Outcome { success: outcome.failure, failure: outcome.success };
+            let outcome = self.part(source, JoinedStatement { node: inner, ..part }, state, context);
+            return CommandOutcome { success: outcome.failure, failure: outcome.success };
         }
         if part.pipes.is_empty() {
             return self.redirected(source, part.node, &part.redirects, state, context);
         }
-        let Part { node, redirects, pipes } = part;
-        let first = Part { node, redirects, pipes: Vec::new() };
+        let JoinedStatement { node, redirects, pipes } = part;
+        let first = JoinedStatement { node, redirects, pipes: Vec::new() };
         let parts = std::iter::once(first).chain(pipes).collect();
         self.pipeline(source, parts, state, context)
     }
 
-    /// Every part of a pipe runs in a shell of its own, except the last one in some shells.
+    /// Every part of a pipe runs in a separate shell, except the last one in some shells.
     pub(super) fn pipeline(
         &mut self,
-        source: &Source<'_>,
-        parts: Vec<Part<'_>>,
-        state: State,
-        context: &Context,
-    ) -> Outcome {
+        source: &ShellSource<'_>,
+        parts: Vec<JoinedStatement<'_>>,
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         let mut stdin = context.stdin.clone();
         let mut last = state.clone();
         let last_reader = parts.iter().rposition(|part| stops_reading(source.slice(part.node)));
         for (index, part) in parts.into_iter().enumerate() {
             let stops = last_reader.is_some_and(|reader| reader > index);
-            let inner = Context {
+            let inner = CommandContext {
                 stdin,
-                place: Place::Beside,
+                place: Concurrency::Beside,
                 lifetime: if stops { Lifetime::Bounded } else { context.lifetime },
                 ..context.clone()
             };
@@ -151,7 +165,7 @@ impl Interpreter {
                 None => Stdin::Computed,
             };
         }
-        Outcome::same(state.join(last))
+        CommandOutcome::same(state.join(last))
     }
 }
 

@@ -1,13 +1,15 @@
 //! Reads one word of the source character by character: quotes, escapes, expansions.
+//!
+//! Pure.
 
 use tree_sitter::Node;
 
 use super::ansi;
 use super::effects::UnknownReason;
-use super::field::Value;
-use super::interpreter::{Context, Interpreter};
-use super::source::Source;
-use super::state::State;
+use super::field::VariableValue;
+use super::interpreter::{CommandContext, Interpreter};
+use super::source::ShellSource;
+use super::state::ShellState;
 use super::tree;
 
 /// A piece of a word before brace expansion and splitting.
@@ -16,7 +18,7 @@ pub(super) enum Token {
     /// A character, and whether quotes or a backslash protect it.
     Char { c: char, quoted: bool },
     /// An expansion, and whether it stands in double quotes.
-    Expansion { value: Value, quoted: bool },
+    Expansion { value: VariableValue, quoted: bool },
     /// An empty pair of quotes: the word exists even if it is empty.
     EmptyQuotes,
 }
@@ -43,11 +45,11 @@ pub(super) enum Quoting {
 
 /// What a word needs to be read: its text in the source, the node it lies in, the state.
 pub(super) struct Lexer<'a, 't> {
-    pub(super) source: &'a Source<'t>,
+    pub(super) source: &'a ShellSource<'t>,
     pub(super) node: Node<'t>,
     pub(super) end: usize,
-    pub(super) state: &'a State,
-    pub(super) context: &'a Context,
+    pub(super) state: &'a ShellState,
+    pub(super) context: &'a CommandContext,
 }
 
 /// Where the lexer stands.
@@ -148,7 +150,7 @@ impl<'t> Lexer<'_, 't> {
             Some('(' | '{') => return self.dollar_node(interpreter, cursor, quoting),
             Some('[') => {
                 interpreter.recorder.unknown(UnknownReason::Syntax, "$[");
-                Value::Unknown
+                VariableValue::Unknown
             }
             Some(c) if c == '_' || c.is_ascii_alphabetic() => {
                 let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
@@ -181,7 +183,7 @@ impl<'t> Lexer<'_, 't> {
         match ansi::decode(&rest[..length]) {
             Some(text) => push_quoted(cursor, &text, length + 3),
             None => {
-                cursor.tokens.push(Token::Expansion { value: Value::Unknown, quoted: true });
+                cursor.tokens.push(Token::Expansion { value: VariableValue::Unknown, quoted: true });
                 cursor.at += length + 3;
             }
         }
@@ -203,7 +205,7 @@ impl<'t> Lexer<'_, 't> {
             }
             "arithmetic_expansion" => {
                 interpreter.arithmetic(self.source, node, self.state, self.context);
-                Value::Unknown
+                VariableValue::Unknown
             }
             _ => interpreter.parameter(self.source, node, cursor.at, self.state, self.context),
         };
@@ -225,7 +227,7 @@ impl<'t> Lexer<'_, 't> {
         let end = node.end_byte();
         let inner = self.source.range(cursor.at + 2, end.checked_sub(1)?);
         interpreter.substitute(inner, self.state, self.context);
-        // The shell puts a pipe there: something to read or to write that is no file of the user's.
+        // The shell puts a pipe there: something to read or to write that is not a file of the user.
         push_quoted(cursor, "/dev/fd/63", 0);
         cursor.at = end;
         (end <= self.end).then_some(())

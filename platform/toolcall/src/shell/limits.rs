@@ -1,4 +1,6 @@
 //! The limits that keep the analysis of any input small.
+//!
+//! Pure.
 
 /// A longer command is not analysed.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024;

@@ -1,4 +1,6 @@
 //! What programs do: a table of readers and one file per family of the others.
+//!
+//! Pure.
 
 mod archive;
 mod code;
@@ -18,7 +20,7 @@ use super::interpreter::Interpreter;
 const TRUSTED_FOLDERS: &[&str] =
     &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"];
 
-/// Words of the grammar that are no programs: where one is run, the tree is wrong.
+/// Words of the grammar that are not programs: where one is run, the tree is wrong.
 const KEYWORDS: &[&str] = &[
     "{", "}", "do", "done", "then", "fi", "esac", "if", "while", "for", "case", "function", "in", "elif", "else", "!",
     "[[", "]]", "select", "until",

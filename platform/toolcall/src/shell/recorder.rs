@@ -1,15 +1,17 @@
 //! Collects effects, each once, and counts the work.
+//!
+//! Pure.
 
-use super::effects::{EffectPath, Move, ShellEffects, SimpleCommand, Unknown, UnknownReason};
-use super::field::Field;
+use super::effects::{EffectPath, PathMove, ShellEffects, SimpleCommand, UnknownPart, UnknownReason};
+use super::field::ShellField;
 use super::limits::{MAX_COMMANDS, MAX_EFFECTS, MAX_WORK};
-use super::state::State;
-use super::unbounded::{Unbounded, UnboundedKind};
+use super::state::ShellState;
+use super::unbounded::{UnboundedCall, UnboundedKind};
 use crate::access::Access;
 
 /// How far below a path an effect reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum EffectReach {
     Itself,
     Tree,
 }
@@ -32,7 +34,7 @@ impl Recorder {
     }
 
     pub(super) fn unknown(&mut self, reason: UnknownReason, detail: &str) {
-        let entry = Unknown { reason, detail: detail.chars().take(80).collect() };
+        let entry = UnknownPart { reason, detail: detail.chars().take(80).collect() };
         if self.effects.unknown.len() < MAX_EFFECTS && !self.effects.unknown.contains(&entry) {
             self.effects.unknown.push(entry);
         }
@@ -57,27 +59,27 @@ impl Recorder {
     }
 
     pub(super) fn unbounded(&mut self, what: UnboundedKind, target: &str) {
-        let entry = Unbounded { what, target: target.to_owned() };
+        let entry = UnboundedCall { what, target: target.to_owned() };
         if self.effects.unbounded.len() < MAX_EFFECTS && !self.effects.unbounded.contains(&entry) {
             self.effects.unbounded.push(entry);
         }
     }
 
     /// Records that a word names a path that is touched.
-    pub(super) fn touch(&mut self, state: &State, field: &Field, access: Access, reach: Reach) {
+    pub(super) fn touch(&mut self, state: &ShellState, field: &ShellField, access: Access, reach: EffectReach) {
         let Some(paths) = self.resolve(state, field, access) else {
             return;
         };
         for path in paths {
             if !is_device(&path.path) || access == Access::Delete {
-                self.push(EffectPath { recursive: reach == Reach::Tree, ..path }, access);
+                self.push(EffectPath { recursive: reach == EffectReach::Tree, ..path }, access);
             } else {
                 self.device(&path.path, access);
             }
         }
     }
 
-    pub(super) fn moved(&mut self, state: &State, from: &Field, to: &Field) {
+    pub(super) fn moved(&mut self, state: &ShellState, from: &ShellField, to: &ShellField) {
         let (Some(sources), Some(targets)) =
             (self.resolve(state, from, Access::Delete), self.resolve(state, to, Access::Write))
         else {
@@ -85,7 +87,7 @@ impl Recorder {
         };
         for from in &sources {
             for to in &targets {
-                let entry = Move { from: from.clone(), to: to.clone() };
+                let entry = PathMove { from: from.clone(), to: to.clone() };
                 if self.effects.moves.len() < MAX_EFFECTS && !self.effects.moves.contains(&entry) {
                     self.effects.moves.push(entry);
                 }
@@ -94,7 +96,7 @@ impl Recorder {
     }
 
     /// The paths a word stands for; records why if that cannot be told.
-    fn resolve(&mut self, state: &State, field: &Field, access: Access) -> Option<Vec<EffectPath>> {
+    fn resolve(&mut self, state: &ShellState, field: &ShellField, access: Access) -> Option<Vec<EffectPath>> {
         if field.exact && field.text.is_empty() {
             return None;
         }

@@ -1,32 +1,34 @@
 //! Redirections: what a command reads from and writes to beside its arguments.
+//!
+//! Pure.
 
 use tree_sitter::Node;
 
 use super::effects::UnknownReason;
-use super::field::Field;
+use super::field::ShellField;
 use super::flow::is_statement;
 use super::heredoc;
-use super::interpreter::{Context, Interpreter, Stdin};
-use super::joined::Part;
-use super::recorder::Reach;
-use super::source::Source;
-use super::state::{Outcome, State};
+use super::interpreter::{CommandContext, Interpreter, Stdin};
+use super::joined::JoinedStatement;
+use super::recorder::EffectReach;
+use super::source::ShellSource;
+use super::state::{CommandOutcome, ShellState};
 use super::tree;
 use crate::access::Access;
 
 /// What a list of redirections leaves behind.
-pub(super) struct Applied<'t> {
+pub(super) struct AppliedRedirects<'t> {
     /// The context with its new standard input.
-    pub(super) context: Context,
+    pub(super) context: CommandContext,
     /// Words that belong to the command although they stand behind a redirection.
     pub(super) words: Vec<Node<'t>>,
     /// Whether the output goes elsewhere than to the next part of a pipe.
     pub(super) hides_output: bool,
     /// What follows on the line of a here-document.
-    tails: Vec<Tail<'t>>,
+    tails: Vec<HeredocLineTail<'t>>,
 }
 
-enum Tail<'t> {
+enum HeredocLineTail<'t> {
     Pipe(Node<'t>),
     Then(&'static str, Node<'t>),
 }
@@ -35,12 +37,12 @@ impl Interpreter {
     /// Runs one statement with these redirections around it.
     pub(super) fn redirected(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         node: Node<'_>,
         redirects: &[Node<'_>],
-        state: State,
-        context: &Context,
-    ) -> Outcome {
+        state: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         let bare = node.kind() == "redirected_statement";
         if redirects.is_empty() && !bare {
             return self.single(source, node, state, context);
@@ -68,42 +70,54 @@ impl Interpreter {
     }
 
     /// `> file word ...`: the grammar takes the words for targets.
-    fn words_alone(&mut self, source: &Source<'_>, applied: &Applied<'_>, state: State) -> Outcome {
+    fn words_alone(
+        &mut self,
+        source: &ShellSource<'_>,
+        applied: &AppliedRedirects<'_>,
+        state: ShellState,
+    ) -> CommandOutcome {
         let mut fields = Vec::new();
         for word in &applied.words {
             let range = (word.start_byte(), word.end_byte());
             fields.extend(self.word(source, *word, range, &state, &applied.context));
         }
-        self.invoke(&fields, state, &applied.context, super::command::Lookup::Functions)
+        self.invoke(&fields, state, &applied.context, super::command::CommandLookup::Functions)
     }
 
-    fn tail(&mut self, source: &Source<'_>, tail: Tail<'_>, outcome: Outcome, context: &Context) -> Outcome {
+    fn tail(
+        &mut self,
+        source: &ShellSource<'_>,
+        tail: HeredocLineTail<'_>,
+        outcome: CommandOutcome,
+        context: &CommandContext,
+    ) -> CommandOutcome {
         match tail {
-            Tail::Pipe(pipe) => {
+            HeredocLineTail::Pipe(pipe) => {
                 let stdin = self.output.take().map_or(Stdin::Computed, Stdin::Text);
                 let inner = context.with_stdin(stdin);
-                let parts = tree::children(pipe).into_iter().filter(|node| is_statement(*node)).map(Part::of);
+                let parts =
+                    tree::children(pipe).into_iter().filter(|node| is_statement(*node)).map(JoinedStatement::of);
                 self.pipeline(source, parts.collect(), outcome.settle(), &inner)
             }
-            Tail::Then(operator, right) => {
+            HeredocLineTail::Then(operator, right) => {
                 // The grammar hangs the whole rest of the line here, so `||` inside binds wrongly.
                 if right.kind() == "list" && source.slice(right).contains("||") {
                     self.recorder.unknown(UnknownReason::Syntax, "||");
                 }
-                self.then(source, outcome, operator, Part::of(right), context)
+                self.then(source, outcome, operator, JoinedStatement::of(right), context)
             }
         }
     }
 
     pub(super) fn redirects<'t>(
         &mut self,
-        source: &Source<'_>,
+        source: &ShellSource<'_>,
         nodes: &[Node<'t>],
-        state: &State,
-        context: &Context,
-    ) -> Applied<'t> {
+        state: &ShellState,
+        context: &CommandContext,
+    ) -> AppliedRedirects<'t> {
         let mut applied =
-            Applied { context: context.clone(), words: Vec::new(), hides_output: false, tails: Vec::new() };
+            AppliedRedirects { context: context.clone(), words: Vec::new(), hides_output: false, tails: Vec::new() };
         for node in nodes {
             match node.kind() {
                 "file_redirect" => self.file_redirect(source, *node, state, &mut applied),
@@ -115,7 +129,13 @@ impl Interpreter {
         applied
     }
 
-    fn file_redirect<'t>(&mut self, source: &Source<'_>, node: Node<'t>, state: &State, applied: &mut Applied<'t>) {
+    fn file_redirect<'t>(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'t>,
+        state: &ShellState,
+        applied: &mut AppliedRedirects<'t>,
+    ) {
         let both_ways = source.slice(node).contains("<>");
         let children = tree::children(node);
         let operator = children.iter().find(|child| !child.is_named()).map(|child| child.kind());
@@ -156,12 +176,18 @@ impl Interpreter {
             return;
         }
         if both_ways {
-            self.recorder.touch(state, field, Access::Read, Reach::Itself);
+            self.recorder.touch(state, field, Access::Read, EffectReach::Itself);
         }
-        self.recorder.touch(state, field, access, Reach::Itself);
+        self.recorder.touch(state, field, access, EffectReach::Itself);
     }
 
-    fn here_string(&mut self, source: &Source<'_>, node: Node<'_>, state: &State, applied: &mut Applied<'_>) {
+    fn here_string(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        state: &ShellState,
+        applied: &mut AppliedRedirects<'_>,
+    ) {
         let word = tree::children(node).into_iter().rfind(|child| child.is_named());
         let Some(word) = word else {
             self.recorder.unknown(UnknownReason::Syntax, "<<<");
@@ -169,12 +195,18 @@ impl Interpreter {
         };
         let value = self.assigned_value(source, word, state, &applied.context);
         applied.context.stdin = match value {
-            super::field::Value::Known(text) => Stdin::Text(text + "\n"),
+            super::field::VariableValue::Known(text) => Stdin::Text(text + "\n"),
             _ => Stdin::Computed,
         };
     }
 
-    fn here_document<'t>(&mut self, source: &Source<'_>, node: Node<'t>, state: &State, applied: &mut Applied<'t>) {
+    fn here_document<'t>(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'t>,
+        state: &ShellState,
+        applied: &mut AppliedRedirects<'t>,
+    ) {
         match heredoc::read(source, node) {
             Some(document) => {
                 let text = self.expand_document(&document, state, &applied.context);
@@ -191,15 +223,15 @@ impl Interpreter {
         applied.words.extend(tree::field_children(node, "argument"));
         if let Some(right) = node.child_by_field_name("right") {
             let operator = node.child_by_field_name("operator").map_or("", |operator| operator.kind());
-            applied.tails.push(Tail::Then(if operator == "&&" { "&&" } else { "||" }, right));
+            applied.tails.push(HeredocLineTail::Then(if operator == "&&" { "&&" } else { "||" }, right));
         }
         for pipe in tree::children(node).into_iter().filter(|child| child.kind() == "pipeline") {
-            applied.tails.push(Tail::Pipe(pipe));
+            applied.tails.push(HeredocLineTail::Pipe(pipe));
         }
     }
 }
 
-fn is_descriptor(field: &Field) -> bool {
+fn is_descriptor(field: &ShellField) -> bool {
     let text = field.known().unwrap_or_default();
     text == "-" || {
         let digits = text.strip_suffix('-').unwrap_or(text);

@@ -1,4 +1,6 @@
 //! One text with its syntax tree, and the checks that make the tree trustworthy.
+//!
+//! Pure.
 
 use std::ops::{ControlFlow, Range};
 
@@ -21,11 +23,11 @@ pub(super) enum ParseFailure {
 }
 
 /// A parsed text.
-pub(super) struct Source<'t> {
+pub(super) struct ShellSource<'t> {
     pub(super) text: &'t str,
 }
 
-impl<'t> Source<'t> {
+impl<'t> ShellSource<'t> {
     pub(super) fn slice(&self, node: Node<'_>) -> &'t str {
         self.range(node.start_byte(), node.end_byte())
     }
@@ -36,12 +38,12 @@ impl<'t> Source<'t> {
 }
 
 /// Parses a text within the limits, and says what is wrong with the tree, if anything.
-pub(super) fn parse(text: &str) -> Result<(Tree, Option<Defect>), ParseFailure> {
+pub(super) fn parse(text: &str) -> Result<(Tree, Option<TreeDefect>), ParseFailure> {
     let bodies = document_bodies(text);
     let tree = parse_disguised(text, &bodies)?;
     match defect(&tree, text, bodies) {
         // What looked like here-documents was something else: it has to be seen.
-        Some(Defect::WrongDocuments) => {
+        Some(TreeDefect::WrongDocuments) => {
             let tree = parse_disguised(text, &[])?;
             let defect = defect(&tree, text, Vec::new());
             Ok((tree, defect))
@@ -203,10 +205,10 @@ fn check_shape(text: &[u8], bodies: &[Range<usize>]) -> Result<(), ParseFailure>
 
 /// What is wrong with a tree, if anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Defect {
+pub(super) enum TreeDefect {
     /// Parts that the grammar does not know.
     Syntax,
-    /// Text was hidden from the parser that is no here-document.
+    /// Text that is not a here-document was hidden from the parser.
     WrongDocuments,
     /// More nodes than the limit.
     TooMuchWork,
@@ -217,7 +219,7 @@ pub(super) enum Defect {
 /// Beside the parser's own errors it looks for text that no node covers: the
 /// grammar skips some characters that bash does not, and joins or splits words
 /// at a line continuation differently.
-fn defect(tree: &Tree, text: &str, mut disguised: Vec<Range<usize>>) -> Option<Defect> {
+fn defect(tree: &Tree, text: &str, mut disguised: Vec<Range<usize>>) -> Option<TreeDefect> {
     let mut cursor = tree.walk();
     let mut nodes = 0_usize;
     let mut covered = 0_usize;
@@ -226,15 +228,15 @@ fn defect(tree: &Tree, text: &str, mut disguised: Vec<Range<usize>>) -> Option<D
         let node = cursor.node();
         nodes += 1;
         if nodes > MAX_TREE_NODES {
-            return Some(Defect::TooMuchWork);
+            return Some(TreeDefect::TooMuchWork);
         }
         if node.is_missing() || (node.is_error() && !is_read_write_redirect(&cursor, text)) {
-            found = Some(Defect::Syntax);
+            found = Some(TreeDefect::Syntax);
         }
         disguised.retain(|body| !holds_document(node, body, text));
         if is_opaque(node) || node.child_count() == 0 {
             if !is_blank_gap(text, covered, node.start_byte()) {
-                found = Some(Defect::Syntax);
+                found = Some(TreeDefect::Syntax);
             }
             covered = node.end_byte().max(covered);
         }
@@ -244,10 +246,10 @@ fn defect(tree: &Tree, text: &str, mut disguised: Vec<Range<usize>>) -> Option<D
         loop {
             if !cursor.goto_parent() {
                 if !disguised.is_empty() {
-                    return Some(Defect::WrongDocuments);
+                    return Some(TreeDefect::WrongDocuments);
                 }
                 let complete = is_blank_gap(text, covered, text.len());
-                return if complete { found } else { Some(Defect::Syntax) };
+                return if complete { found } else { Some(TreeDefect::Syntax) };
             }
             if cursor.goto_next_sibling() {
                 break;

@@ -1,23 +1,25 @@
 //! What the shell remembers between two commands: folder, variables, functions, options.
+//!
+//! Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::field::{Field, Value};
+use super::field::{ShellField, VariableValue};
 use super::lexer::Quoting;
 use super::limits::{MAX_DIRECTORIES, MAX_NAMES};
 use crate::path;
 
 /// The folders that may be the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Directories {
+pub(super) enum WorkingDirectories {
     /// One of these.
     Known(Vec<String>),
     /// Any.
     Unknown,
 }
 
-impl Directories {
+impl WorkingDirectories {
     pub(super) fn at(path: &str) -> Self {
         if path.is_empty() { Self::Unknown } else { Self::Known(vec![path.to_owned()]) }
     }
@@ -55,7 +57,7 @@ impl Directories {
 
 /// What a name runs when it is a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Function {
+pub(super) enum ShellFunction {
     /// This text.
     Body(Rc<str>),
     /// One of several texts, or perhaps none.
@@ -71,27 +73,27 @@ pub(super) enum OnError {
 
 /// The state between two commands. Cloning is cheap: the maps are shared until they change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct State {
-    pub(super) directories: Directories,
-    pub(super) previous: Directories,
-    pub(super) stack: Vec<Directories>,
-    pub(super) positional: Option<Rc<Vec<Field>>>,
+pub(super) struct ShellState {
+    pub(super) directories: WorkingDirectories,
+    pub(super) previous: WorkingDirectories,
+    pub(super) stack: Vec<WorkingDirectories>,
+    pub(super) positional: Option<Rc<Vec<ShellField>>>,
     pub(super) on_error: OnError,
     /// No statement after this point is reached.
     pub(super) ended: bool,
     /// References between variables exist, so no value can be relied on.
     pub(super) variables_opaque: bool,
     home: Option<Rc<str>>,
-    variables: Rc<BTreeMap<String, Value>>,
-    functions: Rc<BTreeMap<String, Function>>,
+    variables: Rc<BTreeMap<String, VariableValue>>,
+    functions: Rc<BTreeMap<String, ShellFunction>>,
     aliases: Rc<BTreeSet<String>>,
 }
 
-impl State {
+impl ShellState {
     pub(super) fn new(cwd: &str, home: Option<&str>) -> Self {
         Self {
-            directories: Directories::at(cwd),
-            previous: Directories::Unknown,
+            directories: WorkingDirectories::at(cwd),
+            previous: WorkingDirectories::Unknown,
             stack: Vec::new(),
             positional: None,
             on_error: OnError::Continue,
@@ -111,25 +113,25 @@ impl State {
         inner.on_error = OnError::Continue;
         inner.stack.clear();
         for value in Rc::make_mut(&mut inner.variables).values_mut() {
-            *value = Value::Unknown;
+            *value = VariableValue::Unknown;
         }
         for function in Rc::make_mut(&mut inner.functions).values_mut() {
-            *function = Function::Ambiguous;
+            *function = ShellFunction::Ambiguous;
         }
         inner
     }
 
     pub(super) fn home(&self) -> Option<String> {
         match self.variables.get("HOME") {
-            Some(Value::Known(home)) => Some(home.clone()),
+            Some(VariableValue::Known(home)) => Some(home.clone()),
             Some(_) => None,
             None => self.home.as_deref().map(str::to_owned),
         }
     }
 
-    pub(super) fn variable(&self, name: &str) -> Value {
+    pub(super) fn variable(&self, name: &str) -> VariableValue {
         if self.variables_opaque {
-            return Value::Unknown;
+            return VariableValue::Unknown;
         }
         if let Some(value) = self.variables.get(name) {
             return value.clone();
@@ -141,45 +143,45 @@ impl State {
             "IFS" => Some(" \t\n".to_owned()),
             _ => None,
         };
-        known.map_or(Value::Unknown, Value::Known)
+        known.map_or(VariableValue::Unknown, VariableValue::Known)
     }
 
     /// `$1`, `$@`, `$#` and the like.
-    pub(super) fn special(&self, name: char, quoting: Quoting) -> Value {
+    pub(super) fn special(&self, name: char, quoting: Quoting) -> VariableValue {
         let Some(words) = &self.positional else {
-            return Value::Unknown;
+            return VariableValue::Unknown;
         };
         match name {
             '@' | '*' => self.all_arguments(name, quoting, words),
-            '#' if words.iter().all(|word| !word.splits) => Value::Known(words.len().to_string()),
+            '#' if words.iter().all(|word| !word.splits) => VariableValue::Known(words.len().to_string()),
             '1'..='9' => {
                 let index = name.to_digit(10).map_or(0, |digit| digit as usize);
                 let mut before = words.iter().take(index);
                 if before.clone().any(|word| word.splits) {
-                    return Value::Unknown;
+                    return VariableValue::Unknown;
                 }
                 before
                     .next_back()
                     .filter(|_| words.len() >= index)
-                    .map_or_else(|| Value::Known(String::new()), Value::of)
+                    .map_or_else(|| VariableValue::Known(String::new()), VariableValue::of)
             }
-            _ => Value::Unknown,
+            _ => VariableValue::Unknown,
         }
     }
 
-    fn all_arguments(&self, name: char, quoting: Quoting, words: &Rc<Vec<Field>>) -> Value {
-        let plain = |word: &Field| word.known().is_some_and(|text| !text.contains(char::is_whitespace));
+    fn all_arguments(&self, name: char, quoting: Quoting, words: &Rc<Vec<ShellField>>) -> VariableValue {
+        let plain = |word: &ShellField| word.known().is_some_and(|text| !text.contains(char::is_whitespace));
         match (name, quoting) {
-            ('@', Quoting::Quoted) => Value::List(words.to_vec()),
-            (_, Quoting::Bare) if words.iter().all(plain) => Value::List(words.to_vec()),
+            ('@', Quoting::Quoted) => VariableValue::List(words.to_vec()),
+            (_, Quoting::Bare) if words.iter().all(plain) => VariableValue::List(words.to_vec()),
             (_, Quoting::Quoted) if words.iter().all(|word| word.known().is_some()) => {
-                Value::Known(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
+                VariableValue::Known(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
             }
-            _ => Value::Unknown,
+            _ => VariableValue::Unknown,
         }
     }
 
-    pub(super) fn assign(&mut self, name: &str, value: Value) {
+    pub(super) fn assign(&mut self, name: &str, value: VariableValue) {
         if self.variables.len() >= MAX_NAMES && !self.variables.contains_key(name) {
             self.variables_opaque = true;
             return;
@@ -198,7 +200,7 @@ impl State {
 
     pub(super) fn define(&mut self, name: &str, body: &str) {
         if self.functions.len() < MAX_NAMES {
-            Rc::make_mut(&mut self.functions).insert(name.to_owned(), Function::Body(Rc::from(body)));
+            Rc::make_mut(&mut self.functions).insert(name.to_owned(), ShellFunction::Body(Rc::from(body)));
         }
     }
 
@@ -208,7 +210,7 @@ impl State {
         }
     }
 
-    pub(super) fn function(&self, name: &str) -> Option<&Function> {
+    pub(super) fn function(&self, name: &str) -> Option<&ShellFunction> {
         self.functions.get(name)
     }
 
@@ -239,8 +241,8 @@ impl State {
             ended: self.ended && other.ended,
             variables_opaque: self.variables_opaque || other.variables_opaque,
             home: self.home,
-            variables: join_maps(&self.variables, &other.variables, &Value::Unknown),
-            functions: join_maps(&self.functions, &other.functions, &Function::Ambiguous),
+            variables: join_maps(&self.variables, &other.variables, &VariableValue::Unknown),
+            functions: join_maps(&self.functions, &other.functions, &ShellFunction::Ambiguous),
             aliases: Rc::new(self.aliases.union(&other.aliases).cloned().collect()),
         }
     }
@@ -268,18 +270,18 @@ fn join_maps<V: Clone + PartialEq>(
 
 /// The states after a command that worked and after one that did not.
 #[derive(Debug, Clone)]
-pub(super) struct Outcome {
-    pub(super) success: State,
-    pub(super) failure: State,
+pub(super) struct CommandOutcome {
+    pub(super) success: ShellState,
+    pub(super) failure: ShellState,
 }
 
-impl Outcome {
-    pub(super) fn same(state: State) -> Self {
+impl CommandOutcome {
+    pub(super) fn same(state: ShellState) -> Self {
         Self { success: state.clone(), failure: state }
     }
 
     /// The state for the next statement.
-    pub(super) fn settle(self) -> State {
+    pub(super) fn settle(self) -> ShellState {
         match self.success.on_error {
             OnError::Exit => self.success,
             OnError::Continue => self.success.join(self.failure),

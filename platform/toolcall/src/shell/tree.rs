@@ -1,8 +1,10 @@
 //! Small questions to a syntax tree.
+//!
+//! Pure.
 
 use tree_sitter::Node;
 
-use super::source::Source;
+use super::source::ShellSource;
 
 /// The children of a node.
 pub(super) fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
@@ -19,7 +21,12 @@ pub(super) fn field_children<'t>(node: Node<'t>, field: &str) -> Vec<Node<'t>> {
 /// The node of one of these kinds that begins at an offset.
 ///
 /// The grammar counts blanks before an expansion inside quotes as part of it.
-pub(super) fn node_at<'t>(within: Node<'t>, source: &Source<'_>, offset: usize, kinds: &[&str]) -> Option<Node<'t>> {
+pub(super) fn node_at<'t>(
+    within: Node<'t>,
+    source: &ShellSource<'_>,
+    offset: usize,
+    kinds: &[&str],
+) -> Option<Node<'t>> {
     let mut cursor = within.walk();
     loop {
         let node = cursor.node();

@@ -1,4 +1,6 @@
 //! Facts about calls that have no bound on what they touch or how long they run; the policy is the guard's.
+//!
+//! Pure.
 
 use serde::Serialize;
 
@@ -23,7 +25,7 @@ pub enum UnboundedKind {
 /// One call without a bound.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unbounded {
+pub struct UnboundedCall {
     /// In which way.
     pub what: UnboundedKind,
     /// The folder, or the program that does not end. A pattern is as written; empty if not known.

@@ -1,15 +1,17 @@
 //! Programs that run another program: `sudo`, `env`, `timeout`, `xargs`, `sh -c` and the like.
+//!
+//! Pure.
 
-use super::arguments::{Arguments, Syntax};
-use super::command::{Invocation, Lookup};
+use super::arguments::{Arguments, OptionSyntax};
+use super::command::{CommandLookup, Invocation};
 use super::effects::UnknownReason;
 use super::environment;
-use super::field::{Field, Value};
-use super::interpreter::{Context, Interpreter, Lifetime, Stdin};
-use super::state::{Directories, State};
+use super::field::{ShellField, VariableValue};
+use super::interpreter::{CommandContext, Interpreter, Lifetime, Stdin};
+use super::state::{ShellState, WorkingDirectories};
 
 /// A wrapper whose options come first and whose command is the rest.
-struct Wrapper {
+struct WrapperProgram {
     /// Letters of short options with a value.
     short: &'static str,
     /// Long options with a value.
@@ -18,11 +20,11 @@ struct Wrapper {
     operands: usize,
 }
 
-const fn plain(short: &'static str, long: &'static [&'static str], operands: usize) -> Wrapper {
-    Wrapper { short, long, operands }
+const fn plain(short: &'static str, long: &'static [&'static str], operands: usize) -> WrapperProgram {
+    WrapperProgram { short, long, operands }
 }
 
-fn find(program: &str) -> Option<Wrapper> {
+fn find(program: &str) -> Option<WrapperProgram> {
     Some(match program {
         "nohup" | "setsid" | "unbuffer" | "catchsegv" | "coproc" | "rlwrap" | "chronic" => plain("", &[], 0),
         "time" => plain("fo", &["--format", "--output"], 0),
@@ -45,7 +47,7 @@ fn find(program: &str) -> Option<Wrapper> {
     })
 }
 
-/// Runs the wrapped command; `false` if the program is no wrapper.
+/// Runs the wrapped command; `false` if the program is not a wrapper.
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
     match call.program {
         "env" => env(interpreter, call),
@@ -63,7 +65,7 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
     true
 }
 
-fn plain_wrapper(interpreter: &mut Interpreter, call: &Invocation<'_>, wrapper: &Wrapper) {
+fn plain_wrapper(interpreter: &mut Interpreter, call: &Invocation<'_>, wrapper: &WrapperProgram) {
     let Some((options, rest)) = leading_options(call.arguments, wrapper) else {
         interpreter.recorder.code(UnknownReason::Option, call.program);
         return;
@@ -73,7 +75,7 @@ fn plain_wrapper(interpreter: &mut Interpreter, call: &Invocation<'_>, wrapper: 
     if call.program.ends_with("timeout") && rest.first().is_some_and(|field| field.text != "0") {
         context.lifetime = Lifetime::Bounded;
     }
-    let parsed = Arguments::parse(options, Syntax { short: wrapper.short, long: wrapper.long });
+    let parsed = Arguments::parse(options, OptionSyntax { short: wrapper.short, long: wrapper.long });
     wrapper_options(interpreter, call, &parsed, &mut state);
     let rest = rest.get(wrapper.operands..).unwrap_or_default();
     let skip = rest.iter().take_while(|field| is_sudo_assignment(call.program, field)).count();
@@ -87,17 +89,22 @@ fn plain_wrapper(interpreter: &mut Interpreter, call: &Invocation<'_>, wrapper: 
         interpreter.recorder.unknown(UnknownReason::Syntax, "{");
         return;
     }
-    interpreter.invoke(rest, state, &context, Lookup::Programs);
+    interpreter.invoke(rest, state, &context, CommandLookup::Programs);
 }
 
-fn wrapper_options(interpreter: &mut Interpreter, call: &Invocation<'_>, parsed: &Arguments, state: &mut State) {
+fn wrapper_options(interpreter: &mut Interpreter, call: &Invocation<'_>, parsed: &Arguments, state: &mut ShellState) {
     let writes = match call.program {
         "time" => &["-o", "--output"][..],
         "strace" | "ltrace" => &["-o"][..],
         _ => &[],
     };
     for field in parsed.values(writes) {
-        interpreter.recorder.touch(call.state, field, crate::access::Access::Write, super::recorder::Reach::Itself);
+        interpreter.recorder.touch(
+            call.state,
+            field,
+            crate::access::Access::Write,
+            super::recorder::EffectReach::Itself,
+        );
     }
     if call.program == "sudo" {
         if parsed.has(&["-e", "--edit", "-s", "--shell", "-i", "--login"]) {
@@ -107,32 +114,32 @@ fn wrapper_options(interpreter: &mut Interpreter, call: &Invocation<'_>, parsed:
             enter(field, state);
         }
         // Another user has another home.
-        state.assign("HOME", Value::Unknown);
+        state.assign("HOME", VariableValue::Unknown);
     }
     if call.program == "flock" && parsed.has(&["-c", "--command"]) {
         interpreter.recorder.code(UnknownReason::UnresolvedCode, "flock");
     }
 }
 
-fn enter(field: &Field, state: &mut State) {
+fn enter(field: &ShellField, state: &mut ShellState) {
     let paths = field.known().and_then(|text| state.directories.resolve(text));
-    state.directories = paths.map_or(Directories::Unknown, Directories::Known);
+    state.directories = paths.map_or(WorkingDirectories::Unknown, WorkingDirectories::Known);
 }
 
-fn is_sudo_assignment(program: &str, field: &Field) -> bool {
+fn is_sudo_assignment(program: &str, field: &ShellField) -> bool {
     matches!(program, "sudo" | "doas") && is_assignment(field)
 }
 
-fn is_assignment(field: &Field) -> bool {
+fn is_assignment(field: &ShellField) -> bool {
     field
         .text
         .split_once('=')
         .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()))
 }
 
-fn assign(interpreter: &mut Interpreter, field: &Field, state: &mut State) {
+fn assign(interpreter: &mut Interpreter, field: &ShellField, state: &mut ShellState) {
     if let Some((name, value)) = field.text.split_once('=') {
-        let value = if field.exact { Value::Known(value.to_owned()) } else { Value::Unknown };
+        let value = if field.exact { VariableValue::Known(value.to_owned()) } else { VariableValue::Unknown };
         if environment::changes_programs(name, &value) {
             interpreter.recorder.code(UnknownReason::Environment, name);
         }
@@ -141,7 +148,10 @@ fn assign(interpreter: &mut Interpreter, field: &Field, state: &mut State) {
 }
 
 /// The options before the first operand, and the rest; `None` if a computed word may hide one.
-fn leading_options<'a>(words: &'a [Field], wrapper: &Wrapper) -> Option<(&'a [Field], &'a [Field])> {
+fn leading_options<'a>(
+    words: &'a [ShellField],
+    wrapper: &WrapperProgram,
+) -> Option<(&'a [ShellField], &'a [ShellField])> {
     let mut at = 0;
     while let Some(word) = words.get(at) {
         if word.may_hide_option() {
@@ -172,7 +182,7 @@ fn env(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         interpreter.recorder.code(UnknownReason::Option, "env");
         return;
     };
-    let parsed = Arguments::parse(options, Syntax { short: wrapper.short, long: wrapper.long });
+    let parsed = Arguments::parse(options, OptionSyntax { short: wrapper.short, long: wrapper.long });
     let mut state = call.state.clone();
     for field in parsed.values(&["-C", "--chdir"]) {
         enter(field, &mut state);
@@ -186,7 +196,7 @@ fn env(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         assign(interpreter, field, &mut state);
     }
     let rest = rest.get(count..).unwrap_or_default();
-    interpreter.invoke(rest, state, &call.context.wrapped("env"), Lookup::Programs);
+    interpreter.invoke(rest, state, &call.context.wrapped("env"), CommandLookup::Programs);
 }
 
 fn xargs(interpreter: &mut Interpreter, call: &Invocation<'_>) {
@@ -199,12 +209,17 @@ fn xargs(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         interpreter.recorder.code(UnknownReason::Option, "xargs");
         return;
     };
-    let parsed = Arguments::parse(options, Syntax { short: wrapper.short, long: wrapper.long });
+    let parsed = Arguments::parse(options, OptionSyntax { short: wrapper.short, long: wrapper.long });
     for field in parsed.values(&["-a", "--arg-file"]) {
-        interpreter.recorder.touch(call.state, field, crate::access::Access::Read, super::recorder::Reach::Itself);
+        interpreter.recorder.touch(
+            call.state,
+            field,
+            crate::access::Access::Read,
+            super::recorder::EffectReach::Itself,
+        );
     }
     let mark = parsed.values(&["-I", "--replace", "-i"]).next().map(|field| field.text.clone());
-    let mut words: Vec<Field> = rest.to_vec();
+    let mut words: Vec<ShellField> = rest.to_vec();
     if words.is_empty() {
         return;
     }
@@ -212,22 +227,22 @@ fn xargs(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         Some(mark) => {
             for word in words.iter_mut().filter(|word| word.text.contains(&mark)) {
                 let before = word.text.split(&mark).next().unwrap_or_default().to_owned();
-                *word = Field { text: before, exact: false, splits: false, ..word.clone() };
+                *word = ShellField { text: before, exact: false, splits: false, ..word.clone() };
             }
         }
         None => words.extend(input_words(&call.context.stdin, &parsed)),
     }
     let context = call.context.wrapped("xargs").with_stdin(Stdin::Computed);
-    interpreter.invoke(&words, call.state.clone(), &context, Lookup::Programs);
+    interpreter.invoke(&words, call.state.clone(), &context, CommandLookup::Programs);
 }
 
 /// What `xargs` appends: the words of its input where that is plain text.
-fn input_words(stdin: &Stdin, parsed: &Arguments) -> Vec<Field> {
+fn input_words(stdin: &Stdin, parsed: &Arguments) -> Vec<ShellField> {
     match stdin {
         Stdin::Text(text) if parsed.options.is_empty() && !text.contains(['\'', '"', '\\']) => {
-            text.split_whitespace().map(Field::literal).collect()
+            text.split_whitespace().map(ShellField::literal).collect()
         }
-        _ => vec![Field::unknown("xargs input")],
+        _ => vec![ShellField::unknown("xargs input")],
     }
 }
 
@@ -237,7 +252,7 @@ fn watch(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     }
     let wrapper = plain("nq", &["--interval"], 0);
     let code = leading_options(call.arguments, &wrapper).and_then(|(_, rest)| {
-        let words: Option<Vec<&str>> = rest.iter().map(Field::known).collect();
+        let words: Option<Vec<&str>> = rest.iter().map(ShellField::known).collect();
         words.map(|words| words.join(" "))
     });
     match code {
@@ -263,7 +278,7 @@ fn shell(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     if flags('c') {
         run_text(interpreter, call, rest, &context);
     } else if let Some(file) = rest.first().filter(|file| !flags('s') && file.text != "-") {
-        interpreter.recorder.touch(call.state, file, crate::access::Access::Read, super::recorder::Reach::Itself);
+        interpreter.recorder.touch(call.state, file, crate::access::Access::Read, super::recorder::EffectReach::Itself);
         interpreter.recorder.code(UnknownReason::UnresolvedCode, &file.raw);
     } else if options.iter().any(|field| matches!(field.text.as_str(), "--version" | "--help")) {
     } else {
@@ -277,8 +292,8 @@ fn shell(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     }
 }
 
-fn run_text(interpreter: &mut Interpreter, call: &Invocation<'_>, rest: &[Field], context: &Context) {
-    match rest.first().and_then(Field::known) {
+fn run_text(interpreter: &mut Interpreter, call: &Invocation<'_>, rest: &[ShellField], context: &CommandContext) {
+    match rest.first().and_then(ShellField::known) {
         Some(text) => {
             let arguments = rest.get(2..).unwrap_or_default();
             interpreter.script(text, fresh(call.state, arguments), context);
@@ -288,7 +303,7 @@ fn run_text(interpreter: &mut Interpreter, call: &Invocation<'_>, rest: &[Field]
 }
 
 /// A new shell knows the folder, but variables and functions only if they were exported.
-fn fresh(state: &State, arguments: &[Field]) -> State {
+fn fresh(state: &ShellState, arguments: &[ShellField]) -> ShellState {
     let mut inner = state.child();
     inner.positional = Some(std::rc::Rc::new(arguments.to_vec()));
     inner

@@ -1,7 +1,7 @@
 //! Tool calls as an editor shows them: what kind, where, and what changes.
 
 use dispatch_contracts::conversation::{ResultStatus, ToolCall, ToolResult};
-use dispatch_toolcall::{Access, Call, ToolCall as Seen, ToolKind};
+use dispatch_toolcall::{Access, ReportedCall, ToolCall as Seen, ToolKind};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -24,7 +24,8 @@ pub(super) fn call(call: &ToolCall, cwd: &Path, status: &str) -> Value {
 pub(super) fn describe(call: &ToolCall, cwd: &Path) -> Map<String, Value> {
     let input = Value::Object(call.arguments.clone());
     let cwd_text = cwd.to_string_lossy();
-    let seen = Seen::classify(&Call { host: OWN_TOOLS, tool: &call.name, input: &input, cwd: &cwd_text, home: None });
+    let seen =
+        Seen::classify(&ReportedCall { host: OWN_TOOLS, tool: &call.name, input: &input, cwd: &cwd_text, home: None });
     let line = call.arguments.get("line").or_else(|| call.arguments.get("offset")).and_then(Value::as_u64);
     let locations: Vec<Value> = seen
         .paths

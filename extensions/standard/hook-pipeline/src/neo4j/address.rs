@@ -39,7 +39,11 @@ impl DatabaseAddress {
         let encryption = match scheme {
             "bolt" | "neo4j" => Encryption::Plain,
             "bolt+s" | "bolt+ssc" | "neo4j+s" | "neo4j+ssc" => Encryption::Tls,
-            _ => return Err(Neo4jError::Address("unknown scheme; expected `bolt`, `neo4j`, or one of them with `+s` or `+ssc`")),
+            _ => {
+                return Err(Neo4jError::Address(
+                    "unknown scheme; expected `bolt`, `neo4j`, or one of them with `+s` or `+ssc`",
+                ));
+            }
         };
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         if authority.contains('@') {

@@ -43,7 +43,11 @@ pub fn decide_probe(event: &EventName, section: &Value, state: &SessionState, no
     }
     let known = state.capabilities().neo4j;
     if !is_configured(section) {
-        return if known.enabled { ProbeDecision::Forget(patch(false, false, None, None)) } else { ProbeDecision::Keep };
+        return if known.enabled {
+            ProbeDecision::Forget(patch(false, false, None, None))
+        } else {
+            ProbeDecision::Keep
+        };
     }
     match known.last_check_ts {
         Some(last) if last > now_ms => ProbeDecision::Ask { stamp_ms: None },

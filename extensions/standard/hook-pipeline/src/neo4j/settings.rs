@@ -5,8 +5,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::error::Neo4jError;
 use super::address::DatabaseAddress;
+use super::error::Neo4jError;
 
 /// What the section says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -103,7 +103,10 @@ fn a_tls_address_is_connected_to_and_nothing_more() {
 fn servers_that_are_something_else_are_named() {
     let cases: [(&'static [u8], &str); 5] = [
         (&[0, 0, 0, 0], "the server supports none of the Bolt versions 4.0 to 5.8"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "the server speaks HTTP; `url` must name its Bolt port (7687 by default)"),
+        (
+            b"HTTP/1.1 400 Bad Request\r\n\r\n",
+            "the server speaks HTTP; `url` must name its Bolt port (7687 by default)",
+        ),
         (b"\xde\xad\xbe\xef garbage", "the server does not speak Bolt"),
         (&[0, 0, 0, 3], "the server does not speak Bolt"),
         (&[0, 0], "the server closed the connection"),

@@ -62,7 +62,7 @@ fn every_problem_is_told_at_once_with_its_place() {
         "nodes[0].scope[1]: the glob `../x` leaves the workspace: it must be relative to it and must not go up with `..`",
         "nodes[0].scope[2]: the glob `a/../../b` leaves the workspace: it must be relative to it and must not go up with `..`",
         "nodes[0].scope[3]: the glob matches nothing",
-        "nodes[0].scope[4]: the glob is not usable: the braces of the pattern stand for too many patterns",
+        "nodes[0].scope[4]: the glob is not usable: the braces of the pattern expand to more than 4096 patterns or 262144 characters",
         "nodes[1].title: is missing",
         "nodes[1].scope: must be a list of texts",
         "nodes[1].dependsOn[0]: must be a text",

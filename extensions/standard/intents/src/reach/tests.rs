@@ -3,7 +3,7 @@
 use std::fs;
 
 use dispatch_hook_module::EventName;
-use dispatch_toolcall::Call;
+use dispatch_toolcall::ReportedCall;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -25,7 +25,13 @@ fn ask(folder: &Path, tool: &str, input: Value) -> Reach {
     event.cwd = Some(folder.to_string_lossy().into_owned());
     event.tool_input = input;
     let cwd = folder.to_string_lossy();
-    let call = ToolCall::classify(&Call { host: "claude-code", tool, input: &event.tool_input, cwd: &cwd, home: None });
+    let call = ToolCall::classify(&ReportedCall {
+        host: "claude-code",
+        tool,
+        input: &event.tool_input,
+        cwd: &cwd,
+        home: None,
+    });
     reach(folder, &event, &call)
 }
 

@@ -1,11 +1,13 @@
 //! Archives and compression.
+//!
+//! Pure.
 
-use super::super::arguments::{Arguments, Syntax};
+use super::super::arguments::{Arguments, OptionSyntax};
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
-use super::super::field::Field;
+use super::super::field::ShellField;
 use super::super::interpreter::Interpreter;
-use super::super::recorder::Reach;
+use super::super::recorder::EffectReach;
 use crate::access::Access;
 
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
@@ -29,7 +31,7 @@ fn tar(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     if let Some(first) = words.first_mut().filter(|word| word.exact && !word.text.starts_with('-')) {
         first.text.insert(0, '-');
     }
-    let syntax = Syntax {
+    let syntax = OptionSyntax {
         short: "fCTXIbgHLNV",
         long: &[
             "--file",
@@ -57,23 +59,23 @@ fn tar(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         interpreter.recorder.code(UnknownReason::Option, "tar");
     }
     let archive = parsed.values(&["-f", "--file"]).find(|field| field.text != "-").cloned();
-    let folder = parsed.values(&["-C", "--directory"]).last().cloned().unwrap_or_else(|| Field::literal("."));
+    let folder = parsed.values(&["-C", "--directory"]).last().cloned().unwrap_or_else(|| ShellField::literal("."));
     if parsed.has(&["-x", "--extract", "--get"]) {
-        touch_all(interpreter, call, archive.as_ref(), Access::Read, Reach::Itself);
-        interpreter.recorder.touch(call.state, &folder, Access::Write, Reach::Tree);
+        touch_all(interpreter, call, archive.as_ref(), Access::Read, EffectReach::Itself);
+        interpreter.recorder.touch(call.state, &folder, Access::Write, EffectReach::Tree);
         if parsed.has(&["-P", "--absolute-names"]) {
             interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "tar -P");
         }
     } else if parsed.has(&["-t", "--list", "-d", "--diff", "--compare"]) {
-        touch_all(interpreter, call, archive.as_ref(), Access::Read, Reach::Itself);
+        touch_all(interpreter, call, archive.as_ref(), Access::Read, EffectReach::Itself);
     } else if parsed.has(&["-c", "--create", "-r", "-u", "-A", "--append", "--update", "--catenate", "--delete"]) {
-        touch_all(interpreter, call, archive.as_ref(), Access::Write, Reach::Itself);
+        touch_all(interpreter, call, archive.as_ref(), Access::Write, EffectReach::Itself);
         match folder.text == "." {
-            true => touch_all(interpreter, call, parsed.operands.iter(), Access::Read, Reach::Tree),
-            false => interpreter.recorder.touch(call.state, &folder, Access::Read, Reach::Tree),
+            true => touch_all(interpreter, call, parsed.operands.iter(), Access::Read, EffectReach::Tree),
+            false => interpreter.recorder.touch(call.state, &folder, Access::Read, EffectReach::Tree),
         }
         if parsed.has(&["--remove-files"]) {
-            touch_all(interpreter, call, parsed.operands.iter(), Access::Delete, Reach::Tree);
+            touch_all(interpreter, call, parsed.operands.iter(), Access::Delete, EffectReach::Tree);
         }
     } else {
         interpreter.recorder.unknown(UnknownReason::Option, "tar");
@@ -83,9 +85,9 @@ fn tar(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 fn touch_all<'f>(
     interpreter: &mut Interpreter,
     call: &Invocation<'_>,
-    fields: impl IntoIterator<Item = &'f Field>,
+    fields: impl IntoIterator<Item = &'f ShellField>,
     access: Access,
-    reach: Reach,
+    reach: EffectReach,
 ) {
     for field in fields {
         interpreter.recorder.touch(call.state, field, access, reach);
@@ -93,45 +95,45 @@ fn touch_all<'f>(
 }
 
 fn unzip(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed = Arguments::parse(call.arguments, Syntax { short: "dxPO", long: &[] });
-    touch_all(interpreter, call, parsed.operands.first(), Access::Read, Reach::Itself);
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "dxPO", long: &[] });
+    touch_all(interpreter, call, parsed.operands.first(), Access::Read, EffectReach::Itself);
     if parsed.has(&["-l", "-v", "-t", "-p", "-Z", "-z"]) && !parsed.hides_options {
         return;
     }
-    let here = Field::literal(".");
+    let here = ShellField::literal(".");
     let folder = parsed.values(&["-d"]).next().unwrap_or(&here);
-    interpreter.recorder.touch(call.state, folder, Access::Write, Reach::Tree);
+    interpreter.recorder.touch(call.state, folder, Access::Write, EffectReach::Tree);
 }
 
 fn zip(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed = Arguments::parse(call.arguments, Syntax { short: "bnPstxi", long: &["--exclude", "--include"] });
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "bnPstxi", long: &["--exclude", "--include"] });
     if parsed.has(&["-TT", "--unzip-command", "-T"]) || parsed.hides_options {
         interpreter.recorder.code(UnknownReason::Option, "zip");
     }
     let mut operands = parsed.operands.iter();
-    touch_all(interpreter, call, operands.next(), Access::Write, Reach::Itself);
+    touch_all(interpreter, call, operands.next(), Access::Write, EffectReach::Itself);
     let moves = parsed.has(&["-m", "--move"]);
-    touch_all(interpreter, call, operands, if moves { Access::Delete } else { Access::Read }, Reach::Tree);
+    touch_all(interpreter, call, operands, if moves { Access::Delete } else { Access::Read }, EffectReach::Tree);
 }
 
 /// The file is replaced by its other form, unless it is kept or printed.
 fn compress(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed = Arguments::parse(call.arguments, Syntax { short: "SbpTo", long: &["--suffix", "--output"] });
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "SbpTo", long: &["--suffix", "--output"] });
     let prints =
         parsed.has(&["-c", "--stdout", "--to-stdout", "-t", "--test", "-l", "--list"]) && !parsed.hides_options;
     let keeps = parsed.has(&["-k", "--keep"]) || matches!(call.program, "zstd" | "unzstd" | "lz4" | "unlz4");
     for target in parsed.values(&["-o", "--output"]) {
-        interpreter.recorder.touch(call.state, target, Access::Write, Reach::Itself);
+        interpreter.recorder.touch(call.state, target, Access::Write, EffectReach::Itself);
     }
     for file in &parsed.operands {
-        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
         if prints {
             continue;
         }
-        let place = Field { text: other_form(call.program, &parsed, &file.text), ..file.clone() };
-        interpreter.recorder.touch(call.state, &place, Access::Write, Reach::Itself);
+        let place = ShellField { text: other_form(call.program, &parsed, &file.text), ..file.clone() };
+        interpreter.recorder.touch(call.state, &place, Access::Write, EffectReach::Itself);
         if !keeps {
-            interpreter.recorder.touch(call.state, file, Access::Delete, Reach::Itself);
+            interpreter.recorder.touch(call.state, file, Access::Delete, EffectReach::Itself);
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Programs that run code: interpreters, build tools, package managers, containers.
+//!
+//! Pure.
 
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
-use super::super::field::Field;
+use super::super::field::ShellField;
 use super::super::interpreter::{Interpreter, Lifetime};
-use super::super::recorder::Reach;
+use super::super::recorder::EffectReach;
 use super::super::unbounded::UnboundedKind;
 use crate::access::Access;
 
@@ -185,7 +187,7 @@ fn is_versioned(program: &str) -> bool {
 }
 
 fn asks_version(call: &Invocation<'_>) -> bool {
-    let known = |field: &Field| matches!(field.known(), Some("--version" | "-V" | "-version" | "--help"));
+    let known = |field: &ShellField| matches!(field.known(), Some("--version" | "-V" | "-version" | "--help"));
     call.arguments.len() == 1 && call.arguments.iter().all(known)
 }
 
@@ -198,7 +200,7 @@ fn interpret(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         matches!(field.text.as_str(), "-c" | "-e" | "-E" | "-r" | "-m" | "-p" | "--eval" | "--print" | "eval")
     });
     if let Some(script) = call.arguments.iter().find(|field| !field.text.starts_with('-')).filter(|_| !inline) {
-        interpreter.recorder.touch(call.state, script, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, script, Access::Read, EffectReach::Itself);
     }
     note_server(interpreter, call);
 }
@@ -224,7 +226,7 @@ fn note_server(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 
 fn container(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let looks = ["ps", "images", "version", "info", "inspect", "logs", "port", "top", "stats", "history"];
-    let word = call.arguments.first().and_then(Field::known);
+    let word = call.arguments.first().and_then(ShellField::known);
     if word.is_some_and(|word| looks.contains(&word)) {
         let follows = call.arguments.iter().any(|field| matches!(field.text.as_str(), "-f" | "--follow"));
         if follows && call.context.lifetime == Lifetime::Open {

@@ -1,12 +1,14 @@
 //! Programs that make, copy, move, change and remove files.
+//!
+//! Pure.
 
-use super::super::arguments::{Arguments, Syntax};
+use super::super::arguments::{Arguments, OptionSyntax};
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
-use super::super::field::Field;
+use super::super::field::ShellField;
 use super::super::interpreter::{Interpreter, Lifetime};
-use super::super::recorder::Reach;
-use super::super::state::State;
+use super::super::recorder::EffectReach;
+use super::super::state::ShellState;
 use super::super::unbounded::UnboundedKind;
 use crate::access::Access;
 
@@ -34,7 +36,7 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
 }
 
 /// How a fact names the target of a call: its only path, else the word as written.
-pub(super) fn target(state: &State, field: &Field) -> String {
+pub(super) fn target(state: &ShellState, field: &ShellField) -> String {
     let paths = field.exact.then(|| state.directories.resolve(&field.text)).flatten();
     match paths.as_deref() {
         Some([only]) => only.clone(),
@@ -44,16 +46,16 @@ pub(super) fn target(state: &State, field: &Field) -> String {
 
 /// Every operand is touched in the same way.
 fn each(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'static str, access: Access) {
-    let parsed = Arguments::parse(call.arguments, Syntax { short, long: &["--mode", "--size", "--reference"] });
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short, long: &["--mode", "--size", "--reference"] });
     for operand in &parsed.operands {
-        interpreter.recorder.touch(call.state, operand, access, Reach::Itself);
+        interpreter.recorder.touch(call.state, operand, access, EffectReach::Itself);
     }
 }
 
 fn remove(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed = Arguments::parse(call.arguments, Syntax::default());
+    let parsed = Arguments::parse(call.arguments, OptionSyntax::default());
     let recursive = parsed.has(&["-r", "-R", "--recursive"]);
-    let reach = if recursive || parsed.hides_options { Reach::Tree } else { Reach::Itself };
+    let reach = if recursive || parsed.hides_options { EffectReach::Tree } else { EffectReach::Itself };
     for operand in &parsed.operands {
         interpreter.recorder.touch(call.state, operand, Access::Delete, reach);
         if recursive {
@@ -64,25 +66,26 @@ fn remove(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 }
 
 fn touch(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed = Arguments::parse(call.arguments, Syntax { short: "dtr", long: &["--date", "--reference", "--time"] });
+    let parsed =
+        Arguments::parse(call.arguments, OptionSyntax { short: "dtr", long: &["--date", "--reference", "--time"] });
     for operand in &parsed.operands {
-        interpreter.recorder.touch(call.state, operand, Access::Create, Reach::Itself);
+        interpreter.recorder.touch(call.state, operand, Access::Create, EffectReach::Itself);
     }
 }
 
 fn shred(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed = Arguments::parse(call.arguments, Syntax { short: "ns", long: &["--iterations", "--size"] });
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "ns", long: &["--iterations", "--size"] });
     let access = if parsed.has(&["-u", "--remove"]) || parsed.hides_options { Access::Delete } else { Access::Write };
     for operand in &parsed.operands {
-        interpreter.recorder.touch(call.state, operand, access, Reach::Itself);
+        interpreter.recorder.touch(call.state, operand, access, EffectReach::Itself);
     }
 }
 
-/// `chmod MODE FILE...`: the first operand is no file unless a reference is given.
+/// `chmod MODE FILE...`: the first operand is not a file unless a reference is given.
 fn change_mode(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let syntax = match call.program {
-        "setfacl" => Syntax { short: "mxMX", long: &["--modify", "--remove", "--set"] },
-        _ => Syntax { short: "", long: &["--reference", "--from"] },
+        "setfacl" => OptionSyntax { short: "mxMX", long: &["--modify", "--remove", "--set"] },
+        _ => OptionSyntax { short: "", long: &["--reference", "--from"] },
     };
     // A mode such as `-x` looks like an option, and is one to this parser as well.
     let parsed = Arguments::parse(call.arguments, syntax);
@@ -90,7 +93,7 @@ fn change_mode(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         || call.program == "setfacl"
         || parsed.options.iter().any(|option| call.program == "chmod" && "-r-w-x-s-t".contains(&option.name));
     let recursive = parsed.has(&["-R", "--recursive"]) || parsed.hides_options;
-    let reach = if recursive { Reach::Tree } else { Reach::Itself };
+    let reach = if recursive { EffectReach::Tree } else { EffectReach::Itself };
     let skip = usize::from(!mode_is_option);
     for operand in parsed.operands.iter().skip(skip) {
         interpreter.recorder.touch(call.state, operand, Access::Write, reach);
@@ -102,13 +105,13 @@ fn change_mode(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 }
 
 /// Sources and destination of `cp`, `mv`, `ln` and `install`.
-struct Transfer {
-    sources: Vec<Field>,
-    destination: Option<Field>,
+struct FileTransfer {
+    sources: Vec<ShellField>,
+    destination: Option<ShellField>,
     into_folder: bool,
 }
 
-impl Transfer {
+impl FileTransfer {
     fn of(parsed: &Arguments) -> Self {
         let folder = parsed.values(&["-t", "--target-directory"]).next().cloned();
         let mut sources = parsed.operands.clone();
@@ -126,7 +129,7 @@ impl Transfer {
     }
 
     /// Where one source ends up.
-    fn place(&self, source: &Field) -> Option<Field> {
+    fn place(&self, source: &ShellField) -> Option<ShellField> {
         let destination = self.destination.clone()?;
         if !self.into_folder || !destination.exact {
             return Some(destination);
@@ -140,29 +143,29 @@ impl Transfer {
         } else {
             (format!("{folder}/{name}"), source.glob || destination.glob)
         };
-        Some(Field { text, glob, ..destination })
+        Some(ShellField { text, glob, ..destination })
     }
 }
 
-const TRANSFER: Syntax =
-    Syntax { short: "tSmog", long: &["--target-directory", "--suffix", "--mode", "--owner", "--group"] };
+const TRANSFER: OptionSyntax =
+    OptionSyntax { short: "tSmog", long: &["--target-directory", "--suffix", "--mode", "--owner", "--group"] };
 
 fn copy(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let install = call.program == "install";
-    let syntax = if install { TRANSFER } else { Syntax { short: "tS", long: TRANSFER.long } };
+    let syntax = if install { TRANSFER } else { OptionSyntax { short: "tS", long: TRANSFER.long } };
     let parsed = Arguments::parse(call.arguments, syntax);
     if parsed.hides_options {
         interpreter.recorder.unknown(UnknownReason::Option, call.program);
     }
     if install && parsed.has(&["-d", "--directory"]) {
         for operand in &parsed.operands {
-            interpreter.recorder.touch(call.state, operand, Access::Create, Reach::Itself);
+            interpreter.recorder.touch(call.state, operand, Access::Create, EffectReach::Itself);
         }
         return;
     }
     let recursive = parsed.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
-    let reach = if recursive { Reach::Tree } else { Reach::Itself };
-    let transfer = Transfer::of(&parsed);
+    let reach = if recursive { EffectReach::Tree } else { EffectReach::Itself };
+    let transfer = FileTransfer::of(&parsed);
     for source in &transfer.sources {
         interpreter.recorder.touch(call.state, source, Access::Read, reach);
         match transfer.place(source) {
@@ -173,11 +176,11 @@ fn copy(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 }
 
 fn rename(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed = Arguments::parse(call.arguments, Syntax { short: "tS", long: TRANSFER.long });
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "tS", long: TRANSFER.long });
     if parsed.hides_options {
         interpreter.recorder.unknown(UnknownReason::Option, call.program);
     }
-    let transfer = Transfer::of(&parsed);
+    let transfer = FileTransfer::of(&parsed);
     for source in &transfer.sources {
         match transfer.place(source) {
             Some(place) => interpreter.recorder.moved(call.state, source, &place),
@@ -187,20 +190,20 @@ fn rename(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 }
 
 fn link(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed = Arguments::parse(call.arguments, Syntax { short: "tS", long: TRANSFER.long });
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "tS", long: TRANSFER.long });
     if parsed.hides_options {
         interpreter.recorder.unknown(UnknownReason::Option, call.program);
     }
-    let mut transfer = Transfer::of(&parsed);
+    let mut transfer = FileTransfer::of(&parsed);
     if transfer.destination.is_none() {
-        transfer.destination = Some(Field::literal("."));
+        transfer.destination = Some(ShellField::literal("."));
         transfer.into_folder = true;
     }
     let access = if parsed.has(&["-f", "--force"]) { Access::Write } else { Access::Create };
     for source in &transfer.sources {
-        interpreter.recorder.touch(call.state, source, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, source, Access::Read, EffectReach::Itself);
         if let Some(place) = transfer.place(source) {
-            interpreter.recorder.touch(call.state, &place, access, Reach::Itself);
+            interpreter.recorder.touch(call.state, &place, access, EffectReach::Itself);
         }
     }
 }
@@ -209,16 +212,18 @@ fn convert(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let mut bounded = false;
     let mut endless_input = false;
     for word in call.arguments {
-        let value = |text: &str| Field { text: text.to_owned(), ..word.clone() };
+        let value = |text: &str| ShellField { text: text.to_owned(), ..word.clone() };
         if word.may_hide_option() {
             interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "dd");
         }
         match word.text.split_once('=') {
             Some(("if", path)) => {
                 endless_input |= path.starts_with("/dev/");
-                interpreter.recorder.touch(call.state, &value(path), Access::Read, Reach::Itself);
+                interpreter.recorder.touch(call.state, &value(path), Access::Read, EffectReach::Itself);
             }
-            Some(("of", path)) => interpreter.recorder.touch(call.state, &value(path), Access::Write, Reach::Itself),
+            Some(("of", path)) => {
+                interpreter.recorder.touch(call.state, &value(path), Access::Write, EffectReach::Itself)
+            }
             Some(("count", _)) => bounded = true,
             _ => {}
         }
@@ -229,33 +234,38 @@ fn convert(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 }
 
 fn make_temporary(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed = Arguments::parse(call.arguments, Syntax { short: "p", long: &["--tmpdir", "--suffix"] });
-    let folder = parsed.values(&["-p", "--tmpdir"]).next().cloned().unwrap_or_else(|| Field::literal("/tmp"));
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "p", long: &["--tmpdir", "--suffix"] });
+    let folder = parsed.values(&["-p", "--tmpdir"]).next().cloned().unwrap_or_else(|| ShellField::literal("/tmp"));
     let template = parsed.operands.first();
     let place = match template {
         Some(template) if !parsed.has(&["-p", "--tmpdir", "-t"]) => template.clone(),
-        _ => Field { text: format!("{}/tmp.XXXXXXXXXX", folder.text), ..folder },
+        _ => ShellField { text: format!("{}/tmp.XXXXXXXXXX", folder.text), ..folder },
     };
     let text = place.text.replace('X', "?");
-    interpreter.recorder.touch(call.state, &Field { text, glob: true, ..place }, Access::Create, Reach::Itself);
+    interpreter.recorder.touch(
+        call.state,
+        &ShellField { text, glob: true, ..place },
+        Access::Create,
+        EffectReach::Itself,
+    );
 }
 
 fn split(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let parsed = Arguments::parse(
         call.arguments,
-        Syntax { short: "abClnf", long: &["--prefix", "--bytes", "--lines", "--number"] },
+        OptionSyntax { short: "abClnf", long: &["--prefix", "--bytes", "--lines", "--number"] },
     );
     if parsed.has(&["--filter"]) || parsed.hides_options {
         interpreter.recorder.code(UnknownReason::Option, call.program);
     }
     if let Some(input) = parsed.operands.first() {
-        interpreter.recorder.touch(call.state, input, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, input, Access::Read, EffectReach::Itself);
     }
     let named = match call.program {
         "csplit" => parsed.values(&["-f", "--prefix"]).next(),
         _ => parsed.operands.get(1),
     };
-    let prefix = named.cloned().unwrap_or_else(|| Field::literal("x"));
-    let pattern = Field { text: format!("{}*", prefix.text), glob: true, ..prefix };
-    interpreter.recorder.touch(call.state, &pattern, Access::Write, Reach::Itself);
+    let prefix = named.cloned().unwrap_or_else(|| ShellField::literal("x"));
+    let pattern = ShellField { text: format!("{}*", prefix.text), glob: true, ..prefix };
+    interpreter.recorder.touch(call.state, &pattern, Access::Write, EffectReach::Itself);
 }

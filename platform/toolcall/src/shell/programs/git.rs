@@ -1,24 +1,26 @@
 //! `git`, subcommand by subcommand.
+//!
+//! Pure.
 
 mod tables;
 
-use super::super::arguments::{Arguments, Syntax};
+use super::super::arguments::{Arguments, OptionSyntax};
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
-use super::super::field::Field;
+use super::super::field::ShellField;
 use super::super::interpreter::Interpreter;
-use super::super::recorder::Reach;
-use super::super::state::{Directories, State};
+use super::super::recorder::EffectReach;
+use super::super::state::{ShellState, WorkingDirectories};
 use super::super::unbounded::UnboundedKind;
 use crate::access::Access;
 use tables::{READ_ONLY, REPOSITORY_ONLY, WORKING_TREE, is_harmless_setting};
 
-struct Git<'a> {
+struct GitCommand<'a> {
     command: &'a str,
     parsed: Arguments,
     /// The words behind `--`, which can only be files.
-    files: Option<&'a [Field]>,
-    state: State,
+    files: Option<&'a [ShellField]>,
+    state: ShellState,
 }
 
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
@@ -35,7 +37,7 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
         interpreter.recorder.code(UnknownReason::UnresolvedProgram, "git");
         return true;
     };
-    let syntax = Syntax {
+    let syntax = OptionSyntax {
         short: short_values(command),
         long: &["--output", "--message", "--author", "--date", "--source", "--branch", "--depth", "--exec"],
     };
@@ -45,7 +47,7 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
     }
     let mark = arguments.iter().position(|word| word.known() == Some("--"));
     let files = mark.and_then(|mark| arguments.get(mark + 1..));
-    Git { command, parsed, files, state }.run(interpreter);
+    GitCommand { command, parsed, files, state }.run(interpreter);
     true
 }
 
@@ -62,7 +64,7 @@ fn short_values(command: &str) -> &'static str {
 }
 
 /// Applies the options before the subcommand; `None` if they make it impossible to go on.
-fn global_options<'a>(interpreter: &mut Interpreter, call: &Invocation<'a>) -> Option<(State, &'a [Field])> {
+fn global_options<'a>(interpreter: &mut Interpreter, call: &Invocation<'a>) -> Option<(ShellState, &'a [ShellField])> {
     let mut state = call.state.clone();
     let mut words = call.arguments;
     while let Some((first, rest)) = words.split_first() {
@@ -70,7 +72,7 @@ fn global_options<'a>(interpreter: &mut Interpreter, call: &Invocation<'a>) -> O
             "-C" => {
                 let (folder, after) = rest.split_first()?;
                 let paths = folder.known().and_then(|text| state.directories.resolve(text));
-                state.directories = paths.map_or(Directories::Unknown, Directories::Known);
+                state.directories = paths.map_or(WorkingDirectories::Unknown, WorkingDirectories::Known);
                 words = after;
             }
             "-c" => {
@@ -94,7 +96,7 @@ fn global_options<'a>(interpreter: &mut Interpreter, call: &Invocation<'a>) -> O
     Some((state, words))
 }
 
-impl Git<'_> {
+impl GitCommand<'_> {
     fn run(self, interpreter: &mut Interpreter) {
         self.check_options(interpreter);
         match self.command {
@@ -134,7 +136,7 @@ impl Git<'_> {
     /// Options that write a file or run a program wherever they are accepted.
     fn check_options(&self, interpreter: &mut Interpreter) {
         for file in self.parsed.values(&["--output"]) {
-            interpreter.recorder.touch(&self.state, file, Access::Write, Reach::Itself);
+            interpreter.recorder.touch(&self.state, file, Access::Write, EffectReach::Itself);
         }
         let runs = [
             "--ext-diff",
@@ -154,7 +156,7 @@ impl Git<'_> {
     }
 
     fn word(&self, index: usize) -> Option<&str> {
-        self.parsed.operands.get(index).and_then(Field::known)
+        self.parsed.operands.get(index).and_then(ShellField::known)
     }
 
     fn only_lists(&self) -> bool {
@@ -190,7 +192,7 @@ impl Git<'_> {
     }
 
     fn write_repository(&self, interpreter: &mut Interpreter) {
-        interpreter.recorder.touch(&self.state, &Field::literal(".git"), Access::Write, Reach::Tree);
+        interpreter.recorder.touch(&self.state, &ShellField::literal(".git"), Access::Write, EffectReach::Tree);
     }
 
     /// The repository's hooks run on most changes.
@@ -202,25 +204,25 @@ impl Git<'_> {
             interpreter.recorder.network();
         }
         for path in self.parsed.operands.iter().filter(|_| matches!(self.command, "add" | "stage" | "commit")) {
-            interpreter.recorder.touch(&self.state, path, Access::Read, Reach::Tree);
+            interpreter.recorder.touch(&self.state, path, Access::Read, EffectReach::Tree);
         }
     }
 
     fn change_tree(&self, interpreter: &mut Interpreter) {
         self.write_repository(interpreter);
         interpreter.recorder.effects.runs_code = true;
-        interpreter.recorder.touch(&self.state, &Field::literal("."), Access::Write, Reach::Tree);
+        interpreter.recorder.touch(&self.state, &ShellField::literal("."), Access::Write, EffectReach::Tree);
         let detail = format!("git {}", self.command);
         interpreter.recorder.unknown(UnknownReason::UnresolvedPath, &detail);
     }
 
-    fn write_paths(&self, interpreter: &mut Interpreter, paths: &[Field]) {
+    fn write_paths(&self, interpreter: &mut Interpreter, paths: &[ShellField]) {
         self.write_repository(interpreter);
         for path in paths {
             if path.text.starts_with(':') {
                 interpreter.recorder.unknown(UnknownReason::UnresolvedPath, &path.raw);
             } else {
-                interpreter.recorder.touch(&self.state, path, Access::Write, Reach::Tree);
+                interpreter.recorder.touch(&self.state, path, Access::Write, EffectReach::Tree);
             }
         }
     }
@@ -260,10 +262,10 @@ impl Git<'_> {
         if self.parsed.has(&["-n", "--dry-run"]) {
             return;
         }
-        let here = [Field::literal(".")];
+        let here = [ShellField::literal(".")];
         let paths = if self.parsed.operands.is_empty() { &here[..] } else { &self.parsed.operands };
         for path in paths {
-            interpreter.recorder.touch(&self.state, path, Access::Delete, Reach::Tree);
+            interpreter.recorder.touch(&self.state, path, Access::Delete, EffectReach::Tree);
             let target = super::files::target(&self.state, path);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
         }
@@ -274,7 +276,7 @@ impl Git<'_> {
         if self.parsed.has(&["--cached", "-n", "--dry-run"]) {
             return;
         }
-        let reach = if self.parsed.has(&["-r"]) { Reach::Tree } else { Reach::Itself };
+        let reach = if self.parsed.has(&["-r"]) { EffectReach::Tree } else { EffectReach::Itself };
         for path in &self.parsed.operands {
             interpreter.recorder.touch(&self.state, path, Access::Delete, reach);
         }
@@ -302,7 +304,7 @@ impl Git<'_> {
         };
         interpreter.recorder.effects.runs_code |= access == Access::Create;
         if let Some(path) = self.parsed.operands.get(1) {
-            interpreter.recorder.touch(&self.state, path, access, Reach::Tree);
+            interpreter.recorder.touch(&self.state, path, access, EffectReach::Tree);
         }
     }
 
@@ -310,12 +312,12 @@ impl Git<'_> {
     fn make(&self, interpreter: &mut Interpreter, index: usize) {
         let derived = self.word(0).map(|url| {
             let name = url.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or(url);
-            Field::literal(name.trim_end_matches(".git"))
+            ShellField::literal(name.trim_end_matches(".git"))
         });
         let named = self.parsed.operands.get(index).cloned();
-        let fallback = if index == 0 { Some(Field::literal(".git")) } else { derived };
+        let fallback = if index == 0 { Some(ShellField::literal(".git")) } else { derived };
         match named.or(fallback) {
-            Some(folder) => interpreter.recorder.touch(&self.state, &folder, Access::Create, Reach::Tree),
+            Some(folder) => interpreter.recorder.touch(&self.state, &folder, Access::Create, EffectReach::Tree),
             None => interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "git clone"),
         }
     }
@@ -340,16 +342,16 @@ impl Git<'_> {
             let file = if self.parsed.has(&["--global", "--system", "--file", "-f"]) {
                 None
             } else {
-                Some(Field::literal(".git/config"))
+                Some(ShellField::literal(".git/config"))
             };
             if let Some(file) = file {
-                interpreter.recorder.touch(&self.state, &file, Access::Write, Reach::Itself);
+                interpreter.recorder.touch(&self.state, &file, Access::Write, EffectReach::Itself);
             }
             interpreter.recorder.unknown(UnknownReason::Environment, "git config");
         }
     }
 }
 
-fn looks_like_path(field: &Field) -> bool {
+fn looks_like_path(field: &ShellField) -> bool {
     field.glob || field.text == "." || field.text.starts_with("./") || field.text.starts_with('/')
 }

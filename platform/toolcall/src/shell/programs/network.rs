@@ -1,11 +1,13 @@
 //! Programs that reach other machines.
+//!
+//! Pure.
 
-use super::super::arguments::{Arguments, Syntax};
+use super::super::arguments::{Arguments, OptionSyntax};
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
-use super::super::field::Field;
+use super::super::field::ShellField;
 use super::super::interpreter::{Interpreter, Lifetime};
-use super::super::recorder::Reach;
+use super::super::recorder::EffectReach;
 use super::super::unbounded::UnboundedKind;
 use super::refuse_hidden_options;
 use crate::access::Access;
@@ -47,7 +49,7 @@ fn opaque(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 
 fn curl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     interpreter.recorder.network();
-    let syntax = Syntax {
+    let syntax = OptionSyntax {
         short: "oXHduATFbcDeKmrUxyYzCEPQtw",
         long: &[
             "--output",
@@ -104,10 +106,12 @@ fn curl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         parsed.options.iter().find(|option| option.name == "--output-dir").and_then(|option| option.value.clone());
     for file in parsed.values(&written).filter(|file| file.text != "-") {
         let place = match &folder {
-            Some(folder) if folder.exact => Field { text: format!("{}/{}", folder.text, file.text), ..file.clone() },
+            Some(folder) if folder.exact => {
+                ShellField { text: format!("{}/{}", folder.text, file.text), ..file.clone() }
+            }
             _ => file.clone(),
         };
-        interpreter.recorder.touch(call.state, &place, Access::Write, Reach::Itself);
+        interpreter.recorder.touch(call.state, &place, Access::Write, EffectReach::Itself);
     }
     if parsed.has(&["-O", "--remote-name", "--remote-name-all", "-J", "--remote-header-name"]) {
         for url in &parsed.operands {
@@ -118,13 +122,13 @@ fn curl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         }
     }
     for file in parsed.values(&["-T", "--upload-file"]).filter(|file| !is_standard_input(&file.text)) {
-        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
     }
     for value in parsed.values(&["-d", "--data", "--data-binary", "--data-urlencode", "-F", "--form", "--json"]) {
         let sent = value.text.split_once('@').filter(|(name, _)| name.is_empty() || name.ends_with('='));
         if let Some((_, file)) = sent.filter(|(_, file)| !is_standard_input(file)) {
-            let file = Field { text: file.to_owned(), ..value.clone() };
-            interpreter.recorder.touch(call.state, &file, Access::Read, Reach::Itself);
+            let file = ShellField { text: file.to_owned(), ..value.clone() };
+            interpreter.recorder.touch(call.state, &file, Access::Read, EffectReach::Itself);
         }
     }
     if parsed.has(&["-K", "--config"]) {
@@ -138,18 +142,18 @@ fn is_standard_input(file: &str) -> bool {
 }
 
 /// The last part of an address becomes a file here.
-fn save_as_named(interpreter: &mut Interpreter, call: &Invocation<'_>, url: &Field) {
+fn save_as_named(interpreter: &mut Interpreter, call: &Invocation<'_>, url: &ShellField) {
     let path = url.text.split(['?', '#']).next().unwrap_or_default();
     let after_host = path.split_once("://").map_or(path, |(_, rest)| rest);
     let name = after_host.split_once('/').and_then(|(_, rest)| rest.rsplit('/').next()).unwrap_or_default();
     let name = if name.is_empty() { "index.html" } else { name };
-    let file = Field { text: name.to_owned(), ..url.clone() };
-    interpreter.recorder.touch(call.state, &file, Access::Write, Reach::Itself);
+    let file = ShellField { text: name.to_owned(), ..url.clone() };
+    interpreter.recorder.touch(call.state, &file, Access::Write, EffectReach::Itself);
 }
 
 fn wget(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     interpreter.recorder.network();
-    let syntax = Syntax {
+    let syntax = OptionSyntax {
         short: "OoaPiUteTwQBlADIXRY",
         long: &[
             "--output-document",
@@ -170,11 +174,11 @@ fn wget(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         interpreter.recorder.code(UnknownReason::Option, "wget");
     }
     for file in parsed.values(&["-o", "--output-file", "-a", "--append-output"]) {
-        interpreter.recorder.touch(call.state, file, Access::Write, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, Access::Write, EffectReach::Itself);
     }
-    let documents: Vec<&Field> = parsed.values(&["-O", "--output-document"]).collect();
+    let documents: Vec<&ShellField> = parsed.values(&["-O", "--output-document"]).collect();
     for file in documents.iter().filter(|file| file.text != "-") {
-        interpreter.recorder.touch(call.state, file, Access::Write, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, Access::Write, EffectReach::Itself);
     }
     if parsed.has(&["--spider"]) || !documents.is_empty() {
         return;
@@ -182,9 +186,9 @@ fn wget(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     if parsed.has(&["-r", "--recursive", "-m", "--mirror", "-p", "--page-requisites", "-i", "--input-file"])
         || parsed.has(&["-P", "--directory-prefix"])
     {
-        let here = Field::literal(".");
+        let here = ShellField::literal(".");
         let folder = parsed.values(&["-P", "--directory-prefix"]).next().unwrap_or(&here);
-        interpreter.recorder.touch(call.state, folder, Access::Write, Reach::Tree);
+        interpreter.recorder.touch(call.state, folder, Access::Write, EffectReach::Tree);
         return;
     }
     for url in &parsed.operands {
@@ -194,7 +198,7 @@ fn wget(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 
 fn ping(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     interpreter.recorder.network();
-    let parsed = Arguments::parse(call.arguments, Syntax { short: "cwWistIpQSlmMF", long: &[] });
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "cwWistIpQSlmMF", long: &[] });
     if !parsed.has(&["-c", "-w"]) && call.context.lifetime == Lifetime::Open {
         interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
     }
@@ -204,7 +208,7 @@ fn ping(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 fn transfer(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'static str) {
     let parsed = Arguments::parse(
         call.arguments,
-        Syntax {
+        OptionSyntax {
             short,
             long: &[
                 "--exclude",
@@ -228,9 +232,9 @@ fn transfer(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'stati
         interpreter.recorder.code(UnknownReason::Option, call.program);
     }
     for file in parsed.values(&["--log-file", "--backup-dir", "--partial-dir"]) {
-        interpreter.recorder.touch(call.state, file, Access::Write, Reach::Tree);
+        interpreter.recorder.touch(call.state, file, Access::Write, EffectReach::Tree);
     }
-    let local = |field: &Field| !field.text.split('/').next().unwrap_or_default().contains(':');
+    let local = |field: &ShellField| !field.text.split('/').next().unwrap_or_default().contains(':');
     let tries_only = call.program == "rsync" && parsed.has(&["-n", "--dry-run", "--list-only"]);
     let Some((destination, sources)) = parsed.operands.split_last() else {
         return;
@@ -241,12 +245,12 @@ fn transfer(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'stati
     for source in sources.iter().filter(|field| local(field)) {
         let removes = parsed.has(&["--remove-source-files"]) && !tries_only;
         let access = if removes { Access::Delete } else { Access::Read };
-        interpreter.recorder.touch(call.state, source, access, Reach::Tree);
+        interpreter.recorder.touch(call.state, source, access, EffectReach::Tree);
     }
     if local(destination) && !tries_only && !sources.is_empty() {
-        interpreter.recorder.touch(call.state, destination, Access::Write, Reach::Tree);
+        interpreter.recorder.touch(call.state, destination, Access::Write, EffectReach::Tree);
         if parsed.options.iter().any(|option| option.name.starts_with("--del")) {
-            interpreter.recorder.touch(call.state, destination, Access::Delete, Reach::Tree);
+            interpreter.recorder.touch(call.state, destination, Access::Delete, EffectReach::Tree);
             let target = super::files::target(call.state, destination);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
         }

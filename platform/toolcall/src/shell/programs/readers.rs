@@ -1,18 +1,20 @@
 //! Programs that look at files and print: one row of data each.
+//!
+//! Pure.
 
-use super::super::arguments::{Arguments, Syntax};
+use super::super::arguments::{Arguments, OptionSyntax};
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
-use super::super::field::Field;
+use super::super::field::ShellField;
 use super::super::interpreter::{Interpreter, Lifetime, Stdin};
-use super::super::recorder::Reach;
+use super::super::recorder::EffectReach;
 use super::super::unbounded::UnboundedKind;
 use super::refuse_hidden_options;
 use crate::access::Access;
 
-/// What the words of a reader that are no options stand for.
+/// What the words of a reader that are not options stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operands {
+enum OperandRole {
     /// Files to read.
     Files,
     /// Files to read; the working directory if there are none.
@@ -25,32 +27,36 @@ enum Operands {
     Words,
 }
 
-struct Reader {
+struct ReaderProgram {
     names: &'static [&'static str],
-    operands: Operands,
-    syntax: Syntax,
+    operands: OperandRole,
+    syntax: OptionSyntax,
     /// Options whose value is a file that is written.
     writes: &'static [&'static str],
     /// Options that make the program run or change something.
     hazards: &'static [&'static str],
 }
 
-const fn row(names: &'static [&'static str], operands: Operands, short: &'static str) -> Reader {
-    Reader { names, operands, syntax: Syntax { short, long: &[] }, writes: &[], hazards: &[] }
+const fn row(names: &'static [&'static str], operands: OperandRole, short: &'static str) -> ReaderProgram {
+    ReaderProgram { names, operands, syntax: OptionSyntax { short, long: &[] }, writes: &[], hazards: &[] }
 }
 
-const fn writing(reader: Reader, writes: &'static [&'static str], long: &'static [&'static str]) -> Reader {
-    let syntax = Syntax { short: reader.syntax.short, long };
-    Reader { writes, syntax, ..reader }
+const fn writing(
+    reader: ReaderProgram,
+    writes: &'static [&'static str],
+    long: &'static [&'static str],
+) -> ReaderProgram {
+    let syntax = OptionSyntax { short: reader.syntax.short, long };
+    ReaderProgram { writes, syntax, ..reader }
 }
 
-const fn hazardous(reader: Reader, hazards: &'static [&'static str]) -> Reader {
-    Reader { hazards, ..reader }
+const fn hazardous(reader: ReaderProgram, hazards: &'static [&'static str]) -> ReaderProgram {
+    ReaderProgram { hazards, ..reader }
 }
 
-use Operands::{Files, FilesOrHere, InThenOut, PatternThenFiles, Words};
+use OperandRole::{Files, FilesOrHere, InThenOut, PatternThenFiles, Words};
 
-const READERS: &[Reader] = &[
+const READERS: &[ReaderProgram] = &[
     row(
         &["cat", "tac", "nl", "rev", "zcat", "bzcat", "xzcat", "zstdcat", "gzcat", "lz4cat", "more", "most"],
         Files,
@@ -193,7 +199,7 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
         refuse_hidden_options(interpreter, call, &parsed);
     }
     for target in parsed.values(reader.writes) {
-        interpreter.recorder.touch(call.state, target, Access::Write, Reach::Itself);
+        interpreter.recorder.touch(call.state, target, Access::Write, EffectReach::Itself);
     }
     record_operands(interpreter, call, reader, &parsed);
     note_endless(interpreter, call, &parsed);
@@ -219,13 +225,13 @@ fn operand_acts(program: &str, parsed: &Arguments) -> bool {
     }
 }
 
-fn record_operands(interpreter: &mut Interpreter, call: &Invocation<'_>, reader: &Reader, parsed: &Arguments) {
+fn record_operands(interpreter: &mut Interpreter, call: &Invocation<'_>, reader: &ReaderProgram, parsed: &Arguments) {
     let operands = parsed.operands.as_slice();
     let files = match reader.operands {
         Words => return,
         InThenOut => {
             if let Some(output) = operands.get(1) {
-                interpreter.recorder.touch(call.state, output, Access::Write, Reach::Itself);
+                interpreter.recorder.touch(call.state, output, Access::Write, EffectReach::Itself);
             }
             if operands.iter().any(|field| field.splits || field.glob) {
                 interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program);
@@ -234,7 +240,7 @@ fn record_operands(interpreter: &mut Interpreter, call: &Invocation<'_>, reader:
         }
         PatternThenFiles => {
             for file in parsed.values(&["-f", "--file"]) {
-                interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+                interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
             }
             let given = parsed.has(&["-e", "-f", "--regexp", "--file", "--files", "--type-list"]);
             operands.get(usize::from(!given)..).unwrap_or_default()
@@ -243,23 +249,23 @@ fn record_operands(interpreter: &mut Interpreter, call: &Invocation<'_>, reader:
     };
     let reach = traversal(call.program, parsed);
     if files.is_empty() && (reader.operands == FilesOrHere || searches_here(call, reach)) {
-        touch_tree(interpreter, call, &Field::literal("."), reach);
+        touch_tree(interpreter, call, &ShellField::literal("."), reach);
     }
     for file in files.iter().filter(|file| file.text != "-" || !file.exact) {
         touch_tree(interpreter, call, file, reach);
     }
 }
 
-fn touch_tree(interpreter: &mut Interpreter, call: &Invocation<'_>, file: &Field, reach: Reach) {
+fn touch_tree(interpreter: &mut Interpreter, call: &Invocation<'_>, file: &ShellField, reach: EffectReach) {
     interpreter.recorder.touch(call.state, file, Access::Read, reach);
-    if reach == Reach::Tree {
+    if reach == EffectReach::Tree {
         let target = super::files::target(call.state, file);
         interpreter.recorder.unbounded(UnboundedKind::RecursiveTraversal, &target);
     }
 }
 
 /// Whether a reader goes through everything below the paths it is given.
-fn traversal(program: &str, parsed: &Arguments) -> Reach {
+fn traversal(program: &str, parsed: &Arguments) -> EffectReach {
     let recursive = match program {
         "grep" | "egrep" | "fgrep" | "zgrep" => parsed.has(&["-r", "-R", "--recursive", "--dereference-recursive"]),
         "ls" | "dir" | "vdir" | "eza" | "exa" => parsed.has(&["-R", "--recursive"]),
@@ -269,11 +275,11 @@ fn traversal(program: &str, parsed: &Arguments) -> Reach {
         "diff" => parsed.has(&["-r", "--recursive"]),
         _ => false,
     };
-    if recursive { Reach::Tree } else { Reach::Itself }
+    if recursive { EffectReach::Tree } else { EffectReach::Itself }
 }
 
-fn searches_here(call: &Invocation<'_>, reach: Reach) -> bool {
-    let searches = matches!(call.program, "rg" | "ripgrep" | "ag" | "ack") || reach == Reach::Tree;
+fn searches_here(call: &Invocation<'_>, reach: EffectReach) -> bool {
+    let searches = matches!(call.program, "rg" | "ripgrep" | "ag" | "ack") || reach == EffectReach::Tree;
     searches && call.context.stdin == Stdin::Inherited
 }
 

@@ -1,4 +1,6 @@
 //! Programs that change the machine rather than files, or watch it.
+//!
+//! Pure.
 
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;

@@ -1,11 +1,13 @@
 //! Editors of streams: `sed`, `awk`, `perl`, `patch`.
+//!
+//! Pure.
 
-use super::super::arguments::{Arguments, Syntax};
+use super::super::arguments::{Arguments, OptionSyntax};
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
-use super::super::field::Field;
+use super::super::field::ShellField;
 use super::super::interpreter::Interpreter;
-use super::super::recorder::Reach;
+use super::super::recorder::EffectReach;
 use super::refuse_hidden_options;
 use crate::access::Access;
 
@@ -21,18 +23,20 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
 }
 
 fn sed(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed =
-        Arguments::parse(call.arguments, Syntax { short: "efl", long: &["--expression", "--file", "--line-length"] });
+    let parsed = Arguments::parse(
+        call.arguments,
+        OptionSyntax { short: "efl", long: &["--expression", "--file", "--line-length"] },
+    );
     refuse_hidden_options(interpreter, call, &parsed);
-    let scripts: Vec<&Field> = parsed.values(&["-e", "--expression"]).collect();
-    let from_file: Vec<&Field> = parsed.values(&["-f", "--file"]).collect();
+    let scripts: Vec<&ShellField> = parsed.values(&["-e", "--expression"]).collect();
+    let from_file: Vec<&ShellField> = parsed.values(&["-f", "--file"]).collect();
     let given = !scripts.is_empty() || !from_file.is_empty();
     let (script, mut files) = match parsed.operands.split_first() {
         Some((first, rest)) if !given => (Some(first), rest),
         _ => (None, parsed.operands.as_slice()),
     };
     let in_place = parsed.has(&["-i", "-I", "--in-place"]);
-    // BSD takes the suffix of a copy as a word of its own: `sed -i '' script file`.
+    // BSD takes the suffix of a copy as a separate word: `sed -i '' script file`.
     let script = match script {
         Some(first) if in_place && first.exact && first.text.is_empty() => {
             let second = files.first();
@@ -45,7 +49,7 @@ fn sed(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         check_sed_script(interpreter, call, script);
     }
     for file in from_file {
-        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
         interpreter.recorder.code(UnknownReason::UnresolvedCode, "sed -f");
     }
     let access = if in_place { Access::Write } else { Access::Read };
@@ -56,10 +60,10 @@ fn sed(interpreter: &mut Interpreter, call: &Invocation<'_>) {
             .filter(|suffix| !suffix.is_empty())
     });
     for file in files {
-        interpreter.recorder.touch(call.state, file, access, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, access, EffectReach::Itself);
         if let Some(suffix) = suffix {
-            let copy = Field { text: format!("{}{suffix}", file.text), ..file.clone() };
-            interpreter.recorder.touch(call.state, &copy, Access::Write, Reach::Itself);
+            let copy = ShellField { text: format!("{}{suffix}", file.text), ..file.clone() };
+            interpreter.recorder.touch(call.state, &copy, Access::Write, EffectReach::Itself);
         }
     }
     if suffix.is_some_and(|suffix| suffix.contains(['*', '/'])) {
@@ -68,7 +72,7 @@ fn sed(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 }
 
 /// A script may write files (`w`) and run commands (`e`); anything not plainly harmless is unknown.
-fn check_sed_script(interpreter: &mut Interpreter, call: &Invocation<'_>, script: &Field) {
+fn check_sed_script(interpreter: &mut Interpreter, call: &Invocation<'_>, script: &ShellField) {
     let Some(text) =
         script.exact.then_some(script.text.as_str()).filter(|_| !script.glob || script.text.starts_with('s'))
     else {
@@ -138,7 +142,7 @@ fn find_unescaped(text: &str, wanted: char) -> Option<usize> {
 fn awk(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let parsed = Arguments::parse(
         call.arguments,
-        Syntax { short: "Ffvielo", long: &["--file", "--assign", "--field-separator", "--include", "--load"] },
+        OptionSyntax { short: "Ffvielo", long: &["--file", "--assign", "--field-separator", "--include", "--load"] },
     );
     refuse_hidden_options(interpreter, call, &parsed);
     if parsed.has(&[
@@ -158,7 +162,7 @@ fn awk(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     ]) {
         interpreter.recorder.code(UnknownReason::Option, call.program);
     }
-    let from_file: Vec<&Field> = parsed.values(&["-f", "--file"]).collect();
+    let from_file: Vec<&ShellField> = parsed.values(&["-f", "--file"]).collect();
     let files = match parsed.operands.split_first() {
         Some((program, files)) if from_file.is_empty() => {
             check_awk_program(interpreter, call, program);
@@ -167,16 +171,16 @@ fn awk(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         _ => parsed.operands.as_slice(),
     };
     for file in from_file {
-        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
         interpreter.recorder.code(UnknownReason::UnresolvedCode, "awk -f");
     }
     for file in files.iter().filter(|field| !field.text.contains('=')) {
-        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
     }
 }
 
 /// A program without output redirection, pipes and calls of the system only prints.
-fn check_awk_program(interpreter: &mut Interpreter, call: &Invocation<'_>, program: &Field) {
+fn check_awk_program(interpreter: &mut Interpreter, call: &Invocation<'_>, program: &ShellField) {
     let text = program.text.as_str();
     let acts =
         ["system", "|", "getline", "@", "close", "fflush"].iter().any(|part| text.replace("||", "").contains(part));
@@ -187,7 +191,7 @@ fn check_awk_program(interpreter: &mut Interpreter, call: &Invocation<'_>, progr
 }
 
 fn perl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let parsed = Arguments::parse(call.arguments, Syntax { short: "eEIMmFxCD", long: &[] });
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "eEIMmFxCD", long: &[] });
     interpreter.recorder.code(UnknownReason::ForeignCode, "perl");
     let edits = call
         .arguments
@@ -195,7 +199,7 @@ fn perl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         .any(|word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('i'));
     if edits && parsed.has(&["-e", "-E"]) {
         for file in &parsed.operands {
-            interpreter.recorder.touch(call.state, file, Access::Write, Reach::Itself);
+            interpreter.recorder.touch(call.state, file, Access::Write, EffectReach::Itself);
         }
     }
 }
@@ -203,19 +207,19 @@ fn perl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 fn patch(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let parsed = Arguments::parse(
         call.arguments,
-        Syntax { short: "pidoBrVDFYz", long: &["--input", "--directory", "--output", "--strip"] },
+        OptionSyntax { short: "pidoBrVDFYz", long: &["--input", "--directory", "--output", "--strip"] },
     );
     for file in parsed.values(&["-i", "--input"]) {
-        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
     }
     if let Some(file) = parsed.operands.get(1) {
-        interpreter.recorder.touch(call.state, file, Access::Read, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
     }
     if parsed.has(&["--dry-run"]) && !parsed.hides_options {
         return;
     }
     for file in parsed.values(&["-o", "--output"]).chain(parsed.operands.first()) {
-        interpreter.recorder.touch(call.state, file, Access::Write, Reach::Itself);
+        interpreter.recorder.touch(call.state, file, Access::Write, EffectReach::Itself);
     }
     if parsed.operands.is_empty() {
         interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "patch");

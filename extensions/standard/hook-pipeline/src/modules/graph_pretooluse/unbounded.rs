@@ -1,6 +1,6 @@
 //! `UB01` to `UB05`: trees, walks, endless commands, fork bombs and devices.
 
-use dispatch_toolcall::{Access, Move, SimpleCommand, ToolCall, UnboundedKind, resolve};
+use dispatch_toolcall::{Access, PathMove, SimpleCommand, ToolCall, UnboundedKind, resolve};
 
 use super::place::{Place, Workspace, is_wild};
 use super::rules::{Findings, UB01, UB02, UB03, UB04, UB05};
@@ -250,7 +250,7 @@ fn is_timed(shell: &Shell<'_>, programs: &[&str]) -> bool {
 }
 
 /// A move takes a whole folder along; a name with an extension is taken for a file.
-fn judge_move(workspace: &Workspace<'_>, moved: &Move, findings: &mut Findings) {
+fn judge_move(workspace: &Workspace<'_>, moved: &PathMove, findings: &mut Findings) {
     let from = moved.from.path.as_str();
     let name = from.rsplit(['/', '\\']).next().unwrap_or(from);
     let is_file = name.trim_start_matches('.').contains('.') && !is_wild(name);

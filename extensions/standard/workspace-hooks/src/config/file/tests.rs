@@ -186,7 +186,10 @@ fn each_rule_of_a_hook() {
         (json!({"pattern": ["a", "#b"]}), &["/pattern/1 glob: the glob fits no file"]),
         (json!({"pattern": "../**"}), &["/pattern glob: the glob leads out of the workspace"]),
         (json!({"pattern": "!/etc/*"}), &["/pattern glob: the glob leads out of the workspace"]),
-        (json!({"pattern": "{1..100000}"}), &["/pattern glob: the braces of the pattern stand for too many patterns"]),
+        (
+            json!({"pattern": "{1..100000}"}),
+            &["/pattern glob: the braces of the pattern expand to more than 4096 patterns or 262144 characters"],
+        ),
         (json!({"pattern": 1}), &["/pattern type: expected a glob or a list of globs, found a number"]),
         (json!({"pattern": many_patterns}), &["/pattern too-large: `pattern` has 65 entries; 64 are the most"]),
         (

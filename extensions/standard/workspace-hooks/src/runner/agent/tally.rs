@@ -6,7 +6,7 @@ use crate::contract::Usage;
 use dispatch_contracts::conversation::{Chunk, ResultStatus, Role, Row, RowBody, ToolCall as CallRow};
 use dispatch_contracts::ids::TurnId;
 use dispatch_contracts::turn::TurnEnd;
-use dispatch_toolcall::{Access, Call, ToolCall};
+use dispatch_toolcall::{Access, ReportedCall, ToolCall};
 use ext_session_orchestrator::contract::{SessionEvent, SessionNews};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -121,7 +121,7 @@ impl Tally {
 /// The files below a folder that a call changes, relative to it.
 fn changed_by(folder: &Path, call: &CallRow) -> Vec<String> {
     let (Some(cwd), input) = (folder.to_str(), Value::Object(call.arguments.clone())) else { return Vec::new() };
-    let call = ToolCall::classify(&Call { host: HOST, tool: &call.name, input: &input, cwd, home: None });
+    let call = ToolCall::classify(&ReportedCall { host: HOST, tool: &call.name, input: &input, cwd, home: None });
     let changed = call.paths.iter().filter(|path| path.access != Access::Read && !path.glob);
     changed.filter_map(|path| name_below(folder, Path::new(&path.path))).collect()
 }

@@ -1,4 +1,6 @@
 //! The subcommands of `git` by what they may change.
+//!
+//! Pure.
 
 /// Subcommands that only look, whatever their options are, apart from those checked for all.
 pub(super) const READ_ONLY: &[&str] = &[

@@ -1,18 +1,20 @@
-//! Matches one segment with groups: a machine whose work grows with pattern times text, never faster.
+//! Matches one segment with groups: an automaton whose work is bounded by pattern times text.
+//!
+//! Pure.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::segment::{Item, Kind};
+use crate::segment::{GroupKind, SegmentItem};
 
-/// Steps that one match may take; a match that needs more is none.
+/// Steps that one match may take; a text that needs more does not match.
 const MAX_STEPS: u64 = 4_000_000;
 
 /// The steps that are left.
 #[derive(Debug)]
-pub(crate) struct Work(u64);
+pub(crate) struct WorkBudget(u64);
 
-impl Work {
+impl WorkBudget {
     pub(crate) fn new() -> Self {
         Self(MAX_STEPS)
     }
@@ -26,16 +28,16 @@ impl Work {
 
 /// A segment as a graph of states.
 #[derive(Debug, Clone)]
-pub(crate) struct Machine {
-    nodes: Vec<Node>,
+pub(crate) struct SegmentAutomaton {
+    nodes: Vec<AutomatonNode>,
     start: usize,
 }
 
 #[derive(Debug, Clone)]
-enum Node {
+enum AutomatonNode {
     End,
     /// Takes one character that the item matches; a star takes any number.
-    Take(Item, usize),
+    Take(SegmentItem, usize),
     Split(Vec<usize>),
     /// Takes any text that the inner graph does not match.
     Not {
@@ -48,87 +50,87 @@ const END: usize = 0;
 
 /// What wildcards may take: `.` and `..` are only ever matched by their dots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wild {
+enum WildcardReach {
     Anything,
     Nothing,
 }
 
-type Ends = Rc<Vec<bool>>;
+type EndPositions = Rc<Vec<bool>>;
 
-impl Machine {
-    pub(crate) fn new(items: &[Item]) -> Self {
-        let mut machine = Self { nodes: vec![Node::End], start: END };
-        machine.start = machine.sequence(items, END);
-        machine
+impl SegmentAutomaton {
+    pub(crate) fn new(items: &[SegmentItem]) -> Self {
+        let mut automaton = Self { nodes: vec![AutomatonNode::End], start: END };
+        automaton.start = automaton.sequence(items, END);
+        automaton
     }
 
     /// Whether the whole text matches; nothing when the work ran out.
-    pub(crate) fn is_match(&self, text: &[char], work: &mut Work) -> Option<bool> {
-        let wild = if matches!(text, ['.'] | ['.', '.']) { Wild::Nothing } else { Wild::Anything };
-        let mut run = Run { nodes: &self.nodes, text, known: HashMap::new() };
+    pub(crate) fn is_match(&self, text: &[char], work: &mut WorkBudget) -> Option<bool> {
+        let wild = if matches!(text, ['.'] | ['.', '.']) { WildcardReach::Nothing } else { WildcardReach::Anything };
+        let mut run = AutomatonRun { nodes: &self.nodes, text, known: HashMap::new() };
         let ends = run.ends(self.start, 0, wild, work)?;
         Some(ends.last().copied().unwrap_or(false))
     }
 
-    fn add(&mut self, node: Node) -> usize {
+    fn add(&mut self, node: AutomatonNode) -> usize {
         self.nodes.push(node);
         self.nodes.len() - 1
     }
 
-    fn sequence(&mut self, items: &[Item], next: usize) -> usize {
+    fn sequence(&mut self, items: &[SegmentItem], next: usize) -> usize {
         items.iter().rev().fold(next, |next, item| self.item(item, next))
     }
 
-    fn alternatives(&mut self, alternatives: &[Vec<Item>], next: usize) -> Vec<usize> {
+    fn alternatives(&mut self, alternatives: &[Vec<SegmentItem>], next: usize) -> Vec<usize> {
         alternatives.iter().map(|items| self.sequence(items, next)).collect()
     }
 
-    fn item(&mut self, item: &Item, next: usize) -> usize {
-        let Item::Group(kind, alternatives) = item else {
-            return self.add(Node::Take(item.clone(), next));
+    fn item(&mut self, item: &SegmentItem, next: usize) -> usize {
+        let SegmentItem::Group(kind, alternatives) = item else {
+            return self.add(AutomatonNode::Take(item.clone(), next));
         };
         match kind {
-            Kind::Once => {
+            GroupKind::Once => {
                 let ways = self.alternatives(alternatives, next);
-                self.add(Node::Split(ways))
+                self.add(AutomatonNode::Split(ways))
             }
-            Kind::Optional => {
+            GroupKind::Optional => {
                 let mut ways = self.alternatives(alternatives, next);
                 ways.push(next);
-                self.add(Node::Split(ways))
+                self.add(AutomatonNode::Split(ways))
             }
-            Kind::Not => {
+            GroupKind::Not => {
                 let ways = self.alternatives(alternatives, END);
-                let inner = self.add(Node::Split(ways));
-                self.add(Node::Not { inner, next })
+                let inner = self.add(AutomatonNode::Split(ways));
+                self.add(AutomatonNode::Not { inner, next })
             }
-            Kind::Any | Kind::Many => {
-                let after = self.add(Node::Split(Vec::new()));
+            GroupKind::Any | GroupKind::Many => {
+                let after = self.add(AutomatonNode::Split(Vec::new()));
                 let ways = self.alternatives(alternatives, after);
-                let entry = self.add(Node::Split(ways));
-                if let Some(Node::Split(ways)) = self.nodes.get_mut(after) {
+                let entry = self.add(AutomatonNode::Split(ways));
+                if let Some(AutomatonNode::Split(ways)) = self.nodes.get_mut(after) {
                     ways.extend([next, entry]);
                 }
-                if *kind == Kind::Any { after } else { entry }
+                if *kind == GroupKind::Any { after } else { entry }
             }
         }
     }
 }
 
-struct Run<'m> {
-    nodes: &'m [Node],
+struct AutomatonRun<'m> {
+    nodes: &'m [AutomatonNode],
     text: &'m [char],
     /// Where the inside of a negation can end, by its node and where it begins.
-    known: HashMap<(usize, usize), Ends>,
+    known: HashMap<(usize, usize), EndPositions>,
 }
 
 /// The states at one place of the text, each once.
-struct States {
+struct ActiveStates {
     marks: Vec<usize>,
     list: Vec<usize>,
 }
 
-impl States {
+impl ActiveStates {
     fn add(&mut self, node: usize, generation: usize) {
         if let Some(mark) = self.marks.get_mut(node).filter(|mark| **mark != generation) {
             *mark = generation;
@@ -137,14 +139,14 @@ impl States {
     }
 }
 
-impl Run<'_> {
+impl AutomatonRun<'_> {
     /// All places where a match that begins at `from` can end.
-    fn ends(&mut self, start: usize, from: usize, wild: Wild, work: &mut Work) -> Option<Ends> {
+    fn ends(&mut self, start: usize, from: usize, wild: WildcardReach, work: &mut WorkBudget) -> Option<EndPositions> {
         let nodes = self.nodes;
         let mut ends = vec![false; self.text.len() + 1];
-        let mut here = States { marks: vec![usize::MAX; nodes.len()], list: Vec::new() };
+        let mut here = ActiveStates { marks: vec![usize::MAX; nodes.len()], list: Vec::new() };
         let mut next = vec![start];
-        let mut negations: Vec<(usize, Ends)> = Vec::new();
+        let mut negations: Vec<(usize, EndPositions)> = Vec::new();
         work.spend(nodes.len() + ends.len())?;
         for at in from..=self.text.len() {
             here.list.clear();
@@ -162,25 +164,27 @@ impl Run<'_> {
                 index += 1;
                 work.spend(1)?;
                 match nodes.get(id) {
-                    Some(Node::End) => {
+                    Some(AutomatonNode::End) => {
                         if let Some(end) = ends.get_mut(at) {
                             *end = true;
                         }
                     }
-                    Some(Node::Split(ways)) => {
+                    Some(AutomatonNode::Split(ways)) => {
                         work.spend(ways.len())?;
                         ways.iter().for_each(|way| here.add(*way, at));
                     }
-                    Some(Node::Not { inner, next }) => {
+                    Some(AutomatonNode::Not { inner, next }) => {
                         let taken = self.inner_ends(*inner, at, work)?;
                         if taken.get(at) == Some(&false) {
                             here.add(*next, at);
                         }
-                        if wild == Wild::Anything {
+                        if wild == WildcardReach::Anything {
                             negations.push((*next, taken));
                         }
                     }
-                    Some(Node::Take(item, after)) => self.take(item, id, *after, at, wild, &mut here, &mut next),
+                    Some(AutomatonNode::Take(item, after)) => {
+                        self.take(item, id, *after, at, wild, &mut here, &mut next)
+                    }
                     None => {}
                 }
             }
@@ -194,47 +198,47 @@ impl Run<'_> {
     #[allow(clippy::too_many_arguments, reason = "one step of the loop above, cut out to be read on its own")]
     fn take(
         &self,
-        item: &Item,
+        item: &SegmentItem,
         id: usize,
         after: usize,
         at: usize,
-        wild: Wild,
-        here: &mut States,
+        wild: WildcardReach,
+        here: &mut ActiveStates,
         next: &mut Vec<usize>,
     ) {
         let character = self.text.get(at);
-        if *item == Item::Star {
-            if wild == Wild::Anything {
+        if *item == SegmentItem::Star {
+            if wild == WildcardReach::Anything {
                 here.add(after, at);
                 next.extend(character.map(|_| id));
             }
             return;
         }
         let takes = character.is_some_and(|character| match item {
-            Item::Char(_) => item_takes(item, *character),
-            _ => wild == Wild::Anything && item_takes(item, *character),
+            SegmentItem::Char(_) => item_takes(item, *character),
+            _ => wild == WildcardReach::Anything && item_takes(item, *character),
         });
         if takes {
             next.push(after);
         }
     }
 
-    fn inner_ends(&mut self, inner: usize, at: usize, work: &mut Work) -> Option<Ends> {
+    fn inner_ends(&mut self, inner: usize, at: usize, work: &mut WorkBudget) -> Option<EndPositions> {
         if let Some(known) = self.known.get(&(inner, at)) {
             return Some(Rc::clone(known));
         }
-        let found = self.ends(inner, at, Wild::Anything, work)?;
+        let found = self.ends(inner, at, WildcardReach::Anything, work)?;
         self.known.insert((inner, at), Rc::clone(&found));
         Some(found)
     }
 }
 
 /// Whether an item that takes exactly one character takes this one.
-pub(crate) fn item_takes(item: &Item, character: char) -> bool {
+pub(crate) fn item_takes(item: &SegmentItem, character: char) -> bool {
     match item {
-        Item::Char(wanted) => *wanted == character,
-        Item::Any => true,
-        Item::Class(class) => class.contains(character),
-        Item::Star | Item::Never | Item::Group(..) => false,
+        SegmentItem::Char(wanted) => *wanted == character,
+        SegmentItem::Any => true,
+        SegmentItem::Class(class) => class.contains(character),
+        SegmentItem::Star | SegmentItem::Never | SegmentItem::Group(..) => false,
     }
 }
