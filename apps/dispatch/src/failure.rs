@@ -5,8 +5,7 @@ use dispatch_os::OsError;
 use dispatch_trust::TrustError;
 use ext_hook_pipeline::session_files::FilesError;
 use ext_intents::error::IntentsError;
-use ext_workspace_hooks::contract::RunsError;
-use ext_workspace_hooks::watch::WatchError;
+use ext_workspace_hooks::contract::{RunsError, WatchError};
 
 /// Why a command failed.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ksh", "zsh"];
 const FIRST_LINE: &str = "#!/bin/sh\n";
 
-/// Lines of ours in a hook, known by their purpose, so that those of one purpose come and go beside those of another.
+/// DispatchLines of ours in a hook, known by their purpose, so that those of one purpose come and go beside those of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lines {
+pub(crate) struct DispatchLines {
     /// What they are for, in one word.
     pub(crate) purpose: &'static str,
     /// How our program is called, where it is the one thing that is run.
@@ -16,7 +16,7 @@ pub(crate) struct Lines {
 
 /// A hook that is there already.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum ExistingGitHook {
     /// Ours is in it.
     Installed(String),
     /// A shell script of somebody else's.
@@ -25,7 +25,7 @@ pub(crate) enum Found {
     Other,
 }
 
-impl Found {
+impl ExistingGitHook {
     pub(crate) fn read(content: &[u8], purpose: &str) -> Self {
         match String::from_utf8(content.to_vec()) {
             Ok(text) if text.contains(&begin(purpose)) => Self::Installed(text),
@@ -51,12 +51,12 @@ fn is_shell(text: &str) -> bool {
 }
 
 /// A hook with ours alone, which then runs the one that was there, if there was one.
-pub(crate) fn alone(lines: &Lines, hook: &str) -> String {
+pub(crate) fn alone(lines: &DispatchLines, hook: &str) -> String {
     format!("{FIRST_LINE}{}{}", lines.text(), ending(hook))
 }
 
 /// A shell script with our lines before everything that it does.
-pub(crate) fn with(script: &str, lines: &Lines) -> String {
+pub(crate) fn with(script: &str, lines: &DispatchLines) -> String {
     let clean = cut(script, lines.purpose).unwrap_or_else(|| script.to_owned());
     let text = lines.text();
     match clean.split_once('\n') {
@@ -69,7 +69,7 @@ pub(crate) fn with(script: &str, lines: &Lines) -> String {
 
 /// What is left of a hook without our lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum RemainingScript {
     /// Ours are not in it.
     Untouched,
     /// Only what we wrote.
@@ -78,11 +78,13 @@ pub(crate) enum Rest {
 }
 
 /// The script without our lines.
-pub(crate) fn without(script: &str, purpose: &str, hook: &str) -> Rest {
+pub(crate) fn without(script: &str, purpose: &str, hook: &str) -> RemainingScript {
     match cut(script, purpose) {
-        None => Rest::Untouched,
-        Some(rest) if rest.trim().is_empty() || rest == format!("{FIRST_LINE}{}", ending(hook)) => Rest::Nothing,
-        Some(rest) => Rest::Script(rest),
+        None => RemainingScript::Untouched,
+        Some(rest) if rest.trim().is_empty() || rest == format!("{FIRST_LINE}{}", ending(hook)) => {
+            RemainingScript::Nothing
+        }
+        Some(rest) => RemainingScript::Script(rest),
     }
 }
 
@@ -110,7 +112,7 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-impl Lines {
+impl DispatchLines {
     fn text(&self) -> String {
         let Self { purpose, command, program } = self;
         let (begin, end, program) = (begin(purpose), end(purpose), quoted(program));
@@ -125,40 +127,42 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn lines(purpose: &'static str) -> Lines {
+    fn lines(purpose: &'static str) -> DispatchLines {
         let command = format!("\"$dispatch_program\" {purpose} || true");
-        Lines { purpose, command, program: "/opt/it's here/dispatch".to_owned() }
+        DispatchLines { purpose, command, program: "/opt/it's here/dispatch".to_owned() }
     }
 
     #[test]
     fn our_lines_come_and_go_and_leave_the_rest() {
         let script = "#!/usr/bin/env bash\nset -e\ngrep -q x \"$1\"\n";
-        let Found::Shell(found) = Found::read(script.as_bytes(), "trace") else { panic!("a shell script") };
+        let ExistingGitHook::Shell(found) = ExistingGitHook::read(script.as_bytes(), "trace") else {
+            panic!("a shell script")
+        };
         let installed = with(&found, &lines("trace"));
         assert!(installed.starts_with("#!/usr/bin/env bash\n# >>>"), "{installed}");
         assert!(installed.contains(r"'/opt/it'\''s here/dispatch'"), "{installed}");
         assert_eq!(with(&installed, &lines("trace")), installed, "twice is once");
-        assert_eq!(Found::read(installed.as_bytes(), "trace"), Found::Installed(installed.clone()));
-        assert_eq!(without(&installed, "trace", "commit-msg"), Rest::Script(script.to_owned()));
-        assert_eq!(without(&alone(&lines("trace"), "commit-msg"), "trace", "commit-msg"), Rest::Nothing);
-        assert_eq!(without(script, "trace", "commit-msg"), Rest::Untouched);
+        assert_eq!(ExistingGitHook::read(installed.as_bytes(), "trace"), ExistingGitHook::Installed(installed.clone()));
+        assert_eq!(without(&installed, "trace", "commit-msg"), RemainingScript::Script(script.to_owned()));
+        assert_eq!(without(&alone(&lines("trace"), "commit-msg"), "trace", "commit-msg"), RemainingScript::Nothing);
+        assert_eq!(without(script, "trace", "commit-msg"), RemainingScript::Untouched);
     }
 
     #[test]
     fn two_purposes_share_a_hook() {
         let first = alone(&lines("trace"), "commit-msg");
         let both = with(&first, &lines("hooks"));
-        assert_eq!(without(&both, "hooks", "commit-msg"), Rest::Script(first));
-        let Rest::Script(second) = without(&both, "trace", "commit-msg") else { panic!("the other stays") };
-        assert_eq!(without(&second, "hooks", "commit-msg"), Rest::Nothing);
+        assert_eq!(without(&both, "hooks", "commit-msg"), RemainingScript::Script(first));
+        let RemainingScript::Script(second) = without(&both, "trace", "commit-msg") else { panic!("the other stays") };
+        assert_eq!(without(&second, "hooks", "commit-msg"), RemainingScript::Nothing);
     }
 
     #[test]
     fn a_script_without_a_first_line_keeps_what_it_has() {
         let installed = with("npm test\n", &lines("hooks"));
         assert!(installed.starts_with("# >>>") && installed.ends_with("npm test\n"), "{installed}");
-        assert_eq!(without(&installed, "hooks", "pre-commit"), Rest::Script("npm test\n".to_owned()));
-        assert_eq!(without(&with("", &lines("hooks")), "hooks", "pre-commit"), Rest::Nothing);
+        assert_eq!(without(&installed, "hooks", "pre-commit"), RemainingScript::Script("npm test\n".to_owned()));
+        assert_eq!(without(&with("", &lines("hooks")), "hooks", "pre-commit"), RemainingScript::Nothing);
     }
 
     #[test]
@@ -171,7 +175,7 @@ mod tests {
             (b"\x7fELF\xff", false),
             (b"", false),
         ] {
-            assert_eq!(matches!(Found::read(text, "trace"), Found::Shell(_)), shell, "{text:?}");
+            assert_eq!(matches!(ExistingGitHook::read(text, "trace"), ExistingGitHook::Shell(_)), shell, "{text:?}");
         }
     }
 }

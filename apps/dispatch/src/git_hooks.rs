@@ -1,7 +1,7 @@
 //! Puts lines of ours into the hooks of a repository and takes them out, beside whatever is there.
 
 use crate::failure::Failure;
-use crate::git_hook_file::{Found, Lines, Rest, alone, kept_name, with, without};
+use crate::git_hook_file::{DispatchLines, ExistingGitHook, RemainingScript, alone, kept_name, with, without};
 use dispatch_os::files::{read_at_most, replace_with};
 use dispatch_os::{Access, OsError, ReplaceOptions};
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ const EXECUTABLE: u32 = 0o755;
 pub(crate) struct GitHook {
     folder: PathBuf,
     name: String,
-    script: Script,
+    script: HookScriptKind,
 }
 
 /// Whether a hook has to say that it is a shell script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Script {
+pub(crate) enum HookScriptKind {
     /// Git runs it as a program.
     Program,
     /// Another program gives it to a shell.
@@ -27,7 +27,7 @@ pub(crate) enum Script {
 
 /// What installing did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Installed {
+pub(crate) enum InstalledGitHook {
     New,
     /// Beside a hook of somebody else's.
     Beside,
@@ -35,7 +35,7 @@ pub(crate) enum Installed {
 }
 
 impl GitHook {
-    pub(crate) fn new(folder: &Path, name: &str, script: Script) -> Self {
+    pub(crate) fn new(folder: &Path, name: &str, script: HookScriptKind) -> Self {
         Self { folder: folder.to_owned(), name: name.to_owned(), script }
     }
 
@@ -44,24 +44,24 @@ impl GitHook {
     }
 
     /// Puts the lines in. A hook that is there goes on running, and its answer counts.
-    pub(crate) fn install(&self, lines: &Lines) -> Result<Installed, Failure> {
+    pub(crate) fn install(&self, lines: &DispatchLines) -> Result<InstalledGitHook, Failure> {
         let hook = self.path();
         let Some(content) = read_hook(&hook)? else {
             std::fs::create_dir_all(&self.folder).map_err(|source| io("create", &self.folder, source))?;
             self.write(&self.alone(lines))?;
-            return Ok(Installed::New);
+            return Ok(InstalledGitHook::New);
         };
         match self.found(&content, lines.purpose) {
-            Found::Installed(text) => {
-                let own = without(&text, lines.purpose, &self.name) == Rest::Nothing;
+            ExistingGitHook::Installed(text) => {
+                let own = without(&text, lines.purpose, &self.name) == RemainingScript::Nothing;
                 self.write(&if own { self.alone(lines) } else { with(&text, lines) })?;
-                Ok(Installed::Again)
+                Ok(InstalledGitHook::Again)
             }
-            Found::Shell(text) => {
+            ExistingGitHook::Shell(text) => {
                 self.write(&with(&text, lines))?;
-                Ok(Installed::Beside)
+                Ok(InstalledGitHook::Beside)
             }
-            Found::Other => {
+            ExistingGitHook::Other => {
                 let kept = self.kept();
                 if kept.symlink_metadata().is_ok() {
                     return Err(Failure::configuration(format!("{} is in the way", kept.display()))
@@ -69,7 +69,7 @@ impl GitHook {
                 }
                 std::fs::rename(&hook, &kept).map_err(|source| io("move", &hook, source))?;
                 self.write(&self.alone(lines))?;
-                Ok(Installed::Beside)
+                Ok(InstalledGitHook::Beside)
             }
         }
     }
@@ -77,12 +77,12 @@ impl GitHook {
     /// Takes the lines out; says whether they were there.
     pub(crate) fn remove(&self, purpose: &str) -> Result<bool, Failure> {
         let hook = self.path();
-        let found = read_hook(&hook)?.map(|content| Found::read(&content, purpose));
-        let Some(Found::Installed(text)) = found else { return Ok(false) };
+        let found = read_hook(&hook)?.map(|content| ExistingGitHook::read(&content, purpose));
+        let Some(ExistingGitHook::Installed(text)) = found else { return Ok(false) };
         match without(&text, purpose, &self.name) {
-            Rest::Untouched => return Ok(false),
-            Rest::Script(rest) => self.write(&rest)?,
-            Rest::Nothing => {
+            RemainingScript::Untouched => return Ok(false),
+            RemainingScript::Script(rest) => self.write(&rest)?,
+            RemainingScript::Nothing => {
                 std::fs::remove_file(&hook).map_err(|source| io("remove", &hook, source))?;
                 let kept = self.kept();
                 if kept.symlink_metadata().is_ok() {
@@ -94,10 +94,10 @@ impl GitHook {
     }
 
     /// Whether the lines are in it, exactly as they should be.
-    pub(crate) fn has(&self, lines: &Lines) -> Result<bool, Failure> {
+    pub(crate) fn has(&self, lines: &DispatchLines) -> Result<bool, Failure> {
         let Some(content) = read_hook(&self.path())? else { return Ok(false) };
-        Ok(match Found::read(&content, lines.purpose) {
-            Found::Installed(text) => with(&text, lines) == text,
+        Ok(match ExistingGitHook::read(&content, lines.purpose) {
+            ExistingGitHook::Installed(text) => with(&text, lines) == text,
             _ => false,
         })
     }
@@ -107,20 +107,20 @@ impl GitHook {
         Ok(read_hook(&self.path())?.map(|content| String::from_utf8_lossy(&content).into_owned()).unwrap_or_default())
     }
 
-    fn found(&self, content: &[u8], purpose: &str) -> Found {
-        match (Found::read(content, purpose), self.script) {
-            (Found::Other, Script::Sourced) => match String::from_utf8(content.to_vec()) {
-                Ok(text) => Found::Shell(text),
-                Err(_) => Found::Other,
+    fn found(&self, content: &[u8], purpose: &str) -> ExistingGitHook {
+        match (ExistingGitHook::read(content, purpose), self.script) {
+            (ExistingGitHook::Other, HookScriptKind::Sourced) => match String::from_utf8(content.to_vec()) {
+                Ok(text) => ExistingGitHook::Shell(text),
+                Err(_) => ExistingGitHook::Other,
             },
             (found, _) => found,
         }
     }
 
-    fn alone(&self, lines: &Lines) -> String {
+    fn alone(&self, lines: &DispatchLines) -> String {
         match self.script {
-            Script::Program => alone(lines, &self.name),
-            Script::Sourced => with("", lines),
+            HookScriptKind::Program => alone(lines, &self.name),
+            HookScriptKind::Sourced => with("", lines),
         }
     }
 

@@ -8,9 +8,7 @@ use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
 use dispatch_os::environment;
 use dispatch_os::files::{read_stream_at_most, read_text_at_most};
-use ext_workspace_hooks::contract::{Event, Outcome, RUNS, Receipt};
-use ext_workspace_hooks::outside::Sent;
-use ext_workspace_hooks::{Workers, workspace_of};
+use ext_workspace_hooks::contract::{CustomEvent, Event, Outcome, RUNS, Receipt, Workers, workspace_of};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +49,7 @@ pub(crate) fn run(
 ) -> Result<Status, Failure> {
     let EventCommand::Send(request) = command;
     let workspace = workspace_of(&loaded.start);
-    let sent = Sent {
+    let sent = CustomEvent {
         name: request.name.clone(),
         data: request.data.as_deref().map(read_data).transpose()?.unwrap_or_default(),
         files: request.files.clone(),

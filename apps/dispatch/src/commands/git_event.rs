@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
 use dispatch_os::environment;
-use ext_workspace_hooks::{git, workspace_of};
+use ext_workspace_hooks::contract::{git_event, workspace_of};
 use std::sync::Arc;
 
 /// A run of a workspace hook has this in its environment.
@@ -30,7 +30,7 @@ pub(crate) fn run(
         return Ok(Status::Done);
     }
     let workspace = workspace_of(&loaded.start);
-    let Some(event) = git::event(&workspace, &request.hook, &request.arguments) else {
+    let Some(event) = git_event(&workspace, &request.hook, &request.arguments) else {
         return Err(Failure::usage(format!("git has no hook `{}` that starts anything here", request.hook)));
     };
     super::event::store(loaded, extensions, event)?;

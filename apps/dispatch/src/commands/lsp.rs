@@ -7,9 +7,7 @@ use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use crate::stopping::asked_to_stop;
 use dispatch_contracts::extension::Extension;
-use ext_workspace_hooks::contract::RUNS;
-use ext_workspace_hooks::lsp::{Ending, Wiring, serve};
-use ext_workspace_hooks::{Membership, Workers};
+use ext_workspace_hooks::contract::{ClientExit, LspPorts, Membership, RUNS, Workers, serve_lsp};
 use std::io::BufReader;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +17,7 @@ pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Resul
     let running = Running::start(loaded, extensions, Threads::Two)?;
     let outcome = running.service(&RUNS).and_then(|runs| {
         let memberships: Arc<Mutex<Vec<Membership>>> = Arc::default();
-        let wiring = Wiring {
+        let ports = LspPorts {
             runs: Arc::clone(&runs),
             spawner: Arc::new(RuntimeSpawner),
             clock: Arc::new(SystemClock::default()),
@@ -29,15 +27,15 @@ pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Resul
         running.block_on(async {
             let input = Box::new(BufReader::new(std::io::stdin()));
             let served = tokio::select! {
-                served = serve(input, Box::new(std::io::stdout()), wiring) => served,
-                () = asked_to_stop() => Ok(Ending::Proper),
+                served = serve_lsp(input, Box::new(std::io::stdout()), ports) => served,
+                () = asked_to_stop() => Ok(ClientExit::Proper),
             };
             runs.drain().await;
             served.map_err(|error| Failure::internal(format!("the server could not start: {error}")))
         })
     });
     running.shutdown();
-    outcome.map(|ending| if ending == Ending::Proper { Status::Done } else { Status::No })
+    outcome.map(|exit| if exit == ClientExit::Proper { Status::Done } else { Status::No })
 }
 
 /// Says of each workspace that its queue is worked on.

@@ -11,8 +11,9 @@ use crate::printer::{Format, Printer};
 use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
-use ext_workspace_hooks::contract::{ExecutionRecord, RUNS, RunQuery, Runs, RunsError, Status as RunStatus};
-use ext_workspace_hooks::workspace_of;
+use ext_workspace_hooks::contract::{
+    ExecutionRecord, RUNS, RunQuery, Runs, RunsError, Status as RunStatus, workspace_of,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -119,23 +120,23 @@ pub(crate) fn run(
         false => Running::look_at_runs(loaded, extensions)?,
     };
     let outcome = running.service(&RUNS).and_then(|runs| {
-        let desk = Desk { runs: runs.as_ref(), workspace: workspace_of(&loaded.start), loaded, printer };
-        running.block_on(desk.obey(command))
+        let commands = RunCommands { runs: runs.as_ref(), workspace: workspace_of(&loaded.start), loaded, printer };
+        running.block_on(commands.execute(command))
     });
     running.shutdown();
     outcome
 }
 
-/// What every command has in hand.
-struct Desk<'a> {
+/// What every command works with.
+struct RunCommands<'a> {
     runs: &'a dyn Runs,
     workspace: PathBuf,
     loaded: &'a Loaded,
     printer: &'a Printer,
 }
 
-impl Desk<'_> {
-    async fn obey(&self, command: &RunsCommand) -> Result<Status, Failure> {
+impl RunCommands<'_> {
+    async fn execute(&self, command: &RunsCommand) -> Result<Status, Failure> {
         match command {
             RunsCommand::List { hook, status, all, limit, json } => {
                 let workspace = (!all).then(|| self.workspace.clone());

@@ -10,7 +10,7 @@ use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_trust::{Approval, Trust, read_content};
-use ext_workspace_hooks::approval::{APPROVALS_FILE, Approvals, approved_in, is_hooks_file};
+use ext_workspace_hooks::contract::{HookApprovals, HookFileValidity, is_hooks_file};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -48,9 +48,7 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
     }
     let _lock = FileLock::acquire(&loaded.trust_file.with_extension("lock"), LockKind::Exclusive, LOCK_WAIT)?;
     let mut trust = Trust::read(&loaded.trust_file)?;
-    let approvals_file = loaded.trust_file.with_file_name(APPROVALS_FILE);
-    let mut approvals = Approvals::load(&approvals_file);
-    let before = approvals.clone();
+    let mut approvals = HookApprovals::beside(&loaded.trust_file);
     let mut lines = Vec::new();
     for path in wanted(loaded, &workspace, request, &trust)? {
         lines.push(match request.revoke {
@@ -59,9 +57,7 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
         });
     }
     trust.write(&loaded.trust_file)?;
-    if approvals != before {
-        approvals.write(&approvals_file)?;
-    }
+    approvals.save()?;
     printer.out(&lines.join("\n"));
     if !request.revoke {
         compile::compile(&workspace.root).iter().for_each(|problem| printer.warn(problem));
@@ -107,7 +103,12 @@ fn nothing(scripts: usize) -> Failure {
     }
 }
 
-fn approve(trust: &mut Trust, approvals: &mut Approvals, path: PathBuf, printer: &Printer) -> Result<String, Failure> {
+fn approve(
+    trust: &mut Trust,
+    approvals: &mut HookApprovals,
+    path: PathBuf,
+    printer: &Printer,
+) -> Result<String, Failure> {
     if !path.exists() {
         return Err(Failure::usage(format!("there is no file {}", path.display())).hint("name files that exist"));
     }
@@ -117,18 +118,16 @@ fn approve(trust: &mut Trust, approvals: &mut Approvals, path: PathBuf, printer:
         Approval::Changed | Approval::Unknown => format!("approved: {}", path.display()),
     };
     if is_hooks_file(&path) {
-        let approved = approved_in(&path, &content);
-        if approved.problems > 0 {
+        if approvals.approve(&path, &content) == HookFileValidity::Invalid {
             printer.warn(&format!("{} is not valid; `dispatch workspace-hooks check` says why", path.display()));
         }
-        approvals.remember(&path, approved.fingerprints);
     }
     trust.approve(path, &content)?;
     Ok(line)
 }
 
-fn revoke(trust: &mut Trust, approvals: &mut Approvals, path: &Path) -> Result<String, Failure> {
-    approvals.forget(path);
+fn revoke(trust: &mut Trust, approvals: &mut HookApprovals, path: &Path) -> Result<String, Failure> {
+    approvals.revoke(path);
     if trust.revoke(path) {
         return Ok(format!("no longer approved: {}", path.display()));
     }

@@ -1,6 +1,6 @@
 //! `dispatch watch`: runs the hooks of the workspace when its files change, until somebody ends it.
 
-mod told;
+mod watch_printer;
 
 use crate::app::Status;
 use crate::failure::Failure;
@@ -11,10 +11,9 @@ use crate::stopping::asked_to_stop;
 use dispatch_contracts::BoxStream;
 use dispatch_contracts::extension::Extension;
 use ext_workspace_hooks::contract::{
-    Event, ExecutionRecord, HookSet, RUNS, RunQuery, Runs, RunsError, Status as RunStatus,
+    Event, ExecutionRecord, HookSet, RUNS, RunQuery, Runs, RunsError, Status as RunStatus, WatchBatch, WatchError,
+    Workers, watch_workspace, without_watcher, workspace_of,
 };
-use ext_workspace_hooks::watch::{Batch, WatchError, unheard, watch};
-use ext_workspace_hooks::{Workers, workspace_of};
 use futures_util::{FutureExt, StreamExt};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use told::Told;
+use watch_printer::WatchPrinter;
 
 /// How long an event waits before it is offered again to a queue that did not take it.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -50,36 +49,36 @@ pub(crate) fn run(
 ) -> Result<Status, Failure> {
     let workspace = workspace_of(&loaded.start);
     let workers = Workers::new(&loaded.dirs.state);
-    let post = Post { workspace, workers, format: request.json.into() };
+    let watched = WatchedWorkspace { workspace, workers, format: request.json.into() };
     if request.until_idle {
-        return post.until_idle(loaded, extensions, printer);
+        return watched.until_idle(loaded, extensions, printer);
     }
-    let claim = match post.workers.claim_watch(&post.workspace)? {
+    let claim = match watched.workers.claim_watch(&watched.workspace)? {
         Ok(claim) => claim,
         Err(other) => {
-            let why = format!("{} is watched already, by {other}", post.workspace.display());
+            let why = format!("{} is watched already, by {other}", watched.workspace.display());
             return Err(Failure::usage(why).hint("end the other one first; `dispatch runs follow` shows what it does"));
         }
     };
-    let _membership = post.workers.join(&post.workspace)?;
+    let _membership = watched.workers.join(&watched.workspace)?;
     let running = Running::start(loaded, extensions, Threads::Two)?;
     let hooks_of_user = loaded.dirs.config.join(GLOBAL_HOOKS);
     let outcome = running
         .service(&RUNS)
-        .and_then(|runs| running.block_on(post.observe(runs, &hooks_of_user, claim.unwatched_since_ms, printer)));
+        .and_then(|runs| running.block_on(watched.observe(runs, &hooks_of_user, claim.unwatched_since_ms, printer)));
     running.shutdown();
     drop(claim);
     outcome.map(|()| Status::Done)
 }
 
 /// What is watched, and for whom.
-struct Post {
+struct WatchedWorkspace {
     workspace: PathBuf,
     workers: Workers,
     format: Format,
 }
 
-impl Post {
+impl WatchedWorkspace {
     /// Runs what waits, beside nobody: whoever works on the queue already will do it.
     fn until_idle(
         &self,
@@ -100,11 +99,11 @@ impl Post {
         let mut news = runs.news(&self.workspace).await?;
         loop {
             let membership = self.workers.join(&self.workspace)?;
-            let told = Told::new(self.format, &self.workspace, printer);
+            let out = WatchPrinter::new(self.format, &self.workspace, printer);
             let stopped = tokio::select! {
                 worked = runs.work(&self.workspace) => worked.map(|()| ControlFlow::Break(()))?,
                 idle = runs.idle(&self.workspace) => idle.map(|()| ControlFlow::Continue(()))?,
-                () = tell(&mut news, &told) => ControlFlow::Break(()),
+                () = tell(&mut news, &out) => ControlFlow::Break(()),
                 () = asked_to_stop() => ControlFlow::Break(()),
             };
             drop(membership);
@@ -112,7 +111,7 @@ impl Post {
             if stopped.is_break() || !self.something_waits(runs.as_ref()).await? {
                 runs.drain().await;
                 while let Some(Some(record)) = news.next().now_or_never() {
-                    told.run(&record);
+                    out.run(&record);
                 }
                 return Ok(());
             }
@@ -136,27 +135,27 @@ impl Post {
         unwatched_since_ms: Option<u64>,
         printer: &Printer,
     ) -> Result<(), Failure> {
-        let told = Told::new(self.format, &self.workspace, printer);
+        let out = WatchPrinter::new(self.format, &self.workspace, printer);
         let set = runs.refresh(&self.workspace).await?;
         let mut news = runs.news(&self.workspace).await?;
         let stopping = Arc::new(AtomicBool::new(false));
         let (send, mut noticed) = unbounded_channel();
         let first = set.clone();
         let deliver = delivery(Arc::clone(&runs), Handle::current(), send.clone(), Arc::clone(&stopping));
-        let (watching, set) = match watch(&self.workspace, Some(hooks_of_user), unwatched_since_ms, deliver) {
+        let (watching, set) = match watch_workspace(&self.workspace, Some(hooks_of_user), unwatched_since_ms, deliver) {
             Ok(watching) => (Some(watching), set),
             Err(error @ WatchError::NoFolder { .. }) => return Err(error.into()),
-            Err(error) => (None, self.unheard(set, &error, &told)?),
+            Err(error) => (None, self.unheard(set, &error, &out)?),
         };
         // Without a watcher nothing is noticed, and that is not the end.
         let silent = watching.is_none().then_some(send);
-        told.watching(&set, watching.as_ref().map_or(0, |watching| watching.folders));
-        told.set(&set);
+        out.watching(&set, watching.as_ref().map_or(0, |watching| watching.folders));
+        out.set(&set);
         watching.iter().flat_map(|watching| &watching.notes).for_each(|note| printer.warn(note));
         let ended = tokio::select! {
             worked = runs.work(&self.workspace) => worked.map_err(Failure::from),
-            () = tell(&mut news, &told) => Ok(()),
-            gone = self.follow(runs.as_ref(), &mut noticed, &told, first) => Err(gone),
+            () = tell(&mut news, &out) => Ok(()),
+            gone = self.follow(runs.as_ref(), &mut noticed, &out, first) => Err(gone),
             () = asked_to_stop() => Ok(()),
         };
         printer.note("ending: what runs is stopped and waits for the next time");
@@ -167,42 +166,42 @@ impl Post {
         }
         runs.drain().await;
         while let Some(Some(record)) = news.next().now_or_never() {
-            told.run(&record);
+            out.run(&record);
         }
         ended
     }
 
     /// The hooks that still run although the file system cannot be listened to.
-    fn unheard(&self, set: HookSet, error: &WatchError, told: &Told<'_>) -> Result<HookSet, Failure> {
+    fn unheard(&self, set: HookSet, error: &WatchError, out: &WatchPrinter<'_>) -> Result<HookSet, Failure> {
         let why = format!("{}: {error}", error.code());
         self.workers.tell_unheard(&self.workspace, &why)?;
         if let Some(hint) = error.hint() {
-            told.warn(hint);
+            out.warn(hint);
         }
-        Ok(unheard(set, &why))
+        Ok(without_watcher(set, &why))
     }
 
     /// Says what is noticed beside events, until the workspace is gone.
     async fn follow(
         &self,
         runs: &dyn Runs,
-        noticed: &mut UnboundedReceiver<Noticed>,
-        told: &Told<'_>,
+        noticed: &mut UnboundedReceiver<WatchNotice>,
+        out: &WatchPrinter<'_>,
         mut set: HookSet,
     ) -> Failure {
         loop {
             let noticed = tokio::time::timeout(LOOK, noticed.recv()).await;
-            match noticed.unwrap_or(Some(Noticed::Configuration)).unwrap_or(Noticed::End) {
-                Noticed::Note(note) => told.warn(&note),
-                Noticed::Configuration => match runs.refresh(&self.workspace).await {
+            match noticed.unwrap_or(Some(WatchNotice::Configuration)).unwrap_or(WatchNotice::End) {
+                WatchNotice::Note(note) => out.warn(&note),
+                WatchNotice::Configuration => match runs.refresh(&self.workspace).await {
                     Ok(new) if new == set => {}
                     Ok(new) => {
-                        told.reloaded(&new);
+                        out.reloaded(&new);
                         set = new;
                     }
-                    Err(error) => told.warn(&format!("the hooks cannot be read: {error}")),
+                    Err(error) => out.warn(&format!("the hooks cannot be read: {error}")),
                 },
-                Noticed::End => break,
+                WatchNotice::End => break,
             }
         }
         Failure::internal(format!("{} is gone", self.workspace.display()))
@@ -210,16 +209,16 @@ impl Post {
 }
 
 /// What the watcher says beside events.
-enum Noticed {
+enum WatchNotice {
     Note(String),
     Configuration,
     End,
 }
 
 /// Tells about each run that ends; resolves when there is no more to come.
-async fn tell(news: &mut BoxStream<'static, ExecutionRecord>, told: &Told<'_>) {
+async fn tell(news: &mut BoxStream<'static, ExecutionRecord>, out: &WatchPrinter<'_>) {
     while let Some(record) = news.next().await {
-        told.run(&record);
+        out.run(&record);
     }
 }
 
@@ -227,23 +226,23 @@ async fn tell(news: &mut BoxStream<'static, ExecutionRecord>, told: &Told<'_>) {
 fn delivery(
     runs: Arc<dyn Runs>,
     runtime: Handle,
-    noticed: UnboundedSender<Noticed>,
+    noticed: UnboundedSender<WatchNotice>,
     stopping: Arc<AtomicBool>,
-) -> Box<dyn FnMut(Batch) + Send> {
+) -> Box<dyn FnMut(WatchBatch) + Send> {
     Box::new(move |batch| {
         // Nobody listens any more when the command ends.
         let say = |what| drop(noticed.send(what));
         if batch.configuration {
-            say(Noticed::Configuration);
+            say(WatchNotice::Configuration);
         }
-        batch.notes.into_iter().for_each(|note| say(Noticed::Note(note)));
+        batch.notes.into_iter().for_each(|note| say(WatchNotice::Note(note)));
         for event in batch.events {
             if let Err(error) = runtime.block_on(submit(runs.as_ref(), event, &stopping)) {
-                say(Noticed::Note(format!("an event was not taken in: {error}")));
+                say(WatchNotice::Note(format!("an event was not taken in: {error}")));
             }
         }
         if batch.ended {
-            say(Noticed::End);
+            say(WatchNotice::End);
         }
     })
 }

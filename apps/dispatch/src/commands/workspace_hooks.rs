@@ -9,12 +9,10 @@ use crate::workspace::Workspace;
 use dispatch_hook_module::Module as _;
 use dispatch_os::time;
 use ext_hook_pipeline::modules::WorkspaceResults;
-use ext_workspace_hooks::approval::InForce;
-use ext_workspace_hooks::config::{Config, Origin, SHOWN, Written, schema};
-use ext_workspace_hooks::contract::{Action, Hook, HookSet, Problem};
-use ext_workspace_hooks::timetable::Timetable;
-use ext_workspace_hooks::watch::unheard;
-use ext_workspace_hooks::{Workers, workspace_of};
+use ext_workspace_hooks::contract::{
+    Action, HOOKS_FILE, Hook, HookListing, HookOrigin, HookSet, Problem, WrittenHooks, hooks_schema, list_hooks,
+    next_start_ms, read_hook_files, workspace_of,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -44,25 +42,23 @@ pub(crate) fn run(loaded: &Loaded, command: &WorkspaceHooksCommand, printer: &Pr
     match command {
         WorkspaceHooksCommand::Check { json } => check(loaded, &workspace, (*json).into(), printer),
         WorkspaceHooksCommand::List { json } => list(loaded, &workspace, (*json).into(), printer),
-        WorkspaceHooksCommand::Schema => printer.json(&schema()).map(|()| Status::Done),
+        WorkspaceHooksCommand::Schema => printer.json(&hooks_schema()).map(|()| Status::Done),
     }
 }
 
 fn check(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) -> Result<Status, Failure> {
-    let mut config = Config::new(workspace, &loaded.dirs.config);
-    config.refresh();
-    let written = config.written();
+    let written = read_hook_files(workspace, &loaded.dirs.config);
     let problems: Vec<Problem> = written.problems.iter().map(|it| placed(it, loaded, workspace)).collect();
     match format {
         Format::Json => printer.json(&problems)?,
-        Format::Text => printer.out(&verdict(&problems, written)),
+        Format::Text => printer.out(&verdict(&problems, &written)),
     }
-    warn_untold(written, workspace, printer);
+    warn_untold(&written, workspace, printer);
     Ok(if problems.is_empty() { Status::Done } else { Status::No })
 }
 
 /// A result that is to be told goes to no agent where the module that tells it is off.
-fn warn_untold(written: &Written, workspace: &Path, printer: &Printer) {
+fn warn_untold(written: &WrittenHooks, workspace: &Path, printer: &Printer) {
     let mut telling = written.hooks.iter().filter(|it| it.hook.tell_agent);
     let Some(first) = telling.next() else { return };
     let (manifest, _) = Workspace::at(workspace).manifest();
@@ -82,13 +78,13 @@ fn warn_untold(written: &Written, workspace: &Path, printer: &Printer) {
 fn placed(problem: &Problem, loaded: &Loaded, workspace: &Path) -> Problem {
     let here = loaded.start.canonicalize().is_ok_and(|start| start == workspace);
     let mut problem = problem.clone();
-    if problem.file == SHOWN && !here {
-        problem.file = workspace.join(SHOWN).display().to_string();
+    if problem.file == HOOKS_FILE && !here {
+        problem.file = workspace.join(HOOKS_FILE).display().to_string();
     }
     problem
 }
 
-fn verdict(problems: &[Problem], written: &Written) -> String {
+fn verdict(problems: &[Problem], written: &WrittenHooks) -> String {
     let mut rows = Vec::new();
     for problem in problems {
         let message = one_line(&problem.message, TEXT_CHARS);
@@ -96,7 +92,7 @@ fn verdict(problems: &[Problem], written: &Written) -> String {
         rows.extend(problem.hint.as_ref().map(|hint| format!("  hint: {}", one_line(hint, TEXT_CHARS))));
     }
     rows.push(match (written.files.is_empty(), problems.is_empty()) {
-        (true, _) => format!("there is no {SHOWN} here"),
+        (true, _) => format!("there is no {HOOKS_FILE} here"),
         (false, true) => format!("{} valid", hooks(written.counted)),
         (false, false) => format!("{} of {} valid", written.valid, hooks(written.counted)),
     });
@@ -111,12 +107,7 @@ fn hooks(count: usize) -> String {
 }
 
 fn list(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) -> Result<Status, Failure> {
-    let mut in_force = InForce::new(workspace, &loaded.dirs.config, &loaded.dirs.data);
-    let mut set = HookSet::clone(&in_force.refresh());
-    if let Some(why) = Workers::new(&loaded.dirs.state).unheard(workspace) {
-        set = unheard(set, &why);
-    }
-    let written = in_force.written();
+    let HookListing { written, set } = list_hooks(workspace, &loaded.folders());
     if format == Format::Json {
         let hooks: Vec<Value> = written.hooks.iter().map(|it| described(&it.hook, it.origin, &set)).collect();
         let problems: Vec<Problem> = written.problems.iter().map(|it| placed(it, loaded, workspace)).collect();
@@ -124,12 +115,12 @@ fn list(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) ->
         return Ok(Status::Done);
     }
     if written.hooks.is_empty() {
-        printer.out(&format!("no hooks; write some into {SHOWN}"));
+        printer.out(&format!("no hooks; write some into {HOOKS_FILE}"));
     } else {
         let rows: Vec<Vec<String>> = written.hooks.iter().map(|it| row(&it.hook, it.origin, &set)).collect();
         printer.out(&table(&rows));
     }
-    warn_untold(written, workspace, printer);
+    warn_untold(&written, workspace, printer);
     if !written.problems.is_empty() {
         printer.warn("something is wrong with the files, so these are the hooks of their last valid state");
         printer.note("hint: `dispatch workspace-hooks check` says what");
@@ -137,7 +128,7 @@ fn list(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) ->
     Ok(Status::Done)
 }
 
-fn described(hook: &Hook, origin: Origin, set: &HookSet) -> Value {
+fn described(hook: &Hook, origin: HookOrigin, set: &HookSet) -> Value {
     let reason = dormant(hook, set);
     json!({
         "id": hook.id,
@@ -152,7 +143,7 @@ fn described(hook: &Hook, origin: Origin, set: &HookSet) -> Value {
     })
 }
 
-fn row(hook: &Hook, origin: Origin, set: &HookSet) -> Vec<String> {
+fn row(hook: &Hook, origin: HookOrigin, set: &HookSet) -> Vec<String> {
     let standing = match dormant(hook, set) {
         Some(reason) => format!("does not run: {}", one_line(reason, TEXT_CHARS)),
         None => next(hook).map(|moment| format!("next at {moment}")).unwrap_or_default(),
@@ -173,8 +164,7 @@ fn dormant<'a>(hook: &Hook, set: &'a HookSet) -> Option<&'a str> {
 
 /// When a time table starts it next.
 fn next(hook: &Hook) -> Option<String> {
-    let table = Timetable::parse(hook.schedule.as_deref()?).ok()?;
-    table.next_after(time::unix_ms()).map(time::rfc3339)
+    next_start_ms(hook, time::unix_ms()).map(time::rfc3339)
 }
 
 /// Prompts and arguments may hold anything, so only their kind is told.
@@ -185,9 +175,9 @@ const fn action(hook: &Hook) -> &'static str {
     }
 }
 
-const fn origin_word(origin: Origin) -> &'static str {
+const fn origin_word(origin: HookOrigin) -> &'static str {
     match origin {
-        Origin::Global => "global",
-        Origin::Workspace => "workspace",
+        HookOrigin::Global => "global",
+        HookOrigin::Workspace => "workspace",
     }
 }

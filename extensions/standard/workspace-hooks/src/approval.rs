@@ -1,10 +1,10 @@
 //! Which of the hooks that are written down may run: a hook that came with a workspace does nothing until the user
 //! approved it, and one that has changed since waits for the user again.
 
-mod remembered;
+mod hook_approvals;
 
-use crate::config::file::{Surroundings, parse};
-use crate::config::{Config, Glance, Origin, Refreshed, Written, real_folder};
+use crate::config::file::{ParseContext, parse};
+use crate::config::{ChangeProbe, HookConfig, HookOrigin, Refreshed, WrittenHooks, real_folder};
 use crate::contract::{Dormant, HookSet};
 use crate::root::{FOLDER, HOOKS_FILE};
 use dispatch_trust::Trust;
@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use remembered::{APPROVALS_FILE, Approvals};
+use hook_approvals::APPROVALS_FILE;
+pub use hook_approvals::{HookApprovals, HookFileValidity};
 
 /// The approvals of the user, beside which those of single hooks are kept.
 const TRUST_FILE: &str = "trust.json";
@@ -23,39 +24,39 @@ const CHANGED: &str = "it has changed since it was approved; look at it, then ru
 
 /// The hooks of a workspace that may run, kept up to date.
 #[derive(Debug)]
-pub struct InForce {
-    config: Config,
+pub(crate) struct HooksInForce {
+    config: HookConfig,
     trust_file: PathBuf,
     approvals_file: PathBuf,
-    trust_glance: Glance,
-    approvals_glance: Glance,
+    trust_probe: ChangeProbe,
+    approvals_probe: ChangeProbe,
     set: Arc<HookSet>,
 }
 
-impl InForce {
+impl HooksInForce {
     /// The hooks of a workspace, with the user's folders of settings and of data.
-    pub fn new(workspace: &Path, config_folder: &Path, data_folder: &Path) -> Self {
+    pub(crate) fn new(workspace: &Path, config_folder: &Path, data_folder: &Path) -> Self {
         Self {
-            config: Config::new(workspace, config_folder),
+            config: HookConfig::new(workspace, config_folder),
             trust_file: data_folder.join(TRUST_FILE),
             approvals_file: data_folder.join(APPROVALS_FILE),
-            trust_glance: Glance::default(),
-            approvals_glance: Glance::default(),
+            trust_probe: ChangeProbe::default(),
+            approvals_probe: ChangeProbe::default(),
             set: Arc::default(),
         }
     }
 
     /// The hooks that may run now. Costs a look at four files if nothing has changed.
-    pub fn refresh(&mut self) -> Arc<HookSet> {
+    pub(crate) fn refresh(&mut self) -> Arc<HookSet> {
         let looks = [
             self.config.refresh(),
-            self.trust_glance.changed(&self.trust_file),
-            self.approvals_glance.changed(&self.approvals_file),
+            self.trust_probe.changed(&self.trust_file),
+            self.approvals_probe.changed(&self.approvals_file),
         ];
         if looks.contains(&Refreshed::Changed) {
             // Approvals that cannot be read approve nothing.
             let trust = Trust::load(&self.trust_file);
-            let approvals = Approvals::load(&self.approvals_file);
+            let approvals = HookApprovals::load(&self.approvals_file);
             let set = in_force(self.config.written(), self.config.workspace_file(), &trust, &approvals);
             if set != *self.set {
                 self.set = Arc::new(set);
@@ -65,19 +66,19 @@ impl InForce {
     }
 
     /// Everything that is written down, as of the last look.
-    pub fn written(&self) -> &Arc<Written> {
+    pub(crate) fn written(&self) -> &Arc<WrittenHooks> {
         self.config.written()
     }
 }
 
 /// What may run of what is written down.
-pub(crate) fn in_force(written: &Written, file: &Path, trust: &Trust, approvals: &Approvals) -> HookSet {
+pub(crate) fn in_force(written: &WrittenHooks, file: &Path, trust: &Trust, approvals: &HookApprovals) -> HookSet {
     let whole = written.workspace_content.as_ref().is_some_and(|content| trust.is_approved_fingerprint(content));
     let file = real_file(file);
     let mut set = HookSet { problems: written.problems.clone(), ..HookSet::default() };
     let mut of_workspace = false;
     for one in &written.hooks {
-        let approved = whole || one.origin == Origin::Global || approvals.holds(&file, &one.hook.fingerprint);
+        let approved = whole || one.origin == HookOrigin::Global || approvals.holds(&file, &one.hook.fingerprint);
         let reason = match approved {
             _ if !one.hook.enabled => Some(SWITCHED_OFF),
             true => None,
@@ -89,7 +90,7 @@ pub(crate) fn in_force(written: &Written, file: &Path, trust: &Trust, approvals:
                 set.dormant.push(Dormant { hook_id: one.hook.id.clone(), reason: reason.to_owned() });
             }
             None => {
-                of_workspace |= one.origin == Origin::Workspace;
+                of_workspace |= one.origin == HookOrigin::Workspace;
                 set.hooks.push(Arc::clone(&one.hook));
             }
         }
@@ -100,15 +101,6 @@ pub(crate) fn in_force(written: &Written, file: &Path, trust: &Trust, approvals:
     set
 }
 
-/// What the user approves with the content of a file of hooks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Approved {
-    /// The fingerprints of its hooks.
-    pub fingerprints: BTreeSet<String>,
-    /// How many problems the content has; with any, hooks of it may not run.
-    pub problems: usize,
-}
-
 /// Whether this is the file of hooks of some workspace.
 #[must_use]
 pub fn is_hooks_file(path: &Path) -> bool {
@@ -116,14 +108,13 @@ pub fn is_hooks_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == HOOKS_FILE) && folder.is_some_and(|name| name == FOLDER)
 }
 
-/// The hooks in the content of a file of hooks.
-#[must_use]
-pub fn approved_in(path: &Path, content: &[u8]) -> Approved {
+/// The fingerprints of the hooks in the content of a file of hooks.
+fn fingerprints_in(path: &Path, content: &[u8]) -> (BTreeSet<String>, HookFileValidity) {
     let workspace = path.parent().and_then(Path::parent).unwrap_or(path);
-    let around = Surroundings { workspace, folder: &real_folder, taken: &BTreeSet::new(), secret_patterns: &[] };
-    let contents = parse(crate::config::SHOWN, content, &around);
-    let fingerprints = contents.hooks.into_iter().map(|hook| hook.fingerprint).collect();
-    Approved { fingerprints, problems: contents.problems.len() }
+    let around = ParseContext { workspace, folder: &real_folder, taken: &BTreeSet::new(), secret_patterns: &[] };
+    let parsed = parse(crate::config::SHOWN, content, &around);
+    let validity = if parsed.problems.is_empty() { HookFileValidity::Valid } else { HookFileValidity::Invalid };
+    (parsed.hooks.into_iter().map(|hook| hook.fingerprint).collect(), validity)
 }
 
 /// The file by the one name that has no links in it.

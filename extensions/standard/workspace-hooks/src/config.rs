@@ -1,17 +1,18 @@
 //! The hooks of a workspace as they are written down: read, judged, and read again when somebody edits them.
 
 mod canonical;
+mod change_probe;
 mod fields;
 pub(crate) mod file;
 mod findings;
-mod glance;
+mod format;
 mod hook;
 mod json;
+mod keys;
 pub(crate) mod limits;
 mod migrate;
-mod regexes;
 mod runner;
-mod schema;
+mod secret_patterns;
 #[cfg(test)]
 mod tests;
 mod trigger;
@@ -19,20 +20,20 @@ mod trigger;
 use crate::contract::{Hook, HookLimits, Problem};
 use crate::root::{FOLDER, HOOKS_FILE};
 use dispatch_os::files::read_at_most;
-use file::{Contents, Surroundings};
+use file::{ParseContext, ParsedHookFile};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(crate) use glance::Glance;
-pub use schema::schema;
+pub(crate) use change_probe::ChangeProbe;
+pub use format::schema;
 
 /// How problems call the file of the workspace.
 pub const SHOWN: &str = ".akira/hooks.json";
 
 /// Where a hook is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum HookOrigin {
     /// In the user's own file, for all workspaces.
     Global,
     /// In the file of the workspace, which may have come with it.
@@ -45,12 +46,12 @@ pub struct WrittenHook {
     /// The hook.
     pub hook: Arc<Hook>,
     /// Where it is written down.
-    pub origin: Origin,
+    pub origin: HookOrigin,
 }
 
 /// The hooks that are written down, whether they may run or not.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Written {
+pub struct WrittenHooks {
     /// Those of the last valid files, the global one first.
     pub hooks: Vec<WrittenHook>,
     /// What is wrong with the files as they are now.
@@ -71,7 +72,7 @@ pub struct Written {
 
 /// Whether a look found anything new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refreshed {
+pub(crate) enum Refreshed {
     /// Nothing has changed.
     Same,
     /// Something has.
@@ -80,59 +81,59 @@ pub enum Refreshed {
 
 /// The files of hooks of one workspace.
 #[derive(Debug)]
-pub struct Config {
+pub(crate) struct HookConfig {
     workspace: PathBuf,
-    global: Kept,
-    local: Kept,
-    written: Arc<Written>,
+    global: HookFile,
+    local: HookFile,
+    written: Arc<WrittenHooks>,
 }
 
 /// A file and the last valid thing it said.
 #[derive(Debug)]
-struct Kept {
+struct HookFile {
     path: PathBuf,
     shown: String,
-    glance: Glance,
+    probe: ChangeProbe,
     /// What was read last, so that the same thing again is not judged anew.
-    read: Option<Read>,
-    valid: Contents,
+    read: Option<HookFileContent>,
+    valid: ParsedHookFile,
     valid_content: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Read {
+enum HookFileContent {
     Absent,
     Unreadable(String),
     Content(String),
 }
 
-impl Config {
+impl HookConfig {
     /// The hooks of a workspace, beside those in `hooks.json` of the user's folder of settings.
-    pub fn new(workspace: &Path, config_folder: &Path) -> Self {
+    pub(crate) fn new(workspace: &Path, config_folder: &Path) -> Self {
         let global = config_folder.join(HOOKS_FILE);
         Self {
-            global: Kept::new(global.clone(), global.display().to_string()),
-            local: Kept::new(workspace.join(FOLDER).join(HOOKS_FILE), SHOWN.to_owned()),
+            global: HookFile::new(global.clone(), global.display().to_string()),
+            local: HookFile::new(workspace.join(FOLDER).join(HOOKS_FILE), SHOWN.to_owned()),
             workspace: workspace.to_path_buf(),
             written: Arc::default(),
         }
     }
 
     /// The file of the workspace.
-    pub fn workspace_file(&self) -> &Path {
+    pub(crate) fn workspace_file(&self) -> &Path {
         &self.local.path
     }
 
     /// What is written down, as of the last look.
-    pub fn written(&self) -> &Arc<Written> {
+    pub(crate) fn written(&self) -> &Arc<WrittenHooks> {
         &self.written
     }
 
     /// Looks whether the files have changed and reads them anew if so. A file with something wrong in it leaves the
     /// hooks of its last valid state in place.
-    pub fn refresh(&mut self) -> Refreshed {
-        let glanced = [self.global.glance.changed(&self.global.path), self.local.glance.changed(&self.local.path)];
-        if glanced == [Refreshed::Same; 2] {
+    pub(crate) fn refresh(&mut self) -> Refreshed {
+        let probed = [self.global.probe.changed(&self.global.path), self.local.probe.changed(&self.local.path)];
+        if probed == [Refreshed::Same; 2] {
             return Refreshed::Same;
         }
         let (global_read, global_bytes) = self.global.look();
@@ -140,14 +141,14 @@ impl Config {
         if self.global.read.as_ref() == Some(&global_read) && self.local.read.as_ref() == Some(&local_read) {
             return Refreshed::Same;
         }
-        let mut written = Written::default();
+        let mut written = WrittenHooks::default();
         let nothing = BTreeSet::new();
         self.global.take(&self.workspace, global_read, &global_bytes, (&nothing, &[]), &mut written);
         let taken = self.global.valid.hooks.iter().map(|hook| hook.id.clone()).collect();
         let patterns = self.global.valid.secret_patterns.clone();
         self.local.take(&self.workspace, local_read, &local_bytes, (&taken, &patterns), &mut written);
-        self.global.tell(Origin::Global, &mut written);
-        self.local.tell(Origin::Workspace, &mut written);
+        self.global.tell(HookOrigin::Global, &mut written);
+        self.local.tell(HookOrigin::Workspace, &mut written);
         written.global_limits = self.global.valid.limits;
         written.workspace_limits = self.local.valid.limits;
         written.workspace_content.clone_from(&self.local.valid_content);
@@ -156,19 +157,26 @@ impl Config {
     }
 }
 
-impl Kept {
+impl HookFile {
     fn new(path: PathBuf, shown: String) -> Self {
-        Self { path, shown, glance: Glance::default(), read: None, valid: Contents::default(), valid_content: None }
+        Self {
+            path,
+            shown,
+            probe: ChangeProbe::default(),
+            read: None,
+            valid: ParsedHookFile::default(),
+            valid_content: None,
+        }
     }
 
-    fn look(&self) -> (Read, Vec<u8>) {
+    fn look(&self) -> (HookFileContent, Vec<u8>) {
         match self.path.metadata() {
             // Only a plain file comes to an end in any case.
-            Ok(found) if !found.is_file() => (Read::Unreadable("this is no file".to_owned()), Vec::new()),
+            Ok(found) if !found.is_file() => (HookFileContent::Unreadable("this is no file".to_owned()), Vec::new()),
             _ => match read_at_most(&self.path, limits::MAX_FILE_BYTES) {
-                Ok(bytes) => (Read::Content(dispatch_trust::fingerprint(&bytes)), bytes),
-                Err(error) if error.is_not_found() => (Read::Absent, Vec::new()),
-                Err(error) => (Read::Unreadable(error.to_string()), Vec::new()),
+                Ok(bytes) => (HookFileContent::Content(dispatch_trust::fingerprint(&bytes)), bytes),
+                Err(error) if error.is_not_found() => (HookFileContent::Absent, Vec::new()),
+                Err(error) => (HookFileContent::Unreadable(error.to_string()), Vec::new()),
             },
         }
     }
@@ -177,22 +185,22 @@ impl Kept {
     fn take(
         &mut self,
         workspace: &Path,
-        read: Read,
+        read: HookFileContent,
         bytes: &[u8],
         (taken, secret_patterns): (&BTreeSet<String>, &[String]),
-        written: &mut Written,
+        written: &mut WrittenHooks,
     ) {
         match &read {
-            Read::Absent => {
-                self.valid = Contents::default();
+            HookFileContent::Absent => {
+                self.valid = ParsedHookFile::default();
                 self.valid_content = None;
             }
-            Read::Unreadable(why) => {
+            HookFileContent::Unreadable(why) => {
                 written.files.push(self.shown.clone());
                 written.problems.push(unreadable(&self.shown, why));
             }
-            Read::Content(hash) => {
-                let around = Surroundings { workspace, folder: &real_folder, taken, secret_patterns };
+            HookFileContent::Content(hash) => {
+                let around = ParseContext { workspace, folder: &real_folder, taken, secret_patterns };
                 let contents = file::parse(&self.shown, bytes, &around);
                 written.files.push(self.shown.clone());
                 written.valid += contents.hooks.len();
@@ -207,10 +215,16 @@ impl Kept {
         self.read = Some(read);
     }
 
-    fn tell(&self, origin: Origin, written: &mut Written) {
+    fn tell(&self, origin: HookOrigin, written: &mut WrittenHooks) {
         let hooks = self.valid.hooks.iter().cloned();
         written.hooks.extend(hooks.map(|hook| WrittenHook { hook: Arc::new(hook), origin }));
     }
+}
+
+/// The limits of a workspace that sets none.
+pub(crate) fn default_limits() -> HookLimits {
+    let default = |key: &keys::WholeKey| key.default.and_then(|value| u32::try_from(value).ok()).unwrap_or(u32::MAX);
+    HookLimits { concurrency: default(&format::ALL_CONCURRENCY), queued: default(&format::QUEUED) }
 }
 
 /// Where a folder really is.

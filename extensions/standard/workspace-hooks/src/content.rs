@@ -15,7 +15,7 @@ const BLOCK_BYTES: usize = 64 * 1024;
 /// SHA-256 of a file's content, in hex; of its size and time for one of more than 64 MiB. `None` for what is gone,
 /// unreadable, or no plain file. A link is not followed.
 #[must_use]
-pub fn content_hash(path: &Path) -> Option<ContentHash> {
+pub(crate) fn content_hash(path: &Path) -> Option<ContentHash> {
     let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
     if found.len() > WHOLE_BYTES {
         let stamp = Stamp::of(&found);

@@ -8,8 +8,19 @@ mod trigger;
 
 pub use event::{Change, ContentHash, Event, FileChange, Source};
 pub use hook::{
-    Action, AgentTemplate, Budget, Hook, HookLimits, Place, RateLimit, Retry, Runner, SessionScope, Trigger,
+    Action, AgentTemplate, Budget, Hook, HookLimits, RateLimit, Retry, RunPlace, Runner, SessionScope, Trigger,
 };
 pub use run::{ExecutionRecord, RunId, Status, Usage};
 pub use runs::{Dormant, HookSet, Metrics, Outcome, Problem, RUNS, Receipt, RunQuery, Runs, RunsError};
 pub use trigger::GIT_HOOKS;
+
+// What the program's commands do with hooks beside the service.
+pub use crate::approval::{HookApprovals, HookFileValidity, is_hooks_file};
+pub use crate::config::{HookOrigin, SHOWN as HOOKS_FILE, WrittenHook, WrittenHooks, schema as hooks_schema};
+pub use crate::custom_event::{CustomEvent, CustomEventError};
+pub use crate::git::{POST_COMMIT, git_event};
+pub use crate::listing::{HookListing, list_hooks, next_start_ms, read_hook_files};
+pub use crate::lsp::{ClientExit, LspPorts, serve as serve_lsp};
+pub use crate::root::workspace_of;
+pub use crate::watch::{WatchBatch, WatchError, WatchHandle, watch as watch_workspace, without_watcher};
+pub use crate::worker::{Membership, WatchClaim, Workers};

@@ -16,9 +16,10 @@ pub(crate) mod timetables;
 mod worker;
 
 use crate::book::{Book, Run, step_with};
-use crate::contract::{ContentHash, Event, FileChange, Hook, HookSet, Receipt, RunId, RunsError, Source};
-use crate::news::Hub;
+use crate::contract::{ContentHash, Event, HookSet, Receipt, RunId, RunsError, Source};
+use crate::matching::StartedHook;
 use crate::performer::Performer;
+use crate::run_feed::RunFeed;
 use discretion::{Discretion, digest};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
@@ -38,11 +39,8 @@ pub(crate) use dispatch_os::owner::Standing;
 pub(crate) trait HookSource: Send + Sync {
     fn in_force<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<Arc<HookSet>, RunsError>>;
     /// Which of them an event starts, and with which files.
-    fn matching(&self, set: &Arc<HookSet>, event: &Event) -> Vec<Started>;
+    fn matching(&self, set: &Arc<HookSet>, event: &Event) -> Vec<StartedHook>;
 }
-
-/// A hook that an event starts, and the files of the event that fit it.
-pub(crate) type Started = (Arc<Hook>, Vec<FileChange>);
 
 /// What files hold.
 pub(crate) trait Contents: Send + Sync {
@@ -89,7 +87,7 @@ struct Going {
 /// The engine of one process.
 pub(crate) struct Engine {
     pub(crate) book: Arc<dyn Book>,
-    pub(crate) hub: Hub,
+    pub(crate) feed: RunFeed,
     pub(crate) means: Means,
     pub(crate) discretion: Discretion,
     going: Mutex<BTreeMap<RunId, Going>>,
@@ -105,7 +103,7 @@ impl Engine {
     pub(crate) fn new(book: Arc<dyn Book>, means: Means, discretion: Discretion) -> Arc<Self> {
         Arc::new(Self {
             book,
-            hub: Hub::default(),
+            feed: RunFeed::default(),
             means,
             discretion,
             going: Mutex::default(),
@@ -129,7 +127,7 @@ impl Engine {
     /// Tells a step of a run.
     pub(crate) fn tell(&self, run: &Run) {
         (self.means.chronicle)(run);
-        self.hub.tell(run);
+        self.feed.tell(run);
     }
 
     /// Takes an event in.
@@ -143,7 +141,7 @@ impl Engine {
     }
 
     /// Takes in what an event wants of these hooks.
-    async fn queue(&self, event: &Event, set: &HookSet, started: &[Started]) -> Result<Vec<Receipt>, RunsError> {
+    async fn queue(&self, event: &Event, set: &HookSet, started: &[StartedHook]) -> Result<Vec<Receipt>, RunsError> {
         let ids = self.means.ids.as_ref();
         let wanted: Vec<Wanted> = started
             .iter()
@@ -176,8 +174,8 @@ impl Engine {
         let durability = durability(event.source);
         let submitted = step_with(self.book.as_ref(), durability, move |shelf| submit(shelf, submission)).await?;
         submitted.queued.iter().for_each(|run| self.tell(run));
-        submitted.joined.iter().for_each(|run| self.hub.tell(run));
-        self.hub.ring();
+        submitted.joined.iter().for_each(|run| self.feed.tell(run));
+        self.feed.ring();
         Ok(submitted.receipts)
     }
 
@@ -199,7 +197,7 @@ impl Engine {
     /// Claims nothing more; what goes gets a moment, then it is stopped and waits again.
     pub(crate) async fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
-        self.hub.ring();
+        self.feed.ring();
         for halt in [Halt::None, Halt::Drain] {
             let deadline = self.means.clock.monotonic_ms().saturating_add(DRAIN_MS);
             for going in self.going().values_mut().filter(|_| halt == Halt::Drain) {

@@ -6,13 +6,13 @@ use crate::book::sql::SqlBook;
 use crate::book::tables::MIGRATIONS;
 use crate::content::content_hash;
 use crate::contract::{ContentHash, RUNS, Runs};
-use crate::desk::Desk;
+use crate::custom_event::route;
 use crate::engine::discretion::Discretion;
 use crate::engine::timetables::NextAfter;
 use crate::engine::{Chronicle, Contents, Engine, HookSource, Means};
 use crate::log_file;
-use crate::outside::route;
 use crate::performer::Performer;
+use crate::run_service::RunService;
 use crate::runner::{self, performer};
 use crate::sources::HookFiles;
 use crate::timetable::next_after;
@@ -71,7 +71,7 @@ impl Extension for WorkspaceHooks {
 }
 
 /// What the engine is put together from.
-pub(crate) struct Parts {
+pub(crate) struct EngineParts {
     pub(crate) hooks: Arc<dyn HookSource>,
     pub(crate) hash: fn(&Path) -> Option<ContentHash>,
     pub(crate) next_after: NextAfter,
@@ -80,19 +80,19 @@ pub(crate) struct Parts {
 }
 
 /// Starts the engine and provides it.
-pub(crate) async fn start(host: &Host, mut parts: Parts) -> Result<Arc<Engine>, ExtensionError> {
+pub(crate) async fn start(host: &Host, mut parts: EngineParts) -> Result<Arc<Engine>, ExtensionError> {
     let owner = Owner::register(&host.folders().state.join(OWNERS), host.ids().next_id());
     let owner = Arc::new(owner.map_err(ExtensionError::new)?);
     let discretion = std::mem::take(&mut parts.discretion);
     let engine = Engine::new(book(host).await?, means(host, owner, parts), discretion);
-    let desk: Arc<dyn Runs> = Arc::new(Desk { engine: Arc::clone(&engine) });
-    host.provide(&RUNS, Arc::clone(&desk)).map_err(ExtensionError::new)?;
+    let service: Arc<dyn Runs> = Arc::new(RunService { engine: Arc::clone(&engine) });
+    host.provide(&RUNS, Arc::clone(&service)).map_err(ExtensionError::new)?;
     let workers = Workers::new(&host.folders().state);
     let stored = move |workspace: &Path| {
         // Whoever sent the event knows that it is stored; the next worker of the workspace takes it up at the latest.
         let _ = std::env::current_exe().map(|program| workers.ensure(workspace, &program));
     };
-    host.define_route(route(desk, host.folders().workdir, Arc::new(stored))).map_err(ExtensionError::new)?;
+    host.define_route(route(service, host.folders().workdir, Arc::new(stored))).map_err(ExtensionError::new)?;
     Ok(engine)
 }
 
@@ -106,7 +106,7 @@ async fn book(host: &Host) -> Result<Arc<dyn Book>, ExtensionError> {
     Ok(Arc::new(SqlBook::new(storage)))
 }
 
-fn means(host: &Host, owner: Arc<Owner>, parts: Parts) -> Means {
+fn means(host: &Host, owner: Arc<Owner>, parts: EngineParts) -> Means {
     let (spawning, warning) = (host.clone(), host.clone());
     Means {
         clock: host.clock(),
@@ -169,16 +169,16 @@ impl Contents for FileContents {
 }
 
 /// The other parts of this crate, tied to the engine.
-fn parts(host: &Host) -> Parts {
+fn parts(host: &Host) -> EngineParts {
     let settings = host.settings();
     let patterns: Vec<UserPattern> = settings.read("redact.patterns").unwrap_or_default();
     let allowed: Vec<String> = settings.read("redact.allow").unwrap_or_default();
     let allowed: Vec<_> = allowed.into_iter().map(Allowed::Exact).collect();
-    Parts {
+    EngineParts {
         hooks: Arc::new(HookFiles::new(host.folders())),
         hash: content_hash,
         next_after: Arc::new(next_after),
-        performer: performer(runner::Means {
+        performer: performer(runner::RunnerPorts {
             state: host.folders().state.join(STATE),
             patterns: patterns.clone(),
             allowed: allowed.clone(),

@@ -2,7 +2,7 @@
 
 mod commit;
 
-use crate::contract::{Event, Source, Trigger};
+use crate::contract::{Event, GIT_HOOKS, Source, Trigger};
 use dispatch_os::{CaptureLimit, ChildSpec};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -11,17 +11,6 @@ use std::time::Duration;
 
 /// The hook of git that `gitCommit` stands for.
 pub const POST_COMMIT: &str = "post-commit";
-/// The hooks of git that `git:<hook>` can name.
-pub const HOOKS: [&str; 8] = [
-    "pre-commit",
-    "prepare-commit-msg",
-    "commit-msg",
-    "pre-rebase",
-    "post-rewrite",
-    "post-checkout",
-    "post-merge",
-    "pre-push",
-];
 /// More arguments than any hook of git has.
 const MAX_ARGUMENTS: usize = 32;
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -41,10 +30,10 @@ const PASSED_ON: [&str; 8] = [
 /// The event of a hook of git; `None` if there is no such hook, or no repository. For a commit it names the commit,
 /// its subject, its branch and the files of the workspace that it changed.
 #[must_use]
-pub fn event(workspace: &Path, hook: &str, arguments: &[String]) -> Option<Event> {
+pub fn git_event(workspace: &Path, hook: &str, arguments: &[String]) -> Option<Event> {
     let trigger = match hook {
         POST_COMMIT => Trigger::GitCommit,
-        other if HOOKS.contains(&other) => Trigger::Git(other.to_owned()),
+        other if GIT_HOOKS.contains(&other) => Trigger::Git(other.to_owned()),
         _ => return None,
     };
     let repository = repository(workspace)?;

@@ -1,33 +1,30 @@
 //! Workspace hooks: a save, a commit, a schedule or an event from outside runs a prompt or a program in the background.
 
-pub mod approval;
-pub mod config;
 pub mod contract;
-pub mod git;
-pub mod lsp;
-pub mod matching;
-pub mod outside;
-pub mod timetable;
-pub mod watch;
 
+mod approval;
 mod book;
+mod config;
 mod content;
-mod desk;
+mod custom_event;
 mod engine;
 mod extension;
+mod git;
+mod listing;
 mod liveness;
 mod log_file;
-mod news;
-#[allow(dead_code, reason = "the runners use the other half of this seam")]
+mod lsp;
+mod matching;
 mod performer;
 mod root;
+mod run_feed;
+mod run_service;
 mod runner;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod timetable;
+mod watch;
 mod worker;
 
-pub use content::content_hash;
 pub use extension::extension;
-pub use root::workspace_of;
-pub use worker::{Membership, WatchClaim, Workers};

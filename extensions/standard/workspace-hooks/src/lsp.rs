@@ -1,18 +1,20 @@
 //! `dispatch lsp`: any editor that speaks the Language Server Protocol reports its saves and shows what became of them.
 
 mod capabilities;
+mod client_writer;
 mod code_lens;
 mod diagnostics;
+mod document_events;
+mod event_submission;
 mod frame;
 mod hook_lines;
-mod outbox;
-mod report;
-mod resolve;
+mod protocol;
+mod run_reports;
 mod server;
-mod session;
 mod wire;
 
 #[cfg(test)]
 mod tests;
 
-pub use server::{Ending, Wiring, serve};
+pub use protocol::ClientExit;
+pub use server::{LspPorts, serve};

@@ -11,46 +11,41 @@ use std::sync::Arc;
 
 /// Where an event of git says which repository it is about: the top folder, absolute and without links. An event
 /// without it is about the workspace itself.
-pub const REPOSITORY_KEY: &str = "repoRoot";
+pub(crate) const REPOSITORY_KEY: &str = "repoRoot";
 
 /// Folders whose files are of git or of our own making, so that no hook is ever about them.
 const NEVER: [&str; 2] = [".git", ".akira/logs"];
 
 /// A hook that an event starts, with the files that it gets.
-pub type Started = (Arc<Hook>, Vec<FileChange>);
+pub(crate) type StartedHook = (Arc<Hook>, Vec<FileChange>);
 
 /// The hooks of a set with their globs, ready for many events.
 #[derive(Debug)]
-pub struct Matcher {
-    entries: Vec<Entry>,
+pub(crate) struct Matcher {
+    entries: Vec<HookGlobs>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct HookGlobs {
     hook: Arc<Hook>,
     wanted: Vec<Glob>,
     unwanted: Vec<Glob>,
 }
 
-/// The hooks of a set that an event starts.
-pub fn matching(set: &HookSet, event: &Event) -> Vec<Started> {
-    Matcher::new(set).matching(event)
-}
-
 impl Matcher {
     /// Reads the globs of every hook.
-    pub fn new(set: &HookSet) -> Self {
-        Self { entries: set.hooks.iter().map(Entry::new).collect() }
+    pub(crate) fn new(set: &HookSet) -> Self {
+        Self { entries: set.hooks.iter().map(HookGlobs::new).collect() }
     }
 
     /// The hooks that an event starts, in the order of the set.
-    pub fn matching(&self, event: &Event) -> Vec<Started> {
+    pub(crate) fn matching(&self, event: &Event) -> Vec<StartedHook> {
         let inside: Vec<&FileChange> = event.files.iter().filter(|file| is_inside(file)).collect();
         self.entries.iter().filter_map(|entry| entry.started(event, &inside)).collect()
     }
 }
 
-impl Entry {
+impl HookGlobs {
     fn new(hook: &Arc<Hook>) -> Self {
         // A glob that cannot be read fits nothing; the configuration lets none through.
         let globs = |negated: bool| {
@@ -60,7 +55,7 @@ impl Entry {
         Self { hook: Arc::clone(hook), wanted: globs(false), unwanted: globs(true) }
     }
 
-    fn started(&self, event: &Event, inside: &[&FileChange]) -> Option<Started> {
+    fn started(&self, event: &Event, inside: &[&FileChange]) -> Option<StartedHook> {
         let hook = &self.hook;
         if !hook.enabled || !self.is_meant(event) || !is_git_safe(hook, event) {
             return None;

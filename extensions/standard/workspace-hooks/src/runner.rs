@@ -1,43 +1,43 @@
 //! Does the work of runs: a program, our own agent, another agent's program, a server; in the workspace or beside it.
 
 mod agent;
-mod brief;
 mod child;
+mod child_record;
 mod command;
+mod event_json;
 mod external;
 mod http;
+mod known_agents;
 mod note;
 mod output;
+mod output_redactor;
 mod patch;
 mod prompt;
-mod race;
 mod reply;
-mod shelf;
-mod template;
-mod trail;
-mod veil;
+mod run_state_folder;
+mod stop;
 
 #[cfg(test)]
 mod tests;
 
-use crate::contract::{Action, Place, RunId, Runner, Usage};
+use crate::contract::{Action, RunId, RunPlace, Runner, Usage};
 use crate::performer::{Again, Assignment, End, Performance, Performer, Settled, Sight};
+use child_record::{ObservedWrites, ObservedWritesByRun};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ports::Clock;
 use dispatch_os::Deadline;
 use dispatch_redact::{Allowed, UserPattern};
 use ext_session_orchestrator::contract::Sessions;
-use shelf::Shelf;
+use output_redactor::OutputRedactor;
+use run_state_folder::RunStateFolder;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trail::{Trail, Trails};
-use veil::Veil;
 
-pub(crate) use template::{TEMPLATES, Template, template};
+pub(crate) use known_agents::{KNOWN_AGENTS, KnownAgent, known_agent};
 
 /// What the performer needs of the world.
-pub(crate) struct Means {
+pub(crate) struct RunnerPorts {
     /// Where worktrees, patches and marks of attempts are kept; for this crate alone.
     pub(crate) state: PathBuf,
     /// The user's own forms of secrets, for every hook.
@@ -50,77 +50,77 @@ pub(crate) struct Means {
 }
 
 /// The performer of real work. What a crashed process left in the state folder is taken away in the background.
-pub(crate) fn performer(means: Means) -> Arc<dyn Performer> {
-    let shelf = Shelf::new(means.state.clone());
-    let crashed = shelf.clone();
+pub(crate) fn performer(ports: RunnerPorts) -> Arc<dyn Performer> {
+    let state_folder = RunStateFolder::new(ports.state.clone());
+    let crashed = state_folder.clone();
     // A system without threads has bigger worries; the next start tries again.
     let _ = dispatch_os::threads::offload("workspace hook sweep", move || {
         crashed.sweep();
         patch::sweep(&crashed);
     });
     let is_blind = AtomicBool::new(!dispatch_os::process::may_observe());
-    Arc::new(Runners { means, shelf, trails: Trails::default(), is_blind })
+    Arc::new(RunnerSet { ports, state_folder, writes: ObservedWritesByRun::default(), is_blind })
 }
 
-struct Runners {
-    means: Means,
-    shelf: Shelf,
-    trails: Trails,
+struct RunnerSet {
+    ports: RunnerPorts,
+    state_folder: RunStateFolder,
+    writes: ObservedWritesByRun,
     /// Whether children are not observed here, which may turn out only when one has ended.
     is_blind: AtomicBool,
 }
 
 /// One attempt on its way.
-struct Attempt<'a> {
+struct RunAttempt<'a> {
     assignment: &'a Assignment,
     /// Where it works: the workspace or its place in a worktree.
     folder: PathBuf,
-    place: Place,
+    place: RunPlace,
     /// What may leave.
-    veil: Arc<Veil>,
+    redactor: Arc<OutputRedactor>,
     deadline: Deadline,
     clock: &'a Arc<dyn Clock>,
-    shelf: &'a Shelf,
+    state_folder: &'a RunStateFolder,
     /// What it was seen to write so far.
-    trail: Trail,
+    writes: ObservedWrites,
     is_blind: &'a AtomicBool,
 }
 
-impl Runners {
+impl RunnerSet {
     async fn attempt(&self, assignment: &Assignment) -> Performance {
-        let veil = match Veil::of(&self.means, &assignment.hook) {
-            Ok(veil) => Arc::new(veil),
+        let redactor = match OutputRedactor::of(&self.ports, &assignment.hook) {
+            Ok(redactor) => Arc::new(redactor),
             Err(error) => return failed(format!("the secret patterns cannot be used: {error}"), Again::Useless),
         };
         if assignment.cancel.is_cancelled() {
             return ended(End::Canceled);
         }
-        let attempt = Attempt {
+        let attempt = RunAttempt {
             assignment,
             folder: assignment.workspace.clone(),
             place: assignment.hook.place,
-            veil: Arc::clone(&veil),
+            redactor: Arc::clone(&redactor),
             deadline: Deadline::after_ms(assignment.hook.timeout_ms),
-            clock: &self.means.clock,
-            shelf: &self.shelf,
-            trail: self.trails.begin(&assignment.run, assignment.attempt),
+            clock: &self.ports.clock,
+            state_folder: &self.state_folder,
+            writes: self.writes.begin(&assignment.run, assignment.attempt),
             is_blind: &self.is_blind,
         };
         let performance = match attempt.place {
-            Place::Tree => self.work(&attempt).await,
-            Place::Patch => self.work_aside(attempt).await,
+            RunPlace::Tree => self.work(&attempt).await,
+            RunPlace::Patch => self.work_aside(attempt).await,
         };
         if note::is_due(assignment, &performance.end) {
-            note::leave(assignment, &performance, &veil, self.means.clock.now_ms());
+            note::leave(assignment, &performance, &redactor, self.ports.clock.now_ms());
         }
         performance
     }
 
-    async fn work(&self, attempt: &Attempt<'_>) -> Performance {
+    async fn work(&self, attempt: &RunAttempt<'_>) -> Performance {
         match (&attempt.assignment.hook.action, &attempt.assignment.hook.runner) {
             (Action::Command(words), _) => command::run(attempt, words).await,
             (Action::Prompt(text), Runner::Agent { session }) => {
-                agent::run(attempt, self.means.sessions.as_ref(), *session, text).await
+                agent::run(attempt, self.ports.sessions.as_ref(), *session, text).await
             }
             (Action::Prompt(text), Runner::External(called)) => external::run(attempt, called, text).await,
             (Action::Prompt(text), Runner::Http { url, headers }) => http::run(attempt, url, headers, text).await,
@@ -128,16 +128,16 @@ impl Runners {
     }
 
     /// The same in a worktree of its own. Only a run that ended well has a change to offer.
-    async fn work_aside(&self, attempt: Attempt<'_>) -> Performance {
-        let bench = match patch::Bench::set_up(&attempt).await {
-            Ok(bench) => bench,
+    async fn work_aside(&self, attempt: RunAttempt<'_>) -> Performance {
+        let worktree = match patch::PatchWorktree::set_up(&attempt).await {
+            Ok(worktree) => worktree,
             Err(end) => return ended(end),
         };
-        let attempt = Attempt { folder: bench.folder(), ..attempt };
+        let attempt = RunAttempt { folder: worktree.folder(), ..attempt };
         let mut performance = self.work(&attempt).await;
         performance.wrote.clear();
         let end = performance.end.clone();
-        match bench.put_away(&attempt, &end).await {
+        match worktree.put_away(&attempt, &end).await {
             Ok(patch) => performance.patch = patch,
             Err(end) => performance.end = end,
         }
@@ -145,33 +145,33 @@ impl Runners {
     }
 }
 
-impl Performer for Runners {
+impl Performer for RunnerSet {
     fn perform(&self, assignment: Assignment) -> BoxFuture<'_, Performance> {
         Box::pin(async move { self.attempt(&assignment).await })
     }
 
     fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Settled> {
         Box::pin(async move {
-            let marker = self.shelf.exit_marker(run, attempt);
+            let marker = self.state_folder.exit_marker(run, attempt);
             // The guardian of a child outlives us by a moment, in which the child may still end well.
-            if trail::is_pending(&marker) {
+            if child_record::is_pending(&marker) {
                 return Settled::Pending;
             }
-            let performance = match trail::ended(&marker) {
+            let performance = match child_record::ended(&marker) {
                 Some(end) => Some(child::settled(end)),
-                None => agent::settle(&self.means, &self.shelf, run, attempt).await,
+                None => agent::settle(&self.ports, &self.state_folder, run, attempt).await,
             };
             performance.map_or(Settled::Unfinished, |performance| Settled::Ended(Box::new(performance)))
         })
     }
 
     fn stored(&self, run: &RunId, attempt: u32) {
-        self.trails.end(run, attempt);
-        self.shelf.clear(run, attempt);
+        self.writes.end(run, attempt);
+        self.state_folder.clear(run, attempt);
     }
 
     fn observed(&self, run: &RunId) -> Vec<String> {
-        self.trails.of(run)
+        self.writes.of(run)
     }
 
     fn sight(&self) -> Sight {

@@ -1,9 +1,9 @@
 //! The hooks of each workspace as the engine asks for them: in force now, with their globs at hand.
 
-use crate::approval::InForce;
+use crate::approval::HooksInForce;
 use crate::contract::{Event, HookSet, RunsError};
-use crate::engine::{HookSource, Started};
-use crate::matching::Matcher;
+use crate::engine::HookSource;
+use crate::matching::{Matcher, StartedHook};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::folders::Folders;
 use std::collections::BTreeMap;
@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Hooks read from files, kept as long as these do not change.
 pub(crate) struct HookFiles {
     folders: Folders,
-    workspaces: Mutex<BTreeMap<PathBuf, Known>>,
+    workspaces: Mutex<BTreeMap<PathBuf, WorkspaceHookSet>>,
 }
 
-struct Known {
-    in_force: InForce,
+struct WorkspaceHookSet {
+    in_force: HooksInForce,
     set: Arc<HookSet>,
     matcher: Arc<Matcher>,
 }
@@ -27,16 +27,16 @@ impl HookFiles {
         Self { folders, workspaces: Mutex::default() }
     }
 
-    fn workspaces(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Known>> {
+    fn workspaces(&self) -> MutexGuard<'_, BTreeMap<PathBuf, WorkspaceHookSet>> {
         self.workspaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn look(&self, workspace: &Path) -> Arc<HookSet> {
         let mut workspaces = self.workspaces();
         let known = workspaces.entry(workspace.to_owned()).or_insert_with(|| {
-            let in_force = InForce::new(workspace, &self.folders.config, &self.folders.data);
+            let in_force = HooksInForce::new(workspace, &self.folders.config, &self.folders.data);
             let set = Arc::new(HookSet::default());
-            Known { in_force, matcher: Arc::new(Matcher::new(&set)), set }
+            WorkspaceHookSet { in_force, matcher: Arc::new(Matcher::new(&set)), set }
         });
         let set = known.in_force.refresh();
         if !Arc::ptr_eq(&set, &known.set) {
@@ -52,7 +52,7 @@ impl HookSource for HookFiles {
         Box::pin(async move { Ok(self.look(workspace)) })
     }
 
-    fn matching(&self, set: &Arc<HookSet>, event: &Event) -> Vec<Started> {
+    fn matching(&self, set: &Arc<HookSet>, event: &Event) -> Vec<StartedHook> {
         let matcher = {
             let workspaces = self.workspaces();
             let known = workspaces.get(&event.workspace).filter(|known| Arc::ptr_eq(&known.set, set));

@@ -18,14 +18,14 @@ const ZONE_PREFIX: &str = "CRON_TZ=";
 /// starts with `CRON_TZ=Europe/Berlin `, or whichever zone it means. A time that a zone skips is made up for right
 /// after the gap, and one that it repeats counts once.
 #[derive(Clone, Debug)]
-pub struct Timetable {
+pub(crate) struct Timetable {
     cron: Cron,
     zone: TimeZone,
 }
 
 /// Why a text is no time table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TimetableError {
+pub(crate) enum TimetableError {
     /// The fields cannot be read.
     #[error("this is no time table: {0}")]
     Fields(String),
@@ -44,7 +44,7 @@ impl TimetableError {
     }
 
     /// What to do about it.
-    pub const fn hint(&self) -> &'static str {
+    pub(crate) const fn hint(&self) -> &'static str {
         match self {
             Self::Fields(_) => {
                 "five fields: minute, hour, day, month, weekday; \"0 9 * * 1-5\" is nine on working days"
@@ -69,7 +69,7 @@ impl Timetable {
     ///
     /// # Errors
     /// When it is none, or its zone is not known here.
-    pub fn parse(text: &str) -> Result<Self, TimetableError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, TimetableError> {
         if text.len() > MAX_BYTES {
             return Err(TimetableError::Fields(format!("it has {} bytes; {MAX_BYTES} are the most", text.len())));
         }
@@ -86,7 +86,7 @@ impl Timetable {
     }
 
     /// The first moment after this one, both in Unix milliseconds; none if there is none.
-    pub fn next_after(&self, unix_ms: i64) -> Option<i64> {
+    pub(crate) fn next_after(&self, unix_ms: i64) -> Option<i64> {
         let now = Timestamp::from_millisecond(unix_ms).ok()?;
         let next = self.cron.find_next_occurrence(&Zoned::new(now, self.zone.clone()), false).ok()?;
         let next = next.timestamp().as_second().checked_mul(1_000)?;
@@ -96,7 +96,7 @@ impl Timetable {
 
 /// The first moment of a time table after this one, both in Unix milliseconds; none for a text that is no time table.
 #[must_use]
-pub fn next_after(table: &str, unix_ms: u64) -> Option<u64> {
+pub(crate) fn next_after(table: &str, unix_ms: u64) -> Option<u64> {
     let next = Timetable::parse(table).ok()?.next_after(i64::try_from(unix_ms).ok()?)?;
     u64::try_from(next).ok()
 }
@@ -111,11 +111,11 @@ fn reason(text: &str) -> String {
 
 /// What was said about time tables so far: many hooks have the same one, and each takes a while.
 #[derive(Default)]
-pub(crate) struct Judged {
+pub(crate) struct CheckedTimetables {
     known: HashMap<String, Result<(), TimetableError>>,
 }
 
-impl Judged {
+impl CheckedTimetables {
     /// Whether a text is a time table that comes up at all.
     pub(crate) fn check(&mut self, text: &str) -> Result<(), TimetableError> {
         if let Some(known) = self.known.get(text) {
@@ -161,9 +161,9 @@ mod tests {
         }
         assert!(Timetable::parse(&"*".repeat(10_000)).is_err());
         assert_eq!(Timetable::parse("CRON_TZ=Mars/Base 0 9 * * *").unwrap_err(), TimetableError::Zone);
-        assert_eq!(Judged::default().check("0 0 30 2 *"), Err(TimetableError::Never));
+        assert_eq!(CheckedTimetables::default().check("0 0 30 2 *"), Err(TimetableError::Never));
         for rare in ["0 0 29 2 *", "0 0 29 2 +1", "0 0 31 12 *", "59 59 23 31 12 *", "0 0 * 2 5#5"] {
-            assert_eq!(Judged::default().check(rare), Ok(()), "{rare}");
+            assert_eq!(CheckedTimetables::default().check(rare), Ok(()), "{rare}");
         }
     }
 

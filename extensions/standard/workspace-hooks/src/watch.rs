@@ -2,23 +2,23 @@
 
 mod burst;
 mod changes;
-mod event_list;
-mod known;
-mod names;
+mod events;
+mod file_watcher;
+mod ignore_rules;
+mod known_files;
 mod observation;
-mod overseer;
-mod sieve;
-mod survey;
-mod unheard;
+mod skipped_names;
+mod tree_scan;
 mod watches;
+mod without_watcher;
 
 #[cfg(test)]
 mod tests;
 
-pub use overseer::{Batch, Watching, watch};
-pub use sieve::Sieve;
-pub use unheard::unheard;
+pub use file_watcher::{WatchBatch, WatchHandle, watch};
+pub(crate) use ignore_rules::IgnoreRules;
+pub use without_watcher::without_watcher;
 
-pub(crate) use event_list::slashed;
-pub(crate) use sieve::{is_rule, walk_of};
+pub(crate) use events::slashed;
+pub(crate) use ignore_rules::{is_ignore_file, walk_of};
 pub use watches::WatchError;

@@ -5,12 +5,11 @@ mod shim;
 
 use super::report::{Action, Line};
 use crate::failure::Failure;
-use crate::git_hooks::{GitHook, Installed};
+use crate::git_hooks::{GitHook, InstalledGitHook};
 use crate::settings::Loaded;
 use dispatch_os::files::read_text_at_most;
 use ext_intents::query::git::Git;
-use ext_workspace_hooks::git::{HOOKS, POST_COMMIT};
-use ext_workspace_hooks::workspace_of;
+use ext_workspace_hooks::contract::{GIT_HOOKS, POST_COMMIT, workspace_of};
 use record::{Entry, Record};
 use serde_json::Value;
 use shim::{Home, PURPOSE};
@@ -69,8 +68,8 @@ impl GitPart {
         for name in wanted {
             let hook = home.hook(name);
             let action = match hook.install(&home.lines(name))? {
-                Installed::New => Action::Wrote,
-                Installed::Beside | Installed::Again => Action::Updated,
+                InstalledGitHook::New => Action::Wrote,
+                InstalledGitHook::Beside | InstalledGitHook::Again => Action::Updated,
             };
             let detail = shim::rewriter(&hook.text()?).map_or_else(
                 || format!("git's hook {name}"),
@@ -119,7 +118,7 @@ impl GitPart {
         let own = self.workspace.join(".akira").join("hooks.json");
         let texts = [own, self.hooks_of_user.clone()].map(|file| read_text_at_most(&file, MAX_HOOKS_BYTES));
         let used: Vec<&'static str> = texts.iter().flatten().flat_map(|text| used_in(text)).collect();
-        [POST_COMMIT].into_iter().chain(HOOKS.into_iter().filter(|name| used.contains(name))).collect()
+        [POST_COMMIT].into_iter().chain(GIT_HOOKS.into_iter().filter(|name| used.contains(name))).collect()
     }
 }
 
@@ -140,7 +139,7 @@ fn used_in(text: &str) -> Vec<&'static str> {
     let hooks = file.get("hooks").and_then(Value::as_array).into_iter().flatten();
     let on = hooks.filter(|hook| hook.get("enabled") != Some(&Value::Bool(false)));
     let names = on.filter_map(|hook| hook.get("trigger")?.as_str()?.strip_prefix(TRIGGER_PREFIX));
-    names.filter_map(|name| HOOKS.into_iter().find(|known| *known == name)).collect()
+    names.filter_map(|name| GIT_HOOKS.into_iter().find(|known| *known == name)).collect()
 }
 
 /// What the whole comes to.

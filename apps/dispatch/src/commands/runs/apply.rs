@@ -1,6 +1,6 @@
 //! `dispatch runs apply`: the change that a run offers becomes a change of the workspace.
 
-use super::{Desk, refused};
+use super::{RunCommands, refused};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::plain::lines;
@@ -28,7 +28,7 @@ impl From<bool> for Apply {
     }
 }
 
-impl Desk<'_> {
+impl RunCommands<'_> {
     pub(super) async fn apply(&self, id: &str, apply: Apply) -> Result<Status, Failure> {
         let record = self.record(id).await?;
         let patch = self.runs.patch(&record.id).await.map_err(refused)?;

@@ -1,6 +1,6 @@
 //! `dispatch runs follow`: changes as they happen.
 
-use super::{Desk, refused, view};
+use super::{RunCommands, refused, view};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Format;
@@ -9,7 +9,7 @@ use ext_workspace_hooks::contract::{ExecutionRecord, Status as RunStatus};
 use futures_util::StreamExt as _;
 use std::path::Path;
 
-impl Desk<'_> {
+impl RunCommands<'_> {
     pub(super) async fn follow(&self, id: Option<&str>, format: Format) -> Result<Status, Failure> {
         let wanted = match id {
             Some(id) => Some(self.record(id).await?),

@@ -1,14 +1,15 @@
 //! `dispatch runs start` and what comes after a run was started by hand.
 
 use super::follow::ended;
-use super::{Desk, refused, view};
+use super::{RunCommands, refused, view};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Format;
 use crate::stopping::asked_to_stop;
 use dispatch_os::paths::resolve_inside;
-use ext_workspace_hooks::Workers;
-use ext_workspace_hooks::contract::{Change, Event, ExecutionRecord, FileChange, HookSet, RunId, Source, Trigger};
+use ext_workspace_hooks::contract::{
+    Change, Event, ExecutionRecord, FileChange, HookSet, RunId, Source, Trigger, Workers,
+};
 use serde_json::Map;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,7 @@ impl From<bool> for Wait {
     }
 }
 
-impl Desk<'_> {
+impl RunCommands<'_> {
     pub(super) async fn start(
         &self,
         hook: &str,

@@ -3,8 +3,8 @@
 use super::Place;
 use crate::app::Status;
 use crate::failure::Failure;
-use crate::git_hook_file::Lines;
-use crate::git_hooks::{GitHook, Installed, Script};
+use crate::git_hook_file::DispatchLines;
+use crate::git_hooks::{GitHook, HookScriptKind, InstalledGitHook};
 use crate::printer::Printer;
 use dispatch_os::environment;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ pub(crate) enum HookCommand {
 }
 
 pub(super) fn run(place: &Place, command: &HookCommand, printer: &Printer) -> Result<Status, Failure> {
-    let hook = GitHook::new(&own_hooks_folder(place)?, NAME, Script::Program);
+    let hook = GitHook::new(&own_hooks_folder(place)?, NAME, HookScriptKind::Program);
     let said = match command {
         HookCommand::Install => match hook.install(&lines()?)? {
-            Installed::New => "installed",
-            Installed::Beside => "installed before the hook that is there",
-            Installed::Again => "already installed",
+            InstalledGitHook::New => "installed",
+            InstalledGitHook::Beside => "installed before the hook that is there",
+            InstalledGitHook::Again => "already installed",
         },
         HookCommand::Remove if hook.remove(PURPOSE)? => "removed",
         HookCommand::Remove => "not installed",
@@ -36,9 +36,9 @@ pub(super) fn run(place: &Place, command: &HookCommand, printer: &Printer) -> Re
     Ok(Status::Done)
 }
 
-fn lines() -> Result<Lines, Failure> {
+fn lines() -> Result<DispatchLines, Failure> {
     let program = environment::current_program()?;
-    Ok(Lines {
+    Ok(DispatchLines {
         purpose: PURPOSE,
         command: "\"$dispatch_program\" trace trailers \"$1\" || true".to_owned(),
         program: program.to_str().unwrap_or("dispatch").to_owned(),

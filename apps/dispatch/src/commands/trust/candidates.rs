@@ -4,8 +4,7 @@ use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_trust::Trust;
-use ext_workspace_hooks::config::SHOWN;
-use ext_workspace_hooks::workspace_of;
+use ext_workspace_hooks::contract::{HOOKS_FILE, workspace_of};
 use std::path::{Path, PathBuf};
 
 /// How deep below `.ai/hooks` scripts are looked for.
@@ -18,7 +17,7 @@ const FOLDERS: [&str; 2] = ["features", "lib"];
 /// Everything in the project that can be approved.
 pub(super) fn of_project(loaded: &Loaded, root: &Path) -> Vec<PathBuf> {
     let settings = loaded.project_file().filter(|file| file.is_file());
-    let hooks = Some(workspace_of(&loaded.start).join(SHOWN)).filter(|file| file.is_file());
+    let hooks = Some(workspace_of(&loaded.start).join(HOOKS_FILE)).filter(|file| file.is_file());
     let scripts = FOLDERS.into_iter().flat_map(|folder| script_files(&root.join(HOOKS_FOLDER).join(folder)));
     settings.into_iter().chain(hooks).chain(scripts).collect()
 }

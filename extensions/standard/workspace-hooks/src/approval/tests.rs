@@ -4,22 +4,22 @@ use super::*;
 use dispatch_trust::read_content;
 use std::fs;
 
-struct World {
+struct ApprovalFiles {
     folder: tempfile::TempDir,
-    in_force: InForce,
+    in_force: HooksInForce,
 }
 
-fn world() -> World {
+fn files() -> ApprovalFiles {
     let folder = tempfile::tempdir().unwrap();
     for name in ["workspace/.akira", "settings", "data"] {
         fs::create_dir_all(folder.path().join(name)).unwrap();
     }
     let at = |name: &str| folder.path().join(name);
-    let in_force = InForce::new(&at("workspace"), &at("settings"), &at("data"));
-    World { folder, in_force }
+    let in_force = HooksInForce::new(&at("workspace"), &at("settings"), &at("data"));
+    ApprovalFiles { folder, in_force }
 }
 
-impl World {
+impl ApprovalFiles {
     fn file(&self) -> PathBuf {
         self.folder.path().join("workspace/.akira/hooks.json")
     }
@@ -35,9 +35,9 @@ impl World {
         let mut trust = Trust::load(&data.join(TRUST_FILE));
         trust.approve(self.file(), &content).unwrap();
         trust.write(&data.join(TRUST_FILE)).unwrap();
-        let mut approvals = Approvals::load(&data.join(APPROVALS_FILE));
-        approvals.remember(&self.file(), approved_in(&self.file(), &content).fingerprints);
-        approvals.write(&data.join(APPROVALS_FILE)).unwrap();
+        let mut approvals = HookApprovals::load(&data.join(APPROVALS_FILE));
+        approvals.approve(&self.file(), &content);
+        approvals.save().unwrap();
     }
 
     fn revoke(&self) {
@@ -45,9 +45,9 @@ impl World {
         let mut trust = Trust::load(&data.join(TRUST_FILE));
         trust.revoke(&self.file());
         trust.write(&data.join(TRUST_FILE)).unwrap();
-        let mut approvals = Approvals::load(&data.join(APPROVALS_FILE));
-        approvals.forget(&self.file());
-        approvals.write(&data.join(APPROVALS_FILE)).unwrap();
+        let mut approvals = HookApprovals::load(&data.join(APPROVALS_FILE));
+        approvals.revoke(&self.file());
+        approvals.save().unwrap();
     }
 
     /// Those that run, and `id: first words of the reason` of those that do not.
@@ -76,34 +76,34 @@ fn owned(texts: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_cloned_hook_waits_and_a_changed_one_asks_again() {
-    let mut world = world();
-    world.write(&[("a", "1"), ("b", "1")]);
-    expect(world.standing(), &[], &["a: nobody approved it;", "b: nobody approved it;"]);
-    world.approve();
-    expect(world.standing(), &["a", "b"], &[]);
-    world.write(&[("a", "1"), ("b", "2"), ("c", "1")]);
-    expect(world.standing(), &["a"], &["b: it has changed", "c: it has changed"]);
-    world.write(&[("b", "1")]);
-    expect(world.standing(), &["b"], &[]);
-    world.write(&[("a", "1"), ("b", "2")]);
-    world.approve();
-    expect(world.standing(), &["a", "b"], &[]);
-    world.write(&[("a", "1"), ("b", "1")]);
-    expect(world.standing(), &["a"], &["b: it has changed"]);
-    world.revoke();
-    expect(world.standing(), &[], &["a: nobody approved it;", "b: nobody approved it;"]);
+    let mut files = files();
+    files.write(&[("a", "1"), ("b", "1")]);
+    expect(files.standing(), &[], &["a: nobody approved it;", "b: nobody approved it;"]);
+    files.approve();
+    expect(files.standing(), &["a", "b"], &[]);
+    files.write(&[("a", "1"), ("b", "2"), ("c", "1")]);
+    expect(files.standing(), &["a"], &["b: it has changed", "c: it has changed"]);
+    files.write(&[("b", "1")]);
+    expect(files.standing(), &["b"], &[]);
+    files.write(&[("a", "1"), ("b", "2")]);
+    files.approve();
+    expect(files.standing(), &["a", "b"], &[]);
+    files.write(&[("a", "1"), ("b", "1")]);
+    expect(files.standing(), &["a"], &["b: it has changed"]);
+    files.revoke();
+    expect(files.standing(), &[], &["a: nobody approved it;", "b: nobody approved it;"]);
 }
 
 #[test]
 fn a_second_clone_of_approved_content_runs() {
-    let world = world();
-    world.write(&[("a", "1")]);
-    world.approve();
-    let other = world.folder.path().join("other/.akira");
+    let files = files();
+    files.write(&[("a", "1")]);
+    files.approve();
+    let other = files.folder.path().join("other/.akira");
     fs::create_dir_all(&other).unwrap();
-    fs::copy(world.file(), other.join("hooks.json")).unwrap();
-    let at = |name: &str| world.folder.path().join(name);
-    let mut second = InForce::new(&at("other"), &at("settings"), &at("data"));
+    fs::copy(files.file(), other.join("hooks.json")).unwrap();
+    let at = |name: &str| files.folder.path().join(name);
+    let mut second = HooksInForce::new(&at("other"), &at("settings"), &at("data"));
     assert_eq!(second.refresh().hooks.len(), 1);
     fs::write(other.join("hooks.json"), file_of(&[("a", "1"), ("b", "1")])).unwrap();
     assert_eq!(second.refresh().hooks.len(), 0, "the approval of single hooks belongs to one file");
@@ -111,49 +111,49 @@ fn a_second_clone_of_approved_content_runs() {
 
 #[test]
 fn the_users_own_hooks_need_no_approval_and_keep_their_limits() {
-    let mut world = world();
+    let mut files = files();
     let global = r#"{"limits": {"concurrency": 7}, "hooks": [
         {"id": "mine", "trigger": "manual", "prompt": "p"},
         {"id": "off", "trigger": "manual", "prompt": "p", "enabled": false}]}"#;
-    fs::write(world.folder.path().join("settings/hooks.json"), global).unwrap();
+    fs::write(files.folder.path().join("settings/hooks.json"), global).unwrap();
     let theirs = r#"{"limits": {"concurrency": 1}, "hooks": [{"id": "theirs", "trigger": "manual", "prompt": "p"}]}"#;
-    fs::write(world.file(), theirs).unwrap();
-    expect(world.standing(), &["mine"], &["off: it is switched", "theirs: nobody approved it;"]);
-    assert_eq!(world.in_force.refresh().limits.concurrency, 7);
-    world.approve();
-    assert_eq!(world.in_force.refresh().limits.concurrency, 1);
+    fs::write(files.file(), theirs).unwrap();
+    expect(files.standing(), &["mine"], &["off: it is switched", "theirs: nobody approved it;"]);
+    assert_eq!(files.in_force.refresh().limits.concurrency, 7);
+    files.approve();
+    assert_eq!(files.in_force.refresh().limits.concurrency, 1);
 }
 
 #[test]
 fn an_invalid_edit_changes_nothing_of_what_runs() {
-    let mut world = world();
-    world.write(&[("a", "1")]);
-    world.approve();
-    world.standing();
-    fs::write(world.file(), "{ nonsense").unwrap();
-    expect(world.standing(), &["a"], &[]);
-    assert_eq!(world.in_force.refresh().problems.len(), 1);
+    let mut files = files();
+    files.write(&[("a", "1")]);
+    files.approve();
+    files.standing();
+    fs::write(files.file(), "{ nonsense").unwrap();
+    expect(files.standing(), &["a"], &[]);
+    assert_eq!(files.in_force.refresh().problems.len(), 1);
 }
 
 #[test]
 fn damaged_approvals_approve_nothing() {
-    let mut world = world();
-    world.write(&[("a", "1")]);
-    world.approve();
+    let mut files = files();
+    files.write(&[("a", "1")]);
+    files.approve();
     for name in [TRUST_FILE, APPROVALS_FILE] {
-        fs::write(world.folder.path().join("data").join(name), b"{\"approved\": [\xff").unwrap();
+        fs::write(files.folder.path().join("data").join(name), b"{\"approved\": [\xff").unwrap();
     }
-    expect(world.standing(), &[], &["a: nobody approved it;"]);
+    expect(files.standing(), &[], &["a: nobody approved it;"]);
 }
 
 #[cfg(unix)]
 #[test]
 fn approvals_are_for_the_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
-    let world = world();
-    world.write(&[("a", "1")]);
-    world.approve();
-    let mode = fs::metadata(world.folder.path().join("data").join(APPROVALS_FILE)).unwrap().permissions().mode();
+    let files = files();
+    files.write(&[("a", "1")]);
+    files.approve();
+    let mode = fs::metadata(files.folder.path().join("data").join(APPROVALS_FILE)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 

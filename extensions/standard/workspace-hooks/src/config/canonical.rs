@@ -1,20 +1,20 @@
 //! The one spelling of a hook that its fingerprint is taken of.
 
-use crate::contract::{Action, Hook, Place, Runner, SessionScope};
+use crate::contract::{Action, Hook, RunPlace, Runner, SessionScope};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// SHA-256 of the hook with every default filled in, in hex. The order of keys, blanks and line ends do not count.
 pub(crate) fn fingerprint(hook: &Hook) -> String {
     // Every key is text, so there is a form in JSON; whatever happens, no two hooks are spelled alike.
-    let text = serde_json::to_string(&Canonical::of(hook)).unwrap_or_else(|_| format!("{hook:?}"));
+    let text = serde_json::to_string(&CanonicalHook::of(hook)).unwrap_or_else(|_| format!("{hook:?}"));
     dispatch_trust::fingerprint(text.as_bytes())
 }
 
 /// A hook with its keys in order; what is small, or free in its form, is a value whose keys are in order too.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Canonical<'a> {
+struct CanonicalHook<'a> {
     action: Value,
     allow_git: bool,
     budget: Value,
@@ -25,7 +25,7 @@ struct Canonical<'a> {
     metadata: Value,
     pass_env: &'a [String],
     pattern: &'a [String],
-    place: Place,
+    place: RunPlace,
     rate_limit: Value,
     repo_root: Option<&'a str>,
     retry: Value,
@@ -36,7 +36,7 @@ struct Canonical<'a> {
     trigger: String,
 }
 
-impl<'a> Canonical<'a> {
+impl<'a> CanonicalHook<'a> {
     fn of(hook: &'a Hook) -> Self {
         let action = match &hook.action {
             Action::Prompt(prompt) => json!({ "prompt": prompt, "runner": runner(&hook.runner) }),
@@ -107,7 +107,7 @@ mod tests {
         let metadata = json!({ "z": 1, "a": { "y": [], "b": null } });
         let hook =
             Hook { metadata: metadata.as_object().cloned().unwrap_or_default(), ..crate::tests::hooks::hook("lint") };
-        let text = serde_json::to_string(&Canonical::of(&hook)).unwrap();
+        let text = serde_json::to_string(&CanonicalHook::of(&hook)).unwrap();
         let expected = concat!(
             r#"{"action":{"command":["true"]},"allowGit":false,"#,
             r#""budget":{"microUsdPerDay":null,"tokensPerDay":null},"concurrency":4,"debounceMs":200,"enabled":true,"#,

@@ -1,23 +1,21 @@
 //! Takes typed values out of an object of the file; whatever does not fit is reported where it stands.
 
 use super::findings::Findings;
-use super::json::{Json, Member, Node, escaped, shown};
+use super::json::{JsonMember, JsonNode, JsonValue, escaped, shown};
+use super::keys::{ChoiceKey, FREE_PREFIX, FlagKey, NumberKey, ObjectKey, TextKey, TextListKey, WholeKey};
 use dispatch_contracts::suggest::nearest;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// Keys that start so are free.
-pub(crate) const FREE_PREFIX: &str = "x-";
-
 /// A value that was found, with its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Found<T> {
+pub(crate) struct Located<T> {
     pub(crate) value: T,
     pub(crate) at: usize,
     pub(crate) pointer: String,
 }
 
-impl<T> Found<T> {
+impl<T> Located<T> {
     pub(crate) fn wrong(&self, findings: &mut Findings, rule: &'static str, message: impl Into<String>) {
         findings.add(self.at, &self.pointer, rule, message);
     }
@@ -32,20 +30,20 @@ impl<T> Found<T> {
         findings.add_hinted(self.at, &self.pointer, rule, message, hint);
     }
 
-    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Found<U> {
-        Found { value: change(self.value), at: self.at, pointer: self.pointer }
+    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Located<U> {
+        Located { value: change(self.value), at: self.at, pointer: self.pointer }
     }
 }
 
-impl<'a> Found<&'a Node> {
-    pub(crate) fn of(node: &'a Node, pointer: String) -> Self {
+impl<'a> Located<&'a JsonNode> {
+    pub(crate) fn of(node: &'a JsonNode, pointer: String) -> Self {
         Self { value: node, at: node.at, pointer }
     }
 
     /// The object that it is, or a finding.
-    pub(crate) fn object(self, findings: &mut Findings) -> Option<Object<'a>> {
+    pub(crate) fn object(self, findings: &mut Findings) -> Option<ConfigObject<'a>> {
         match &self.value.json {
-            Json::Object(members) => Some(Object { members, at: self.at, pointer: self.pointer }),
+            JsonValue::Object(members) => Some(ConfigObject { members, at: self.at, pointer: self.pointer }),
             _ => self.mismatch(findings, "an object"),
         }
     }
@@ -53,7 +51,7 @@ impl<'a> Found<&'a Node> {
     /// The entries of the list that it is, or a finding.
     pub(crate) fn list(self, findings: &mut Findings) -> Option<Vec<Self>> {
         match &self.value.json {
-            Json::List(items) => {
+            JsonValue::List(items) => {
                 let pointer = &self.pointer;
                 let items = items.iter().enumerate();
                 Some(items.map(|(index, node)| Self::of(node, format!("{pointer}/{index}"))).collect())
@@ -63,9 +61,9 @@ impl<'a> Found<&'a Node> {
     }
 
     /// The text that it is, or a finding.
-    pub(crate) fn text(self, findings: &mut Findings) -> Option<Found<&'a str>> {
+    pub(crate) fn text(self, findings: &mut Findings) -> Option<Located<&'a str>> {
         match &self.value.json {
-            Json::Text(text) => Some(self.map(|_| text.as_str())),
+            JsonValue::Text(text) => Some(self.map(|_| text.as_str())),
             _ => self.mismatch(findings, "a text"),
         }
     }
@@ -79,17 +77,17 @@ impl<'a> Found<&'a Node> {
 
 /// An object of the file.
 #[derive(Clone, Debug)]
-pub(crate) struct Object<'a> {
-    pub(crate) members: &'a [Member],
+pub(crate) struct ConfigObject<'a> {
+    pub(crate) members: &'a [JsonMember],
     pub(crate) at: usize,
     pub(crate) pointer: String,
 }
 
-impl<'a> Object<'a> {
+impl<'a> ConfigObject<'a> {
     /// The value of a key.
-    pub(crate) fn get(&self, key: &str) -> Option<Found<&'a Node>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Located<&'a JsonNode>> {
         let member = self.members.iter().find(|member| member.key == key)?;
-        Some(Found::of(&member.value, self.below(key)))
+        Some(Located::of(&member.value, self.below(key)))
     }
 
     pub(crate) fn below(&self, key: &str) -> String {
@@ -101,26 +99,30 @@ impl<'a> Object<'a> {
         findings.add_hinted(self.at, &self.pointer, "required", format!("`{key}` is missing"), hint);
     }
 
-    pub(crate) fn text(&self, key: &str, findings: &mut Findings) -> Option<Found<&'a str>> {
-        self.get(key)?.text(findings)
+    pub(crate) fn text(&self, key: &TextKey, findings: &mut Findings) -> Option<Located<&'a str>> {
+        self.get(key.name)?.text(findings)
     }
 
-    pub(crate) fn flag(&self, key: &str, findings: &mut Findings) -> Option<bool> {
-        let found = self.get(key)?;
+    pub(crate) fn flag(&self, key: &FlagKey, findings: &mut Findings) -> Option<bool> {
+        let found = self.get(key.name)?;
         match found.value.json {
-            Json::Bool(flag) => Some(flag),
+            JsonValue::Bool(flag) => Some(flag),
             _ => found.mismatch(findings, "true or false"),
         }
     }
 
+    pub(crate) fn flag_or_default(&self, key: &FlagKey, findings: &mut Findings) -> bool {
+        self.flag(key, findings).unwrap_or(key.default)
+    }
+
     /// A whole number, whatever its size.
-    pub(crate) fn whole(&self, key: &str, findings: &mut Findings) -> Option<Found<u64>> {
-        let found = self.get(key)?;
+    pub(crate) fn any_whole(&self, key: &WholeKey, findings: &mut Findings) -> Option<Located<u64>> {
+        let found = self.get(key.name)?;
         match &found.value.json {
-            Json::Number(number) => match whole(number) {
+            JsonValue::Number(number) => match whole(number) {
                 Some(value) => Some(found.map(|_| value)),
                 None => {
-                    let message = format!("`{key}` takes a whole number that is not below 0");
+                    let message = format!("`{}` takes a whole number that is not below 0", key.name);
                     found.wrong(findings, "type", message);
                     None
                 }
@@ -129,52 +131,74 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A whole number in a range.
-    pub(crate) fn whole_in(
-        &self,
-        key: &str,
-        range: &RangeInclusive<u64>,
-        rule: &'static str,
-        findings: &mut Findings,
-    ) -> Option<u64> {
-        let found = self.whole(key, findings)?;
-        in_range(&found, key, range, rule, findings)
+    /// A whole number in the range of its key.
+    pub(crate) fn whole(&self, key: &WholeKey, findings: &mut Findings) -> Option<u64> {
+        let found = self.any_whole(key, findings)?;
+        in_range(&found, (key.name, key.rule), &key.range, findings)
     }
 
-    /// A number in a range.
-    pub(crate) fn number_in(
-        &self,
-        key: &str,
-        range: &RangeInclusive<f64>,
-        rule: &'static str,
-        findings: &mut Findings,
-    ) -> Option<f64> {
-        let found = self.get(key)?;
+    pub(crate) fn whole_or_default(&self, key: &WholeKey, findings: &mut Findings) -> u64 {
+        self.whole(key, findings).or(key.default).unwrap_or_default()
+    }
+
+    /// The same where the range fits into 32 bits.
+    pub(crate) fn small_or_default(&self, key: &WholeKey, findings: &mut Findings) -> u32 {
+        u32::try_from(self.whole_or_default(key, findings)).unwrap_or(u32::MAX)
+    }
+
+    /// A number in the range of its key.
+    pub(crate) fn number(&self, key: &NumberKey, findings: &mut Findings) -> Option<f64> {
+        let found = self.get(key.name)?;
         match &found.value.json {
-            Json::Number(number) => {
+            JsonValue::Number(number) => {
                 let value = number.as_f64()?;
-                in_range(&found.map(|_| value), key, range, rule, findings)
+                in_range(&found.map(|_| value), (key.name, key.rule), &key.range, findings)
             }
             _ => found.mismatch(findings, "a number"),
         }
     }
 
-    pub(crate) fn object(&self, key: &str, findings: &mut Findings) -> Option<Self> {
-        self.get(key)?.object(findings)
+    /// An object; keys that its shape does not have are reported.
+    pub(crate) fn object(&self, key: &ObjectKey, findings: &mut Findings) -> Option<Self> {
+        let object = self.get(key.name)?.object(findings)?;
+        object.refuse_unknown(&key.shape.names(), findings);
+        Some(object)
+    }
+
+    /// One of a few words.
+    pub(crate) fn choice<T: Copy>(&self, key: &ChoiceKey<T>, findings: &mut Findings) -> Option<T> {
+        let found = self.get(key.name)?.text(findings)?;
+        let chosen = key.words.iter().find(|(word, _)| *word == found.value).map(|(_, value)| *value);
+        if chosen.is_none() {
+            let known: Vec<&str> = key.words.iter().map(|(word, _)| *word).collect();
+            let hint = match nearest(found.value, known.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("`{}` is one of {}", key.name, known.join(", ")),
+            };
+            let message = format!("`{}` cannot be `{}`", key.name, shown(found.value));
+            found.wrong_hinted(findings, "choice", message, hint);
+        }
+        chosen
+    }
+
+    /// A list of texts, no longer than its key allows.
+    pub(crate) fn texts(&self, key: &TextListKey, findings: &mut Findings) -> Option<Vec<Located<&'a str>>> {
+        self.texts_at_most(key, key.most, findings)
     }
 
     /// A list of at most so many texts.
-    pub(crate) fn texts(&self, key: &str, most: usize, findings: &mut Findings) -> Option<Vec<Found<&'a str>>> {
-        let found = self.get(key)?;
+    pub(crate) fn texts_at_most(
+        &self,
+        key: &TextListKey,
+        most: usize,
+        findings: &mut Findings,
+    ) -> Option<Vec<Located<&'a str>>> {
+        let found = self.get(key.name)?;
         let (at, pointer) = (found.at, found.pointer.clone());
         let items = found.list(findings)?;
         if items.len() > most {
-            findings.add(
-                at,
-                &pointer,
-                "too-large",
-                format!("`{key}` has {} entries; {most} are the most", items.len()),
-            );
+            let message = format!("`{}` has {} entries; {most} are the most", key.name, items.len());
+            findings.add(at, &pointer, "too-large", message);
             return None;
         }
         Some(items.into_iter().filter_map(|item| item.text(findings)).collect())
@@ -207,10 +231,9 @@ fn meant(key: &str, known: &[&str]) -> String {
 
 /// The value, if it is in the range.
 pub(crate) fn in_range<T: PartialOrd + Display + Copy>(
-    found: &Found<T>,
-    key: &str,
+    found: &Located<T>,
+    (key, rule): (&str, &'static str),
     range: &RangeInclusive<T>,
-    rule: &'static str,
     findings: &mut Findings,
 ) -> Option<T> {
     if range.contains(&found.value) {

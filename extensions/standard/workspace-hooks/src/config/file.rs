@@ -3,23 +3,20 @@
 #[cfg(test)]
 mod tests;
 
-use super::fields::{Found, Object};
+use super::fields::{ConfigObject, Located};
 use super::findings::Findings;
 use super::hook;
-use super::json::{Node, read, shown};
-use super::limits::{CONCURRENCY, MAX_FILE_BYTES, MAX_HOOKS, QUEUED};
-use super::migrate;
-use super::regexes::Regexes;
+use super::json::{JsonNode, read, shown};
+use super::limits::{MAX_FILE_BYTES, MAX_HOOKS};
+use super::secret_patterns::SecretPatternChecks;
+use super::{format, migrate};
 use crate::contract::{Hook, HookLimits, Problem};
-use crate::timetable::Judged;
+use crate::timetable::CheckedTimetables;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The keys of the file.
-pub(crate) const KEYS: &[&str] = &["$schema", "schemaVersion", "hooks", "limits", "secretPatterns"];
-
 /// What a file is read against.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct ParseContext<'a> {
     /// The workspace, absolute.
     pub(crate) workspace: &'a Path,
     /// Where a folder really is; none if there is none.
@@ -32,15 +29,15 @@ pub(crate) struct Surroundings<'a> {
 
 /// What the hooks of a file have in common while it is read.
 #[derive(Default)]
-pub(crate) struct Shared {
+pub(crate) struct SharedChecks {
     pub(crate) secret_patterns: Vec<String>,
-    pub(crate) regexes: Regexes,
-    pub(crate) timetables: Judged,
+    pub(crate) regexes: SecretPatternChecks,
+    pub(crate) timetables: CheckedTimetables,
 }
 
 /// What a file says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Contents {
+pub(crate) struct ParsedHookFile {
     /// The hooks that keep every rule, in order.
     pub(crate) hooks: Vec<Hook>,
     /// How many are written down.
@@ -54,7 +51,7 @@ pub(crate) struct Contents {
 }
 
 /// Reads the bytes of a file; `file` is how problems call it.
-pub(crate) fn parse(file: &str, bytes: &[u8], around: &Surroundings<'_>) -> Contents {
+pub(crate) fn parse(file: &str, bytes: &[u8], around: &ParseContext<'_>) -> ParsedHookFile {
     let mut findings = Findings::default();
     let text = match std::str::from_utf8(bytes) {
         _ if bytes.len() as u64 > MAX_FILE_BYTES => {
@@ -68,11 +65,11 @@ pub(crate) fn parse(file: &str, bytes: &[u8], around: &Surroundings<'_>) -> Cont
             let message = if wide { "the file is UTF-16" } else { "the file is not UTF-8 from here on" };
             findings.add_hinted(error.valid_up_to(), "", "encoding", message, "save it as UTF-8");
             let problems = findings.placed(file, valid.unwrap_or_default());
-            return Contents { problems, ..Contents::default() };
+            return ParsedHookFile { problems, ..ParsedHookFile::default() };
         }
     };
     if findings.total() > 0 {
-        return Contents { problems: findings.placed(file, text), ..Contents::default() };
+        return ParsedHookFile { problems: findings.placed(file, text), ..ParsedHookFile::default() };
     }
     let (root, flaws) = read(text);
     flaws.into_iter().for_each(|flaw| findings.add_flaw(flaw));
@@ -81,12 +78,12 @@ pub(crate) fn parse(file: &str, bytes: &[u8], around: &Surroundings<'_>) -> Cont
     contents
 }
 
-fn document(mut root: Node, around: &Surroundings<'_>, findings: &mut Findings) -> Contents {
-    let Some(version) = migrate::version(&root, findings) else { return Contents::default() };
+fn document(mut root: JsonNode, around: &ParseContext<'_>, findings: &mut Findings) -> ParsedHookFile {
+    let Some(version) = migrate::version(&root, findings) else { return ParsedHookFile::default() };
     migrate::migrate(&mut root, version);
-    let Some(top) = Found::of(&root, String::new()).object(findings) else { return Contents::default() };
-    top.refuse_unknown(KEYS, findings);
-    let mut shared = Shared::default();
+    let Some(top) = Located::of(&root, String::new()).object(findings) else { return ParsedHookFile::default() };
+    top.refuse_unknown(&format::FILE.names(), findings);
+    let mut shared = SharedChecks::default();
     shared.secret_patterns = shared.regexes.read(&top, around.secret_patterns.len(), findings);
     let limits = limits(&top, findings);
     let mut contents = hooks(&top, around, &mut shared, findings);
@@ -95,31 +92,30 @@ fn document(mut root: Node, around: &Surroundings<'_>, findings: &mut Findings) 
     contents
 }
 
-fn limits(top: &Object<'_>, findings: &mut Findings) -> Option<HookLimits> {
-    let limits = top.object("limits", findings)?;
-    limits.refuse_unknown(&["concurrency", "queued"], findings);
-    let defaults = HookLimits::default();
-    let mut read = |key, range| {
-        let value = limits.whole_in(key, range, "range", findings);
-        value.and_then(|value| u32::try_from(value).ok())
-    };
+fn limits(top: &ConfigObject<'_>, findings: &mut Findings) -> Option<HookLimits> {
+    let limits = top.object(&format::LIMITS, findings)?;
     Some(HookLimits {
-        concurrency: read("concurrency", &CONCURRENCY).unwrap_or(defaults.concurrency),
-        queued: read("queued", &QUEUED).unwrap_or(defaults.queued),
+        concurrency: limits.small_or_default(&format::ALL_CONCURRENCY, findings),
+        queued: limits.small_or_default(&format::QUEUED, findings),
     })
 }
 
-fn hooks(top: &Object<'_>, around: &Surroundings<'_>, shared: &mut Shared, findings: &mut Findings) -> Contents {
+fn hooks(
+    top: &ConfigObject<'_>,
+    around: &ParseContext<'_>,
+    shared: &mut SharedChecks,
+    findings: &mut Findings,
+) -> ParsedHookFile {
     let Some(found) = top.get("hooks") else {
         top.missing(findings, "hooks", "write \"hooks\": [] if there are none");
-        return Contents::default();
+        return ParsedHookFile::default();
     };
     let (at, pointer) = (found.at, found.pointer.clone());
-    let Some(items) = found.list(findings) else { return Contents::default() };
+    let Some(items) = found.list(findings) else { return ParsedHookFile::default() };
     let written = items.len();
     if written > MAX_HOOKS {
         findings.add(at, &pointer, "too-large", format!("there are {written} hooks; {MAX_HOOKS} are the most"));
-        return Contents { written, ..Contents::default() };
+        return ParsedHookFile { written, ..ParsedHookFile::default() };
     }
     let mut seen = BTreeMap::new();
     let mut hooks = Vec::new();
@@ -129,13 +125,13 @@ fn hooks(top: &Object<'_>, around: &Surroundings<'_>, shared: &mut Shared, findi
         let unique = unique_id(&object, around, &mut seen, findings);
         hooks.extend(read.filter(|_| unique));
     }
-    Contents { hooks, written, ..Contents::default() }
+    ParsedHookFile { hooks, written, ..ParsedHookFile::default() }
 }
 
 /// Whether no hook before has the same id; also for hooks that are wrong otherwise.
 fn unique_id<'a>(
-    hook: &Object<'a>,
-    around: &Surroundings<'_>,
+    hook: &ConfigObject<'a>,
+    around: &ParseContext<'_>,
     seen: &mut BTreeMap<&'a str, String>,
     findings: &mut Findings,
 ) -> bool {

@@ -1,6 +1,6 @@
 //! Collects everything that is wrong with a file and turns it into problems with row and column.
 
-use super::json::Flaw;
+use super::json::JsonFlaw;
 use crate::contract::Problem;
 use dispatch_redact::Redactor;
 
@@ -39,7 +39,7 @@ impl Findings {
         self.push(at, pointer, rule, message, Some(hint.into()));
     }
 
-    pub(crate) fn add_flaw(&mut self, flaw: Flaw) {
+    pub(crate) fn add_flaw(&mut self, flaw: JsonFlaw) {
         self.push(flaw.at, &flaw.pointer, flaw.rule, flaw.message, flaw.hint.map(str::to_owned));
     }
 
@@ -65,7 +65,7 @@ impl Findings {
         self.list.sort_by_key(|finding| finding.at);
         let left_out = self.total - self.list.len();
         let redactor = Redactor::builtin();
-        let mut place = Place::start(text);
+        let mut place = TextPosition::start(text);
         let mut problems: Vec<Problem> = Vec::with_capacity(self.list.len());
         for finding in self.list {
             place.advance(text, finding.at);
@@ -88,13 +88,13 @@ impl Findings {
 }
 
 /// A place in a text that only goes forward.
-struct Place {
+struct TextPosition {
     at: usize,
     line: u32,
     column: u32,
 }
 
-impl Place {
+impl TextPosition {
     fn start(text: &str) -> Self {
         // No editor counts the mark at the start of a file as a column.
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };

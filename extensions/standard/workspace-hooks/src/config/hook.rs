@@ -1,80 +1,43 @@
 //! One hook of the file: every rule it has to keep, and the defaults of what it does not say.
 
-mod when;
+mod trigger_fields;
 
-use super::fields::{Found, Object, in_range};
-use super::file::{Shared, Surroundings};
+use super::fields::{ConfigObject, Located, in_range};
+use super::file::{ParseContext, SharedChecks};
 use super::findings::Findings;
-use super::json::{Json, shown};
-use super::limits::{
-    BACKOFF_FACTOR, BACKOFF_MS, CONCURRENCY, DEBOUNCE_MS, DEFAULT_BACKOFF_FACTOR, DEFAULT_BACKOFF_MS,
-    DEFAULT_CONCURRENCY, DEFAULT_DEBOUNCE_MS, DEFAULT_TIMEOUT_MS, MAX_ID_CHARS, MAX_METADATA_BYTES, MAX_NAMES,
-    MAX_PROMPT_BYTES, RATE_RUNS, RATE_SPAN_MS, RETRY_COUNT, TIMEOUT_MS, TOKENS_PER_DAY, USD_PER_DAY,
-};
-use super::{canonical, runner};
-use crate::contract::{Action, Budget, Hook, Place, RateLimit, Retry, SessionScope};
-use dispatch_contracts::suggest::nearest;
+use super::json::JsonValue;
+use super::limits::{MAX_ID_CHARS, MAX_METADATA_BYTES, MAX_PROMPT_BYTES};
+use super::{canonical, format, runner};
+use crate::contract::{Action, Budget, Hook, RateLimit, Retry};
 use serde_json::{Map, Value};
-
-/// The keys of a hook.
-pub(crate) const KEYS: &[&str] = &[
-    "id",
-    "trigger",
-    "pattern",
-    "prompt",
-    "command",
-    "runner",
-    "session",
-    "place",
-    "enabled",
-    "concurrency",
-    "timeoutMs",
-    "retry",
-    "debounceMs",
-    "rateLimit",
-    "budget",
-    "allowGit",
-    "repoRoot",
-    "schedule",
-    "timezone",
-    "secretPatterns",
-    "passEnv",
-    "tellAgent",
-    "metadata",
-];
-
-/// The sessions and places, in the words of the file.
-const SESSIONS: &[(&str, SessionScope)] =
-    &[("hook", SessionScope::Hook), ("file", SessionScope::File), ("run", SessionScope::Run)];
-const PLACES: &[(&str, Place)] = &[("tree", Place::Tree), ("patch", Place::Patch)];
 
 /// The hook, or findings about it.
 pub(crate) fn read(
-    object: &Object<'_>,
-    around: &Surroundings<'_>,
-    shared: &mut Shared,
+    object: &ConfigObject<'_>,
+    around: &ParseContext<'_>,
+    shared: &mut SharedChecks,
     findings: &mut Findings,
 ) -> Option<Hook> {
     let before = findings.total();
-    object.refuse_unknown(KEYS, findings);
+    object.refuse_unknown(&format::HOOK.names(), findings);
     let id = id(object, findings);
-    let started = when::read(object, around, shared, findings);
+    let started = trigger_fields::read(object, around, shared, findings);
     let action = action(object, findings);
-    let session = choice(object, "session", SESSIONS, findings).unwrap_or_default();
+    let session = object.choice(&format::SESSION, findings).unwrap_or_default();
     let runner = runner::read(object, session, findings);
     let mut secret_patterns = shared.secret_patterns.clone();
     let before_own = secret_patterns.len() + around.secret_patterns.len();
     secret_patterns.extend(shared.regexes.read(object, before_own, findings));
-    let place = choice(object, "place", PLACES, findings).unwrap_or_default();
-    let enabled = object.flag("enabled", findings).unwrap_or(true);
-    let concurrency = small(object.whole_in("concurrency", &CONCURRENCY, "concurrency", findings));
-    let timeout_ms = timeout(object, findings).unwrap_or(DEFAULT_TIMEOUT_MS);
+    let place = object.choice(&format::PLACE, findings).unwrap_or_default();
+    let enabled = object.flag_or_default(&format::ENABLED, findings);
+    let concurrency = object.small_or_default(&format::CONCURRENCY, findings);
+    let timeout_ms = timeout(object, findings);
     let retry = retry(object, findings);
-    let debounce_ms = object.whole_in("debounceMs", &DEBOUNCE_MS, "range", findings).unwrap_or(DEFAULT_DEBOUNCE_MS);
+    let debounce_ms = object.whole_or_default(&format::DEBOUNCE_MS, findings);
     let rate_limit = rate_limit(object, findings);
     let budget = budget(object, findings);
     let pass_env = pass_env(object, findings);
-    let tell_agent = object.flag("tellAgent", findings).unwrap_or(false);
+    let tell_agent = object.flag_or_default(&format::TELL_AGENT, findings);
     let metadata = metadata(object, findings);
     if findings.total() > before {
         return None;
@@ -87,7 +50,7 @@ pub(crate) fn read(
         runner: runner?,
         place,
         enabled,
-        concurrency: concurrency.unwrap_or(DEFAULT_CONCURRENCY),
+        concurrency,
         timeout_ms,
         retry,
         debounce_ms,
@@ -109,7 +72,7 @@ pub(crate) fn read(
     Some(hook)
 }
 
-fn id(object: &Object<'_>, findings: &mut Findings) -> Option<String> {
+fn id(object: &ConfigObject<'_>, findings: &mut Findings) -> Option<String> {
     let Some(found) = object.get("id") else {
         object.missing(findings, "id", "give the hook a name that no other hook has");
         return None;
@@ -133,7 +96,7 @@ fn id(object: &Object<'_>, findings: &mut Findings) -> Option<String> {
     Some(id.value.to_owned())
 }
 
-fn action(object: &Object<'_>, findings: &mut Findings) -> Option<Action> {
+fn action(object: &ConfigObject<'_>, findings: &mut Findings) -> Option<Action> {
     match (object.get("prompt"), object.get("command")) {
         (Some(prompt), None) => prompt_text(prompt.text(findings)?, findings).map(Action::Prompt),
         (None, Some(_)) => {
@@ -156,7 +119,7 @@ fn action(object: &Object<'_>, findings: &mut Findings) -> Option<Action> {
     }
 }
 
-fn prompt_text(prompt: Found<&str>, findings: &mut Findings) -> Option<String> {
+fn prompt_text(prompt: Located<&str>, findings: &mut Findings) -> Option<String> {
     if prompt.value.trim().is_empty() {
         prompt.wrong(findings, "action", "the prompt is empty");
         return None;
@@ -173,72 +136,54 @@ fn prompt_text(prompt: Found<&str>, findings: &mut Findings) -> Option<String> {
     Some(prompt.value.to_owned())
 }
 
-/// One of a few words.
-fn choice<T: Copy>(object: &Object<'_>, key: &str, words: &[(&str, T)], findings: &mut Findings) -> Option<T> {
-    let found = object.text(key, findings)?;
-    let chosen = words.iter().find(|(word, _)| *word == found.value).map(|(_, value)| *value);
-    if chosen.is_none() {
-        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let hint = match nearest(found.value, known.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("`{key}` is one of {}", known.join(", ")),
-        };
-        found.wrong_hinted(findings, "choice", format!("`{key}` cannot be `{}`", shown(found.value)), hint);
-    }
-    chosen
-}
-
-fn timeout(object: &Object<'_>, findings: &mut Findings) -> Option<u64> {
-    let found = object.whole("timeoutMs", findings)?;
+fn timeout(object: &ConfigObject<'_>, findings: &mut Findings) -> u64 {
+    let key = &format::TIMEOUT_MS;
+    let default = key.default.unwrap_or_default();
+    let Some(found) = object.any_whole(key, findings) else { return default };
     if found.value == 0 {
         let hint = "there is always a limit: leave `timeoutMs` out for a minute, or write up to 86400000 for a day";
-        found.wrong_hinted(findings, "timeout", "`timeoutMs` is 0, and a run without a limit is not possible", hint);
-        return None;
+        found.wrong_hinted(findings, key.rule, "`timeoutMs` is 0, and a run without a limit is not possible", hint);
+        return default;
     }
-    in_range(&found, "timeoutMs", &TIMEOUT_MS, "timeout", findings)
+    in_range(&found, (key.name, key.rule), &key.range, findings).unwrap_or(default)
 }
 
-fn retry(object: &Object<'_>, findings: &mut Findings) -> Retry {
-    let defaults = Retry { count: 0, backoff_ms: DEFAULT_BACKOFF_MS, backoff_factor: DEFAULT_BACKOFF_FACTOR };
-    let Some(retry) = object.object("retry", findings) else { return defaults };
-    retry.refuse_unknown(&["count", "backoffMs", "backoffFactor"], findings);
-    if retry.get("count").is_none() {
-        retry.missing(findings, "count", "say how many times a failed run is repeated");
+fn retry(object: &ConfigObject<'_>, findings: &mut Findings) -> Retry {
+    let nothing = ConfigObject { members: &[], at: object.at, pointer: String::new() };
+    let written = object.object(&format::RETRY, findings);
+    if let Some(retry) = written.as_ref().filter(|retry| retry.get(format::RETRY_COUNT.name).is_none()) {
+        retry.missing(findings, format::RETRY_COUNT.name, "say how many times a failed run is repeated");
     }
+    let retry = written.unwrap_or(nothing);
+    let factor = retry.number(&format::BACKOFF_FACTOR, findings).or(format::BACKOFF_FACTOR.default);
     Retry {
-        count: small(retry.whole_in("count", &RETRY_COUNT, "retry", findings)).unwrap_or(defaults.count),
-        backoff_ms: retry.whole_in("backoffMs", &BACKOFF_MS, "retry", findings).unwrap_or(defaults.backoff_ms),
-        backoff_factor: retry
-            .number_in("backoffFactor", &BACKOFF_FACTOR, "retry", findings)
-            .unwrap_or(defaults.backoff_factor),
+        count: retry.small_or_default(&format::RETRY_COUNT, findings),
+        backoff_ms: retry.whole_or_default(&format::BACKOFF_MS, findings),
+        backoff_factor: factor.unwrap_or_default(),
     }
 }
 
-fn rate_limit(object: &Object<'_>, findings: &mut Findings) -> Option<RateLimit> {
-    let limit = object.object("rateLimit", findings)?;
-    limit.refuse_unknown(&["runs", "perMs"], findings);
-    for key in ["runs", "perMs"] {
-        if limit.get(key).is_none() {
-            limit.missing(findings, key, "a rate limit has both `runs` and `perMs`");
-        }
+fn rate_limit(object: &ConfigObject<'_>, findings: &mut Findings) -> Option<RateLimit> {
+    let limit = object.object(&format::RATE_LIMIT, findings)?;
+    for key in format::RATE_LIMIT.shape.required.iter().filter(|key| limit.get(key).is_none()) {
+        limit.missing(findings, key, "a rate limit has both `runs` and `perMs`");
     }
-    let runs = small(limit.whole_in("runs", &RATE_RUNS, "range", findings));
-    let per_ms = limit.whole_in("perMs", &RATE_SPAN_MS, "range", findings);
+    let runs = limit.whole(&format::RATE_RUNS, findings).and_then(|runs| u32::try_from(runs).ok());
+    let per_ms = limit.whole(&format::RATE_SPAN_MS, findings);
     Some(RateLimit { runs: runs?, per_ms: per_ms? })
 }
 
-fn budget(object: &Object<'_>, findings: &mut Findings) -> Budget {
-    let Some(budget) = object.object("budget", findings) else { return Budget::default() };
-    budget.refuse_unknown(&["tokensPerDay", "usdPerDay"], findings);
-    let dollars = budget.number_in("usdPerDay", &USD_PER_DAY, "range", findings);
+fn budget(object: &ConfigObject<'_>, findings: &mut Findings) -> Budget {
+    let Some(budget) = object.object(&format::BUDGET, findings) else { return Budget::default() };
+    let dollars = budget.number(&format::USD_PER_DAY, findings);
     Budget {
-        tokens_per_day: budget.whole_in("tokensPerDay", &TOKENS_PER_DAY, "range", findings),
+        tokens_per_day: budget.whole(&format::TOKENS_PER_DAY, findings),
         micro_usd_per_day: dollars.and_then(|dollars| format!("{:.0}", dollars * 1_000_000.0).parse().ok()),
     }
 }
 
-fn pass_env(object: &Object<'_>, findings: &mut Findings) -> Vec<String> {
-    let names = object.texts("passEnv", MAX_NAMES, findings).unwrap_or_default();
+fn pass_env(object: &ConfigObject<'_>, findings: &mut Findings) -> Vec<String> {
+    let names = object.texts(&format::PASS_ENV, findings).unwrap_or_default();
     for name in &names {
         let mut letters = name.value.chars();
         let starts = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
@@ -250,9 +195,9 @@ fn pass_env(object: &Object<'_>, findings: &mut Findings) -> Vec<String> {
     names.iter().map(|name| name.value.to_owned()).collect()
 }
 
-fn metadata(object: &Object<'_>, findings: &mut Findings) -> Map<String, Value> {
+fn metadata(object: &ConfigObject<'_>, findings: &mut Findings) -> Map<String, Value> {
     let Some(found) = object.get("metadata") else { return Map::new() };
-    let Json::Object(_) = found.value.json else {
+    let JsonValue::Object(_) = found.value.json else {
         let _ = found.object(findings);
         return Map::new();
     };
@@ -266,9 +211,4 @@ fn metadata(object: &Object<'_>, findings: &mut Findings) -> Map<String, Value> 
         Value::Object(map) => map,
         _ => Map::new(),
     }
-}
-
-/// A number that a range has kept small.
-fn small(value: Option<u64>) -> Option<u32> {
-    value.and_then(|value| u32::try_from(value).ok())
 }

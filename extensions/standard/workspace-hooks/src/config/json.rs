@@ -16,33 +16,33 @@ const MAX_FLAWS: usize = 50;
 
 /// A value and the byte it starts at.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct JsonNode {
     pub(crate) at: usize,
-    pub(crate) json: Json,
+    pub(crate) json: JsonValue,
 }
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json {
+pub(crate) enum JsonValue {
     Null,
     Bool(bool),
     Number(Number),
     Text(String),
-    List(Vec<Node>),
-    Object(Vec<Member>),
+    List(Vec<JsonNode>),
+    Object(Vec<JsonMember>),
 }
 
 /// A key of an object with its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Member {
+pub(crate) struct JsonMember {
     pub(crate) key: String,
     pub(crate) key_at: usize,
-    pub(crate) value: Node,
+    pub(crate) value: JsonNode,
 }
 
 /// Something that is no JSON, or no JSON that everybody reads alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Flaw {
+pub(crate) struct JsonFlaw {
     pub(crate) at: usize,
     pub(crate) pointer: String,
     pub(crate) rule: &'static str,
@@ -50,16 +50,16 @@ pub(crate) struct Flaw {
     pub(crate) hint: Option<&'static str>,
 }
 
-impl Node {
+impl JsonNode {
     /// The value alone.
     pub(crate) fn to_value(&self) -> Value {
         match &self.json {
-            Json::Null => Value::Null,
-            Json::Bool(flag) => Value::Bool(*flag),
-            Json::Number(number) => Value::Number(number.clone()),
-            Json::Text(text) => Value::String(text.clone()),
-            Json::List(items) => Value::Array(items.iter().map(Self::to_value).collect()),
-            Json::Object(members) => {
+            JsonValue::Null => Value::Null,
+            JsonValue::Bool(flag) => Value::Bool(*flag),
+            JsonValue::Number(number) => Value::Number(number.clone()),
+            JsonValue::Text(text) => Value::String(text.clone()),
+            JsonValue::List(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+            JsonValue::Object(members) => {
                 Value::Object(members.iter().map(|member| (member.key.clone(), member.value.to_value())).collect())
             }
         }
@@ -68,19 +68,19 @@ impl Node {
     /// What kind of value it is, as people say it.
     pub(crate) const fn kind(&self) -> &'static str {
         match self.json {
-            Json::Null => "null",
-            Json::Bool(_) => "true or false",
-            Json::Number(_) => "a number",
-            Json::Text(_) => "a text",
-            Json::List(_) => "a list",
-            Json::Object(_) => "an object",
+            JsonValue::Null => "null",
+            JsonValue::Bool(_) => "true or false",
+            JsonValue::Number(_) => "a number",
+            JsonValue::Text(_) => "a text",
+            JsonValue::List(_) => "a list",
+            JsonValue::Object(_) => "an object",
         }
     }
 }
 
 /// Reads a text. Flaws that leave no doubt about what is meant do not end the reading, so that one look shows all.
-pub(crate) fn read(text: &str) -> (Option<Node>, Vec<Flaw>) {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, flaws: Vec::new(), values: 0 };
+pub(crate) fn read(text: &str) -> (Option<JsonNode>, Vec<JsonFlaw>) {
+    let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0, flaws: Vec::new(), values: 0 };
     if text.starts_with('\u{feff}') {
         reader.at = '\u{feff}'.len_utf8();
     }
@@ -89,37 +89,37 @@ pub(crate) fn read(text: &str) -> (Option<Node>, Vec<Flaw>) {
 }
 
 /// Nothing sensible can be read after this; the flaw says why.
-struct Stop;
+struct JsonAbort;
 
 /// Where the reader is, innermost first.
-struct Trail<'a> {
-    outer: Option<&'a Trail<'a>>,
-    step: Step<'a>,
+struct JsonPath<'a> {
+    outer: Option<&'a JsonPath<'a>>,
+    step: PathSegment<'a>,
 }
 
-enum Step<'a> {
+enum PathSegment<'a> {
     Root,
     Key(&'a str),
     Index(usize),
 }
 
-impl Trail<'_> {
+impl JsonPath<'_> {
     fn pointer(&self) -> String {
         let mut steps = Vec::new();
-        let mut trail = Some(self);
-        while let Some(here) = trail {
+        let mut path = Some(self);
+        while let Some(here) = path {
             match here.step {
-                Step::Root => {}
-                Step::Key(key) => steps.push(escaped(key)),
-                Step::Index(index) => steps.push(index.to_string()),
+                PathSegment::Root => {}
+                PathSegment::Key(key) => steps.push(escaped(key)),
+                PathSegment::Index(index) => steps.push(index.to_string()),
             }
-            trail = here.outer;
+            path = here.outer;
         }
         steps.iter().rev().fold(String::new(), |pointer, step| format!("{pointer}/{step}"))
     }
 
-    const fn inner<'b>(&'b self, step: Step<'b>) -> Trail<'b> {
-        Trail { outer: Some(self), step }
+    const fn inner<'b>(&'b self, step: PathSegment<'b>) -> JsonPath<'b> {
+        JsonPath { outer: Some(self), step }
     }
 }
 
@@ -128,17 +128,17 @@ pub(crate) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-struct Reader<'t> {
+struct JsonReader<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
-    flaws: Vec<Flaw>,
+    flaws: Vec<JsonFlaw>,
     values: usize,
 }
 
-impl Reader<'_> {
-    fn document(&mut self) -> Result<Node, Stop> {
-        let root = Trail { outer: None, step: Step::Root };
+impl JsonReader<'_> {
+    fn document(&mut self) -> Result<JsonNode, JsonAbort> {
+        let root = JsonPath { outer: None, step: PathSegment::Root };
         self.skip_blank(&root)?;
         if self.at == self.bytes.len() {
             return Err(self.stop(
@@ -157,118 +157,118 @@ impl Reader<'_> {
         Ok(node)
     }
 
-    fn value(&mut self, depth: usize, trail: &Trail<'_>) -> Result<Node, Stop> {
+    fn value(&mut self, depth: usize, path: &JsonPath<'_>) -> Result<JsonNode, JsonAbort> {
         let at = self.at;
         self.values += 1;
         if self.values > MAX_VALUES {
-            self.flaw(trail, at, "too-large", format!("the file has more than {MAX_VALUES} values"), None);
-            return Err(Stop);
+            self.flaw(path, at, "too-large", format!("the file has more than {MAX_VALUES} values"), None);
+            return Err(JsonAbort);
         }
         let json = match self.peek() {
             Some(b'{' | b'[') if depth >= MAX_DEPTH => {
                 let message = format!("lists and objects are nested deeper than {MAX_DEPTH}");
-                self.flaw(trail, at, "too-deep", message, None);
-                return Err(Stop);
+                self.flaw(path, at, "too-deep", message, None);
+                return Err(JsonAbort);
             }
-            Some(b'{') => Json::Object(self.object(depth, trail)?),
-            Some(b'[') => Json::List(self.list(depth, trail)?),
-            Some(b'"') => Json::Text(self.string(trail)?),
-            Some(b'-' | b'0'..=b'9') => Json::Number(self.number(trail)?),
-            _ => self.word(trail)?,
+            Some(b'{') => JsonValue::Object(self.object(depth, path)?),
+            Some(b'[') => JsonValue::List(self.list(depth, path)?),
+            Some(b'"') => JsonValue::Text(self.string(path)?),
+            Some(b'-' | b'0'..=b'9') => JsonValue::Number(self.number(path)?),
+            _ => self.word(path)?,
         };
-        Ok(Node { at, json })
+        Ok(JsonNode { at, json })
     }
 
-    fn object(&mut self, depth: usize, trail: &Trail<'_>) -> Result<Vec<Member>, Stop> {
+    fn object(&mut self, depth: usize, path: &JsonPath<'_>) -> Result<Vec<JsonMember>, JsonAbort> {
         let start = self.at;
         self.at += 1;
-        let mut members: Vec<Member> = Vec::new();
+        let mut members: Vec<JsonMember> = Vec::new();
         let mut seen = HashSet::new();
         loop {
-            self.skip_blank(trail)?;
+            self.skip_blank(path)?;
             match self.peek() {
                 Some(b'}') => {
                     self.at += 1;
                     return Ok(members);
                 }
                 Some(b'"') => {}
-                None => return Err(self.unclosed(trail, start, "object", '}')),
+                None => return Err(self.unclosed(path, start, "object", '}')),
                 Some(_) => {
                     let message = format!("expected a key in double quotes, found {}", self.found());
-                    return Err(self.stop(trail, self.at, message, Some("every key stands in double quotes")));
+                    return Err(self.stop(path, self.at, message, Some("every key stands in double quotes")));
                 }
             }
             let key_at = self.at;
-            let key = self.string(trail)?;
-            self.skip_blank(trail)?;
+            let key = self.string(path)?;
+            self.skip_blank(path)?;
             if self.peek() != Some(b':') {
                 let message = format!("expected `:` after the key, found {}", self.found());
-                return Err(self.stop(trail, self.at, message, None));
+                return Err(self.stop(path, self.at, message, None));
             }
             self.at += 1;
-            self.skip_blank(trail)?;
-            let value = self.value(depth + 1, &trail.inner(Step::Key(&key)))?;
+            self.skip_blank(path)?;
+            let value = self.value(depth + 1, &path.inner(PathSegment::Key(&key)))?;
             if seen.insert(key.clone()) {
-                members.push(Member { key, key_at, value });
+                members.push(JsonMember { key, key_at, value });
             } else {
-                let inner = trail.inner(Step::Key(&key));
+                let inner = path.inner(PathSegment::Key(&key));
                 let message = format!("the key `{}` stands here twice", shown(&key));
                 self.flaw(&inner, key_at, "duplicate-key", message, Some("keep one of the two"));
             }
-            self.separator(trail, b'}', b'"')?;
+            self.separator(path, b'}', b'"')?;
         }
     }
 
-    fn list(&mut self, depth: usize, trail: &Trail<'_>) -> Result<Vec<Node>, Stop> {
+    fn list(&mut self, depth: usize, path: &JsonPath<'_>) -> Result<Vec<JsonNode>, JsonAbort> {
         let start = self.at;
         self.at += 1;
         let mut items = Vec::new();
         loop {
-            self.skip_blank(trail)?;
+            self.skip_blank(path)?;
             match self.peek() {
                 Some(b']') => {
                     self.at += 1;
                     return Ok(items);
                 }
-                None => return Err(self.unclosed(trail, start, "list", ']')),
+                None => return Err(self.unclosed(path, start, "list", ']')),
                 Some(_) => {}
             }
-            let inner = trail.inner(Step::Index(items.len()));
+            let inner = path.inner(PathSegment::Index(items.len()));
             let item = self.value(depth + 1, &inner)?;
             items.push(item);
-            self.separator(trail, b']', b'{')?;
+            self.separator(path, b']', b'{')?;
         }
     }
 
     /// What stands between two entries. A missing comma before something that begins an entry, and one too many
     /// before the end, leave no doubt.
-    fn separator(&mut self, trail: &Trail<'_>, end: u8, begins: u8) -> Result<(), Stop> {
+    fn separator(&mut self, path: &JsonPath<'_>, end: u8, begins: u8) -> Result<(), JsonAbort> {
         let after_value = self.at;
-        self.skip_blank(trail)?;
+        self.skip_blank(path)?;
         match self.peek() {
             Some(b',') => {
                 let comma = self.at;
                 self.at += 1;
-                self.skip_blank(trail)?;
+                self.skip_blank(path)?;
                 if self.peek() == Some(end) {
-                    self.syntax(trail, comma, "a comma before the end", Some("JSON has no comma after the last entry"));
+                    self.syntax(path, comma, "a comma before the end", Some("JSON has no comma after the last entry"));
                 }
                 Ok(())
             }
             Some(byte) if byte == end => Ok(()),
             Some(byte) if byte == begins => {
-                self.syntax(trail, after_value, "a comma is missing here", None);
+                self.syntax(path, after_value, "a comma is missing here", None);
                 Ok(())
             }
             None => Ok(()),
             Some(_) => {
                 let message = format!("expected `,` or `{}`, found {}", char::from(end), self.found());
-                Err(self.stop(trail, self.at, message, None))
+                Err(self.stop(path, self.at, message, None))
             }
         }
     }
 
-    fn number(&mut self, trail: &Trail<'_>) -> Result<Number, Stop> {
+    fn number(&mut self, path: &JsonPath<'_>) -> Result<Number, JsonAbort> {
         let start = self.at;
         while matches!(self.peek(), Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')) {
             self.at += 1;
@@ -277,19 +277,19 @@ impl Reader<'_> {
         if let Ok(number) = serde_json::from_str::<Number>(text) {
             return Ok(number);
         }
-        self.syntax(trail, start, "this is no number that JSON knows", None);
+        self.syntax(path, start, "this is no number that JSON knows", None);
         Ok(Number::from(0))
     }
 
-    fn word(&mut self, trail: &Trail<'_>) -> Result<Json, Stop> {
+    fn word(&mut self, path: &JsonPath<'_>) -> Result<JsonValue, JsonAbort> {
         let start = self.at;
         while matches!(self.peek(), Some(byte) if byte.is_ascii_alphanumeric() || byte == b'_') {
             self.at += 1;
         }
         match self.text.get(start..self.at) {
-            Some("true") => Ok(Json::Bool(true)),
-            Some("false") => Ok(Json::Bool(false)),
-            Some("null") => Ok(Json::Null),
+            Some("true") => Ok(JsonValue::Bool(true)),
+            Some("false") => Ok(JsonValue::Bool(false)),
+            Some("null") => Ok(JsonValue::Null),
             _ => {
                 self.at = start;
                 let hint = match self.peek() {
@@ -298,13 +298,13 @@ impl Reader<'_> {
                     _ => None,
                 };
                 let message = format!("expected a value, found {}", self.found());
-                Err(self.stop(trail, start, message, hint))
+                Err(self.stop(path, start, message, hint))
             }
         }
     }
 
     /// Blanks, and comments, which are reported.
-    fn skip_blank(&mut self, trail: &Trail<'_>) -> Result<(), Stop> {
+    fn skip_blank(&mut self, path: &JsonPath<'_>) -> Result<(), JsonAbort> {
         loop {
             while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
                 self.at += 1;
@@ -315,13 +315,13 @@ impl Reader<'_> {
                 self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
             } else if rest.starts_with(b"/*") {
                 let Some(length) = self.text.get(start..).and_then(|rest| rest.find("*/")) else {
-                    return Err(self.stop(trail, start, "a comment without an end", None));
+                    return Err(self.stop(path, start, "a comment without an end", None));
                 };
                 self.at += length + 2;
             } else {
                 return Ok(());
             }
-            self.syntax(trail, start, "JSON has no comments", Some("a key that starts with `x-` may hold any text"));
+            self.syntax(path, start, "JSON has no comments", Some("a key that starts with `x-` may hold any text"));
         }
     }
 
@@ -338,9 +338,9 @@ impl Reader<'_> {
         }
     }
 
-    fn unclosed(&mut self, trail: &Trail<'_>, start: usize, what: &str, end: char) -> Stop {
+    fn unclosed(&mut self, path: &JsonPath<'_>, start: usize, what: &str, end: char) -> JsonAbort {
         self.stop(
-            trail,
+            path,
             start,
             format!("the {what} that starts here has no end"),
             Some(match end {
@@ -350,18 +350,31 @@ impl Reader<'_> {
         )
     }
 
-    fn stop(&mut self, trail: &Trail<'_>, at: usize, message: impl Into<String>, hint: Option<&'static str>) -> Stop {
-        self.syntax(trail, at, message, hint);
-        Stop
+    fn stop(
+        &mut self,
+        path: &JsonPath<'_>,
+        at: usize,
+        message: impl Into<String>,
+        hint: Option<&'static str>,
+    ) -> JsonAbort {
+        self.syntax(path, at, message, hint);
+        JsonAbort
     }
 
-    fn syntax(&mut self, trail: &Trail<'_>, at: usize, message: impl Into<String>, hint: Option<&'static str>) {
-        self.flaw(trail, at, "syntax", message.into(), hint);
+    fn syntax(&mut self, path: &JsonPath<'_>, at: usize, message: impl Into<String>, hint: Option<&'static str>) {
+        self.flaw(path, at, "syntax", message.into(), hint);
     }
 
-    fn flaw(&mut self, trail: &Trail<'_>, at: usize, rule: &'static str, message: String, hint: Option<&'static str>) {
+    fn flaw(
+        &mut self,
+        path: &JsonPath<'_>,
+        at: usize,
+        rule: &'static str,
+        message: String,
+        hint: Option<&'static str>,
+    ) {
         if self.flaws.len() < MAX_FLAWS {
-            self.flaws.push(Flaw { at, pointer: trail.pointer(), rule, message, hint });
+            self.flaws.push(JsonFlaw { at, pointer: path.pointer(), rule, message, hint });
         }
     }
 }

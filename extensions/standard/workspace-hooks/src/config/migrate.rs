@@ -1,8 +1,8 @@
 //! Older versions of the file, brought to the present one before anything looks at it.
 
-use super::fields::Found;
+use super::fields::Located;
 use super::findings::Findings;
-use super::json::{Json, Node};
+use super::json::{JsonNode, JsonValue};
 
 /// The version that this program writes and reads.
 pub(crate) const SCHEMA_VERSION: u64 = 1;
@@ -37,12 +37,12 @@ pub(crate) const OLD_TRIGGERS: &[(&str, &str)] = &[
 ];
 
 /// The version that a file says it has; none when it cannot be read by this program.
-pub(crate) fn version(root: &Node, findings: &mut Findings) -> Option<u64> {
-    let Json::Object(members) = &root.json else { return Some(SCHEMA_VERSION) };
+pub(crate) fn version(root: &JsonNode, findings: &mut Findings) -> Option<u64> {
+    let JsonValue::Object(members) = &root.json else { return Some(SCHEMA_VERSION) };
     let Some(member) = members.iter().find(|member| member.key == "schemaVersion") else {
         return Some(SCHEMA_VERSION);
     };
-    let found = Found::of(&member.value, "/schemaVersion".to_owned());
+    let found = Located::of(&member.value, "/schemaVersion".to_owned());
     match stated(&member.value) {
         Some(version) if version <= SCHEMA_VERSION => Some(version),
         Some(version) => {
@@ -59,26 +59,26 @@ pub(crate) fn version(root: &Node, findings: &mut Findings) -> Option<u64> {
 }
 
 /// `1`, and `"1"` or `"1.0"`, as other tools spell versions.
-fn stated(node: &Node) -> Option<u64> {
+fn stated(node: &JsonNode) -> Option<u64> {
     match &node.json {
-        Json::Number(number) => number.as_u64(),
-        Json::Text(text) => text.strip_suffix(".0").unwrap_or(text).parse().ok(),
+        JsonValue::Number(number) => number.as_u64(),
+        JsonValue::Text(text) => text.strip_suffix(".0").unwrap_or(text).parse().ok(),
         _ => None,
     }
 }
 
 /// Changes the spelling of an older file to the present one.
-pub(crate) fn migrate(root: &mut Node, from: u64) {
+pub(crate) fn migrate(root: &mut JsonNode, from: u64) {
     if from == 0 {
         from_version_0(root);
     }
 }
 
-fn from_version_0(root: &mut Node) {
-    let Json::Object(members) = &mut root.json else { return };
+fn from_version_0(root: &mut JsonNode) {
+    let JsonValue::Object(members) = &mut root.json else { return };
     let hooks = members.iter_mut().filter(|member| member.key == "hooks");
     let hooks = hooks.filter_map(|member| match &mut member.value.json {
-        Json::List(hooks) => Some(hooks),
+        JsonValue::List(hooks) => Some(hooks),
         _ => None,
     });
     for hook in hooks.flatten() {
@@ -86,8 +86,8 @@ fn from_version_0(root: &mut Node) {
     }
 }
 
-fn rename(hook: &mut Node) {
-    let Json::Object(members) = &mut hook.json else { return };
+fn rename(hook: &mut JsonNode) {
+    let JsonValue::Object(members) = &mut hook.json else { return };
     for (old, now) in OLD_KEYS {
         if members.iter().any(|member| member.key == *now) {
             continue;
@@ -97,7 +97,7 @@ fn rename(hook: &mut Node) {
         }
     }
     for member in members.iter_mut().filter(|member| member.key == "trigger") {
-        if let Json::Text(text) = &mut member.value.json
+        if let JsonValue::Text(text) = &mut member.value.json
             && let Some(now) = present_trigger(text)
         {
             now.clone_into(text);

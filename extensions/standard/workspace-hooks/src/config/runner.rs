@@ -2,12 +2,13 @@
 
 mod address;
 
-use super::fields::{Found, Object};
+use super::fields::{ConfigObject, Located};
 use super::findings::Findings;
-use super::json::{Json, Node, shown};
-use super::limits::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, MAX_NAMES};
+use super::format::{COMMAND, HTTP_RUNNER, PROGRAM_RUNNER};
+use super::json::{JsonNode, JsonValue, shown};
+use super::limits::{MAX_ARGUMENT_BYTES, MAX_NAMES};
 use crate::contract::{AgentTemplate, Runner, SessionScope};
-use crate::runner::{TEMPLATES, template as template_of};
+use crate::runner::{KNOWN_AGENTS, known_agent};
 use dispatch_contracts::suggest::nearest;
 use std::collections::BTreeMap;
 
@@ -18,16 +19,16 @@ const OWN: &str = "agent";
 
 /// The names that `runner` takes.
 pub(crate) fn names() -> Vec<&'static str> {
-    [OWN].into_iter().chain(TEMPLATES.iter().map(|template| template.name)).collect()
+    [OWN].into_iter().chain(KNOWN_AGENTS.iter().map(|template| template.name)).collect()
 }
 
 /// The runner of a hook; our own agent if it names none.
-pub(crate) fn read(hook: &Object<'_>, session: SessionScope, findings: &mut Findings) -> Option<Runner> {
+pub(crate) fn read(hook: &ConfigObject<'_>, session: SessionScope, findings: &mut Findings) -> Option<Runner> {
     let Some(found) = hook.get("runner") else { return Some(Runner::Agent { session }) };
     match &found.value.json {
-        Json::Text(name) if name == OWN => Some(Runner::Agent { session }),
-        Json::Text(name) => known(&found.clone().map(|_| name.as_str()), findings),
-        Json::Object(_) => written_out(&found.object(findings)?, findings),
+        JsonValue::Text(name) if name == OWN => Some(Runner::Agent { session }),
+        JsonValue::Text(name) => known(&found.clone().map(|_| name.as_str()), findings),
+        JsonValue::Object(_) => written_out(&found.object(findings)?, findings),
         _ => {
             let message = format!("expected the name of a runner or an object, found {}", found.value.kind());
             found.wrong_hinted(findings, "type", message, format!("known names are {}", names().join(", ")));
@@ -36,8 +37,8 @@ pub(crate) fn read(hook: &Object<'_>, session: SessionScope, findings: &mut Find
     }
 }
 
-fn known(name: &Found<&str>, findings: &mut Findings) -> Option<Runner> {
-    if let Some(template) = template_of(name.value) {
+fn known(name: &Located<&str>, findings: &mut Findings) -> Option<Runner> {
+    if let Some(template) = known_agent(name.value) {
         let command = template.command.iter().map(|argument| (*argument).to_owned()).collect();
         return Some(Runner::External(AgentTemplate { name: template.name.to_owned(), command }));
     }
@@ -49,21 +50,21 @@ fn known(name: &Found<&str>, findings: &mut Findings) -> Option<Runner> {
     None
 }
 
-fn written_out(runner: &Object<'_>, findings: &mut Findings) -> Option<Runner> {
+fn written_out(runner: &ConfigObject<'_>, findings: &mut Findings) -> Option<Runner> {
     match (runner.get("command"), runner.get("http")) {
         (Some(_), None) => {
-            runner.refuse_unknown(&["command"], findings);
+            runner.refuse_unknown(&PROGRAM_RUNNER.names(), findings);
             template(runner, findings)
         }
         (None, Some(url)) => {
-            runner.refuse_unknown(&["http", "headers"], findings);
+            runner.refuse_unknown(&HTTP_RUNNER.names(), findings);
             let headers = headers(runner, findings);
             let url = url.text(findings)?;
             let url = address::read(&url, findings)?;
             Some(Runner::Http { url, headers })
         }
         _ => {
-            runner.refuse_unknown(&["command", "http", "headers"], findings);
+            runner.refuse_unknown(&[PROGRAM_RUNNER.names(), HTTP_RUNNER.names()].concat(), findings);
             let message = "a runner has either `command` or `http`";
             findings.add(runner.at, &runner.pointer, "runner", message);
             None
@@ -71,7 +72,7 @@ fn written_out(runner: &Object<'_>, findings: &mut Findings) -> Option<Runner> {
     }
 }
 
-fn template(runner: &Object<'_>, findings: &mut Findings) -> Option<Runner> {
+fn template(runner: &ConfigObject<'_>, findings: &mut Findings) -> Option<Runner> {
     let command = arguments(runner, findings)?;
     let found = runner.get("command")?;
     let holders = || command.iter().enumerate().filter(|(_, argument)| argument.contains(PLACEHOLDER));
@@ -90,14 +91,14 @@ fn template(runner: &Object<'_>, findings: &mut Findings) -> Option<Runner> {
 }
 
 /// A program with its arguments, under the key `command`.
-pub(crate) fn arguments(object: &Object<'_>, findings: &mut Findings) -> Option<Vec<String>> {
+pub(crate) fn arguments(object: &ConfigObject<'_>, findings: &mut Findings) -> Option<Vec<String>> {
     let found = object.get("command")?;
-    if let Json::Text(_) = found.value.json {
+    if let JsonValue::Text(_) = found.value.json {
         let hint = "write the program and each argument as a text of its own: [\"npm\", \"test\"]";
         found.wrong_hinted(findings, "type", "expected a list, found a text; no shell takes a line apart", hint);
         return None;
     }
-    let texts = object.texts("command", MAX_ARGUMENTS, findings)?;
+    let texts = object.texts(&COMMAND, findings)?;
     let entries = list_length(found.value);
     if texts.len() < entries {
         return None;
@@ -120,15 +121,15 @@ pub(crate) fn arguments(object: &Object<'_>, findings: &mut Findings) -> Option<
     fine.then(|| texts.iter().map(|text| text.value.to_owned()).collect())
 }
 
-fn list_length(node: &Node) -> usize {
+fn list_length(node: &JsonNode) -> usize {
     match &node.json {
-        Json::List(items) => items.len(),
+        JsonValue::List(items) => items.len(),
         _ => 0,
     }
 }
 
-fn headers(runner: &Object<'_>, findings: &mut Findings) -> BTreeMap<String, String> {
-    let Some(object) = runner.object("headers", findings) else { return BTreeMap::new() };
+fn headers(runner: &ConfigObject<'_>, findings: &mut Findings) -> BTreeMap<String, String> {
+    let Some(object) = runner.get("headers").and_then(|found| found.object(findings)) else { return BTreeMap::new() };
     if object.members.len() > MAX_NAMES {
         let message = format!("there are {} headers; {MAX_NAMES} are the most", object.members.len());
         findings.add(object.at, &object.pointer, "too-large", message);
@@ -141,7 +142,7 @@ fn headers(runner: &Object<'_>, findings: &mut Findings) -> BTreeMap<String, Str
             let message = format!("`{}` is no name of a header", shown(&member.key));
             findings.add(member.key_at, &pointer, "header", message);
         }
-        let Some(value) = Found::of(&member.value, pointer).text(findings) else { continue };
+        let Some(value) = Located::of(&member.value, pointer).text(findings) else { continue };
         if value.value.chars().any(char::is_control) {
             value.wrong(findings, "header", "the value of a header stands on one line");
         }

@@ -3,21 +3,21 @@
 use super::*;
 use std::fs;
 
-struct World {
+struct EditedFiles {
     folder: tempfile::TempDir,
-    config: Config,
+    config: HookConfig,
 }
 
-fn world() -> World {
+fn edited() -> EditedFiles {
     let folder = tempfile::tempdir().unwrap();
     let workspace = folder.path().join("workspace");
     fs::create_dir_all(workspace.join(".akira")).unwrap();
     fs::create_dir_all(folder.path().join("settings")).unwrap();
-    let config = Config::new(&workspace, &folder.path().join("settings"));
-    World { folder, config }
+    let config = HookConfig::new(&workspace, &folder.path().join("settings"));
+    EditedFiles { folder, config }
 }
 
-impl World {
+impl EditedFiles {
     fn write(&self, text: &str) {
         fs::write(self.config.workspace_file(), text).unwrap();
     }
@@ -39,97 +39,97 @@ fn file_of(ids: &[&str]) -> String {
 
 #[test]
 fn an_edit_is_seen_and_a_wrong_one_keeps_what_was_valid() {
-    let mut world = world();
-    assert_eq!(world.config.refresh(), Refreshed::Changed, "the first look");
-    assert_eq!((world.ids().len(), world.config.written().problems.len()), (0, 0), "no file is no problem");
+    let mut edited = edited();
+    assert_eq!(edited.config.refresh(), Refreshed::Changed, "the first look");
+    assert_eq!((edited.ids().len(), edited.config.written().problems.len()), (0, 0), "no file is no problem");
 
-    world.write(&file_of(&["a", "b"]));
-    assert_eq!(world.config.refresh(), Refreshed::Changed);
-    assert_eq!(world.ids(), ["a", "b"]);
-    assert_eq!(world.config.refresh(), Refreshed::Same, "the same content is not judged again");
+    edited.write(&file_of(&["a", "b"]));
+    assert_eq!(edited.config.refresh(), Refreshed::Changed);
+    assert_eq!(edited.ids(), ["a", "b"]);
+    assert_eq!(edited.config.refresh(), Refreshed::Same, "the same content is not judged again");
 
-    world.write("{");
-    assert_eq!(world.config.refresh(), Refreshed::Changed);
-    assert_eq!(world.ids(), ["a", "b"], "the last valid ones stay");
-    assert_eq!(world.config.written().problems.len(), 1);
-    assert_eq!((world.config.written().valid, world.config.written().counted), (0, 0));
+    edited.write("{");
+    assert_eq!(edited.config.refresh(), Refreshed::Changed);
+    assert_eq!(edited.ids(), ["a", "b"], "the last valid ones stay");
+    assert_eq!(edited.config.written().problems.len(), 1);
+    assert_eq!((edited.config.written().valid, edited.config.written().counted), (0, 0));
 
-    world.write(&file_of(&["c"]));
-    world.config.refresh();
-    assert_eq!((world.ids(), world.config.written().problems.len()), (vec!["c"], 0));
+    edited.write(&file_of(&["c"]));
+    edited.config.refresh();
+    assert_eq!((edited.ids(), edited.config.written().problems.len()), (vec!["c"], 0));
 
-    fs::remove_file(world.config.workspace_file()).unwrap();
-    assert_eq!(world.config.refresh(), Refreshed::Changed);
-    assert!(world.ids().is_empty(), "who removes the file wants no hooks");
+    fs::remove_file(edited.config.workspace_file()).unwrap();
+    assert_eq!(edited.config.refresh(), Refreshed::Changed);
+    assert!(edited.ids().is_empty(), "who removes the file wants no hooks");
 }
 
 #[test]
 fn two_edits_of_one_moment_are_both_seen() {
-    let mut world = world();
+    let mut edited = edited();
     for round in 0..50 {
         let id = format!("{:02}", round);
-        world.write(&file_of(&[&id]));
-        world.config.refresh();
-        assert_eq!(world.ids(), [id.as_str()]);
+        edited.write(&file_of(&[&id]));
+        edited.config.refresh();
+        assert_eq!(edited.ids(), [id.as_str()]);
     }
 }
 
 #[test]
 fn ids_are_unique_in_both_files_and_each_file_stands_alone() {
-    let mut world = world();
-    world.write_global(&file_of(&["mine", "both"]));
-    world.write(&file_of(&["both", "theirs"]));
-    world.config.refresh();
-    assert_eq!(world.ids(), ["mine", "both"], "a file that came from elsewhere cannot push out the user's own");
-    let problems = &world.config.written().problems;
+    let mut edited = edited();
+    edited.write_global(&file_of(&["mine", "both"]));
+    edited.write(&file_of(&["both", "theirs"]));
+    edited.config.refresh();
+    assert_eq!(edited.ids(), ["mine", "both"], "a file that came from elsewhere cannot push out the user's own");
+    let problems = &edited.config.written().problems;
     assert_eq!((problems.len(), problems[0].rule.as_str(), problems[0].file.as_str()), (1, "duplicate-id", SHOWN));
 
-    world.write_global("[");
-    world.write(&file_of(&["theirs"]));
-    world.config.refresh();
-    assert_eq!(world.ids(), ["mine", "both", "theirs"]);
-    assert!(world.config.written().problems[0].file.ends_with("hooks.json"));
+    edited.write_global("[");
+    edited.write(&file_of(&["theirs"]));
+    edited.config.refresh();
+    assert_eq!(edited.ids(), ["mine", "both", "theirs"]);
+    assert!(edited.config.written().problems[0].file.ends_with("hooks.json"));
 }
 
 #[test]
 fn the_global_patterns_count_for_every_hook_and_change_no_fingerprint() {
-    let mut world = world();
-    world.write(&file_of(&["a"]));
-    world.config.refresh();
-    let before = Arc::clone(&world.config.written().hooks[0].hook);
-    world.write_global(r#"{"secretPatterns": ["k-[0-9]+"], "hooks": []}"#);
-    world.config.refresh();
-    let after = &world.config.written().hooks[0].hook;
+    let mut edited = edited();
+    edited.write(&file_of(&["a"]));
+    edited.config.refresh();
+    let before = Arc::clone(&edited.config.written().hooks[0].hook);
+    edited.write_global(r#"{"secretPatterns": ["k-[0-9]+"], "hooks": []}"#);
+    edited.config.refresh();
+    let after = &edited.config.written().hooks[0].hook;
     assert_eq!(after.secret_patterns, ["k-[0-9]+"]);
     assert_eq!(after.fingerprint, before.fingerprint);
 }
 
 #[test]
 fn what_is_no_file_is_a_problem() {
-    let mut world = world();
-    fs::create_dir(world.config.workspace_file()).unwrap();
-    world.config.refresh();
-    assert_eq!(world.config.written().problems[0].rule, "unreadable");
-    fs::remove_dir(world.config.workspace_file()).unwrap();
-    world.write(&" ".repeat(4 * 1024 * 1024 + 1));
-    world.config.refresh();
-    assert_eq!(world.config.written().problems[0].rule, "unreadable");
+    let mut edited = edited();
+    fs::create_dir(edited.config.workspace_file()).unwrap();
+    edited.config.refresh();
+    assert_eq!(edited.config.written().problems[0].rule, "unreadable");
+    fs::remove_dir(edited.config.workspace_file()).unwrap();
+    edited.write(&" ".repeat(4 * 1024 * 1024 + 1));
+    edited.config.refresh();
+    assert_eq!(edited.config.written().problems[0].rule, "unreadable");
 }
 
 #[test]
 fn a_repository_is_known_by_its_real_name() {
-    let mut world = world();
-    let workspace = world.folder.path().join("workspace");
+    let mut edited = edited();
+    let workspace = edited.folder.path().join("workspace");
     fs::create_dir(workspace.join("repo")).unwrap();
-    world.write(
+    edited.write(
         r#"{"hooks": [{"id": "a", "trigger": "gitCommit", "prompt": "p", "allowGit": true, "repoRoot": "x/../repo/."}]}"#,
     );
-    world.config.refresh();
-    assert_eq!(world.config.written().problems[0].rule, "git-safety", "`x` does not exist");
-    world.write(
+    edited.config.refresh();
+    assert_eq!(edited.config.written().problems[0].rule, "git-safety", "`x` does not exist");
+    edited.write(
         r#"{"hooks": [{"id": "a", "trigger": "gitCommit", "prompt": "p", "allowGit": true, "repoRoot": "repo/../repo"}]}"#,
     );
-    world.config.refresh();
+    edited.config.refresh();
     let expected = workspace.join("repo").canonicalize().unwrap();
-    assert_eq!(world.config.written().hooks[0].hook.repo_root.as_deref(), expected.to_str());
+    assert_eq!(edited.config.written().hooks[0].hook.repo_root.as_deref(), expected.to_str());
 }

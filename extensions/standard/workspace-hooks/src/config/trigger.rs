@@ -1,6 +1,6 @@
 //! The trigger of a hook: what is written, or what is probably meant.
 
-use super::fields::Found;
+use super::fields::Located;
 use super::findings::Findings;
 use super::json::shown;
 use super::migrate::present_trigger;
@@ -8,7 +8,7 @@ use crate::contract::{GIT_HOOKS, Trigger};
 use dispatch_contracts::suggest::nearest;
 
 /// The trigger that a text stands for, or a finding.
-pub(crate) fn read(found: &Found<&str>, findings: &mut Findings) -> Option<Trigger> {
+pub(crate) fn read(found: &Located<&str>, findings: &mut Findings) -> Option<Trigger> {
     let trigger = Trigger::parse(found.value);
     if trigger.is_none() {
         let message = format!("`{}` is no trigger", shown(found.value));

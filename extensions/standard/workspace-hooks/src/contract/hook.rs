@@ -82,7 +82,7 @@ pub struct AgentTemplate {
 /// Where a run works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum RunPlace {
     /// In the workspace.
     #[default]
     Tree,
@@ -134,7 +134,7 @@ pub struct HookLimits {
 
 impl Default for HookLimits {
     fn default() -> Self {
-        Self { concurrency: 16, queued: 10_000 }
+        crate::config::default_limits()
     }
 }
 
@@ -152,7 +152,7 @@ pub struct Hook {
     /// Who answers its prompt; of no meaning for a command.
     pub runner: Runner,
     /// Where it works.
-    pub place: Place,
+    pub place: RunPlace,
     /// Whether it runs at all.
     pub enabled: bool,
     /// How many of its runs go at a time.

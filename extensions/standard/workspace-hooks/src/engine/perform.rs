@@ -45,7 +45,7 @@ impl Engine {
         (self.means.spawn)(Box::pin(async move {
             this.play(&run, assignment).await;
             this.gone(&run);
-            this.hub.ring();
+            this.feed.ring();
         }));
     }
 

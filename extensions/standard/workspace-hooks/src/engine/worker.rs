@@ -64,7 +64,7 @@ impl Engine {
     /// Works until the program ends.
     pub(crate) async fn work(self: &Arc<Self>, workspace: &Path) -> Result<(), RunsError> {
         let _place = Place::take(self, workspace)?;
-        let mut door = self.hub.listen();
+        let mut door = self.feed.listen();
         let mut chores = Chores::default();
         while !self.is_draining() {
             let pause_ms = match self.round(workspace, &mut chores).await {
@@ -163,7 +163,7 @@ impl Engine {
         };
         let claimed: Claimed = step(self.book.as_ref(), move |shelf| claim(shelf, claiming)).await?;
         claimed.canceled.iter().for_each(|run| self.tell(run));
-        claimed.noted.iter().for_each(|run| self.hub.tell(run));
+        claimed.noted.iter().for_each(|run| self.feed.tell(run));
         for (run, hook) in claimed.begun {
             self.tell(&run);
             let names = names.remove(&run.number).unwrap_or_default();

@@ -52,7 +52,7 @@ fn changed_files(listed: &str) -> Vec<FileChange> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event;
+    use super::super::git_event;
     use super::*;
     use crate::contract::Trigger;
     use std::path::Path;
@@ -95,7 +95,7 @@ mod tests {
         std::fs::write(root.join("top"), "x").unwrap();
         git(&root, &["add", "."]);
         git(&root, &["commit", "-q", "-m", "first \"one\"\n\nbody"]);
-        let first = event(&root, "post-commit", &[]).unwrap();
+        let first = git_event(&root, "post-commit", &[]).unwrap();
         assert_eq!(first.trigger, Trigger::GitCommit);
         assert_eq!(first.files.len(), 2, "{:?}", first.files);
         assert_eq!(first.metadata["subject"], "first \"one\"");
@@ -105,18 +105,18 @@ mod tests {
         git(&root, &["mv", "sub/a", "sub/b"]);
         std::fs::write(root.join("top"), "y").unwrap();
         git(&root, &["commit", "-q", "-am", "second"]);
-        let inner = event(&root.join("sub"), "post-commit", &[]).unwrap();
+        let inner = git_event(&root.join("sub"), "post-commit", &[]).unwrap();
         let names: Vec<&str> = inner.files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(names, ["b"], "only the workspace's own files");
         assert_eq!(inner.files[0].change, Change::Renamed { from: "a".to_owned() });
-        let push = event(&root, "pre-push", &["origin".to_owned()]).unwrap();
+        let push = git_event(&root, "pre-push", &["origin".to_owned()]).unwrap();
         assert_eq!((push.trigger, &push.metadata["args"]), (Trigger::Git("pre-push".to_owned()), &json!(["origin"])));
-        assert!(event(&root, "post-update", &[]).is_none());
+        assert!(git_event(&root, "post-update", &[]).is_none());
     }
 
     #[test]
     fn without_a_repository_there_is_no_event() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(event(folder.path(), "post-commit", &[]).is_none());
+        assert!(git_event(folder.path(), "post-commit", &[]).is_none());
     }
 }

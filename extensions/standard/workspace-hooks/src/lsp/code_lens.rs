@@ -2,31 +2,36 @@
 
 use super::capabilities::{CANCEL, RETRY, START};
 use super::hook_lines::HookLine;
+use super::wire::{CodeLensWire, LensCommandWire, RangeWire};
 use crate::contract::{ExecutionRecord, Status};
 use dispatch_os::time::parse_rfc3339;
-use lsp_types::{CodeLens, Command, Position, Range};
 use serde_json::{Value, json};
 
 /// The lenses of the hooks of a file. `records` are their runs, newest first.
-pub(super) fn lenses(lines: &[HookLine], records: &[ExecutionRecord], workspace: &str, now_ms: i64) -> Vec<CodeLens> {
+pub(super) fn lenses(
+    lines: &[HookLine],
+    records: &[ExecutionRecord],
+    workspace: &str,
+    now_ms: i64,
+) -> Vec<CodeLensWire> {
     let lenses = lines.iter().flat_map(|line| {
-        let range = Range::new(Position::new(line.line, line.start), Position::new(line.line, line.end));
+        let range = RangeWire::on_line(line.line, line.start, line.end);
         let own: Vec<&ExecutionRecord> = records.iter().filter(|record| record.hook_id == line.id).collect();
-        let start = Command {
+        let start = LensCommandWire {
             title: "run".to_owned(),
             command: START.to_owned(),
             arguments: Some(vec![json!({ "hook": line.id, "workspace": workspace })]),
         };
         let commands = [Some(start), standing(&own, now_ms)];
-        commands.into_iter().flatten().map(move |command| CodeLens { range, command: Some(command), data: None })
+        commands.into_iter().flatten().map(move |command| CodeLensWire { range, command })
     });
     lenses.collect()
 }
 
 /// How the last runs went; what can be done about the last one.
-fn standing(records: &[&ExecutionRecord], now_ms: i64) -> Option<Command> {
+fn standing(records: &[&ExecutionRecord], now_ms: i64) -> Option<LensCommandWire> {
     let last = records.first()?;
-    let of_run = |title: String, command: &str| Command {
+    let of_run = |title: String, command: &str| LensCommandWire {
         title,
         command: command.to_owned(),
         arguments: Some(vec![Value::from(last.id.0.as_str())]),
@@ -44,7 +49,7 @@ fn standing(records: &[&ExecutionRecord], now_ms: i64) -> Option<Command> {
         Status::Success => {
             let well = records.iter().take_while(|record| record.status == Status::Success).count();
             // A command without a name is shown as plain text.
-            Command { title: format!("{well} ok, last{ago}"), command: String::new(), arguments: None }
+            LensCommandWire { title: format!("{well} ok, last{ago}"), command: String::new(), arguments: None }
         }
     })
 }
@@ -83,9 +88,9 @@ mod tests {
                 .collect();
             let lines = [HookLine { id: "lint".to_owned(), line: 3, start: 4, end: 10 }];
             let found = lenses(&lines, &records, "/w", NOW_MS);
-            let told = found[1].command.clone().unwrap();
+            let told = found[1].command.clone();
             assert_eq!((told.title.as_str(), told.command.as_str()), (title, command));
-            let run = found[0].command.clone().unwrap();
+            let run = found[0].command.clone();
             assert_eq!((run.title.as_str(), run.command.as_str()), ("run", START));
         }
     }

@@ -1,12 +1,14 @@
 //! What is wrong with the hooks, beside the text that is wrong.
 
+use super::wire::{DiagnosticWire, RangeWire};
 use crate::contract::Problem;
-use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Position, Range};
 
 const SOURCE: &str = "dispatch";
+/// The severity `Error` of the protocol.
+const ERROR: u8 = 1;
 
 /// The problem as an editor shows it, in the text of its file.
-pub(super) fn diagnostic(problem: &Problem, text: &str) -> Diagnostic {
+pub(super) fn diagnostic(problem: &Problem, text: &str) -> DiagnosticWire {
     let row = problem.line.saturating_sub(1);
     let line = text.lines().nth(row as usize).unwrap_or_default();
     let start = utf16_column(line, problem.column.saturating_sub(1));
@@ -15,13 +17,12 @@ pub(super) fn diagnostic(problem: &Problem, text: &str) -> Diagnostic {
         Some(hint) => format!("{}\n{hint}", problem.message),
         None => problem.message.clone(),
     };
-    Diagnostic {
-        range: Range::new(Position::new(row, start), Position::new(row, end)),
-        severity: Some(DiagnosticSeverity::ERROR),
-        code: Some(NumberOrString::String(problem.rule.clone())),
-        source: Some(SOURCE.to_owned()),
+    DiagnosticWire {
+        range: RangeWire::on_line(row, start, end),
+        severity: ERROR,
+        code: problem.rule.clone(),
+        source: SOURCE,
         message,
-        ..Diagnostic::default()
     }
 }
 
@@ -70,6 +71,12 @@ mod tests {
         }
         let found = diagnostic(&problem(1, 1), text);
         assert_eq!(found.message, "two hooks are called `a`\ngive one another name");
-        assert_eq!(found.code, Some(NumberOrString::String("duplicate-id".to_owned())));
+        assert_eq!(found.code, "duplicate-id");
+        let told = serde_json::to_value(&found).unwrap();
+        assert_eq!(
+            told["range"],
+            serde_json::json!({"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}})
+        );
+        assert_eq!((&told["severity"], &told["source"]), (&1.into(), &"dispatch".into()));
     }
 }

@@ -22,12 +22,12 @@ pub(super) enum Frame {
 pub(super) fn read(input: &mut impl BufRead) -> io::Result<Frame> {
     let Some(header) = read_header(input)? else { return Ok(Frame::End) };
     let length = match header {
-        Header::Length(length) if length <= MAX_BODY_BYTES => length,
-        Header::Length(length) => {
+        FrameHeader::Length(length) if length <= MAX_BODY_BYTES => length,
+        FrameHeader::Length(length) => {
             io::copy(&mut input.take(length), &mut io::sink())?;
             return Ok(Frame::Garbage("a message is too large"));
         }
-        Header::Wrong => return Ok(Frame::Garbage("a line is no header of a message")),
+        FrameHeader::Wrong => return Ok(Frame::Garbage("a line is no header of a message")),
     };
     let mut body = Vec::new();
     input.take(length).read_to_end(&mut body)?;
@@ -40,14 +40,14 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<Frame> {
     }
 }
 
-enum Header {
+enum FrameHeader {
     Length(u64),
     Wrong,
 }
 
 /// The lines before a body. Lines that say nothing about a length are passed over, so that a stream that went wrong is
 /// in step again at the next message.
-fn read_header(input: &mut impl BufRead) -> io::Result<Option<Header>> {
+fn read_header(input: &mut impl BufRead) -> io::Result<Option<FrameHeader>> {
     let mut length = None;
     loop {
         let mut line = Vec::new();
@@ -61,14 +61,14 @@ fn read_header(input: &mut impl BufRead) -> io::Result<Option<Header>> {
         if let Some((_, value)) = text.rsplit_once(LENGTH) {
             length = value.trim().parse::<u64>().ok();
             if length.is_none() {
-                return Ok(Some(Header::Wrong));
+                return Ok(Some(FrameHeader::Wrong));
             }
         } else if text.is_empty() {
             if let Some(length) = length {
-                return Ok(Some(Header::Length(length)));
+                return Ok(Some(FrameHeader::Length(length)));
             }
         } else if !text.starts_with("content-") {
-            return Ok(Some(Header::Wrong));
+            return Ok(Some(FrameHeader::Wrong));
         }
     }
 }

@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 64;
 
 /// The hooks of a text, also of one that is not valid everywhere.
 pub(super) fn hook_lines(text: &str) -> Vec<HookLine> {
-    let mut reader = Reader { stack: Vec::new(), key: None, found: Vec::new() };
+    let mut reader = HookLineReader { stack: Vec::new(), key: None, found: Vec::new() };
     for (row, line) in text.lines().enumerate() {
         reader.read_line(u32::try_from(row).unwrap_or(u32::MAX), line);
     }
@@ -22,20 +22,20 @@ pub(super) fn hook_lines(text: &str) -> Vec<HookLine> {
 }
 
 /// What encloses the place that is read.
-struct Level {
+struct BracketLevel {
     bracket: char,
     /// The key that it is the value of.
     key: Option<String>,
 }
 
-struct Reader {
-    stack: Vec<Level>,
+struct HookLineReader {
+    stack: Vec<BracketLevel>,
     /// The text before a colon, or the last text.
     key: Option<String>,
     found: Vec<HookLine>,
 }
 
-impl Reader {
+impl HookLineReader {
     fn read_line(&mut self, line: u32, text: &str) {
         let mut at = 0;
         while let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) {
@@ -48,7 +48,7 @@ impl Reader {
                 }
                 '{' | '[' if self.stack.len() < MAX_DEPTH => {
                     let key = self.key.take();
-                    self.stack.push(Level { bracket: character, key });
+                    self.stack.push(BracketLevel { bracket: character, key });
                 }
                 '}' | ']' => {
                     self.stack.pop();

@@ -1,14 +1,16 @@
 //! The server: reads messages, does what they mean, and tells the client what becomes of the runs.
 
+use super::client_writer::ClientWriter;
 use super::code_lens::lenses;
 use super::diagnostics::diagnostic;
+use super::document_events::{DocumentNotice, real};
+use super::event_submission::{OpenWorkspaces, submit_all};
 use super::frame::{self, Frame};
 use super::hook_lines::hook_lines;
-use super::outbox::{ToClient, Workspaces, submit_all};
-use super::report::Reporter;
-use super::resolve::{Notice, real};
-use super::session::{Command, Effect, Farewell, Session, answer, refusal};
-use crate::content_hash;
+use super::protocol::{ClientCommand, ClientExit, ClientProtocol, ProtocolEffect, answer, refusal};
+use super::run_reports::RunReporter;
+use super::wire::MessageTypeWire;
+use crate::content::content_hash;
 use crate::contract::{
     Change, Event, ExecutionRecord, FileChange, HookSet, RunQuery, Runs, RunsError, Source, Trigger,
 };
@@ -22,7 +24,6 @@ use futures_channel::oneshot;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, select};
 use lsp_server::{ErrorCode, Message, Notification, RequestId};
-use lsp_types::MessageType;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Write};
@@ -45,7 +46,7 @@ const MAX_SUBMITTING_MS: u64 = 10_000;
 const PARENT_CHECK: Duration = Duration::from_secs(3);
 
 /// What a server works with.
-pub struct Wiring {
+pub struct LspPorts {
     /// Takes events in and runs them.
     pub runs: Arc<dyn Runs>,
     /// Runs what nobody waits for.
@@ -58,15 +59,6 @@ pub struct Wiring {
     pub opened: Box<dyn FnMut(&Path) + Send>,
 }
 
-/// Why a server ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// The client took its leave as the protocol says.
-    Proper,
-    /// The client left without a word, or its process is gone.
-    Abrupt,
-}
-
 /// Serves one client until it leaves. Nothing but messages of the protocol is written to `output`.
 ///
 /// # Errors
@@ -74,13 +66,13 @@ pub enum Ending {
 pub async fn serve(
     input: Box<dyn BufRead + Send>,
     output: Box<dyn Write + Send>,
-    wiring: Wiring,
-) -> std::io::Result<Ending> {
-    let client = ToClient::start(output)?;
+    wiring: LspPorts,
+) -> std::io::Result<ClientExit> {
+    let client = ClientWriter::start(output)?;
     let (inbound, mut received) = mpsc::unbounded();
     read_messages(input, inbound.clone())?;
     let (notices, waiting) = mpsc::channel(MAX_NOTICES);
-    let workspaces: Workspaces = Arc::default();
+    let workspaces: OpenWorkspaces = Arc::default();
     let (submitted, all_submitted) = oneshot::channel::<()>();
     let submitting = submit_all(
         waiting,
@@ -93,10 +85,10 @@ pub async fn serve(
         submitting.await;
         drop(submitted);
     }));
-    let (clock, last_words) = (Arc::clone(&wiring.clock), client.clone());
-    let mut server = Server {
-        session: Session::new(wiring.fallback.clone()),
-        reporter: Reporter::new(super::capabilities::Client::default()),
+    let (clock, writer) = (Arc::clone(&wiring.clock), client.clone());
+    let mut server = LspServer {
+        session: ClientProtocol::new(wiring.fallback.clone()),
+        reporter: RunReporter::new(super::capabilities::ClientCapabilities::default()),
         wiring,
         client,
         inbound,
@@ -106,10 +98,10 @@ pub async fn serve(
         checks: Arc::default(),
         garbage_told: false,
     };
-    let mut ending = Ending::Abrupt;
+    let mut exit = ClientExit::Abrupt;
     while let Some(inbound) = received.next().await {
         if let Some(reached) = server.take(inbound) {
-            ending = reached;
+            exit = reached;
             break;
         }
     }
@@ -117,27 +109,27 @@ pub async fn serve(
     drop(received);
     // What the client said before it left counts.
     select(all_submitted, clock.sleep_ms(MAX_SUBMITTING_MS)).await;
-    dispatch_os::threads::offload("lsp farewell", move || last_words.finish())?.await;
-    Ok(ending)
+    dispatch_os::threads::offload("lsp last messages", move || writer.finish())?.await;
+    Ok(exit)
 }
 
 /// What reaches the server.
-enum Inbound {
+enum ServerInput {
     Message(Box<Message>),
     Garbage(&'static str),
     News(Box<ExecutionRecord>),
     Gone,
 }
 
-fn read_messages(mut input: Box<dyn BufRead + Send>, inbound: UnboundedSender<Inbound>) -> std::io::Result<()> {
+fn read_messages(mut input: Box<dyn BufRead + Send>, inbound: UnboundedSender<ServerInput>) -> std::io::Result<()> {
     let read = move || {
         loop {
             let next = match frame::read(&mut input) {
-                Ok(Frame::Message(message)) => Inbound::Message(message),
-                Ok(Frame::Garbage(why)) => Inbound::Garbage(why),
-                Ok(Frame::End) | Err(_) => Inbound::Gone,
+                Ok(Frame::Message(message)) => ServerInput::Message(message),
+                Ok(Frame::Garbage(why)) => ServerInput::Garbage(why),
+                Ok(Frame::End) | Err(_) => ServerInput::Gone,
             };
-            let over = matches!(next, Inbound::Gone);
+            let over = matches!(next, ServerInput::Gone);
             if inbound.unbounded_send(next).is_err() || over {
                 return;
             }
@@ -146,77 +138,76 @@ fn read_messages(mut input: Box<dyn BufRead + Send>, inbound: UnboundedSender<In
     std::thread::Builder::new().name("lsp reader".to_owned()).spawn(read).map(drop)
 }
 
-struct Server {
-    session: Session,
-    reporter: Reporter,
-    wiring: Wiring,
-    client: ToClient,
-    inbound: UnboundedSender<Inbound>,
-    notices: mpsc::Sender<Notice>,
-    workspaces: Workspaces,
+struct LspServer {
+    session: ClientProtocol,
+    reporter: RunReporter,
+    wiring: LspPorts,
+    client: ClientWriter,
+    inbound: UnboundedSender<ServerInput>,
+    notices: mpsc::Sender<DocumentNotice>,
+    workspaces: OpenWorkspaces,
     open: HashMap<PathBuf, AbortHandle>,
-    checks: Arc<Checks>,
+    checks: Arc<HookChecks>,
     garbage_told: bool,
 }
 
 /// The looks at hooks, so that a slow one does not undo what a later one said.
 #[derive(Default)]
-struct Checks {
+struct HookChecks {
     number: AtomicU64,
     /// The files that problems were shown in, by workspace.
     shown: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
 }
 
-impl Drop for Server {
+impl Drop for LspServer {
     fn drop(&mut self) {
         self.open.values().for_each(AbortHandle::abort);
     }
 }
 
-impl Server {
-    fn take(&mut self, inbound: Inbound) -> Option<Ending> {
+impl LspServer {
+    fn take(&mut self, inbound: ServerInput) -> Option<ClientExit> {
         match inbound {
-            Inbound::Message(message) => {
+            ServerInput::Message(message) => {
                 let effects = self.session.handle(*message);
                 effects.into_iter().find_map(|effect| self.obey(effect))
             }
-            Inbound::News(record) => {
+            ServerInput::News(record) => {
                 self.reporter.news(&record).into_iter().for_each(|message| self.client.send(message));
                 None
             }
-            Inbound::Garbage(why) => {
+            ServerInput::Garbage(why) => {
                 if !std::mem::replace(&mut self.garbage_told, true) {
-                    self.client.log(MessageType::WARNING, &format!("{why}; it was passed over"));
+                    self.client.log(MessageTypeWire::Warning, &format!("{why}; it was passed over"));
                 }
                 None
             }
-            Inbound::Gone => Some(Ending::Abrupt),
+            ServerInput::Gone => Some(ClientExit::Abrupt),
         }
     }
 
-    fn obey(&mut self, effect: Effect) -> Option<Ending> {
+    fn obey(&mut self, effect: ProtocolEffect) -> Option<ClientExit> {
         match effect {
-            Effect::Send(message) => self.client.send(message),
-            Effect::Begin(client, process) => {
-                self.reporter = Reporter::new(client);
+            ProtocolEffect::Send(message) => self.client.send(message),
+            ProtocolEffect::Begin(client, process) => {
+                self.reporter = RunReporter::new(client);
                 self.follow_process(process);
             }
-            Effect::Open(workspace) => self.open(workspace),
-            Effect::Close(workspace) => self.close(&workspace),
-            Effect::Notice(notice) => {
+            ProtocolEffect::Open(workspace) => self.open(workspace),
+            ProtocolEffect::Close(workspace) => self.close(&workspace),
+            ProtocolEffect::DocumentNotice(notice) => {
                 if self.notices.try_send(notice).is_err() {
-                    self.client.log(MessageType::ERROR, "too many saves wait to be looked at; one was left out");
+                    self.client.log(MessageTypeWire::Error, "too many saves wait to be looked at; one was left out");
                 }
             }
-            Effect::Check(workspace) => self.check(workspace),
-            Effect::Lenses(id, path) => self.show_lenses(id, path),
-            Effect::Command(id, command) => self.command(id, command),
-            Effect::Answer(response) => {
+            ProtocolEffect::Check(workspace) => self.check(workspace),
+            ProtocolEffect::Lenses(id, path) => self.show_lenses(id, path),
+            ProtocolEffect::Command(id, command) => self.command(id, command),
+            ProtocolEffect::Answer(response) => {
                 self.reporter.answered(&response).into_iter().for_each(|message| self.client.send(message));
             }
-            Effect::WatchHooks => self.watch_hooks(),
-            Effect::Exit(Farewell::Proper) => return Some(Ending::Proper),
-            Effect::Exit(Farewell::Abrupt) => return Some(Ending::Abrupt),
+            ProtocolEffect::WatchHooks => self.watch_hooks(),
+            ProtocolEffect::Exit(exit) => return Some(exit),
         }
         None
     }
@@ -232,7 +223,7 @@ impl Server {
                 }
                 std::thread::sleep(PARENT_CHECK);
             }
-            let _ = inbound.unbounded_send(Inbound::Gone);
+            let _ = inbound.unbounded_send(ServerInput::Gone);
         };
         // Without the thread, the end of the pipe still ends the server.
         let _ = std::thread::Builder::new().name("lsp client check".to_owned()).spawn(watch);
@@ -254,12 +245,12 @@ impl Server {
                     // Whoever takes up the queue must not be faster than whoever tells about it.
                     spawner.spawn(Box::pin(work(runs, place, client)));
                     while let Some(record) = news.next().await {
-                        if inbound.unbounded_send(Inbound::News(Box::new(record))).is_err() {
+                        if inbound.unbounded_send(ServerInput::News(Box::new(record))).is_err() {
                             return;
                         }
                     }
                 }
-                Err(error) => client.log(MessageType::ERROR, &format!("runs cannot be followed: {error}")),
+                Err(error) => client.log(MessageTypeWire::Error, &format!("runs cannot be followed: {error}")),
             }
         };
         let followed = Abortable::new(followed, registration);
@@ -291,7 +282,7 @@ impl Server {
                     tell_about(&set, &workspace, &client);
                     checks.publish(&workspace, &set, &client);
                 }
-                Err(error) => client.log(MessageType::ERROR, &format!("the hooks cannot be read: {error}")),
+                Err(error) => client.log(MessageTypeWire::Error, &format!("the hooks cannot be read: {error}")),
             }
         }));
     }
@@ -310,13 +301,13 @@ impl Server {
         }));
     }
 
-    fn command(&self, id: RequestId, command: Command) {
+    fn command(&self, id: RequestId, command: ClientCommand) {
         let (runs, client) = (Arc::clone(&self.wiring.runs), self.client.clone());
         self.wiring.spawner.spawn(Box::pin(async move {
             let done = match command {
-                Command::Start { hook, file, workspace } => start(runs.as_ref(), hook, file, workspace).await,
-                Command::Cancel(run) => runs.cancel(&run).await.map(|record| json!(record)),
-                Command::Retry(run) => runs.retry(&run).await.map(|run| json!({ "run": run })),
+                ClientCommand::Start { hook, file, workspace } => start(runs.as_ref(), hook, file, workspace).await,
+                ClientCommand::Cancel(run) => runs.cancel(&run).await.map(|record| json!(record)),
+                ClientCommand::Retry(run) => runs.retry(&run).await.map(|run| json!({ "run": run })),
             };
             client.send(match done {
                 Ok(result) => answer(id, result),
@@ -336,9 +327,9 @@ impl Server {
     }
 }
 
-async fn work(runs: Arc<dyn Runs>, workspace: PathBuf, client: ToClient) {
+async fn work(runs: Arc<dyn Runs>, workspace: PathBuf, client: ClientWriter) {
     if let Err(error) = runs.work(&workspace).await {
-        client.log(MessageType::ERROR, &format!("hooks do not run in {}: {error}", workspace.display()));
+        client.log(MessageTypeWire::Error, &format!("hooks do not run in {}: {error}", workspace.display()));
     }
 }
 
@@ -361,19 +352,19 @@ async fn start(runs: &dyn Runs, hook: String, file: Option<String>, workspace: P
     runs.submit(event).await.map(|receipts| json!({ "receipts": receipts }))
 }
 
-fn tell_about(set: &HookSet, workspace: &Path, client: &ToClient) {
+fn tell_about(set: &HookSet, workspace: &Path, client: &ClientWriter) {
     let hooks = match set.hooks.len() {
         1 => "1 hook is on".to_owned(),
         count => format!("{count} hooks are on"),
     };
-    client.log(MessageType::INFO, &format!("{hooks} in {}", workspace.display()));
+    client.log(MessageTypeWire::Info, &format!("{hooks} in {}", workspace.display()));
     for dormant in &set.dormant {
-        client.log(MessageType::WARNING, &format!("hook `{}` does not run: {}", dormant.hook_id, dormant.reason));
+        client.log(MessageTypeWire::Warning, &format!("hook `{}` does not run: {}", dormant.hook_id, dormant.reason));
     }
 }
 
-impl Checks {
-    fn publish(&self, workspace: &Path, set: &HookSet, client: &ToClient) {
+impl HookChecks {
+    fn publish(&self, workspace: &Path, set: &HookSet, client: &ClientWriter) {
         let mut by_file: BTreeMap<PathBuf, Vec<Value>> = BTreeMap::new();
         for problem in &set.problems {
             let file = workspace.join(&problem.file);

@@ -1,6 +1,7 @@
 //! A client on real pipes: what it says becomes events, and what becomes of runs is said to it.
 
-use super::server::{Ending, Wiring, serve};
+use super::protocol::ClientExit;
+use super::server::{LspPorts, serve};
 use crate::contract::{
     Change, Event, ExecutionRecord, FileChange, HookSet, Metrics, Outcome, Problem, Receipt, RunId, RunQuery, Runs,
     RunsError, Source, Status, Trigger, Usage,
@@ -45,19 +46,19 @@ pub(super) fn record(hook: &str, id: &str, status: Status) -> ExecutionRecord {
 }
 
 /// Stands for the queue: keeps what it is given, and tells what it is told to.
-struct Queue {
+struct RecordingRuns {
     submitted: Mutex<Sender<Event>>,
     set: Mutex<HookSet>,
     news: Mutex<Vec<UnboundedSender<ExecutionRecord>>>,
 }
 
-impl Queue {
+impl RecordingRuns {
     fn tell(&self, record: &ExecutionRecord) {
         self.news.lock().unwrap().iter().for_each(|news| news.unbounded_send(record.clone()).unwrap());
     }
 }
 
-impl Runs for Queue {
+impl Runs for RecordingRuns {
     fn refresh<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, Result<HookSet, RunsError>> {
         Box::pin(ready(Ok(self.set.lock().unwrap().clone())))
     }
@@ -104,15 +105,15 @@ impl Runs for Queue {
     }
 }
 
-struct Tokio;
+struct TokioPorts;
 
-impl Spawner for Tokio {
+impl Spawner for TokioPorts {
     fn spawn(&self, future: BoxFuture<'static, ()>) {
         tokio::spawn(future);
     }
 }
 
-impl Clock for Tokio {
+impl Clock for TokioPorts {
     fn now_ms(&self) -> u64 {
         1_767_225_602_500
     }
@@ -124,18 +125,18 @@ impl Clock for Tokio {
     }
 }
 
-struct Rig {
+struct TestEditor {
     _folder: tempfile::TempDir,
     root: PathBuf,
-    queue: Arc<Queue>,
+    queue: Arc<RecordingRuns>,
     submitted: Receiver<Event>,
     input: Option<PipeWriter>,
     output: BufReader<PipeReader>,
-    ended: Receiver<Ending>,
+    ended: Receiver<ClientExit>,
     requests: i32,
 }
 
-impl Rig {
+impl TestEditor {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
@@ -144,14 +145,15 @@ impl Rig {
         std::fs::write(root.join(".akira/hooks.json"), "{ \"hooks\": [\n  { \"id\": \"lint\" }\n] }").unwrap();
         std::fs::write(root.join("src/a.rs"), "fn main() {}").unwrap();
         let (submit, submitted) = channel();
-        let queue = Arc::new(Queue { submitted: Mutex::new(submit), set: Mutex::default(), news: Mutex::default() });
+        let queue =
+            Arc::new(RecordingRuns { submitted: Mutex::new(submit), set: Mutex::default(), news: Mutex::default() });
         let (server_input, input) = std::io::pipe().unwrap();
         let (output, server_output) = std::io::pipe().unwrap();
         let (end, ended) = channel();
-        let wiring = Wiring {
+        let wiring = LspPorts {
             runs: Arc::clone(&queue) as Arc<dyn Runs>,
-            spawner: Arc::new(Tokio),
-            clock: Arc::new(Tokio),
+            spawner: Arc::new(TokioPorts),
+            clock: Arc::new(TokioPorts),
             fallback: root.clone(),
             opened: Box::new(|_| {}),
         };
@@ -167,20 +169,20 @@ impl Rig {
 
     /// A client that has got as far as `initialized`.
     fn initialized() -> Self {
-        let mut rig = Self::new();
+        let mut editor = Self::new();
         let capabilities = json!({
             "textDocument": { "synchronization": { "willSave": true, "willSaveWaitUntil": true, "didSave": true } },
             "window": { "workDoneProgress": true },
             "workspace": { "didChangeWatchedFiles": { "dynamicRegistration": true } },
         });
-        let folders = json!([{ "uri": uri_of_path(&rig.root), "name": "w" }]);
-        let answer = rig.ask("initialize", json!({
+        let folders = json!([{ "uri": uri_of_path(&editor.root), "name": "w" }]);
+        let answer = editor.ask("initialize", json!({
             "processId": std::process::id(), "rootUri": null, "workspaceFolders": folders, "capabilities": capabilities,
         }));
         assert_eq!(answer["capabilities"]["textDocumentSync"]["save"]["includeText"], false);
-        rig.tell("initialized", json!({}));
-        rig.until(|message| log_of(message).is_some_and(|text| text.contains("hooks are on")));
-        rig
+        editor.tell("initialized", json!({}));
+        editor.until(|message| log_of(message).is_some_and(|text| text.contains("hooks are on")));
+        editor
     }
 
     fn uri(&self, path: &str) -> String {
@@ -245,54 +247,54 @@ fn log_of(message: &Message) -> Option<&str> {
 
 #[test]
 fn a_save_becomes_an_event_with_the_content() {
-    let mut rig = Rig::initialized();
-    rig.tell_document("textDocument/didOpen", "src/a.rs");
-    rig.tell_document("textDocument/didSave", "src/a.rs");
-    let event = rig.event();
-    assert_eq!((event.trigger, event.source, event.workspace), (Trigger::DidSave, Source::Editor, rig.root.clone()));
+    let mut editor = TestEditor::initialized();
+    editor.tell_document("textDocument/didOpen", "src/a.rs");
+    editor.tell_document("textDocument/didSave", "src/a.rs");
+    let event = editor.event();
+    assert_eq!((event.trigger, event.source, event.workspace), (Trigger::DidSave, Source::Editor, editor.root.clone()));
     assert_eq!(event.files[0].path, "src/a.rs");
-    assert_eq!(event.files[0].content_hash, crate::content_hash(&rig.root.join("src/a.rs")));
+    assert_eq!(event.files[0].content_hash, crate::content::content_hash(&editor.root.join("src/a.rs")));
 }
 
 #[test]
 fn a_save_to_come_is_one_event_and_is_not_kept_waiting() {
-    let mut rig = Rig::initialized();
-    rig.tell_document("textDocument/willSave", "src/a.rs");
-    let uri = rig.uri("src/a.rs");
-    let edits = rig.ask("textDocument/willSaveWaitUntil", json!({ "textDocument": { "uri": uri }, "reason": 1 }));
+    let mut editor = TestEditor::initialized();
+    editor.tell_document("textDocument/willSave", "src/a.rs");
+    let uri = editor.uri("src/a.rs");
+    let edits = editor.ask("textDocument/willSaveWaitUntil", json!({ "textDocument": { "uri": uri }, "reason": 1 }));
     assert_eq!(edits, json!([]));
-    rig.tell_document("textDocument/didSave", "src/a.rs");
-    let (first, second) = (rig.event(), rig.event());
+    editor.tell_document("textDocument/didSave", "src/a.rs");
+    let (first, second) = (editor.event(), editor.event());
     assert_eq!((first.trigger, &first.files[0].content_hash), (Trigger::WillSave, &None));
     assert_eq!(second.trigger, Trigger::DidSave);
-    assert!(rig.submitted.try_recv().is_err());
+    assert!(editor.submitted.try_recv().is_err());
 }
 
 #[test]
 fn runs_are_logged_and_their_progress_shown() {
-    let mut rig = Rig::initialized();
-    rig.queue.tell(&record("lint", "1", Status::Running));
-    let started = rig.notified("window/logMessage");
+    let mut editor = TestEditor::initialized();
+    editor.queue.tell(&record("lint", "1", Status::Running));
+    let started = editor.notified("window/logMessage");
     assert_eq!(started["message"], "hook `lint` for src/a.rs started");
-    let asked = rig.until(
+    let asked = editor.until(
         |message| matches!(message, Message::Request(request) if request.method == "window/workDoneProgress/create"),
     );
     let Message::Request(asked) = asked else { panic!("a question") };
-    rig.send(&lsp_server::Response { id: asked.id, response_result: Ok(Value::Null) }.into());
-    let begun = rig.notified("$/progress");
+    editor.send(&lsp_server::Response { id: asked.id, response_result: Ok(Value::Null) }.into());
+    let begun = editor.notified("$/progress");
     assert_eq!((&begun["value"]["kind"], &begun["token"]), (&json!("begin"), &asked.params["token"]));
-    rig.queue.tell(&ExecutionRecord { reason: "exit code 3".to_owned(), ..record("lint", "1", Status::Failed) });
-    let failed = rig.notified("window/logMessage");
+    editor.queue.tell(&ExecutionRecord { reason: "exit code 3".to_owned(), ..record("lint", "1", Status::Failed) });
+    let failed = editor.notified("window/logMessage");
     assert_eq!(
         (&failed["type"], &failed["message"]),
         (&json!(1), &json!("hook `lint` for src/a.rs failed after 2.5 s: exit code 3"))
     );
-    assert_eq!(rig.notified("$/progress")["value"]["kind"], "end");
+    assert_eq!(editor.notified("$/progress")["value"]["kind"], "end");
 }
 
 #[test]
 fn problems_of_the_hooks_are_shown_and_cleared() {
-    let mut rig = Rig::initialized();
+    let mut editor = TestEditor::initialized();
     let problem = Problem {
         file: ".akira/hooks.json".to_owned(),
         line: 2,
@@ -302,107 +304,107 @@ fn problems_of_the_hooks_are_shown_and_cleared() {
         message: "two hooks are called `lint`".to_owned(),
         hint: None,
     };
-    rig.queue.set.lock().unwrap().problems.push(problem);
-    rig.tell_document("textDocument/didOpen", ".akira/hooks.json");
-    let shown = rig.notified("textDocument/publishDiagnostics");
-    assert_eq!(shown["uri"], rig.uri(".akira/hooks.json"));
+    editor.queue.set.lock().unwrap().problems.push(problem);
+    editor.tell_document("textDocument/didOpen", ".akira/hooks.json");
+    let shown = editor.notified("textDocument/publishDiagnostics");
+    assert_eq!(shown["uri"], editor.uri(".akira/hooks.json"));
     assert_eq!(
         shown["diagnostics"][0]["range"],
         json!({
             "start": { "line": 1, "character": 10 }, "end": { "line": 1, "character": 16 }
         })
     );
-    rig.queue.set.lock().unwrap().problems.clear();
-    let uri = rig.uri(".akira/hooks.json");
-    rig.tell("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": uri, "type": 2 }] }));
-    assert_eq!(rig.notified("textDocument/publishDiagnostics")["diagnostics"], json!([]));
+    editor.queue.set.lock().unwrap().problems.clear();
+    let uri = editor.uri(".akira/hooks.json");
+    editor.tell("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": uri, "type": 2 }] }));
+    assert_eq!(editor.notified("textDocument/publishDiagnostics")["diagnostics"], json!([]));
 }
 
 #[test]
 fn hooks_can_be_run_retried_and_canceled_from_the_editor() {
-    let mut rig = Rig::initialized();
-    let uri = rig.uri(".akira/hooks.json");
-    let lenses = rig.ask("textDocument/codeLens", json!({ "textDocument": { "uri": uri } }));
+    let mut editor = TestEditor::initialized();
+    let uri = editor.uri(".akira/hooks.json");
+    let lenses = editor.ask("textDocument/codeLens", json!({ "textDocument": { "uri": uri } }));
     let commands: Vec<&str> =
         lenses.as_array().unwrap().iter().map(|lens| lens["command"]["command"].as_str().unwrap()).collect();
     assert_eq!(commands, ["dispatch.runs.start", "dispatch.runs.retry"]);
     let start = json!({ "command": "dispatch.runs.start", "arguments": lenses[0]["command"]["arguments"] });
-    assert_eq!(rig.ask("workspace/executeCommand", start)["receipts"][0]["outcome"], "queued");
-    let event = rig.event();
+    assert_eq!(editor.ask("workspace/executeCommand", start)["receipts"][0]["outcome"], "queued");
+    let event = editor.event();
     assert_eq!((event.source, event.hook.as_deref()), (Source::Person, Some("lint")));
     let retry = json!({ "command": "dispatch.runs.retry", "arguments": ["7"] });
-    assert_eq!(rig.ask("workspace/executeCommand", retry)["run"], "7-again");
+    assert_eq!(editor.ask("workspace/executeCommand", retry)["run"], "7-again");
     let cancel = json!({ "command": "dispatch.runs.cancel", "arguments": ["8"] });
     assert_eq!(
-        rig.answer_to("workspace/executeCommand", cancel).unwrap_err(),
+        editor.answer_to("workspace/executeCommand", cancel).unwrap_err(),
         (-32803, "there is no run `8`".to_owned())
     );
-    let other = rig.uri("src/a.rs");
-    assert_eq!(rig.ask("textDocument/codeLens", json!({ "textDocument": { "uri": other } })), json!([]));
+    let other = editor.uri("src/a.rs");
+    assert_eq!(editor.ask("textDocument/codeLens", json!({ "textDocument": { "uri": other } })), json!([]));
 }
 
 #[test]
 fn what_is_wrong_is_refused_and_the_server_goes_on() {
-    let mut rig = Rig::new();
-    assert_eq!(rig.answer_to("textDocument/hover", json!({})).unwrap_err().0, -32002);
-    rig.tell("textDocument/didSave", json!({ "textDocument": { "uri": "file:///x" } }));
-    rig.input.as_mut().unwrap().write_all(b"garbage\r\nContent-Length: 3\r\n\r\n{\"\xff").unwrap();
-    rig.ask("initialize", json!({ "capabilities": {} }));
-    rig.tell("initialized", json!({}));
-    assert_eq!(rig.answer_to("textDocument/hover", json!({})).unwrap_err().0, -32601);
-    assert_eq!(rig.answer_to("initialize", json!({})).unwrap_err().0, -32600);
+    let mut editor = TestEditor::new();
+    assert_eq!(editor.answer_to("textDocument/hover", json!({})).unwrap_err().0, -32002);
+    editor.tell("textDocument/didSave", json!({ "textDocument": { "uri": "file:///x" } }));
+    editor.input.as_mut().unwrap().write_all(b"garbage\r\nContent-Length: 3\r\n\r\n{\"\xff").unwrap();
+    editor.ask("initialize", json!({ "capabilities": {} }));
+    editor.tell("initialized", json!({}));
+    assert_eq!(editor.answer_to("textDocument/hover", json!({})).unwrap_err().0, -32601);
+    assert_eq!(editor.answer_to("initialize", json!({})).unwrap_err().0, -32600);
     for params in [json!({}), json!(null), json!({ "command": "rm" }), json!({ "command": "dispatch.runs.start" })] {
-        assert_eq!(rig.answer_to("workspace/executeCommand", params).unwrap_err().0, -32602);
+        assert_eq!(editor.answer_to("workspace/executeCommand", params).unwrap_err().0, -32602);
     }
-    rig.tell("textDocument/didSave", json!({ "textDocument": 7 }));
-    rig.tell("$/unknown", json!([1, 2]));
-    rig.tell_document("textDocument/didSave", "src/a.rs");
-    assert_eq!(rig.event().files[0].path, "src/a.rs");
+    editor.tell("textDocument/didSave", json!({ "textDocument": 7 }));
+    editor.tell("$/unknown", json!([1, 2]));
+    editor.tell_document("textDocument/didSave", "src/a.rs");
+    assert_eq!(editor.event().files[0].path, "src/a.rs");
 }
 
 #[test]
 fn a_client_that_takes_its_leave_is_let_go() {
-    let mut rig = Rig::initialized();
-    assert_eq!(rig.ask("shutdown", Value::Null), Value::Null);
-    assert_eq!(rig.answer_to("shutdown", Value::Null).unwrap_err().0, -32600);
-    rig.tell("exit", Value::Null);
-    assert_eq!(rig.ended.recv_timeout(PATIENCE).unwrap(), Ending::Proper);
+    let mut editor = TestEditor::initialized();
+    assert_eq!(editor.ask("shutdown", Value::Null), Value::Null);
+    assert_eq!(editor.answer_to("shutdown", Value::Null).unwrap_err().0, -32600);
+    editor.tell("exit", Value::Null);
+    assert_eq!(editor.ended.recv_timeout(PATIENCE).unwrap(), ClientExit::Proper);
 }
 
 #[test]
 fn a_client_that_dies_ends_the_server_and_its_saves_count() {
-    let mut rig = Rig::initialized();
+    let mut editor = TestEditor::initialized();
     for number in 0..50 {
-        std::fs::write(rig.root.join(format!("src/{number}.rs")), "x").unwrap();
-        rig.tell_document("textDocument/didSave", &format!("src/{number}.rs"));
+        std::fs::write(editor.root.join(format!("src/{number}.rs")), "x").unwrap();
+        editor.tell_document("textDocument/didSave", &format!("src/{number}.rs"));
     }
-    drop(rig.input.take());
-    assert_eq!(rig.ended.recv_timeout(PATIENCE).unwrap(), Ending::Abrupt);
-    assert_eq!(rig.submitted.try_iter().count(), 50);
+    drop(editor.input.take());
+    assert_eq!(editor.ended.recv_timeout(PATIENCE).unwrap(), ClientExit::Abrupt);
+    assert_eq!(editor.submitted.try_iter().count(), 50);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_client_whose_process_is_gone_ends_the_server() {
-    let mut rig = Rig::new();
-    rig.ask("initialize", json!({ "processId": u32::MAX, "capabilities": {} }));
-    assert_eq!(rig.ended.recv_timeout(PATIENCE).unwrap(), Ending::Abrupt);
+    let mut editor = TestEditor::new();
+    editor.ask("initialize", json!({ "processId": u32::MAX, "capabilities": {} }));
+    assert_eq!(editor.ended.recv_timeout(PATIENCE).unwrap(), ClientExit::Abrupt);
 }
 
 #[test]
 fn folders_come_and_go_with_the_client() {
-    let mut rig = Rig::initialized();
+    let mut editor = TestEditor::initialized();
     let other = tempfile::tempdir().unwrap();
     let other_root = other.path().canonicalize().unwrap();
     std::fs::write(other_root.join("b.rs"), "x").unwrap();
     let uri = uri_of_path(&other_root);
     let change = json!({ "event": { "added": [{ "uri": uri, "name": "o" }], "removed": [] } });
-    rig.tell("workspace/didChangeWorkspaceFolders", change);
-    rig.tell("textDocument/didSave", json!({ "textDocument": { "uri": format!("{uri}/b.rs") } }));
-    assert_eq!(rig.event().workspace, other_root);
+    editor.tell("workspace/didChangeWorkspaceFolders", change);
+    editor.tell("textDocument/didSave", json!({ "textDocument": { "uri": format!("{uri}/b.rs") } }));
+    assert_eq!(editor.event().workspace, other_root);
     let change = json!({ "event": { "added": [], "removed": [{ "uri": uri, "name": "o" }] } });
-    rig.tell("workspace/didChangeWorkspaceFolders", change);
-    rig.tell("textDocument/didSave", json!({ "textDocument": { "uri": format!("{uri}/b.rs") } }));
-    rig.tell_document("textDocument/didSave", "src/a.rs");
-    assert_eq!(rig.event().workspace, rig.root);
+    editor.tell("workspace/didChangeWorkspaceFolders", change);
+    editor.tell("textDocument/didSave", json!({ "textDocument": { "uri": format!("{uri}/b.rs") } }));
+    editor.tell_document("textDocument/didSave", "src/a.rs");
+    assert_eq!(editor.event().workspace, editor.root);
 }

@@ -1,7 +1,68 @@
-//! What is read of a client's messages: the few fields that matter, so that odd ones elsewhere do no harm.
+//! The types of the Language Server Protocol that are used here. Of a client's messages the few fields that matter are
+//! read, so that odd ones elsewhere do no harm.
+//!
+//! Pure.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+
+/// How important a line of the client's log is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MessageTypeWire {
+    Error = 1,
+    Warning = 2,
+    Info = 3,
+}
+
+impl Serialize for MessageTypeWire {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(*self as u8)
+    }
+}
+
+/// A place in a text: rows and UTF-16 columns from 0.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct PositionWire {
+    pub(super) line: u32,
+    pub(super) character: u32,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct RangeWire {
+    pub(super) start: PositionWire,
+    pub(super) end: PositionWire,
+}
+
+impl RangeWire {
+    /// A part of one line.
+    pub(super) const fn on_line(line: u32, start: u32, end: u32) -> Self {
+        Self { start: PositionWire { line, character: start }, end: PositionWire { line, character: end } }
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct DiagnosticWire {
+    pub(super) range: RangeWire,
+    pub(super) severity: u8,
+    pub(super) code: String,
+    pub(super) source: &'static str,
+    pub(super) message: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct CodeLensWire {
+    pub(super) range: RangeWire,
+    pub(super) command: LensCommandWire,
+}
+
+/// What a click on a code lens does.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LensCommandWire {
+    pub(super) title: String,
+    pub(super) command: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) arguments: Option<Vec<Value>>,
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

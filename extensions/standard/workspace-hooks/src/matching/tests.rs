@@ -1,9 +1,13 @@
 //! Which hook gets which files, as tables.
 
 use super::*;
-use crate::contract::{Action, Budget, Place, Retry, Runner, SessionScope};
+use crate::contract::{Action, Budget, Retry, RunPlace, Runner, SessionScope};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
+
+fn matching(set: &HookSet, event: &Event) -> Vec<StartedHook> {
+    Matcher::new(set).matching(event)
+}
 
 fn hook(id: &str, trigger: &str, pattern: &[&str]) -> Hook {
     Hook {
@@ -12,7 +16,7 @@ fn hook(id: &str, trigger: &str, pattern: &[&str]) -> Hook {
         pattern: pattern.iter().map(|glob| (*glob).to_owned()).collect(),
         action: Action::Prompt("p".into()),
         runner: Runner::Agent { session: SessionScope::Hook },
-        place: Place::Tree,
+        place: RunPlace::Tree,
         enabled: true,
         concurrency: 4,
         timeout_ms: 60_000,
@@ -49,7 +53,7 @@ fn event(trigger: &str, source: Source, files: &[&str]) -> Event {
 
 fn started(hooks: Vec<Hook>, event: &Event) -> Vec<String> {
     let set = HookSet { hooks: hooks.into_iter().map(Arc::new).collect(), ..HookSet::default() };
-    let row = |(hook, files): &Started| {
+    let row = |(hook, files): &StartedHook| {
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         format!("{} {}", hook.id, paths.join(" ")).trim_end().to_owned()
     };

@@ -4,12 +4,12 @@ mod label;
 mod mark;
 mod tally;
 
+use super::output_redactor::OutputRedactor;
 use super::prompt::prompt;
-use super::race::{Stop, stopped};
-use super::shelf::Shelf;
-use super::veil::Veil;
-use super::{Attempt, Means, ended, failed};
-use crate::contract::{Place, RunId, SessionScope};
+use super::run_state_folder::RunStateFolder;
+use super::stop::{StopReason, stopped};
+use super::{RunAttempt, RunnerPorts, ended, failed};
+use crate::contract::{RunId, RunPlace, SessionScope};
 use crate::performer::{Again, End, Performance};
 use dispatch_contracts::ports::Clock;
 use dispatch_contracts::provider::ProviderErrorKind;
@@ -19,10 +19,10 @@ use ext_session_orchestrator::contract::{
 };
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
-use mark::Mark;
+use mark::DispatchMark;
 use std::path::Path;
 use std::sync::Arc;
-use tally::{Tallies, Tally};
+use tally::{TurnTallies, TurnTally};
 
 /// Who sent the input, for people who look at the session.
 const SOURCE: &str = "workspace-hook";
@@ -32,7 +32,7 @@ const SETTLE_MS: u64 = 15_000;
 const LAST_ROWS_MS: u64 = 5_000;
 
 pub(super) async fn run(
-    attempt: &Attempt<'_>,
+    attempt: &RunAttempt<'_>,
     sessions: Option<&Arc<dyn Sessions>>,
     scope: SessionScope,
     text: &str,
@@ -48,21 +48,21 @@ pub(super) async fn run(
         Err(end) => ended(end),
         Ok(prompt) => match answer(attempt, sessions.as_ref(), &label, prompt).await {
             Ok(performance) => performance,
-            Err(error) => ended(refused(&attempt.veil, &error)),
+            Err(error) => ended(refused(&attempt.redactor, &error)),
         },
     };
     Performance { session: Some(label), ..performance }
 }
 
 async fn answer(
-    attempt: &Attempt<'_>,
+    attempt: &RunAttempt<'_>,
     sessions: &dyn Sessions,
     label: &str,
     prompt: String,
 ) -> Result<Performance, SessionsError> {
     let assignment = attempt.assignment;
-    let file = attempt.shelf.dispatch_mark(&assignment.run, assignment.attempt);
-    let mut mark = Mark::new(file, label, &assignment.hook.secret_patterns);
+    let file = attempt.state_folder.dispatch_mark(&assignment.run, assignment.attempt);
+    let mut mark = DispatchMark::new(file, label, &assignment.hook.secret_patterns);
     mark.keep();
     // Watching begins first, so that no row falls between.
     let mut events = sessions.watch(label, None).await?;
@@ -83,7 +83,7 @@ async fn answer(
         // The same attempt before us has begun it: its rows may be stored already.
         events = sessions.watch(label, Some(0)).await?;
     }
-    let mut tallies = Tallies::new(&attempt.folder);
+    let mut tallies = TurnTallies::new(&attempt.folder);
     let (view, stop) = follow(attempt, sessions, &receipt.dispatch, &mut events, &mut tallies).await?;
     let tally = last_rows(attempt.clock, &view, &mut events, tallies).await;
     Ok(performance(attempt, &view, stop, tally))
@@ -91,12 +91,12 @@ async fn answer(
 
 /// Follows the input until it is over; takes it back when the attempt has to stop.
 async fn follow(
-    attempt: &Attempt<'_>,
+    attempt: &RunAttempt<'_>,
     sessions: &dyn Sessions,
     dispatch: &DispatchId,
     events: &mut SessionEvents,
-    tallies: &mut Tallies,
-) -> Result<(DispatchView, Option<Stop>), SessionsError> {
+    tallies: &mut TurnTallies,
+) -> Result<(DispatchView, Option<StopReason>), SessionsError> {
     let stop = Box::pin(stopped(&attempt.assignment.cancel, attempt.clock, attempt.deadline));
     let mut over = select(sessions.wait(dispatch), stop);
     let stop = loop {
@@ -106,8 +106,8 @@ async fn follow(
             Either::Right((Some(event), _)) => {
                 tallies.take(event);
                 let touched = tallies.take_touched();
-                if attempt.place == Place::Tree {
-                    attempt.trail.extend(touched);
+                if attempt.place == RunPlace::Tree {
+                    attempt.writes.extend(touched);
                 }
             }
             // Nothing more will be told; the end will.
@@ -140,9 +140,9 @@ async fn last_rows(
     clock: &Arc<dyn Clock>,
     view: &DispatchView,
     events: &mut SessionEvents,
-    mut tallies: Tallies,
-) -> Tally {
-    let Some(turn) = &view.turn else { return Tally::default() };
+    mut tallies: TurnTallies,
+) -> TurnTally {
+    let Some(turn) = &view.turn else { return TurnTally::default() };
     let mut enough = clock.sleep_ms(LAST_ROWS_MS);
     while view.state.is_over() && !tallies.is_complete(turn) {
         match select(events.next(), &mut enough).await {
@@ -153,25 +153,30 @@ async fn last_rows(
     tallies.remove(turn)
 }
 
-fn performance(attempt: &Attempt<'_>, view: &DispatchView, stop: Option<Stop>, tally: Tally) -> Performance {
-    let end = match (end_of(&attempt.veil, view, tally.end.as_ref()), stop) {
+fn performance(
+    attempt: &RunAttempt<'_>,
+    view: &DispatchView,
+    stop: Option<StopReason>,
+    tally: TurnTally,
+) -> Performance {
+    let end = match (end_of(&attempt.redactor, view, tally.end.as_ref()), stop) {
         // It came to its end before it could be stopped.
         (End::Success, _) => End::Success,
         (_, Some(stop)) => stop.end(),
         (end, None) => end,
     };
     let wrote = match attempt.place {
-        Place::Tree => tally.wrote(),
-        Place::Patch => Vec::new(),
+        RunPlace::Tree => tally.wrote(),
+        RunPlace::Patch => Vec::new(),
     };
-    Performance { output: attempt.veil.output(&tally.text()), usage: tally.usage(), wrote, ..ended(end) }
+    Performance { output: attempt.redactor.output(&tally.text()), usage: tally.usage(), wrote, ..ended(end) }
 }
 
-fn end_of(veil: &Veil, view: &DispatchView, turn: Option<&TurnEnd>) -> End {
-    let failed = |reason: String, again| End::Failed { reason: veil.sentence(&reason), again };
+fn end_of(redactor: &OutputRedactor, view: &DispatchView, turn: Option<&TurnEnd>) -> End {
+    let failed = |reason: String, again| End::Failed { reason: redactor.sentence(&reason), again };
     match (view.state, turn) {
         (DispatchState::Done, Some(TurnEnd::Finished)) => End::Success,
-        (DispatchState::Done, Some(end)) => of_turn(veil, end),
+        (DispatchState::Done, Some(end)) => of_turn(redactor, end),
         (DispatchState::Done, None) => {
             failed("the turn is over, but its last row could not be read".to_owned(), Again::Worthwhile)
         }
@@ -181,8 +186,8 @@ fn end_of(veil: &Veil, view: &DispatchView, turn: Option<&TurnEnd>) -> End {
     }
 }
 
-fn of_turn(veil: &Veil, end: &TurnEnd) -> End {
-    let failed = |reason: &str, again| End::Failed { reason: veil.sentence(reason), again };
+fn of_turn(redactor: &OutputRedactor, end: &TurnEnd) -> End {
+    let failed = |reason: &str, again| End::Failed { reason: redactor.sentence(reason), again };
     match end {
         TurnEnd::Finished => End::Success,
         TurnEnd::Cancelled => failed("somebody stopped the turn", Again::Worthwhile),
@@ -198,12 +203,12 @@ fn of_turn(veil: &Veil, end: &TurnEnd) -> End {
     }
 }
 
-fn refused(veil: &Veil, error: &SessionsError) -> End {
+fn refused(redactor: &OutputRedactor, error: &SessionsError) -> End {
     let again = match error {
         SessionsError::Invalid(_) | SessionsError::Unknown { .. } => Again::Useless,
         SessionsError::Full { .. } | SessionsError::Draining | SessionsError::Storage(_) => Again::Worthwhile,
     };
-    End::Failed { reason: veil.sentence(&error.to_string()), again }
+    End::Failed { reason: redactor.sentence(&error.to_string()), again }
 }
 
 /// The same for a repeated delivery of the same attempt.
@@ -213,27 +218,32 @@ fn sender_id(run: &RunId, attempt: u32) -> String {
 
 /// What became of an attempt whose process died: its input lives in the session's queue and may have been answered.
 /// One that was not is taken back, so that it cannot be answered beside its repetition.
-pub(super) async fn settle(means: &Means, shelf: &Shelf, run: &RunId, attempt: u32) -> Option<Performance> {
-    let sessions = means.sessions.as_ref()?.as_ref();
-    let mark = Mark::read(&shelf.dispatch_mark(run, attempt))?;
+pub(super) async fn settle(
+    ports: &RunnerPorts,
+    state_folder: &RunStateFolder,
+    run: &RunId,
+    attempt: u32,
+) -> Option<Performance> {
+    let sessions = ports.sessions.as_ref()?.as_ref();
+    let mark = DispatchMark::read(&state_folder.dispatch_mark(run, attempt))?;
     let dispatch = match mark.dispatch {
         Some(dispatch) => dispatch,
         None => find(sessions, &mark.session, sender_id(run, attempt)).await?,
     };
-    let view = take_back(sessions, &means.clock, &dispatch).await.ok()?;
+    let view = take_back(sessions, &ports.clock, &dispatch).await.ok()?;
     if view.state != DispatchState::Done {
         return None;
     }
     let mut events = sessions.watch(&mark.session, Some(0)).await.ok()?;
-    let tally = last_rows(&means.clock, &view, &mut events, Tallies::new(Path::new(""))).await;
-    let veil = Veil::with(means, &mark.secret_patterns, Vec::new()).ok()?;
+    let tally = last_rows(&ports.clock, &view, &mut events, TurnTallies::new(Path::new(""))).await;
+    let redactor = OutputRedactor::with(ports, &mark.secret_patterns, Vec::new()).ok()?;
     // A turn that was stopped is no end of the run: it is begun again.
     let end = match tally.end.as_ref()? {
         TurnEnd::Cancelled => return None,
-        end => of_turn(&veil, end),
+        end => of_turn(&redactor, end),
     };
     Some(Performance {
-        output: veil.output(&tally.text()),
+        output: redactor.output(&tally.text()),
         usage: tally.usage(),
         session: Some(mark.session),
         ..ended(end)

@@ -1,9 +1,9 @@
 //! Runs a program on a thread of its own: bounded, guarded, stopped when nobody waits, its output without secrets.
 
 use super::output::Transcript;
-use super::reply::{Reader, Reply};
-use super::{Attempt, ended, failed, trail};
-use crate::contract::Place;
+use super::reply::{AgentReply, ReplyReader};
+use super::{RunAttempt, child_record, ended, failed};
+use crate::contract::RunPlace;
 use crate::performer::{Again, End, Performance};
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_os::threads::offload;
@@ -17,7 +17,7 @@ use std::time::Duration;
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A program to run for an attempt: where it works and what it may see are already said.
-pub(super) fn spec(attempt: &Attempt<'_>, words: &[String]) -> Option<ChildSpec> {
+pub(super) fn spec(attempt: &RunAttempt<'_>, words: &[String]) -> Option<ChildSpec> {
     let (program, arguments) = words.split_first()?;
     let assignment = attempt.assignment;
     let mut child = ChildSpec::new(program)
@@ -29,13 +29,13 @@ pub(super) fn spec(attempt: &Attempt<'_>, words: &[String]) -> Option<ChildSpec>
         .capture(CaptureLimit::NOTHING)
         .variable("DISPATCH_HOOK_ID", &assignment.hook.id)
         .variable("DISPATCH_RUN_ID", &assignment.run.0);
-    if let Some(file) = super::brief::first_file(attempt) {
+    if let Some(file) = super::event_json::first_file(attempt) {
         child = child.variable("DISPATCH_FILE", file);
     }
     for name in &assignment.hook.pass_env {
         child = child.pass_variable(name);
     }
-    if attempt.place == Place::Patch {
+    if attempt.place == RunPlace::Patch {
         for (name, value) in super::patch::WITHOUT_HOOKS {
             child = child.variable(name, value);
         }
@@ -45,19 +45,19 @@ pub(super) fn spec(attempt: &Attempt<'_>, words: &[String]) -> Option<ChildSpec>
 
 /// Runs the program to its end. What it says of itself is in the reply, if somebody reads it.
 pub(super) async fn run(
-    attempt: &Attempt<'_>,
+    attempt: &RunAttempt<'_>,
     child: ChildSpec,
-    reader: Option<Reader>,
-) -> (Performance, Option<Reply>) {
+    reader: Option<ReplyReader>,
+) -> (Performance, Option<AgentReply>) {
     // A worktree goes with the process, so an end that is found later would be worth nothing.
     let child = match attempt.place {
-        Place::Tree => {
-            let child = trail::mark_exit(child, &attempt.shelf.exit_marker_for(attempt.assignment));
-            trail::observe(child, &attempt.assignment.workspace, &attempt.trail)
+        RunPlace::Tree => {
+            let child = child_record::mark_exit(child, &attempt.state_folder.exit_marker_for(attempt.assignment));
+            child_record::observe(child, &attempt.assignment.workspace, &attempt.writes)
         }
-        Place::Patch => child,
+        RunPlace::Patch => child,
     };
-    let gathered = Arc::new(Mutex::new((Transcript::new(&attempt.veil.redactor()), reader)));
+    let gathered = Arc::new(Mutex::new((Transcript::new(&attempt.redactor.redactor()), reader)));
     let gathering = Arc::clone(&gathered);
     let outcome = blocking("workspace hook", &attempt.assignment.cancel, move |canceller| {
         child.run_with(canceller, &mut |stream, piece| {
@@ -73,7 +73,7 @@ pub(super) async fn run(
         Err(reason) => return (failed(reason, Again::Worthwhile), None),
     };
     if outcome.wrote.is_none()
-        && attempt.place == Place::Tree
+        && attempt.place == RunPlace::Tree
         && !matches!(outcome.end, dispatch_os::ChildEnd::FailedToStart(_))
     {
         attempt.is_blind.store(true, Ordering::Relaxed);
@@ -86,11 +86,11 @@ pub(super) async fn run(
     let performance = Performance {
         end: end_of(attempt, &outcome, &last_error),
         exit_code: outcome.exit_code(),
-        wrote: trail::written(&outcome, &attempt.assignment.workspace),
+        wrote: child_record::written(&outcome, &attempt.assignment.workspace),
         output,
         ..ended(End::Success)
     };
-    (performance, reader.and_then(Reader::finish))
+    (performance, reader.and_then(ReplyReader::finish))
 }
 
 /// Runs work on a thread of its own, with a switch that is thrown when the attempt is cancelled or nobody waits.
@@ -114,20 +114,20 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 /// The performance of an attempt whose end was found later; what it printed is lost.
-pub(super) fn settled(end: trail::Exit) -> Performance {
+pub(super) fn settled(end: child_record::MarkedExit) -> Performance {
     let (end, exit_code) = match end {
-        trail::Exit::Code(0) => (End::Success, Some(0)),
-        trail::Exit::Code(code) => (nonzero(code, ""), Some(code)),
-        trail::Exit::Signal(signal) => (killed(signal), None),
+        child_record::MarkedExit::Code(0) => (End::Success, Some(0)),
+        child_record::MarkedExit::Code(code) => (nonzero(code, ""), Some(code)),
+        child_record::MarkedExit::Signal(signal) => (killed(signal), None),
     };
     let output = "[the process that kept the output of this run ended before the run did]\n".to_owned();
     Performance { exit_code, output, ..ended(end) }
 }
 
-fn end_of(attempt: &Attempt<'_>, outcome: &ChildOutcome, last_error: &str) -> End {
+fn end_of(attempt: &RunAttempt<'_>, outcome: &ChildOutcome, last_error: &str) -> End {
     match &outcome.end {
         dispatch_os::ChildEnd::Exited { code: 0 } => End::Success,
-        dispatch_os::ChildEnd::Exited { code } => nonzero(*code, &attempt.veil.sentence(last_error)),
+        dispatch_os::ChildEnd::Exited { code } => nonzero(*code, &attempt.redactor.sentence(last_error)),
         dispatch_os::ChildEnd::Signalled { signal } => killed(*signal),
         dispatch_os::ChildEnd::TimedOut => End::Timeout,
         dispatch_os::ChildEnd::Cancelled => End::Canceled,
@@ -147,7 +147,7 @@ fn killed(signal: i32) -> End {
     End::Failed { reason: format!("killed by signal {signal}"), again: Again::Worthwhile }
 }
 
-fn not_started(attempt: &Attempt<'_>, failure: &StartFailure) -> End {
+fn not_started(attempt: &RunAttempt<'_>, failure: &StartFailure) -> End {
     let again = match failure.cause {
         StartCause::NotFound
         | StartCause::InterpreterNotFound
@@ -157,7 +157,7 @@ fn not_started(attempt: &Attempt<'_>, failure: &StartFailure) -> End {
         _ => Again::Worthwhile,
     };
     let hint = failure.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-    End::Failed { reason: attempt.veil.sentence(&format!("{failure}{hint}")), again }
+    End::Failed { reason: attempt.redactor.sentence(&format!("{failure}{hint}")), again }
 }
 
 struct StopOnDrop(Canceller);

@@ -1,12 +1,12 @@
 //! A hook that runs a plain program: a list of words, never a shell line, with the event on standard input.
 
-use super::{Attempt, brief, child, failed};
+use super::{RunAttempt, child, event_json, failed};
 use crate::performer::{Again, Performance};
 
-pub(super) async fn run(attempt: &Attempt<'_>, words: &[String]) -> Performance {
+pub(super) async fn run(attempt: &RunAttempt<'_>, words: &[String]) -> Performance {
     let Some(spec) = child::spec(attempt, words) else {
         return failed("the command is empty", Again::Useless);
     };
-    let event = format!("{}\n", brief::event(attempt));
+    let event = format!("{}\n", event_json::event(attempt));
     child::run(attempt, spec.stdin(event), None).await.0
 }

@@ -1,15 +1,15 @@
 //! A prompt answered by another agent's program.
 
 use super::prompt::prompt;
-use super::reply::Reader;
-use super::{Attempt, Template, child, ended, failed, template};
+use super::reply::ReplyReader;
+use super::{KnownAgent, RunAttempt, child, ended, failed, known_agent};
 use crate::contract::AgentTemplate;
 use crate::performer::{Again, End, Performance};
 
 const PLACE: &str = "{prompt}";
 
-pub(super) async fn run(attempt: &Attempt<'_>, called: &AgentTemplate, text: &str) -> Performance {
-    let known = template(&called.name);
+pub(super) async fn run(attempt: &RunAttempt<'_>, called: &AgentTemplate, text: &str) -> Performance {
+    let known = known_agent(&called.name);
     let words = match known {
         Some(template) => template.command.iter().map(|word| (*word).to_owned()).collect(),
         None => called.command.clone(),
@@ -19,9 +19,9 @@ pub(super) async fn run(attempt: &Attempt<'_>, called: &AgentTemplate, text: &st
 
 /// Calls a program with these words; what a template knows of it goes beyond them.
 pub(super) async fn call(
-    attempt: &Attempt<'_>,
+    attempt: &RunAttempt<'_>,
     words: Vec<String>,
-    known: Option<&Template>,
+    known: Option<&KnownAgent>,
     text: &str,
 ) -> Performance {
     let prompt = match prompt(attempt, text) {
@@ -35,21 +35,21 @@ pub(super) async fn call(
     for name in known.map_or(&[][..], |template| template.login) {
         spec = spec.pass_variable(*name);
     }
-    let reader = known.and_then(|template| Reader::of(template.form));
+    let reader = known.and_then(|template| ReplyReader::of(template.form));
     let (mut performance, reply) = child::run(attempt, spec.stdin(stdin), reader).await;
     let Some(reply) = reply else { return performance };
     performance.usage = reply.usage;
     if let Some(answer) = reply.text {
         performance.output = match performance.end {
-            End::Success => attempt.veil.output(&answer),
+            End::Success => attempt.redactor.output(&answer),
             // What it printed says why.
-            _ => attempt.veil.output(&format!("{answer}\n\n{}", performance.output)),
+            _ => attempt.redactor.output(&format!("{answer}\n\n{}", performance.output)),
         };
     }
     if let Some(said) = reply.failure
         && matches!(performance.end, End::Success | End::Failed { again: Again::Worthwhile, .. })
     {
-        performance.end = End::Failed { reason: attempt.veil.sentence(&said), again: Again::Worthwhile };
+        performance.end = End::Failed { reason: attempt.redactor.sentence(&said), again: Again::Worthwhile };
     }
     performance
 }

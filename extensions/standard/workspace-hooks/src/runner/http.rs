@@ -3,8 +3,8 @@
 mod client;
 
 use super::prompt::prompt;
-use super::race::or_stopped;
-use super::{Attempt, brief, ended, failed};
+use super::stop::or_stopped;
+use super::{RunAttempt, ended, event_json, failed};
 use crate::contract::Usage;
 use crate::performer::{Again, End, Performance};
 use client::{Address, BadAddress};
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 pub(super) async fn run(
-    attempt: &Attempt<'_>,
+    attempt: &RunAttempt<'_>,
     url: &str,
     headers: &BTreeMap<String, String>,
     text: &str,
@@ -29,7 +29,7 @@ pub(super) async fn run(
     };
     match or_stopped(attempt, exchange(request)).await {
         Err(stop) => ended(stop.end()),
-        Ok(Err(reason)) => failed(attempt.veil.sentence(&reason), Again::Worthwhile),
+        Ok(Err(reason)) => failed(attempt.redactor.sentence(&reason), Again::Worthwhile),
         Ok(Ok(answer)) => judged(attempt, &answer),
     }
 }
@@ -51,11 +51,16 @@ struct Answer {
     is_whole: bool,
 }
 
-fn request(attempt: &Attempt<'_>, url: &str, headers: &BTreeMap<String, String>, text: &str) -> Result<Request, End> {
-    let useless = |reason: String| End::Failed { reason: attempt.veil.sentence(&reason), again: Again::Useless };
+fn request(
+    attempt: &RunAttempt<'_>,
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    text: &str,
+) -> Result<Request, End> {
+    let useless = |reason: String| End::Failed { reason: attempt.redactor.sentence(&reason), again: Again::Useless };
     let address = Address::of(url).map_err(|error: BadAddress| useless(error.to_string()))?;
     let prompt = prompt(attempt, text)?;
-    let body = json!({ "prompt": prompt, "event": attempt.veil.json(brief::event(attempt)) });
+    let body = json!({ "prompt": prompt, "event": attempt.redactor.json(event_json::event(attempt)) });
     let mut sent = HeaderMap::new();
     sent.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     for (name, value) in headers {
@@ -102,7 +107,7 @@ async fn read(answer: &mut Response, body: &mut Vec<u8>) -> Result<bool, reqwest
     Ok(true)
 }
 
-fn judged(attempt: &Attempt<'_>, answer: &Answer) -> Performance {
+fn judged(attempt: &RunAttempt<'_>, answer: &Answer) -> Performance {
     let (said, usage) = understood(answer);
     let end = if answer.status.is_success() {
         End::Success
@@ -113,7 +118,7 @@ fn judged(attempt: &Attempt<'_>, answer: &Answer) -> Performance {
         End::Failed { reason: format!("the server answered {}{hint}", answer.status), again }
     };
     let cut = if answer.is_whole { "" } else { "\n[the answer was longer]\n" };
-    Performance { output: attempt.veil.output(&format!("{said}{cut}")), usage, ..ended(end) }
+    Performance { output: attempt.redactor.output(&format!("{said}{cut}")), usage, ..ended(end) }
 }
 
 fn is_passing(status: StatusCode) -> bool {

@@ -1,6 +1,6 @@
 //! Leaves the result of a run where the hook pipeline finds it, for the next turn of a foreign agent.
 
-use super::veil::Veil;
+use super::output_redactor::OutputRedactor;
 use crate::performer::{Again, Assignment, End, Performance};
 use dispatch_os::paths::safe_file_name;
 use dispatch_os::time::rfc3339;
@@ -28,8 +28,8 @@ pub(super) fn is_due(assignment: &Assignment, end: &End) -> bool {
 }
 
 /// Leaves the note. A run does not fail because nobody can be told of it.
-pub(super) fn leave(assignment: &Assignment, performance: &Performance, veil: &Veil, now_ms: u64) {
-    let note = note(assignment, performance, veil, now_ms);
+pub(super) fn leave(assignment: &Assignment, performance: &Performance, redactor: &OutputRedactor, now_ms: u64) {
+    let note = note(assignment, performance, redactor, now_ms);
     let _ = write(&assignment.workspace, &format!("{}.json", safe_file_name(&assignment.run.0)), &note);
 }
 
@@ -43,23 +43,23 @@ fn write(workspace: &Path, name: &str, note: &[u8]) -> Result<(), OsError> {
     inbox.locate(&Path::new(INBOX).join(name))?.replace(note, owner)
 }
 
-fn note(assignment: &Assignment, performance: &Performance, veil: &Veil, now_ms: u64) -> Vec<u8> {
+fn note(assignment: &Assignment, performance: &Performance, redactor: &OutputRedactor, now_ms: u64) -> Vec<u8> {
     let (status, reason) = match &performance.end {
         End::Success => ("success", String::new()),
         End::Failed { reason, .. } => ("failed", reason.clone()),
         End::Timeout => ("timeout", format!("stopped after {} ms", assignment.hook.timeout_ms)),
         End::Canceled => ("canceled", String::new()),
     };
-    let name = |path: &str| -> String { veil.clean(path).chars().take(MAX_NAME_CHARS).collect() };
+    let name = |path: &str| -> String { redactor.clean(path).chars().take(MAX_NAME_CHARS).collect() };
     let files: Vec<String> = assignment.files.iter().take(MAX_FILES).map(|file| name(&file.path)).collect();
     let mut note = json!({
         "schemaVersion": 1,
         "runId": assignment.run.0,
-        "hookId": veil.sentence(&assignment.hook.id),
+        "hookId": redactor.sentence(&assignment.hook.id),
         "trigger": assignment.hook.trigger.to_string(),
         "files": files,
         "status": status,
-        "reason": veil.sentence(&reason),
+        "reason": redactor.sentence(&reason),
         "endedAt": rfc3339(i64::try_from(now_ms).unwrap_or(i64::MAX)),
         "patch": performance.patch.is_some(),
         "summary": "",

@@ -20,14 +20,14 @@ const TAIL_BYTES: usize = OUTPUT_LIMIT_BYTES - HEAD_BYTES - GAP_BYTES;
 pub(super) struct Transcript {
     stdout: StreamRedactor<Arc<Redactor>>,
     stderr: StreamRedactor<Arc<Redactor>>,
-    kept: Kept,
+    kept: KeptOutput,
     last_error: String,
 }
 
 impl Transcript {
     pub(super) fn new(redactor: &Arc<Redactor>) -> Self {
         let stream = || StreamRedactor::new(Arc::clone(redactor));
-        Self { stdout: stream(), stderr: stream(), kept: Kept::default(), last_error: String::new() }
+        Self { stdout: stream(), stderr: stream(), kept: KeptOutput::default(), last_error: String::new() }
     }
 
     /// Takes the next piece.
@@ -64,13 +64,13 @@ impl Transcript {
 
 /// The two ends of a text.
 #[derive(Default)]
-struct Kept {
+struct KeptOutput {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     omitted_bytes: usize,
 }
 
-impl Kept {
+impl KeptOutput {
     fn push(&mut self, bytes: &[u8]) {
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - self.head.len()));
         self.head.extend_from_slice(head);

@@ -3,12 +3,12 @@
 mod git;
 
 use super::child::blocking;
-use super::shelf::Shelf;
-use super::{Attempt, brief};
+use super::run_state_folder::RunStateFolder;
+use super::{RunAttempt, event_json};
 use crate::performer::{Again, End};
 use dispatch_os::files::{create_dir_owner_only, read_text_at_most, replace_with};
 use dispatch_os::{Access, Canceller, Deadline, FileLock, LockKind, ReplaceOptions};
-use git::{Git, GitError, Private};
+use git::{Git, GitError, PrivateIndex};
 use std::path::{Path, PathBuf};
 
 /// Variables that keep git from running hooks, also where the work itself calls git.
@@ -24,7 +24,7 @@ const REPOSITORY: &str = "repository";
 const LOCK: &str = "lock";
 
 /// A worktree that one attempt works in. It is taken away when this is dropped; after a crash, by the next process.
-pub(super) struct Bench {
+pub(super) struct PatchWorktree {
     home: PathBuf,
     repository: PathBuf,
     /// The repository's objects.
@@ -36,12 +36,12 @@ pub(super) struct Bench {
     _lock: FileLock,
 }
 
-impl Bench {
+impl PatchWorktree {
     /// Makes the worktree and brings in what is not committed.
-    pub(super) async fn set_up(attempt: &Attempt<'_>) -> Result<Self, End> {
+    pub(super) async fn set_up(attempt: &RunAttempt<'_>) -> Result<Self, End> {
         let assignment = attempt.assignment;
-        let order = Order {
-            home: attempt.shelf.bench(&assignment.run, assignment.attempt),
+        let order = WorktreeRequest {
+            home: attempt.state_folder.worktree(&assignment.run, assignment.attempt),
             workspace: assignment.workspace.clone(),
             files: assignment.files.iter().map(|file| file.path.clone()).collect(),
             deadline: attempt.deadline,
@@ -52,13 +52,13 @@ impl Bench {
 
     /// The folder that stands for the workspace.
     pub(super) fn folder(&self) -> PathBuf {
-        brief::below(&self.tree(), &self.prefix)
+        event_json::below(&self.tree(), &self.prefix)
     }
 
     /// Keeps the change, if there is one and the work ended well, and takes the worktree away.
-    pub(super) async fn put_away(self, attempt: &Attempt<'_>, end: &End) -> Result<Option<PathBuf>, End> {
+    pub(super) async fn put_away(self, attempt: &RunAttempt<'_>, end: &End) -> Result<Option<PathBuf>, End> {
         let (is_wanted, deadline) = (*end == End::Success, attempt.deadline);
-        let file = attempt.shelf.patch(&attempt.assignment.run);
+        let file = attempt.state_folder.patch(&attempt.assignment.run);
         let kept = blocking("workspace hook patch", &attempt.assignment.cancel, move |canceller| {
             if is_wanted { self.keep(&file, canceller, deadline) } else { Ok(None) }
         });
@@ -66,7 +66,7 @@ impl Bench {
     }
 
     fn keep(&self, file: &Path, canceller: &Canceller, deadline: Deadline) -> Result<Option<PathBuf>, GitError> {
-        let git = self.git(Whose::Worktree, canceller, deadline);
+        let git = self.git(WorkingTree::Worktree, canceller, deadline);
         let after = git.snapshot()?;
         if after == self.before {
             return Ok(None);
@@ -79,13 +79,16 @@ impl Bench {
     }
 
     /// Git with an index of our own for the one or the other working tree.
-    fn git<'a>(&self, whose: Whose, canceller: &'a Canceller, deadline: Deadline) -> Git<'a> {
+    fn git<'a>(&self, whose: WorkingTree, canceller: &'a Canceller, deadline: Deadline) -> Git<'a> {
         let (folder, index) = match whose {
-            Whose::Person => (self.repository.clone(), "index"),
-            Whose::Worktree => (self.tree(), "tree-index"),
+            WorkingTree::Person => (self.repository.clone(), "index"),
+            WorkingTree::Worktree => (self.tree(), "tree-index"),
         };
-        let private =
-            Private { index: self.home.join(index), objects: self.home.join("objects"), beside: self.objects.clone() };
+        let private = PrivateIndex {
+            index: self.home.join(index),
+            objects: self.home.join("objects"),
+            beside: self.objects.clone(),
+        };
         Git { folder, private: Some(private), canceller, deadline }
     }
 
@@ -95,27 +98,27 @@ impl Bench {
 }
 
 /// Which working tree is looked at.
-enum Whose {
+enum WorkingTree {
     Person,
     Worktree,
 }
 
-impl Drop for Bench {
+impl Drop for PatchWorktree {
     fn drop(&mut self) {
         clear(&self.home, &self.repository);
     }
 }
 
 /// What a worktree is made of.
-struct Order {
+struct WorktreeRequest {
     home: PathBuf,
     workspace: PathBuf,
     files: Vec<String>,
     deadline: Deadline,
 }
 
-impl Order {
-    fn fill(self, canceller: &Canceller) -> Result<Bench, GitError> {
+impl WorktreeRequest {
+    fn fill(self, canceller: &Canceller) -> Result<PatchWorktree, GitError> {
         let git = Git { folder: self.workspace.clone(), private: None, canceller, deadline: self.deadline };
         let found = git.repository()?;
         create_dir_owner_only(&self.home)?;
@@ -123,7 +126,7 @@ impl Order {
         let path = found.root.to_str().ok_or(GitError::NotText)?;
         // First of all, so that whoever comes after a crash knows what to take away.
         replace_with(&self.home.join(REPOSITORY), path.as_bytes(), ReplaceOptions::default())?;
-        let mut bench = Bench {
+        let mut worktree = PatchWorktree {
             home: self.home,
             repository: found.root,
             objects: found.objects,
@@ -131,17 +134,17 @@ impl Order {
             before: String::new(),
             _lock: lock,
         };
-        let extra: Vec<String> = self.files.iter().map(|file| format!("{}{file}", bench.prefix)).collect();
-        bench.before = bench.git(Whose::Person, canceller, self.deadline).seen(&extra)?;
-        git.add_worktree(&bench.tree())?;
-        bench.git(Whose::Worktree, canceller, self.deadline).lay_out(&bench.before)?;
-        Ok(bench)
+        let extra: Vec<String> = self.files.iter().map(|file| format!("{}{file}", worktree.prefix)).collect();
+        worktree.before = worktree.git(WorkingTree::Person, canceller, self.deadline).seen(&extra)?;
+        git.add_worktree(&worktree.tree())?;
+        worktree.git(WorkingTree::Worktree, canceller, self.deadline).lay_out(&worktree.before)?;
+        Ok(worktree)
     }
 }
 
 /// Takes away the worktrees of processes that died.
-pub(super) fn sweep(shelf: &Shelf) {
-    for entry in std::fs::read_dir(shelf.benches()).into_iter().flatten().flatten() {
+pub(super) fn sweep(state_folder: &RunStateFolder) {
+    for entry in std::fs::read_dir(state_folder.worktrees()).into_iter().flatten().flatten() {
         let home = entry.path();
         let is_left = FileLock::try_acquire(&home.join(LOCK), LockKind::Exclusive);
         if let Ok(Some(_held)) = is_left {
@@ -162,12 +165,14 @@ fn clear(home: &Path, repository: &Path) {
     }
 }
 
-fn judged<T>(attempt: &Attempt<'_>, outcome: Result<Result<T, GitError>, String>) -> Result<T, End> {
+fn judged<T>(attempt: &RunAttempt<'_>, outcome: Result<Result<T, GitError>, String>) -> Result<T, End> {
     match outcome {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(GitError::Canceled)) => Err(End::Canceled),
         Ok(Err(GitError::TimedOut)) => Err(End::Timeout),
-        Ok(Err(error)) => Err(End::Failed { reason: attempt.veil.sentence(&error.to_string()), again: error.again() }),
+        Ok(Err(error)) => {
+            Err(End::Failed { reason: attempt.redactor.sentence(&error.to_string()), again: error.again() })
+        }
         Err(reason) => Err(End::Failed { reason, again: Again::Worthwhile }),
     }
 }

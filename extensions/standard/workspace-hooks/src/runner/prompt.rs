@@ -1,7 +1,7 @@
 //! The prompt that an agent gets: the hook's text with the facts of the event in it.
 
-use super::Attempt;
-use super::brief::event;
+use super::RunAttempt;
+use super::event_json::event;
 use crate::contract::FileChange;
 use crate::performer::{Again, End};
 use std::fmt::Write;
@@ -14,19 +14,19 @@ pub(super) const MAX_PROMPT_BYTES: usize = 1024 * 1024;
 const NAMES: [&str; 4] = ["file", "files", "trigger", "event"];
 
 /// The prompt without its secrets, or why it cannot be handed over.
-pub(super) fn prompt(attempt: &Attempt<'_>, text: &str) -> Result<String, End> {
+pub(super) fn prompt(attempt: &RunAttempt<'_>, text: &str) -> Result<String, End> {
     let files = &attempt.assignment.files;
     let value = |name: &str| match name {
         "file" => files.first().map(|file| shown(&file.path)).unwrap_or_default(),
         "files" => named(files, ""),
         "trigger" => attempt.assignment.hook.trigger.to_string(),
-        _ => attempt.veil.json(event(attempt)).to_string(),
+        _ => attempt.redactor.json(event(attempt)).to_string(),
     };
     let (mut filled, used) = fill(text, value);
     if used == 0 {
         filled = format!("{}{filled}", heading(attempt));
     }
-    let clean = attempt.veil.clean(&filled);
+    let clean = attempt.redactor.clean(&filled);
     if clean.len() > MAX_PROMPT_BYTES {
         let reason = format!("the prompt has {} bytes with the event in it; at most {MAX_PROMPT_BYTES}", clean.len());
         return Err(End::Failed { reason, again: Again::Useless });
@@ -35,7 +35,7 @@ pub(super) fn prompt(attempt: &Attempt<'_>, text: &str) -> Result<String, End> {
 }
 
 /// What a prompt that names nothing of the event starts with.
-fn heading(attempt: &Attempt<'_>) -> String {
+fn heading(attempt: &RunAttempt<'_>) -> String {
     let mut heading = format!("Trigger: {}\n", attempt.assignment.hook.trigger);
     let files = &attempt.assignment.files;
     if !files.is_empty() {

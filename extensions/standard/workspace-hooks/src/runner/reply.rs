@@ -9,7 +9,7 @@ const MICRO: f64 = 1_000_000.0;
 
 /// What a program prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ReplyFormat {
     /// The answer and nothing else.
     Text,
     /// `{"result", "is_error", "usage", "total_cost_usd"}`.
@@ -24,7 +24,7 @@ pub(crate) enum Form {
 
 /// What a program said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reply {
+pub(super) struct AgentReply {
     pub(super) text: Option<String>,
     pub(super) usage: Usage,
     /// What it says went wrong, whatever it exits with.
@@ -32,24 +32,24 @@ pub(super) struct Reply {
 }
 
 /// Takes the output in pieces.
-pub(super) struct Reader {
-    form: Form,
+pub(super) struct ReplyReader {
+    form: ReplyFormat,
     /// The document so far, or the line that is not complete.
     held: Vec<u8>,
     too_long: bool,
-    reply: Reply,
+    reply: AgentReply,
     heard: bool,
 }
 
-impl Reader {
+impl ReplyReader {
     /// A reader for this form; none for one that needs none.
-    pub(super) fn of(form: Form) -> Option<Self> {
-        let reader = Self { form, held: Vec::new(), too_long: false, reply: Reply::default(), heard: false };
-        (form != Form::Text).then_some(reader)
+    pub(super) fn of(form: ReplyFormat) -> Option<Self> {
+        let reader = Self { form, held: Vec::new(), too_long: false, reply: AgentReply::default(), heard: false };
+        (form != ReplyFormat::Text).then_some(reader)
     }
 
     pub(super) fn push(&mut self, piece: &[u8]) {
-        if !matches!(self.form, Form::CodexLines | Form::OpencodeLines) {
+        if !matches!(self.form, ReplyFormat::CodexLines | ReplyFormat::OpencodeLines) {
             self.hold(piece);
             return;
         }
@@ -62,7 +62,7 @@ impl Reader {
     }
 
     /// What it came to; nothing if nothing was understood.
-    pub(super) fn finish(mut self) -> Option<Reply> {
+    pub(super) fn finish(mut self) -> Option<AgentReply> {
         self.take();
         self.heard.then_some(self.reply)
     }
@@ -85,11 +85,11 @@ impl Reader {
         let Ok(Value::Object(fields)) = serde_json::from_slice(&held) else { return };
         let value = Value::Object(fields);
         self.heard |= match self.form {
-            Form::Text => false,
-            Form::ResultDocument => self.result(&value),
-            Form::GeminiDocument => self.gemini(&value),
-            Form::CodexLines => self.codex(&value),
-            Form::OpencodeLines => self.opencode(&value),
+            ReplyFormat::Text => false,
+            ReplyFormat::ResultDocument => self.result(&value),
+            ReplyFormat::GeminiDocument => self.gemini(&value),
+            ReplyFormat::CodexLines => self.codex(&value),
+            ReplyFormat::OpencodeLines => self.opencode(&value),
         };
     }
 
@@ -173,14 +173,14 @@ fn count(value: &Value) -> u64 {
 mod tests {
     use super::*;
 
-    fn read(form: Form, printed: &str, size: usize) -> Option<Reply> {
-        let mut reader = Reader::of(form)?;
+    fn read(form: ReplyFormat, printed: &str, size: usize) -> Option<AgentReply> {
+        let mut reader = ReplyReader::of(form)?;
         printed.as_bytes().chunks(size).for_each(|piece| reader.push(piece));
         reader.finish()
     }
 
-    fn check(form: Form, printed: &str, text: Option<&str>, tokens: u64, micro_usd: u64, failure: Option<&str>) {
-        let expected = Reply {
+    fn check(form: ReplyFormat, printed: &str, text: Option<&str>, tokens: u64, micro_usd: u64, failure: Option<&str>) {
+        let expected = AgentReply {
             text: text.map(str::to_owned),
             usage: Usage { tokens, micro_usd },
             failure: failure.map(str::to_owned),
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn answers_and_costs_are_found_in_each_form() {
         check(
-            Form::ResultDocument,
+            ReplyFormat::ResultDocument,
             r#"{"type":"result","subtype":"success","is_error":false,"result":"done","total_cost_usd":0.0123456,
                 "usage":{"input_tokens":4,"cache_creation_input_tokens":10,"cache_read_input_tokens":20,"output_tokens":6}}"#,
             Some("done"),
@@ -202,7 +202,7 @@ mod tests {
             None,
         );
         check(
-            Form::ResultDocument,
+            ReplyFormat::ResultDocument,
             r#"{"type":"result","subtype":"error_max_turns","is_error":true,"usage":{"output_tokens":1}}"#,
             None,
             1,
@@ -210,7 +210,7 @@ mod tests {
             Some("error_max_turns"),
         );
         check(
-            Form::GeminiDocument,
+            ReplyFormat::GeminiDocument,
             r#"{"response":"Paris","stats":{"models":{"a":{"tokens":{"total":7}},"b":{"tokens":{"total":5}}}}}"#,
             Some("Paris"),
             12,
@@ -218,7 +218,7 @@ mod tests {
             None,
         );
         check(
-            Form::CodexLines,
+            ReplyFormat::CodexLines,
             concat!(
                 r#"{"type":"thread.started","thread_id":"t"}"#,
                 "\nnot json\n",
@@ -237,7 +237,7 @@ mod tests {
             None,
         );
         check(
-            Form::CodexLines,
+            ReplyFormat::CodexLines,
             r#"{"type":"turn.failed","error":{"message":"no credit"}}"#,
             None,
             0,
@@ -245,7 +245,7 @@ mod tests {
             Some("no credit"),
         );
         check(
-            Form::OpencodeLines,
+            ReplyFormat::OpencodeLines,
             concat!(
                 r#"{"type":"text","part":{"text":"hello"}}"#,
                 "\n",
@@ -260,7 +260,12 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_no_reply() {
-        for form in [Form::ResultDocument, Form::GeminiDocument, Form::CodexLines, Form::OpencodeLines] {
+        for form in [
+            ReplyFormat::ResultDocument,
+            ReplyFormat::GeminiDocument,
+            ReplyFormat::CodexLines,
+            ReplyFormat::OpencodeLines,
+        ] {
             for printed in ["", "plain words", "[1]", "{\"usage\":3}", "{", "null", "{\"type\":7}"] {
                 assert_eq!(read(form, printed, 3), None, "{form:?} {printed}");
             }
@@ -268,6 +273,6 @@ mod tests {
             assert_eq!(read(form, &endless, 64 * 1024), None);
         }
         let wild = r#"{"result":"x","total_cost_usd":-1e300,"usage":{"input_tokens":18446744073709551615}}"#;
-        check(Form::ResultDocument, wild, Some("x"), 0, 0, None);
+        check(ReplyFormat::ResultDocument, wild, Some("x"), 0, 0, None);
     }
 }

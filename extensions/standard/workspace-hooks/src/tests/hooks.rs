@@ -1,6 +1,6 @@
 //! Hooks for tests.
 
-use crate::contract::{Action, Budget, Hook, Place, Retry, Runner, SessionScope, Trigger};
+use crate::contract::{Action, Budget, Hook, Retry, RunPlace, Runner, SessionScope, Trigger};
 
 /// A hook that runs on each save.
 pub(crate) fn hook(id: &str) -> Hook {
@@ -10,7 +10,7 @@ pub(crate) fn hook(id: &str) -> Hook {
         pattern: Vec::new(),
         action: Action::Command(vec!["true".to_owned()]),
         runner: Runner::Agent { session: SessionScope::Hook },
-        place: Place::Tree,
+        place: RunPlace::Tree,
         enabled: true,
         concurrency: 4,
         timeout_ms: 60_000,

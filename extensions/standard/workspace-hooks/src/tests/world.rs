@@ -11,9 +11,10 @@ use crate::contract::{
     Change, Event, ExecutionRecord, FileChange, Hook, HookLimits, HookSet, Receipt, RunQuery, Runs, RunsError, Source,
     Trigger,
 };
-use crate::desk::Desk;
 use crate::engine::discretion::Discretion;
-use crate::engine::{Census, Engine, HookSource, Means, Standing, Started};
+use crate::engine::{Census, Engine, HookSource, Means, Standing};
+use crate::matching::StartedHook;
+use crate::run_service::RunService;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ports::Spawner;
 use dispatch_contracts::storage::{Storage, StorageBackend};
@@ -52,7 +53,7 @@ pub(super) struct World {
 /// One process.
 pub(super) struct Process {
     pub(super) engine: Arc<Engine>,
-    pub(super) desk: Desk,
+    pub(super) desk: RunService,
     pub(super) frozen: Arc<AtomicBool>,
     name: String,
     threads: Arc<Mutex<Vec<AbortHandle>>>,
@@ -80,7 +81,7 @@ impl HookSource for Hooks {
         Box::pin(std::future::ready(Ok(Arc::clone(&self.0.lock().unwrap()))))
     }
 
-    fn matching(&self, set: &Arc<HookSet>, event: &Event) -> Vec<Started> {
+    fn matching(&self, set: &Arc<HookSet>, event: &Event) -> Vec<StartedHook> {
         let meant = |hook: &&Arc<Hook>| match &event.hook {
             Some(id) => hook.id == *id,
             None => hook.trigger == event.trigger,
@@ -92,7 +93,7 @@ impl HookSource for Hooks {
             let files = event.files.iter().filter(|file| fits(hook, &file.path)).cloned().collect();
             (Arc::clone(hook), files)
         });
-        started.filter(|(_, files): &Started| event.files.is_empty() || !files.is_empty()).collect()
+        started.filter(|(_, files): &StartedHook| event.files.is_empty() || !files.is_empty()).collect()
     }
 }
 
@@ -189,7 +190,7 @@ impl World {
             performer: Arc::new(player),
         };
         let engine = Engine::new(Arc::new(faulty), means, Discretion::default());
-        let desk = Desk { engine: Arc::clone(&engine) };
+        let desk = RunService { engine: Arc::clone(&engine) };
         Process { engine, desk, frozen, name: name.to_owned(), threads, dead: Arc::clone(&self.dead) }
     }
 

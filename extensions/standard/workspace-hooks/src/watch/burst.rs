@@ -37,13 +37,13 @@ impl Burst {
 
 /// Gathers observations into bursts, and remembers over bursts who is still writing.
 #[derive(Debug, Default)]
-pub(super) struct Gathering {
+pub(super) struct BurstGatherer {
     burst: Burst,
     /// Files that are being written, with the moment of the last write.
     open: HashMap<PathBuf, u64>,
 }
 
-impl Gathering {
+impl BurstGatherer {
     /// Takes an observation in; its paths are made relative by `relative`, and others than those are dropped.
     pub(super) fn add(&mut self, observation: Observation, now_ms: u64, relative: impl Fn(&Path) -> Option<PathBuf>) {
         match observation {
@@ -108,8 +108,8 @@ mod tests {
         path.strip_prefix("/w").ok().map(Path::to_owned)
     }
 
-    fn gathered(observations: &[Observation]) -> Gathering {
-        let mut gathering = Gathering::default();
+    fn gathered(observations: &[Observation]) -> BurstGatherer {
+        let mut gathering = BurstGatherer::default();
         observations.iter().for_each(|one| gathering.add(one.clone(), 10, inside));
         gathering
     }

@@ -1,22 +1,22 @@
 //! What became of each file between two looks.
 
 use super::burst::Burst;
-use super::known::Print;
+use super::known_files::FileFingerprint;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Happened {
+pub(super) enum DetectedChange {
     Created,
     Changed,
     Deleted,
-    Renamed { from: PathBuf, content: Content },
+    Renamed { from: PathBuf, content: RenamedContent },
 }
 
 /// Whether a file with a new name has a new content, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum RenamedContent {
     Same,
     Changed,
 }
@@ -25,22 +25,22 @@ pub(super) enum Content {
 /// is a change of the other, one that came and went is nothing.
 pub(super) fn changes(
     burst: &Burst,
-    before: impl Fn(&Path) -> Option<Print>,
-    after: impl Fn(&Path) -> Option<Print>,
-) -> Vec<(PathBuf, Happened)> {
+    before: impl Fn(&Path) -> Option<FileFingerprint>,
+    after: impl Fn(&Path) -> Option<FileFingerprint>,
+) -> Vec<(PathBuf, DetectedChange)> {
     let mut renamed: BTreeSet<&Path> = BTreeSet::new();
     let mut found = Vec::new();
     for (to, from) in &burst.origins {
         let (Some(old), None, None, Some(new)) = (before(from), after(from), before(to), after(to)) else { continue };
         renamed.extend([from.as_path(), to.as_path()]);
-        let content = if old == new { Content::Same } else { Content::Changed };
-        found.push((to.clone(), Happened::Renamed { from: from.clone(), content }));
+        let content = if old == new { RenamedContent::Same } else { RenamedContent::Changed };
+        found.push((to.clone(), DetectedChange::Renamed { from: from.clone(), content }));
     }
     for path in burst.touched.iter().filter(|path| !renamed.contains(path.as_path())) {
         match (before(path), after(path)) {
-            (None, Some(_)) => found.push((path.clone(), Happened::Created)),
-            (Some(_), Some(_)) => found.push((path.clone(), Happened::Changed)),
-            (Some(_), None) => found.push((path.clone(), Happened::Deleted)),
+            (None, Some(_)) => found.push((path.clone(), DetectedChange::Created)),
+            (Some(_), Some(_)) => found.push((path.clone(), DetectedChange::Changed)),
+            (Some(_), None) => found.push((path.clone(), DetectedChange::Deleted)),
             (None, None) => {}
         }
     }
@@ -52,8 +52,8 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    fn state(files: &[(&str, u64)]) -> HashMap<PathBuf, Print> {
-        files.iter().map(|(path, print)| (PathBuf::from(path), Print::from_number(*print))).collect()
+    fn state(files: &[(&str, u64)]) -> HashMap<PathBuf, FileFingerprint> {
+        files.iter().map(|(path, print)| (PathBuf::from(path), FileFingerprint::from_number(*print))).collect()
     }
 
     fn check(
@@ -71,7 +71,9 @@ mod tests {
         let words: Vec<String> = found
             .iter()
             .map(|(path, happened)| match happened {
-                Happened::Renamed { from, content } => format!("{} <- {} {content:?}", path.display(), from.display()),
+                DetectedChange::Renamed { from, content } => {
+                    format!("{} <- {} {content:?}", path.display(), from.display())
+                }
                 other => format!("{} {other:?}", path.display()),
             })
             .collect();

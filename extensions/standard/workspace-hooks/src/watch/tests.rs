@@ -1,7 +1,7 @@
 //! The watcher on a real tree: what a person, an editor or a program does to files is what is reported.
 
-use super::overseer::{Batch, Limits, Watching, watch, watch_within};
-use crate::content_hash;
+use super::file_watcher::{WatchBatch, WatchHandle, WatchLimits, watch, watch_within};
+use crate::content::content_hash;
 use crate::contract::{Change, Event, Trigger};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -13,21 +13,21 @@ use std::time::{Duration, Instant};
 /// What never comes is given up on; what comes is there in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-struct Rig {
+struct WatchedTree {
     _folder: tempfile::TempDir,
     root: PathBuf,
-    batches: Receiver<Batch>,
-    watching: Option<Watching>,
+    batches: Receiver<WatchBatch>,
+    watching: Option<WatchHandle>,
     sentinels: usize,
 }
 
-impl Rig {
+impl WatchedTree {
     /// A repository with these files, watched.
     fn new(files: &[&str]) -> Self {
-        Self::limited(files, Limits::default())
+        Self::limited(files, WatchLimits::default())
     }
 
-    fn limited(files: &[&str], limits: Limits) -> Self {
+    fn limited(files: &[&str], limits: WatchLimits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir(root.join(".git")).unwrap();
@@ -92,7 +92,7 @@ fn words(events: &[Event]) -> Vec<String> {
 
 #[test]
 fn files_come_change_move_and_go() {
-    let mut rig = Rig::new(&["src/a"]);
+    let mut rig = WatchedTree::new(&["src/a"]);
     rig.write("src/a", "after");
     assert_eq!(rig.words(), ["DidSave src/a changed"]);
     rig.write("src/b", "new");
@@ -105,7 +105,7 @@ fn files_come_change_move_and_go() {
 
 #[test]
 fn a_report_carries_the_content() {
-    let mut rig = Rig::new(&["a"]);
+    let mut rig = WatchedTree::new(&["a"]);
     rig.write("a", "after");
     let events = rig.reported();
     assert_eq!(saved(&events)["a"], content_hash(&rig.root.join("a")));
@@ -114,7 +114,7 @@ fn a_report_carries_the_content() {
 
 #[test]
 fn an_atomic_save_is_one_change() {
-    let mut rig = Rig::new(&["a"]);
+    let mut rig = WatchedTree::new(&["a"]);
     for round in 0..20 {
         rig.write("a.new", &format!("content {round}"));
         fs::rename(rig.root.join("a.new"), rig.root.join("a")).unwrap();
@@ -127,7 +127,7 @@ fn an_atomic_save_is_one_change() {
 
 #[test]
 fn a_save_by_way_of_a_backup_is_one_change() {
-    let mut rig = Rig::new(&["a"]);
+    let mut rig = WatchedTree::new(&["a"]);
     fs::rename(rig.root.join("a"), rig.root.join("a~")).unwrap();
     rig.write("a", "after");
     fs::remove_file(rig.root.join("a~")).unwrap();
@@ -136,7 +136,7 @@ fn a_save_by_way_of_a_backup_is_one_change() {
 
 #[test]
 fn half_a_content_is_not_reported() {
-    let mut rig = Rig::new(&["a"]);
+    let mut rig = WatchedTree::new(&["a"]);
     let mut file = File::create(rig.root.join("a")).unwrap();
     file.write_all(b"half").unwrap();
     if cfg!(target_os = "linux") {
@@ -149,7 +149,7 @@ fn half_a_content_is_not_reported() {
 
 #[test]
 fn a_file_that_stays_open_is_reported_when_nobody_writes() {
-    let rig = Rig::new(&["a"]);
+    let rig = WatchedTree::new(&["a"]);
     let mut file = File::create(rig.root.join("a")).unwrap();
     file.write_all(b"kept open").unwrap();
     file.flush().unwrap();
@@ -159,7 +159,7 @@ fn a_file_that_stays_open_is_reported_when_nobody_writes() {
 
 #[test]
 fn files_of_a_new_folder_are_not_missed_however_fast_they_come() {
-    let mut rig = Rig::new(&[]);
+    let mut rig = WatchedTree::new(&[]);
     let mut expected = BTreeSet::new();
     for round in 0..50 {
         let folder = format!("n{round}/deep/er");
@@ -176,7 +176,7 @@ fn files_of_a_new_folder_are_not_missed_however_fast_they_come() {
 
 #[test]
 fn a_folder_that_moves_takes_its_files_and_its_watch_along() {
-    let mut rig = Rig::new(&["one/a", "one/in/b"]);
+    let mut rig = WatchedTree::new(&["one/a", "one/in/b"]);
     fs::rename(rig.root.join("one"), rig.root.join("two")).unwrap();
     assert_eq!(rig.words(), ["DidRename two/a from one/a", "DidRename two/in/b from one/in/b"]);
     rig.write("two/in/b", "after");
@@ -188,7 +188,7 @@ fn a_folder_that_moves_takes_its_files_and_its_watch_along() {
 
 #[test]
 fn a_folder_that_goes_takes_its_files_along() {
-    let mut rig = Rig::new(&["one/a", "one/in/b"]);
+    let mut rig = WatchedTree::new(&["one/a", "one/in/b"]);
     fs::remove_dir_all(rig.root.join("one")).unwrap();
     assert_eq!(rig.words(), ["DidDelete one/a deleted", "DidDelete one/in/b deleted"]);
     fs::create_dir_all(rig.root.join("one/in")).unwrap();
@@ -198,7 +198,7 @@ fn a_folder_that_goes_takes_its_files_along() {
 
 #[test]
 fn a_folder_from_elsewhere_is_new_and_one_that_leaves_is_gone() {
-    let mut rig = Rig::new(&[]);
+    let mut rig = WatchedTree::new(&[]);
     let elsewhere = tempfile::tempdir_in(rig.root.parent().unwrap()).unwrap();
     fs::create_dir_all(elsewhere.path().join("come/in")).unwrap();
     fs::write(elsewhere.path().join("come/in/a"), "x").unwrap();
@@ -212,7 +212,7 @@ fn a_folder_from_elsewhere_is_new_and_one_that_leaves_is_gone() {
 
 #[test]
 fn ignored_folders_have_no_watch_and_their_files_no_events() {
-    let mut rig = Rig::new(&[".gitignore", "src/a", "out/x/y", "out/z/y", "sub/out/x"]);
+    let mut rig = WatchedTree::new(&[".gitignore", "src/a", "out/x/y", "out/z/y", "sub/out/x"]);
     assert_eq!(rig.watching.as_ref().unwrap().folders, 3, "the root, src and sub");
     rig.write("out/x/y", "after");
     rig.write("a.log", "after");
@@ -226,7 +226,7 @@ fn ignored_folders_have_no_watch_and_their_files_no_events() {
 
 #[test]
 fn new_rules_of_git_hold_at_once_and_are_no_changes_themselves() {
-    let mut rig = Rig::new(&[".gitignore", "src/a", "out/x", "b"]);
+    let mut rig = WatchedTree::new(&[".gitignore", "src/a", "out/x", "b"]);
     rig.write(".gitignore", "src/\n");
     assert_eq!(rig.words(), ["DidSave .gitignore changed"]);
     rig.write("src/a", "ignored now");
@@ -240,7 +240,7 @@ fn new_rules_of_git_hold_at_once_and_are_no_changes_themselves() {
 #[test]
 #[cfg(unix)]
 fn links_are_not_followed() {
-    let mut rig = Rig::new(&["a"]);
+    let mut rig = WatchedTree::new(&["a"]);
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("file"), "x").unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), rig.root.join("folder")).unwrap();
@@ -252,7 +252,7 @@ fn links_are_not_followed() {
 #[test]
 #[cfg(target_os = "linux")]
 fn folders_beyond_the_limit_are_polled() {
-    let rig = Rig::limited(&["one/a", "two/b"], Limits { watches: Some(1), ..Limits::default() });
+    let rig = WatchedTree::limited(&["one/a", "two/b"], WatchLimits { watches: Some(1), ..WatchLimits::default() });
     let notes = &rig.watching.as_ref().unwrap().notes;
     assert!(notes[0].contains("max_user_watches"), "{notes:?}");
     rig.write("one/a", "after");
@@ -271,7 +271,7 @@ fn folders_beyond_the_limit_are_polled() {
 
 #[test]
 fn hooks_are_reported_even_where_git_ignores_them() {
-    let rig = Rig::new(&[".gitignore"]);
+    let rig = WatchedTree::new(&[".gitignore"]);
     rig.write(".gitignore", ".akira/\n");
     let folder = rig.root.join(".akira");
     fs::create_dir(&folder).unwrap();
@@ -301,7 +301,7 @@ fn a_flood_loses_nothing() {
             let _ = held.recv();
         }
     });
-    let limits = Limits { notices: 64, ..Limits::default() };
+    let limits = WatchLimits { notices: 64, ..WatchLimits::default() };
     let watching = watch_within(&root, None, None, limits, deliver).unwrap();
     fs::write(root.join("first"), "x").unwrap();
     let first = batches.recv_timeout(PATIENCE).unwrap();
@@ -332,7 +332,7 @@ fn a_flood_loses_nothing() {
 
 #[test]
 fn a_workspace_that_goes_ends_it() {
-    let rig = Rig::new(&["a"]);
+    let rig = WatchedTree::new(&["a"]);
     fs::remove_dir_all(&rig.root).unwrap();
     let deadline = Instant::now() + PATIENCE;
     while !rig.batches.recv_timeout(deadline.saturating_duration_since(Instant::now())).unwrap().ended {}
@@ -347,7 +347,8 @@ fn saved(events: &[Event]) -> BTreeMap<String, Option<String>> {
 
 #[test]
 fn what_changed_while_nobody_watched_is_reported_once() {
-    let mut rig = Rig::limited(&["old", "sub/new", "sub/.gitignore", "sub/out/ignored"], Limits::default());
+    let mut rig =
+        WatchedTree::limited(&["old", "sub/new", "sub/.gitignore", "sub/out/ignored"], WatchLimits::default());
     assert_eq!(rig.words(), Vec::<String>::new());
     drop(rig.watching.take());
     let now_ms = u64::try_from(dispatch_os::time::unix_ms()).unwrap();
@@ -355,7 +356,7 @@ fn what_changed_while_nobody_watched_is_reported_once() {
         let (send, batches) = channel();
         let deliver = Box::new(move |batch| drop(send.send(batch)));
         rig.batches = batches;
-        rig.watching = Some(watch_within(&rig.root, None, Some(since_ms), Limits::default(), deliver).unwrap());
+        rig.watching = Some(watch_within(&rig.root, None, Some(since_ms), WatchLimits::default(), deliver).unwrap());
         let mut told = rig.words();
         // A young process waits for a second in which nobody writes.
         let deadline = Instant::now() + PATIENCE;

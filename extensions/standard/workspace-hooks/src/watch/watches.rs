@@ -61,11 +61,11 @@ impl WatchError {
 /// The watches of one workspace; copies share them.
 #[derive(Clone)]
 pub(super) struct Watches {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<WatchedFolders>>,
     most: Option<usize>,
 }
 
-struct Shared {
+struct WatchedFolders {
     watcher: RecommendedWatcher,
     watched: usize,
     /// Folders that the system has no watch for; they are read again and again instead.
@@ -88,7 +88,7 @@ impl Watches {
         };
         let config = Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(handler, config).map_err(|source| WatchError::Refused { source })?;
-        let shared = Shared { watcher, watched: 0, polled: BTreeSet::new() };
+        let shared = WatchedFolders { watcher, watched: 0, polled: BTreeSet::new() };
         Ok(Self { shared: Arc::new(Mutex::new(shared)), most })
     }
 
@@ -129,12 +129,12 @@ impl Watches {
         shared.polled.clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, WatchedFolders> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shared {
+impl WatchedFolders {
     fn add(&mut self, folder: &Path, mode: RecursiveMode, most: Option<usize>) {
         let full = most.is_some_and(|most| self.watched >= most);
         let added =

@@ -1,7 +1,7 @@
 //! Which hooks of git were installed, kept beside the repository's own files, so that all of them can be found again.
 
 use crate::failure::Failure;
-use crate::git_hooks::Script;
+use crate::git_hooks::HookScriptKind;
 use dispatch_os::files::{read_text_at_most, replace};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(super) enum ScriptWord {
     Sourced,
 }
 
-impl From<ScriptWord> for Script {
+impl From<ScriptWord> for HookScriptKind {
     fn from(word: ScriptWord) -> Self {
         match word {
             ScriptWord::Program => Self::Program,

@@ -2,7 +2,7 @@
 
 use super::record::{Entry, ScriptWord};
 use crate::failure::Failure;
-use crate::git_hook_file::{Lines, quoted};
+use crate::git_hook_file::{DispatchLines, quoted};
 use crate::git_hooks::GitHook;
 use dispatch_os::environment;
 use ext_intents::query::git::Git;
@@ -60,13 +60,13 @@ impl Home {
     }
 
     /// Our lines: in the background, without any of git's streams, so that git is neither delayed nor answered.
-    pub(super) fn lines(&self, name: &str) -> Lines {
+    pub(super) fn lines(&self, name: &str) -> DispatchLines {
         let project =
             if self.inside.is_empty() { String::new() } else { format!(" --project {}", quoted(&self.inside)) };
         let command = format!(
             "( \"$dispatch_program\"{project} git-event {name} -- \"$@\" </dev/null >/dev/null 2>&1 & ) || true"
         );
-        Lines { purpose: PURPOSE, command, program: self.program.clone() }
+        DispatchLines { purpose: PURPOSE, command, program: self.program.clone() }
     }
 }
 

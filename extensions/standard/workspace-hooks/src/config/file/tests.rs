@@ -1,14 +1,14 @@
 //! Every rule of the file, as tables: what is written, and which problem is told where.
 
 use super::*;
-use crate::contract::{Action, Place, Runner, SessionScope, Trigger};
+use crate::contract::{Action, RunPlace, Runner, SessionScope, Trigger};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn contents(text: &[u8]) -> Contents {
+fn contents(text: &[u8]) -> ParsedHookFile {
     let folder = |path: &Path| (!path.to_string_lossy().contains("missing")).then(|| path.to_path_buf());
     let taken = BTreeSet::from(["global".to_owned()]);
-    parse("f", text, &Surroundings { workspace: Path::new("/w"), folder: &folder, taken: &taken, secret_patterns: &[] })
+    parse("f", text, &ParseContext { workspace: Path::new("/w"), folder: &folder, taken: &taken, secret_patterns: &[] })
 }
 
 /// `line:column pointer rule`, and the hint where it is asked for.
@@ -53,7 +53,7 @@ fn defaults_are_filled_in() {
     assert_eq!(hook.trigger, Trigger::DidSave);
     assert_eq!(hook.action, Action::Prompt("p".into()));
     assert_eq!(hook.runner, Runner::Agent { session: SessionScope::Hook });
-    assert_eq!((hook.place, hook.enabled, hook.concurrency, hook.timeout_ms), (Place::Tree, true, 4, 60_000));
+    assert_eq!((hook.place, hook.enabled, hook.concurrency, hook.timeout_ms), (RunPlace::Tree, true, 4, 60_000));
     assert_eq!((hook.retry.count, hook.retry.backoff_ms, hook.debounce_ms), (0, 1_000, 200));
     assert!((hook.retry.backoff_factor - 2.0).abs() < f64::EPSILON);
     assert_eq!((hook.allow_git, hook.tell_agent, hook.rate_limit), (false, false, None));
@@ -70,7 +70,7 @@ fn every_value_arrives() {
     }));
     assert_eq!(hook.action, Action::Command(vec!["prog".into(), "-x".into()]));
     assert_eq!(hook.pattern, ["src/**", "!src/gen/**"]);
-    assert_eq!((hook.place, hook.enabled, hook.concurrency, hook.timeout_ms), (Place::Patch, false, 1, 1_000));
+    assert_eq!((hook.place, hook.enabled, hook.concurrency, hook.timeout_ms), (RunPlace::Patch, false, 1, 1_000));
     assert_eq!((hook.retry.count, hook.retry.backoff_ms, hook.debounce_ms), (3, 0, 0));
     assert_eq!((hook.budget.tokens_per_day, hook.budget.micro_usd_per_day), (Some(5), Some(250_000)));
     assert_eq!(hook.repo_root.as_deref(), Some("/w/sub"));

@@ -62,7 +62,7 @@ fn valid_texts_have_no_flaw_and_keep_their_places() {
     assert_eq!(flaws, []);
     let root = root.unwrap();
     assert_eq!(root.to_value(), serde_json::json!({"a": [true, null, -1500.0, "é😀\n"], "b": {}}));
-    let Json::Object(members) = &root.json else { panic!("an object") };
+    let JsonValue::Object(members) = &root.json else { panic!("an object") };
     assert_eq!(text.get(members[1].key_at..members[1].key_at + 3), Some("\"b\""));
     assert_eq!(text.get(members[1].value.at..), Some("{}}"));
 }

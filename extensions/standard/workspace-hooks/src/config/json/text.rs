@@ -1,15 +1,15 @@
 //! Texts between double quotes, with their escapes.
 
-use super::{Reader, Stop, Trail};
+use super::{JsonAbort, JsonPath, JsonReader};
 
 /// Code units from here on come in pairs.
 const FIRST_HIGH: u32 = 0xd800;
 const FIRST_LOW: u32 = 0xdc00;
 const AFTER_LOW: u32 = 0xe000;
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     /// A text; the reader stands at its first quote.
-    pub(super) fn string(&mut self, trail: &Trail<'_>) -> Result<String, Stop> {
+    pub(super) fn string(&mut self, path: &JsonPath<'_>) -> Result<String, JsonAbort> {
         let start = self.at;
         self.at += 1;
         let mut text = String::new();
@@ -24,21 +24,21 @@ impl Reader<'_> {
                     self.at += 1;
                     return Ok(text);
                 }
-                Some(b'\\') => self.escape(trail, &mut text),
+                Some(b'\\') => self.escape(path, &mut text),
                 Some(b'\n' | b'\r') | None => {
                     let hint = Some("close it on the same line; a line break inside a text is written `\\n`");
-                    return Err(self.stop(trail, start, "the text that starts here has no end", hint));
+                    return Err(self.stop(path, start, "the text that starts here has no end", hint));
                 }
                 Some(control) => {
                     let message = format!("the character U+{control:04X} cannot stand in a text");
-                    self.syntax(trail, self.at, message, Some("write it as an escape, such as `\\t`"));
+                    self.syntax(path, self.at, message, Some("write it as an escape, such as `\\t`"));
                     self.at += 1;
                 }
             }
         }
     }
 
-    fn escape(&mut self, trail: &Trail<'_>, text: &mut String) {
+    fn escape(&mut self, path: &JsonPath<'_>, text: &mut String) {
         let start = self.at;
         let plain = match self.bytes.get(start + 1) {
             Some(b'"') => '"',
@@ -49,22 +49,22 @@ impl Reader<'_> {
             Some(b'n') => '\n',
             Some(b'r') => '\r',
             Some(b't') => '\t',
-            Some(b'u') => return self.unicode(trail, text),
+            Some(b'u') => return self.unicode(path, text),
             _ => {
                 self.at += 1;
                 let hint = Some("a backslash is written `\\\\`");
-                return self.syntax(trail, start, "there is no such escape", hint);
+                return self.syntax(path, start, "there is no such escape", hint);
             }
         };
         self.at += 2;
         text.push(plain);
     }
 
-    fn unicode(&mut self, trail: &Trail<'_>, text: &mut String) {
+    fn unicode(&mut self, path: &JsonPath<'_>, text: &mut String) {
         let start = self.at;
         let Some(first) = self.code_unit(start) else {
             self.at += 2;
-            return self.syntax(trail, start, "`\\u` takes four hexadecimal digits", None);
+            return self.syntax(path, start, "`\\u` takes four hexadecimal digits", None);
         };
         self.at += 6;
         let low = (FIRST_HIGH..FIRST_LOW).contains(&first).then(|| self.code_unit(self.at)).flatten();
@@ -77,7 +77,7 @@ impl Reader<'_> {
         };
         match char::from_u32(code) {
             Some(character) => text.push(character),
-            None => self.syntax(trail, start, "this is half of a character", Some("both halves of a pair are needed")),
+            None => self.syntax(path, start, "this is half of a character", Some("both halves of a pair are needed")),
         }
     }
 

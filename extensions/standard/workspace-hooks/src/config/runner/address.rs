@@ -1,12 +1,12 @@
 //! The address of a server that takes prompts: this machine, or over TLS.
 
-use crate::config::fields::Found;
+use crate::config::fields::Located;
 use crate::config::findings::Findings;
 use crate::config::limits::MAX_URL_BYTES;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The address, or a finding. What a prompt says is nobody else's business on the way.
-pub(super) fn read(found: &Found<&str>, findings: &mut Findings) -> Option<String> {
+pub(super) fn read(found: &Located<&str>, findings: &mut Findings) -> Option<String> {
     match fault(found.value) {
         None => Some(found.value.to_owned()),
         Some((message, hint)) => {

@@ -1,6 +1,6 @@
 //! Names the session that a run of our own agent belongs to.
 
-use super::super::Attempt;
+use super::super::RunAttempt;
 use crate::contract::SessionScope;
 use dispatch_os::digest::{hex, sha256};
 
@@ -9,7 +9,7 @@ const MAX_PART_BYTES: usize = 96;
 const HASH_BYTES: usize = 8;
 const HASH_DIGITS: usize = 2 * HASH_BYTES;
 
-pub(super) fn of(attempt: &Attempt<'_>, scope: SessionScope) -> String {
+pub(super) fn of(attempt: &RunAttempt<'_>, scope: SessionScope) -> String {
     let assignment = attempt.assignment;
     let hook = part(&assignment.hook.id, MAX_PART_BYTES / 3);
     match scope {
@@ -17,7 +17,7 @@ pub(super) fn of(attempt: &Attempt<'_>, scope: SessionScope) -> String {
         SessionScope::Run => format!("hook:{hook}:{}", part(&assignment.run.0, MAX_PART_BYTES / 2)),
         SessionScope::File => match assignment.files.first() {
             Some(file) => {
-                let clean = attempt.veil.clean(&file.path);
+                let clean = attempt.redactor.clean(&file.path);
                 format!("hook:{hook}:{}", named(&clean, &file.path, MAX_PART_BYTES / 2))
             }
             None => format!("hook:{hook}"),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const MAX_MARK_BYTES: u64 = 512 * 1024;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Mark {
+pub(super) struct DispatchMark {
     pub(super) session: String,
     /// None while it is not known whether the input arrived.
     pub(super) dispatch: Option<DispatchId>,
@@ -19,7 +19,7 @@ pub(super) struct Mark {
     file: PathBuf,
 }
 
-impl Mark {
+impl DispatchMark {
     pub(super) fn new(file: PathBuf, session: &str, secret_patterns: &[String]) -> Self {
         Self { session: session.to_owned(), dispatch: None, secret_patterns: secret_patterns.to_vec(), file }
     }

@@ -1,7 +1,7 @@
 //! What a turn came to, gathered from the rows of its session.
 
+use super::super::child_record::name_below;
 use super::super::output::OUTPUT_LIMIT_BYTES;
-use super::super::trail::name_below;
 use crate::contract::Usage;
 use dispatch_contracts::conversation::{Chunk, ResultStatus, Role, Row, RowBody, ToolCall as CallRow};
 use dispatch_contracts::ids::TurnId;
@@ -18,14 +18,14 @@ const HOST: &str = "dispatch";
 const MAX_WRITTEN: usize = 10_000;
 
 /// The turns of a session, of which one will be ours.
-pub(super) struct Tallies {
+pub(super) struct TurnTallies {
     folder: PathBuf,
-    turns: BTreeMap<TurnId, Tally>,
+    turns: BTreeMap<TurnId, TurnTally>,
     /// Files that calls are about to change, in whatever turn.
     touched: Vec<String>,
 }
 
-impl Tallies {
+impl TurnTallies {
     pub(super) fn new(folder: &Path) -> Self {
         Self { folder: folder.to_path_buf(), turns: BTreeMap::new(), touched: Vec::new() }
     }
@@ -48,14 +48,14 @@ impl Tallies {
         self.turns.get(turn).is_some_and(|tally| tally.end.is_some())
     }
 
-    pub(super) fn remove(mut self, turn: &TurnId) -> Tally {
+    pub(super) fn remove(mut self, turn: &TurnId) -> TurnTally {
         self.turns.remove(turn).unwrap_or_default()
     }
 }
 
 /// One turn.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct TurnTally {
     pub(super) end: Option<TurnEnd>,
     /// The step in which the model spoke last, and what it said, by place.
     step: u32,
@@ -66,7 +66,7 @@ pub(super) struct Tally {
     wrote: BTreeSet<String>,
 }
 
-impl Tally {
+impl TurnTally {
     /// What the model said last.
     pub(super) fn text(&self) -> String {
         self.said.values().map(String::as_str).collect()

@@ -72,7 +72,7 @@ pub(super) struct Repository {
 
 /// An index and objects of our own, so that nothing of ours gets into the repository.
 #[derive(Clone)]
-pub(super) struct Private {
+pub(super) struct PrivateIndex {
     pub(super) index: PathBuf,
     pub(super) objects: PathBuf,
     /// The repository's own objects, which are only read.
@@ -82,7 +82,7 @@ pub(super) struct Private {
 /// Git in one folder.
 pub(super) struct Git<'a> {
     pub(super) folder: PathBuf,
-    pub(super) private: Option<Private>,
+    pub(super) private: Option<PrivateIndex>,
     pub(super) canceller: &'a Canceller,
     pub(super) deadline: Deadline,
 }

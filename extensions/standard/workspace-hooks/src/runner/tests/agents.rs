@@ -1,53 +1,53 @@
 //! Other agents' programs: real processes that stand in for them and say what they were given.
 
-use super::rig::{CANARY, Rig, failure, run};
+use super::runner_host::{CANARY, RunnerHost, failure, run};
 use crate::contract::{Action, AgentTemplate, Runner, Usage};
 use crate::performer::{Again, End, Performance};
 use crate::runner::external::call;
-use crate::runner::template;
+use crate::runner::known_agent;
 
-fn external(prompt: &str, command: &[&str]) -> Rig {
-    let mut rig = Rig::new();
-    rig.hook.action = Action::Prompt(prompt.to_owned());
+fn external(prompt: &str, command: &[&str]) -> RunnerHost {
+    let mut host = RunnerHost::new();
+    host.hook.action = Action::Prompt(prompt.to_owned());
     let command = command.iter().map(|word| (*word).to_owned()).collect();
-    rig.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command });
-    rig
+    host.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command });
+    host
 }
 
 #[test]
 fn a_custom_agent_gets_the_prompt_as_one_argument() {
-    let mut rig = external("fix {file}; \"now\" $(touch owned)\n{{file}}", &[]);
-    let program = rig.program("agent", "printf '%s|' \"$#\" \"$@\"; cat");
+    let mut host = external("fix {file}; \"now\" $(touch owned)\n{{file}}", &[]);
+    let program = host.program("agent", "printf '%s|' \"$#\" \"$@\"; cat");
     let command = vec![program.to_str().unwrap().to_owned(), "-x".to_owned(), "{prompt}".to_owned()];
-    rig.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command });
-    rig.about("src/a.rs");
-    let performance = run(rig.perform());
+    host.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command });
+    host.about("src/a.rs");
+    let performance = run(host.perform());
     assert_eq!(performance.output, "2|-x|fix src/a.rs; \"now\" $(touch owned)\n{file}|");
     assert_eq!((performance.end, performance.usage), (End::Success, Usage::default()));
 }
 
 #[test]
 fn a_prompt_without_places_gets_a_heading() {
-    let mut rig = external("look again", &[]);
-    let program = rig.program("agent", "cat");
-    rig.hook.runner = Runner::External(AgentTemplate {
+    let mut host = external("look again", &[]);
+    let program = host.program("agent", "cat");
+    host.hook.runner = Runner::External(AgentTemplate {
         name: "custom".to_owned(),
         command: vec![program.to_str().unwrap().to_owned()],
     });
-    rig.about("a.rs");
-    rig.about("b\nc.rs");
-    let output = run(rig.perform()).output;
+    host.about("a.rs");
+    host.about("b\nc.rs");
+    let output = run(host.perform()).output;
     assert_eq!(output, "Trigger: onDidSaveTextDocument\nFiles:\n- a.rs\n- b\\nc.rs\n\nlook again");
 }
 
 /// Calls a stand-in for a known agent's program.
 fn stand_in(name: &str, script: &str) -> Performance {
-    let rig = external("{trigger}: say hello", &[]);
-    let program = rig.program(name, script);
-    let known = template(name).unwrap();
+    let host = external("{trigger}: say hello", &[]);
+    let program = host.program(name, script);
+    let known = known_agent(name).unwrap();
     let words = [program.to_str().unwrap()].into_iter().chain(known.command.iter().skip(1).copied());
-    let assignment = rig.assignment();
-    run(rig.attempt(&assignment, |attempt| {
+    let assignment = host.assignment();
+    run(host.attempt(&assignment, |attempt| {
         Box::pin(call(attempt, words.map(str::to_owned).collect(), Some(known), "{trigger}: say hello"))
     }))
 }
@@ -83,28 +83,28 @@ fn a_secret_in_an_answer_stays_inside() {
 
 #[test]
 fn an_agent_that_is_not_installed_is_said_once() {
-    let mut rig = external("x", &["dispatch-no-such-agent", "{prompt}"]);
-    let performance = run(rig.perform());
+    let mut host = external("x", &["dispatch-no-such-agent", "{prompt}"]);
+    let performance = run(host.perform());
     let (reason, again) = failure(&performance);
     assert!(reason.contains("dispatch-no-such-agent") && reason.contains("install"), "{reason}");
     assert_eq!(again, Again::Useless);
-    rig.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command: Vec::new() });
-    assert_eq!(failure(&run(rig.perform())).1, Again::Useless);
+    host.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command: Vec::new() });
+    assert_eq!(failure(&run(host.perform())).1, Again::Useless);
 }
 
 #[test]
 fn a_prompt_that_no_argument_can_hold_is_refused_with_a_hint() {
-    let mut rig = external(&format!("{{trigger}}{}", "long ".repeat(60_000)), &["echo", "{prompt}"]);
-    let performance = run(rig.perform());
+    let mut host = external(&format!("{{trigger}}{}", "long ".repeat(60_000)), &["echo", "{prompt}"]);
+    let performance = run(host.perform());
     let (reason, again) = failure(&performance);
     assert!(reason.contains("too long") && reason.contains("stdin"), "{reason}");
     assert_eq!(again, Again::Useless);
-    rig.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command: vec!["cat".to_owned()] });
-    assert_eq!(run(rig.perform()).end, End::Success, "the input has no such limit");
+    host.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command: vec!["cat".to_owned()] });
+    assert_eq!(run(host.perform()).end, End::Success, "the input has no such limit");
 }
 
 #[test]
 fn an_agent_is_told_no_secret_of_the_prompt() {
-    let rig = external(&format!("{{trigger}} use {CANARY}"), &["cat"]);
-    assert_eq!(run(rig.perform()).output, "onDidSaveTextDocument use [REDACTED]");
+    let host = external(&format!("{{trigger}} use {CANARY}"), &["cat"]);
+    assert_eq!(run(host.perform()).output, "onDidSaveTextDocument use [REDACTED]");
 }

@@ -1,6 +1,6 @@
 //! Secrets in every place that an attempt touches are in nothing that leaves it.
 
-use super::rig::{CANARY, Rig, everything, run};
+use super::runner_host::{CANARY, RunnerHost, everything, run};
 use crate::contract::{Action, AgentTemplate, Runner};
 use crate::performer::Performance;
 
@@ -8,13 +8,13 @@ const VARIABLE: &str = "WORKSPACE_HOOKS_CANARY_TOKEN";
 /// No built-in form knows it; it is a secret because of where it stands.
 const VALUE: &str = "plainly secret words of a test";
 
-fn leaves(rig: &Rig, secrets: &[&str]) -> Performance {
-    let performance = run(rig.perform());
+fn leaves(host: &RunnerHost, secrets: &[&str]) -> Performance {
+    let performance = run(host.perform());
     let mut left = format!("{performance:?}");
-    if rig.state().exists() {
-        left.push_str(&everything(&rig.state()));
+    if host.state().exists() {
+        left.push_str(&everything(&host.state()));
     }
-    let inbox = rig.workspace().join(".akira");
+    let inbox = host.workspace().join(".akira");
     if inbox.exists() {
         left.push_str(&everything(&inbox));
     }
@@ -28,42 +28,42 @@ fn leaves(rig: &Rig, secrets: &[&str]) -> Performance {
 
 #[test]
 fn in_output_errors_and_file_names() {
-    let mut rig = Rig::script(&format!(
+    let mut host = RunnerHost::script(&format!(
         "echo out {CANARY}; printf 'cut {}'; sleep 0.05; echo '{} end'; echo err {CANARY} >&2; exit 4",
         &CANARY[..20],
         &CANARY[20..]
     ));
-    rig.hook.tell_agent = true;
-    rig.about(&format!("src/{CANARY}.rs"));
-    let performance = leaves(&rig, &[CANARY]);
+    host.hook.tell_agent = true;
+    host.about(&format!("src/{CANARY}.rs"));
+    let performance = leaves(&host, &[CANARY]);
     assert!(performance.output.contains("[REDACTED]") && format!("{:?}", performance.end).contains("[REDACTED]"));
-    assert!(rig.workspace().join(".akira/inbox/run-1.json").exists());
+    assert!(host.workspace().join(".akira/inbox/run-1.json").exists());
 }
 
 #[test]
 fn in_names_of_programs_and_folders() {
-    leaves(&Rig::command(&[&format!("./{CANARY}")]), &[CANARY]);
+    leaves(&RunnerHost::command(&[&format!("./{CANARY}")]), &[CANARY]);
 }
 
 #[test]
 fn in_patterns_of_the_hook() {
-    let mut rig = Rig::script("echo ticket ACME-1234567890abcdef; echo ACME-1234567890abcdef >&2; exit 1");
-    rig.hook.secret_patterns = vec!["ACME-[0-9a-f]+".to_owned()];
-    rig.hook.tell_agent = true;
-    leaves(&rig, &["ACME-1234567890abcdef"]);
-    rig.hook.secret_patterns = vec!["(".to_owned()];
-    let performance = run(rig.perform());
+    let mut host = RunnerHost::script("echo ticket ACME-1234567890abcdef; echo ACME-1234567890abcdef >&2; exit 1");
+    host.hook.secret_patterns = vec!["ACME-[0-9a-f]+".to_owned()];
+    host.hook.tell_agent = true;
+    leaves(&host, &["ACME-1234567890abcdef"]);
+    host.hook.secret_patterns = vec!["(".to_owned()];
+    let performance = run(host.perform());
     assert!(performance.output.is_empty(), "nothing runs that could not be covered");
 }
 
 #[test]
 fn in_prompts_and_answers_of_agents() {
-    let mut rig = Rig::new();
-    rig.hook.action = Action::Prompt(format!("use {CANARY} on {{file}} {{event}}"));
-    rig.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command: vec!["cat".to_owned()] });
-    rig.hook.tell_agent = true;
-    rig.about(&format!("{CANARY}.md"));
-    leaves(&rig, &[CANARY]);
+    let mut host = RunnerHost::new();
+    host.hook.action = Action::Prompt(format!("use {CANARY} on {{file}} {{event}}"));
+    host.hook.runner = Runner::External(AgentTemplate { name: "custom".to_owned(), command: vec!["cat".to_owned()] });
+    host.hook.tell_agent = true;
+    host.about(&format!("{CANARY}.md"));
+    leaves(&host, &[CANARY]);
 }
 
 /// A variable can only be set for another process, so the test runs itself once more.
@@ -83,17 +83,18 @@ fn in_variables_that_are_handed_on() {
 }
 
 fn canary_in_the_environment() {
-    let mut rig = Rig::script(&format!("echo \"${VARIABLE}\"; echo \"$CARGO_PKG_VERSION ${VARIABLE}\" >&2; exit 5"));
-    rig.hook.tell_agent = true;
-    assert_eq!(run(rig.perform()).output.trim(), "", "nothing is handed on unasked");
-    rig.hook.pass_env = vec![VARIABLE.to_owned(), "CARGO_PKG_VERSION".to_owned()];
-    let performance = leaves(&rig, &[VALUE]);
+    let mut host =
+        RunnerHost::script(&format!("echo \"${VARIABLE}\"; echo \"$CARGO_PKG_VERSION ${VARIABLE}\" >&2; exit 5"));
+    host.hook.tell_agent = true;
+    assert_eq!(run(host.perform()).output.trim(), "", "nothing is handed on unasked");
+    host.hook.pass_env = vec![VARIABLE.to_owned(), "CARGO_PKG_VERSION".to_owned()];
+    let performance = leaves(&host, &[VALUE]);
     assert!(performance.output.contains("0.1.0"), "what is no secret stays: {}", performance.output);
-    rig.hook.action = Action::Prompt("{trigger}".to_owned());
+    host.hook.action = Action::Prompt("{trigger}".to_owned());
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/{VALUE}", closed.local_addr().unwrap());
     drop(closed);
     let headers = [("x".to_owned(), format!("Bearer ${{{VARIABLE}}}"))].into();
-    rig.hook.runner = Runner::Http { url, headers };
-    leaves(&rig, &[VALUE]);
+    host.hook.runner = Runner::Http { url, headers };
+    leaves(&host, &[VALUE]);
 }

@@ -1,6 +1,6 @@
 //! Plain programs: what they get, how they end, what is kept of them.
 
-use super::rig::{LONG_MS, Rig, failure, run};
+use super::runner_host::{LONG_MS, RunnerHost, failure, run};
 use crate::performer::{Again, End};
 use dispatch_contracts::cancel::CancelToken;
 use serde_json::Value;
@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_program_gets_the_event_and_its_few_variables() {
-    let mut rig = Rig::script("cat > event.json; env > env.txt; pwd; printf 'done\\n' >&2");
-    rig.about("src/a b.rs");
-    rig.about("src/c.rs");
-    let performance = run(rig.perform());
+    let mut host = RunnerHost::script("cat > event.json; env > env.txt; pwd; printf 'done\\n' >&2");
+    host.about("src/a b.rs");
+    host.about("src/c.rs");
+    let performance = run(host.perform());
     assert_eq!((&performance.end, performance.exit_code), (&End::Success, Some(0)), "{}", performance.output);
-    assert!(performance.output.contains(rig.workspace().to_str().unwrap()) && performance.output.contains("done\n"));
-    let event: Value = serde_json::from_slice(&std::fs::read(rig.workspace().join("event.json")).unwrap()).unwrap();
-    let file = rig.workspace().join("src/a b.rs");
+    assert!(performance.output.contains(host.workspace().to_str().unwrap()) && performance.output.contains("done\n"));
+    let event: Value = serde_json::from_slice(&std::fs::read(host.workspace().join("event.json")).unwrap()).unwrap();
+    let file = host.workspace().join("src/a b.rs");
     assert_eq!(
         event,
         serde_json::json!({
             "runId": "run-1", "hookId": "check", "trigger": "onDidSaveTextDocument",
-            "workspaceRoot": rig.workspace(), "filePath": file, "attempt": 1, "metadata": {"commit": "abc"},
+            "workspaceRoot": host.workspace(), "filePath": file, "attempt": 1, "metadata": {"commit": "abc"},
             "files": [
                 {"path": "src/a b.rs", "kind": "changed", "contentHash": "0".repeat(64)},
                 {"path": "src/c.rs", "kind": "changed", "contentHash": "0".repeat(64)},
             ],
         })
     );
-    let env = std::fs::read_to_string(rig.workspace().join("env.txt")).unwrap();
+    let env = std::fs::read_to_string(host.workspace().join("env.txt")).unwrap();
     assert!(env.contains("DISPATCH_HOOK_ID=check\n") && env.contains("DISPATCH_RUN_ID=run-1\n"), "{env}");
     assert!(env.contains(&format!("DISPATCH_FILE={}\n", file.display())), "{env}");
     // Cargo sets many for its tests; none of them is on the list.
@@ -36,53 +36,53 @@ fn a_program_gets_the_event_and_its_few_variables() {
 
 #[test]
 fn a_variable_is_handed_on_only_if_the_hook_asks() {
-    let mut rig = Rig::script("echo \"<$CARGO_PKG_NAME>\"");
-    assert_eq!(run(rig.perform()).output, "<>\n");
-    rig.hook.pass_env = vec!["CARGO_PKG_NAME".to_owned()];
-    assert_eq!(run(rig.perform()).output, "<ext-workspace-hooks>\n");
+    let mut host = RunnerHost::script("echo \"<$CARGO_PKG_NAME>\"");
+    assert_eq!(run(host.perform()).output, "<>\n");
+    host.hook.pass_env = vec!["CARGO_PKG_NAME".to_owned()];
+    assert_eq!(run(host.perform()).output, "<ext-workspace-hooks>\n");
 }
 
 #[test]
 fn words_are_never_a_shell_line() {
-    let rig = Rig::command(&["printf", "%s|", "$(touch owned)", "a;b", "*", ""]);
-    assert_eq!(run(rig.perform()).output, "$(touch owned)|a;b|*||");
-    assert!(!rig.workspace().join("owned").exists());
+    let host = RunnerHost::command(&["printf", "%s|", "$(touch owned)", "a;b", "*", ""]);
+    assert_eq!(run(host.perform()).output, "$(touch owned)|a;b|*||");
+    assert!(!host.workspace().join("owned").exists());
 }
 
 #[test]
 fn ends_are_told_apart() {
-    let check = |rig: Rig, reason: &str, again: Again, code: Option<i32>| {
-        let performance = run(rig.perform());
+    let check = |host: RunnerHost, reason: &str, again: Again, code: Option<i32>| {
+        let performance = run(host.perform());
         let (said, found) = failure(&performance);
         assert!(said.contains(reason), "{said}");
         assert_eq!((found, performance.exit_code), (again, code), "{said}");
     };
     check(
-        Rig::script("echo out; echo no such thing >&2; exit 3"),
+        RunnerHost::script("echo out; echo no such thing >&2; exit 3"),
         "exit code 3: no such thing",
         Again::Worthwhile,
         Some(3),
     );
-    check(Rig::script("exit 1"), "exit code 1", Again::Worthwhile, Some(1));
-    check(Rig::script("kill -9 $$"), "signal 9", Again::Worthwhile, None);
-    check(Rig::command(&["dispatch-no-such-program"]), "no such program", Again::Useless, None);
-    check(Rig::command(&["./missing"]), "no such program", Again::Useless, None);
-    check(Rig::command(&[]), "empty", Again::Useless, None);
-    let rig = Rig::command(&["./plain.txt"]);
-    rig.write("plain.txt", "text");
-    check(rig, "not executable", Again::Useless, None);
-    let rig = Rig::script("true");
-    let assignment = crate::performer::Assignment { workspace: rig.workspace().join("gone"), ..rig.assignment() };
-    let performance = run(rig.performer().perform(assignment));
+    check(RunnerHost::script("exit 1"), "exit code 1", Again::Worthwhile, Some(1));
+    check(RunnerHost::script("kill -9 $$"), "signal 9", Again::Worthwhile, None);
+    check(RunnerHost::command(&["dispatch-no-such-program"]), "no such program", Again::Useless, None);
+    check(RunnerHost::command(&["./missing"]), "no such program", Again::Useless, None);
+    check(RunnerHost::command(&[]), "empty", Again::Useless, None);
+    let host = RunnerHost::command(&["./plain.txt"]);
+    host.write("plain.txt", "text");
+    check(host, "not executable", Again::Useless, None);
+    let host = RunnerHost::script("true");
+    let assignment = crate::performer::Assignment { workspace: host.workspace().join("gone"), ..host.assignment() };
+    let performance = run(host.performer().perform(assignment));
     assert_eq!(failure(&performance).1, Again::Useless);
 }
 
 #[test]
 fn time_that_is_up_takes_the_whole_tree() {
-    let mut rig = Rig::script("(sleep 300; touch late) & sh -c 'echo begun; sleep 300'");
-    rig.hook.timeout_ms = 1_500;
+    let mut host = RunnerHost::script("(sleep 300; touch late) & sh -c 'echo begun; sleep 300'");
+    host.hook.timeout_ms = 1_500;
     let started = Instant::now();
-    let performance = run(rig.perform());
+    let performance = run(host.perform());
     assert_eq!(performance.end, End::Timeout);
     assert_eq!(performance.output, "begun\n", "what was printed until then is kept");
     assert!(started.elapsed() < Duration::from_millis(LONG_MS));
@@ -90,31 +90,31 @@ fn time_that_is_up_takes_the_whole_tree() {
 
 #[test]
 fn a_cancel_stops_it_now_or_before_it_begins() {
-    let rig = Rig::script("touch begun; sleep 300");
-    let cancel = rig.cancel.clone();
-    let begun = rig.workspace().join("begun");
+    let host = RunnerHost::script("touch begun; sleep 300");
+    let cancel = host.cancel.clone();
+    let begun = host.workspace().join("begun");
     let waiting = std::thread::spawn(move || {
         while !begun.exists() {
             std::thread::sleep(Duration::from_millis(5));
         }
         cancel.cancel();
     });
-    assert_eq!(run(rig.perform()).end, End::Canceled);
+    assert_eq!(run(host.perform()).end, End::Canceled);
     waiting.join().unwrap();
-    let mut rig = Rig::script("touch begun");
-    rig.cancel = CancelToken::new();
-    rig.cancel.cancel();
-    assert_eq!(run(rig.perform()).end, End::Canceled);
-    assert!(!rig.workspace().join("begun").exists());
+    let mut host = RunnerHost::script("touch begun");
+    host.cancel = CancelToken::new();
+    host.cancel.cancel();
+    assert_eq!(run(host.perform()).end, End::Canceled);
+    assert!(!host.workspace().join("begun").exists());
 }
 
 #[test]
 fn nobody_waiting_any_more_stops_it_too() {
-    let rig = Rig::script("touch begun; sleep 300; touch late");
-    let begun = rig.workspace().join("begun");
+    let host = RunnerHost::script("touch begun; sleep 300; touch late");
+    let begun = host.workspace().join("begun");
     run(async {
-        let performer = rig.performer();
-        let mut work = performer.perform(rig.assignment());
+        let performer = host.performer();
+        let mut work = performer.perform(host.assignment());
         while !begun.exists() {
             let tick = Box::pin(tokio::time::sleep(Duration::from_millis(5)));
             if let futures_util::future::Either::Left(_) = futures_util::future::select(&mut work, tick).await {
@@ -123,13 +123,13 @@ fn nobody_waiting_any_more_stops_it_too() {
         }
         drop(work);
     });
-    assert!(!rig.workspace().join("late").exists());
+    assert!(!host.workspace().join("late").exists());
 }
 
 #[test]
 fn nothing_is_known_of_an_attempt_that_left_no_mark() {
-    let rig = Rig::script("true");
-    assert_eq!(run(rig.settle("run-9", 2)), None);
+    let host = RunnerHost::script("true");
+    assert_eq!(run(host.settle("run-9", 2)), None);
 }
 
 #[cfg(target_os = "linux")]
@@ -137,35 +137,35 @@ fn nothing_is_known_of_an_attempt_that_left_no_mark() {
 fn the_end_of_a_program_is_known_without_the_process_that_ran_it() {
     use crate::contract::RunId;
     for (script, end, code) in [("true", End::Success, Some(0)), ("exit 7", failed("exit code 7"), Some(7))] {
-        let rig = Rig::script(script);
-        run(rig.perform());
-        let settled = run(rig.settle("run-1", 1)).unwrap();
+        let host = RunnerHost::script(script);
+        run(host.perform());
+        let settled = run(host.settle("run-1", 1)).unwrap();
         assert_eq!((settled.end, settled.exit_code), (end, code), "{script}");
-        assert_eq!(run(rig.settle("run-1", 2)), None);
-        rig.performer().stored(&RunId("run-1".to_owned()), 1);
-        assert_eq!(run(rig.settle("run-1", 1)), None, "nobody wants to know it any more");
+        assert_eq!(run(host.settle("run-1", 2)), None);
+        host.performer().stored(&RunId("run-1".to_owned()), 1);
+        assert_eq!(run(host.settle("run-1", 1)), None, "nobody wants to know it any more");
     }
-    let mut rig = Rig::script("sleep 300");
-    rig.hook.timeout_ms = 300;
-    assert_eq!(run(rig.perform()).end, End::Timeout);
-    let settled = run(rig.settle("run-1", 1));
+    let mut host = RunnerHost::script("sleep 300");
+    host.hook.timeout_ms = 300;
+    assert_eq!(run(host.perform()).end, End::Timeout);
+    let settled = run(host.settle("run-1", 1));
     assert_eq!(settled, None, "an end that we made is none of its own");
 }
 
 /// Work on an attempt that has begun and goes on until `go` is there.
 #[cfg(target_os = "linux")]
-fn while_it_goes(rig: &Rig, work: impl Fn(&dyn crate::performer::Performer)) -> crate::performer::Performance {
-    let performer = rig.performer();
+fn while_it_goes(host: &RunnerHost, work: impl Fn(&dyn crate::performer::Performer)) -> crate::performer::Performance {
+    let performer = host.performer();
     run(async {
-        let mut going = performer.perform(rig.assignment());
-        while !rig.workspace().join("begun").exists() {
+        let mut going = performer.perform(host.assignment());
+        while !host.workspace().join("begun").exists() {
             let tick = Box::pin(tokio::time::sleep(Duration::from_millis(5)));
             if let futures_util::future::Either::Left(_) = futures_util::future::select(&mut going, tick).await {
                 panic!("it has not ended");
             }
         }
         work(performer.as_ref());
-        rig.write("go", "");
+        host.write("go", "");
         going.await
     })
 }
@@ -175,14 +175,14 @@ fn while_it_goes(rig: &Rig, work: impl Fn(&dyn crate::performer::Performer)) -> 
 fn an_attempt_that_goes_has_no_end_yet() {
     use crate::contract::RunId;
     use crate::performer::Settled;
-    let rig = Rig::script("touch begun; until [ -e go ]; do sleep 0.01; done");
+    let host = RunnerHost::script("touch begun; until [ -e go ]; do sleep 0.01; done");
     let id = RunId("run-1".to_owned());
-    let performance = while_it_goes(&rig, |performer| {
+    let performance = while_it_goes(&host, |performer| {
         let settled = std::thread::scope(|scope| scope.spawn(|| run(performer.settle(&id, 1))).join().unwrap());
         assert_eq!(settled, Settled::Pending);
     });
     assert_eq!(performance.end, End::Success);
-    assert_eq!(run(rig.settle("run-1", 1)).map(|settled| settled.end), Some(End::Success));
+    assert_eq!(run(host.settle("run-1", 1)).map(|settled| settled.end), Some(End::Success));
 }
 
 #[cfg(target_os = "linux")]
@@ -192,9 +192,9 @@ fn what_an_attempt_writes_is_known_while_it_goes() {
     use crate::performer::Sight;
     let script = "mkdir -p out; (echo x > 'out/a b.txt'); echo y > /tmp/../dev/null; touch begun; \
                   until [ -e go ]; do sleep 0.01; done; echo z > late";
-    let rig = Rig::script(script);
+    let host = RunnerHost::script(script);
     let id = RunId("run-1".to_owned());
-    let performance = while_it_goes(&rig, |performer| {
+    let performance = while_it_goes(&host, |performer| {
         // Where the system lets nobody observe, nothing is seen, and that is known when the first child has ended.
         let observed = performer.observed(&id);
         if !observed.is_empty() {
@@ -204,8 +204,8 @@ fn what_an_attempt_writes_is_known_while_it_goes() {
         assert_eq!(performer.observed(&RunId("run-2".to_owned())), Vec::<String>::new());
     });
     assert_eq!(performance.end, End::Success);
-    let performer = rig.performer();
-    run(performer.perform(rig.assignment()));
+    let performer = host.performer();
+    run(performer.perform(host.assignment()));
     match performer.sight() {
         Sight::Observes => assert!(performer.observed(&id).contains(&"late".to_owned()), "until its end is stored"),
         Sight::Blind => assert_eq!(performer.observed(&id), Vec::<String>::new()),
@@ -222,9 +222,10 @@ fn failed(reason: &str) -> End {
 #[cfg(target_os = "linux")]
 #[test]
 fn files_that_a_program_wrote_are_named() {
-    let rig = Rig::script("mkdir -p out; echo x > out/a.txt; (echo y > 'b c.txt') & cat out/a.txt > /dev/null; wait");
-    rig.write("old.txt", "x");
-    let performance = run(rig.perform());
+    let host =
+        RunnerHost::script("mkdir -p out; echo x > out/a.txt; (echo y > 'b c.txt') & cat out/a.txt > /dev/null; wait");
+    host.write("old.txt", "x");
+    let performance = run(host.perform());
     for name in ["out/a.txt", "b c.txt"] {
         assert!(performance.wrote.iter().any(|wrote| wrote == name), "{name}: {:?}", performance.wrote);
     }

@@ -1,6 +1,6 @@
 //! A real server on loopback: what it is sent, and what its answers mean.
 
-use super::rig::{CANARY, Rig, failure, run};
+use super::runner_host::{CANARY, RunnerHost, failure, run};
 use crate::contract::{Action, Runner, Usage};
 use crate::performer::{Again, End};
 use serde_json::Value;
@@ -10,10 +10,10 @@ use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
 
 /// What a server was sent: the head, and the body.
-type Sent = (String, Value);
+type ReceivedRequest = (String, Value);
 
 /// Answers each connection with the next of these, then stops.
-fn server(answers: Vec<String>) -> (String, Receiver<Sent>) {
+fn server(answers: Vec<String>) -> (String, Receiver<ReceivedRequest>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/hook?key={CANARY}", listener.local_addr().unwrap());
     let (tell, told) = channel();
@@ -47,20 +47,20 @@ fn answer(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
 
-fn rig(url: &str, headers: &[(&str, &str)]) -> Rig {
-    let mut rig = Rig::new();
-    rig.hook.action = Action::Prompt(format!("look at {{file}} with {CANARY}"));
+fn host(url: &str, headers: &[(&str, &str)]) -> RunnerHost {
+    let mut host = RunnerHost::new();
+    host.hook.action = Action::Prompt(format!("look at {{file}} with {CANARY}"));
     let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    rig.hook.runner = Runner::Http { url: url.to_owned(), headers: headers.collect::<BTreeMap<_, _>>() };
-    rig.about("src/a.rs");
-    rig
+    host.hook.runner = Runner::Http { url: url.to_owned(), headers: headers.collect::<BTreeMap<_, _>>() };
+    host.about("src/a.rs");
+    host
 }
 
 #[test]
 fn a_server_gets_prompt_event_and_headers() {
     let (url, told) =
         server(vec![answer("200 OK", r#"{"output": "all good", "usage": {"tokens": 12, "microUsd": 3}}"#)]);
-    let performance = run(rig(&url, &[("authorization", "Bearer ${CARGO_PKG_NAME}"), ("x-plain", "yes")]).perform());
+    let performance = run(host(&url, &[("authorization", "Bearer ${CARGO_PKG_NAME}"), ("x-plain", "yes")]).perform());
     assert_eq!((performance.end, performance.output.as_str()), (End::Success, "all good"));
     assert_eq!(performance.usage, Usage { tokens: 12, micro_usd: 3 });
     let (head, body) = told.recv().unwrap();
@@ -88,7 +88,7 @@ fn answers_are_judged_by_their_number() {
         ("404 Gone", Again::Useless),
     ] {
         let (url, _told) = server(vec![answer(status, &format!("because of {CANARY}"))]);
-        let performance = run(rig(&url, &[]).perform());
+        let performance = run(host(&url, &[]).perform());
         let (reason, again) = failure(&performance);
         assert_eq!(again, expected, "{status}");
         assert!(reason.contains(&status[..3]) && !format!("{performance:?}").contains(CANARY), "{performance:?}");
@@ -102,7 +102,7 @@ fn a_redirect_is_not_followed() {
     let moved =
         format!("HTTP/1.1 307 Moved\r\nlocation: {elsewhere}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
     let (url, _told) = server(vec![moved]);
-    let performance = run(rig(&url, &[]).perform());
+    let performance = run(host(&url, &[]).perform());
     assert_eq!(failure(&performance).1, Again::Useless);
     assert!(other.try_recv().is_err(), "nothing went elsewhere");
 }
@@ -112,7 +112,7 @@ fn a_server_that_is_not_there_may_come_back() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/x?key={CANARY}", closed.local_addr().unwrap());
     drop(closed);
-    let performance = run(rig(&url, &[]).perform());
+    let performance = run(host(&url, &[]).perform());
     assert_eq!(failure(&performance).1, Again::Worthwhile);
     assert!(!format!("{performance:?}").contains(CANARY), "{performance:?}");
 }
@@ -125,7 +125,7 @@ fn what_cannot_be_sent_is_said_without_its_value() {
         ("http://127.0.0.1:9/x", &[("x", "${DISPATCH_TEST_NEVER_SET}")], "DISPATCH_TEST_NEVER_SET"),
         ("http://127.0.0.1:9/x", &[("bad name", "v")], "bad name"),
     ] {
-        let performance = run(rig(url, headers).perform());
+        let performance = run(host(url, headers).perform());
         let (reason, again) = failure(&performance);
         assert!(reason.contains(word), "{reason}");
         assert_eq!(again, Again::Useless, "{url}");
@@ -135,11 +135,11 @@ fn what_cannot_be_sent_is_said_without_its_value() {
 #[test]
 fn a_long_answer_is_cut_and_a_silent_server_given_up() {
     let (url, _told) = server(vec![answer("200 OK", &"x".repeat(3 * 1024 * 1024))]);
-    let performance = run(rig(&url, &[]).perform());
+    let performance = run(host(&url, &[]).perform());
     assert_eq!(performance.end, End::Success);
     assert!(performance.output.len() <= 256 * 1024 && performance.output.contains("bytes left out"));
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut waiting = rig(&format!("http://{}/x", silent.local_addr().unwrap()), &[]);
+    let mut waiting = host(&format!("http://{}/x", silent.local_addr().unwrap()), &[]);
     waiting.hook.timeout_ms = 300;
     assert_eq!(run(waiting.perform()).end, End::Timeout);
 }

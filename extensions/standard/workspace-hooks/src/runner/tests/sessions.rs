@@ -1,7 +1,7 @@
 //! Our own agent: the real session queue and turn loop, a model that follows a script, tools that really write.
 
-use super::rig::{CANARY, Rig, WallClock, failure, run};
-use crate::contract::{Action, Place, Runner, SessionScope, Usage};
+use super::runner_host::{CANARY, RunnerHost, WallClock, failure, run};
+use crate::contract::{Action, RunPlace, Runner, SessionScope, Usage};
 use crate::performer::{Again, End};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
@@ -27,23 +27,23 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const CLIENT: &str = r#"{
-    "id": "client", "name": "Client", "description": "Hands the session queue and a model to a test.",
+    "id": "client", "name": "ScriptedExtension", "description": "Hands the session queue and a model to a test.",
     "version": "0.1.0", "apiVersion": "^0.1", "tier": "standard", "trust": "bundled",
     "dependsOn": [{ "id": "session-orchestrator" }], "contributes": { "providers": ["scripted"] },
     "capabilities": ["network"]
 }"#;
 
 /// What the model does in one step; nothing makes it wait for ever.
-type Step = Option<Result<Vec<ModelEvent>, ProviderError>>;
+type ScriptedStep = Option<Result<Vec<ModelEvent>, ProviderError>>;
 
 #[derive(Clone, Default)]
-struct Model {
-    steps: Arc<Mutex<VecDeque<Step>>>,
+struct ScriptedModel {
+    steps: Arc<Mutex<VecDeque<ScriptedStep>>>,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
     begun: Arc<tokio::sync::Notify>,
 }
 
-impl Provider for Model {
+impl Provider for ScriptedModel {
     fn stream(&self, request: ModelRequest, _cancel: CancelToken) -> ModelStream {
         self.requests.lock().unwrap().push(request);
         self.begun.notify_one();
@@ -60,12 +60,12 @@ impl Provider for Model {
 }
 
 #[derive(Clone, Default)]
-struct Client {
-    model: Model,
+struct ScriptedExtension {
+    model: ScriptedModel,
     sessions: Arc<Mutex<Option<Arc<dyn Sessions>>>>,
 }
 
-impl Extension for Client {
+impl Extension for ScriptedExtension {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(CLIENT)
     }
@@ -92,9 +92,9 @@ impl Spawner for TokioSpawner {
 }
 
 #[derive(Default)]
-struct Numbers(AtomicU64);
+struct CountedIds(AtomicU64);
 
-impl Ids for Numbers {
+impl Ids for CountedIds {
     fn next_id(&self) -> String {
         format!("id-{:06}", self.0.fetch_add(1, Ordering::SeqCst))
     }
@@ -106,23 +106,23 @@ impl LogSink for NoLog {
     fn write(&self, _record: LogRecord) {}
 }
 
-struct Stage {
-    rig: Rig,
-    model: Model,
-    _host: ExtensionHost,
+struct AgentHost {
+    host: RunnerHost,
+    model: ScriptedModel,
+    _extensions: ExtensionHost,
 }
 
-impl Stage {
-    async fn new(prompt: &str, scope: SessionScope, steps: Vec<Step>) -> Self {
-        let mut rig = Rig::new();
-        rig.hook.action = Action::Prompt(prompt.to_owned());
-        rig.hook.runner = Runner::Agent { session: scope };
-        rig.about("src/a.rs");
-        let client = Client::default();
+impl AgentHost {
+    async fn new(prompt: &str, scope: SessionScope, steps: Vec<ScriptedStep>) -> Self {
+        let mut host = RunnerHost::new();
+        host.hook.action = Action::Prompt(prompt.to_owned());
+        host.hook.runner = Runner::Agent { session: scope };
+        host.about("src/a.rs");
+        let client = ScriptedExtension::default();
         *client.model.steps.lock().unwrap() = steps.into();
-        let host = start(rig.folder.path(), &client).await;
-        rig.sessions = client.sessions.lock().unwrap().clone();
-        Self { rig, model: client.model, _host: host }
+        let extensions = start(host.folder.path(), &client).await;
+        host.sessions = client.sessions.lock().unwrap().clone();
+        Self { host, model: client.model, _extensions: extensions }
     }
 
     fn asked(&self, index: usize) -> String {
@@ -131,14 +131,14 @@ impl Stage {
     }
 }
 
-async fn start(folder: &Path, client: &Client) -> ExtensionHost {
+async fn start(folder: &Path, client: &ScriptedExtension) -> ExtensionHost {
     let extensions: Vec<Arc<dyn Extension>> =
         vec![ext_session_orchestrator::extension(), ext_tools_fs::extension(), Arc::new(client.clone())];
     let rules = json!([{ "permission": "write_file", "verdict": "allow" }]);
     boot(Boot {
         ports: Ports {
             clock: Arc::new(WallClock),
-            ids: Arc::new(Numbers::default()),
+            ids: Arc::new(CountedIds::default()),
             spawner: Arc::new(TokioSpawner),
             log: Arc::new(NoLog),
         },
@@ -161,7 +161,7 @@ async fn start(folder: &Path, client: &Client) -> ExtensionHost {
     .unwrap()
 }
 
-fn says(text: &str, output_tokens: u64) -> Step {
+fn says(text: &str, output_tokens: u64) -> ScriptedStep {
     let usage = ModelUsage { input_tokens: 100, output_tokens, ..ModelUsage::default() };
     Some(Ok(vec![
         ModelEvent::TextDelta { text: text.to_owned() },
@@ -170,7 +170,7 @@ fn says(text: &str, output_tokens: u64) -> Step {
     ]))
 }
 
-fn calls(name: &str, arguments: &Value) -> Step {
+fn calls(name: &str, arguments: &Value) -> ScriptedStep {
     Some(Ok(vec![
         ModelEvent::TextDelta { text: "let me see".to_owned() },
         ModelEvent::ToolCall { id: "c".to_owned(), name: name.to_owned(), arguments: arguments.to_string() },
@@ -183,14 +183,14 @@ fn a_prompt_becomes_a_turn_that_works_in_the_workspace() {
     run(async {
         let write = json!({"path": "src/new.rs", "content": "fn main() {}\n"});
         let steps = vec![calls("write_file", &write), says("I wrote it.", 7)];
-        let stage = Stage::new(&format!("mend {{file}} with {CANARY}"), SessionScope::Hook, steps).await;
-        let performance = stage.rig.perform().await;
+        let agent = AgentHost::new(&format!("mend {{file}} with {CANARY}"), SessionScope::Hook, steps).await;
+        let performance = agent.host.perform().await;
         assert_eq!(performance.end, End::Success, "{}", performance.output);
         assert_eq!((performance.output.as_str(), performance.session.as_deref()), ("I wrote it.", Some("hook:check")));
         assert_eq!(performance.usage, Usage { tokens: 107, micro_usd: 0 });
         assert_eq!(performance.wrote, ["src/new.rs"]);
-        assert!(stage.rig.workspace().join("src/new.rs").exists());
-        assert!(stage.asked(0).contains("mend src/a.rs with [REDACTED]"), "{}", stage.asked(0));
+        assert!(agent.host.workspace().join("src/new.rs").exists());
+        assert!(agent.asked(0).contains("mend src/a.rs with [REDACTED]"), "{}", agent.asked(0));
     });
 }
 
@@ -198,23 +198,23 @@ fn a_prompt_becomes_a_turn_that_works_in_the_workspace() {
 fn nobody_is_asked_so_what_needs_a_word_is_refused() {
     run(async {
         let patch = json!({"patch": "*** Begin Patch\n*** Add File: x\n+x\n*** End Patch"});
-        let stage = Stage::new("go", SessionScope::Hook, vec![calls("apply_patch", &patch), says("No.", 1)]).await;
-        let performance = stage.rig.perform().await;
+        let agent = AgentHost::new("go", SessionScope::Hook, vec![calls("apply_patch", &patch), says("No.", 1)]).await;
+        let performance = agent.host.perform().await;
         assert_eq!((performance.end, performance.wrote.len()), (End::Success, 0));
-        assert!(!stage.rig.workspace().join("x").exists());
+        assert!(!agent.host.workspace().join("x").exists());
     });
 }
 
 #[test]
 fn the_same_attempt_again_is_the_same_input() {
     run(async {
-        let stage = Stage::new("go", SessionScope::Hook, vec![says("once", 1), says("twice", 1)]).await;
-        assert_eq!(stage.rig.perform().await.output, "once");
-        assert_eq!(stage.rig.perform().await.output, "once", "the same turn is found again");
-        let again = crate::performer::Assignment { attempt: 2, ..stage.rig.assignment() };
-        assert_eq!(stage.rig.performer().perform(again).await.output, "twice");
-        assert_eq!(stage.model.requests.lock().unwrap().len(), 2);
-        assert!(stage.asked(1).contains("once"), "one conversation for the hook");
+        let agent = AgentHost::new("go", SessionScope::Hook, vec![says("once", 1), says("twice", 1)]).await;
+        assert_eq!(agent.host.perform().await.output, "once");
+        assert_eq!(agent.host.perform().await.output, "once", "the same turn is found again");
+        let again = crate::performer::Assignment { attempt: 2, ..agent.host.assignment() };
+        assert_eq!(agent.host.performer().perform(again).await.output, "twice");
+        assert_eq!(agent.model.requests.lock().unwrap().len(), 2);
+        assert!(agent.asked(1).contains("once"), "one conversation for the hook");
     });
 }
 
@@ -222,13 +222,13 @@ fn the_same_attempt_again_is_the_same_input() {
 fn sessions_are_named_by_hook_file_or_run() {
     run(async {
         for (scope, label) in [(SessionScope::File, "hook:check:src/a.rs"), (SessionScope::Run, "hook:check:run-1")] {
-            let stage = Stage::new("go", scope, vec![says("ok", 1)]).await;
-            assert_eq!(stage.rig.perform().await.session.as_deref(), Some(label));
+            let agent = AgentHost::new("go", scope, vec![says("ok", 1)]).await;
+            assert_eq!(agent.host.perform().await.session.as_deref(), Some(label));
         }
-        let mut stage = Stage::new("go", SessionScope::File, vec![says("ok", 1)]).await;
-        stage.rig.files.clear();
-        stage.rig.about(&format!("a b/{CANARY}.rs"));
-        let performance = stage.rig.perform().await;
+        let mut agent = AgentHost::new("go", SessionScope::File, vec![says("ok", 1)]).await;
+        agent.host.files.clear();
+        agent.host.about(&format!("a b/{CANARY}.rs"));
+        let performance = agent.host.perform().await;
         assert_eq!(performance.end, End::Success);
         assert!(!format!("{performance:?}").contains(CANARY), "{performance:?}");
     });
@@ -241,13 +241,13 @@ fn a_model_that_fails_is_a_failure_with_its_reason() {
             [(ProviderErrorKind::Auth, Again::Useless), (ProviderErrorKind::Unavailable, Again::Worthwhile)]
         {
             let error = ProviderError::new(kind, format!("refused {CANARY}"));
-            let stage = Stage::new("go", SessionScope::Hook, vec![Some(Err(error))]).await;
-            let performance = stage.rig.perform().await;
+            let agent = AgentHost::new("go", SessionScope::Hook, vec![Some(Err(error))]).await;
+            let performance = agent.host.perform().await;
             assert_eq!(failure(&performance), ("refused [REDACTED]", again));
         }
-        let mut rig = Rig::new();
-        rig.hook.action = Action::Prompt("go".to_owned());
-        let performance = rig.perform().await;
+        let mut host = RunnerHost::new();
+        host.hook.action = Action::Prompt("go".to_owned());
+        let performance = host.perform().await;
         assert!(failure(&performance).0.contains("session-orchestrator"));
     });
 }
@@ -255,40 +255,40 @@ fn a_model_that_fails_is_a_failure_with_its_reason() {
 #[test]
 fn time_and_cancel_stop_the_turn_and_wait_for_it() {
     run(async {
-        let mut stage = Stage::new("go", SessionScope::Hook, vec![None, says("after", 1)]).await;
-        stage.rig.hook.timeout_ms = 500;
-        assert_eq!(stage.rig.perform().await.end, End::Timeout);
-        let sessions = stage.rig.sessions.clone().unwrap();
+        let mut agent = AgentHost::new("go", SessionScope::Hook, vec![None, says("after", 1)]).await;
+        agent.host.hook.timeout_ms = 500;
+        assert_eq!(agent.host.perform().await.end, End::Timeout);
+        let sessions = agent.host.sessions.clone().unwrap();
         assert!(sessions.queue(None).await.unwrap().is_empty(), "nothing goes on");
-        let stage = Stage::new("go", SessionScope::Hook, vec![None]).await;
-        let (cancel, begun) = (stage.rig.cancel.clone(), Arc::clone(&stage.model.begun));
+        let agent = AgentHost::new("go", SessionScope::Hook, vec![None]).await;
+        let (cancel, begun) = (agent.host.cancel.clone(), Arc::clone(&agent.model.begun));
         tokio::spawn(async move {
             begun.notified().await;
             cancel.cancel();
         });
-        assert_eq!(stage.rig.perform().await.end, End::Canceled);
+        assert_eq!(agent.host.perform().await.end, End::Canceled);
     });
 }
 
 #[test]
 fn after_a_crash_the_end_is_found_or_the_input_taken_back() {
     run(async {
-        let stage = Stage::new("go", SessionScope::Hook, vec![says("done anyway", 3)]).await;
-        stage.rig.perform().await;
-        let settled = stage.rig.settle("run-1", 1).await.unwrap();
+        let agent = AgentHost::new("go", SessionScope::Hook, vec![says("done anyway", 3)]).await;
+        agent.host.perform().await;
+        let settled = agent.host.settle("run-1", 1).await.unwrap();
         assert_eq!((settled.end, settled.output.as_str()), (End::Success, "done anyway"));
         assert_eq!((settled.usage.tokens, settled.session.as_deref()), (103, Some("hook:check")));
 
-        let stage = Stage::new("go", SessionScope::Hook, vec![None]).await;
-        let performer = stage.rig.performer();
-        let work = performer.perform(stage.rig.assignment());
-        let begun = Box::pin(stage.model.begun.notified());
+        let agent = AgentHost::new("go", SessionScope::Hook, vec![None]).await;
+        let performer = agent.host.performer();
+        let work = performer.perform(agent.host.assignment());
+        let begun = Box::pin(agent.model.begun.notified());
         assert!(matches!(futures_util::future::select(work, begun).await, futures_util::future::Either::Right(_)));
         // The future is gone as if the process were; the turn is not.
         tokio::time::sleep(Duration::from_millis(20)).await;
-        let settled = stage.rig.settle("run-1", 1).await;
+        let settled = agent.host.settle("run-1", 1).await;
         assert_eq!(settled, None, "it has not ended, so it is begun again");
-        let sessions = stage.rig.sessions.clone().unwrap();
+        let sessions = agent.host.sessions.clone().unwrap();
         assert!(sessions.queue(None).await.unwrap().is_empty(), "and cannot end beside its repetition");
     });
 }
@@ -297,20 +297,21 @@ fn after_a_crash_the_end_is_found_or_the_input_taken_back() {
 fn in_patch_mode_the_turn_works_in_the_worktree() {
     run(async {
         let write = json!({"path": "new.rs", "content": "x\n"});
-        let mut stage = Stage::new("go", SessionScope::Hook, vec![calls("write_file", &write), says("ok", 1)]).await;
-        stage.rig.hook.place = Place::Patch;
-        stage.rig.write("a.txt", "a\n");
+        let mut agent =
+            AgentHost::new("go", SessionScope::Hook, vec![calls("write_file", &write), says("ok", 1)]).await;
+        agent.host.hook.place = RunPlace::Patch;
+        agent.host.write("a.txt", "a\n");
         for words in [
             &["init", "-q"][..],
             &["add", "-A"],
             &["-c", "user.name=t", "-c", "user.email=t@e.org", "commit", "-qm", "a"],
         ] {
-            let done = std::process::Command::new("git").args(words).current_dir(stage.rig.workspace()).status();
+            let done = std::process::Command::new("git").args(words).current_dir(agent.host.workspace()).status();
             assert!(done.unwrap().success());
         }
-        let performance = stage.rig.perform().await;
+        let performance = agent.host.perform().await;
         assert_eq!((&performance.end, performance.wrote.len()), (&End::Success, 0), "{}", performance.output);
-        assert!(!stage.rig.workspace().join("new.rs").exists());
+        assert!(!agent.host.workspace().join("new.rs").exists());
         let patch = std::fs::read_to_string(performance.patch.unwrap()).unwrap();
         assert!(patch.contains("b/new.rs"), "{patch}");
     });

@@ -1,6 +1,6 @@
 //! Keeps secrets in: everything that leaves an attempt goes through here first.
 
-use super::Means;
+use super::RunnerPorts;
 use super::output::cut;
 use crate::contract::{Hook, Runner};
 use dispatch_os::environment;
@@ -22,23 +22,23 @@ const TELLING_WORDS: [&str; 8] =
 const LOOKED_FOR_BYTES: usize = 256;
 
 /// What takes secrets out of the texts of one attempt.
-pub(super) struct Veil {
+pub(super) struct OutputRedactor {
     redactor: Arc<Redactor>,
 }
 
-impl Veil {
+impl OutputRedactor {
     /// The built-in forms, the user's, the hook's, and the values of the variables that the hook hands on.
-    pub(super) fn of(means: &Means, hook: &Hook) -> Result<Self, RedactError> {
+    pub(super) fn of(ports: &RunnerPorts, hook: &Hook) -> Result<Self, RedactError> {
         let values = handed_on(hook).into_iter().filter_map(|(name, value)| exact(&name, &value)).collect();
-        Self::with(means, &hook.secret_patterns, values)
+        Self::with(ports, &hook.secret_patterns, values)
     }
 
-    pub(super) fn with(means: &Means, own: &[String], values: Vec<UserPattern>) -> Result<Self, RedactError> {
-        let mut patterns = means.patterns.clone();
+    pub(super) fn with(ports: &RunnerPorts, own: &[String], values: Vec<UserPattern>) -> Result<Self, RedactError> {
+        let mut patterns = ports.patterns.clone();
         let own = own.iter().enumerate();
         patterns.extend(own.map(|(index, regex)| UserPattern::new(format!("secretPatterns[{index}]"), regex)));
         patterns.extend(values);
-        let options = Options { patterns, allowed: means.allowed.clone(), ..Options::default() };
+        let options = Options { patterns, allowed: ports.allowed.clone(), ..Options::default() };
         Ok(Self { redactor: Arc::new(Redactor::new(options)?) })
     }
 
@@ -84,7 +84,7 @@ fn handed_on(hook: &Hook) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let asked = hook.pass_env.iter().map(|name| (name.as_str(), false));
     let login = match &hook.runner {
-        Runner::External(called) => super::template(&called.name).map_or(&[][..], |template| template.login),
+        Runner::External(called) => super::known_agent(&called.name).map_or(&[][..], |template| template.login),
         _ => &[],
     };
     for (name, certain) in asked.chain(login.iter().map(|name| (*name, true))) {

@@ -12,11 +12,11 @@ const FORGOTTEN: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
 /// The state folder of this crate.
 #[derive(Clone)]
-pub(super) struct Shelf {
+pub(super) struct RunStateFolder {
     state: PathBuf,
 }
 
-impl Shelf {
+impl RunStateFolder {
     pub(super) fn new(state: PathBuf) -> Self {
         Self { state }
     }
@@ -39,11 +39,11 @@ impl Shelf {
     }
 
     /// A folder for the worktree of one attempt.
-    pub(super) fn bench(&self, run: &RunId, attempt: u32) -> PathBuf {
-        self.benches().join(format!("{}.{attempt}", safe_file_name(&run.0)))
+    pub(super) fn worktree(&self, run: &RunId, attempt: u32) -> PathBuf {
+        self.worktrees().join(format!("{}.{attempt}", safe_file_name(&run.0)))
     }
 
-    pub(super) fn benches(&self) -> PathBuf {
+    pub(super) fn worktrees(&self) -> PathBuf {
         self.state.join("worktrees")
     }
 

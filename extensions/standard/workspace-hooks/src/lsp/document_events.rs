@@ -1,8 +1,8 @@
 //! From what an editor says about its documents to events of a workspace.
 
-use crate::content_hash;
+use crate::content::content_hash;
 use crate::contract::{Change, Event, FileChange, Source, Trigger};
-use crate::watch::Sieve;
+use crate::watch::IgnoreRules;
 use crate::watch::slashed;
 use dispatch_os::paths::path_of_uri;
 use dispatch_os::time::monotonic_ms;
@@ -11,13 +11,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Rules of git that somebody else changed hold after so long.
-const SIEVE_AGE_MS: u64 = 10_000;
+const IGNORE_RULES_AGE_MS: u64 = 10_000;
 /// Of a folder with a new name, so many files are told.
 const MAX_RENAMED: usize = 10_000;
 
 /// What an editor said.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Notice {
+pub(super) enum DocumentNotice {
     Saved(String),
     WillSave(String),
     Created(Vec<String>),
@@ -26,7 +26,7 @@ pub(super) enum Notice {
     Renamed(Vec<(String, String)>),
 }
 
-impl Notice {
+impl DocumentNotice {
     /// Whether at most so many bytes have to be read to resolve it.
     pub(super) fn costs_at_most(&self, bytes: u64) -> bool {
         match self {
@@ -41,10 +41,10 @@ impl Notice {
 }
 
 /// Notices without those that a later one repeats: the content is read when they are resolved.
-pub(super) fn without_repeats(notices: Vec<Notice>) -> Vec<Notice> {
-    let mut kept: Vec<Notice> = Vec::new();
+pub(super) fn without_repeats(notices: Vec<DocumentNotice>) -> Vec<DocumentNotice> {
+    let mut kept: Vec<DocumentNotice> = Vec::new();
     for notice in notices {
-        if matches!(notice, Notice::Saved(_) | Notice::WillSave(_)) {
+        if matches!(notice, DocumentNotice::Saved(_) | DocumentNotice::WillSave(_)) {
             kept.retain(|known| *known != notice);
         }
         kept.push(notice);
@@ -54,35 +54,35 @@ pub(super) fn without_repeats(notices: Vec<Notice>) -> Vec<Notice> {
 
 /// Knows the workspaces of a client.
 #[derive(Default)]
-pub(super) struct Resolver {
-    sieves: HashMap<PathBuf, (Sieve, u64)>,
+pub(super) struct EventResolver {
+    ignore_rules: HashMap<PathBuf, (IgnoreRules, u64)>,
 }
 
 /// A file of a workspace.
-struct Place {
+struct WorkspaceFile {
     workspace: PathBuf,
     /// Relative to it.
     path: PathBuf,
 }
 
-impl Resolver {
+impl EventResolver {
     /// The events that a notice means, one for each workspace. Documents outside every workspace, without a file, or
     /// ignored by git mean none.
-    pub(super) fn events(&mut self, notice: &Notice, workspaces: &[PathBuf]) -> Vec<Event> {
+    pub(super) fn events(&mut self, notice: &DocumentNotice, workspaces: &[PathBuf]) -> Vec<Event> {
         let (trigger, found) = match notice {
-            Notice::Saved(uri) => (Trigger::DidSave, vec![self.present(uri, Change::Changed, workspaces)]),
-            Notice::Created(uris) => {
+            DocumentNotice::Saved(uri) => (Trigger::DidSave, vec![self.present(uri, Change::Changed, workspaces)]),
+            DocumentNotice::Created(uris) => {
                 let found = uris.iter().map(|uri| self.present(uri, Change::Created, workspaces));
                 (Trigger::DidCreate, found.collect())
             }
             // What is on the disk is not what will be saved, so nothing can be said about the content: without a hash
             // no such event is taken for one that was handled before.
-            Notice::WillSave(uri) => (Trigger::WillSave, vec![self.absent(uri, Change::Changed, workspaces)]),
-            Notice::Deleted(uris) => {
+            DocumentNotice::WillSave(uri) => (Trigger::WillSave, vec![self.absent(uri, Change::Changed, workspaces)]),
+            DocumentNotice::Deleted(uris) => {
                 let found = uris.iter().map(|uri| self.absent(uri, Change::Deleted, workspaces));
                 (Trigger::DidDelete, found.collect())
             }
-            Notice::Renamed(names) => {
+            DocumentNotice::Renamed(names) => {
                 let found = names.iter().flat_map(|(old, new)| self.renamed(old, new, workspaces));
                 (Trigger::DidRename, found.map(Some).collect())
             }
@@ -123,20 +123,20 @@ impl Resolver {
         Some((place.workspace, FileChange { path, change, content_hash }))
     }
 
-    fn place(&mut self, path: &Path, workspaces: &[PathBuf]) -> Option<Place> {
+    fn place(&mut self, path: &Path, workspaces: &[PathBuf]) -> Option<WorkspaceFile> {
         let path = real(path)?;
         let fitting = workspaces.iter().filter(|workspace| path.starts_with(workspace));
         let workspace = fitting.max_by_key(|workspace| workspace.as_os_str().len())?;
         let inside = path.strip_prefix(workspace).ok()?;
-        let kept = self.sieve(workspace, inside).keeps_file(inside);
-        kept.then(|| Place { workspace: workspace.clone(), path: inside.to_owned() })
+        let kept = self.ignore_rules_of(workspace, inside).keeps_file(inside);
+        kept.then(|| WorkspaceFile { workspace: workspace.clone(), path: inside.to_owned() })
     }
 
-    fn sieve(&mut self, workspace: &Path, path: &Path) -> &mut Sieve {
+    fn ignore_rules_of(&mut self, workspace: &Path, path: &Path) -> &mut IgnoreRules {
         let now_ms = monotonic_ms();
-        let fresh = || (Sieve::new(workspace), now_ms);
-        let entry = self.sieves.entry(workspace.to_owned()).or_insert_with(fresh);
-        if now_ms.saturating_sub(entry.1) > SIEVE_AGE_MS || crate::watch::is_rule(path) {
+        let fresh = || (IgnoreRules::new(workspace), now_ms);
+        let entry = self.ignore_rules.entry(workspace.to_owned()).or_insert_with(fresh);
+        if now_ms.saturating_sub(entry.1) > IGNORE_RULES_AGE_MS || crate::watch::is_ignore_file(path) {
             *entry = fresh();
         }
         &mut entry.0
@@ -186,12 +186,12 @@ mod tests {
     use dispatch_os::paths::uri_of_path;
     use std::fs;
 
-    struct Rig {
+    struct TestWorkspaces {
         _folder: tempfile::TempDir,
         root: PathBuf,
     }
 
-    fn rig() -> Rig {
+    fn workspaces() -> TestWorkspaces {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         for path in ["one/.git", "one/src/deep", "one/out", "two"] {
@@ -201,17 +201,17 @@ mod tests {
         for path in ["one/src/a.rs", "one/src/deep/b.rs", "one/out/c.rs", "two/d.rs", "elsewhere.rs"] {
             fs::write(root.join(path), path).unwrap();
         }
-        Rig { _folder: folder, root }
+        TestWorkspaces { _folder: folder, root }
     }
 
-    impl Rig {
+    impl TestWorkspaces {
         fn uri(&self, path: &str) -> String {
             uri_of_path(&self.root.join(path))
         }
 
-        fn told(&self, notice: &Notice) -> Vec<String> {
+        fn told(&self, notice: &DocumentNotice) -> Vec<String> {
             let workspaces = [self.root.join("one"), self.root.join("two"), self.root.join("one/src/deep")];
-            let events = Resolver::default().events(notice, &workspaces);
+            let events = EventResolver::default().events(notice, &workspaces);
             let words = events.iter().flat_map(|event| {
                 let workspace = event.workspace.strip_prefix(&self.root).unwrap().display();
                 event.files.iter().map(move |file| {
@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn documents_belong_to_the_innermost_workspace_or_to_none() {
-        let rig = rig();
-        let saved = |path: &str| rig.told(&Notice::Saved(rig.uri(path)));
+        let workspaces = workspaces();
+        let saved = |path: &str| workspaces.told(&DocumentNotice::Saved(workspaces.uri(path)));
         assert_eq!(saved("one/src/a.rs"), ["one: DidSave src/a.rs Changed read"]);
         assert_eq!(saved("one/src/deep/b.rs"), ["one/src/deep: DidSave b.rs Changed read"]);
         assert_eq!(saved("two/d.rs"), ["two: DidSave d.rs Changed read"]);
@@ -234,43 +234,53 @@ mod tests {
         for path in ["one/out/c.rs", "elsewhere.rs", "one/.git/HEAD", "one/src", "one/../elsewhere.rs"] {
             assert_eq!(saved(path), [""; 0], "{path}");
         }
-        assert_eq!(rig.told(&Notice::Saved("untitled:Untitled-1".to_owned())), [""; 0]);
+        assert_eq!(workspaces.told(&DocumentNotice::Saved("untitled:Untitled-1".to_owned())), [""; 0]);
     }
 
     #[test]
     fn a_save_to_come_says_nothing_about_the_content() {
-        let rig = rig();
-        let told = rig.told(&Notice::WillSave(rig.uri("one/src/a.rs")));
+        let workspaces = workspaces();
+        let told = workspaces.told(&DocumentNotice::WillSave(workspaces.uri("one/src/a.rs")));
         assert_eq!(told, ["one: WillSave src/a.rs Changed unread"]);
     }
 
     #[test]
     fn files_and_folders_come_go_and_move() {
-        let rig = rig();
-        let created = Notice::Created(vec![rig.uri("one/src/a.rs"), rig.uri("two/d.rs"), rig.uri("one/src")]);
-        assert_eq!(rig.told(&created), ["one: DidCreate src/a.rs Created read", "two: DidCreate d.rs Created read"]);
-        let deleted = Notice::Deleted(vec![rig.uri("one/src/gone.rs")]);
-        assert_eq!(rig.told(&deleted), ["one: DidDelete src/gone.rs Deleted unread"]);
-        let renamed = Notice::Renamed(vec![(rig.uri("two/old.rs"), rig.uri("two/d.rs"))]);
-        assert_eq!(rig.told(&renamed), [r#"two: DidRename d.rs Renamed { from: "old.rs" } read"#]);
-        let folder = Notice::Renamed(vec![(rig.uri("one/before"), rig.uri("one/src"))]);
-        assert_eq!(rig.told(&folder).len(), 2, "{:?}", rig.told(&folder));
-        let came = Notice::Renamed(vec![(rig.uri("nowhere/x"), rig.uri("two/d.rs"))]);
-        assert_eq!(rig.told(&came), ["two: DidRename d.rs Created read"]);
+        let workspaces = workspaces();
+        let created = DocumentNotice::Created(vec![
+            workspaces.uri("one/src/a.rs"),
+            workspaces.uri("two/d.rs"),
+            workspaces.uri("one/src"),
+        ]);
+        assert_eq!(
+            workspaces.told(&created),
+            ["one: DidCreate src/a.rs Created read", "two: DidCreate d.rs Created read"]
+        );
+        let deleted = DocumentNotice::Deleted(vec![workspaces.uri("one/src/gone.rs")]);
+        assert_eq!(workspaces.told(&deleted), ["one: DidDelete src/gone.rs Deleted unread"]);
+        let renamed = DocumentNotice::Renamed(vec![(workspaces.uri("two/old.rs"), workspaces.uri("two/d.rs"))]);
+        assert_eq!(workspaces.told(&renamed), [r#"two: DidRename d.rs Renamed { from: "old.rs" } read"#]);
+        let folder = DocumentNotice::Renamed(vec![(workspaces.uri("one/before"), workspaces.uri("one/src"))]);
+        assert_eq!(workspaces.told(&folder).len(), 2, "{:?}", workspaces.told(&folder));
+        let came = DocumentNotice::Renamed(vec![(workspaces.uri("nowhere/x"), workspaces.uri("two/d.rs"))]);
+        assert_eq!(workspaces.told(&came), ["two: DidRename d.rs Created read"]);
     }
 
     #[test]
     #[cfg(unix)]
     fn a_workspace_reached_by_a_link_is_the_same_workspace() {
-        let rig = rig();
-        std::os::unix::fs::symlink(rig.root.join("two"), rig.root.join("link")).unwrap();
-        assert_eq!(rig.told(&Notice::Saved(rig.uri("link/d.rs"))), ["two: DidSave d.rs Changed read"]);
+        let workspaces = workspaces();
+        std::os::unix::fs::symlink(workspaces.root.join("two"), workspaces.root.join("link")).unwrap();
+        assert_eq!(
+            workspaces.told(&DocumentNotice::Saved(workspaces.uri("link/d.rs"))),
+            ["two: DidSave d.rs Changed read"]
+        );
     }
 
     #[test]
     fn of_repeated_saves_the_last_counts() {
-        let saved = |name: &str| Notice::Saved(name.to_owned());
-        let will = Notice::WillSave("a".to_owned());
+        let saved = |name: &str| DocumentNotice::Saved(name.to_owned());
+        let will = DocumentNotice::WillSave("a".to_owned());
         let kept = without_repeats(vec![saved("a"), saved("b"), will.clone(), saved("a")]);
         assert_eq!(kept, [saved("b"), will, saved("a")]);
     }

@@ -1,12 +1,12 @@
 //! The event as a run gets it: the JSON for programs and servers, and the names of its files.
 
-use super::Attempt;
+use super::RunAttempt;
 use crate::contract::{Change, FileChange};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// The event, with paths where the run works. Nothing is taken out of it: a program needs real names.
-pub(super) fn event(attempt: &Attempt<'_>) -> Value {
+pub(super) fn event(attempt: &RunAttempt<'_>) -> Value {
     let assignment = attempt.assignment;
     json!({
         "runId": assignment.run.0,
@@ -21,14 +21,14 @@ pub(super) fn event(attempt: &Attempt<'_>) -> Value {
 }
 
 /// What the event says and what the author of the hook wrote down; where both do, the author counts.
-fn facts(attempt: &Attempt<'_>) -> Map<String, Value> {
+fn facts(attempt: &RunAttempt<'_>) -> Map<String, Value> {
     let mut facts = attempt.assignment.metadata.clone();
     facts.extend(attempt.assignment.hook.metadata.clone());
     facts
 }
 
 /// The file that a run of one file is about, absolute.
-pub(super) fn first_file(attempt: &Attempt<'_>) -> Option<PathBuf> {
+pub(super) fn first_file(attempt: &RunAttempt<'_>) -> Option<PathBuf> {
     attempt.assignment.files.first().map(|file| below(&attempt.folder, &file.path))
 }
 

@@ -1,10 +1,10 @@
 //! The thread that turns notices of the system into events, and makes up for notices that were lost.
 
-use super::burst::Gathering;
-use super::known::{Known, Print};
+use super::burst::BurstGatherer;
+use super::ignore_rules::IgnoreRules;
+use super::known_files::{FileFingerprint, KnownFiles};
 use super::observation::Observation;
-use super::sieve::Sieve;
-use super::survey::survey;
+use super::tree_scan::scan_tree;
 use super::watches::{WatchError, Watches};
 use crate::contract::Event;
 use crate::root::{FOLDER, HOOKS_FILE};
@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-mod judging;
+mod burst_changes;
 
 /// The most notices that wait; when more come, the tree is looked through instead.
 const MAX_NOTICES: usize = 65_536;
@@ -32,7 +32,7 @@ const LONGEST_SLEEP_MS: u64 = 60_000;
 
 /// What was noticed in one go.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub struct WatchBatch {
     /// What happened.
     pub events: Vec<Event>,
     /// Whether a file of hooks may say something else now.
@@ -43,14 +43,14 @@ pub struct Batch {
     pub ended: bool,
 }
 
-impl Batch {
+impl WatchBatch {
     fn is_empty(&self) -> bool {
         self.events.is_empty() && !self.configuration && self.notes.is_empty() && !self.ended
     }
 }
 
 /// A workspace that is watched until this is dropped.
-pub struct Watching {
+pub struct WatchHandle {
     /// How many folders are looked at.
     pub folders: usize,
     /// What a person should know from the start.
@@ -60,7 +60,7 @@ pub struct Watching {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watching {
+impl WatchHandle {
     /// Ends it and waits until what is being handed over has been.
     pub fn stop(mut self) {
         self.tell();
@@ -77,7 +77,7 @@ impl Watching {
     }
 }
 
-impl Drop for Watching {
+impl Drop for WatchHandle {
     fn drop(&mut self) {
         self.tell();
     }
@@ -96,20 +96,20 @@ pub fn watch(
     root: &Path,
     also: Option<&Path>,
     since_ms: Option<u64>,
-    deliver: Box<dyn FnMut(Batch) + Send>,
-) -> Result<Watching, WatchError> {
-    watch_within(root, also, since_ms, Limits::default(), deliver)
+    deliver: Box<dyn FnMut(WatchBatch) + Send>,
+) -> Result<WatchHandle, WatchError> {
+    watch_within(root, also, since_ms, WatchLimits::default(), deliver)
 }
 
 /// What is kept at most.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct WatchLimits {
     pub(super) notices: usize,
     /// Beside what the system allows.
     pub(super) watches: Option<usize>,
 }
 
-impl Default for Limits {
+impl Default for WatchLimits {
     fn default() -> Self {
         Self { notices: MAX_NOTICES, watches: None }
     }
@@ -120,21 +120,21 @@ pub(super) fn watch_within(
     root: &Path,
     also: Option<&Path>,
     since_ms: Option<u64>,
-    limits: Limits,
-    deliver: Box<dyn FnMut(Batch) + Send>,
-) -> Result<Watching, WatchError> {
+    limits: WatchLimits,
+    deliver: Box<dyn FnMut(WatchBatch) + Send>,
+) -> Result<WatchHandle, WatchError> {
     let missing = || WatchError::NoFolder { path: root.to_owned() };
     let root = root.canonicalize().ok().filter(|root| root.is_dir()).ok_or_else(missing)?;
     let (notices, received) = sync_channel(limits.notices);
     let overflowed = Arc::new(AtomicBool::new(false));
     let stopped = Arc::new(AtomicBool::new(false));
     let watches = Watches::new(notices.clone(), Arc::clone(&overflowed), limits.watches)?;
-    let sieve = Sieve::new(&root);
-    let mut overseer = Overseer {
-        known: Known::default(),
-        sieve,
+    let ignore_rules = IgnoreRules::new(&root);
+    let mut watcher = FileWatcher {
+        known: KnownFiles::default(),
+        ignore_rules,
         watches,
-        gathering: Gathering::default(),
+        gathering: BurstGatherer::default(),
         also: also.map(Path::to_owned),
         overflowed,
         stopped: Arc::clone(&stopped),
@@ -146,24 +146,24 @@ pub(super) fn watch_within(
         root,
         deliver,
     };
-    overseer.begin();
+    watcher.begin();
     if let Some(since_ms) = since_ms {
-        overseer.doubt_since(since_ms);
+        watcher.doubt_since(since_ms);
     }
-    let folders = overseer.known.folders().count();
-    let notes = overseer.polling_note().into_iter().collect();
+    let folders = watcher.known.folders().count();
+    let notes = watcher.polling_note().into_iter().collect();
     let thread = std::thread::Builder::new().name("workspace watch".to_owned());
-    let thread = thread.spawn(move || overseer.run(&received)).map_err(|source| WatchError::Thread { source })?;
-    Ok(Watching { folders, notes, notices, stopped, thread: Some(thread) })
+    let thread = thread.spawn(move || watcher.run(&received)).map_err(|source| WatchError::Thread { source })?;
+    Ok(WatchHandle { folders, notes, notices, stopped, thread: Some(thread) })
 }
 
-struct Overseer {
+struct FileWatcher {
     root: PathBuf,
     also: Option<PathBuf>,
-    known: Known,
-    sieve: Sieve,
+    known: KnownFiles,
+    ignore_rules: IgnoreRules,
     watches: Watches,
-    gathering: Gathering,
+    gathering: BurstGatherer,
     overflowed: Arc<AtomicBool>,
     stopped: Arc<AtomicBool>,
     configuration: bool,
@@ -172,13 +172,13 @@ struct Overseer {
     /// How many folders were polled when it was last told.
     polled: usize,
     odd_name_told: bool,
-    deliver: Box<dyn FnMut(Batch) + Send>,
+    deliver: Box<dyn FnMut(WatchBatch) + Send>,
 }
 
-impl Overseer {
+impl FileWatcher {
     fn begin(&mut self) {
         self.watches.add_root(&self.root);
-        let found = survey(&self.root, Path::new(""), &self.watches);
+        let found = scan_tree(&self.root, Path::new(""), &self.watches);
         found.folders.iter().for_each(|folder| self.known.add_folder(folder));
         found.files.iter().for_each(|(path, print)| self.known.put(path, *print));
         self.watch_configuration();
@@ -193,7 +193,7 @@ impl Overseer {
         };
         let changed: Vec<PathBuf> = self.known.files_below(Path::new("")).into_iter().filter(changed).collect();
         for path in changed {
-            self.known.put(&path, Print::UNKNOWN);
+            self.known.put(&path, FileFingerprint::UNKNOWN);
             // As if its writer had fallen silent long ago.
             self.gathering.add(Observation::Writing(path), 0, |path| Some(path.to_owned()));
         }

@@ -7,17 +7,17 @@ use futures_util::future::{Either, select};
 use std::future::Future;
 use std::sync::Arc;
 
-use super::Attempt;
+use super::RunAttempt;
 use crate::performer::End;
 
 /// Why an attempt is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum StopReason {
     Canceled,
     TimeIsUp,
 }
 
-impl Stop {
+impl StopReason {
     pub(super) fn end(self) -> End {
         match self {
             Self::Canceled => End::Canceled,
@@ -27,15 +27,15 @@ impl Stop {
 }
 
 /// Resolves when the attempt has to stop.
-pub(super) async fn stopped(cancel: &CancelToken, clock: &Arc<dyn Clock>, deadline: Deadline) -> Stop {
+pub(super) async fn stopped(cancel: &CancelToken, clock: &Arc<dyn Clock>, deadline: Deadline) -> StopReason {
     match select(cancel.cancelled(), clock.sleep_ms(deadline.remaining_ms())).await {
-        Either::Left(_) => Stop::Canceled,
-        Either::Right(_) => Stop::TimeIsUp,
+        Either::Left(_) => StopReason::Canceled,
+        Either::Right(_) => StopReason::TimeIsUp,
     }
 }
 
 /// The work's result, or why it was given up.
-pub(super) async fn or_stopped<T>(attempt: &Attempt<'_>, work: impl Future<Output = T>) -> Result<T, Stop> {
+pub(super) async fn or_stopped<T>(attempt: &RunAttempt<'_>, work: impl Future<Output = T>) -> Result<T, StopReason> {
     let stop = std::pin::pin!(stopped(&attempt.assignment.cancel, attempt.clock, attempt.deadline));
     match select(std::pin::pin!(work), stop).await {
         Either::Left((value, _)) => Ok(value),

@@ -1,10 +1,10 @@
 //! Which files of a workspace count: not what git ignores, not what is generated, not what passes.
 
-use super::names::is_left_out;
+use super::skipped_names::is_skipped;
 use dispatch_os::files::read_text_at_most;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{IncrementalIgnore, WalkBuilder};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Git's own limit for a file of attributes.
 const MAX_ATTRIBUTES_BYTES: u64 = 100 * 1024 * 1024;
@@ -13,28 +13,21 @@ const GENERATED: &str = "linguist-generated";
 const RULES: [&str; 2] = [".gitignore", ".gitattributes"];
 
 /// Tells the files that count from those that do not. The rules are those of the moment it was made.
-pub struct Sieve {
-    root: PathBuf,
+pub(crate) struct IgnoreRules {
     git: Option<IncrementalIgnore>,
     generated: Gitignore,
 }
 
-impl Sieve {
+impl IgnoreRules {
     /// The rules of a workspace as they are now.
     #[must_use]
-    pub fn new(root: &Path) -> Self {
+    pub(crate) fn new(root: &Path) -> Self {
         let git = walk_of(root).build_matchers().pop();
-        Self { root: root.to_owned(), git, generated: generated(root) }
-    }
-
-    /// A path relative to the workspace, if it is inside.
-    #[must_use]
-    pub fn relative<'path>(&self, path: &'path Path) -> Option<&'path Path> {
-        path.strip_prefix(&self.root).ok().filter(|inside| !inside.as_os_str().is_empty())
+        Self { git, generated: generated(root) }
     }
 
     /// Whether a file, named relative to the workspace, counts.
-    pub fn keeps_file(&mut self, path: &Path) -> bool {
+    pub(crate) fn keeps_file(&mut self, path: &Path) -> bool {
         self.keeps(path, false) && !self.generated.matched(path, false).is_ignore()
     }
 
@@ -44,7 +37,7 @@ impl Sieve {
     }
 
     fn keeps(&mut self, path: &Path, is_folder: bool) -> bool {
-        let outside = path.ancestors().any(is_left_out);
+        let outside = path.ancestors().any(is_skipped);
         !outside && self.git.as_mut().is_none_or(|git| !git.matched(path, is_folder).is_ignore())
     }
 }
@@ -58,7 +51,7 @@ pub(crate) fn walk_of(folder: &Path) -> WalkBuilder {
 }
 
 /// Whether a file says which others count.
-pub(crate) fn is_rule(path: &Path) -> bool {
+pub(crate) fn is_ignore_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| RULES.iter().any(|rule| name == *rule))
 }
 
@@ -104,7 +97,7 @@ mod tests {
         fs::write(root.join(".gitignore"), "*.log\n!keep.log\n/target/\n").unwrap();
         fs::write(root.join("web/.gitignore"), "dist/\n").unwrap();
         fs::write(root.join(".gitattributes"), "*.pb.rs linguist-generated\nown.pb.rs -linguist-generated\n").unwrap();
-        let mut sieve = Sieve::new(&root);
+        let mut ignore_rules = IgnoreRules::new(&root);
         for (path, kept) in [
             ("src/main.rs", true),
             ("a.log", false),
@@ -124,13 +117,10 @@ mod tests {
             ("own.pb.rs", true),
             (".hidden/file", true),
         ] {
-            assert_eq!(sieve.keeps_file(Path::new(path)), kept, "{path}");
+            assert_eq!(ignore_rules.keeps_file(Path::new(path)), kept, "{path}");
         }
-        assert!(!sieve.keeps_folder(Path::new("target")));
-        assert!(sieve.keeps_folder(Path::new("web")));
-        assert_eq!(sieve.relative(&root.join("a/b")), Some(Path::new("a/b")));
-        assert_eq!(sieve.relative(&root), None);
-        assert_eq!(sieve.relative(Path::new("/elsewhere/a")), None);
+        assert!(!ignore_rules.keeps_folder(Path::new("target")));
+        assert!(ignore_rules.keeps_folder(Path::new("web")));
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! A workspace, a state folder, a hook, and the performer on a real runtime.
 
-use crate::contract::{Action, Budget, Change, FileChange, Hook, Place, Retry, RunId, Runner, SessionScope, Trigger};
+use crate::contract::{
+    Action, Budget, Change, FileChange, Hook, Retry, RunId, RunPlace, Runner, SessionScope, Trigger,
+};
 use crate::performer::{Assignment, End, Performance, Performer, Settled};
-use crate::runner::shelf::Shelf;
-use crate::runner::trail::Trail;
-use crate::runner::veil::Veil;
-use crate::runner::{Attempt, Means, performer};
+use crate::runner::child_record::ObservedWrites;
+use crate::runner::output_redactor::OutputRedactor;
+use crate::runner::run_state_folder::RunStateFolder;
+use crate::runner::{RunAttempt, RunnerPorts, performer};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::ports::Clock;
@@ -28,7 +30,7 @@ pub(super) fn run<T>(main: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(main)
 }
 
-pub(super) struct Rig {
+pub(super) struct RunnerHost {
     pub(super) folder: TempDir,
     pub(super) hook: Hook,
     pub(super) files: Vec<FileChange>,
@@ -37,7 +39,7 @@ pub(super) struct Rig {
     pub(super) attempt: u32,
 }
 
-impl Rig {
+impl RunnerHost {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
@@ -46,9 +48,9 @@ impl Rig {
     }
 
     pub(super) fn command(words: &[&str]) -> Self {
-        let mut rig = Self::new();
-        rig.hook.action = Action::Command(words.iter().map(|word| (*word).to_owned()).collect());
-        rig
+        let mut host = Self::new();
+        host.hook.action = Action::Command(words.iter().map(|word| (*word).to_owned()).collect());
+        host
     }
 
     /// A shell script; the shell is the program under test here, not how commands are run.
@@ -88,8 +90,8 @@ impl Rig {
         }
     }
 
-    pub(super) fn means(&self) -> Means {
-        Means {
+    pub(super) fn ports(&self) -> RunnerPorts {
+        RunnerPorts {
             state: self.state(),
             patterns: Vec::new(),
             allowed: Vec::new(),
@@ -99,25 +101,25 @@ impl Rig {
     }
 
     pub(super) fn performer(&self) -> Arc<dyn Performer> {
-        performer(self.means())
+        performer(self.ports())
     }
 
     /// Work on an attempt that the performer would have begun.
     pub(super) async fn attempt<T>(
         &self,
         assignment: &Assignment,
-        work: impl for<'a> FnOnce(&'a Attempt<'a>) -> BoxFuture<'a, T>,
+        work: impl for<'a> FnOnce(&'a RunAttempt<'a>) -> BoxFuture<'a, T>,
     ) -> T {
-        let (means, shelf) = (self.means(), Shelf::new(self.state()));
-        let attempt = Attempt {
+        let (ports, state_folder) = (self.ports(), RunStateFolder::new(self.state()));
+        let attempt = RunAttempt {
             assignment,
             folder: self.workspace(),
             place: self.hook.place,
-            veil: Arc::new(Veil::of(&means, &self.hook).unwrap()),
+            redactor: Arc::new(OutputRedactor::of(&ports, &self.hook).unwrap()),
             deadline: Deadline::after_ms(self.hook.timeout_ms),
-            clock: &means.clock,
-            shelf: &shelf,
-            trail: Trail::default(),
+            clock: &ports.clock,
+            state_folder: &state_folder,
+            writes: ObservedWrites::default(),
             is_blind: &AtomicBool::new(false),
         };
         work(&attempt).await
@@ -157,7 +159,7 @@ pub(super) fn hook() -> Hook {
         pattern: Vec::new(),
         action: Action::Command(vec!["true".to_owned()]),
         runner: Runner::Agent { session: SessionScope::Hook },
-        place: Place::Tree,
+        place: RunPlace::Tree,
         enabled: true,
         concurrency: 4,
         timeout_ms: LONG_MS,

@@ -1,18 +1,17 @@
 //! What starts a hook: trigger, files, the repository that may, the time table.
 
-use crate::config::fields::{Found, Object};
-use crate::config::file::{Shared, Surroundings};
+use crate::config::fields::{ConfigObject, Located};
+use crate::config::file::{ParseContext, SharedChecks};
 use crate::config::findings::Findings;
-use crate::config::json::Json;
-use crate::config::limits::MAX_PATTERNS;
-use crate::config::trigger;
+use crate::config::json::JsonValue;
+use crate::config::{format, trigger};
 use crate::contract::Trigger;
 use crate::timetable;
 use dispatch_glob::Glob;
 use std::path::Path;
 
 /// What starts a hook.
-pub(super) struct Started {
+pub(super) struct TriggerFields {
     pub(super) trigger: Option<Trigger>,
     pub(super) pattern: Vec<String>,
     pub(super) allow_git: bool,
@@ -24,11 +23,11 @@ pub(super) struct Started {
 }
 
 pub(super) fn read(
-    hook: &Object<'_>,
-    around: &Surroundings<'_>,
-    shared: &mut Shared,
+    hook: &ConfigObject<'_>,
+    around: &ParseContext<'_>,
+    shared: &mut SharedChecks,
     findings: &mut Findings,
-) -> Started {
+) -> TriggerFields {
     let trigger = match hook.get("trigger") {
         Some(found) => found.text(findings).and_then(|word| trigger::read(&word, findings)),
         None => {
@@ -36,24 +35,24 @@ pub(super) fn read(
             None
         }
     };
-    let allow_git = hook.flag("allowGit", findings);
-    let repo_root = hook.text("repoRoot", findings);
+    let allow_git = hook.flag(&format::ALLOW_GIT, findings);
+    let repo_root = hook.text(&format::REPO_ROOT, findings);
     if trigger.as_ref().is_some_and(Trigger::is_of_git) {
         git_safety(hook, allow_git, findings);
     }
     let resolved = repo_root.as_ref().and_then(|root| resolve(root, around, findings));
-    Started {
+    TriggerFields {
         schedule: schedule(hook, trigger.as_ref(), shared, findings),
         trigger,
         pattern: patterns(hook, findings),
-        allow_git: allow_git.unwrap_or(false),
+        allow_git: allow_git.unwrap_or(format::ALLOW_GIT.default),
         repo_root_text: repo_root.map(|root| root.value.to_owned()),
         repo_root: resolved,
     }
 }
 
 /// Git starts nothing that does not say so in two places.
-fn git_safety(hook: &Object<'_>, allow_git: Option<bool>, findings: &mut Findings) {
+fn git_safety(hook: &ConfigObject<'_>, allow_git: Option<bool>, findings: &mut Findings) {
     if allow_git != Some(true) {
         let at = hook.get("allowGit").or_else(|| hook.get("trigger"));
         let (at, pointer) = at.map_or((hook.at, hook.pointer.clone()), |found| (found.at, found.pointer));
@@ -68,7 +67,7 @@ fn git_safety(hook: &Object<'_>, allow_git: Option<bool>, findings: &mut Finding
     }
 }
 
-fn resolve(root: &Found<&str>, around: &Surroundings<'_>, findings: &mut Findings) -> Option<String> {
+fn resolve(root: &Located<&str>, around: &ParseContext<'_>, findings: &mut Findings) -> Option<String> {
     const HINT: &str = "name a folder that exists, absolute or relative to the workspace";
     if root.value.is_empty() || root.value.contains('\0') {
         root.wrong_hinted(findings, "git-safety", "`repoRoot` names no folder", HINT);
@@ -83,11 +82,11 @@ fn resolve(root: &Found<&str>, around: &Surroundings<'_>, findings: &mut Finding
 }
 
 /// One glob or a list of them.
-fn patterns(hook: &Object<'_>, findings: &mut Findings) -> Vec<String> {
+fn patterns(hook: &ConfigObject<'_>, findings: &mut Findings) -> Vec<String> {
     let Some(found) = hook.get("pattern") else { return Vec::new() };
     let texts = match &found.value.json {
-        Json::Text(text) => vec![found.map(|_| text.as_str())],
-        Json::List(_) => hook.texts("pattern", MAX_PATTERNS, findings).unwrap_or_default(),
+        JsonValue::Text(text) => vec![found.map(|_| text.as_str())],
+        JsonValue::List(_) => hook.texts(&format::PATTERN.list, findings).unwrap_or_default(),
         _ => {
             let message = format!("expected a glob or a list of globs, found {}", found.value.kind());
             found.wrong(findings, "type", message);
@@ -97,7 +96,7 @@ fn patterns(hook: &Object<'_>, findings: &mut Findings) -> Vec<String> {
     texts.iter().filter_map(|text| pattern(text, findings)).collect()
 }
 
-fn pattern(text: &Found<&str>, findings: &mut Findings) -> Option<String> {
+fn pattern(text: &Located<&str>, findings: &mut Findings) -> Option<String> {
     let (sign, path) = match text.value.strip_prefix('!') {
         Some(path) => ("!", path),
         None => ("", text.value),
@@ -119,14 +118,14 @@ fn pattern(text: &Found<&str>, findings: &mut Findings) -> Option<String> {
 
 /// The time table, with its zone in front if it has one.
 fn schedule(
-    hook: &Object<'_>,
+    hook: &ConfigObject<'_>,
     trigger: Option<&Trigger>,
-    shared: &mut Shared,
+    shared: &mut SharedChecks,
     findings: &mut Findings,
 ) -> Option<String> {
     let wanted = trigger == Some(&Trigger::Schedule);
-    let found = hook.text("schedule", findings);
-    let zone = hook.text("timezone", findings);
+    let found = hook.text(&format::SCHEDULE, findings);
+    let zone = hook.text(&format::TIMEZONE, findings);
     if wanted && hook.get("schedule").is_none() {
         hook.missing(findings, "schedule", "write when it runs, for example \"0 9 * * 1-5\"");
     }

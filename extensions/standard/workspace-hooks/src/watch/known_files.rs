@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// What tells one content of a file from another without reading it: size, time and identity, in eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Print(u64);
+pub(super) struct FileFingerprint(u64);
 
-impl Print {
+impl FileFingerprint {
     /// That of a file whose content nobody has seen.
     pub(super) const UNKNOWN: Self = Self(0);
 
@@ -30,23 +30,23 @@ impl Print {
 
 /// Every folder that is looked at, and the files in it. Paths are relative to the workspace.
 #[derive(Default)]
-pub(super) struct Known {
-    folders: BTreeMap<PathBuf, HashMap<Box<OsStr>, Print>>,
+pub(super) struct KnownFiles {
+    folders: BTreeMap<PathBuf, HashMap<Box<OsStr>, FileFingerprint>>,
 }
 
-impl Known {
-    pub(super) fn get(&self, path: &Path) -> Option<Print> {
+impl KnownFiles {
+    pub(super) fn get(&self, path: &Path) -> Option<FileFingerprint> {
         self.folders.get(parent(path))?.get(path.file_name()?).copied()
     }
 
-    pub(super) fn put(&mut self, path: &Path, print: Print) {
+    pub(super) fn put(&mut self, path: &Path, print: FileFingerprint) {
         if let Some(name) = path.file_name() {
             let folder = self.folders.entry(parent(path).to_owned()).or_default();
             folder.insert(name.into(), print);
         }
     }
 
-    pub(super) fn take(&mut self, path: &Path) -> Option<Print> {
+    pub(super) fn take(&mut self, path: &Path) -> Option<FileFingerprint> {
         self.folders.get_mut(parent(path))?.remove(path.file_name()?)
     }
 
@@ -87,7 +87,7 @@ impl Known {
         self.below(path).flat_map(|(folder, files)| files.keys().map(|name| folder.join(&**name))).collect()
     }
 
-    fn below(&self, path: &Path) -> impl Iterator<Item = (&PathBuf, &HashMap<Box<OsStr>, Print>)> {
+    fn below(&self, path: &Path) -> impl Iterator<Item = (&PathBuf, &HashMap<Box<OsStr>, FileFingerprint>)> {
         // Paths are ordered by their parts, so what is below a folder follows it without a gap.
         self.folders.range(path.to_owned()..).take_while(move |(folder, _)| folder.starts_with(path))
     }
@@ -108,18 +108,18 @@ mod tests {
 
     #[test]
     fn files_are_found_by_name_and_by_folder() {
-        let mut known = Known::default();
+        let mut known = KnownFiles::default();
         for (number, path) in ["top", "a/x", "a/b/y", "a-b/z"].iter().enumerate() {
-            known.put(Path::new(path), Print::from_number(number as u64));
+            known.put(Path::new(path), FileFingerprint::from_number(number as u64));
         }
         known.add_folder(Path::new("empty"));
-        assert_eq!(known.get(Path::new("a/b/y")), Some(Print::from_number(2)));
+        assert_eq!(known.get(Path::new("a/b/y")), Some(FileFingerprint::from_number(2)));
         assert_eq!(known.get(Path::new("a")), None);
         assert_eq!(paths(known.files_below(Path::new("a"))), ["a/b/y", "a/x"]);
         assert_eq!(paths(known.files_in(Path::new("a"))), ["a/x"]);
         assert_eq!(paths(known.files_below(Path::new(""))).len(), 4);
         assert!(known.has_folder(Path::new("empty")) && !known.has_folder(Path::new("top")));
-        assert_eq!(known.take(Path::new("a/x")), Some(Print::from_number(1)));
+        assert_eq!(known.take(Path::new("a/x")), Some(FileFingerprint::from_number(1)));
         assert_eq!(known.take(Path::new("a/x")), None);
         known.drop_empty_below(Path::new("a"));
         assert!(!known.has_folder(Path::new("a")) && known.has_folder(Path::new("a/b")));

@@ -17,12 +17,12 @@ const UNREAD_LIMIT: usize = 1_024;
 
 /// Who follows, and who wants to be woken.
 #[derive(Default)]
-pub(crate) struct Hub {
+pub(crate) struct RunFeed {
     followers: Mutex<Vec<(String, Sender<Run>)>>,
     listeners: Mutex<Vec<Sender<()>>>,
 }
 
-impl Hub {
+impl RunFeed {
     /// Tells a change. Never waits.
     pub(crate) fn tell(&self, run: &Run) {
         let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,15 +37,15 @@ impl Hub {
     /// Wakes everybody who listens.
     pub(crate) fn ring(&self) {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        // A bell that rings already needs no second push.
-        listeners.retain_mut(|bell| bell.try_send(()).map_or_else(|refused| refused.is_full(), |()| true));
+        // A wake that rings already needs no second push.
+        listeners.retain_mut(|wake| wake.try_send(()).map_or_else(|refused| refused.is_full(), |()| true));
     }
 
-    /// Listens for the bell.
+    /// Listens for the wake.
     pub(crate) fn listen(&self) -> Receiver<()> {
-        let (bell, door) = channel(0);
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(bell);
-        door
+        let (wake, woken) = channel(0);
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(wake);
+        woken
     }
 
     fn follow(&self, workspace: &str) -> Receiver<Run> {
@@ -55,7 +55,7 @@ impl Hub {
     }
 }
 
-struct Follower {
+struct RunFollower {
     book: Arc<dyn Book>,
     clock: Arc<dyn Clock>,
     workspace: String,
@@ -71,13 +71,13 @@ struct Follower {
 pub(crate) async fn follow(
     book: Arc<dyn Book>,
     clock: Arc<dyn Clock>,
-    hub: &Hub,
+    feed: &RunFeed,
     workspace: String,
 ) -> Result<BoxStream<'static, ExecutionRecord>, RunsError> {
     // Following begins before the book is read, so that nothing falls between the two.
-    let feed = hub.follow(&workspace);
+    let feed = feed.follow(&workspace);
     let place = book.last_place().await?;
-    let follower = Follower { book, clock, workspace, feed, place, told: BTreeMap::new(), due: VecDeque::new() };
+    let follower = RunFollower { book, clock, workspace, feed, place, told: BTreeMap::new(), due: VecDeque::new() };
     Ok(stream::unfold(follower, |mut follower| async move {
         let record = follower.next().await?;
         Some((record, follower))
@@ -85,7 +85,7 @@ pub(crate) async fn follow(
     .boxed())
 }
 
-impl Follower {
+impl RunFollower {
     async fn next(&mut self) -> Option<ExecutionRecord> {
         loop {
             if let Some(run) = self.due.pop_front() {

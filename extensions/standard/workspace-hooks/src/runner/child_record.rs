@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a program ended, as its guardian wrote it down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Exit {
+pub(super) enum MarkedExit {
     Code(i32),
     Signal(i32),
 }
@@ -27,21 +27,21 @@ pub(super) fn is_pending(marker: &Path) -> bool {
 }
 
 /// The end that such a file tells of; nothing if the child never got that far.
-pub(super) fn ended(marker: &Path) -> Option<Exit> {
+pub(super) fn ended(marker: &Path) -> Option<MarkedExit> {
     let found = read_exit_marker(marker)?;
     match found.end {
-        MarkedEnd::Exited { code: 0 } => Some(Exit::Code(0)),
+        MarkedEnd::Exited { code: 0 } => Some(MarkedExit::Code(0)),
         // A pipe that closed with its reader makes many programs fail, so such an end says nothing of the work.
         _ if found.parent == ParentThen::Dying => None,
-        MarkedEnd::Exited { code } => Some(Exit::Code(code)),
-        MarkedEnd::Signalled { signal } => Some(Exit::Signal(signal)),
+        MarkedEnd::Exited { code } => Some(MarkedExit::Code(code)),
+        MarkedEnd::Signalled { signal } => Some(MarkedExit::Signal(signal)),
     }
 }
 
 /// Has the writes of the child and its descendants observed, and told as they happen.
-pub(super) fn observe(child: ChildSpec, workspace: &Path, trail: &Trail) -> ChildSpec {
-    let (workspace, trail) = (workspace.to_owned(), trail.clone());
-    child.on_write(Arc::new(move |path: &Path| trail.note(&workspace, path)))
+pub(super) fn observe(child: ChildSpec, workspace: &Path, writes: &ObservedWrites) -> ChildSpec {
+    let (workspace, writes) = (workspace.to_owned(), writes.clone());
+    child.on_write(Arc::new(move |path: &Path| writes.note(&workspace, path)))
 }
 
 /// Files of the workspace that the child was seen to write, relative to it.
@@ -56,13 +56,13 @@ pub(super) fn name_below(workspace: &Path, path: &Path) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// What one attempt was seen to write so far. Clones are the same trail.
+/// What one attempt was seen to write so far. Clones are the same writes.
 #[derive(Clone, Default)]
-pub(super) struct Trail {
+pub(super) struct ObservedWrites {
     names: Arc<Mutex<BTreeSet<String>>>,
 }
 
-impl Trail {
+impl ObservedWrites {
     fn note(&self, workspace: &Path, path: &Path) {
         self.extend(name_below(workspace, path));
     }
@@ -76,31 +76,31 @@ impl Trail {
     }
 }
 
-/// The trails of the attempts that go, by run.
+/// The writes of the attempts that go, by run.
 #[derive(Default)]
-pub(super) struct Trails {
-    trails: Mutex<BTreeMap<RunId, (u32, Trail)>>,
+pub(super) struct ObservedWritesByRun {
+    writes: Mutex<BTreeMap<RunId, (u32, ObservedWrites)>>,
 }
 
-impl Trails {
-    /// The trail of an attempt that begins.
-    pub(super) fn begin(&self, run: &RunId, attempt: u32) -> Trail {
-        let trail = Trail::default();
-        lock(&self.trails).insert(run.clone(), (attempt, trail.clone()));
-        trail
+impl ObservedWritesByRun {
+    /// The writes of an attempt that begins.
+    pub(super) fn begin(&self, run: &RunId, attempt: u32) -> ObservedWrites {
+        let writes = ObservedWrites::default();
+        lock(&self.writes).insert(run.clone(), (attempt, writes.clone()));
+        writes
     }
 
-    /// Forgets the trail of an attempt; that of the next one may have begun.
+    /// Forgets the writes of an attempt; that of the next one may have begun.
     pub(super) fn end(&self, run: &RunId, attempt: u32) {
-        let mut trails = lock(&self.trails);
-        if trails.get(run).is_some_and(|(latest, _)| *latest <= attempt) {
-            trails.remove(run);
+        let mut writes = lock(&self.writes);
+        if writes.get(run).is_some_and(|(latest, _)| *latest <= attempt) {
+            writes.remove(run);
         }
     }
 
     pub(super) fn of(&self, run: &RunId) -> Vec<String> {
-        let trail = lock(&self.trails).get(run).cloned();
-        trail.map(|(_, trail)| trail.names()).unwrap_or_default()
+        let writes = lock(&self.writes).get(run).cloned();
+        writes.map(|(_, writes)| writes.names()).unwrap_or_default()
     }
 }
 

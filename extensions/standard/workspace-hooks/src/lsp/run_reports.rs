@@ -1,10 +1,10 @@
 //! What a client is told about runs: a line in its log when one starts and ends, and its progress in between.
 
-use super::capabilities::Client;
+use super::capabilities::ClientCapabilities;
+use super::wire::MessageTypeWire;
 use crate::contract::{ExecutionRecord, RunId, Status};
 use dispatch_os::time::parse_rfc3339;
 use lsp_server::{Message, Notification, Request, RequestId, Response};
-use lsp_types::MessageType;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -16,31 +16,31 @@ const MAX_FOLLOWED: usize = 10_000;
 const STATUS: &str = "dispatch/status";
 
 /// Tells a client about runs.
-pub(super) struct Reporter {
-    client: Client,
-    runs: HashMap<RunId, Told>,
+pub(super) struct RunReporter {
+    client: ClientCapabilities,
+    runs: HashMap<RunId, ReportedRun>,
     /// The runs whose progress the client was asked to show.
     asked: HashMap<RequestId, RunId>,
     last_failure: Option<Value>,
     requests: i32,
 }
 
-struct Told {
+struct ReportedRun {
     status: Status,
     attempts: u32,
     title: String,
-    progress: Progress,
+    progress: ProgressState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum ProgressState {
     Unshown,
     Asked,
     Shown,
 }
 
-impl Reporter {
-    pub(super) fn new(client: Client) -> Self {
+impl RunReporter {
+    pub(super) fn new(client: ClientCapabilities) -> Self {
         Self { client, runs: HashMap::new(), asked: HashMap::new(), last_failure: None, requests: 0 }
     }
 
@@ -71,11 +71,11 @@ impl Reporter {
     pub(super) fn answered(&mut self, response: &Response) -> Vec<Message> {
         let Some(run) = self.asked.remove(&response.id) else { return Vec::new() };
         let Some(told) = self.runs.get_mut(&run) else { return Vec::new() };
-        if response.response_result.is_err() || told.progress != Progress::Asked {
-            told.progress = Progress::Unshown;
+        if response.response_result.is_err() || told.progress != ProgressState::Asked {
+            told.progress = ProgressState::Unshown;
             return Vec::new();
         }
-        told.progress = Progress::Shown;
+        told.progress = ProgressState::Shown;
         let value = json!({ "kind": "begin", "title": told.title, "cancellable": false });
         vec![progress(&run, value)]
     }
@@ -90,19 +90,19 @@ impl Reporter {
         if !again || record.reason.is_empty() {
             return Vec::new();
         }
-        vec![log(MessageType::WARNING, &format!("{} waits: {}", title(record), record.reason))]
+        vec![log(MessageTypeWire::Warning, &format!("{} waits: {}", title(record), record.reason))]
     }
 
     fn started(&mut self, record: &ExecutionRecord) -> Vec<Message> {
         self.follow(record);
         let attempt = if record.attempts > 1 { format!(" (attempt {})", record.attempts) } else { String::new() };
-        let mut messages = vec![log(MessageType::INFO, &format!("{} started{attempt}", title(record)))];
-        let unshown = self.runs.get(&record.id).is_some_and(|told| told.progress == Progress::Unshown);
+        let mut messages = vec![log(MessageTypeWire::Info, &format!("{} started{attempt}", title(record)))];
+        let unshown = self.runs.get(&record.id).is_some_and(|told| told.progress == ProgressState::Unshown);
         if self.client.progress && unshown {
             let request = self.request("window/workDoneProgress/create", json!({ "token": token(&record.id) }));
             self.asked.insert(request.id.clone(), record.id.clone());
             if let Some(told) = self.runs.get_mut(&record.id) {
-                told.progress = Progress::Asked;
+                told.progress = ProgressState::Asked;
             }
             messages.push(request.into());
         }
@@ -112,12 +112,12 @@ impl Reporter {
     fn ended(&mut self, record: &ExecutionRecord) -> Vec<Message> {
         let told = self.runs.remove(&record.id);
         let (kind, word) = match record.status {
-            Status::Success => (MessageType::INFO, "succeeded"),
-            Status::Timeout => (MessageType::ERROR, "timed out"),
-            Status::Canceled => (MessageType::INFO, "was canceled"),
-            _ => (MessageType::ERROR, "failed"),
+            Status::Success => (MessageTypeWire::Info, "succeeded"),
+            Status::Timeout => (MessageTypeWire::Error, "timed out"),
+            Status::Canceled => (MessageTypeWire::Info, "was canceled"),
+            _ => (MessageTypeWire::Error, "failed"),
         };
-        if kind == MessageType::ERROR {
+        if kind == MessageTypeWire::Error {
             self.last_failure = Some(json!({ "hook": record.hook_id, "run": record.id, "reason": record.reason }));
         }
         let mut text = format!("{} {word}{}", title(record), seconds(record));
@@ -130,7 +130,7 @@ impl Reporter {
             text.push_str(end_of(output));
         }
         let mut messages = vec![log(kind, &text)];
-        if told.is_some_and(|told| told.progress == Progress::Shown) {
+        if told.is_some_and(|told| told.progress == ProgressState::Shown) {
             messages.push(progress(&record.id, json!({ "kind": "end", "message": word })));
         }
         if self.client.lens_refresh {
@@ -143,11 +143,11 @@ impl Reporter {
         if self.runs.len() >= MAX_FOLLOWED && !self.runs.contains_key(&record.id) {
             return;
         }
-        let fresh = || Told {
+        let fresh = || ReportedRun {
             status: record.status,
             attempts: record.attempts,
             title: title(record),
-            progress: Progress::Unshown,
+            progress: ProgressState::Unshown,
         };
         let told = self.runs.entry(record.id.clone()).or_insert_with(fresh);
         told.status = record.status;
@@ -166,7 +166,7 @@ impl Reporter {
 }
 
 /// A line for the client's log.
-pub(super) fn log(kind: MessageType, text: &str) -> Message {
+pub(super) fn log(kind: MessageTypeWire, text: &str) -> Message {
     let params = json!({ "type": kind, "message": text });
     Notification { method: "window/logMessage".to_owned(), params }.into()
 }
@@ -222,13 +222,13 @@ mod tests {
         messages.iter().map(word).collect()
     }
 
-    fn all_of(client: Client) -> Reporter {
-        Reporter::new(client)
+    fn all_of(client: ClientCapabilities) -> RunReporter {
+        RunReporter::new(client)
     }
 
     #[test]
     fn a_run_is_told_from_its_start_to_its_end() {
-        let mut reporter = all_of(Client { progress: true, ..Client::default() });
+        let mut reporter = all_of(ClientCapabilities { progress: true, ..ClientCapabilities::default() });
         assert_eq!(words(&reporter.news(&record("lint", "1", Status::Queued))), [""; 0]);
         let started = reporter.news(&record("lint", "1", Status::Running));
         assert_eq!(words(&started), ["3 hook `lint` for src/a.rs started", "window/workDoneProgress/create"]);
@@ -246,19 +246,20 @@ mod tests {
 
     #[test]
     fn progress_that_the_client_refused_or_answered_too_late_is_not_shown() {
-        let mut reporter = all_of(Client { progress: true, ..Client::default() });
+        let mut reporter = all_of(ClientCapabilities { progress: true, ..ClientCapabilities::default() });
         let started = reporter.news(&record("lint", "1", Status::Running));
         let Message::Request(asked) = &started[1] else { panic!("a question") };
         assert_eq!(words(&reporter.news(&record("lint", "1", Status::Success))).len(), 1);
         let answer = Response { id: asked.id.clone(), response_result: Ok(Value::Null) };
         assert!(reporter.answered(&answer).is_empty());
-        let mut plain = all_of(Client::default());
+        let mut plain = all_of(ClientCapabilities::default());
         assert_eq!(plain.news(&record("lint", "1", Status::Running)).len(), 1);
     }
 
     #[test]
     fn failures_are_errors_and_waits_are_warnings() {
-        let mut reporter = all_of(Client { lens_refresh: true, status: true, ..Client::default() });
+        let mut reporter =
+            all_of(ClientCapabilities { lens_refresh: true, status: true, ..ClientCapabilities::default() });
         reporter.news(&record("lint", "1", Status::Running));
         let waits = ExecutionRecord { reason: "tried again in 2 s".to_owned(), ..record("lint", "1", Status::Queued) };
         assert_eq!(words(&reporter.news(&waits))[0], "2 hook `lint` for src/a.rs waits: tried again in 2 s");

@@ -1,9 +1,9 @@
 //! Events that somebody sends: their form, and the way in over HTTP.
 
-use crate::content_hash;
+use crate::content::content_hash;
 use crate::contract::{Change, Event, FileChange, Runs, Source, Trigger};
+use crate::root::workspace_of;
 use crate::watch::slashed;
-use crate::workspace_of;
 use dispatch_contracts::contribution::Route;
 use dispatch_contracts::hook::HandlerError;
 use dispatch_os::paths::normalise_path;
@@ -12,8 +12,6 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The name that the manifest declares the way in under.
-pub const ROUTE: &str = "POST /v1/workspace-hooks/events";
 /// So much of a wrong name is repeated.
 const MAX_NAME_CHARS: usize = 100;
 const MAX_ID_CHARS: usize = 200;
@@ -24,7 +22,7 @@ const MAX_DATA_BYTES: usize = 256 * 1024;
 /// What a sender says.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Sent {
+pub struct CustomEvent {
     /// The name behind `custom:`.
     pub name: String,
     /// Facts for the run: an object, or any other value, which is then called `data`.
@@ -37,7 +35,7 @@ pub struct Sent {
 
 /// Why an event is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SentError {
+pub enum CustomEventError {
     /// The name is none.
     #[error("`{0}` is no name of an event: letters, digits, `.`, `-`, `_` and `/` make one, at most 80 of them")]
     Name(String),
@@ -55,26 +53,26 @@ pub enum SentError {
     Data,
 }
 
-impl Sent {
+impl CustomEvent {
     /// The event, if everything about it is well formed. Files are named relative to `base`.
     ///
     /// # Errors
     /// When something is not.
-    pub fn event(self, workspace: &Path, base: &Path) -> Result<Event, SentError> {
+    pub fn event(self, workspace: &Path, base: &Path) -> Result<Event, CustomEventError> {
         // A name that no hook can listen to is a mistake of the sender.
         let trigger = Trigger::parse(&format!("custom:{}", self.name)).ok_or_else(|| {
-            SentError::Name(self.name.chars().take(MAX_NAME_CHARS).filter(|it| !it.is_control()).collect())
+            CustomEventError::Name(self.name.chars().take(MAX_NAME_CHARS).filter(|it| !it.is_control()).collect())
         })?;
         let wrong_id =
             |id: &String| id.is_empty() || id.chars().count() > MAX_ID_CHARS || id.chars().any(char::is_control);
         if self.id.as_ref().is_some_and(wrong_id) {
-            return Err(SentError::Id);
+            return Err(CustomEventError::Id);
         }
         if self.files.len() > MAX_FILES {
-            return Err(SentError::Files);
+            return Err(CustomEventError::Files);
         }
         if self.data.to_string().len() > MAX_DATA_BYTES {
-            return Err(SentError::Data);
+            return Err(CustomEventError::Data);
         }
         let metadata = match self.data {
             Value::Object(fields) => fields,
@@ -94,8 +92,8 @@ impl Sent {
     }
 }
 
-fn file_change(file: &str, workspace: &Path, base: &Path) -> Result<FileChange, SentError> {
-    let outside = || SentError::Outside(file.to_owned());
+fn file_change(file: &str, workspace: &Path, base: &Path) -> Result<FileChange, CustomEventError> {
+    let outside = || CustomEventError::Outside(file.to_owned());
     let path = normalise_path(&base.join(file));
     let folder = path.parent().map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
     let path = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)).ok_or_else(outside)?;
@@ -108,12 +106,12 @@ fn file_change(file: &str, workspace: &Path, base: &Path) -> Result<FileChange, 
 
 /// The way in over HTTP: `{ "name": ..., "data": ..., "files": [...], "id": ... }`, for the workspace of a folder.
 /// Answers with the receipts, or with `error`. `stored` is called when an event has started something.
-pub fn route(runs: Arc<dyn Runs>, folder: PathBuf, stored: Arc<dyn Fn(&Path) + Send + Sync>) -> Route {
+pub(crate) fn route(runs: Arc<dyn Runs>, folder: PathBuf, stored: Arc<dyn Fn(&Path) + Send + Sync>) -> Route {
     let respond = move |asked: Value| -> dispatch_contracts::BoxFuture<'static, Result<Value, HandlerError>> {
         let (runs, workspace, stored) = (Arc::clone(&runs), workspace_of(&folder), Arc::clone(&stored));
         Box::pin(async move {
             let body = asked.get("body").cloned().unwrap_or_default();
-            let event = match serde_json::from_value::<Sent>(body) {
+            let event = match serde_json::from_value::<CustomEvent>(body) {
                 Ok(sent) => sent.event(&workspace, &workspace).map_err(|error| error.to_string()),
                 Err(error) => Err(format!("the body: {error}")),
             };
@@ -147,7 +145,7 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("sub")).unwrap();
         std::fs::write(root.join("sub/a"), "x").unwrap();
-        let sent = Sent {
+        let sent = CustomEvent {
             name: "deploy/done".to_owned(),
             data: json!({ "stage": "test" }),
             files: vec!["a".to_owned(), "../gone".to_owned()],
@@ -159,28 +157,28 @@ mod tests {
         let names: Vec<(&str, bool)> =
             event.files.iter().map(|file| (file.path.as_str(), file.content_hash.is_some())).collect();
         assert_eq!(names, [("sub/a", true), ("gone", false)]);
-        let plain = Sent { name: "x".to_owned(), data: json!([1]), ..Sent::default() };
+        let plain = CustomEvent { name: "x".to_owned(), data: json!([1]), ..CustomEvent::default() };
         assert_eq!(plain.event(&root, &root).unwrap().metadata["data"], json!([1]));
     }
 
     #[test]
     fn what_is_malformed_is_refused() {
         let root = Path::new("/w");
-        let named = |name: &str| Sent { name: name.to_owned(), ..Sent::default() };
+        let named = |name: &str| CustomEvent { name: name.to_owned(), ..CustomEvent::default() };
         for name in ["", "a b", "ä", "a:b", &"x".repeat(81)] {
-            assert!(matches!(named(name).event(root, root), Err(SentError::Name(_))), "{name}");
+            assert!(matches!(named(name).event(root, root), Err(CustomEventError::Name(_))), "{name}");
         }
         for id in ["", "a\nb", &"x".repeat(201)] {
-            let sent = Sent { id: Some(id.to_owned()), ..named("a") };
-            assert_eq!(sent.event(root, root), Err(SentError::Id));
+            let sent = CustomEvent { id: Some(id.to_owned()), ..named("a") };
+            assert_eq!(sent.event(root, root), Err(CustomEventError::Id));
         }
         for file in ["../b", "/etc/passwd", "..", ""] {
-            let sent = Sent { files: vec![file.to_owned()], ..named("a") };
-            assert_eq!(sent.event(root, root), Err(SentError::Outside(file.to_owned())), "{file}");
+            let sent = CustomEvent { files: vec![file.to_owned()], ..named("a") };
+            assert_eq!(sent.event(root, root), Err(CustomEventError::Outside(file.to_owned())), "{file}");
         }
-        let sent = Sent { files: vec!["a".to_owned(); 1001], ..named("a") };
-        assert_eq!(sent.event(root, root), Err(SentError::Files));
-        let sent = Sent { data: json!("x".repeat(MAX_DATA_BYTES)), ..named("a") };
-        assert_eq!(sent.event(root, root), Err(SentError::Data));
+        let sent = CustomEvent { files: vec!["a".to_owned(); 1001], ..named("a") };
+        assert_eq!(sent.event(root, root), Err(CustomEventError::Files));
+        let sent = CustomEvent { data: json!("x".repeat(MAX_DATA_BYTES)), ..named("a") };
+        assert_eq!(sent.event(root, root), Err(CustomEventError::Data));
     }
 }

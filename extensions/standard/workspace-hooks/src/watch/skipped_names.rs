@@ -12,7 +12,7 @@ const BEGINNINGS: [&str; 2] = [".#", ".goutputstream-"];
 const VIM_PROBE: &str = "4913";
 
 /// Whether a path relative to the workspace is never looked at, nor anything below it.
-pub(super) fn is_left_out(path: &Path) -> bool {
+pub(super) fn is_skipped(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     name == REPOSITORY || FOLDERS.iter().any(|folder| path == Path::new(folder)) || is_passing(&name)
 }
@@ -53,7 +53,7 @@ mod tests {
             ("src/swp", false),
             (".gitignore", false),
         ] {
-            assert_eq!(is_left_out(Path::new(path)), left_out, "{path}");
+            assert_eq!(is_skipped(Path::new(path)), left_out, "{path}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Walks a tree and sets a watch on each folder before it is read, so that no file can slip in between.
 
-use super::known::Print;
-use super::names::is_left_out;
-use super::sieve::walk_of;
+use super::ignore_rules::walk_of;
+use super::known_files::FileFingerprint;
+use super::skipped_names::is_skipped;
 use super::watches::Watches;
 use ignore::{DirEntry, WalkState};
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ const MAX_THREADS: usize = 4;
 
 /// What a walk found, by path relative to the workspace.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct TreeScan {
     pub(super) folders: Vec<PathBuf>,
-    pub(super) files: Vec<(PathBuf, Print)>,
+    pub(super) files: Vec<(PathBuf, FileFingerprint)>,
 }
 
 /// Walks a folder of the workspace. The caller has made sure that the folder itself counts and is watched.
-pub(super) fn survey(root: &Path, below: &Path, watches: &Watches) -> Found {
-    let found = Arc::new(Mutex::new(Found { folders: vec![below.to_owned()], files: Vec::new() }));
+pub(super) fn scan_tree(root: &Path, below: &Path, watches: &Watches) -> TreeScan {
+    let found = Arc::new(Mutex::new(TreeScan { folders: vec![below.to_owned()], files: Vec::new() }));
     let start = if below.as_os_str().is_empty() { root.to_owned() } else { root.join(below) };
     let mut walk = walk_of(&start);
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS));
     let (base, watches) = (root.to_owned(), watches.clone());
     // The filter sees a folder before it is read; the visitor only afterwards.
     walk.threads(threads).filter_entry(move |entry| {
-        let counts = entry.path().strip_prefix(&base).is_ok_and(|path| !is_left_out(path));
+        let counts = entry.path().strip_prefix(&base).is_ok_and(|path| !is_skipped(path));
         if counts && is_folder(entry) {
             watches.add(entry.path());
         }
@@ -45,11 +45,11 @@ pub(super) fn survey(root: &Path, below: &Path, watches: &Watches) -> Found {
     std::mem::take(&mut found.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn note(entry: &DirEntry, root: &Path, found: &Mutex<Found>) {
+fn note(entry: &DirEntry, root: &Path, found: &Mutex<TreeScan>) {
     let Ok(path) = entry.path().strip_prefix(root) else { return };
     let print = if entry.file_type().is_some_and(|kind| kind.is_file()) {
         let Ok(metadata) = entry.metadata() else { return };
-        Some(Print::of(&metadata))
+        Some(FileFingerprint::of(&metadata))
     } else {
         None
     };

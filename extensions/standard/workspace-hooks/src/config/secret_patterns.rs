@@ -1,29 +1,30 @@
 //! Patterns of secrets: regular expressions that take linear time and little room.
 
-use super::fields::{Found, Object};
+use super::fields::{ConfigObject, Located};
 use super::findings::Findings;
+use super::format::SECRET_PATTERNS;
 use dispatch_redact::limits::{MAX_USER_PATTERN_BYTES, MAX_USER_PATTERN_COMPILED_BYTES, MAX_USER_PATTERNS};
 use dispatch_redact::{Builtin, Compile, Options, RedactError, Redactor, UserPattern};
 use std::collections::HashMap;
 
 /// What was said about the patterns so far: many hooks have the same ones.
 #[derive(Default)]
-pub(crate) struct Regexes {
+pub(crate) struct SecretPatternChecks {
     judged: HashMap<String, Option<String>>,
 }
 
-impl Regexes {
+impl SecretPatternChecks {
     /// The patterns under `secretPatterns`, `before` being those that count as well.
-    pub(crate) fn read(&mut self, object: &Object<'_>, before: usize, findings: &mut Findings) -> Vec<String> {
+    pub(crate) fn read(&mut self, object: &ConfigObject<'_>, before: usize, findings: &mut Findings) -> Vec<String> {
         let most = MAX_USER_PATTERNS.saturating_sub(before);
-        let texts = object.texts("secretPatterns", most, findings).unwrap_or_default();
+        let texts = object.texts_at_most(&SECRET_PATTERNS, most, findings).unwrap_or_default();
         for text in &texts {
             self.check(text, findings);
         }
         texts.iter().map(|text| text.value.to_owned()).collect()
     }
 
-    fn check(&mut self, text: &Found<&str>, findings: &mut Findings) {
+    fn check(&mut self, text: &Located<&str>, findings: &mut Findings) {
         let known = self.judged.get(text.value).cloned();
         let judged = known.unwrap_or_else(|| {
             let judged = fault(text.value);

@@ -1,12 +1,12 @@
-//! What the overseer makes of a burst: which folders came and went, what became of each file.
+//! What the file_watcher makes of a burst: which folders came and went, what became of each file.
 
 use super::super::burst::Burst;
-use super::super::changes::{Happened, changes};
-use super::super::event_list::{Judged, events, slashed};
-use super::super::known::Print;
-use super::super::sieve::{Sieve, is_rule};
-use super::super::survey::survey;
-use super::{Batch, Overseer, POLL_MS};
+use super::super::changes::{DetectedChange, changes};
+use super::super::events::{ChangedFile, events, slashed};
+use super::super::ignore_rules::{IgnoreRules, is_ignore_file};
+use super::super::known_files::FileFingerprint;
+use super::super::tree_scan::scan_tree;
+use super::{FileWatcher, POLL_MS, WatchBatch};
 use crate::content::content_hash;
 use crate::contract::{ContentHash, Event};
 use crate::root::FOLDER;
@@ -19,9 +19,9 @@ use std::sync::atomic::Ordering;
 const MIN_FILES_PER_THREAD: usize = 32;
 const MAX_HASHING_THREADS: usize = 4;
 
-impl Overseer {
+impl FileWatcher {
     /// Judges everything that settled.
-    pub(super) fn look(&mut self) -> Batch {
+    pub(super) fn look(&mut self) -> WatchBatch {
         let now_ms = monotonic_ms();
         let mut burst = self.gathering.settled(now_ms);
         burst.lost |= self.overflowed.swap(false, Ordering::AcqRel);
@@ -39,26 +39,26 @@ impl Overseer {
         let (judged, notes) = self.judge(&burst);
         gone.iter().for_each(|folder| self.known.drop_empty_below(folder));
         let events = events(&self.root, &judged);
-        if new_repository || judged.iter().any(|one| is_rule(Path::new(&one.path))) {
-            self.sift_anew();
+        if new_repository || judged.iter().any(|one| is_ignore_file(Path::new(&one.path))) {
+            self.reload_ignore_rules();
         }
         self.batch(events, notes)
     }
 
-    fn batch(&mut self, events: Vec<Event>, mut notes: Vec<String>) -> Batch {
+    fn batch(&mut self, events: Vec<Event>, mut notes: Vec<String>) -> WatchBatch {
         notes.extend(self.polling_note());
-        Batch { events, notes, configuration: std::mem::take(&mut self.configuration), ended: self.root_is_gone }
+        WatchBatch { events, notes, configuration: std::mem::take(&mut self.configuration), ended: self.root_is_gone }
     }
 
     /// Compares the whole tree with what is known: notices were lost.
     fn look_through(&mut self, burst: &mut Burst) {
         self.watches.begin_anew();
         self.watches.add_root(&self.root);
-        let found = survey(&self.root, Path::new(""), &self.watches);
+        let found = scan_tree(&self.root, Path::new(""), &self.watches);
         let here: HashSet<&Path> = found.files.iter().map(|(path, _)| path.as_path()).collect();
         let missing = self.known.files_below(Path::new("")).into_iter().filter(|path| !here.contains(path.as_path()));
         burst.touched.extend(missing);
-        let differs = |(path, print): &&(PathBuf, Print)| self.known.get(path) != Some(*print);
+        let differs = |(path, print): &&(PathBuf, FileFingerprint)| self.known.get(path) != Some(*print);
         burst.touched.extend(found.files.iter().filter(differs).map(|(path, _)| path.clone()));
         let folders: HashSet<&Path> = found.folders.iter().map(PathBuf::as_path).collect();
         let left: Vec<PathBuf> =
@@ -84,7 +84,7 @@ impl Overseer {
                 if found.is_dir() && !self.known.has_folder(&path) {
                     burst.arrived.insert(path);
                 } else if found.is_file() {
-                    if self.known.get(&path) != Some(Print::of(&found)) {
+                    if self.known.get(&path) != Some(FileFingerprint::of(&found)) {
                         self.configuration |= path.starts_with(FOLDER);
                         burst.touched.insert(path.clone());
                     }
@@ -147,14 +147,14 @@ impl Overseer {
 
     /// Watches a folder that was not here before, with all that is in it.
     fn enter(&mut self, folder: &Path, burst: &mut Burst) {
-        if !self.sieve.keeps_folder(folder) {
+        if !self.ignore_rules.keeps_folder(folder) {
             if folder == Path::new(FOLDER) {
                 self.watch_configuration();
             }
             return;
         }
         self.watches.add(&self.root.join(folder));
-        let found = survey(&self.root, folder, &self.watches);
+        let found = scan_tree(&self.root, folder, &self.watches);
         // A folder of this name may have been here, too.
         burst.touched.extend(self.known.files_below(folder));
         burst.touched.extend(found.files.into_iter().map(|(path, _)| path));
@@ -162,12 +162,12 @@ impl Overseer {
     }
 
     /// What became of each file, and what is to be said about it.
-    fn judge(&mut self, burst: &Burst) -> (Vec<Judged>, Vec<String>) {
-        let mut now: HashMap<PathBuf, Print> = HashMap::new();
+    fn judge(&mut self, burst: &Burst) -> (Vec<ChangedFile>, Vec<String>) {
+        let mut now: HashMap<PathBuf, FileFingerprint> = HashMap::new();
         for path in &burst.touched {
             let found = self.root.join(path).symlink_metadata().ok().filter(std::fs::Metadata::is_file);
-            if let Some(found) = found.filter(|_| self.sieve.keeps_file(path)) {
-                now.insert(path.clone(), Print::of(&found));
+            if let Some(found) = found.filter(|_| self.ignore_rules.keeps_file(path)) {
+                now.insert(path.clone(), FileFingerprint::of(&found));
             }
         }
         let found = changes(burst, |path| self.known.get(path), |path| now.get(path).copied());
@@ -176,12 +176,12 @@ impl Overseer {
         let mut judged = Vec::new();
         for ((path, happened), hash) in found.into_iter().zip(hashes) {
             // It went while it was looked at; that will be noticed, too.
-            if happened != Happened::Deleted && hash.is_none() && !self.root.join(&path).exists() {
+            if happened != DetectedChange::Deleted && hash.is_none() && !self.root.join(&path).exists() {
                 continue;
             }
             self.remember(&path, &happened, now.get(&path).copied());
             match slashed(&path) {
-                Some(path) => judged.push(Judged { path, happened, hash }),
+                Some(path) => judged.push(ChangedFile { path, happened, hash }),
                 None if !self.odd_name_told => {
                     self.odd_name_told = true;
                     notes.push("files whose names are no text are left out".to_owned());
@@ -192,8 +192,8 @@ impl Overseer {
         (judged, notes)
     }
 
-    fn remember(&mut self, path: &Path, happened: &Happened, now: Option<Print>) {
-        if let Happened::Renamed { from, .. } = happened {
+    fn remember(&mut self, path: &Path, happened: &DetectedChange, now: Option<FileFingerprint>) {
+        if let DetectedChange::Renamed { from, .. } = happened {
             self.known.take(from);
         }
         match now {
@@ -204,9 +204,9 @@ impl Overseer {
 
     /// Applies rules that have changed. A file that they let in or shut out has not changed by that. (One that was made
     /// at the same moment is taken for one that was let in; the notice of it then tells of a change.)
-    fn sift_anew(&mut self) {
-        self.sieve = Sieve::new(&self.root);
-        let found = survey(&self.root, Path::new(""), &self.watches);
+    fn reload_ignore_rules(&mut self) {
+        self.ignore_rules = IgnoreRules::new(&self.root);
+        let found = scan_tree(&self.root, Path::new(""), &self.watches);
         let files: HashSet<&Path> = found.files.iter().map(|(path, _)| path.as_path()).collect();
         for path in self.known.files_below(Path::new("")) {
             if !files.contains(path.as_path()) && self.root.join(&path).exists() {
@@ -235,9 +235,9 @@ impl Overseer {
 }
 
 /// The content of each file that is still here, in the same order.
-fn hashes(root: &Path, found: &[(PathBuf, Happened)]) -> Vec<Option<ContentHash>> {
-    let hash = |(path, happened): &(PathBuf, Happened)| match happened {
-        Happened::Deleted => None,
+fn hashes(root: &Path, found: &[(PathBuf, DetectedChange)]) -> Vec<Option<ContentHash>> {
+    let hash = |(path, happened): &(PathBuf, DetectedChange)| match happened {
+        DetectedChange::Deleted => None,
         _ => content_hash(&root.join(path)),
     };
     let threads = (found.len() / MIN_FILES_PER_THREAD).clamp(1, MAX_HASHING_THREADS);

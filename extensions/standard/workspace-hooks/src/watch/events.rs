@@ -1,6 +1,6 @@
 //! Changes of files as events, one for each trigger that they mean.
 
-use super::changes::{Content, Happened};
+use super::changes::{DetectedChange, RenamedContent};
 use crate::contract::{Change, ContentHash, Event, FileChange, Source, Trigger};
 use serde_json::Map;
 use std::path::Path;
@@ -10,16 +10,16 @@ pub(super) const MAX_FILES: usize = 500;
 
 /// A file that something happened to.
 #[derive(Clone, Debug)]
-pub(super) struct Judged {
+pub(super) struct ChangedFile {
     /// Relative to the workspace, with `/` between the parts.
     pub(super) path: String,
-    pub(super) happened: Happened,
+    pub(super) happened: DetectedChange,
     pub(super) hash: Option<ContentHash>,
 }
 
 /// The events that a burst means. A created file is also a saved one.
-pub(super) fn events(workspace: &Path, judged: &[Judged]) -> Vec<Event> {
-    let of = |trigger: Trigger, fits: fn(&Happened) -> bool| {
+pub(super) fn events(workspace: &Path, judged: &[ChangedFile]) -> Vec<Event> {
+    let of = |trigger: Trigger, fits: fn(&DetectedChange) -> bool| {
         let files: Vec<FileChange> = judged.iter().filter(|one| fits(&one.happened)).filter_map(file_change).collect();
         let events = files.chunks(MAX_FILES).map(|files| Event {
             trigger: trigger.clone(),
@@ -33,24 +33,24 @@ pub(super) fn events(workspace: &Path, judged: &[Judged]) -> Vec<Event> {
         events.collect::<Vec<_>>()
     };
     let groups = [
-        of(Trigger::DidRename, |happened| matches!(happened, Happened::Renamed { .. })),
-        of(Trigger::DidCreate, |happened| matches!(happened, Happened::Created)),
+        of(Trigger::DidRename, |happened| matches!(happened, DetectedChange::Renamed { .. })),
+        of(Trigger::DidCreate, |happened| matches!(happened, DetectedChange::Created)),
         of(Trigger::DidSave, |happened| match happened {
-            Happened::Created | Happened::Changed => true,
-            Happened::Renamed { content, .. } => *content == Content::Changed,
-            Happened::Deleted => false,
+            DetectedChange::Created | DetectedChange::Changed => true,
+            DetectedChange::Renamed { content, .. } => *content == RenamedContent::Changed,
+            DetectedChange::Deleted => false,
         }),
-        of(Trigger::DidDelete, |happened| matches!(happened, Happened::Deleted)),
+        of(Trigger::DidDelete, |happened| matches!(happened, DetectedChange::Deleted)),
     ];
     groups.into_iter().flatten().collect()
 }
 
-fn file_change(judged: &Judged) -> Option<FileChange> {
+fn file_change(judged: &ChangedFile) -> Option<FileChange> {
     let change = match &judged.happened {
-        Happened::Created => Change::Created,
-        Happened::Changed => Change::Changed,
-        Happened::Deleted => Change::Deleted,
-        Happened::Renamed { from, .. } => Change::Renamed { from: slashed(from)? },
+        DetectedChange::Created => Change::Created,
+        DetectedChange::Changed => Change::Changed,
+        DetectedChange::Deleted => Change::Deleted,
+        DetectedChange::Renamed { from, .. } => Change::Renamed { from: slashed(from)? },
     };
     Some(FileChange { path: judged.path.clone(), change, content_hash: judged.hash.clone() })
 }
@@ -66,19 +66,19 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    fn judged(path: &str, happened: Happened) -> Judged {
-        Judged { path: path.to_owned(), happened, hash: None }
+    fn judged(path: &str, happened: DetectedChange) -> ChangedFile {
+        ChangedFile { path: path.to_owned(), happened, hash: None }
     }
 
     #[test]
     fn each_change_reaches_its_triggers() {
-        let renamed = |content| Happened::Renamed { from: PathBuf::from("old"), content };
+        let renamed = |content| DetectedChange::Renamed { from: PathBuf::from("old"), content };
         let list = [
-            judged("a", Happened::Created),
-            judged("b", Happened::Changed),
-            judged("c", Happened::Deleted),
-            judged("d", renamed(Content::Same)),
-            judged("e", renamed(Content::Changed)),
+            judged("a", DetectedChange::Created),
+            judged("b", DetectedChange::Changed),
+            judged("c", DetectedChange::Deleted),
+            judged("d", renamed(RenamedContent::Same)),
+            judged("e", renamed(RenamedContent::Changed)),
         ];
         let found = events(Path::new("/w"), &list);
         let words: Vec<(Trigger, Vec<&str>)> = found
@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn many_files_are_many_events() {
-        let list: Vec<Judged> = (0..MAX_FILES + 1).map(|n| judged(&n.to_string(), Happened::Changed)).collect();
+        let list: Vec<ChangedFile> =
+            (0..MAX_FILES + 1).map(|n| judged(&n.to_string(), DetectedChange::Changed)).collect();
         let found = events(Path::new("/w"), &list);
         assert_eq!(found.iter().map(|event| event.files.len()).collect::<Vec<_>>(), [MAX_FILES, 1]);
         assert!(events(Path::new("/w"), &[]).is_empty());

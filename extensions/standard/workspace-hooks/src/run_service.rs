@@ -9,7 +9,7 @@ use crate::engine::finish::take_back;
 use crate::engine::pace::day_start_ms;
 use crate::engine::submit::Wanted;
 use crate::engine::{Engine, name};
-use crate::news::{LOOK_MS, follow};
+use crate::run_feed::{LOOK_MS, follow};
 use dispatch_contracts::{BoxFuture, BoxStream};
 use futures_util::StreamExt;
 use futures_util::future::select;
@@ -24,11 +24,11 @@ const MAX_LISTED: u32 = 10_000;
 const SEARCH_PAGE: u32 = 500;
 
 /// The desk that triggers and people come to.
-pub(crate) struct Desk {
+pub(crate) struct RunService {
     pub(crate) engine: Arc<Engine>,
 }
 
-impl Desk {
+impl RunService {
     async fn find(&self, id: &str) -> Result<Run, RunsError> {
         let mut found = self.engine.book.named(id).await?;
         match (found.pop(), found.is_empty()) {
@@ -43,20 +43,20 @@ impl Desk {
     }
 
     async fn until_over(&self, id: &RunId) -> Result<ExecutionRecord, RunsError> {
-        let mut door = self.engine.hub.listen();
+        let mut changes = self.engine.feed.listen();
         loop {
             let run = self.find(&id.0).await?;
             if run.status.is_over() {
                 return self.record(&run).await;
             }
-            select(door.next(), self.engine.means.clock.sleep_ms(LOOK_MS)).await;
+            select(changes.next(), self.engine.means.clock.sleep_ms(LOOK_MS)).await;
         }
     }
 
     async fn until_idle(&self, workspace: &Path) -> Result<(), RunsError> {
-        let mut door = self.engine.hub.listen();
+        let mut changes = self.engine.feed.listen();
         while self.engine.book.is_busy(&name(workspace)).await? {
-            select(door.next(), self.engine.means.clock.sleep_ms(LOOK_MS)).await;
+            select(changes.next(), self.engine.means.clock.sleep_ms(LOOK_MS)).await;
         }
         Ok(())
     }
@@ -91,9 +91,9 @@ impl Desk {
         if run.status.is_over() {
             self.engine.tell(&run);
         } else {
-            self.engine.hub.tell(&run);
+            self.engine.feed.tell(&run);
         }
-        self.engine.hub.ring();
+        self.engine.feed.ring();
         self.record(&run).await
     }
 
@@ -165,7 +165,7 @@ fn says(record: &ExecutionRecord, text: &str) -> bool {
         || record.wrote.iter().any(|path| has(path))
 }
 
-impl Runs for Desk {
+impl Runs for RunService {
     fn refresh<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<HookSet, RunsError>> {
         Box::pin(async move {
             let set = self.engine.means.hooks.in_force(workspace).await?;
@@ -210,7 +210,7 @@ impl Runs for Desk {
         workspace: &'a Path,
     ) -> BoxFuture<'a, Result<BoxStream<'static, ExecutionRecord>, RunsError>> {
         let (book, clock) = (Arc::clone(&self.engine.book), Arc::clone(&self.engine.means.clock));
-        Box::pin(follow(book, clock, &self.engine.hub, name(workspace)))
+        Box::pin(follow(book, clock, &self.engine.feed, name(workspace)))
     }
 
     fn metrics<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<Metrics, RunsError>> {

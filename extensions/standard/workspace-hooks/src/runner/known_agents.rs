@@ -1,10 +1,10 @@
 //! How the programs of other agents are called, as data.
 
-use super::reply::Form;
+use super::reply::ReplyFormat;
 
 /// Another agent's program.
 #[derive(Debug)]
-pub(crate) struct Template {
+pub(crate) struct KnownAgent {
     /// Its name in the configuration.
     pub(crate) name: &'static str,
     /// Program and arguments. The prompt goes where a word holds `{prompt}`, else to standard input, where it
@@ -13,58 +13,58 @@ pub(crate) struct Template {
     /// The variables that it logs in with.
     pub(crate) login: &'static [&'static str],
     /// What it prints.
-    pub(crate) form: Form,
+    pub(crate) form: ReplyFormat,
 }
 
 /// What an agent may do without being asked is for its own settings to say; none is called with more rights here.
-pub(crate) const TEMPLATES: [Template; 7] = [
-    Template {
+pub(crate) const KNOWN_AGENTS: [KnownAgent; 7] = [
+    KnownAgent {
         name: "claude",
         command: &["claude", "-p", "--output-format", "json"],
         login: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
-        form: Form::ResultDocument,
+        form: ReplyFormat::ResultDocument,
     },
-    Template {
+    KnownAgent {
         name: "codex",
         command: &["codex", "exec", "--json", "-"],
         login: &["CODEX_API_KEY", "OPENAI_API_KEY"],
-        form: Form::CodexLines,
+        form: ReplyFormat::CodexLines,
     },
-    Template {
+    KnownAgent {
         name: "copilot",
         command: &["copilot", "-s", "--no-ask-user"],
         login: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
-        form: Form::Text,
+        form: ReplyFormat::Text,
     },
-    Template {
+    KnownAgent {
         name: "gemini",
         command: &["gemini", "--output-format", "json"],
         login: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-        form: Form::GeminiDocument,
+        form: ReplyFormat::GeminiDocument,
     },
-    Template {
+    KnownAgent {
         name: "opencode",
         command: &["opencode", "run", "--format", "json"],
         login: &["ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
-        form: Form::OpencodeLines,
+        form: ReplyFormat::OpencodeLines,
     },
-    Template {
+    KnownAgent {
         name: "goose",
         command: &["goose", "run", "--no-session", "-i", "-"],
         login: &["ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
-        form: Form::Text,
+        form: ReplyFormat::Text,
     },
-    Template {
+    KnownAgent {
         name: "cursor",
         command: &["cursor-agent", "-p", "--output-format", "json", "{prompt}"],
         login: &["CURSOR_API_KEY"],
-        form: Form::ResultDocument,
+        form: ReplyFormat::ResultDocument,
     },
 ];
 
 /// The template of this name; also by the name of its program.
-pub(crate) fn template(name: &str) -> Option<&'static Template> {
-    TEMPLATES.iter().find(|template| template.name == name || template.command.first() == Some(&name))
+pub(crate) fn known_agent(name: &str) -> Option<&'static KnownAgent> {
+    KNOWN_AGENTS.iter().find(|template| template.name == name || template.command.first() == Some(&name))
 }
 
 #[cfg(test)]
@@ -73,13 +73,13 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_the_prompt_has_one_place() {
-        for (index, found) in TEMPLATES.iter().enumerate() {
-            assert_eq!(template(found.name).map(|known| known.name), Some(found.name));
-            assert!(TEMPLATES[..index].iter().all(|before| before.name != found.name));
+        for (index, found) in KNOWN_AGENTS.iter().enumerate() {
+            assert_eq!(known_agent(found.name).map(|known| known.name), Some(found.name));
+            assert!(KNOWN_AGENTS[..index].iter().all(|before| before.name != found.name));
             assert!(found.command.iter().filter(|word| word.contains("{prompt}")).count() <= 1);
             assert!(!found.login.is_empty());
         }
-        assert_eq!(template("cursor-agent").map(|known| known.name), Some("cursor"));
-        assert!(template("custom").is_none() && template("").is_none());
+        assert_eq!(known_agent("cursor-agent").map(|known| known.name), Some("cursor"));
+        assert!(known_agent("custom").is_none() && known_agent("").is_none());
     }
 }

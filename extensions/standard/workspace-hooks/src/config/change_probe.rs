@@ -11,12 +11,12 @@ const SETTLED_AFTER_NS: i128 = 1_000_000_000;
 
 /// What a file looked like.
 #[derive(Debug, Default)]
-pub(crate) struct Glance {
+pub(crate) struct ChangeProbe {
     seen: Option<Option<Stamp>>,
     unsettled: bool,
 }
 
-impl Glance {
+impl ChangeProbe {
     /// Whether the file may have changed since the last time this was asked.
     pub(crate) fn changed(&mut self, path: &Path) -> Refreshed {
         let stamp = path.metadata().ok().map(|found| Stamp::of(&found));
@@ -38,12 +38,12 @@ mod tests {
     fn a_file_that_was_just_written_is_looked_at_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
-        let mut glance = Glance::default();
-        assert_eq!(glance.changed(&path), Refreshed::Changed, "the first look");
-        assert_eq!(glance.changed(&path), Refreshed::Same, "there is none");
+        let mut probe = ChangeProbe::default();
+        assert_eq!(probe.changed(&path), Refreshed::Changed, "the first look");
+        assert_eq!(probe.changed(&path), Refreshed::Same, "there is none");
         std::fs::write(&path, "one").unwrap();
-        assert_eq!(glance.changed(&path), Refreshed::Changed);
-        assert_eq!(glance.changed(&path), Refreshed::Changed, "the same moment may hold another write");
+        assert_eq!(probe.changed(&path), Refreshed::Changed);
+        assert_eq!(probe.changed(&path), Refreshed::Changed, "the same moment may hold another write");
     }
 
     #[test]
@@ -51,9 +51,9 @@ mod tests {
         let path = std::env::current_exe().unwrap();
         let age = |path: &Path| SystemTime::now().duration_since(path.metadata().unwrap().modified().unwrap());
         if age(&path).is_ok_and(|age| age > Duration::from_secs(1)) {
-            let mut glance = Glance::default();
-            glance.changed(&path);
-            assert_eq!(glance.changed(&path), Refreshed::Same);
+            let mut probe = ChangeProbe::default();
+            probe.changed(&path);
+            assert_eq!(probe.changed(&path), Refreshed::Same);
         }
     }
 }

@@ -11,13 +11,13 @@ const NAME_CHARS: usize = 120;
 const REASON_CHARS: usize = 300;
 
 /// Prints for one workspace.
-pub(super) struct Told<'a> {
+pub(super) struct WatchPrinter<'a> {
     format: Format,
     workspace: &'a Path,
     printer: &'a Printer,
 }
 
-impl<'a> Told<'a> {
+impl<'a> WatchPrinter<'a> {
     pub(super) const fn new(format: Format, workspace: &'a Path, printer: &'a Printer) -> Self {
         Self { format, workspace, printer }
     }
