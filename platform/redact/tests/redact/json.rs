@@ -14,7 +14,7 @@ fn check(mut value: Value, expected: Value) {
 }
 
 #[test]
-fn a_telling_name_condemns_a_secret_value() {
+fn a_revealing_name_condemns_a_secret_value() {
     check(
         json!({ "password": "hunter2hunter2", "user": "hunter2hunter2" }),
         json!({ "password": "[REDACTED]", "user": "hunter2hunter2" }),
