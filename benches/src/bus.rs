@@ -83,7 +83,7 @@ impl Spawner for Tasks {
     }
 }
 
-/// A clock that is read, but on which nobody waits long enough.
+/// A clock that is read and not waited on.
 struct BenchClock(Instant);
 
 impl Clock for BenchClock {

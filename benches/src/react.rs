@@ -20,7 +20,7 @@ use workspace::ReactWorkspace;
 
 const HOOKS: u32 = 500;
 const CHECKS: u32 = 20;
-/// Saves that are timed, each of a file of its own.
+/// Saves that are timed, each of another file.
 const SAVES: u32 = 300;
 const FOLDERS: u32 = 500;
 const FILES_OF_FOLDER: u32 = 100;

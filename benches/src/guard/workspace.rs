@@ -24,7 +24,7 @@ pub(super) enum Scripts {
     Eight,
 }
 
-/// A workspace with everything on, and a home of its own.
+/// A workspace with every module enabled, and its own home.
 pub(super) struct GuardWorkspace {
     folder: TempDir,
 }
@@ -149,7 +149,7 @@ impl GuardWorkspace {
     }
 }
 
-/// A tool call as a host sends it; each round is a call of its own.
+/// A tool call as a host sends it; each round is another call.
 pub(super) fn payload(root: &Path, round: u32) -> Vec<u8> {
     let number = std::process::id();
     serde_json::json!({

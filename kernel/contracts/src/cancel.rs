@@ -49,7 +49,7 @@ impl CancelToken {
         self.state.cancel();
     }
 
-    /// Whether somebody cancelled.
+    /// Whether it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.state.cancelled.load(Ordering::Acquire)
     }

@@ -57,7 +57,7 @@ impl Default for FaultBudget {
     }
 }
 
-/// An extension that was switched off, and why; kept until somebody switches it on again.
+/// An extension that was switched off, and why; kept until it is switched on again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Disabled {

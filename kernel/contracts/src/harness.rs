@@ -1,4 +1,4 @@
-//! What an extension tells whoever works on it or with it: notes, rules, a feature page and its words.
+//! What an extension tells people and agents who work on it or with it: notes, rules, a feature page, its words.
 //!
 //! Pure.
 

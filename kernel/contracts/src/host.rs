@@ -67,7 +67,7 @@ pub enum HostError {
         /// Who has it.
         by: ExtensionId,
     },
-    /// The hook or service belongs to somebody who is not a declared dependency.
+    /// The hook or service belongs to an extension that is not a declared dependency.
     #[error("extension `{extension}` uses `{id}` but its manifest does not list `{owner}` under `dependsOn`")]
     NoDependency {
         /// Who called.
@@ -95,7 +95,7 @@ pub enum HostError {
         /// The service.
         id: String,
     },
-    /// Nobody provides the service.
+    /// No active extension provides the service.
     #[error("no active extension provides the service `{id}`")]
     NoService {
         /// The service.

@@ -118,7 +118,7 @@ pub enum ProviderErrorKind {
     Timeout,
     /// The stream made no sense or stopped early.
     BrokenStream,
-    /// Somebody cancelled.
+    /// It was cancelled.
     Cancelled,
 }
 

@@ -48,7 +48,7 @@ pub enum StorageError {
     /// A constraint said no: the row is there already, or what it names is not.
     #[error("constraint violated: {0}")]
     Constraint(String),
-    /// Somebody else holds the data for longer than the wait allows.
+    /// Another process holds the data for longer than the wait allows.
     #[error("the database is busy")]
     Busy,
     /// No room, or read-only.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub enum TurnEnd {
     /// The model had nothing more to say or do.
     Finished,
-    /// Somebody cancelled.
+    /// It was cancelled.
     Cancelled,
     /// A limit was reached.
     LimitReached {

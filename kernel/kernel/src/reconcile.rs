@@ -58,7 +58,7 @@ pub enum Repair {
 /// Which part of a conversation some rows are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// A whole log as it was found: the user speaks first, and nobody continues the last turn.
+    /// A whole log as it was found: the user speaks first, and the last turn is over.
     Log,
     /// One turn behind a history that ends with the user; it is over.
     EndedTurn,

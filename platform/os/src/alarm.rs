@@ -80,7 +80,7 @@ pub fn prepare(bytes: &[u8], exit_code: i32) {
 /// From now on the alarm adds this line to the end of `file` once it has answered, in one write.
 ///
 /// The file is opened only then, so that preparing costs no system call. The same holds as for
-/// [`prepare`]: the line before it is not freed. A path that the system cannot name is no line.
+/// [`prepare`]: the line before it is not freed. A path that the system cannot name leaves no line.
 pub fn leave_line(file: &Path, line: &[u8]) {
     let Some(place) = LogPath::new(file) else {
         return;

@@ -162,7 +162,7 @@ impl Arena {
     /// Takes a block back.
     ///
     /// # Safety
-    /// The caller is the owning thread; `take` gave the block for this class and length, and nobody uses it any more.
+    /// The caller is the owning thread; `take` gave the block for this class and length, and it is not used any more.
     #[inline]
     #[allow(unsafe_code, reason = "free blocks are linked through their own memory")]
     unsafe fn give(&self, block: *mut u8, class: usize, length: usize) {

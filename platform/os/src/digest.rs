@@ -1,6 +1,8 @@
 //! SHA-256 of short texts at once: asking the processor for its instructions takes longer than doing without them.
 //!
 //! On a virtual machine the host answers each such question, which costs as much as hashing a kilobyte in plain code.
+//!
+//! Pure.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;

@@ -64,7 +64,7 @@ pub enum OsError {
         /// The path.
         path: PathBuf,
     },
-    /// A file with secrets belongs to somebody else, or others may open it.
+    /// A file with secrets belongs to another user, or others may open it.
     #[error("{} can be opened by others (mode {mode:o})", path.display())]
     OpenToOthers {
         /// The file.
@@ -86,7 +86,7 @@ pub enum OsError {
         /// The folder.
         root: PathBuf,
     },
-    /// Somebody put a symbolic link where a moment ago was none.
+    /// A symbolic link appeared on the path while it was used.
     #[error("a symbolic link appeared on the way to {}", path.display())]
     LinkAppeared {
         /// Where the path led before.
@@ -162,7 +162,7 @@ impl OsError {
             }
             Self::TooManySymlinks { .. } => Some("look for a symbolic link that points to itself"),
             Self::Outside { .. } => Some("name a path inside that folder"),
-            Self::LinkAppeared { .. } => Some("try again when nobody else changes the folders"),
+            Self::LinkAppeared { .. } => Some("try again when no other process changes the folders"),
             Self::LockBusy { .. } => Some("wait for the other process to finish, or stop it"),
             Self::HomeUnknown { .. } => Some("set HOME, or set DISPATCH_HOME to a folder"),
             Self::NotAbsolute { .. } => Some("give the full path, starting at the root"),

@@ -53,7 +53,7 @@ impl FileLock {
         }
     }
 
-    /// Takes the lock if nobody is in the way; `None` if somebody is.
+    /// Takes the lock if it is free; `None` if another process holds it.
     pub fn try_acquire(path: &Path, kind: LockKind) -> Result<Option<Self>, OsError> {
         match Self::acquire(path, kind, Duration::ZERO) {
             Ok(lock) => Ok(Some(lock)),

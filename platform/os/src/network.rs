@@ -19,7 +19,7 @@ pub fn connect(address: &SocketAddr, limit: Duration) -> io::Result<TcpStream> {
     TcpStream::connect_timeout(address, limit)
 }
 
-/// The addresses of a host. The system sets the time limit of a lookup: call it on a thread of its own.
+/// The addresses of a host. The system sets the time limit of a lookup: call it on a separate thread.
 ///
 /// # Errors
 /// When the name cannot be resolved.

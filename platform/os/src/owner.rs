@@ -1,4 +1,4 @@
-//! Who is alive: each process holds the lock of a file of its own, and a lock that can be taken belongs to the dead.
+//! Which processes are alive: each holds the lock of its own file, so a lock that can be taken belongs to a dead one.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::lock::{FileLock, LockKind};
 use crate::{OsError, files};
 
-/// How long somebody who tidies up, or asks about a name, may have its lock.
+/// How long a process that removes dead names, or asks about one, may hold its lock.
 const TIDYING: Duration = Duration::from_millis(500);
 
-/// What is known of somebody by name.
+/// What is known of a process by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// It holds its lock.
@@ -30,13 +30,13 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Takes a name that nobody has had before; creates the folder if it is missing.
+    /// Takes a name that was not used before; creates the folder if it is missing.
     ///
     /// The name must be a plain file name, and must be in no list that others ask [`Owner::standing`] about
     /// before this returns.
     ///
     /// # Errors
-    /// [`OsError::LockBusy`] if somebody alive has the name.
+    /// [`OsError::LockBusy`] if a live process has the name.
     pub fn register(folder: &Path, name: String) -> Result<Self, OsError> {
         files::create_dir_owner_only(folder)?;
         let path = folder.join(&name);
@@ -77,7 +77,7 @@ impl Owner {
         }
     }
 
-    /// The lock of somebody dead; else what is known of the name.
+    /// The lock of a dead process; else what is known of the name.
     fn lock_of(&self, name: &str) -> Result<FileLock, Standing> {
         let path = self.folder.join(name);
         if !is_plain(name) || !path.is_file() {
@@ -90,7 +90,7 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // Nobody else ever uses this name, so nobody can hold the lock of a file that is gone.
+        // No other process uses this name, so the lock of the removed file is not held.
         let _ = std::fs::remove_file(self.lock.path());
     }
 }

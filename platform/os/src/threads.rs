@@ -20,7 +20,7 @@ pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
     builder(name).spawn(work)
 }
 
-/// A thread with a name that is to be started, for one with a stack of its own size or within a [`scope`].
+/// A named thread that is yet to start: for another stack size, or within a [`scope`].
 #[inline]
 #[must_use]
 pub fn builder(name: &str) -> Builder {

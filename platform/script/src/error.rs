@@ -1,4 +1,6 @@
 //! One error type for everything a script can do wrong, so that a caller can show where and why.
+//!
+//! Pure.
 
 use std::fmt;
 

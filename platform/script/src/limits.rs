@@ -1,4 +1,6 @@
 //! Every bound a script runs under, in one place and with a name.
+//!
+//! Pure.
 
 use std::time::Duration;
 

@@ -90,7 +90,7 @@ impl TestContext {
             .spawn()
             .expect("the executable starts");
         if let Some(mut stdin) = child.stdin.take() {
-            // A program that does not read its input is no failure of the test.
+            // A program that does not read its input does not fail the test.
             let _ = stdin.write_all(input);
         }
         let output = child.wait_with_output().expect("the executable ends");

@@ -1,4 +1,4 @@
-//! A pseudo-terminal with a program in it, and somebody who reads and types.
+//! A program in a pseudo-terminal, and functions that read its screen and type.
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How long a program may take to show what a test waits for; a loaded machine is slow.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A program that runs in a terminal of its own.
+/// A program that runs in a pseudo-terminal.
 pub struct Terminal {
     child: Child,
     typing: File,
@@ -31,7 +31,7 @@ impl Terminal {
     /// Starts the command with the terminal as its controlling one.
     ///
     /// # Panics
-    /// When there is no terminal to be had, or the program does not start.
+    /// When no terminal is free, or the program does not start.
     #[must_use]
     #[allow(unsafe_code, reason = "a controlling terminal can only be taken between fork and exec")]
     pub fn start(mut command: Command) -> Self {

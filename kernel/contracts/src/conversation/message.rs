@@ -11,7 +11,7 @@ pub const INVALID_ARGUMENTS: &str = "invalid_arguments";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// A person, or whoever stands in for one.
+    /// A person, or a program in its place.
     User,
     /// The model.
     Assistant,

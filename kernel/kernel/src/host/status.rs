@@ -36,7 +36,7 @@ pub enum ExtensionState {
 }
 
 impl ExtensionState {
-    /// Why somebody who depends on it cannot run; `None` when it does its work.
+    /// Why an extension that depends on it cannot run; `None` when it works.
     pub(crate) fn obstacle(&self) -> Option<String> {
         match self {
             Self::Active | Self::Lazy => None,

@@ -42,7 +42,7 @@ impl ExtensionWorker {
         }
     }
 
-    /// Runs work until it ends, the extension ends, or somebody takes it back.
+    /// Runs work until it ends, the extension ends, or it is taken back.
     pub(super) fn spawn(self, inner: &HostState, work: BoxFuture<'static, Result<(), HandlerError>>) -> Registration {
         self.until_cancelled(inner, move |worker| {
             Box::pin(async move { worker.run_once(TimeLimit::None, || work).await })

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// What the model reads for a call that was never started.
 pub const NEVER_STARTED: &str = "This call was not run: the turn was interrupted before it started.";
 
-/// What the model reads for a call whose end nobody saw.
+/// What the model reads for a call whose end was not recorded.
 pub const OUTCOME_UNKNOWN: &str = "This call was started, but the turn was interrupted before its outcome was recorded. \
      It may or may not have taken effect. Check the present state before relying on it or running it again.";
 
@@ -129,7 +129,7 @@ impl CallRecords {
     }
 
     /// What is left over repeats a call's life, or speaks of no call at all. A second result that says
-    /// something else is kept behind the first: nobody can tell which of them is the true one.
+    /// something else is kept behind the first: which of them is true is unknown.
     fn merge_rest(self, rows: &mut [Row], repairs: &mut Vec<Repair>) {
         for row in self.started.into_values().chain(self.ended.into_values()).flatten() {
             let RowBody::CallEnded { result: extra } = row.body else {

@@ -1,4 +1,4 @@
-//! Third pass: where somebody should have spoken and nobody did, say so.
+//! Third pass: puts a marker where the model or the user should have spoken and did not.
 
 use super::reading::order;
 use super::{Extent, Repair};

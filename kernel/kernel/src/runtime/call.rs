@@ -84,7 +84,7 @@ impl<'a> CallEnvironment<'a> {
         }
     }
 
-    /// Asks whoever may let the call run.
+    /// Asks the approver whether the call may run.
     async fn approve(
         &self,
         call: ToolCall,
@@ -114,7 +114,7 @@ impl<'a> CallEnvironment<'a> {
         (self.input.emit)(TurnEvent::CallStarted { call: call.id.clone(), tool: call.name.clone() });
         let outcome = self.outcome(pending, cancel).await;
         let value = ToolAfter { turn: self.turn(), call: call.clone(), result: outcome.clone() };
-        // The chain fails open, so an error here means that nobody could look at the result.
+        // The chain fails open, so an error here means that no handler could look at the result.
         let seen = self.input.bus.apply(&TOOL_AFTER, value, self.waits).await.map(|value| value.result);
         Ok(self.fit(seen.unwrap_or(outcome)).await)
     }
@@ -200,7 +200,7 @@ fn refused(call: &ToolCall, denial: &Denial) -> ToolResult {
     result(call, ResultStatus::Denied, text)
 }
 
-/// The result of a call whose end nobody saw, with what it printed until then.
+/// The result of a call whose end was not seen, with what it printed until then.
 pub(super) fn unknown(call: &ToolCall, output: &LiveOutput) -> ToolResult {
     let printed = output.kept();
     let seen =

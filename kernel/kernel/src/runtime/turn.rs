@@ -1,4 +1,4 @@
-//! The loop over steps: ask the model, run its calls, take in what was steered, until somebody is done.
+//! The loop over steps: ask the model, run its calls, take in what was steered, until the model or a limit ends it.
 
 use super::call::CallEnvironment;
 use super::input::TurnInput;
@@ -115,7 +115,7 @@ async fn prepare(input: &TurnInput<'_>, recorder: &Recorder<'_>, waits: &WaitLog
     };
     let turn = input.turn_ref();
     let value = RequestBefore { turn, request: request.clone() };
-    // The chain fails open, so an error here means that nobody could change the request.
+    // The chain fails open, so an error here means that no handler could change the request.
     input.bus.apply(&REQUEST_BEFORE, value, waits).await.map_or(request, |value| value.request)
 }
 

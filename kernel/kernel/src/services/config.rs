@@ -6,7 +6,7 @@
 //! value included. An empty table is a value of its own, so that [`tree`] gives back what was
 //! merged. A whole number written as `3.0` becomes `3`.
 //!
-//! What is checked is the merged tree: a wrong value that a stronger layer replaced harms nobody.
+//! What is checked is the merged tree: a wrong value that a stronger layer replaced does no harm.
 //! The section `extensions.<id>` is checked against that extension's own schema when it is present
 //! and the extension is not listed in `extensions.disabled`.
 

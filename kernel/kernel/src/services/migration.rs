@@ -113,7 +113,7 @@ pub fn plan<'a>(declared: &'a [Migration], applied: &[AppliedMigration]) -> Resu
 }
 
 /// The steps of all extensions: by rank, then by id, each extension's own in their order. An
-/// extension with a problem is left out as a whole and holds nobody else up.
+/// extension with a problem is left out as a whole and does not hold up the others.
 pub fn plan_all<'a>(sets: &'a BTreeMap<ExtensionId, MigrationSet<'a>>) -> MigrationPlan<'a> {
     let mut ordered: Vec<(&ExtensionId, &MigrationSet<'a>)> = sets.iter().collect();
     ordered.sort_by_key(|(extension, set)| (set.rank, *extension));

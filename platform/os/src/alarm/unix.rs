@@ -82,7 +82,7 @@ fn append(line: &LastLine) {
     }
 }
 
-/// Writes past Rust's buffer; gives up if nobody reads. Async-signal-safe.
+/// Writes past Rust's buffer; gives up if the reader is gone. Async-signal-safe.
 pub(crate) fn write_all_to_stdout(mut bytes: &[u8]) {
     while !bytes.is_empty() {
         #[allow(unsafe_code, reason = "std's stdout takes a lock, which a handler may not")]

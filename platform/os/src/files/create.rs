@@ -73,7 +73,7 @@ pub(super) fn apply_links(options: &mut OpenOptions, symlink: SymlinkPolicy) {
     let _ = (options, symlink);
 }
 
-/// Why opening failed: a refused link has a name of its own.
+/// Why opening failed; a refused link is a separate error.
 pub(super) fn open_error(action: &'static str, path: &Path, symlink: SymlinkPolicy, source: io::Error) -> OsError {
     if symlink == SymlinkPolicy::Refuse && is_link(path) {
         return OsError::SymlinkRefused { path: path.to_path_buf() };

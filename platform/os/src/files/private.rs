@@ -1,4 +1,4 @@
-//! Reads files that hold secrets, and only if nobody else could have.
+//! Reads files that hold secrets, and refuses those that others can read.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::create::{apply_links, is_link, open_error};
 use super::read_file_at_most;
 use crate::OsError;
 
-/// The whole content of a file that belongs to this user and that nobody else may open.
+/// The whole content of a file that belongs to this user and that others may not open.
 ///
 /// A link in its place is refused. Windows has no modes: there the folder's access list decides.
 pub fn read_private_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, OsError> {

@@ -4,14 +4,14 @@ use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
 
 /// Size, times and identity of a file. Two equal stamps of one path mean that it was not written in
-/// between, short of somebody who sets clocks; on Windows only size and time are known.
+/// between, unless a clock was set back; on Windows only size and time are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// Bytes.
     pub size: u64,
     /// When the content changed, in nanoseconds since 1970.
     pub modified_ns: i128,
-    /// When the content or anything else about it changed; nobody can set this one.
+    /// When the content or anything else about it changed; programs cannot set this one.
     pub changed_ns: i128,
     /// Which file it is.
     pub inode: u64,

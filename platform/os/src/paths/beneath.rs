@@ -8,8 +8,8 @@ use super::resolve_inside;
 
 /// The file at `path` (relative ones start at `root`) for reading, if links on the way stay in `root`.
 ///
-/// Where the system can do it the check and the opening are one call, so nobody can come between them.
-/// `None` when there is no such file, it cannot be opened, or it lies elsewhere.
+/// Where the system can do it the check and the opening are one call, so nothing can change in between.
+/// `None` when the file does not exist, cannot be opened, or lies elsewhere.
 #[must_use]
 pub fn open_beneath(root: &Path, path: &Path) -> Option<File> {
     Beneath::new(root).open(path)

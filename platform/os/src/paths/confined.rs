@@ -23,7 +23,7 @@ impl Confined {
     /// folder itself. Relative paths start at `workdir`.
     ///
     /// # Errors
-    /// When a folder cannot be resolved or is none.
+    /// When a folder cannot be resolved or is not a folder.
     pub fn workspace(project: Option<&Path>, workdir: &Path) -> Result<Self, OsError> {
         let start = real(workdir)?;
         let project = project.and_then(|project| real(project).ok());
@@ -121,7 +121,7 @@ impl ConfinedPath {
     /// Removes the file.
     ///
     /// # Errors
-    /// When there is none, or it is a folder.
+    /// When it does not exist or is a folder.
     pub fn remove(&self) -> Result<(), OsError> {
         let (folder, name) = self.reach(MissingFolder::Refuse)?;
         let name = name.ok_or_else(|| OsError::NotAFile { path: self.path.clone() })?;
@@ -285,7 +285,7 @@ mod system {
         unlinkat(folder, name, AtFlags::empty()).map_err(|errno| failed("remove", path, errno))
     }
 
-    /// A path to the open folder itself, which stays true when somebody renames or replaces it. Where
+    /// A path to the open folder itself, which stays valid when the folder is renamed or replaced. Where
     /// there is no `/proc`, the path that it had a moment ago.
     fn place(folder: &FolderHandle, path: &Path) -> PathBuf {
         let by_descriptor = PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(folder)));

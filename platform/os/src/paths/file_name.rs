@@ -1,4 +1,6 @@
 //! Turns any id into a file name that is safe on every system and cannot meet the name of another id.
+//!
+//! Pure.
 
 use crate::digest::{hex, sha256};
 

@@ -1,4 +1,6 @@
 //! Files as editors and protocols name them: `file:` addresses.
+//!
+//! Pure.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -37,7 +39,7 @@ pub fn uri_of_path(path: &Path) -> String {
     text
 }
 
-/// Undoes percent encoding; `None` when the result is no text.
+/// Undoes percent encoding; `None` when the result is not UTF-8.
 #[must_use]
 pub fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());

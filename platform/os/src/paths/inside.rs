@@ -103,7 +103,7 @@ fn restart_or_prepend(path: &Path, resolved: &mut PathBuf, steps: &mut VecDeque<
     }
 }
 
-/// What the path points at if it is a link; a path that does not exist is no link.
+/// What the path points at if it is a link; a path that does not exist is not a link.
 fn link_target(path: &Path) -> Result<Option<PathBuf>, OsError> {
     match path.symlink_metadata() {
         Ok(found) if found.is_symlink() => {

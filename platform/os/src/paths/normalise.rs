@@ -1,4 +1,6 @@
 //! Cleans a path by its text alone: no disk is asked, so a link can still lead elsewhere.
+//!
+//! Pure.
 
 use std::path::{Component, Path, PathBuf};
 

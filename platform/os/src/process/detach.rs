@@ -1,4 +1,4 @@
-//! Starts a program that outlives this one: in a session of its own, with no terminal and nothing of our streams.
+//! Starts a program that outlives this one: in a new session, without a terminal and without our streams.
 
 use std::ffi::OsStr;
 use std::path::Path;

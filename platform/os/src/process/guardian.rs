@@ -144,7 +144,7 @@ impl Guardian {
         }
     }
 
-    /// Collects everybody who is dead.
+    /// Collects all dead children.
     fn reap(&mut self) -> FamilyState {
         loop {
             let dead = match next_dead() {
@@ -284,7 +284,7 @@ fn exit(code: libc::c_int) -> ! {
     }
 }
 
-/// Only we collect our children, so an id found here cannot be somebody else's by the time it is signalled.
+/// Only we collect our children, so an id found here cannot belong to another process by the time it is signalled.
 fn kill_children() {
     #[allow(unsafe_code, reason = "rustix's getpid is the same call")]
     // SAFETY: getpid has no arguments and cannot fail.

@@ -1,7 +1,7 @@
 //! A file that tells how a child ended by itself, even if the process that waited for it did not live to see it.
 //!
 //! Every line is one small append, and the first line counts. Whoever is about to end the child says so in
-//! the file before the first signal goes out, so an end that stands first was nobody's doing but the child's.
+//! the file before the first signal goes out, so an end that stands first was the child's own doing.
 //! The file is locked for as long as anybody is there who could still write to it.
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -27,7 +27,7 @@ pub struct MarkedExit {
     pub parent: ParentThen,
 }
 
-/// An end that nobody asked for.
+/// An end that was not requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkedEnd {
     /// It exited.

@@ -124,10 +124,10 @@ pub enum StartCause {
     /// The program exists, but the interpreter it names does not.
     #[error("its interpreter does not exist")]
     InterpreterNotFound,
-    /// The file may not be executed or is in no executable format.
+    /// The file may not be executed, or its format is not executable.
     #[error("not executable")]
     NotExecutable,
-    /// The working folder is missing, no folder, or closed to us.
+    /// The working folder is missing, is not a folder, or may not be entered.
     #[error("the working folder {} cannot be used", folder.display())]
     BadWorkingFolder {
         /// The folder.
@@ -138,16 +138,16 @@ pub enum StartCause {
     ArgumentsTooLong,
     /// The system has no process, thread, descriptor or memory left.
     #[error("out of system resources: {0}")]
-    OutOfResources(io::Error),
+    OutOfResources(#[source] io::Error),
     /// The record of the process group could not be written.
     #[error("cannot record the process group: {0}")]
-    BadRecordFolder(Box<crate::OsError>),
+    BadRecordFolder(#[source] Box<crate::OsError>),
     /// The exit marker could not be created.
     #[error("cannot prepare to record the exit: {0}")]
-    BadExitMarker(Box<crate::OsError>),
+    BadExitMarker(#[source] Box<crate::OsError>),
     /// Anything else.
     #[error("{0}")]
-    Other(io::Error),
+    Other(#[source] io::Error),
 }
 
 pub(super) fn start_failure(spec: &ChildSpec, error: io::Error) -> StartFailure {

@@ -1,4 +1,4 @@
-//! Watches one child where there is no poll over pipes: one thread per pipe, all reporting to one queue.
+//! Watches one child where pipes cannot be polled: one thread per pipe, all reporting to one queue.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -17,7 +17,7 @@ use crate::Deadline;
 const CHUNK_BYTES: usize = 64 * 1024;
 const MAX_QUEUED_CHUNKS: usize = 16;
 const DRAIN: Duration = Duration::from_millis(250);
-/// The death of a child wakes nobody here, so it is looked for this often.
+/// The death of a child does not wake us here, so we look this often.
 const DEATH_CHECK: Duration = Duration::from_millis(10);
 
 enum PipeEvent {

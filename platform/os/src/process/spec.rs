@@ -199,7 +199,7 @@ impl ChildSpec {
     /// is observed already cannot be observed again. Otherwise the child runs unobserved. ObservedWrites is every path
     /// that is opened for writing, made, moved or removed, also if the system then refuses it, free of links;
     /// files below `/dev`, `/proc` and `/sys` are not told. Not seen are programs of another architecture (32 bit).
-    /// What goes through `io_uring`, or belongs to a program that nobody may look into, is told as
+    /// What goes through `io_uring`, or belongs to a program that may not be inspected, is reported as
     /// [`ChildOutcome::wrote_more`]. A set-id program gains nothing while it is observed. Costs some microseconds
     /// for each such call, and next to nothing for all others.
     #[must_use]
@@ -209,7 +209,7 @@ impl ChildSpec {
     }
 
     /// The same, and tells each path once, before it is written for the first time. The writer waits for that,
-    /// so it should be short. It is called from a thread of its own.
+    /// so it should be short. It is called from a separate thread.
     #[must_use]
     pub fn on_write(mut self, on_write: OnWrite) -> Self {
         self.observing = Observing::Reporting(on_write);

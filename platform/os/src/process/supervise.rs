@@ -24,7 +24,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const DRAIN: Duration = Duration::from_millis(250);
 /// How long a killed child may take to die; one stuck in the kernel is then left to a thread.
 const DEATH: Duration = Duration::from_secs(5);
-/// How often the rest of the tree is looked at while it has its grace: its death wakes nobody.
+/// How often the rest of the tree is looked at during its grace period, because its death does not wake us.
 const TREE_CHECK: Duration = Duration::from_millis(20);
 
 pub(super) fn run(

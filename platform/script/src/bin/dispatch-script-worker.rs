@@ -1,4 +1,4 @@
-//! A script worker as a program of its own; larger programs call `worker_main` from a subcommand instead.
+//! A script worker as a separate program; larger programs call `worker_main` from a subcommand instead.
 
 use std::process::ExitCode;
 

@@ -64,7 +64,7 @@ impl Script {
         self.enter(|ctx, namespace| self.encode(ctx, namespace.into_value()))
     }
 
-    /// The data of one export; nothing if there is no such export.
+    /// The data of one export; nothing if it does not exist.
     ///
     /// # Errors
     /// As [`Self::exports`].

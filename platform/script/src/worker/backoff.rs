@@ -1,8 +1,8 @@
 //! How soon a worker that keeps dying may be started again.
+//!
+//! Pure.
 
 use std::time::Duration;
-
-use dispatch_os::time::Instant;
 
 /// Failures in a row that are followed by an immediate restart.
 pub(super) const FREE_RESTARTS: u32 = 3;
@@ -15,7 +15,8 @@ pub(super) const MAX_DELAY: Duration = Duration::from_secs(30);
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     failures: u32,
-    not_before: Option<Instant>,
+    /// By the monotonic clock.
+    not_before_ms: Option<u64>,
 }
 
 impl Backoff {
@@ -23,16 +24,20 @@ impl Backoff {
         *self = Self::default();
     }
 
-    pub(super) fn failed(&mut self, now: Instant) {
+    pub(super) fn failed(&mut self, now_ms: u64) {
         self.failures = self.failures.saturating_add(1);
-        self.not_before = now.checked_add(delay(self.failures));
+        self.not_before_ms = Some(now_ms.saturating_add(milliseconds(delay(self.failures))));
     }
 
     /// How long to wait still; nothing when a start is allowed.
-    pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
-        let wait = self.not_before?.saturating_duration_since(now);
-        (!wait.is_zero()).then_some(wait)
+    pub(super) fn wait(&self, now_ms: u64) -> Option<Duration> {
+        let wait_ms = self.not_before_ms?.saturating_sub(now_ms);
+        (wait_ms > 0).then(|| Duration::from_millis(wait_ms))
     }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn delay(failures: u32) -> Duration {
@@ -56,14 +61,14 @@ mod tests {
 
     #[test]
     fn success_clears_the_count() {
-        let now = dispatch_os::time::now();
+        let now = 1_000;
         let mut backoff = Backoff::default();
         for _ in 0..=FREE_RESTARTS {
             assert_eq!(backoff.wait(now), None);
             backoff.failed(now);
         }
         assert_eq!(backoff.wait(now), Some(FIRST_DELAY));
-        assert_eq!(backoff.wait(now + FIRST_DELAY), None);
+        assert_eq!(backoff.wait(now + milliseconds(FIRST_DELAY)), None);
         backoff.succeeded();
         assert_eq!(backoff.wait(now), None);
         backoff.failed(now);

@@ -51,7 +51,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request with default limits, a clock at zero and seed zero, for a module of its own.
+    /// A request with default limits, a clock at zero and seed zero, for a separate module.
     pub fn new(source: Source, action: Action) -> Self {
         Self {
             source,

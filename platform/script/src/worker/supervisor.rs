@@ -79,7 +79,7 @@ impl Supervisor {
                 parse_json(Some(text), request.limits.value_bytes)
             }
             Err(error) => {
-                state.backoff.failed(time::now());
+                state.backoff.failed(time::monotonic_ms());
                 Err(error)
             }
         }
@@ -97,13 +97,13 @@ impl Supervisor {
         {
             return Ok(worker);
         }
-        if let Some(wait) = state.backoff.wait(time::now()) {
+        if let Some(wait) = state.backoff.wait(time::monotonic_ms()) {
             return Err(ScriptError::new(
                 ErrorKind::WorkerUnavailable,
                 format!("the script worker died too often; next start in {} ms", wait.as_millis()),
             ));
         }
-        self.start().inspect_err(|_| state.backoff.failed(time::now()))
+        self.start().inspect_err(|_| state.backoff.failed(time::monotonic_ms()))
     }
 
     fn start(&self) -> Result<Worker, ScriptError> {

@@ -1,4 +1,4 @@
-//! The scripted model server as a process of its own: `scripted-model SCRIPT.json [LOG.jsonl]`.
+//! The scripted model server as a separate process: `scripted-model SCRIPT.json [LOG.jsonl]`.
 //!
 //! Prints its port as the first line and serves until it is killed. With a log file, each request is
 //! appended to it as one line of JSON.

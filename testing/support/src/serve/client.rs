@@ -48,7 +48,7 @@ impl Client {
     /// `GET`.
     ///
     /// # Panics
-    /// When there is no whole answer.
+    /// When the answer is not complete.
     #[must_use]
     pub fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, &[], "").unwrap_or_else(|error| panic!("GET {path}: {error}"))
@@ -57,7 +57,7 @@ impl Client {
     /// `POST` with JSON.
     ///
     /// # Panics
-    /// When there is no whole answer.
+    /// When the answer is not complete.
     #[must_use]
     pub fn post(&self, path: &str, body: &Value) -> Answer {
         self.try_post(path, body).unwrap_or_else(|error| panic!("POST {path}: {error}"))
@@ -66,7 +66,7 @@ impl Client {
     /// The same against a server that may die.
     ///
     /// # Errors
-    /// When there is no whole answer.
+    /// When the answer is not complete.
     pub fn try_post(&self, path: &str, body: &Value) -> io::Result<Answer> {
         self.ask("POST", path, &[("Content-Type", "application/json")], &body.to_string())
     }
@@ -108,7 +108,7 @@ impl Client {
     /// One request, one answer.
     ///
     /// # Errors
-    /// When there is no whole answer.
+    /// When the answer is not complete.
     pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> io::Result<Answer> {
         let mut stream = self.send(method, path, headers, body)?;
         let (status, headers) = read_head(&mut stream)?;
@@ -129,7 +129,7 @@ impl Client {
     /// Sends a request and gives the stream that the answer comes on.
     ///
     /// # Errors
-    /// When nobody listens.
+    /// When nothing listens there.
     pub fn send(
         &self,
         method: &str,

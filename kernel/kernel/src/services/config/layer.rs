@@ -29,7 +29,7 @@ impl Layer {
     }
 
     /// Takes settings out, by dotted name, and says which of them were there: for a file that came
-    /// with a project nobody has trusted yet.
+    /// with a project that is not trusted yet.
     pub fn withhold(mut self, names: &[&str]) -> (Self, Vec<String>) {
         let taken = names.iter().filter(|name| keys(name).is_some_and(|path| remove(&mut self.values, &path)));
         let taken = taken.map(|name| (*name).to_owned()).collect();

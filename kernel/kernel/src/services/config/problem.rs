@@ -1,4 +1,4 @@
-//! Something wrong with the settings, with whoever wrote it.
+//! A problem with the settings, and which layer it came from.
 
 use dispatch_contracts::settings::Origin;
 use std::fmt;

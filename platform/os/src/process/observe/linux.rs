@@ -21,10 +21,10 @@ use listen::WriteLog;
 const LAST_CALLS_WAIT: Duration = Duration::from_secs(2);
 /// Callers' code runs on it, too.
 const STACK_BYTES: usize = 512 * 1024;
-/// The first kernel that tells a listener when nobody is left to listen to.
+/// The first kernel that tells a listener when no process is left under the filter.
 const MINIMUM_KERNEL: (u32, u32) = (5, 9);
 
-/// Listens until nobody is left who could be heard, also after this is dropped.
+/// Listens until no process is left under the filter, also after this is dropped.
 pub(in crate::process) struct SeccompObserver {
     write_log: Arc<Mutex<WriteLog>>,
     /// Closed when there is nothing more to hear.

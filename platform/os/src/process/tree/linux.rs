@@ -22,7 +22,7 @@ pub(in crate::process) struct ProcessFacts {
     pub(in crate::process) is_dead: bool,
 }
 
-/// The facts of one process; `None` if there is no such process.
+/// The facts of one process; `None` if it does not exist.
 pub(in crate::process) fn facts_of(pid: i32) -> Option<ProcessFacts> {
     parse_stat(&read_proc(&format!("/proc/{pid}/stat"), MAX_STAT_BYTES)?)
 }

@@ -25,7 +25,7 @@ pub(super) fn send(outlet: &UnixStream, descriptor: RawFd) -> io::Result<()> {
     })
 }
 
-/// Waits for a descriptor; `None` when nobody is left to send one.
+/// Waits for a descriptor; `None` when no sender is left.
 pub(super) fn receive(inbox: &UnixStream) -> Option<OwnedFd> {
     let (mut byte, mut control) = ([0], Control::default());
     with_message(&mut byte, &mut control, |message| {

@@ -108,7 +108,7 @@ fn is_bad_address(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EFAULT | libc::EIO))
 }
 
-/// Whether a path is one of the system's own switches and devices and not a file that somebody keeps.
+/// Whether a path is one of the system's own switches and devices and not an ordinary file.
 pub(super) fn is_no_file(path: &Path) -> bool {
     let is_below = |folder: &str| path.starts_with(folder);
     (is_below("/dev") && !is_below("/dev/shm")) || is_below("/proc") || is_below("/sys")

@@ -52,7 +52,7 @@ pub(super) fn lock(write_log: &Mutex<WriteLog>) -> MutexGuard<'_, WriteLog> {
     write_log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes the listener from the child, and listens until nobody is left under the filter.
+/// Takes the listener from the child, and listens until no process is left under the filter.
 pub(super) fn listen(inbox: &UnixStream, write_log: &Mutex<WriteLog>, on_write: Option<&OnWrite>) {
     let Some(listener) = descriptor_passing::receive(inbox) else {
         return;
