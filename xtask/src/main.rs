@@ -13,12 +13,14 @@ use std::process::ExitCode;
 mod cargo;
 mod checks;
 mod ci;
+mod commands;
 mod dist;
 mod elf;
 mod hook_order;
 mod hook_size;
 mod layers;
 mod lexer;
+mod picture;
 mod schemas;
 mod source;
 mod tidy;
@@ -34,6 +36,8 @@ cargo xtask COMMAND [--root DIR]
   ci                   everything that must pass before a merge, cheapest first
   layers               who may import whom, and what the kernel is built from
   tidy                 house rules for every file
+  commands             writes docs/commands.md from the command line of dispatch
+  picture              draws docs/assets/session.svg, the session in the README, from a real run
   schemas [--write]    generated files are up to date; --write brings them up to date
   surface --write      records the public items of dispatch-contracts for its present version
   hook-size            crate list and size of dispatch-hook, also static where musl is installed
@@ -97,6 +101,8 @@ fn run(mut arguments: Vec<String>) -> Result<Verdict> {
             Ok(report("schemas", &schemas::run(&root, Mode::Write)?))
         }
         ["surface", "--write"] => tidy::contracts_surface::write(&root, &source::load(&root)?).map(|()| Verdict::Good),
+        ["commands"] => commands::run(&root).map(|()| Verdict::Good),
+        ["picture"] => picture::run(&root).map(|()| Verdict::Good),
         ["hook-size"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Compare, Builds::Every)?)),
         ["hook-size", "--plain"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Compare, Builds::Plain)?)),
         ["hook-size", "--write"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Write, Builds::Every)?)),

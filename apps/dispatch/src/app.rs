@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
 use crate::{commands, compose};
-use clap::Parser;
 use dispatch_contracts::extension::Extension;
 use dispatch_os::environment;
 use std::process::ExitCode;
@@ -41,7 +40,7 @@ impl App {
         if environment::arguments().next().is_some_and(|command| command == "hook") {
             commands::hook::run();
         }
-        let args = Args::parse();
+        let args = Args::from_process();
         let printer = Printer::new();
         match self.execute(args, &printer) {
             Ok(status) => status.into(),

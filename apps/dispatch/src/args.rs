@@ -1,5 +1,9 @@
 //! The command line, as clap reads it.
 
+#[cfg(test)]
+mod commands_page;
+mod groups;
+
 use crate::commands::allow_once::AllowOnceRequest;
 use crate::commands::auth::AuthCommand;
 use crate::commands::canary::CanaryRequest;
@@ -28,126 +32,134 @@ use crate::commands::up::UpRequest;
 use crate::commands::watch::WatchRequest;
 use crate::commands::why::WhyRequest;
 use crate::commands::workspace_hooks::WorkspaceHooksCommand;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// One policy pipeline between AI agents and the code, messages and machines they touch.
+/// One policy pipeline between AI agents and your code
 #[derive(Debug, Parser)]
 #[command(name = "dispatch", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "Exit status: 0 done, 1 the answer is no, 2 usage, 3 configuration, 4 internal.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
+impl Args {
+    /// What the process was started with. A wrong command line, `--help` and `--version` end the process.
+    pub(crate) fn from_process() -> Self {
+        let mut matches = groups::with_groups(Self::command()).get_matches();
+        Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut Self::command()).exit())
+    }
+}
+
 /// What every command understands.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Common {
-    /// Work on the project in this folder instead of the current one
+pub(crate) struct CommonArgs {
+    /// Use the project in DIR instead of the one of the current folder
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) project: Option<PathBuf>,
 
-    /// Set one setting for this run, for example --set model.model=qwen3
+    /// Override one setting for this run, for example --set model.model=qwen3
     #[arg(long = "set", value_name = "NAME=VALUE", global = true)]
     pub(crate) set: Vec<String>,
 
-    /// Run with the core extensions alone
+    /// Load the core extensions only
     #[arg(long, global = true)]
     pub(crate) minimal: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Check, prepare and start everything that our own agent needs
+    /// Check the machine, write settings, find a model and start the server
     Up(UpRequest),
     /// Talk to Dispatch's own agent
     Chat(ChatRequest),
-    /// Read and arrange the conversations of our own agent
+    /// List, read, fork and delete conversations
     Session {
         #[command(subcommand)]
         command: SessionCommand,
     },
-    /// Show what waits or runs in the sessions, and take it back
+    /// Show and cancel messages that wait or run
     Queue {
         #[command(subcommand)]
         command: QueueCommand,
     },
-    /// Serve our own agent over HTTP, WebSocket, or standard input and output
+    /// Serve the agent over HTTP, WebSocket, or standard input and output
     Serve(ServeRequest),
-    /// Let an editor drive our own agent over ACP, on standard input and output
+    /// Let an editor drive the agent over ACP on standard input and output
     Acp,
-    /// Watch the workspace and run its hooks, until somebody ends it
+    /// Watch the workspace and run its hooks until interrupted
     Watch(WatchRequest),
-    /// Let an editor run the workspace's hooks over LSP, on standard input and output
+    /// Let an editor run the workspace's hooks over LSP on standard input and output
     Lsp,
     /// Send an event that starts the workspace's `custom:` hooks
     Event {
         #[command(subcommand)]
         command: EventCommand,
     },
-    /// Say what the workspace hooks are, which of them run, and what is wrong with their file
+    /// Check, list and describe the hooks of the workspace
     WorkspaceHooks {
         #[command(subcommand)]
         command: WorkspaceHooksCommand,
     },
-    /// Show, start, stop and repeat the runs of workspace hooks
+    /// List, follow, start, cancel and retry runs of workspace hooks
     Runs {
         #[command(subcommand)]
         command: RunsCommand,
     },
-    /// Make the agents' hosts call Dispatch, or say what differs, or take it back
+    /// Register Dispatch with coding agents, check the registration or undo it
     Init(InitRequest),
-    /// Ask each registered host about a call that must be refused
+    /// Check that every registered agent asks Dispatch before it acts
     Canary(CanaryRequest),
-    /// Print a JSON Schema of the hook pipeline
+    /// Print the JSON Schemas of hook payloads and configuration files
     Schema(SchemaRequest),
-    /// Say what is configured, found and wrong, and how to fix it
+    /// Report what is configured, found and wrong, and how to fix it
     Doctor {
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Keep keys for model servers, each for one server alone
+    /// Store API keys, each for exactly one model server
     Auth {
         #[command(subcommand)]
         command: AuthCommand,
     },
-    /// Show the settings in force
+    /// Show the settings in force and where each one comes from
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
     },
     /// Answer one hook event of a coding agent, read from standard input
     Hook(HookArgs),
-    /// List and switch extensions
+    /// List, describe and enable extensions
     Ext {
         #[command(subcommand)]
         command: ExtCommand,
     },
-    /// Show what happened in the sessions of this workspace
+    /// Show what the agents did and what was decided
     Events(EventsRequest),
-    /// Say who decided about a hook event, on what, and what would change the answer
+    /// Explain a decision: who decided, by which rule, and what would change it
     Why(WhyRequest),
-    /// Say what would be decided about a payload on standard input; nothing is written
+    /// Judge a payload from standard input without recording anything
     Explain(ExplainRequest),
-    /// Judge recorded tool calls again by the present rules and show what differs
+    /// Judge recorded tool calls by the current rules and show what differs
     Replay(ReplayRequest),
-    /// Let one rule pass for a while
+    /// Suspend one rule for a limited time
     AllowOnce(AllowOnceRequest),
-    /// Show the state of a session, or make it again from its log
+    /// Show the state of a session or rebuild it from its log
     State {
         #[command(subcommand)]
         command: StateCommand,
     },
-    /// Show or set where the work of a session stands
+    /// Show or set the phase of a session
     Phase {
         #[command(subcommand)]
         command: PhaseCommand,
     },
-    /// Show the plan of a session and take it step by step
+    /// Submit, show and work through the plan of a session
     Plan {
         #[command(subcommand)]
         command: PlanCommand,
@@ -157,31 +169,31 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: IntentCommand,
     },
-    /// Serve intents and plans to an agent over MCP, on standard input and output
+    /// Serve intents and plans to an agent over MCP on standard input and output
     Mcp(McpRequest),
-    /// Show what sessions learned, and make reminders of it
+    /// Show what sessions learned and turn it into reminders
     Memory {
         #[command(subcommand)]
         command: MemoryCommand,
     },
-    /// Make, try and list the modules of the hook pipeline
+    /// Create, test and list modules of the hook pipeline
     Module {
         #[command(subcommand)]
         command: ModuleCommand,
     },
-    /// Ask the ledger of intents: what happened, whether it is whole, who wrote which line
+    /// Query, verify and export the ledger of changes
     Trace {
         #[command(subcommand)]
         command: TraceCommand,
     },
-    /// Approve the present content of files that came with a project
+    /// Approve the current content of files that came with a project
     Trust(TrustRequest),
     /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// Tell the workspace's hooks what git does; called by git
+    /// Report a git hook to the workspace's hooks; called by git
     #[command(hide = true)]
     GitEvent(GitEventRequest),
     /// Run scripts for another Dispatch process
@@ -189,28 +201,28 @@ pub(crate) enum Command {
     ScriptWorker,
 }
 
-/// For the help alone: the hook reads its arguments itself, so that it can never refuse them.
+/// For the help only: `dispatch hook` reads its arguments itself, so that no argument is a usage error.
 #[derive(Debug, clap::Args)]
 pub(crate) struct HookArgs {
-    /// The event, as the host or as Dispatch spells it
+    /// The event, as the host or Dispatch spells it
     #[arg(value_name = "EVENT")]
     _event: Option<String>,
-    /// The host that fires it; found from the payload if absent
+    /// The host that fires it; detected from the payload by default
     #[arg(long = "host", value_name = "NAME")]
     _host: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print each setting with its value and where it came from
+    /// Print each setting with its value and origin
     Show {
-        /// Only this setting, or the settings below it
+        /// Only this setting and those below it
         name: Option<String>,
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Print the files that are read, strongest last
+    /// Print the settings files in the order they are read; later ones win
     Paths {
         /// Print one JSON object instead of text
         #[arg(long)]
@@ -222,13 +234,21 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExtCommand {
-    /// Print every extension with its state
+    /// List every extension with its state
     List {
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Switch on an extension that was switched off because it kept failing
+    /// Describe one extension: manifest, state, and what it says about itself
+    Info {
+        /// The extension's id
+        id: String,
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Enable an extension that was disabled because it kept failing
     Enable {
         /// The extension's id
         id: String,

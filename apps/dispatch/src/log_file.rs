@@ -1,20 +1,20 @@
 //! Reads logs of any size line by line, forwards as they grow or backwards from their end, within fixed memory.
 
-use std::fs::File;
+use dispatch_os::files::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Bytes read at once.
 const BLOCK_BYTES: usize = 64 * 1024;
-/// A longer line is none of ours and is left out.
+/// A longer line is not a record and is skipped.
 const LINE_LIMIT_BYTES: usize = 1024 * 1024;
-/// The start of a log, by which a new one of the same name is told: the first record's id is in it.
+/// The start of a log, by which a new one of the same name is recognised: it holds the first record's id.
 const HEAD_BYTES: usize = 64;
 
 /// One complete line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum LogLine {
     /// Without its line feed.
     Whole(Vec<u8>),
     /// It was too long to be read.
@@ -49,11 +49,11 @@ impl LogCursor {
     }
 
     /// The next complete line; nothing if there is none yet. A log that was replaced or cut is read from its start.
-    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<LogLine>> {
         loop {
             while let Some(line) = self.buffered_line() {
                 match line {
-                    Line::Whole(bytes) if bytes.is_empty() => {}
+                    LogLine::Whole(bytes) if bytes.is_empty() => {}
                     line => return Ok(Some(line)),
                 }
             }
@@ -68,13 +68,13 @@ impl LogCursor {
         }
     }
 
-    fn buffered_line(&mut self) -> Option<Line> {
+    fn buffered_line(&mut self) -> Option<LogLine> {
         let rest = self.buffer.get(self.taken..)?;
         let end = rest.iter().position(|byte| *byte == b'\n')?;
         let bytes = rest.get(..end)?.to_vec();
         self.taken += end + 1;
         let skipped = std::mem::take(&mut self.skipping);
-        Some(if skipped || bytes.len() > LINE_LIMIT_BYTES { Line::TooLong } else { Line::Whole(bytes) })
+        Some(if skipped || bytes.len() > LINE_LIMIT_BYTES { LogLine::TooLong } else { LogLine::Whole(bytes) })
     }
 
     /// Reads on; `false` if there is nothing new.
@@ -144,7 +144,7 @@ fn newest_first_by(path: &Path, block_bytes: usize, each: &mut dyn FnMut(&[u8]) 
 
 /// The file and its length; nothing if there is none. A pipe or a device in its place is not opened.
 fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
-    let found = match path.symlink_metadata() {
+    let found = match files::symlink_metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -152,7 +152,7 @@ fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
     if !found.is_file() {
         return Ok(None);
     }
-    match File::open(path) {
+    match files::open(path) {
         Ok(file) => {
             let length = file.metadata()?.len();
             Ok(Some((file, length)))

@@ -1,4 +1,4 @@
-//! Colour for people who look at a terminal, and for nobody else.
+//! Colour, for terminals only.
 
 use dispatch_os::environment;
 use std::io::IsTerminal;

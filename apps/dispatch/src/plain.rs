@@ -1,4 +1,6 @@
 //! Text of agents and tools made fit for a terminal: one line, bounded, with nothing that the terminal would obey.
+//!
+//! Pure.
 
 /// The text on one line of at most `max_chars` characters.
 pub(crate) fn one_line(text: &str, max_chars: usize) -> String {

@@ -56,7 +56,7 @@ impl LogSink for StderrLog {
         }
         let fields: String = record.fields.iter().map(|(name, value)| format!(" {name}={value}")).collect();
         let level = format!("{:?}", record.level).to_lowercase();
-        // A log that cannot be written has nobody left to tell.
+        // A failure to write the log cannot be reported anywhere.
         let _ = writeln!(std::io::stderr().lock(), "{level}: {}: {}{fields}", record.source, record.message);
     }
 }

@@ -1,7 +1,8 @@
-//! The one place that writes to the terminal: data on stdout, words for people on stderr.
+//! The one place that writes to the terminal: data to stdout, messages for people to stderr.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the printer")]
 
+use crate::app::Status;
 use crate::failure::Failure;
 use serde::Serialize;
 use std::io::Write;
@@ -29,13 +30,13 @@ impl Printer {
         Self
     }
 
-    /// Writes text to stdout. A reader that has gone away is no error.
+    /// Writes text to stdout. A reader that has gone away is not an error.
     pub(crate) fn out(&self, text: &str) {
         // A closed pipe (`dispatch ... | head`) must not turn into a panic or an error message.
         let _ = writeln!(std::io::stdout().lock(), "{text}");
     }
 
-    /// Writes one line to stdout at once; `Err` when nobody reads any more.
+    /// Writes one line to stdout at once; `Err` when the reader has gone away.
     pub(crate) fn stream(&self, line: &[u8]) -> std::io::Result<()> {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(line)?;
@@ -51,13 +52,13 @@ impl Printer {
     /// Writes bytes to stdout at once, as a model streams them.
     pub(crate) fn raw_now(&self, bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
-        // A reader that has gone away is no error.
+        // A reader that has gone away is not an error.
         let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
     }
 
     /// Writes one JSON value to stdout.
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(value).map_err(|error| Failure::internal(error.to_string()))?;
+        let text = serde_json::to_string_pretty(value).map_err(|error| Failure::of(Status::Internal, &error))?;
         self.out(&text);
         Ok(())
     }
@@ -77,6 +78,9 @@ impl Printer {
         let mut stderr = std::io::stderr().lock();
         for message in &failure.messages {
             let _ = writeln!(stderr, "error: {message}");
+        }
+        for cause in &failure.causes {
+            let _ = writeln!(stderr, "  caused by: {cause}");
         }
         for hint in &failure.hints {
             let _ = writeln!(stderr, "hint: {hint}");

@@ -1,29 +1,31 @@
-//! The extensions, started: what commands that talk to our own agent have in hand.
+//! The started extensions that a command works with.
 
+use crate::app::Status;
 use crate::disabled_file::DisabledFile;
+use crate::extension_choice::{providers_of, with_shared_settings};
 use crate::failure::Failure;
 use crate::ports::{RuntimeSpawner, StderrLog, SystemClock, UlidIds};
 use crate::settings::Loaded;
 use crate::stopping::Interrupts;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::fault::FaultBudget;
-use dispatch_contracts::manifest::Tier;
+use dispatch_contracts::manifest::{Manifest, Tier};
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::service::Service;
 use dispatch_contracts::settings::Settings;
+use dispatch_kernel::host::manifest::parse;
 use dispatch_kernel::host::{Boot, Candidate, DisabledStore, ExtensionHost, Ports, boot};
 use dispatch_kernel::services::builtin::permission_rules;
 use dispatch_kernel::services::permission::evaluate;
+use ext_conversation_store::contract::CONVERSATIONS;
 use ext_provider_openai_compat::contract::{Choice, LocalServer, choose, discover, needs_discovery};
+use ext_session_orchestrator::contract::SESSIONS;
+use ext_workspace_hooks::contract::RUNS;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
-/// The extensions that conversations and their queue are read with.
-const CONVERSATION_KEEPERS: [&str; 3] = ["storage-sqlite", "conversation-store", "session-orchestrator"];
-/// The extensions that the runs of workspace hooks are read with.
-const RUN_KEEPERS: [&str; 2] = ["storage-sqlite", "workspace-hooks"];
-/// Whether the orchestrator takes up work.
+/// The setting by which the session orchestrator takes up work.
 const CONDUCT: &str = "extensions.session-orchestrator.conduct";
 
 /// How many threads the work needs.
@@ -52,7 +54,7 @@ impl Running {
         Self::start_with(loaded, extensions, threads, loaded.settings.clone(), Level::Warn)
     }
 
-    /// The same with other settings than those in force, and another least level of what is told.
+    /// The same with other settings than those in force, logging from the level `minimum` on.
     pub(crate) fn start_with(
         loaded: &Loaded,
         extensions: Vec<Arc<dyn Extension>>,
@@ -69,28 +71,28 @@ impl Running {
         Ok(Self { runtime, host, model: Some(model) })
     }
 
-    /// Starts what keeps conversations and nothing that would work on them, beside whoever does.
+    /// Starts what stores conversations and their queue, and nothing that works on them; another process may do that.
     pub(crate) fn look_at_conversations(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
-        Self::look(loaded, extensions, &CONVERSATION_KEEPERS)
+        Self::look(loaded, extensions, &[CONVERSATIONS.id(), SESSIONS.id()])
     }
 
-    /// Starts what keeps the runs of workspace hooks and nothing that would answer their prompts.
+    /// Starts what stores the runs of workspace hooks, and nothing that answers their prompts.
     pub(crate) fn look_at_runs(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
-        Self::look(loaded, extensions, &RUN_KEEPERS)
+        Self::look(loaded, extensions, &[RUNS.id()])
     }
 
-    fn look(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, keepers: &[&str]) -> Result<Self, Failure> {
+    fn look(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, services: &[&str]) -> Result<Self, Failure> {
         let runtime = runtime(Threads::One)?;
-        let kept = extensions.into_iter().filter(|extension| {
-            let manifest = dispatch_kernel::host::manifest::parse(&extension.manifest());
-            manifest.is_ok_and(|manifest| keepers.contains(&manifest.id.as_str()))
-        });
+        let needed = providers_of(services, &manifests(&extensions));
+        let kept = extensions
+            .into_iter()
+            .filter(|extension| parse(&extension.manifest()).is_ok_and(|manifest| needed.contains(&manifest.id)));
         let settings = loaded.settings.with(CONDUCT, false);
         let host = runtime.block_on(booted(boot_input(loaded, kept.collect(), settings, Level::Warn)))?;
         Ok(Self { runtime, host, model: None })
     }
 
-    /// Which model answers, and why; none where nobody asked.
+    /// Which model answers, and why; `None` if no model was chosen.
     pub(crate) const fn model(&self) -> Option<&Choice> {
         self.model.as_ref()
     }
@@ -108,7 +110,7 @@ impl Running {
     pub(crate) fn service<T: ?Sized + Send + Sync + 'static>(&self, service: &Service<T>) -> Result<Arc<T>, Failure> {
         self.host.service(service).ok_or_else(|| {
             Failure::configuration(format!("no active extension provides `{}`", service.id()))
-                .hint("`dispatch ext list` shows which extensions are on, and why one is not")
+                .hint("`dispatch ext list` lists the extensions and why one is not active")
         })
     }
 
@@ -128,7 +130,7 @@ impl Running {
 
 async fn booted(input: Boot) -> Result<ExtensionHost, Failure> {
     let booted = boot(input).await;
-    booted.map_err(|error| Failure::internal(error.to_string()).hint("`dispatch doctor` says what is wrong"))
+    booted.map_err(|error| Failure::of(Status::Internal, &error).hint("`dispatch doctor` reports what is wrong"))
 }
 
 /// Which model answers, and what was found on the way.
@@ -168,12 +170,12 @@ pub(crate) fn runtime(threads: Threads) -> Result<tokio::runtime::Runtime, Failu
         }
     };
     let built = builder.enable_all().build();
-    built.map_err(|error| Failure::internal(format!("the runtime could not start: {error}")))
+    built.map_err(|error| Failure::internal("cannot start the async runtime").caused_by(&error))
 }
 
 fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Settings, minimum: Level) -> Boot {
     let rules = permission_rules(&settings);
-    let settings = with_redaction(settings);
+    let settings = with_shared_settings(settings, &manifests(&extensions));
     Boot {
         ports: Ports {
             clock: Arc::new(SystemClock::default()),
@@ -191,19 +193,14 @@ fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Se
     }
 }
 
-/// An extension sees its own settings alone; the user's forms of secrets count for the runs of hooks as well.
-fn with_redaction(settings: Settings) -> Settings {
-    ["patterns", "allow"].into_iter().fold(settings, |settings, name| {
-        match settings.get(&format!("redact.{name}")).map(|setting| setting.value.clone()) {
-            Some(value) => settings.with(&format!("extensions.workspace-hooks.redact.{name}"), value),
-            None => settings,
-        }
-    })
+/// The manifests that can be read; a broken one is reported when it is started.
+fn manifests(extensions: &[Arc<dyn Extension>]) -> Vec<Manifest> {
+    extensions.iter().filter_map(|extension| parse(&extension.manifest()).ok()).collect()
 }
 
 /// With `--minimal` only the core counts; what is listed in `extensions.disabled` never does.
 fn wanted(loaded: &Loaded, extension: &Arc<dyn Extension>) -> bool {
-    let Ok(manifest) = dispatch_kernel::host::manifest::parse(&extension.manifest()) else { return true };
+    let Ok(manifest) = parse(&extension.manifest()) else { return true };
     let off: Vec<String> = loaded.settings.read("extensions.disabled").unwrap_or_default();
     let kept = !loaded.minimal || manifest.tier == Tier::Core;
     kept && !off.iter().any(|id| id == manifest.id.as_str())

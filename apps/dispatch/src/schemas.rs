@@ -1,7 +1,7 @@
 //! The JSON Schemas that ship with the program, as they are committed.
 
 /// One schema.
-pub(crate) struct Shipped {
+pub(crate) struct ShippedSchema {
     pub(crate) name: &'static str,
     /// What it is the schema of.
     pub(crate) about: &'static str,
@@ -11,7 +11,7 @@ pub(crate) struct Shipped {
 macro_rules! shipped {
     ($($name:literal: $about:literal,)+) => {
         /// Every schema, in the order the documentation lists them.
-        pub(crate) const SHIPPED: &[Shipped] = &[$(Shipped {
+        pub(crate) const SHIPPED: &[ShippedSchema] = &[$(ShippedSchema {
             name: $name,
             about: $about,
             text: include_str!(concat!("../../../sdk/schema/", $name, ".schema.json")),

@@ -1,6 +1,6 @@
 //! Reads every layer of settings and merges them, with a clear word about each file.
 
-use crate::args::Common;
+use crate::args::CommonArgs;
 use crate::failure::Failure;
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::settings::{Origin, Settings};
@@ -69,7 +69,7 @@ pub(crate) enum FileState {
 impl Loaded {
     /// Reads and merges all layers. Where something is wrong the built-in settings count, and
     /// [`Self::problems`] says what.
-    pub(crate) fn read(common: &Common) -> Result<Self, Failure> {
+    pub(crate) fn read(common: &CommonArgs) -> Result<Self, Failure> {
         let dirs = UserDirs::discover()?;
         let (start, start_is) = match &common.project {
             Some(folder) => (existing_folder(folder)?, StartIs::Named),
@@ -125,7 +125,7 @@ impl Loaded {
         })
     }
 
-    /// The folders, as extensions are told.
+    /// The folders that extensions receive.
     pub(crate) fn folders(&self) -> Folders {
         let project = self.project.as_ref().map(|root| root.path.clone());
         Folders {
@@ -155,11 +155,10 @@ impl Loaded {
 }
 
 fn existing_folder(folder: &Path) -> Result<PathBuf, Failure> {
-    let missing = || {
-        Failure::usage(format!("there is no folder {}", folder.display())).hint("--project takes a folder that exists")
-    };
+    let missing =
+        || Failure::usage(format!("no such folder: {}", folder.display())).hint("--project takes an existing folder");
     let absolute = std::path::absolute(folder).map_err(|_| missing())?;
-    if absolute.is_dir() { Ok(absolute) } else { Err(missing()) }
+    if dispatch_os::files::is_dir(&absolute) { Ok(absolute) } else { Err(missing()) }
 }
 
 fn read_state(present: bool) -> FileState {

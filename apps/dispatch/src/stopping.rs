@@ -1,4 +1,4 @@
-//! The moment when somebody wants a long-running command to end.
+//! Signals that ask a long-running command to stop.
 
 /// Resolves when the user or the system asks the program to end.
 pub(crate) async fn asked_to_stop() {

@@ -3,11 +3,11 @@
 use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_hook_module::{HOOKS_FOLDER, Paths, WORK_FOLDER, find_workspace};
-use dispatch_os::files::read_at_most;
+use dispatch_os::files::{self, read_at_most};
 use dispatch_os::paths::safe_file_name;
+use dispatch_os::time::UNIX_EPOCH;
 use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// How many candidates an error names.
 const SHOWN_CANDIDATES: usize = 5;
@@ -40,13 +40,13 @@ impl Workspace {
 
     /// Whether it has rules or intents.
     pub(crate) fn has_something(&self) -> bool {
-        self.root.join(HOOKS_FOLDER).is_dir() || self.root.join(ext_intents::layout::FOLDER).is_dir()
+        files::is_dir(self.root.join(HOOKS_FOLDER)) || files::is_dir(self.root.join(ext_intents::layout::FOLDER))
     }
 
     /// The same, where the command makes no sense without rules.
     pub(crate) fn with_rules(loaded: &Loaded) -> Result<Self, Failure> {
         let workspace = Self::of(loaded);
-        if workspace.root.join(HOOKS_FOLDER).is_dir() {
+        if files::is_dir(workspace.root.join(HOOKS_FOLDER)) {
             return Ok(workspace);
         }
         Err(Failure::usage(format!("{} has no {HOOKS_FOLDER}", workspace.root.display()))
@@ -57,7 +57,7 @@ impl Workspace {
         Paths::new(&self.root, session)
     }
 
-    /// Which modules guard it, with whatever is wrong with the file that says so.
+    /// The manifest of its pipeline, with the problems found in the file.
     pub(crate) fn manifest(&self) -> (PipelineManifest, Vec<String>) {
         match read_at_most(&self.paths("modules").manifest_file(), MANIFEST_LIMIT_BYTES) {
             Ok(bytes) => PipelineManifest::parse(&bytes),
@@ -76,7 +76,7 @@ impl Workspace {
 
     /// Every session with a log, oldest first.
     pub(crate) fn sessions(&self) -> Vec<SessionLog> {
-        let folders = std::fs::read_dir(self.root.join(WORK_FOLDER));
+        let folders = files::read_dir(self.root.join(WORK_FOLDER));
         let names = folders.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let mut found: Vec<SessionLog> = names.filter_map(|name| self.session_log(&name)).collect();
         found.sort_by(|one, other| (one.modified_ms, &one.id).cmp(&(other.modified_ms, &other.id)));
@@ -88,7 +88,7 @@ impl Workspace {
             return None;
         }
         let events_file = self.paths(name).events_file();
-        let found = events_file.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let found = files::symlink_metadata(&events_file).ok().filter(files::Metadata::is_file)?;
         let age = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
         Some(SessionLog { id: name.to_owned(), events_file, modified_ms: i64::try_from(age.as_millis()).ok()? })
     }
@@ -124,12 +124,12 @@ fn choose(sessions: Vec<SessionLog>, wanted: &str) -> Result<SessionLog, Failure
     };
     match (fitting.len(), fitting.pop()) {
         (1, Some(session)) => Ok(session),
-        (_, None) => Err(Failure::usage(format!("there is no session `{wanted}`"))
-            .hint("`dispatch events` shows the sessions of this workspace")),
+        (_, None) => Err(Failure::usage(format!("unknown session `{wanted}`"))
+            .hint("`dispatch events` lists the sessions of this workspace")),
         (many, Some(last)) => {
             let names = fitting.iter().chain([&last]).take(SHOWN_CANDIDATES).map(|session| session.id.as_str());
-            Err(Failure::usage(format!("`{wanted}` stands for {many} sessions"))
-                .hint(format!("name one of them: {}", names.collect::<Vec<_>>().join(", "))))
+            Err(Failure::usage(format!("`{wanted}` is ambiguous: {many} sessions start with it"))
+                .hint(format!("choose one: {}", names.collect::<Vec<_>>().join(", "))))
         }
     }
 }

@@ -100,7 +100,19 @@ impl TestContext {
     /// A command for an executable of the workspace, in the project and with a clean environment.
     #[must_use]
     pub fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(executable(program));
+        self.command_at(executable(program))
+    }
+
+    /// A line of a shell, run in the project and with a clean environment.
+    #[must_use]
+    pub fn shell(&self, line: &str) -> Command {
+        let mut command = self.command_at(PathBuf::from("/bin/sh"));
+        command.args(["-c", line]);
+        command
+    }
+
+    fn command_at(&self, program: PathBuf) -> Command {
+        let mut command = Command::new(program);
         command.current_dir(self.project()).env_clear().env("DISPATCH_HOME", self.home()).env("HOME", self.home());
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);

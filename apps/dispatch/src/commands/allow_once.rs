@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::plain::one_line;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
-use crate::span::Span;
+use crate::time_span::TimeSpan;
 use crate::workspace::Workspace;
 use dispatch_hook_module::{Paths, RuleException, SessionView};
 use dispatch_os::files::replace;
@@ -16,9 +16,9 @@ use serde_json::json;
 use std::time::Duration;
 
 /// How long an exception holds unless something else is said.
-const DEFAULT_SPAN: Span = Span::minutes(10);
+const DEFAULT_SPAN: TimeSpan = TimeSpan::minutes(10);
 /// The longest exception; what should hold longer belongs into the configuration.
-const MAX_SPAN: Span = Span::minutes(24 * 60);
+const MAX_SPAN: TimeSpan = TimeSpan::minutes(24 * 60);
 /// Rules that are excused at one time.
 const MAX_EXCEPTIONS: usize = 256;
 const MAX_CODE_BYTES: usize = 32;
@@ -31,13 +31,13 @@ pub(crate) struct AllowOnceRequest {
     /// The rule, as `dispatch why` names it, for example UB01
     #[arg(value_name = "CODE", required_unless_present = "list")]
     code: Option<String>,
-    /// How long the rule lets everything pass, at most 24h
+    /// How long the rule is suspended, at most 24h
     #[arg(long = "for", value_name = "TIME", default_value_t = DEFAULT_SPAN)]
-    span: Span,
-    /// Why; it goes into the log each time the exception is used
+    span: TimeSpan,
+    /// The reason, logged each time the exception is used
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
-    /// Print the exceptions that hold now instead
+    /// List the exceptions in force instead
     #[arg(long, conflicts_with_all = ["code", "span", "reason"])]
     list: bool,
     /// With --list: print one JSON object instead of text
@@ -56,7 +56,7 @@ pub(crate) fn run(loaded: &Loaded, request: &AllowOnceRequest, printer: &Printer
             add(&paths, exception.clone(), now_ms)?;
             let until = time::rfc3339(exception.until);
             let (code, span) = (&exception.code, request.span);
-            printer.out(&format!("{code} lets everything pass for {span}, until {until}; every use is on record"));
+            printer.out(&format!("suspended {code} for {span}, until {until}; every use is logged"));
         }
         None => list(&holding(&paths, now_ms), now_ms, request.json.into(), printer)?,
     }
@@ -64,16 +64,16 @@ pub(crate) fn run(loaded: &Loaded, request: &AllowOnceRequest, printer: &Printer
 }
 
 /// The exception that is asked for, if it makes sense.
-fn exception(code: &str, span: Span, reason: &str, now_ms: i64) -> Result<RuleException, Failure> {
+fn exception(code: &str, span: TimeSpan, reason: &str, now_ms: i64) -> Result<RuleException, Failure> {
     let code = code.to_ascii_uppercase();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let begins = code.starts_with(|first: char| first.is_ascii_alphabetic());
     if !begins || !(2..=MAX_CODE_BYTES).contains(&code.len()) || !code.bytes().all(plain) {
-        return Err(Failure::usage(format!("`{code}` is no code of a rule"))
+        return Err(Failure::usage(format!("invalid rule code `{code}`"))
             .hint("`dispatch why last` names the rule that decided, for example UB01"));
     }
     if span > MAX_SPAN {
-        return Err(Failure::usage(format!("an exception holds at most {MAX_SPAN}"))
+        return Err(Failure::usage(format!("an exception lasts at most {MAX_SPAN}"))
             .hint("to change the rule for good, see `dispatch why`, which names its setting"));
     }
     Ok(RuleException { code, until: now_ms.saturating_add(span.ms()), reason: one_line(reason, MAX_REASON_CHARS) })
@@ -83,18 +83,20 @@ fn exception(code: &str, span: Span, reason: &str, now_ms: i64) -> Result<RuleEx
 fn add(paths: &Paths, exception: RuleException, now_ms: i64) -> Result<(), Failure> {
     let folder = SessionFolder::check(paths)?;
     let folder = &folder.paths().work_root;
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::internal(format!("{} cannot be made: {error}", folder.display())))?;
+    dispatch_os::files::create_dir_all(folder)
+        .map_err(|error| Failure::internal(format!("cannot create {}", folder.display())).caused_by(&error))?;
     let file = paths.exceptions_file();
     let _lock = FileLock::acquire(&file.with_extension("lock"), LockKind::Exclusive, LOCK_WAIT)?;
     let mut kept = holding(paths, now_ms);
     kept.retain(|other| !other.code.eq_ignore_ascii_case(&exception.code));
     if kept.len() >= MAX_EXCEPTIONS {
-        return Err(Failure::usage(format!("{MAX_EXCEPTIONS} exceptions hold already")).hint("wait until some end"));
+        return Err(
+            Failure::usage(format!("{MAX_EXCEPTIONS} exceptions are in force, the limit")).hint("wait until one ends")
+        );
     }
     kept.push(exception);
     let text = serde_json::to_string_pretty(&json!({ "exceptions": kept }))
-        .map_err(|error| Failure::internal(error.to_string()))?;
+        .map_err(|error| Failure::of(Status::Internal, &error))?;
     Ok(replace(&file, format!("{text}\n").as_bytes())?)
 }
 
@@ -107,11 +109,11 @@ fn list(exceptions: &[RuleException], now_ms: i64, format: Format, printer: &Pri
         return printer.json(&json!({ "exceptions": exceptions }));
     }
     if exceptions.is_empty() {
-        printer.out("no exception holds");
+        printer.out("no exceptions in force");
         return Ok(());
     }
     let row = |exception: &RuleException| {
-        let left = format!("{} left", Span::from_ms(exception.until - now_ms));
+        let left = format!("{} left", TimeSpan::from_ms(exception.until - now_ms));
         let code = one_line(&exception.code, MAX_CODE_BYTES);
         vec![code, left, format!("until {}", time::rfc3339(exception.until)), one_line(&exception.reason, 100)]
     };

@@ -2,22 +2,22 @@
 //!
 //! The call is only judged, never run.
 
-mod judge;
 mod launch;
 mod probe;
+mod refusal;
 
 use dispatch_hook_dialects::dialect;
 use dispatch_hook_dialects::register::{Layout, RegisteredCommand, Scope, System};
 
+use super::init::changes::{McpServerPart, RegistrationFile, registrations};
 use super::init::hosts;
-use super::init::place::Place;
-use super::init::survey::{Server, Shared, registrations};
+use super::init::registration_root::RegistrationRoot;
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
-use judge::{Finding, Health};
 use probe::Probe;
+use refusal::{CanaryFinding, RegistrationHealth};
 use serde_json::json;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CanaryRequest {
-    /// Try this host; can be given several times. Default: every host that is registered
+    /// Test this host; repeatable; default: every registered host
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
     /// Print one JSON object instead of text
@@ -35,8 +35,8 @@ pub(crate) struct CanaryRequest {
 }
 
 pub(crate) fn run(loaded: &Loaded, request: &CanaryRequest, printer: &Printer) -> Result<Status, Failure> {
-    let project = Place::project(loaded)?;
-    let places: Vec<Place> = std::iter::once(project).chain(Place::user(loaded).ok()).collect();
+    let project = RegistrationRoot::project(loaded)?;
+    let places: Vec<RegistrationRoot> = std::iter::once(project).chain(RegistrationRoot::user(loaded).ok()).collect();
     let named = hosts::named(&request.hosts)?;
     let mut findings = Vec::new();
     for place in &places {
@@ -44,55 +44,60 @@ pub(crate) fn run(loaded: &Loaded, request: &CanaryRequest, printer: &Printer) -
         let wanted = registered.iter().filter(|host| named.is_empty() || named.contains(host));
         findings.extend(wanted.map(|host| try_host(host, place, &places[0])));
     }
-    let unregistered = |host: &&str| !findings.iter().any(|finding: &Finding| finding.host == *host);
+    let unregistered = |host: &&str| !findings.iter().any(|finding: &CanaryFinding| finding.host == *host);
     for host in named.into_iter().filter(unregistered).collect::<Vec<_>>() {
         let fix = format!("nothing is registered; run `dispatch init --host {host}`");
-        findings.push(Finding::new(host, None, Health::Drift, fix));
+        findings.push(CanaryFinding::new(host, None, RegistrationHealth::Drift, fix));
     }
     if findings.is_empty() {
         return Err(Failure { status: Status::No, ..Failure::usage("no host is registered here") }
             .hint("`dispatch init` registers the hosts that are used here"));
     }
     report(&findings, request.json.into(), printer)?;
-    let good = findings.iter().all(|finding| matches!(finding.health, Health::Ok | Health::Inconclusive));
+    let good = findings
+        .iter()
+        .all(|finding| matches!(finding.health, RegistrationHealth::Ok | RegistrationHealth::Inconclusive));
     Ok(if good { Status::Done } else { Status::No })
 }
 
 /// Tries one host in one scope. `project` is where the rules are.
-fn try_host(host: &'static str, place: &Place, project: &Place) -> Finding {
-    let files = registrations(&[host], place.scope, Layout::Current, Server::Left);
+fn try_host(host: &'static str, place: &RegistrationRoot, project: &RegistrationRoot) -> CanaryFinding {
+    let files = registrations(&[host], place.scope, Layout::Current, McpServerPart::Left);
     let scope = match place.scope {
         Scope::Project => "project",
         Scope::User => "user",
     };
-    let found = |health, detail: String| Finding::new(host, Some(scope), health, detail);
+    let found = |health, detail: String| CanaryFinding::new(host, Some(scope), health, detail);
     let Some(probe) = Probe::of(host, &project.root) else {
-        return found(Health::Inconclusive, "this host has no event that can refuse a command".to_owned());
+        return found(RegistrationHealth::Inconclusive, "this host has no event that can refuse a command".to_owned());
     };
     let (file, command) = match registered_command(&files, place, &probe) {
         Ok(Some(both)) => both,
-        Ok(None) => return found(Health::Drift, format!("{} is not registered; run `dispatch init`", probe.event)),
-        Err(error) => return found(Health::Error, error),
+        Ok(None) => {
+            return found(RegistrationHealth::Drift, format!("{} is not registered; run `dispatch init`", probe.event));
+        }
+        Err(error) => return found(RegistrationHealth::Error, error),
     };
     if let Some(why) = probe.is_let_pass(&project.root) {
-        return found(Health::Inconclusive, why);
+        return found(RegistrationHealth::Inconclusive, why);
     }
     let path = place.root.join(&file.path);
-    let (health, detail) = judge::judge(&probe, &launch::run(&command.launch, &path, &probe, &project.root, TIMEOUT));
-    if health != Health::Ok {
+    let (health, detail) =
+        refusal::check_refusal(&probe, &launch::run(&command.launch, &path, &probe, &project.root, TIMEOUT));
+    if health != RegistrationHealth::Ok {
         return found(health, detail);
     }
     match drift(&files, place) {
-        Some(difference) => found(Health::Drift, difference),
-        None => found(Health::Ok, detail),
+        Some(difference) => found(RegistrationHealth::Drift, difference),
+        None => found(RegistrationHealth::Ok, detail),
     }
 }
 
 fn registered_command<'a>(
-    files: &'a [Shared],
-    place: &Place,
+    files: &'a [RegistrationFile],
+    place: &RegistrationRoot,
     probe: &Probe,
-) -> Result<Option<(&'a Shared, RegisteredCommand)>, String> {
+) -> Result<Option<(&'a RegistrationFile, RegisteredCommand)>, String> {
     for file in files {
         let Some(text) = place.read(&file.path)? else { continue };
         for (_, target) in &file.targets {
@@ -107,7 +112,7 @@ fn registered_command<'a>(
 }
 
 /// What differs from what `init` would write, although the probe was refused.
-fn drift(files: &[Shared], place: &Place) -> Option<String> {
+fn drift(files: &[RegistrationFile], place: &RegistrationRoot) -> Option<String> {
     let differences = files.iter().flat_map(|file| {
         let text = place.read(&file.path).unwrap_or_default();
         let lines = file.differences(text.as_deref(), place).unwrap_or_default();
@@ -121,11 +126,11 @@ fn drift(files: &[Shared], place: &Place) -> Option<String> {
     }
 }
 
-fn report(findings: &[Finding], format: Format, printer: &Printer) -> Result<(), Failure> {
+fn report(findings: &[CanaryFinding], format: Format, printer: &Printer) -> Result<(), Failure> {
     if format == Format::Json {
         return printer.json(&json!({ "command": probe::COMMAND, "hosts": findings }));
     }
-    let row = |finding: &Finding| {
+    let row = |finding: &CanaryFinding| {
         let title = dialect::by_name(finding.host).map_or(finding.host, |found| found.support().title);
         let scope = finding.scope.unwrap_or("-");
         vec![finding.health.word().to_owned(), title.to_owned(), scope.to_owned(), finding.detail.clone()]

@@ -20,7 +20,7 @@ use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use crate::stopping::Interrupts;
 use clap::ValueEnum;
-use conversation::{Conversation, Source};
+use conversation::{Conversation, MessageSource};
 use dispatch_contracts::extension::Extension;
 use dispatch_os::Ulid;
 use ext_conversation_store::contract::{CONVERSATIONS, Conversations, SessionFilter};
@@ -28,39 +28,39 @@ use ext_session_orchestrator::contract::{APPROVALS, Ask, Mode, SESSIONS, Submiss
 use keyboard::Keyboard;
 use std::io::IsTerminal;
 use std::sync::Arc;
-use turns::Turns;
+use turns::MessageSender;
 use typed_history::TypedHistory;
 
 /// How many letters tell one session from all others.
 const SHORT_ID_CHARS: usize = 10;
 
-/// Talk to Dispatch's own agent.
+/// Arguments of `dispatch chat`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ChatRequest {
-    /// What to say; without it a conversation begins
+    /// The message; without it, start an interactive conversation
     pub(crate) text: Option<String>,
 
-    /// The session to talk in; a new one by default
+    /// Use this session, or create it; default: a new session
     #[arg(long, short, value_name = "LABEL")]
     pub(crate) session: Option<String>,
 
-    /// Go on with the session that was used last
+    /// Continue the session that was used last
     #[arg(long = "continue", conflicts_with = "session")]
     pub(crate) go_on: bool,
 
-    /// Print one JSON object when the turn is over
+    /// Print one JSON object when the turn ends
     #[arg(long, requires = "text")]
     pub(crate) json: bool,
 
-    /// What to answer when a tool call needs permission; without it a person is asked if there is one
+    /// Answer every permission question this way; default: ask at the terminal, else deny
     #[arg(long, value_name = "WHICH")]
     pub(crate) approve: Option<Approve>,
 
-    /// How the message meets a session that is busy
+    /// What the message does if the session is busy
     #[arg(long, value_name = "MODE", default_value = "followup")]
     pub(crate) mode: ModeArg,
 
-    /// Another model than the configured one
+    /// Use this model instead of the configured one
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
 }
@@ -68,22 +68,22 @@ pub(crate) struct ChatRequest {
 /// Who answers questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Approve {
-    /// Every question is a yes; rules and guards that refuse still do
+    /// Allow; rules and guards that deny still deny
     All,
-    /// Every question is a no
+    /// Deny
     None,
 }
 
 /// How input meets a busy session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArg {
-    /// Enter the running turn at its next boundary
+    /// Enter the running turn at its next step
     Steer,
-    /// Wait for a turn of its own
+    /// Wait for its own turn
     Followup,
-    /// Wait for a quiet moment and share a turn with others
+    /// Wait until the session is idle and share a turn with other collected messages
     Collect,
-    /// Stop the running turn and come next
+    /// Stop the running turn and run next
     Interrupt,
 }
 
@@ -121,7 +121,7 @@ async fn talk(running: &Running, loaded: &Loaded, request: &ChatRequest, printer
         source: "chat".to_owned(),
         ..Submission::default()
     };
-    let mut turns = Turns {
+    let mut turns = MessageSender {
         sessions: running.service(&SESSIONS)?,
         approvals: running.service(&APPROVALS)?,
         keyboard: None,
@@ -133,22 +133,22 @@ async fn talk(running: &Running, loaded: &Loaded, request: &ChatRequest, printer
         return one_shot::run(&mut turns, submission).await;
     }
     let source = source(loaded)?;
-    if let Source::Person { keyboard, .. } = &source {
+    if let MessageSource::Person { keyboard, .. } = &source {
         turns.keyboard = Some(keyboard.clone());
     }
-    let choice = running.model().cloned().ok_or_else(|| Failure::internal("no model was looked for"))?;
+    let choice = running.model().cloned().ok_or_else(|| Failure::internal("no model was chosen"))?;
     let interrupts = Interrupts::listen();
     Conversation { turns, source, conversations, submission, choice, interrupts }.hold().await
 }
 
 /// A person if both ends of the conversation are a terminal, else lines.
-fn source(loaded: &Loaded) -> Result<Source, Failure> {
+fn source(loaded: &Loaded) -> Result<MessageSource, Failure> {
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
-        return Ok(Source::Lines);
+        return Ok(MessageSource::Lines);
     }
-    let redactor = redactor(&loaded.settings).map_err(|error| Failure::configuration(error.to_string()))?;
+    let redactor = redactor(&loaded.settings).map_err(|error| Failure::of(Status::Configuration, &error))?;
     let history = TypedHistory::new(&loaded.dirs.state, redactor);
-    Ok(Source::Person { keyboard: Keyboard::open()?, history })
+    Ok(MessageSource::Person { keyboard: Keyboard::open()?, history })
 }
 
 /// The session that was named, the last one, or a new one.
@@ -158,10 +158,10 @@ async fn label(request: &ChatRequest, conversations: Option<&dyn Conversations>)
     }
     if request.go_on {
         let conversations = conversations
-            .ok_or_else(|| Failure::configuration("there is no storage, so there is nothing to go on with"))?;
+            .ok_or_else(|| Failure::configuration("no storage is active, so there is no session to continue"))?;
         let newest = conversations.sessions(SessionFilter { limit: 1, ..SessionFilter::default() }).await;
         let newest = newest.map_err(session::refused)?;
-        let newest = newest.into_iter().next().ok_or_else(|| Failure::usage("there is no session yet"))?;
+        let newest = newest.into_iter().next().ok_or_else(|| Failure::usage("no sessions yet"))?;
         return Ok(newest.label);
     }
     Ok(fresh_label())
@@ -178,7 +178,7 @@ fn short_id() -> String {
     id.chars().skip(id.len().saturating_sub(SHORT_ID_CHARS)).collect()
 }
 
-/// Who answers in this run: what was asked for, else the person at the terminal, else nobody.
+/// Who answers in this run: what was asked for, else the person at the terminal, else no one.
 fn ask(request: &ChatRequest) -> Ask {
     match request.approve {
         Some(Approve::All) => Ask::All,

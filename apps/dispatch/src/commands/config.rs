@@ -24,8 +24,9 @@ fn show(loaded: &Loaded, name: Option<&str>, format: Format, printer: &Printer) 
     };
     let found: BTreeMap<&str, &Setting> = loaded.settings.iter().filter(|(key, _)| wanted(key)).collect();
     if let (true, Some(name)) = (found.is_empty(), name) {
-        return Err(Failure::usage(format!("there is no setting `{name}`"))
-            .hint("`dispatch config show` lists all settings that are set; `dispatch config schema` all there are"));
+        return Err(Failure::usage(format!("unknown setting `{name}`")).hint(
+            "`dispatch config show` lists the settings in force; `dispatch config schema` describes all of them",
+        ));
     }
     if format == Format::Json {
         printer.json(&found)?;

@@ -24,7 +24,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// What a check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::commands) enum Health {
+pub(in crate::commands) enum CheckHealth {
     Ok,
     Note,
     Wrong,
@@ -32,9 +32,9 @@ pub(in crate::commands) enum Health {
 
 /// One line of the report.
 #[derive(Debug, Serialize)]
-pub(in crate::commands) struct Finding {
+pub(in crate::commands) struct DoctorFinding {
     pub(in crate::commands) check: &'static str,
-    pub(in crate::commands) health: Health,
+    pub(in crate::commands) health: CheckHealth,
     pub(in crate::commands) detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::commands) fix: Option<String>,
@@ -47,7 +47,7 @@ pub(crate) fn run(
     printer: &Printer,
 ) -> Result<Status, Failure> {
     let findings = all_findings(loaded, extensions);
-    let wrong = findings.iter().filter(|finding| finding.health == Health::Wrong).count();
+    let wrong = findings.iter().filter(|finding| finding.health == CheckHealth::Wrong).count();
     match format {
         Format::Json => printer.json(&serde_json::json!({ "healthy": wrong == 0, "findings": findings }))?,
         Format::Text => printer.out(&report(&findings, wrong)),
@@ -56,7 +56,7 @@ pub(crate) fn run(
 }
 
 /// Every check.
-pub(in crate::commands) fn all_findings(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Vec<Finding> {
+pub(in crate::commands) fn all_findings(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Vec<DoctorFinding> {
     let mut findings =
         vec![program(), folder("config folder", &loaded.dirs.config), folder("data folder", &loaded.dirs.data)];
     findings.push(project(loaded));
@@ -70,16 +70,16 @@ pub(in crate::commands) fn all_findings(loaded: &Loaded, extensions: Vec<Arc<dyn
 }
 
 /// The line about a model that was chosen.
-pub(in crate::commands) fn model_finding(chosen: &crate::running::ChosenModel) -> Finding {
+pub(in crate::commands) fn model_finding(chosen: &crate::running::ChosenModel) -> DoctorFinding {
     agent::finding(chosen)
 }
 
-fn report(findings: &[Finding], wrong: usize) -> String {
-    let row = |finding: &Finding| {
+fn report(findings: &[DoctorFinding], wrong: usize) -> String {
+    let row = |finding: &DoctorFinding| {
         let mark = match finding.health {
-            Health::Ok => "ok",
-            Health::Note => "note",
-            Health::Wrong => "WRONG",
+            CheckHealth::Ok => "ok",
+            CheckHealth::Note => "note",
+            CheckHealth::Wrong => "WRONG",
         };
         let fix = finding.fix.as_ref().map(|fix| format!(" -> {fix}")).unwrap_or_default();
         vec![mark.to_owned(), finding.check.to_owned(), format!("{}{fix}", finding.detail)]
@@ -92,39 +92,39 @@ fn report(findings: &[Finding], wrong: usize) -> String {
     format!("{}\n\n{verdict}", table(&findings.iter().map(row).collect::<Vec<_>>()))
 }
 
-fn ok(check: &'static str, detail: impl Into<String>) -> Finding {
-    Finding { check, health: Health::Ok, detail: detail.into(), fix: None }
+fn ok(check: &'static str, detail: impl Into<String>) -> DoctorFinding {
+    DoctorFinding { check, health: CheckHealth::Ok, detail: detail.into(), fix: None }
 }
 
-fn note(check: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Finding {
-    Finding { check, health: Health::Note, detail: detail.into(), fix: Some(fix.into()) }
+fn note(check: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> DoctorFinding {
+    DoctorFinding { check, health: CheckHealth::Note, detail: detail.into(), fix: Some(fix.into()) }
 }
 
-fn wrong(check: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Finding {
-    Finding { check, health: Health::Wrong, detail: detail.into(), fix: Some(fix.into()) }
+fn wrong(check: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> DoctorFinding {
+    DoctorFinding { check, health: CheckHealth::Wrong, detail: detail.into(), fix: Some(fix.into()) }
 }
 
-fn program() -> Finding {
+fn program() -> DoctorFinding {
     let place = environment::current_program()
         .map_or_else(|_| "an unknown place".to_owned(), |path| path.display().to_string());
     ok("program", format!("dispatch {} at {place}", env!("CARGO_PKG_VERSION")))
 }
 
 /// A folder that is not there yet is fine when it can be made.
-fn folder(check: &'static str, path: &Path) -> Finding {
+fn folder(check: &'static str, path: &Path) -> DoctorFinding {
     let place = path.display();
-    let existing = path.ancestors().find(|folder| folder.exists());
+    let existing = path.ancestors().find(|folder| files::exists(folder));
     match existing {
-        Some(found) if !found.is_dir() => {
+        Some(found) if !files::is_dir(found) => {
             wrong(check, format!("{place}: {} is a file", found.display()), "move the file away, or set DISPATCH_HOME")
         }
         Some(found) if !writable(found) => wrong(
             check,
             format!("{place} cannot be written"),
-            "change its permissions, or set DISPATCH_HOME to a folder of yours",
+            "change its permissions, or set DISPATCH_HOME to a folder you own",
         ),
         Some(found) if found == path => ok(check, place.to_string()),
-        _ => ok(check, format!("{place} (made when needed)")),
+        _ => ok(check, format!("{place} (created when needed)")),
     }
 }
 
@@ -133,23 +133,23 @@ fn writable(folder: &Path) -> bool {
     let made = files::create_new(&probe, files::Access::OwnerOnly).is_ok();
     if made {
         // What could be made can be removed; if not, the next probe has another name.
-        let _ = std::fs::remove_file(&probe);
+        let _ = files::remove_file(&probe);
     }
     made
 }
 
-fn project(loaded: &Loaded) -> Finding {
+fn project(loaded: &Loaded) -> DoctorFinding {
     match &loaded.project {
         Some(root) => ok("project", root.path.display().to_string()),
-        None => note("project", "this folder belongs to no project", "run this inside a git repository"),
+        None => note("project", "not inside a project", "run this inside a git repository"),
     }
 }
 
-fn settings_files(loaded: &Loaded) -> Vec<Finding> {
+fn settings_files(loaded: &Loaded) -> Vec<DoctorFinding> {
     let finding = |file: &crate::settings::SettingsFile| {
         let place = file.path.display();
         match &file.state {
-            FileState::Absent => ok("settings", format!("{place} (not there; defaults count)")),
+            FileState::Absent => ok("settings", format!("{place} (missing; defaults apply)")),
             FileState::Read => ok("settings", place.to_string()),
             FileState::Withheld { .. } => note("settings", withheld(file).unwrap_or_default(), "dispatch trust"),
         }
@@ -160,7 +160,7 @@ fn settings_files(loaded: &Loaded) -> Vec<Finding> {
     loaded.files.iter().map(finding).chain(loaded.problems().iter().map(problem)).collect()
 }
 
-fn git() -> Finding {
+fn git() -> DoctorFinding {
     let outcome = ChildSpec::new("git").arg("--version").timeout(PROBE_TIMEOUT).run();
     if outcome.succeeded() {
         ok("git", outcome.stdout.text().trim().to_owned())
@@ -169,7 +169,7 @@ fn git() -> Finding {
     }
 }
 
-fn extension_states(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Vec<Finding> {
+fn extension_states(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Vec<DoctorFinding> {
     let found = match ext::status(loaded, extensions) {
         Ok(found) => found,
         Err(failure) => return vec![wrong("extensions", failure.messages.join("; "), "report this as a bug")],
@@ -178,7 +178,7 @@ fn extension_states(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Vec
         return vec![ok("extensions", "none are switched on")];
     }
     let finding = |status: &dispatch_kernel::host::ExtensionStatus| {
-        let (state, reason) = ext::words(&status.state);
+        let (state, reason) = ext::state_words(&status.state);
         match state {
             "active" | "waiting" | "stopped" => ok("extension", format!("{} is {state}", status.id)),
             "disabled" => wrong(
@@ -186,7 +186,11 @@ fn extension_states(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Vec
                 format!("{} is disabled: {reason}", status.id),
                 format!("dispatch ext enable {}", status.id),
             ),
-            _ => wrong("extension", format!("{} {state}: {reason}", status.id), "dispatch ext list --json says more"),
+            _ => wrong(
+                "extension",
+                format!("{} {state}: {reason}", status.id),
+                format!("`dispatch ext info {}` has the details", status.id),
+            ),
         }
     };
     found.iter().map(finding).collect()

@@ -8,7 +8,7 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
-use crate::span::Span;
+use crate::time_span::TimeSpan;
 use crate::workspace::{SessionLog, Workspace};
 use dispatch_hook_module::Record;
 use dispatch_os::time;
@@ -23,16 +23,16 @@ const FOLLOW_LIMIT: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct EventsRequest {
-    /// Go on printing what happens until interrupted
+    /// Keep printing new events until interrupted
     #[arg(long, short)]
     follow: bool,
-    /// Only this session, by its id or the start of it
+    /// Only this session, by id or a prefix of it
     #[arg(long, value_name = "SID")]
     session: Option<String>,
-    /// Only what happened this recently, for example 30m, 12h or 7d
+    /// Only events newer than this, for example 30m, 12h or 7d
     #[arg(long, value_name = "TIME")]
-    since: Option<Span>,
-    /// Only the newest N; 0 for all [default: 200, with --json all]
+    since: Option<TimeSpan>,
+    /// Only the newest N, or 0 for all [default: 200; with --json: all]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Print every record as it is stored, one JSON object per line
@@ -52,44 +52,44 @@ impl EventsRequest {
 }
 
 /// What is wanted of each record.
-struct Filter {
+struct EventFilter {
     format: Format,
     /// RFC 3339; times of records compare as text.
     since: Option<String>,
 }
 
-impl Filter {
-    /// The record in this line if it is wanted; nothing for a line that is no record.
-    fn read(&self, line: &[u8]) -> Option<Wanted> {
+impl EventFilter {
+    /// The record in this line if it is wanted; `None` for a line that is not a record.
+    fn read(&self, line: &[u8]) -> Option<FilteredRecord> {
         let record = Record::parse(line)?;
         let recent = self.since.as_ref().is_none_or(|since| record.ts >= *since);
         let shown = self.format == Format::Json || row::is_shown(&record.kind);
-        Some(if recent && shown { Wanted::Yes(Box::new(record)) } else { Wanted::No { recent } })
+        Some(if recent && shown { FilteredRecord::Yes(Box::new(record)) } else { FilteredRecord::No { recent } })
     }
 }
 
-enum Wanted {
+enum FilteredRecord {
     Yes(Box<Record>),
     No { recent: bool },
 }
 
 /// One record to print, with its line as it is stored.
-struct Entry {
+struct TimelineEntry {
     line: Vec<u8>,
     record: Box<Record>,
 }
 
 /// Prints entries one by one.
-struct Sink<'a> {
+struct EventPrinter<'a> {
     printer: &'a Printer,
     format: Format,
     root: &'a Path,
     day: String,
 }
 
-impl Sink<'_> {
-    /// `Err` when nobody reads any more.
-    fn print(&mut self, entry: &Entry) -> std::io::Result<()> {
+impl EventPrinter<'_> {
+    /// `Err` when the reader has gone away.
+    fn print(&mut self, entry: &TimelineEntry) -> std::io::Result<()> {
         if self.format == Format::Json {
             return self.printer.stream(&entry.line);
         }
@@ -106,9 +106,9 @@ pub(crate) fn run(loaded: &Loaded, request: &EventsRequest, printer: &Printer) -
     let workspace = Workspace::of(loaded);
     let format = Format::from(request.json);
     let since_ms = request.since.map(|since| time::unix_ms() - since.ms());
-    let filter = Filter { format, since: since_ms.map(time::rfc3339) };
+    let filter = EventFilter { format, since: since_ms.map(time::rfc3339) };
     let mut sessions = workspace.chosen(request.session.as_deref())?;
-    let mut sink = Sink { printer, format, root: &workspace.root, day: String::new() };
+    let mut sink = EventPrinter { printer, format, root: &workspace.root, day: String::new() };
     if request.follow {
         return follow::follow(&workspace, request, &filter, &mut sink);
     }
@@ -118,18 +118,23 @@ pub(crate) fn run(loaded: &Loaded, request: &EventsRequest, printer: &Printer) -
         None => timeline::merge(&sessions, &filter, &mut |entry| sink.print(&entry))?,
     };
     if sessions.is_empty() && format == Format::Text {
-        printer.out("nothing has happened here yet");
+        printer.out("no events yet");
     }
     if unreadable > 0 {
-        printer.warn(&format!("{unreadable} lines are no records and were left out"));
+        printer.warn(&format!("skipped {unreadable} lines that are not records"));
     }
     Ok(Status::Done)
 }
 
-fn print_newest(sessions: &[SessionLog], limit: usize, filter: &Filter, sink: &mut Sink<'_>) -> Result<u64, Failure> {
+fn print_newest(
+    sessions: &[SessionLog],
+    limit: usize,
+    filter: &EventFilter,
+    sink: &mut EventPrinter<'_>,
+) -> Result<u64, Failure> {
     let newest = timeline::newest(sessions, limit, filter)?;
     if newest.more && sink.format == Format::Text {
-        sink.printer.warn(&format!("only the newest {limit} are shown; --limit 0 shows all"));
+        sink.printer.warn(&format!("showing the newest {limit}; --limit 0 shows all"));
     }
     for entry in &newest.entries {
         if sink.print(entry).is_err() {

@@ -2,8 +2,8 @@
 
 use super::decision_text;
 use crate::app::Status;
+use crate::dry_run::{DryRunPipeline, known_host};
 use crate::failure::Failure;
-use crate::judging::{Judging, known_host};
 use crate::printer::{Format, Printer};
 use crate::settings::{Loaded, StartIs};
 use crate::workspace::Workspace;
@@ -14,10 +14,10 @@ use ext_hook_pipeline::{Invocation, Outcome, run as run_pipeline};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainRequest {
-    /// The host that sends the payload; found from the payload if left out
+    /// The host that sends the payload; default: detected from the payload
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
-    /// The event, as the host spells it or as `PreToolUse` and the like; found from the payload if left out
+    /// The event, as the host or Dispatch spells it; default: detected from the payload
     #[arg(long, value_name = "EVENT")]
     event: Option<String>,
     /// Print one JSON object instead of text
@@ -29,7 +29,7 @@ pub(crate) fn run(loaded: &Loaded, request: &ExplainRequest, printer: &Printer) 
     known_host(request.host.as_deref())?;
     let payload = read_stream_at_most(std::io::stdin().lock(), "standard input", INPUT_LIMIT_BYTES as u64)?;
     let workspace = Workspace::of(loaded);
-    let judging = Judging::new(loaded);
+    let judging = DryRunPipeline::new(loaded);
     let named = loaded.start_is == StartIs::Named;
     let outcome = run_pipeline(&Invocation {
         host: request.host.as_deref(),
@@ -56,8 +56,8 @@ fn text(outcome: &Outcome, workspace: &Workspace) -> String {
     let decided = report.modules.iter().rev().find(|run| run.decision == report.decision.as_str());
     let decided = decided.filter(|_| report.reason.is_some() || report.code.is_some()).map(|run| run.name.as_str());
     rows.extend(decision_text::rows(report, decided, None, &workspace.root));
-    if report.modules.is_empty() && !workspace.root.join(HOOKS_FOLDER).is_dir() {
-        rows.push(("note", format!("no {HOOKS_FOLDER} was found, so no rules hold; `dispatch init` makes it")));
+    if report.modules.is_empty() && !dispatch_os::files::is_dir(workspace.root.join(HOOKS_FOLDER)) {
+        rows.push(("note", format!("no {HOOKS_FOLDER} found, so no rules apply; `dispatch init` creates it")));
     }
     rows.extend(outcome.problems.iter().map(|problem| ("note", problem.clone())));
     rows.extend(outcome.context.iter().map(|context| ("context", crate::plain::one_line(context, 400))));

@@ -1,4 +1,6 @@
-//! `dispatch ext`: which extensions there are, how they are doing, and switching them on again.
+//! `dispatch ext`: lists and describes the extensions, and enables those that were disabled after faults.
+
+mod info;
 
 use crate::app::Status;
 use crate::args::ExtCommand;
@@ -20,6 +22,7 @@ pub(crate) fn run(
 ) -> Result<Status, Failure> {
     match command {
         ExtCommand::List { json } => list(loaded, extensions, (*json).into(), printer),
+        ExtCommand::Info { id, json } => info::run(loaded, extensions, id, (*json).into(), printer),
         ExtCommand::Enable { id } => switch_on(loaded, id, printer),
     }
 }
@@ -44,18 +47,22 @@ fn list(
 }
 
 fn row(status: &ExtensionStatus) -> Vec<String> {
-    let (state, reason) = words(&status.state);
-    let tier = status.tier.map_or("?", |tier| match tier {
-        Tier::Core => "core",
-        Tier::Standard => "standard",
-        Tier::External => "external",
-    });
+    let (state, reason) = state_words(&status.state);
+    let tier = status.tier.map_or("?", tier_word);
     let version = status.version.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string);
     vec![status.id.to_string(), version, tier.to_owned(), state.to_owned(), reason.to_owned()]
 }
 
+const fn tier_word(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Core => "core",
+        Tier::Standard => "standard",
+        Tier::External => "external",
+    }
+}
+
 /// A state as one word, and its reason.
-pub(crate) fn words(state: &ExtensionState) -> (&'static str, &str) {
+pub(crate) fn state_words(state: &ExtensionState) -> (&'static str, &str) {
     match state {
         ExtensionState::Starting => ("starting", ""),
         ExtensionState::Active => ("active", ""),
@@ -67,7 +74,7 @@ pub(crate) fn words(state: &ExtensionState) -> (&'static str, &str) {
     }
 }
 
-/// Starts the extensions, asks how they are, and stops them again. Nothing is kept of such a start.
+/// Starts the extensions, reads their states and stops them again. Nothing that such a start stores is kept.
 pub(crate) fn status(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Vec<ExtensionStatus>, Failure> {
     let settings = loaded.settings.with("storage.url", "memory:");
     let running = Running::start_with(loaded, extensions, Threads::One, settings, Level::Error)?;
@@ -80,10 +87,10 @@ fn switch_on(loaded: &Loaded, id: &str, printer: &Printer) -> Result<Status, Fai
     let store = disabled_store(loaded);
     let was_off = runtime(Threads::One)?
         .block_on(enable(store.as_ref(), &id.into()))
-        .map_err(|error| Failure::configuration(error.to_string()))?;
+        .map_err(|error| Failure::of(Status::Configuration, &error))?;
     if was_off {
-        printer.out(&format!("`{id}` is on again; it starts with the next run"));
+        printer.out(&format!("enabled `{id}`; it starts with the next command"));
         return Ok(Status::Done);
     }
-    Err(Failure::usage(format!("`{id}` is not switched off")).hint("`dispatch ext list` shows every extension"))
+    Err(Failure::usage(format!("`{id}` is not disabled")).hint("`dispatch ext list` lists the extensions"))
 }

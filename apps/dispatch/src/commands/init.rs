@@ -1,18 +1,18 @@
 //! `dispatch init`: makes the hosts call Dispatch, says what differs, and takes it back.
 
 mod apply;
+pub(crate) mod changes;
 mod git;
+mod host_detection;
 pub(crate) mod hosts;
 mod layout;
 mod mcp_file;
 mod mcp_hosts;
 mod overlap;
-pub(crate) mod place;
 mod program;
+pub(crate) mod registration_root;
 mod report;
 pub(crate) mod restore;
-mod signs;
-pub(crate) mod survey;
 mod undo;
 
 use dispatch_hook_dialects::register::{Layout, Scope};
@@ -21,28 +21,28 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
+use changes::{FileChange, InitChanges, McpServerPart, registrations};
 use git::GitPart;
 use layout::ModuleSet;
-use place::Place;
-use report::{Action, Chosen, Line, Report};
-use survey::{Change, Server, Survey, registrations};
-use undo::Extent;
+use registration_root::RegistrationRoot;
+use report::{Action, ChosenHost, Report, ReportLine};
+use undo::UndoExtent;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitRequest {
-    /// Register with this host; can be given several times. Default: the hosts that are found here
+    /// Register with this host; repeatable; default: the hosts found here
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
     /// Register with every host
     #[arg(long, conflicts_with = "hosts")]
     all: bool,
-    /// Switch on every native module, not only the guards
+    /// Enable every built-in module, not only the guards
     #[arg(long, conflicts_with = "undo")]
     full: bool,
-    /// Change nothing; say what differs
+    /// Change nothing; report what differs
     #[arg(long, conflicts_with = "undo")]
     check: bool,
-    /// Put back what was there before
+    /// Restore the files as they were before
     #[arg(long)]
     undo: bool,
     /// Register for all your projects, in your home folder
@@ -51,10 +51,10 @@ pub(crate) struct InitRequest {
     /// Also write .github/hooks.json, where VS Code used to look
     #[arg(long)]
     legacy_path: bool,
-    /// Also let the agents declare their intent: registers the MCP server and makes the intent file
+    /// Also register the MCP server and create the intent file, so that agents declare intents
     #[arg(long, conflicts_with_all = ["undo", "user"])]
     intents: bool,
-    /// Let git start the workspace's hooks; the hooks of git that are there go on running. Alone, it does only that
+    /// Let git start workspace hooks; existing git hooks keep running; alone, do nothing else
     #[arg(long, conflicts_with = "user")]
     git: bool,
     /// Print one JSON object instead of text
@@ -70,7 +70,7 @@ impl InitRequest {
 }
 
 pub(crate) fn run(loaded: &Loaded, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
-    let place = if request.user { Place::user(loaded)? } else { Place::project(loaded)? };
+    let place = if request.user { RegistrationRoot::user(loaded)? } else { RegistrationRoot::project(loaded)? };
     if request.is_about_git_alone() {
         return git_alone(&place, &GitPart::of(loaded)?, request, printer);
     }
@@ -83,11 +83,16 @@ pub(crate) fn run(loaded: &Loaded, request: &InitRequest, printer: &Printer) -> 
     }
 }
 
-fn git_alone(place: &Place, git: &GitPart, request: &InitRequest, printer: &Printer) -> Result<Status, Failure> {
+fn git_alone(
+    place: &RegistrationRoot,
+    git: &GitPart,
+    request: &InitRequest,
+    printer: &Printer,
+) -> Result<Status, Failure> {
     let (lines, status, closing) = match (request.undo, request.check) {
         (true, _) => {
             let lines = git.undo()?;
-            let said = if lines.is_empty() { "there was nothing to undo" } else { "git no longer starts hooks here" };
+            let said = if lines.is_empty() { "nothing to undo" } else { "git no longer starts workspace hooks here" };
             (lines, Status::Done, said.to_owned())
         }
         (_, true) => {
@@ -104,44 +109,55 @@ fn git_alone(place: &Place, git: &GitPart, request: &InitRequest, printer: &Prin
 /// What so many differences come to.
 fn verdict(differences: usize, remedy: &str) -> (Status, String) {
     match differences {
-        0 => (Status::Done, format!("everything is as `{remedy}` would write it")),
-        1 => (Status::No, format!("1 file differs; `{remedy}` puts it right")),
-        many => (Status::No, format!("{many} files differ; `{remedy}` puts them right")),
+        0 => (Status::Done, format!("up to date: `{remedy}` would change nothing")),
+        1 => (Status::No, format!("1 file differs; `{remedy}` updates it")),
+        many => (Status::No, format!("{many} files differ; `{remedy}` updates them")),
     }
 }
 
-fn register(place: &Place, request: &InitRequest, git: Option<&GitPart>, printer: &Printer) -> Result<Status, Failure> {
+fn register(
+    place: &RegistrationRoot,
+    request: &InitRequest,
+    git: Option<&GitPart>,
+    printer: &Printer,
+) -> Result<Status, Failure> {
     let chosen = match explicit(request)? {
         Some(chosen) => chosen,
         None => hosts::detected(place)?
             .into_iter()
-            .map(|one| Chosen { host: one.host, because: Some(one.because) })
+            .map(|one| ChosenHost { host: one.host, because: Some(one.because) })
             .collect(),
     };
     let survey = survey(place, &chosen, request);
     refuse(&survey)?;
     let ids: Vec<&str> = chosen.iter().map(|one| one.host).collect();
     apply::apply(place, &survey.changes, &ids)?;
-    let written = |change: &Change| {
+    let written = |change: &FileChange| {
         let action = if change.before.is_some() { Action::Updated } else { Action::Wrote };
-        Line::new(action, &change.path, &change.detail)
+        ReportLine::new(action, &change.path, &change.detail)
     };
-    let mut lines: Vec<Line> = survey.changes.iter().map(written).collect();
-    lines.extend(survey.kept.iter().map(|(path, why)| Line::new(Action::Kept, path, why)));
+    let mut lines: Vec<ReportLine> = survey.changes.iter().map(written).collect();
+    lines.extend(survey.kept.iter().map(|(path, why)| ReportLine::new(Action::Kept, path, why)));
     if request.intents {
         lines.extend(ids.iter().filter_map(|host| skipped(host)));
     }
     if let Some(git) = git {
         lines.extend(git.install()?);
     }
-    let closing = "`dispatch canary` proves that each host really asks; `dispatch init --undo` puts everything back.";
+    let closing =
+        "Next: `dispatch canary` checks that each host asks Dispatch. `dispatch init --undo` restores the files.";
     let report = Report { place, hosts: &chosen, lines, closing: closing.to_owned() };
     report.print(request.json.into(), printer)?;
     report.advise(request.json.into(), printer);
     Ok(Status::Done)
 }
 
-fn check(place: &Place, request: &InitRequest, git: Option<&GitPart>, printer: &Printer) -> Result<Status, Failure> {
+fn check(
+    place: &RegistrationRoot,
+    request: &InitRequest,
+    git: Option<&GitPart>,
+    printer: &Printer,
+) -> Result<Status, Failure> {
     let git = match git {
         Some(git) if request.git || git.is_installed()? => Some(git),
         _ => None,
@@ -154,14 +170,14 @@ fn check(place: &Place, request: &InitRequest, git: Option<&GitPart>, printer: &
             }
             found if found.is_empty() => {
                 return Err(Failure { status: Status::No, ..Failure::usage("no host is registered here") }
-                    .hint("`dispatch init` registers the hosts that are used here"));
+                    .hint("`dispatch init` registers the hosts found here"));
             }
-            found => found.into_iter().map(|host| Chosen { host, because: None }).collect(),
+            found => found.into_iter().map(|host| ChosenHost { host, because: None }).collect(),
         },
     };
     let survey = survey(place, &chosen, request);
     refuse(&survey)?;
-    let mut lines: Vec<Line> = survey.changes.iter().flat_map(difference).collect();
+    let mut lines: Vec<ReportLine> = survey.changes.iter().flat_map(difference).collect();
     let of_git = git.map_or(Ok(Vec::new()), GitPart::differences)?;
     let remedy = if of_git.is_empty() { "dispatch init" } else { "dispatch init` and `dispatch init --git" };
     let (status, closing) = verdict(survey.changes.len() + of_git.len(), remedy);
@@ -171,42 +187,44 @@ fn check(place: &Place, request: &InitRequest, git: Option<&GitPart>, printer: &
 }
 
 fn take_back(
-    place: &Place,
+    place: &RegistrationRoot,
     request: &InitRequest,
     git: Option<&GitPart>,
     printer: &Printer,
 ) -> Result<Status, Failure> {
     let (chosen, extent) = match explicit(request)? {
-        Some(chosen) if !request.all => (chosen, Extent::Hosts),
-        _ => (hosts::all().into_iter().map(|host| Chosen { host, because: None }).collect(), Extent::Everything),
+        Some(chosen) if !request.all => (chosen, UndoExtent::Hosts),
+        _ => {
+            (hosts::all().into_iter().map(|host| ChosenHost { host, because: None }).collect(), UndoExtent::Everything)
+        }
     };
     let ids: Vec<&'static str> = chosen.iter().map(|one| one.host).collect();
     let mut lines = undo::undo(place, &ids, extent)?;
-    if let Some(git) = git.filter(|_| request.git || extent == Extent::Everything) {
+    if let Some(git) = git.filter(|_| request.git || extent == UndoExtent::Everything) {
         lines.extend(git.undo()?);
     }
-    let closing = if lines.is_empty() { "there was nothing to undo" } else { "Dispatch is no longer registered" };
-    let told: &[Chosen] = if extent == Extent::Hosts { &chosen } else { &[] };
+    let closing = if lines.is_empty() { "nothing to undo" } else { "Dispatch is no longer registered" };
+    let told: &[ChosenHost] = if extent == UndoExtent::Hosts { &chosen } else { &[] };
     Report { place, hosts: told, lines, closing: closing.to_owned() }.print(request.json.into(), printer)?;
     Ok(Status::Done)
 }
 
 /// The hosts that the command line names.
-fn explicit(request: &InitRequest) -> Result<Option<Vec<Chosen>>, Failure> {
+fn explicit(request: &InitRequest) -> Result<Option<Vec<ChosenHost>>, Failure> {
     let ids = match (request.all, request.hosts.is_empty()) {
         (true, _) => hosts::all(),
         (false, false) => hosts::named(&request.hosts)?,
         (false, true) => return Ok(None),
     };
-    Ok(Some(ids.into_iter().map(|host| Chosen { host, because: None }).collect()))
+    Ok(Some(ids.into_iter().map(|host| ChosenHost { host, because: None }).collect()))
 }
 
-fn survey(place: &Place, chosen: &[Chosen], request: &InitRequest) -> Survey {
+fn survey(place: &RegistrationRoot, chosen: &[ChosenHost], request: &InitRequest) -> InitChanges {
     let ids: Vec<&'static str> = chosen.iter().map(|one| one.host).collect();
     let layout = if request.legacy_path { Layout::WithLegacy } else { Layout::Current };
     let set = if request.full { ModuleSet::Full } else { ModuleSet::Default };
-    let mut survey = Survey::default();
-    let server = if request.intents { Server::Registered } else { Server::Left };
+    let mut survey = InitChanges::default();
+    let server = if request.intents { McpServerPart::Registered } else { McpServerPart::Left };
     survey.of_registrations(place, &registrations(&ids, place.scope, layout, server));
     if request.intents {
         survey.of_intents(place);
@@ -217,23 +235,23 @@ fn survey(place: &Place, chosen: &[Chosen], request: &InitRequest) -> Survey {
     survey
 }
 
-fn refuse(survey: &Survey) -> Result<(), Failure> {
+fn refuse(survey: &InitChanges) -> Result<(), Failure> {
     if survey.problems.is_empty() {
         return Ok(());
     }
     let failure = Failure { messages: survey.problems.clone(), ..Failure::configuration(String::new()) };
-    Err(failure.hint("nothing was changed; repair the file, or name only the other hosts with --host"))
+    Err(failure.hint("nothing was changed; repair the file, or name the other hosts with --host"))
 }
 
 /// What is said about a host whose MCP servers cannot be set for a project.
-fn skipped(host: &str) -> Option<Line> {
+fn skipped(host: &str) -> Option<ReportLine> {
     let why = mcp_hosts::user_only(host)?;
-    Some(Line::new(Action::Skipped, why.file, why.remedy))
+    Some(ReportLine::new(Action::Skipped, why.file, why.remedy))
 }
 
-fn difference(change: &Change) -> Vec<Line> {
+fn difference(change: &FileChange) -> Vec<ReportLine> {
     if change.before.is_none() {
-        return vec![Line::new(Action::Missing, &change.path, &change.detail)];
+        return vec![ReportLine::new(Action::Missing, &change.path, &change.detail)];
     }
-    change.differences.iter().map(|what| Line::new(Action::Differs, &change.path, what)).collect()
+    change.differences.iter().map(|what| ReportLine::new(Action::Differs, &change.path, what)).collect()
 }

@@ -26,35 +26,35 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum MemoryCommand {
-    /// Print what is worth remembering, best first
+    /// List what is worth remembering, best first
     List {
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Make a reminder of a candidate: a rule in .ai/hooks/followup-rules.json
+    /// Turn a candidate into a reminder, a rule in .ai/hooks/followup-rules.json
     Promote {
-        /// The candidate's id, or the start of it
+        /// The candidate's id, or a prefix of it
         id: String,
     },
-    /// Hear no more of a candidate, and take its reminder back
+    /// Drop a candidate and remove its reminder
     Forget {
-        /// The candidate's id, or the start of it
+        /// The candidate's id, or a prefix of it
         id: String,
     },
 }
 
 pub(crate) fn run(loaded: &Loaded, command: &MemoryCommand, printer: &Printer) -> Result<Status, Failure> {
-    let shelf = Shelf::open(Workspace::with_rules(loaded)?)?;
+    let memory = WorkspaceMemory::open(Workspace::with_rules(loaded)?)?;
     match command {
-        MemoryCommand::List { json } => shelf.list((*json).into(), printer),
-        MemoryCommand::Promote { id } => shelf.promote(id, printer),
-        MemoryCommand::Forget { id } => shelf.forget(id, printer),
+        MemoryCommand::List { json } => memory.list((*json).into(), printer),
+        MemoryCommand::Promote { id } => memory.promote(id, printer),
+        MemoryCommand::Forget { id } => memory.forget(id, printer),
     }
 }
 
 /// Everything that the workspace remembers.
-struct Shelf {
+struct WorkspaceMemory {
     paths: Paths,
     /// Files of candidates with their content.
     files: Vec<(PathBuf, Vec<u8>)>,
@@ -62,7 +62,7 @@ struct Shelf {
     rules: Option<String>,
 }
 
-impl Shelf {
+impl WorkspaceMemory {
     fn open(workspace: Workspace) -> Result<Self, Failure> {
         let paths = workspace.paths("memory");
         let file = |id: &str| workspace.paths(id).module_output(JOURNAL).join(CANDIDATES_FILE);
@@ -153,11 +153,10 @@ impl Shelf {
 fn refused(error: MemoryError) -> Failure {
     match &error {
         MemoryError::NotFound(_) | MemoryError::Ambiguous(_) => {
-            Failure::usage(error.to_string()).hint("`dispatch memory list` shows the ids")
+            Failure::of(Status::Usage, &error).hint("`dispatch memory list` shows the ids")
         }
-        MemoryError::RuleExists(_) => Failure::usage(error.to_string()).hint("rename or remove that rule first"),
-        MemoryError::RulesUnusable(_) => {
-            Failure::configuration(error.to_string()).hint("correct .ai/hooks/followup-rules.json; nothing was changed")
-        }
+        MemoryError::RuleExists(_) => Failure::of(Status::Usage, &error).hint("rename or remove that rule first"),
+        MemoryError::RulesUnusable(_) => Failure::of(Status::Configuration, &error)
+            .hint("correct .ai/hooks/followup-rules.json; nothing was changed"),
     }
 }

@@ -16,7 +16,7 @@ const MAX_NAME_BYTES: usize = 64;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ModuleCommand {
-    /// Make a script module with its types and tests
+    /// Create a script module with types and tests
     New {
         /// The name of its folder below .ai/hooks/features
         name: String,
@@ -24,21 +24,21 @@ pub(crate) enum ModuleCommand {
         #[arg(long)]
         js: bool,
     },
-    /// Run a script module on an event and print its action, its log and its time
+    /// Run a script module on an event and print its action, log and time
     Test {
         /// The module
         name: String,
         /// A payload, or {"host", "payload", "expect"}; default: every *.event.json of the module
         #[arg(long, value_name = "FILE")]
         event: Vec<PathBuf>,
-        /// The host whose payloads these are, where the file does not say
+        /// The host of the payloads, where the file does not name it
         #[arg(long, value_name = "NAME")]
         host: Option<String>,
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Print every module and whether it runs
+    /// List every module and whether it runs
     List {
         /// Print one JSON object instead of text
         #[arg(long)]
@@ -54,8 +54,12 @@ pub(crate) fn run(loaded: &Loaded, command: &ModuleCommand, printer: &Printer) -
             template::make(&workspace, checked(name)?, language, printer)
         }
         ModuleCommand::Test { name, event, host, json } => {
-            let request =
-                trial::Request { name: checked(name)?, events: event, host: host.as_deref(), format: (*json).into() };
+            let request = trial::ModuleTrialRequest {
+                name: checked(name)?,
+                events: event,
+                host: host.as_deref(),
+                format: (*json).into(),
+            };
             trial::run(loaded, &workspace, &request, printer)
         }
         ModuleCommand::List { json } => list::run(loaded, &workspace, (*json).into(), printer),
@@ -69,6 +73,6 @@ fn checked(name: &str) -> Result<&str, Failure> {
     if fits {
         return Ok(name);
     }
-    Err(Failure::usage(format!("`{name}` is no name of a module"))
+    Err(Failure::usage(format!("invalid module name `{name}`"))
         .hint("a name has letters, digits, `-` and `_`, at most 64 of them"))
 }

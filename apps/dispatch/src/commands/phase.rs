@@ -14,14 +14,14 @@ use dispatch_os::time;
 use serde_json::{Value, json};
 
 const MAX_REASON_CHARS: usize = 300;
-/// The module whose word the phase is.
+/// The module that owns the phase.
 const MODULE: &str = "session";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum PhaseCommand {
     /// Print the phase of a session
     Show {
-        /// The session, by its id or the start of it; default: the newest
+        /// The session, by id or a prefix of it; default: the newest
         #[arg(long, value_name = "SID")]
         session: Option<String>,
         /// Print one JSON object instead of text
@@ -33,10 +33,10 @@ pub(crate) enum PhaseCommand {
         /// UNINITIALIZED, PLANNING, EXECUTING, COMPLETE or BLOCKED
         #[arg(value_name = "PHASE", value_parser = phase)]
         phase: Phase,
-        /// Why; it goes into the log
+        /// The reason, for the log
         #[arg(long, value_name = "TEXT")]
         reason: String,
-        /// The session, by its id or the start of it; default: the newest
+        /// The session, by id or a prefix of it; default: the newest
         #[arg(long, value_name = "SID")]
         session: Option<String>,
     },
@@ -76,7 +76,7 @@ fn set(
 ) -> Result<Status, Failure> {
     let reason = one_line(reason, MAX_REASON_CHARS);
     if reason.is_empty() {
-        return Err(Failure::usage("the reason is empty").hint("--reason TEXT is what the log tells later"));
+        return Err(Failure::usage("the reason is empty").hint("--reason TEXT goes into the log"));
     }
     let session = workspace.session(session)?;
     let paths = workspace.paths(&session.id);
@@ -101,8 +101,8 @@ fn change(state: &SessionState, phase: Phase, now_ms: i64) -> Result<Value, Fail
         return Ok(patch);
     }
     let (now, wanted) = (state.phase().as_str(), phase.as_str());
-    Err(Failure::usage(format!("work does not go back from {now} to {wanted}"))
-        .hint("new work starts at PLANNING with its first prompt; from BLOCKED, work may go on anywhere"))
+    Err(Failure::usage(format!("cannot go back from {now} to {wanted}"))
+        .hint("new work starts at PLANNING with its first prompt; from BLOCKED every phase can be set"))
 }
 
 #[cfg(test)]

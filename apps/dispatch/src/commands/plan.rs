@@ -11,7 +11,7 @@ use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::digest::sha256_hex;
 use dispatch_hook_module::{Paths, SessionState};
-use dispatch_os::files::{read_at_most, replace};
+use dispatch_os::files::{self, read_at_most, replace};
 use dispatch_os::{paths::resolve_inside, time};
 use ext_hook_pipeline::plan::{
     Found, NodeStatus, PLAN_FILE_NAME, PLAN_LIMIT_BYTES, Plan, PlanError, PlanNode, PlanProblem, PlanSource, Progress,
@@ -20,21 +20,20 @@ use ext_hook_pipeline::plan::{
 use ext_hook_pipeline::session_files::{DiskView, SessionFolder};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
-/// The module whose word the plan is.
+/// The module that owns the plan.
 const MODULE: &str = "planGraph-exec";
 /// What is shown of a title.
 const TITLE_CHARS: usize = 60;
 /// What is kept of a word about the result of a node.
 const RESULT_CHARS: usize = 500;
 
-/// What a plan looks like, for somebody whose plan was refused.
+/// The shape of a plan, for the hint.
 const PLAN_SHAPE: &str = r#"a plan is {"version": 1, "nodes": [{"id", "title", "scope": [glob], "dependsOn": [id]}]}"#;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum PlanCommand {
-    /// Print the plan and how far it is
+    /// Print the plan and its progress
     Show {
         #[command(flatten)]
         common: PlanArgs,
@@ -46,7 +45,7 @@ pub(crate) enum PlanCommand {
         #[command(flatten)]
         common: PlanArgs,
     },
-    /// Begin work on a node
+    /// Start work on a node
     Start {
         /// The node's id
         node: String,
@@ -64,7 +63,7 @@ pub(crate) enum PlanCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
-    /// The session, by its id or the start of it; default: the newest
+    /// The session, by id or a prefix of it; default: the newest
     #[arg(long, value_name = "SID")]
     session: Option<String>,
     /// Print one JSON object instead of text
@@ -73,7 +72,7 @@ pub(crate) struct PlanArgs {
 }
 
 /// A session whose plan is worked on.
-pub(crate) struct Desk<'a> {
+pub(crate) struct SessionPlan<'a> {
     workspace: &'a Workspace,
     id: String,
     paths: Paths,
@@ -81,7 +80,7 @@ pub(crate) struct Desk<'a> {
 }
 
 /// What came of a step, for programs and for people.
-pub(crate) struct Outcome {
+pub(crate) struct PlanOutcome {
     pub(crate) status: Status,
     pub(crate) value: Value,
     pub(crate) text: String,
@@ -95,12 +94,12 @@ pub(crate) fn run(loaded: &Loaded, command: &PlanCommand, printer: &Printer) -> 
         | PlanCommand::Start { common, .. }
         | PlanCommand::Complete { common, .. } => common,
     };
-    let desk = Desk::of(&workspace, common.session.as_deref())?;
+    let plan = SessionPlan::of(&workspace, common.session.as_deref())?;
     let outcome = match command {
-        PlanCommand::Show { .. } => desk.show(),
-        PlanCommand::Submit { file, .. } => desk.submit(file),
-        PlanCommand::Start { node, .. } => desk.start(node),
-        PlanCommand::Complete { node, .. } => desk.complete(loaded, node, None, printer),
+        PlanCommand::Show { .. } => plan.show(),
+        PlanCommand::Submit { file, .. } => plan.submit(file),
+        PlanCommand::Start { node, .. } => plan.start(node),
+        PlanCommand::Complete { node, .. } => plan.complete(loaded, node, None, printer),
     }?;
     match common.json.into() {
         Format::Json => printer.json(&outcome.value)?,
@@ -109,7 +108,7 @@ pub(crate) fn run(loaded: &Loaded, command: &PlanCommand, printer: &Printer) -> 
     Ok(outcome.status)
 }
 
-impl<'a> Desk<'a> {
+impl<'a> SessionPlan<'a> {
     /// The plan of the session that is named, else of the newest.
     pub(crate) fn of(workspace: &'a Workspace, session: Option<&str>) -> Result<Self, Failure> {
         let id = workspace.session(session)?.id;
@@ -125,19 +124,17 @@ impl<'a> Desk<'a> {
     fn plan(&self) -> Result<(Plan, PlanSource), Failure> {
         match find(&self.paths, &self.state, &DiskView::new(&self.paths)) {
             Found::Valid { plan, source } => Ok((plan, source)),
-            Found::Nothing => {
-                Err(Failure::usage("there is no plan").hint("`dispatch plan submit FILE` puts one in force"))
-            }
+            Found::Nothing => Err(Failure::usage("no plan").hint("`dispatch plan submit FILE` puts one in force")),
             Found::Invalid { path, problems } => Err(invalid(&path, &problems)),
         }
     }
 
-    fn show(&self) -> Result<Outcome, Failure> {
+    fn show(&self) -> Result<PlanOutcome, Failure> {
         let (plan, source) = self.plan()?;
         Ok(self.whole_plan(&plan, &source.path, &Progress::of(&self.state)))
     }
 
-    fn whole_plan(&self, plan: &Plan, path: &str, progress: &Progress) -> Outcome {
+    fn whole_plan(&self, plan: &Plan, path: &str, progress: &Progress) -> PlanOutcome {
         let open: Vec<&str> = open_nodes(plan, progress).iter().map(|node| node.id.as_str()).collect();
         let row = |node: &PlanNode| {
             let open = if open.contains(&node.id.as_str()) { "open" } else { "" };
@@ -149,33 +146,33 @@ impl<'a> Desk<'a> {
         let done = plan.nodes.iter().filter(|node| progress.status(&node.id) == NodeStatus::Completed).count();
         let phase = self.state.phase().as_str();
         let head = format!("{path}, session {}, {phase}: {done} of {} done", self.id, plan.nodes.len());
-        Outcome {
+        PlanOutcome {
             status: Status::Done,
             value: plan_json(&self.id, &self.state, plan, path, progress, &open),
             text: format!("{head}\n{}", table(&plan.nodes.iter().map(row).collect::<Vec<_>>())),
         }
     }
 
-    fn submit(&self, file: &Path) -> Result<Outcome, Failure> {
+    fn submit(&self, file: &Path) -> Result<PlanOutcome, Failure> {
         let bytes = read_at_most(file, PLAN_LIMIT_BYTES)
-            .map_err(|error| Failure::usage(error.to_string()).hint("name a file with a plan"))?;
+            .map_err(|error| Failure::of(Status::Usage, &error).hint("name a file with a plan"))?;
         let plan = parse(&bytes).map_err(|problems| invalid(&file.display().to_string(), &problems))?;
         let absolute = std::path::absolute(file)
-            .map_err(|error| Failure::usage(format!("{} is no path: {error}", file.display())))?;
+            .map_err(|error| Failure::usage(format!("invalid path {}: {error}", file.display())))?;
         self.accept(&plan, &self.keep(Some(absolute), &bytes)?)
     }
 
     /// Puts a plan in force that is in no file.
-    pub(crate) fn submit_bytes(&self, bytes: &[u8]) -> Result<Outcome, Failure> {
+    pub(crate) fn submit_bytes(&self, bytes: &[u8]) -> Result<PlanOutcome, Failure> {
         let plan = parse(bytes).map_err(|problems| invalid("this", &problems))?;
         self.accept(&plan, &self.keep(None, bytes)?)
     }
 
-    fn accept(&self, plan: &Plan, source: &PlanSource) -> Result<Outcome, Failure> {
+    fn accept(&self, plan: &Plan, source: &PlanSource) -> Result<PlanOutcome, Failure> {
         let step = accept(plan, source, self.standing()).map_err(refused)?;
         self.write(step)?;
         let (path, count) = (&source.path, plan.nodes.len());
-        Ok(Outcome {
+        Ok(PlanOutcome {
             status: Status::Done,
             value: json!({"accepted": path, "nodes": count}),
             text: format!("accepted {path} with {count} nodes; session {} is EXECUTING", self.id),
@@ -197,29 +194,29 @@ impl<'a> Desk<'a> {
                 place
             }
         };
-        let modified = std::fs::metadata(&place).and_then(|found| found.modified()).ok();
-        let age = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let modified = files::metadata(&place).and_then(|found| found.modified()).ok();
+        let age = modified.and_then(|time| time.duration_since(time::UNIX_EPOCH).ok()).unwrap_or_default();
         let path = self.paths.repo_relative(&place).unwrap_or_default();
         Ok(PlanSource { path, mtime_ms: i64::try_from(age.as_millis()).unwrap_or(i64::MAX), hash: sha256_hex(bytes) })
     }
 
-    pub(crate) fn start(&self, node: &str) -> Result<Outcome, Failure> {
+    pub(crate) fn start(&self, node: &str) -> Result<PlanOutcome, Failure> {
         let (plan, _) = self.plan()?;
         let step = start(&plan, &Progress::of(&self.state), node, self.standing()).map_err(refused)?;
         let already = step.records.is_empty();
         self.write(step)?;
-        let text = format!("{node} {}", if already { "was started already" } else { "started" });
-        Ok(Outcome { status: Status::Done, value: json!({"started": node}), text })
+        let text = format!("{node} {}", if already { "was already started" } else { "started" });
+        Ok(PlanOutcome { status: Status::Done, value: json!({"started": node}), text })
     }
 
-    /// Runs the checks of a node. `result` is what whoever did the work says about it.
+    /// Runs the checks of a node. `result` is the summary of whoever did the work.
     pub(crate) fn complete(
         &self,
         loaded: &Loaded,
         node: &str,
         result: Option<&str>,
         printer: &Printer,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<PlanOutcome, Failure> {
         let (plan, _) = self.plan()?;
         let progress = Progress::of(&self.state);
         // Asked with no results first, so that nothing is run for a node that could not be completed anyway.
@@ -229,23 +226,23 @@ impl<'a> Desk<'a> {
         }
         let commands = plan.node(node).map(|node| node.validations.as_slice()).unwrap_or_default();
         let checks = validate::run_all(loaded, self.workspace, &self.paths, &self.state, commands, printer);
-        let results: Vec<_> = checks.iter().map(validate::Check::result).collect();
+        let results: Vec<_> = checks.iter().map(validate::NodeCheck::result).collect();
         let mut step = complete(&plan, &progress, node, &results, self.standing()).map_err(refused)?;
         if let (Some(result), Some(record)) = (result, step.records.first_mut()) {
             record.data["result"] = one_line(result, RESULT_CHARS).into();
         }
         let phase = step.phase.unwrap_or(self.state.phase());
         self.write(step)?;
-        let passed = checks.iter().all(validate::Check::passed);
-        let mut lines: Vec<String> = checks.iter().map(validate::Check::text).collect();
+        let passed = checks.iter().all(validate::NodeCheck::passed);
+        let mut lines: Vec<String> = checks.iter().map(validate::NodeCheck::text).collect();
         let phase_name = phase.as_str();
         lines.push(match passed {
             true => format!("{node} is completed; the phase is {phase_name}"),
             false => format!(
-                "{node} is not completed; the phase is {phase_name}. Put it right, then: dispatch phase set EXECUTING --reason TEXT"
+                "{node} is not completed; the phase is {phase_name}. Fix it, then run `dispatch phase set EXECUTING --reason TEXT`"
             ),
         });
-        Ok(Outcome {
+        Ok(PlanOutcome {
             status: if passed { Status::Done } else { Status::No },
             value: json!({"node": node, "completed": passed, "phase": phase, "validations": checks}),
             text: lines.join("\n"),
@@ -275,14 +272,14 @@ fn refused(error: PlanError) -> Failure {
         PlanError::NotExecuting(_) => {
             "`dispatch plan submit FILE` or `dispatch phase set EXECUTING --reason TEXT` moves on"
         }
-        _ => "`dispatch plan show` tells how far the plan is",
+        _ => "`dispatch plan show` prints the progress of the plan",
     };
-    Failure { status: Status::No, ..Failure::usage(error.to_string()).hint(hint) }
+    Failure { status: Status::No, ..Failure::of(Status::Usage, &error).hint(hint) }
 }
 
 fn invalid(path: &str, problems: &[PlanProblem]) -> Failure {
-    let messages = std::iter::once(format!("{path} is no plan that can be worked on"))
+    let messages = std::iter::once(format!("{path} is not a valid plan"))
         .chain(problems.iter().map(ToString::to_string))
         .collect();
-    Failure { status: Status::No, messages, hints: vec![PLAN_SHAPE.to_owned()] }
+    Failure { status: Status::No, messages, ..Failure::usage("") }.hint(PLAN_SHAPE)
 }

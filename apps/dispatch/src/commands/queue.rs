@@ -1,4 +1,4 @@
-//! `dispatch queue`: what waits or runs in the sessions of our own agent, whoever runs it.
+//! `dispatch queue`: the messages that wait or run in the sessions, in any process.
 
 use crate::app::Status;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ const TEXT_CHARS: usize = 80;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum QueueCommand {
-    /// Print what waits or runs, in order
+    /// List messages that wait or run, in order
     Show {
         /// Only this session
         #[arg(long, short, value_name = "LABEL")]
@@ -26,9 +26,9 @@ pub(crate) enum QueueCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take a message back that waits, or stop its turn
+    /// Cancel a waiting message or stop its turn
     Cancel {
-        /// The message, as `queue show` names it
+        /// The message's id, as `queue show` prints it
         id: String,
         /// Print one JSON object instead of text
         #[arg(long)]
@@ -75,16 +75,16 @@ async fn obey(sessions: &dyn Sessions, command: &QueueCommand, printer: &Printer
 
 fn words(outcome: CancelOutcome) -> &'static str {
     match outcome {
-        CancelOutcome::Cancelled => "is taken back",
-        CancelOutcome::Stopping => "is told to stop; its turn ends within seconds",
-        CancelOutcome::TooLate => "was over before",
+        CancelOutcome::Cancelled => "is cancelled",
+        CancelOutcome::Stopping => "is stopping; its turn ends within seconds",
+        CancelOutcome::TooLate => "had already ended",
     }
 }
 
 /// What waits or runs, as a table.
 pub(crate) fn listed(queue: &[DispatchView]) -> String {
     if queue.is_empty() {
-        return "nothing waits or runs".to_owned();
+        return "no messages wait or run".to_owned();
     }
     let row = |view: &DispatchView| {
         vec![

@@ -4,12 +4,12 @@ mod tally;
 
 use super::events::subject;
 use crate::app::Status;
+use crate::dry_run::DryRunPipeline;
 use crate::failure::Failure;
-use crate::judging::Judging;
-use crate::log_file::{Line, LogCursor};
+use crate::log_file::{LogCursor, LogLine};
 use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
-use crate::span::Span;
+use crate::time_span::TimeSpan;
 use crate::workspace::{SessionLog, Workspace};
 use dispatch_hook_module::digest::sha256_of_json;
 use dispatch_hook_module::state::merge;
@@ -21,14 +21,14 @@ use ext_hook_pipeline::run::{Past, event_of, judge};
 use ext_hook_pipeline::{DecisionReport, Invocation};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use tally::{Example, LeftOut, Ruling, Tally};
+use tally::{DifferenceExample, ReplayTally, ReplayedDecision, SkippedCall};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayRequest {
-    /// Only what happened this recently, for example 12h or 7d; default: everything
+    /// Only calls newer than this, for example 12h or 7d; default: all
     #[arg(long, value_name = "TIME")]
-    since: Option<Span>,
-    /// Only this session, by its id or the start of it
+    since: Option<TimeSpan>,
+    /// Only this session, by id or a prefix of it
     #[arg(long, value_name = "SID")]
     session: Option<String>,
     /// Judge by this manifest instead of the workspace's
@@ -49,10 +49,10 @@ pub(crate) fn run(loaded: &Loaded, request: &ReplayRequest, printer: &Printer) -
     let since = request.since.map(|since| time::rfc3339(time::unix_ms() - since.ms()));
     let mut replay = Replay {
         workspace: &workspace,
-        judging: Judging::new(loaded),
+        judging: DryRunPipeline::new(loaded),
         manifest,
         since,
-        tally: Tally::new(request.examples),
+        tally: ReplayTally::new(request.examples),
     };
     for session in &sessions {
         replay.session(session)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(loaded: &Loaded, request: &ReplayRequest, printer: &Printer) -
 
 fn read_manifest(file: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = read_at_most(file, MANIFEST_LIMIT_BYTES).map_err(|error| {
-        Failure::usage(error.to_string()).hint("--manifest takes a file like dispatch.manifest.json")
+        Failure::of(Status::Usage, &error).hint("--manifest takes a file like dispatch.manifest.json")
     })?;
     let (_, problems) = PipelineManifest::parse(&bytes);
     match problems.as_slice() {
@@ -78,10 +78,10 @@ fn read_manifest(file: &Path) -> Result<Vec<u8>, Failure> {
 
 struct Replay<'a> {
     workspace: &'a Workspace,
-    judging: Judging,
+    judging: DryRunPipeline,
     manifest: Option<Vec<u8>>,
     since: Option<String>,
-    tally: Tally,
+    tally: ReplayTally,
 }
 
 impl Replay<'_> {
@@ -90,15 +90,15 @@ impl Replay<'_> {
         // The state as it was at each event, so that a call made while executing is judged as one.
         let mut state = SessionState::default();
         let unreadable = |error: std::io::Error| {
-            Failure::internal(format!("{} cannot be read: {error}", session.events_file.display()))
+            Failure::internal(format!("cannot read {}", session.events_file.display())).caused_by(&error)
         };
         while let Some(line) = cursor.next_line().map_err(unreadable)? {
             let record = match &line {
-                Line::Whole(line) => Record::parse(line),
-                Line::TooLong => None,
+                LogLine::Whole(line) => Record::parse(line),
+                LogLine::TooLong => None,
             };
             let Some(record) = record else {
-                self.tally.leave_out(LeftOut::Unreadable);
+                self.tally.leave_out(SkippedCall::Unreadable);
                 continue;
             };
             if record.kind == RecordType::HookRun && self.since.as_ref().is_none_or(|since| record.ts >= *since) {
@@ -123,13 +123,13 @@ impl Replay<'_> {
             ..self.judging.dry_run(b"")
         };
         let Some(after) = judge(&invocation, &event, Some(&Past { session_id, state })).report else {
-            return self.tally.leave_out(LeftOut::NotJudged);
+            return self.tally.leave_out(SkippedCall::NotJudged);
         };
         let Some(before) = DecisionReport::from_record(record) else {
-            return self.tally.leave_out(LeftOut::NoDecision);
+            return self.tally.leave_out(SkippedCall::NoDecision);
         };
         let about = after.tool.as_ref().map(|tool| subject(tool, &self.workspace.root)).unwrap_or_default();
-        self.tally.count(Ruling::of(&before), Ruling::of(&after), || Example {
+        self.tally.count(ReplayedDecision::of(&before), ReplayedDecision::of(&after), || DifferenceExample {
             id: record.hook_run_id.clone(),
             session: session_id.to_owned(),
             ts: record.ts.clone(),
@@ -140,19 +140,19 @@ impl Replay<'_> {
 }
 
 /// The event as it was, if the record keeps all of it.
-fn replayable(record: &Record) -> Result<HookEvent, LeftOut> {
+fn replayable(record: &Record) -> Result<HookEvent, SkippedCall> {
     if record.data.get("redelivered").is_some() {
-        return Err(LeftOut::DeliveredAgain);
+        return Err(SkippedCall::DeliveredAgain);
     }
     if EventName::known(&record.event) != Some(EventName::PreToolUse) {
-        return Err(LeftOut::NotAToolCall);
+        return Err(SkippedCall::NotAToolCall);
     }
-    let (mut event, whole) = event_of(record).ok_or(LeftOut::NotKept)?;
+    let (mut event, whole) = event_of(record).ok_or(SkippedCall::NotKept)?;
     let hash = record.data.get("inputHash").and_then(Value::as_str);
     // The hash is of the input as it arrived: it tells of everything that was cut or redacted.
     let same = hash.is_none_or(|hash| sha256_of_json(&event.tool_input) == hash);
     if !whole || !same {
-        return Err(LeftOut::InputNotWhole);
+        return Err(SkippedCall::InputNotWhole);
     }
     // With its id the event would be taken for a second delivery and get its old answer.
     event.tool_use_id = None;

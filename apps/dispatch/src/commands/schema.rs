@@ -7,13 +7,13 @@ use crate::schemas::SHIPPED;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaRequest {
-    /// Which one; without it, all are listed
+    /// The schema to print; default: list them
     pub(crate) name: Option<String>,
 }
 
 pub(crate) fn run(request: &SchemaRequest, printer: &Printer) -> Result<Status, Failure> {
     let Some(name) = &request.name else {
-        let row = |schema: &crate::schemas::Shipped| vec![schema.name.to_owned(), schema.about.to_owned()];
+        let row = |schema: &crate::schemas::ShippedSchema| vec![schema.name.to_owned(), schema.about.to_owned()];
         printer.out(&table(&SHIPPED.iter().map(row).collect::<Vec<_>>()));
         return Ok(Status::Done);
     };
@@ -21,7 +21,7 @@ pub(crate) fn run(request: &SchemaRequest, printer: &Printer) -> Result<Status, 
     match SHIPPED.iter().find(|schema| schema.name == wanted) {
         Some(schema) => printer.raw(schema.text.as_bytes()),
         None => {
-            let failure = Failure::usage(format!("there is no schema `{name}`"));
+            let failure = Failure::usage(format!("unknown schema `{name}`"));
             return Err(failure.hint("`dispatch schema` lists them"));
         }
     }

@@ -6,5 +6,5 @@ use crate::failure::Failure;
 pub(crate) fn run() -> Result<Status, Failure> {
     dispatch_script::worker_main(std::io::stdin(), std::io::stdout())
         .map(|()| Status::Done)
-        .map_err(|error| Failure::internal(error.to_string()))
+        .map_err(|error| Failure::of(Status::Internal, &error))
 }

@@ -1,4 +1,4 @@
-//! `dispatch session`: the conversations of our own agent, read and arranged beside whoever runs them.
+//! `dispatch session`: lists, reads, forks, renames and deletes conversations while others may run them.
 
 pub(crate) mod transcript;
 
@@ -23,18 +23,18 @@ const TEXT_CHARS: usize = 100;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum SessionCommand {
-    /// Print the sessions, the one that changed last first
+    /// List sessions, most recently changed first
     List {
-        /// Only labels that start with this
+        /// Only labels that start with this prefix
         prefix: Option<String>,
-        /// At most so many
+        /// Print at most COUNT
         #[arg(long, value_name = "COUNT", default_value_t = 50)]
         limit: u32,
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Print what was said in a session, as the model would get it
+    /// Print the conversation as the model would receive it
     Show {
         /// The session
         label: String,
@@ -42,39 +42,39 @@ pub(crate) enum SessionCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a session that goes on from another one; the past is shared, not copied
+    /// Create a session that continues another one; their history is shared, not copied
     Fork {
         /// The session
         label: String,
         /// The label of the new session
         new_label: String,
-        /// The turn to go on from; default: the last one
+        /// Continue from this turn; default: the last one
         #[arg(long, value_name = "TURN")]
         at: Option<String>,
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Print everything there is of a session as one JSON object
+    /// Print every stored row of a session as one JSON object
     Export {
         /// The session
         label: String,
-        /// Write to this file instead; only you can read it
+        /// Write to this file instead, readable by you alone
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Find what was said, newest first
+    /// Search messages, newest first
     Search {
-        /// The words
+        /// The text to find
         text: String,
-        /// At most so many
+        /// Print at most COUNT
         #[arg(long, value_name = "COUNT", default_value_t = 20)]
         limit: u32,
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Remove a session and the turns that no other session goes on from
+    /// Delete a session and the turns that no other session continues
     Delete {
         /// The session
         label: String,
@@ -82,7 +82,7 @@ pub(crate) enum SessionCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Give a session another label
+    /// Change a session's label
     Rename {
         /// The session
         label: String,
@@ -103,20 +103,20 @@ pub(crate) fn run(
     let running = Running::look_at_conversations(loaded, extensions)?;
     let outcome = running.service(&CONVERSATIONS).and_then(|conversations| {
         let sessions = running.service(&SESSIONS)?;
-        let desk = Desk { conversations, sessions, printer };
-        running.block_on(desk.run(command))
+        let store = SessionStore { conversations, sessions, printer };
+        running.block_on(store.run(command))
     });
     running.shutdown();
     outcome.map(|()| Status::Done)
 }
 
-struct Desk<'a> {
+struct SessionStore<'a> {
     conversations: Arc<dyn Conversations>,
     sessions: Arc<dyn Sessions>,
     printer: &'a Printer,
 }
 
-impl Desk<'_> {
+impl SessionStore<'_> {
     async fn run(&self, command: &SessionCommand) -> Result<(), Failure> {
         match command {
             SessionCommand::List { prefix, limit, json } => {
@@ -133,7 +133,7 @@ impl Desk<'_> {
                 let at = at.as_deref().map(TurnId::from);
                 let made = self.conversations.fork(label, at.as_ref(), new_label).await.map_err(refused)?;
                 let value = json!({ "session": made });
-                self.tell((*json).into(), &value, || format!("{new_label} goes on from {label}"))
+                self.tell((*json).into(), &value, || format!("{new_label} continues {label}"))
             }
             SessionCommand::Export { label, output } => self.export(label, output.as_ref()).await,
             SessionCommand::Search { text, limit, json } => {
@@ -143,13 +143,13 @@ impl Desk<'_> {
             SessionCommand::Delete { label, json } => {
                 self.require_idle(label).await?;
                 self.conversations.delete(label).await.map_err(refused)?;
-                self.tell((*json).into(), &json!({ "deleted": label }), || format!("{label} is gone"))
+                self.tell((*json).into(), &json!({ "deleted": label }), || format!("deleted {label}"))
             }
             SessionCommand::Rename { label, new_label, json } => {
                 self.require_idle(label).await?;
                 let renamed = self.conversations.rename(label, new_label).await.map_err(refused)?;
                 let value = json!({ "session": renamed });
-                self.tell((*json).into(), &value, || format!("{label} is called {new_label} now"))
+                self.tell((*json).into(), &value, || format!("renamed {label} to {new_label}"))
             }
         }
     }
@@ -157,7 +157,7 @@ impl Desk<'_> {
     async fn export(&self, label: &str, output: Option<&PathBuf>) -> Result<(), Failure> {
         let export = self.conversations.export(label).await.map_err(refused)?;
         let Some(path) = output else { return self.printer.json(&export) };
-        let text = serde_json::to_string_pretty(&export).map_err(|error| Failure::internal(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&export).map_err(|error| Failure::of(Status::Internal, &error))?;
         let options = ReplaceOptions { access: Access::OwnerOnly, ..ReplaceOptions::default() };
         replace_with(path, format!("{text}\n").as_bytes(), options)?;
         self.printer.note(&format!("wrote {}", path.display()));
@@ -192,7 +192,7 @@ impl Desk<'_> {
 /// Sessions as a table.
 pub(crate) fn listed(sessions: &[Session]) -> String {
     if sessions.is_empty() {
-        return "no sessions yet; `dispatch chat` begins one".to_owned();
+        return "no sessions yet; `dispatch chat` starts one".to_owned();
     }
     let row = |session: &Session| {
         let title = session.title.as_deref().map(|title| one_line(title, TEXT_CHARS)).unwrap_or_default();
@@ -208,7 +208,7 @@ pub(crate) fn listed(sessions: &[Session]) -> String {
 
 fn found(hits: &[Hit]) -> String {
     if hits.is_empty() {
-        return "nobody said that".to_owned();
+        return "no messages match".to_owned();
     }
     let row =
         |hit: &Hit| vec![one_line(&hit.label, TEXT_CHARS), hit.turn.to_string(), one_line(&hit.snippet, TEXT_CHARS)];
@@ -225,14 +225,14 @@ pub(crate) fn refused(error: ConversationError) -> Failure {
     let message = error.to_string();
     match error {
         ConversationError::NoSession { .. } => {
-            Failure::usage(message).hint("`dispatch session list` shows the sessions")
+            Failure::usage(message).hint("`dispatch session list` lists the sessions")
         }
         ConversationError::LabelTaken { .. } => Failure::usage(message).hint("choose another label"),
         ConversationError::NoTurn { .. } => {
-            Failure::usage(message).hint("`dispatch session export` shows the turns of a session")
+            Failure::usage(message).hint("`dispatch session export` prints the turns of a session")
         }
         ConversationError::Running { .. } => Failure::usage(message).hint("`dispatch queue show` shows what runs"),
         ConversationError::BadLabel { .. } => Failure::usage(message),
-        ConversationError::Storage(_) => Failure::internal(message).hint("`dispatch doctor` looks at the storage"),
+        ConversationError::Storage(_) => Failure::internal(message).hint("`dispatch doctor` checks the storage"),
     }
 }

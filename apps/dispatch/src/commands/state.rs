@@ -18,13 +18,13 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 pub(crate) enum StateCommand {
     /// Print the state of a session
     Show {
-        /// The session, by its id or the start of it; default: the newest
+        /// The session, by id or a prefix of it; default: the newest
         #[arg(value_name = "SID")]
         session: Option<String>,
     },
-    /// Make the state again from the session's log alone, and say what changed
+    /// Rebuild the state from the session's log and report what changed
     Rebuild {
-        /// The session, by its id or the start of it; default: the newest
+        /// The session, by id or a prefix of it; default: the newest
         #[arg(value_name = "SID")]
         session: Option<String>,
     },
@@ -63,7 +63,7 @@ fn rebuild(workspace: &Workspace, session: Option<&str>, printer: &Printer) -> R
     let changes = changes(&before.clone().unwrap_or_default().to_value(), &after.to_value());
     printer.out(&match (&before, changes.as_slice()) {
         (None, _) => format!("session {} has its state again, from the log", session.id),
-        (Some(_), []) => format!("session {}: the state was what the log says", session.id),
+        (Some(_), []) => format!("session {}: the state matches the log", session.id),
         (Some(_), changes) => format!("session {}: rebuilt from the log\n{}", session.id, changes.join("\n")),
     });
     Ok(Status::Done)
@@ -78,7 +78,7 @@ fn changes(before: &Value, after: &Value) -> Vec<String> {
     names.into_iter().filter(|name| before.get(*name) != after.get(*name)).map(line).collect()
 }
 
-/// Every value that is no object, by its path.
+/// Every value that is not an object, by its path.
 fn leaves(value: &Value) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     let mut open = vec![(String::new(), value)];

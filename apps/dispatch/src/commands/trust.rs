@@ -22,15 +22,15 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrustRequest {
-    /// Files, folders of scripts or names of script modules; default: the project's settings and .akira/hooks.json
+    /// Files, script folders or module names; default: the project's settings and .akira/hooks.json
     paths: Vec<PathBuf>,
-    /// The project's settings, .akira/hooks.json and every script below .ai/hooks
+    /// Approve the project's settings, .akira/hooks.json and every script below .ai/hooks
     #[arg(long, conflicts_with = "paths")]
     all: bool,
-    /// Print what is approved and what waits for it instead
+    /// List what is approved and what waits for approval instead
     #[arg(long, conflicts_with_all = ["paths", "all"])]
     list: bool,
-    /// Take the approval back instead
+    /// Withdraw the approval instead
     #[arg(long, conflicts_with = "list")]
     revoke: bool,
     /// With --list: print one JSON object instead of text
@@ -92,7 +92,7 @@ fn wanted(
 }
 
 fn nothing(scripts: usize) -> Failure {
-    let failure = Failure::usage("there is nothing to approve here");
+    let failure = Failure::usage("nothing to approve here");
     match scripts {
         0 => {
             failure.hint(
@@ -109,8 +109,8 @@ fn approve(
     path: PathBuf,
     printer: &Printer,
 ) -> Result<String, Failure> {
-    if !path.exists() {
-        return Err(Failure::usage(format!("there is no file {}", path.display())).hint("name files that exist"));
+    if !dispatch_os::files::exists(&path) {
+        return Err(Failure::usage(format!("no such file: {}", path.display())).hint("name existing files"));
     }
     let content = read_content(&path)?;
     let line = match trust.approval(&path, &content) {
@@ -119,7 +119,7 @@ fn approve(
     };
     if is_hooks_file(&path) {
         if approvals.approve(&path, &content) == HookFileValidity::Invalid {
-            printer.warn(&format!("{} is not valid; `dispatch workspace-hooks check` says why", path.display()));
+            printer.warn(&format!("{} is not valid; `dispatch workspace-hooks check` reports why", path.display()));
         }
     }
     trust.approve(path, &content)?;
@@ -131,11 +131,12 @@ fn revoke(trust: &mut Trust, approvals: &mut HookApprovals, path: &Path) -> Resu
     if trust.revoke(path) {
         return Ok(format!("no longer approved: {}", path.display()));
     }
-    Err(Failure::usage(format!("{} was not approved", path.display())).hint("`dispatch trust --list` shows what is"))
+    Err(Failure::usage(format!("{} is not approved", path.display()))
+        .hint("`dispatch trust --list` lists what is approved"))
 }
 
 /// One file and how it stands.
-struct Listed {
+struct ApprovalListing {
     state: &'static str,
     hash: String,
     path: PathBuf,
@@ -143,17 +144,18 @@ struct Listed {
 
 fn list(loaded: &Loaded, workspace: &Workspace, format: Format, printer: &Printer) -> Result<Status, Failure> {
     let trust = Trust::read(&loaded.trust_file)?;
-    let entry = |(path, hash): (&Path, &str)| Listed {
+    let entry = |(path, hash): (&Path, &str)| ApprovalListing {
         state: state(&trust, path),
         hash: hash.to_owned(),
         path: path.to_path_buf(),
     };
-    let approved: Vec<Listed> = trust.iter().map(entry).collect();
+    let approved: Vec<ApprovalListing> = trust.iter().map(entry).collect();
     let waiting = candidates::of_project(loaded, &workspace.root).into_iter();
-    let waiting: Vec<Listed> = waiting.filter_map(|path| waiting_file(&trust, path)).collect();
+    let waiting: Vec<ApprovalListing> = waiting.filter_map(|path| waiting_file(&trust, path)).collect();
     if format == Format::Json {
-        let entry = |listed: &Listed| json!({"path": listed.path, "sha256": listed.hash, "state": listed.state});
-        let entries = |list: &[Listed]| list.iter().map(entry).collect::<Vec<_>>();
+        let entry =
+            |listed: &ApprovalListing| json!({"path": listed.path, "sha256": listed.hash, "state": listed.state});
+        let entries = |list: &[ApprovalListing]| list.iter().map(entry).collect::<Vec<_>>();
         printer.json(&json!({"approved": entries(&approved), "waiting": entries(&waiting)}))?;
         return Ok(Status::Done);
     }
@@ -161,7 +163,7 @@ fn list(loaded: &Loaded, workspace: &Workspace, format: Format, printer: &Printe
         printer.out("nothing is approved");
         return Ok(Status::Done);
     }
-    let row = |listed: &Listed| {
+    let row = |listed: &ApprovalListing| {
         vec![listed.state.to_owned(), listed.hash.chars().take(12).collect(), listed.path.display().to_string()]
     };
     printer.out(&table(&approved.iter().chain(&waiting).map(row).collect::<Vec<_>>()));
@@ -172,10 +174,10 @@ fn list(loaded: &Loaded, workspace: &Workspace, format: Format, printer: &Printe
 }
 
 /// The file, if neither it nor a copy of it was ever approved.
-fn waiting_file(trust: &Trust, path: PathBuf) -> Option<Listed> {
+fn waiting_file(trust: &Trust, path: PathBuf) -> Option<ApprovalListing> {
     let content = read_content(&path).ok()?;
     let unknown = trust.approval(&path, &content) == Approval::Unknown && !trust.is_approved(&content);
-    unknown.then(|| Listed { state: "waiting", hash: dispatch_trust::fingerprint(&content), path })
+    unknown.then(|| ApprovalListing { state: "waiting", hash: dispatch_trust::fingerprint(&content), path })
 }
 
 fn state(trust: &Trust, path: &Path) -> &'static str {

@@ -2,7 +2,7 @@
 
 mod settings_file;
 
-use super::doctor::{Finding, Health, all_findings, model_finding};
+use super::doctor::{CheckHealth, DoctorFinding, all_findings, model_finding};
 use super::serve::{self, ServeRequest};
 use crate::app::Status;
 use crate::failure::Failure;
@@ -39,11 +39,11 @@ pub(crate) fn run(
     findings.retain(|finding| finding.check != "model");
     findings.push(model_finding(&chosen));
     let written = settings_file::write(&loaded.dirs.config)?;
-    let wrong = findings.iter().filter(|finding| finding.health == Health::Wrong).count();
+    let wrong = findings.iter().filter(|finding| finding.health == CheckHealth::Wrong).count();
     if request.json {
         printer.json(&json!({
             "healthy": wrong == 0,
-            "findings": findings.iter().filter(|finding| finding.health != Health::Ok).collect::<Vec<_>>(),
+            "findings": findings.iter().filter(|finding| finding.health != CheckHealth::Ok).collect::<Vec<_>>(),
             "settings": { "path": written.path, "written": written.is_new },
             "model": chosen.choice,
             "localServers": chosen.found,
@@ -64,11 +64,11 @@ pub(crate) fn run(
 }
 
 /// The checks in short, then what was prepared.
-fn tell(findings: &[Finding], written: &Written, chosen: &ChosenModel, printer: &Printer) {
-    let fine = findings.iter().filter(|finding| finding.health == Health::Ok).count();
+fn tell(findings: &[DoctorFinding], written: &Written, chosen: &ChosenModel, printer: &Printer) {
+    let fine = findings.iter().filter(|finding| finding.health == CheckHealth::Ok).count();
     printer.note(&format!("checks    {fine} of {} are fine", findings.len()));
-    for finding in findings.iter().filter(|finding| finding.health != Health::Ok && finding.check != "model") {
-        let mark = if finding.health == Health::Wrong { "WRONG" } else { "note" };
+    for finding in findings.iter().filter(|finding| finding.health != CheckHealth::Ok && finding.check != "model") {
+        let mark = if finding.health == CheckHealth::Wrong { "WRONG" } else { "note" };
         let fix = finding.fix.as_deref().map(|fix| format!(" -> {fix}")).unwrap_or_default();
         printer.note(&format!("          {mark}: {}: {}{fix}", finding.check, finding.detail));
     }

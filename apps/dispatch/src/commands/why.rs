@@ -13,7 +13,7 @@ use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use ext_hook_pipeline::report::DecisionReport;
-use find::Run;
+use find::HookRun;
 use serde_json::{Value, json};
 
 /// What is shown of a warning.
@@ -21,10 +21,10 @@ const NOTE_CHARS: usize = 300;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct WhyRequest {
-    /// A hookRunId or the id of a record, or the start of one; `last` for the newest
+    /// A hook run id, a record id, or a prefix of one; `last` for the newest
     #[arg(value_name = "ID|last")]
     id: String,
-    /// Only this session, by its id or the start of it
+    /// Only this session, by id or a prefix of it
     #[arg(long, value_name = "SID")]
     session: Option<String>,
     /// Print one JSON object instead of text
@@ -33,10 +33,10 @@ pub(crate) struct WhyRequest {
 }
 
 /// Everything that is known about one decision.
-struct Answer {
-    run: Run,
+struct DecisionAnswer {
+    run: HookRun,
     /// The run that was decided on first, where this one is a second delivery.
-    first: Option<Run>,
+    first: Option<HookRun>,
     report: DecisionReport,
     remedies: Vec<String>,
 }
@@ -53,10 +53,10 @@ pub(crate) fn run(loaded: &Loaded, request: &WhyRequest, printer: &Printer) -> R
         None => None,
     };
     let told = first.as_ref().unwrap_or(&found);
-    let report = DecisionReport::from_record(&told.record)
-        .ok_or_else(|| Failure::internal("the record does not say what was decided"))?;
+    let report =
+        DecisionReport::from_record(&told.record).ok_or_else(|| Failure::internal("the record holds no decision"))?;
     let remedies = remedy::remedies(&report, text(&told.record, "decidedBy"));
-    let answer = Answer { run: found, first, report, remedies };
+    let answer = DecisionAnswer { run: found, first, report, remedies };
     match Format::from(request.json) {
         Format::Json => printer.json(&answer.to_json())?,
         Format::Text => {
@@ -72,13 +72,13 @@ pub(crate) fn run(loaded: &Loaded, request: &WhyRequest, printer: &Printer) -> R
 fn hint_at_objection(sessions: &[crate::workspace::SessionLog], printer: &Printer) -> Result<(), Failure> {
     if let Some(run) = find::last_objection(sessions)? {
         let decision = run.record.decision.map_or("?", Decision::as_str);
-        printer.out(&format!("\nthe last that was not let pass ({decision}): dispatch why {}", run.record.hook_run_id));
+        printer.out(&format!("\nlast call that was not allowed ({decision}): dispatch why {}", run.record.hook_run_id));
     }
     Ok(())
 }
 
-impl Answer {
-    fn told(&self) -> &Run {
+impl DecisionAnswer {
+    fn told(&self) -> &HookRun {
         self.first.as_ref().unwrap_or(&self.run)
     }
 
@@ -117,7 +117,7 @@ impl Answer {
         ];
         if record.data.get("redelivered").is_some() {
             let first = text(record, "first").unwrap_or("an earlier run");
-            rows.push(("again", format!("the host delivered this event before; the answer is that of {first}")));
+            rows.push(("again", format!("the host delivered this event before; the answer of {first} was repeated")));
         }
         rows.extend(decision_text::rows(&self.report, text(told, "decidedBy"), told.ms, &workspace.root));
         let facts =

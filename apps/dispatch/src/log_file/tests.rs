@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn forwards(cursor: &mut LogCursor) -> Vec<Line> {
+fn forwards(cursor: &mut LogCursor) -> Vec<LogLine> {
     std::iter::from_fn(|| cursor.next_line().unwrap()).collect()
 }
 
@@ -17,13 +17,13 @@ fn backwards(path: &Path, block_bytes: usize) -> (Vec<Vec<u8>>, u64) {
 }
 
 /// Content, its complete lines, and where they end.
-type Case = (&'static [u8], &'static [&'static [u8]], u64);
+type LogFileCase = (&'static [u8], &'static [&'static [u8]], u64);
 
 #[test]
 fn both_directions_find_the_same_complete_lines() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
-    let cases: [Case; 8] = [
+    let cases: [LogFileCase; 8] = [
         (b"", &[], 0),
         (b"torn", &[], 0),
         (b"a\n", &[b"a"], 2),
@@ -37,7 +37,7 @@ fn both_directions_find_the_same_complete_lines() {
         std::fs::write(&path, content).unwrap();
         for block_bytes in 1..=content.len() + 1 {
             let mut cursor = LogCursor { block_bytes, ..LogCursor::at_start(path.clone()) };
-            let lines: Vec<Line> = expected.iter().map(|line| Line::Whole(line.to_vec())).collect();
+            let lines: Vec<LogLine> = expected.iter().map(|line| LogLine::Whole(line.to_vec())).collect();
             assert_eq!(forwards(&mut cursor), lines, "{content:?} by {block_bytes}");
             assert_eq!(backwards(&path, block_bytes), (expected.iter().map(|line| line.to_vec()).collect(), end));
         }
@@ -51,13 +51,13 @@ fn a_cursor_goes_on_where_the_log_grows_and_starts_again_when_it_is_replaced() {
     let mut cursor = LogCursor::at_start(path.clone());
     assert_eq!(forwards(&mut cursor), [], "a log that is not there yet has no lines");
     std::fs::write(&path, "one\ntw").unwrap();
-    assert_eq!(forwards(&mut cursor), [Line::Whole(b"one".to_vec())]);
+    assert_eq!(forwards(&mut cursor), [LogLine::Whole(b"one".to_vec())]);
     std::fs::write(&path, "one\ntwo\n").unwrap();
-    assert_eq!(forwards(&mut cursor), [Line::Whole(b"two".to_vec())]);
+    assert_eq!(forwards(&mut cursor), [LogLine::Whole(b"two".to_vec())]);
     std::fs::write(&path, "new\n").unwrap();
-    assert_eq!(forwards(&mut cursor), [Line::Whole(b"new".to_vec())], "a shorter log is a new one");
+    assert_eq!(forwards(&mut cursor), [LogLine::Whole(b"new".to_vec())], "a shorter log is a new one");
     std::fs::write(&path, "another log, longer than before\n").unwrap();
-    assert_eq!(forwards(&mut cursor), [Line::Whole(b"another log, longer than before".to_vec())]);
+    assert_eq!(forwards(&mut cursor), [LogLine::Whole(b"another log, longer than before".to_vec())]);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_line_without_end_costs_no_memory_and_hides_no_other() {
     content.extend(b"\nlast\n");
     std::fs::write(&path, content).unwrap();
     let mut cursor = LogCursor::at_start(path.clone());
-    let lines = [Line::Whole(b"first".to_vec()), Line::TooLong, Line::Whole(b"last".to_vec())];
+    let lines = [LogLine::Whole(b"first".to_vec()), LogLine::TooLong, LogLine::Whole(b"last".to_vec())];
     assert_eq!(forwards(&mut cursor), lines);
     assert!(cursor.buffer.capacity() <= 3 * LINE_LIMIT_BYTES, "{}", cursor.buffer.capacity());
     assert_eq!(backwards(&path, BLOCK_BYTES).0, [b"first".to_vec(), b"last".to_vec()]);

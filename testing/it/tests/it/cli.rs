@@ -10,51 +10,61 @@ fn help_fits_one_screen_and_lists_every_command() {
     assert_snapshot!(output.snapshot(), @r"
     status: 0
     --- stdout
-    One policy pipeline between AI agents and the code, messages and machines they touch
+    One policy pipeline between AI agents and your code
 
     Usage: dispatch [OPTIONS] <COMMAND>
 
-    Commands:
-      up               Check, prepare and start everything that our own agent needs
-      chat             Talk to Dispatch's own agent
-      session          Read and arrange the conversations of our own agent
-      queue            Show what waits or runs in the sessions, and take it back
-      serve            Serve our own agent over HTTP, WebSocket, or standard input and output
-      acp              Let an editor drive our own agent over ACP, on standard input and output
-      watch            Watch the workspace and run its hooks, until somebody ends it
-      lsp              Let an editor run the workspace's hooks over LSP, on standard input and output
-      event            Send an event that starts the workspace's `custom:` hooks
-      workspace-hooks  Say what the workspace hooks are, which of them run, and what is wrong with their file
-      runs             Show, start, stop and repeat the runs of workspace hooks
-      init             Make the agents' hosts call Dispatch, or say what differs, or take it back
-      canary           Ask each registered host about a call that must be refused
-      schema           Print a JSON Schema of the hook pipeline
-      doctor           Say what is configured, found and wrong, and how to fix it
-      auth             Keep keys for model servers, each for one server alone
-      config           Show the settings in force
+    Guard: check what coding agents do
       hook             Answer one hook event of a coding agent, read from standard input
-      ext              List and switch extensions
-      events           Show what happened in the sessions of this workspace
-      why              Say who decided about a hook event, on what, and what would change the answer
-      explain          Say what would be decided about a payload on standard input; nothing is written
-      replay           Judge recorded tool calls again by the present rules and show what differs
-      allow-once       Let one rule pass for a while
-      state            Show the state of a session, or make it again from its log
-      phase            Show or set where the work of a session stands
-      plan             Show the plan of a session and take it step by step
+      canary           Check that every registered agent asks Dispatch before it acts
+      events           Show what the agents did and what was decided
+      why              Explain a decision: who decided, by which rule, and what would change it
+      explain          Judge a payload from standard input without recording anything
+      replay           Judge recorded tool calls by the current rules and show what differs
+      allow-once       Suspend one rule for a limited time
+      module           Create, test and list modules of the hook pipeline
+      plan             Submit, show and work through the plan of a session
+      phase            Show or set the phase of a session
+      state            Show the state of a session or rebuild it from its log
+      memory           Show what sessions learned and turn it into reminders
+
+    Trace: tie every change to a declared intent
       intent           Declare what is meant to change and where, and bind sessions to it
-      mcp              Serve intents and plans to an agent over MCP, on standard input and output
-      memory           Show what sessions learned, and make reminders of it
-      module           Make, try and list the modules of the hook pipeline
-      trace            Ask the ledger of intents: what happened, whether it is whole, who wrote which line
-      trust            Approve the present content of files that came with a project
+      trace            Query, verify and export the ledger of changes
+      mcp              Serve intents and plans to an agent over MCP on standard input and output
+
+    React: run prompts and programs when files change
+      watch            Watch the workspace and run its hooks until interrupted
+      lsp              Let an editor run the workspace's hooks over LSP on standard input and output
+      workspace-hooks  Check, list and describe the hooks of the workspace
+      runs             List, follow, start, cancel and retry runs of workspace hooks
+
+    Route: bring in events from outside
+      event            Send an event that starts the workspace's `custom:` hooks
+
+    Run: use Dispatch's own agent
+      chat             Talk to Dispatch's own agent
+      session          List, read, fork and delete conversations
+      queue            Show and cancel messages that wait or run
+      serve            Serve the agent over HTTP, WebSocket, or standard input and output
+      acp              Let an editor drive the agent over ACP on standard input and output
+
+    Set-up: install, configure and check
+      init             Register Dispatch with coding agents, check the registration or undo it
+      up               Check the machine, write settings, find a model and start the server
+      doctor           Report what is configured, found and wrong, and how to fix it
+      trust            Approve the current content of files that came with a project
+      auth             Store API keys, each for exactly one model server
+      config           Show the settings in force and where each one comes from
+      ext              List, describe and enable extensions
+      schema           Print the JSON Schemas of hook payloads and configuration files
       completions      Print a completion script for a shell
-      help             Print this message or the help of the given subcommand(s)
+      help             Print this message or the help of a command
 
     Options:
-          --project <DIR>     Work on the project in this folder instead of the current one
-          --set <NAME=VALUE>  Set one setting for this run, for example --set model.model=qwen3
-          --minimal           Run with the core extensions alone
+          --project <DIR>     Use the project in DIR instead of the one of the current folder
+          --set <NAME=VALUE>  Override one setting for this run, for example --set model.model=qwen3
+          --minimal           Load the core extensions only
       -h, --help              Print help
       -V, --version           Print version
 

@@ -39,7 +39,7 @@ fn one_setting_can_be_asked_for() {
     ");
     let unknown = context.dispatch(&["config", "show", "nothing"]);
     assert_eq!(unknown.status, 2);
-    assert!(unknown.stderr.starts_with("error: there is no setting `nothing`\nhint: "), "{unknown:?}");
+    assert!(unknown.stderr.starts_with("error: unknown setting `nothing`\nhint: "), "{unknown:?}");
 }
 
 #[test]
@@ -83,5 +83,5 @@ fn files_that_are_no_text_are_an_error_and_not_a_crash() {
 fn a_project_that_does_not_exist_is_a_usage_error() {
     let output = TestContext::new().dispatch(&["--project", "nowhere", "config", "show"]);
     assert_eq!(output.status, 2);
-    assert!(output.stderr.contains("hint: --project takes a folder that exists"), "{output:?}");
+    assert!(output.stderr.contains("hint: --project takes an existing folder"), "{output:?}");
 }

@@ -37,6 +37,6 @@ mod s12_phases;
 mod s13_hot_path;
 mod s14_registry;
 mod s15_s16_files;
-mod world;
+mod workspace;
 
-pub(crate) use world::{World, sha256_hex};
+pub(crate) use workspace::{PipelineWorkspace, sha256_hex};

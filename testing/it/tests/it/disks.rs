@@ -7,7 +7,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::conformance::World;
+use crate::conformance::PipelineWorkspace;
 use dispatch_support::TestContext;
 use serde_json::{Value, json};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -34,7 +34,7 @@ const FULL: &str = r#"cp -a "$PROJECT/.ai/tmp" "$OUT/saved" &&
 
 /// What one process on a broken disk came to.
 #[derive(Debug)]
-struct Ended {
+struct CommandEnd {
     status: Option<i32>,
     stdout: String,
     stderr: String,
@@ -44,12 +44,14 @@ struct Ended {
 }
 
 /// A session with a history, in a world that guards.
-fn lived_in() -> World {
+fn lived_in() -> PipelineWorkspace {
     let budgets = json!({"PreToolUse": BUDGET_MS, "UserPromptSubmit": BUDGET_MS, "Stop": BUDGET_MS});
-    let world = World::ruled_by(&json!({"modules": ["session", "self-guard", "graph-pretooluse"], "budgets": budgets}));
-    world.prompt("go");
-    world.bash("ls");
-    world
+    let workspace = PipelineWorkspace::ruled_by(
+        &json!({"modules": ["session", "self-guard", "graph-pretooluse"], "budgets": budgets}),
+    );
+    workspace.prompt("go");
+    workspace.bash("ls");
+    workspace
 }
 
 fn executable(context: &TestContext) -> PathBuf {
@@ -57,18 +59,18 @@ fn executable(context: &TestContext) -> PathBuf {
 }
 
 /// The events that every disk is tried with, and the decision that the host must hear.
-fn events(world: &World) -> Vec<(&'static str, Value, &'static str)> {
+fn events(workspace: &PipelineWorkspace) -> Vec<(&'static str, Value, &'static str)> {
     let call = |command: &str| json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": command});
     vec![
-        ("PreToolUse", world.payload("PreToolUse", &call("ls -l")), "allow"),
-        ("PreToolUse", world.payload("PreToolUse", &call("rm -rf /srv/data")), "deny"),
-        ("UserPromptSubmit", world.payload("UserPromptSubmit", &json!({"prompt": "more"})), "allow"),
-        ("SessionStart", world.payload("SessionStart", &json!({"session_id": "never seen before"})), "allow"),
+        ("PreToolUse", workspace.payload("PreToolUse", &call("ls -l")), "allow"),
+        ("PreToolUse", workspace.payload("PreToolUse", &call("rm -rf /srv/data")), "deny"),
+        ("UserPromptSubmit", workspace.payload("UserPromptSubmit", &json!({"prompt": "more"})), "allow"),
+        ("SessionStart", workspace.payload("SessionStart", &json!({"session_id": "never seen before"})), "allow"),
     ]
 }
 
 /// Runs the hook on a disk that `prepare` makes in a namespace of its own; nothing if that is not permitted.
-fn on_disk(world: &World, prepare: &str, event: &str, payload: &Value) -> Option<Ended> {
+fn on_disk(workspace: &PipelineWorkspace, prepare: &str, event: &str, payload: &Value) -> Option<CommandEnd> {
     let out = tempfile::tempdir().unwrap();
     std::fs::write(out.path().join("payload"), payload.to_string()).unwrap();
     let script = format!(
@@ -83,8 +85,8 @@ fn on_disk(world: &World, prepare: &str, event: &str, payload: &Value) -> Option
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c", &script]).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("OUT", out.path());
-    command.env("HOOK", executable(&world.context)).env("PROJECT", world.context.project());
-    command.env("HOME", world.context.home()).env("DISPATCH_HOME", world.context.home());
+    command.env("HOOK", executable(&workspace.context)).env("PROJECT", workspace.context.project());
+    command.env("HOME", workspace.context.home()).env("DISPATCH_HOME", workspace.context.home());
     let status = command.current_dir("/").stdin(Stdio::null()).stderr(Stdio::null()).status().ok()?;
     let text = |name: &str| std::fs::read_to_string(out.path().join(name)).unwrap_or_default();
     if status.code() == Some(NOT_PERMITTED) || text("began").is_empty() {
@@ -92,11 +94,11 @@ fn on_disk(world: &World, prepare: &str, event: &str, payload: &Value) -> Option
     }
     let nanos = |name: &str| text(name).trim().parse::<u64>().unwrap();
     let took = Duration::from_nanos(nanos("ended").saturating_sub(nanos("began")));
-    Some(Ended { status: status.code(), stdout: text("stdout"), stderr: text("stderr"), took, log: text("log") })
+    Some(CommandEnd { status: status.code(), stdout: text("stdout"), stderr: text("stderr"), took, log: text("log") })
 }
 
 /// Runs a command that starts the hook.
-fn finish(world: &World, mut command: Command, payload: &Value) -> Ended {
+fn finish(workspace: &PipelineWorkspace, mut command: Command, payload: &Value) -> CommandEnd {
     use std::io::Write;
     let started = Instant::now();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -104,28 +106,28 @@ fn finish(world: &World, mut command: Command, payload: &Value) -> Ended {
     child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ended {
+    CommandEnd {
         status: output.status.code(),
         stdout: text(&output.stdout),
         stderr: text(&output.stderr),
         took: started.elapsed(),
-        log: world.text("events.jsonl"),
+        log: workspace.text("events.jsonl"),
     }
 }
 
 /// Runs the hook as somebody who may read everything here and write nothing.
-fn without_permission(world: &World, event: &str, payload: &Value) -> Ended {
-    let base = world.context.project().parent().unwrap().to_owned();
+fn without_permission(workspace: &PipelineWorkspace, event: &str, payload: &Value) -> CommandEnd {
+    let base = workspace.context.project().parent().unwrap().to_owned();
     seal(&base, 0o555, 0o444);
-    let shared = shared_executable(&world.context);
+    let shared = shared_executable(&workspace.context);
     let mut command = Command::new(shared.path().join("dispatch-hook"));
-    command.current_dir(world.context.project()).env_clear();
-    command.env("HOME", world.context.home()).env("DISPATCH_HOME", world.context.home());
+    command.current_dir(workspace.context.project()).env_clear();
+    command.env("HOME", workspace.context.home()).env("DISPATCH_HOME", workspace.context.home());
     if std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
         command.uid(NOBODY).gid(NOBODY);
     }
     command.args([event, "--host", "native"]);
-    let ended = finish(world, command, payload);
+    let ended = finish(workspace, command, payload);
     seal(&base, 0o755, 0o644);
     ended
 }
@@ -153,16 +155,16 @@ fn seal(folder: &Path, folders: u32, files: u32) {
 }
 
 /// Runs the hook so that no file can grow beyond so many blocks of 512 bytes.
-fn with_limit(world: &World, blocks: u64, event: &str, payload: &Value) -> Ended {
-    let hook = executable(&world.context);
+fn with_limit(workspace: &PipelineWorkspace, blocks: u64, event: &str, payload: &Value) -> CommandEnd {
+    let hook = executable(&workspace.context);
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$HOOK\" {event} --host native");
     let mut command = Command::new("sh");
-    command.args(["-c", &script]).env_clear().env("HOOK", hook).current_dir(world.context.project());
-    command.env("HOME", world.context.home()).env("DISPATCH_HOME", world.context.home());
-    finish(world, command, payload)
+    command.args(["-c", &script]).env_clear().env("HOOK", hook).current_dir(workspace.context.project());
+    command.env("HOME", workspace.context.home()).env("DISPATCH_HOME", workspace.context.home());
+    finish(workspace, command, payload)
 }
 
-fn answered(ended: &Ended, decision: &str, case: &str) {
+fn answered(ended: &CommandEnd, decision: &str, case: &str) {
     let answer: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{case}: {error} {ended:?}"));
     assert_eq!(answer["decision"], decision, "{case}: {ended:?}");
     assert_eq!((ended.status, ended.stderr.as_str()), (Some(0), ""), "{case}");
@@ -171,50 +173,50 @@ fn answered(ended: &Ended, decision: &str, case: &str) {
 
 #[test]
 fn on_a_read_only_disk_the_host_gets_its_answer_and_nothing_is_lost() {
-    let world = lived_in();
-    let (log, state) = (world.text("events.jsonl"), world.state());
-    for (event, payload, decision) in events(&world) {
-        if let Some(ended) = on_disk(&world, READ_ONLY, event, &payload) {
+    let workspace = lived_in();
+    let (log, state) = (workspace.text("events.jsonl"), workspace.state());
+    for (event, payload, decision) in events(&workspace) {
+        if let Some(ended) = on_disk(&workspace, READ_ONLY, event, &payload) {
             answered(&ended, decision, &format!("mounted read-only, {event}"));
             assert_eq!(ended.log, log, "{event}");
         }
-        let ended = without_permission(&world, event, &payload);
+        let ended = without_permission(&workspace, event, &payload);
         answered(&ended, decision, &format!("without permission, {event}"));
-        assert_eq!((ended.log, world.state()), (log.clone(), state.clone()), "{event}");
+        assert_eq!((ended.log, workspace.state()), (log.clone(), state.clone()), "{event}");
     }
-    assert_eq!(world.decision("echo again"), "allow", "and when the disk is back, so is everything");
-    assert!(world.text("events.jsonl").starts_with(&log));
+    assert_eq!(workspace.decision("echo again"), "allow", "and when the disk is back, so is everything");
+    assert!(workspace.text("events.jsonl").starts_with(&log));
 }
 
 #[test]
 fn on_a_full_disk_the_host_gets_its_answer_and_nothing_is_lost() {
-    let world = lived_in();
-    let (log, state) = (world.text("events.jsonl"), world.state());
-    for (event, payload, decision) in events(&world) {
-        if let Some(ended) = on_disk(&world, FULL, event, &payload) {
+    let workspace = lived_in();
+    let (log, state) = (workspace.text("events.jsonl"), workspace.state());
+    for (event, payload, decision) in events(&workspace) {
+        if let Some(ended) = on_disk(&workspace, FULL, event, &payload) {
             answered(&ended, decision, &format!("full disk, {event}"));
             assert!(ended.log.starts_with(&log), "{event}");
         }
-        let ended = with_limit(&world, 0, event, &payload);
+        let ended = with_limit(&workspace, 0, event, &payload);
         answered(&ended, decision, &format!("no room, {event}"));
-        assert_eq!((ended.log, world.state()), (log.clone(), state.clone()), "{event}");
+        assert_eq!((ended.log, workspace.state()), (log.clone(), state.clone()), "{event}");
     }
-    assert_eq!(world.decision("echo again"), "allow");
-    assert!(world.text("events.jsonl").starts_with(&log));
+    assert_eq!(workspace.decision("echo again"), "allow");
+    assert!(workspace.text("events.jsonl").starts_with(&log));
 }
 
 #[test]
 fn a_line_that_found_no_room_for_its_end_is_closed_by_the_next_one() {
-    let world = lived_in();
-    let before = world.text("events.jsonl");
+    let workspace = lived_in();
+    let before = workspace.text("events.jsonl");
     let blocks = before.len() as u64 / 512 + 1;
     let call = json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf /srv/data"}, "tool_use_id": "cut"});
-    let ended = with_limit(&world, blocks, "PreToolUse", &world.payload("PreToolUse", &call));
+    let ended = with_limit(&workspace, blocks, "PreToolUse", &workspace.payload("PreToolUse", &call));
     answered(&ended, "deny", "room for half a line");
-    let cut = world.text("events.jsonl");
+    let cut = workspace.text("events.jsonl");
     assert!(cut.starts_with(&before) && cut.len() as u64 == blocks * 512, "{} of {}", cut.len(), blocks * 512);
-    assert_eq!(world.decision("echo after"), "allow");
-    let log = world.text("events.jsonl");
+    assert_eq!(workspace.decision("echo after"), "allow");
+    let log = workspace.text("events.jsonl");
     assert!(log.starts_with(&cut), "nothing is taken away");
     let unreadable = log.lines().filter(|line| serde_json::from_str::<Value>(line).is_err()).count();
     assert_eq!(unreadable, 1, "one torn line, and it stays one");

@@ -78,7 +78,7 @@ fn storage_and_model_are_told_and_nothing_is_made() {
     let storage = finding(&["doctor", "--json"], "storage");
     assert_eq!(
         (&storage["health"], &storage["detail"]),
-        (&"ok".into(), &"[TEST]/home/dispatch.db (made when needed)".into())
+        (&"ok".into(), &"[TEST]/home/dispatch.db (created when needed)".into())
     );
     assert!(!context.home().join("dispatch.db").exists());
     let model = finding(&["doctor", "--json", "--set", "model.provider=rehearsal"], "model");

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::conformance::{World, sha256_hex};
+use crate::conformance::{PipelineWorkspace, sha256_hex};
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -29,18 +29,18 @@ const STUCK: [(&str, &str); 3] = [
 ];
 
 /// Fires the event at a world with this module; the answer and how long it took.
-fn run(world: &World, event: &str, body: &str) -> (Value, Duration) {
+fn run(workspace: &PipelineWorkspace, event: &str, body: &str) -> (Value, Duration) {
     let source = format!(
         "export default {{ supports: ['{event}'], hotPathSafe: true, priority: 50, async handle() {{ {body} }} }};"
     );
-    world.source("endless", &source);
+    workspace.source("endless", &source);
     let started = Instant::now();
     let more = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "prompt": "p"});
-    (world.fire(event, &more), started.elapsed())
+    (workspace.fire(event, &more), started.elapsed())
 }
 
-fn is_on_record_once(world: &World, event: &str, decision: &str, case: &str) {
-    let runs = world.of_type("HOOK_RUN");
+fn is_on_record_once(workspace: &PipelineWorkspace, event: &str, decision: &str, case: &str) {
+    let runs = workspace.of_type("HOOK_RUN");
     assert_eq!(runs.len(), 1, "{case}: {runs:?}");
     let run = &runs[0];
     assert_eq!((&run["event"], &run["decision"]), (&json!(event), &json!(decision)), "{case}");
@@ -51,13 +51,15 @@ fn is_on_record_once(world: &World, event: &str, decision: &str, case: &str) {
 #[test]
 fn the_answer_comes_within_the_budget_and_the_run_is_on_record_once() {
     for (name, body) in STOPPED.into_iter().chain(STUCK) {
-        let world = World::ruled_by(&json!({"modules": ["session", "endless"], "budgets": {"PreToolUse": BUDGET_MS}}));
-        let (answer, took) = run(&world, "PreToolUse", body);
+        let workspace = PipelineWorkspace::ruled_by(
+            &json!({"modules": ["session", "endless"], "budgets": {"PreToolUse": BUDGET_MS}}),
+        );
+        let (answer, took) = run(&workspace, "PreToolUse", body);
         assert_eq!(answer, json!({"decision": "allow"}), "{name}");
         assert!(took < Duration::from_millis(BUDGET_MS) + MARGIN, "{name} took {took:?}");
-        is_on_record_once(&world, "PreToolUse", "allow", name);
+        is_on_record_once(&workspace, "PreToolUse", "allow", name);
         if STUCK.iter().any(|(stuck, _)| *stuck == name) {
-            assert_eq!(world.last_run()["data"]["outOfTime"], true, "{name}: the alarm answered");
+            assert_eq!(workspace.last_run()["data"]["outOfTime"], true, "{name}: the alarm answered");
         }
     }
 }
@@ -65,33 +67,36 @@ fn the_answer_comes_within_the_budget_and_the_run_is_on_record_once() {
 #[test]
 fn other_events_are_held_to_their_budgets_too() {
     for event in ["PostToolUse", "Stop", "UserPromptSubmit", "SessionStart"] {
-        let world = World::ruled_by(&json!({"modules": ["session", "endless"], "budgets": {event: BUDGET_MS}}));
-        let (answer, took) = run(&world, event, STUCK[0].1);
+        let workspace =
+            PipelineWorkspace::ruled_by(&json!({"modules": ["session", "endless"], "budgets": {event: BUDGET_MS}}));
+        let (answer, took) = run(&workspace, event, STUCK[0].1);
         assert_eq!(answer["decision"], "allow", "{event}");
         assert!(took < Duration::from_millis(BUDGET_MS) + MARGIN, "{event} took {took:?}");
-        is_on_record_once(&world, event, "allow", event);
+        is_on_record_once(&workspace, event, "allow", event);
     }
 }
 
 #[test]
 fn a_module_that_hangs_while_it_is_loaded_is_stopped_too() {
     for (name, body) in [STOPPED[0], STUCK[0]] {
-        let world = World::ruled_by(&json!({"modules": ["session", "hang"], "budgets": {"PreToolUse": BUDGET_MS}}));
-        world.context.write(".ai/hooks/features/hang/hook.mjs", format!("{body}\nexport default {{}};"));
-        approve(&world, "hang");
+        let workspace =
+            PipelineWorkspace::ruled_by(&json!({"modules": ["session", "hang"], "budgets": {"PreToolUse": BUDGET_MS}}));
+        workspace.context.write(".ai/hooks/features/hang/hook.mjs", format!("{body}\nexport default {{}};"));
+        approve(&workspace, "hang");
         let started = Instant::now();
-        assert_eq!(world.decision("ls"), "allow", "{name}");
+        assert_eq!(workspace.decision("ls"), "allow", "{name}");
         assert!(started.elapsed() < Duration::from_millis(BUDGET_MS) + MARGIN, "{name}");
-        is_on_record_once(&world, "PreToolUse", "allow", name);
+        is_on_record_once(&workspace, "PreToolUse", "allow", name);
     }
 }
 
 /// Approves without loading, because loading is what hangs.
-fn approve(world: &World, name: &str) {
-    let source = std::fs::read_to_string(world.context.project().join(format!(".ai/hooks/features/{name}/hook.mjs")));
+fn approve(workspace: &PipelineWorkspace, name: &str) {
+    let source =
+        std::fs::read_to_string(workspace.context.project().join(format!(".ai/hooks/features/{name}/hook.mjs")));
     let mut child =
-        world.context.command("dispatch").args(["trust", name]).stdout(Stdio::null()).spawn().expect("it starts");
-    let file = world.context.home().join("trust.json");
+        workspace.context.command("dispatch").args(["trust", name]).stdout(Stdio::null()).spawn().expect("it starts");
+    let file = workspace.context.home().join("trust.json");
     let wanted = sha256_hex(&source.unwrap());
     let deadline = Instant::now() + Duration::from_secs(30);
     while !std::fs::read_to_string(&file).unwrap_or_default().contains(&wanted) {
@@ -104,29 +109,32 @@ fn approve(world: &World, name: &str) {
 
 #[test]
 fn a_refusal_that_was_decided_before_stands() {
-    let world = World::ruled_by(
+    let workspace = PipelineWorkspace::ruled_by(
         &json!({"modules": ["session", "graph-pretooluse", "endless"], "budgets": {"PreToolUse": 20_000}}),
     );
     let body = "for (;;) {}";
-    world.source(
+    workspace.source(
         "endless",
         &format!("export default {{ supports: ['PreToolUse'], hotPathSafe: true, handle() {{ {body} }} }};"),
     );
-    world.script("endless", "", "for (;;) {}");
-    assert_eq!(world.decision("rm -rf /srv/data"), "deny");
-    is_on_record_once(&world, "PreToolUse", "deny", "deny");
+    workspace.script("endless", "", "for (;;) {}");
+    assert_eq!(workspace.decision("rm -rf /srv/data"), "deny");
+    is_on_record_once(&workspace, "PreToolUse", "deny", "deny");
 }
 
 #[test]
 fn the_log_after_a_hang_goes_on_as_before() {
-    let world = World::ruled_by(&json!({"modules": ["session", "endless"], "budgets": {"PreToolUse": BUDGET_MS}}));
-    world.prompt("go");
-    run(&world, "PreToolUse", STUCK[0].1);
-    world.rule(&json!({"modules": ["session"]}));
-    world.bash("ls");
-    let runs = world.of_type("HOOK_RUN");
+    let workspace =
+        PipelineWorkspace::ruled_by(&json!({"modules": ["session", "endless"], "budgets": {"PreToolUse": BUDGET_MS}}));
+    workspace.prompt("go");
+    run(&workspace, "PreToolUse", STUCK[0].1);
+    workspace.rule(&json!({"modules": ["session"]}));
+    workspace.bash("ls");
+    let runs = workspace.of_type("HOOK_RUN");
     assert_eq!(runs.len(), 3);
     let ids: std::collections::BTreeSet<String> = runs.iter().map(|run| run["hookRunId"].to_string()).collect();
     assert_eq!(ids.len(), 3);
-    assert!(world.context.dispatch(&["events"]).status == 0 && world.context.dispatch(&["why", "last"]).status == 0);
+    assert!(
+        workspace.context.dispatch(&["events"]).status == 0 && workspace.context.dispatch(&["why", "last"]).status == 0
+    );
 }

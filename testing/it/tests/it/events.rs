@@ -63,7 +63,7 @@ fn the_timeline_can_be_narrowed() {
     );
     let last = context.dispatch(&["events", "--limit", "2"]);
     assert_eq!(last.stdout.lines().filter(|row| row.contains(ABC)).count(), 2, "{last:?}");
-    assert!(last.stderr.contains("only the newest 2"), "{last:?}");
+    assert!(last.stderr.contains("showing the newest 2;"), "{last:?}");
     assert_eq!(context.dispatch(&["events", "--json", "--since", "1h"]).stdout.lines().count(), {
         context.dispatch(&["events", "--json"]).stdout.lines().count()
     });
@@ -85,7 +85,7 @@ fn what_is_no_record_is_left_out_and_counted() {
     for arguments in [&["events"][..], &["events", "--json"]] {
         let output = context.dispatch(arguments);
         assert_eq!(output.status, 0);
-        assert!(output.stderr.contains("3 lines are no records and were left out"), "{output:?}");
+        assert!(output.stderr.contains("skipped 3 lines that are not records"), "{output:?}");
         assert!(!output.stdout.contains("torn") && !output.stdout.contains("not json"), "{output:?}");
     }
     assert_eq!(context.dispatch(&["why", "last"]).status, 0);
@@ -94,7 +94,7 @@ fn what_is_no_record_is_left_out_and_counted() {
 #[test]
 fn an_empty_workspace_is_no_error() {
     let context = TestContext::new();
-    assert_eq!(context.dispatch(&["events"]).stdout, "nothing has happened here yet\n");
+    assert_eq!(context.dispatch(&["events"]).stdout, "no events yet\n");
     assert_eq!(context.dispatch(&["events", "--json"]).stdout, "");
     assert_eq!(context.dispatch(&["why", "last"]).status, 2);
 }
@@ -193,6 +193,6 @@ fn why_finds_a_run_by_any_id_and_tells_a_second_delivery() {
     let by_record = context.dispatch(&["why", first["id"].as_str().unwrap(), "--json"]).json();
     assert_eq!(by_record["hookRunId"], first["hookRunId"]);
     let many = context.dispatch(&["why", "PreToolUse"]);
-    assert!(many.status == 2 && many.stderr.contains("stands for 2 events"), "{many:?}");
+    assert!(many.status == 2 && many.stderr.contains("is ambiguous: 2 events match"), "{many:?}");
     assert_eq!(context.dispatch(&["why", "nothing-like-it"]).status, 2);
 }

@@ -45,9 +45,9 @@ fn a_workspace_without_rules_and_an_unknown_host_are_said() {
     let payload = json!({"session_id": "abc", "hook_event_name": "PreToolUse", "tool_name": "Bash",
         "tool_input": {"command": "ls"}, "cwd": context.project()});
     let output = context.run("dispatch", &["explain", "--host", "claude-code"], payload.to_string().as_bytes(), &[]);
-    assert!(output.stdout.contains("no .ai/hooks was found"), "{output:?}");
+    assert!(output.stdout.contains("no .ai/hooks found"), "{output:?}");
     let output = context.run("dispatch", &["explain", "--host", "nobody"], b"{}", &[]);
-    assert!(output.status == 2 && output.stderr.contains("--host takes"), "{output:?}");
+    assert!(output.status == 2 && output.stderr.contains("hint: expected one of "), "{output:?}");
 }
 
 #[test]

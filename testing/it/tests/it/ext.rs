@@ -21,7 +21,7 @@ fn an_extension_that_was_switched_off_is_switched_on_by_one_command() {
     assert_eq!(context.dispatch(&["ext", "enable", "flaky"]).status, 0);
     let again = context.dispatch(&["ext", "enable", "flaky"]);
     assert_eq!(again.status, 2);
-    assert!(again.stderr.contains("error: `flaky` is not switched off\nhint: "), "{again:?}");
+    assert!(again.stderr.contains("error: `flaky` is not disabled\nhint: "), "{again:?}");
 }
 
 #[test]
@@ -53,4 +53,36 @@ fn the_pipeline_is_bundled_and_can_be_left_out() {
         assert!(left.iter().any(|line| line.starts_with("provider-openai-compat ")), "{left:?}");
     }
     assert_eq!(context.dispatch(&["--minimal", "doctor"]).status, 0);
+}
+
+#[test]
+fn an_extension_is_described_by_its_manifest_its_state_and_its_harness() {
+    let context = TestContext::new();
+    let info = context.dispatch(&["ext", "info", "workspace-hooks", "--json"]).json();
+    assert_eq!(info["id"], "workspace-hooks");
+    assert_eq!(info["tier"], "standard");
+    assert_eq!(info["state"], "active");
+    assert_eq!(info["faults"], 0);
+    assert_eq!(info["dependsOn"][0]["id"], "session-orchestrator");
+    assert!(info["capabilities"].as_array().unwrap().contains(&"db".into()), "{info}");
+    assert_eq!(info["contributes"]["services"][0], "workspace-hooks/runs");
+    for text in ["agents", "rules", "feature", "glossary"] {
+        assert!(info["harness"][text].is_string(), "{text}: {info}");
+    }
+    let text = context.dispatch(&["ext", "info", "workspace-hooks"]).stdout;
+    for line in ["tier          standard", "state         active", "services      workspace-hooks/runs"] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    let off = context.dispatch(&["--minimal", "ext", "info", "workspace-hooks", "--json"]).json();
+    assert_eq!(off["state"], "off");
+}
+
+#[test]
+fn an_unknown_extension_is_refused_with_the_nearest_id() {
+    let output = TestContext::new().dispatch(&["ext", "info", "workspace-hoks"]);
+    assert_eq!(output.status, 2);
+    let expected = "error: unknown extension `workspace-hoks`\nhint: did you mean `workspace-hooks`?\n";
+    assert_eq!(output.stderr, expected);
+    let nothing_near = TestContext::new().dispatch(&["ext", "info", "zzz"]);
+    assert!(nothing_near.stderr.contains("hint: `dispatch ext list` lists the extensions"), "{nothing_near:?}");
 }

@@ -5,14 +5,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod dice;
+mod answer_check;
 mod files;
-mod judge;
+mod payload_generator;
 mod payloads;
 mod process;
 mod shell;
 
-use dice::Dice;
+use payload_generator::PayloadGenerator;
 use std::cell::Cell;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, Once};
@@ -43,7 +43,7 @@ fn count_panics() {
 }
 
 /// Runs `case` so many times, each with dice of its own. A case that panics, fails or does not end fails the test.
-fn fuzz(cases: u64, case: impl Fn(&mut Dice) + Send + 'static) {
+fn fuzz(cases: u64, case: impl Fn(&mut PayloadGenerator) + Send + 'static) {
     count_panics();
     let seed = number("DISPATCH_FUZZ_SEED").unwrap_or(SEED);
     let cases = cases * number("DISPATCH_FUZZ_CASES").unwrap_or(1);
@@ -53,8 +53,8 @@ fn fuzz(cases: u64, case: impl Fn(&mut Dice) + Send + 'static) {
     let worker = std::thread::spawn(move || {
         for number in 0..cases {
             *current.lock().unwrap() = number;
-            let mut dice = Dice::new(seed, number);
-            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case(&mut dice)));
+            let mut generator = PayloadGenerator::new(seed, number);
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case(&mut generator)));
             let panics = PANICS.with(|count| count.replace(0));
             if outcome.is_err() || panics > 0 {
                 return Err(number);

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::conformance::World;
+use crate::conformance::PipelineWorkspace;
+use crate::seeded_random::SeededRandom;
 use dispatch_support::TestContext;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -16,16 +17,6 @@ const KILLED: u64 = 500;
 const IN_FLIGHT: u64 = 4;
 /// The longest life of a process that is killed; most are done after half of it.
 const LONGEST_MICROS: u64 = 6_000;
-
-/// A seeded generator, so that a failure can be seen again.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
 
 fn start(context: &TestContext, event: &str, payload: &Value) -> Child {
     let mut child = context
@@ -42,7 +33,7 @@ fn start(context: &TestContext, event: &str, payload: &Value) -> Child {
 }
 
 /// An event of every kind that writes: prompts change the state, subagents get ids, calls are only logged.
-fn event(world: &World, number: u64) -> (&'static str, Value) {
+fn event(workspace: &PipelineWorkspace, number: u64) -> (&'static str, Value) {
     let (name, more) = match number % 4 {
         0 => ("UserPromptSubmit", json!({ "prompt": format!("prompt {number}") })),
         1 => ("SubagentStart", json!({"agent_id": format!("agent {}", number / 16), "agent_type": "x"})),
@@ -51,7 +42,7 @@ fn event(world: &World, number: u64) -> (&'static str, Value) {
             ("PreToolUse", json!({"tool_name": "Bash", "tool_input": input, "tool_use_id": number.to_string()}))
         }
     };
-    (name, world.payload(name, &more))
+    (name, workspace.payload(name, &more))
 }
 
 fn wait_until(moment: Instant) {
@@ -79,16 +70,16 @@ fn standing(state: &Value) -> (u64, usize, bool) {
 #[test]
 fn five_hundred_random_kills_lose_nothing_that_was_written() {
     let seed = std::env::var("DISPATCH_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_260_102);
-    let mut dice = Dice(seed);
-    let world = World::with(&["session", "self-guard", "graph-pretooluse"]);
+    let mut random = SeededRandom(seed);
+    let workspace = PipelineWorkspace::with(&["session", "self-guard", "graph-pretooluse"]);
     let (mut before, mut last) = (String::new(), (0, 0, false));
     for round in 0..KILLED / IN_FLIGHT {
         let first = round * IN_FLIGHT;
         let mut children: Vec<(Child, Instant)> = (first..first + IN_FLIGHT)
             .map(|number| {
-                let (name, payload) = event(&world, number);
-                let child = start(&world.context, name, &payload);
-                (child, Instant::now() + Duration::from_micros(dice.below(LONGEST_MICROS)))
+                let (name, payload) = event(&workspace, number);
+                let child = start(&workspace.context, name, &payload);
+                (child, Instant::now() + Duration::from_micros(random.below(LONGEST_MICROS)))
             })
             .collect();
         children.sort_by_key(|(_, moment)| *moment);
@@ -100,10 +91,11 @@ fn five_hundred_random_kills_lose_nothing_that_was_written() {
         for (child, _) in &mut children {
             child.wait().unwrap();
         }
-        let log = String::from_utf8(std::fs::read(world.session().join("events.jsonl")).unwrap_or_default()).unwrap();
+        let log =
+            String::from_utf8(std::fs::read(workspace.session().join("events.jsonl")).unwrap_or_default()).unwrap();
         assert!(log.starts_with(&before), "seed {seed}, round {round}: the log only grows");
         before = log;
-        let text = world.text("state.json");
+        let text = workspace.text("state.json");
         if !text.is_empty() {
             let state = serde_json::from_str(&text).unwrap_or_else(|error| panic!("seed {seed}: {error} in {text}"));
             let now = standing(&state);
@@ -111,16 +103,16 @@ fn five_hundred_random_kills_lose_nothing_that_was_written() {
             last = now;
         }
     }
-    check_what_is_left(&world, seed);
+    check_what_is_left(&workspace, seed);
 }
 
-fn check_what_is_left(world: &World, seed: u64) {
+fn check_what_is_left(workspace: &PipelineWorkspace, seed: u64) {
     let torn = |log: &str| log.lines().filter(|line| serde_json::from_str::<Value>(line).is_err()).count();
-    let killed = world.text("events.jsonl");
+    let killed = workspace.text("events.jsonl");
     // One write appends all records of an invocation, so a kill leaves all of them or none.
     assert!(torn(&killed) <= 1, "seed {seed}: at most the last line is cut");
-    assert_eq!(world.decision("echo after"), "allow", "seed {seed}: the next one works");
-    let log = world.text("events.jsonl");
+    assert_eq!(workspace.decision("echo after"), "allow", "seed {seed}: the next one works");
+    let log = workspace.text("events.jsonl");
     assert!(log.starts_with(&killed) && log.ends_with('\n'), "seed {seed}");
     let records = whole_records(&log);
     let runs: Vec<Value> = records.iter().filter(|record| record["type"] == "HOOK_RUN").cloned().collect();
@@ -130,11 +122,11 @@ fn check_what_is_left(world: &World, seed: u64) {
     assert_eq!(unique(&runs, "hookRunId"), runs.len(), "seed {seed}: run ids are unique");
     let prompts: Vec<Value> = records.iter().filter(|record| record["type"] == "PROMPT").cloned().collect();
     assert_eq!(unique(&prompts, "turnId"), prompts.len(), "seed {seed}: no turn is given twice");
-    let state = world.state();
+    let state = workspace.state();
     let newest = prompts.iter().filter_map(|prompt| prompt["turnId"].as_u64()).max().unwrap_or(0);
     assert!(standing(&state).0 <= newest, "seed {seed}: the state knows of no turn that the log does not");
-    let (before, rebuilt) = (standing(&state), world.context.dispatch(&["state", "rebuild"]));
+    let (before, rebuilt) = (standing(&state), workspace.context.dispatch(&["state", "rebuild"]));
     assert_eq!(rebuilt.status, 0, "seed {seed}: {rebuilt:?}");
-    let after = standing(&world.state());
+    let after = standing(&workspace.state());
     assert!(after.0 >= before.0 && after.1 >= before.1, "seed {seed}: the log knows all that the state knew");
 }

@@ -47,6 +47,8 @@ mod react_sequences;
 mod react_storm;
 #[cfg(target_os = "linux")]
 mod react_workspace;
+#[cfg(unix)]
+mod readme_picture;
 mod replay;
 #[cfg(target_os = "linux")]
 mod run_crash;
@@ -59,7 +61,8 @@ mod run_streams;
 #[cfg(target_os = "linux")]
 mod run_wire;
 #[cfg(target_os = "linux")]
-mod run_world;
+mod run_workspace;
+mod seeded_random;
 mod serve;
 mod sessions;
 mod state;

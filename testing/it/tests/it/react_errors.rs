@@ -1,7 +1,7 @@
 //! What can go wrong with a run, each kind with its own end.
 
 use crate::react_workspace::{Workspace, sh};
-use crate::run_world::{alive, wait_until};
+use crate::run_workspace::{alive, wait_until};
 use serde_json::json;
 
 #[test]

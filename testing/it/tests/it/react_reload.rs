@@ -1,7 +1,7 @@
 //! Hooks that change while they are watched, and hooks that nobody approved.
 
 use crate::react_workspace::{FILE, Workspace, hooks_of, sh};
-use crate::run_world::wait_until;
+use crate::run_workspace::wait_until;
 use dispatch_support::TestContext;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use crate::agent::Agent;
 use crate::react_workspace::{FILE, Workspace, is_over, sh};
-use crate::run_world::wait_until;
+use crate::run_workspace::wait_until;
 use dispatch_support::{Reply, ScriptedModel, TestContext};
 use serde_json::{Value, json};
 use std::process::Stdio;

@@ -1,7 +1,7 @@
 //! Secrets that runs meet on their way: afterwards they are nowhere that we write or print.
 
 use crate::react_workspace::{PipeText, Workspace, is_over, sh};
-use crate::run_world::wait_until;
+use crate::run_workspace::wait_until;
 use dispatch_support::{Reply, ScriptedModel, TestContext};
 use serde_json::{Value, json};
 use std::io::Write;

@@ -2,7 +2,7 @@
 
 use crate::intents_host::is_fenced;
 use crate::react_workspace::{FILE, Watch, Workspace, hooks_of, sh};
-use crate::run_world::wait_until;
+use crate::run_workspace::wait_until;
 use dispatch_support::TestContext;
 use serde_json::{Value, json};
 use std::process::Command;

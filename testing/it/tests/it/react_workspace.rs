@@ -1,6 +1,6 @@
 //! A workspace with hooks, and the processes that serve it, as they are seen from outside.
 
-use crate::run_world::wait_until;
+use crate::run_workspace::wait_until;
 use dispatch_support::{Output, TestContext};
 use serde_json::{Value, json};
 use std::io::Read;

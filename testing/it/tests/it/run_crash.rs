@@ -2,8 +2,8 @@
 
 mod rounds;
 
-use crate::run_world::conversation::{call_texts, results, said};
-use crate::run_world::{World, alive, kill_with_own_children, wait_until};
+use crate::run_workspace::conversation::{call_texts, results, said};
+use crate::run_workspace::{RunWorkspace, alive, kill_with_own_children, wait_until};
 use dispatch_support::{Reply, ScriptedModel, Step};
 use serde_json::{Value, json};
 
@@ -30,24 +30,26 @@ fn a_result_that_had_arrived_survives_beside_one_that_had_not() {
         let fast = shell("fast", "echo the fast one");
         let slow = shell("slow", "sleep 600; echo the slow one");
         let model = calling(if slow_first { vec![slow, fast] } else { vec![fast, slow] });
-        let world = World::new(model, &["tool_dispatch.max_concurrent=4", "extensions.tool-shell.overlap=true"]);
-        let mut served = world.start();
+        let workspace =
+            RunWorkspace::new(model, &["tool_dispatch.max_concurrent=4", "extensions.tool-shell.overlap=true"]);
+        let mut served = workspace.start();
         let dispatch = served.client.submit("s", &json!({"text": "do both", "ask": "all"}));
-        let arrived =
-            || call_texts(&world.history(&served.client, "s")).iter().any(|(_, text)| text.contains("the fast one"));
+        let arrived = || {
+            call_texts(&workspace.history(&served.client, "s")).iter().any(|(_, text)| text.contains("the fast one"))
+        };
         wait_until("the fast result is stored", arrived);
         served.kill();
-        let served = world.start();
+        let served = workspace.start();
         let view = served.client.ended(&dispatch);
         assert_eq!(view["state"], "done", "{view}");
         assert!(view["reason"].as_str().unwrap().contains("interrupted"), "{view}");
         assert_eq!(served.client.say("s", "go on")["state"], "done");
-        let request = world.model.requests().last().expect("a request").json();
+        let request = workspace.model.requests().last().expect("a request").json();
         let told = results(&request);
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told["fast"].contains("the fast one"), "slow first: {slow_first}: {told:?}");
         assert!(told["slow"].contains("may or may not have taken effect"), "slow first: {slow_first}: {told:?}");
-        world.check_requests();
+        workspace.check_requests();
     }
 }
 
@@ -59,35 +61,35 @@ fn half_a_reply_is_kept_and_marked() {
         }
         Reply::steps([Step::say("I was about to tell "), Step::say("you"), Step::UntilClosedMs(600_000)])
     });
-    let world = World::new(model, &[]);
-    let mut served = world.start();
+    let workspace = RunWorkspace::new(model, &[]);
+    let mut served = workspace.start();
     let dispatch = served.client.submit("s", &json!({"text": "tell me"}));
-    wait_until("the text is stored", || said(&world.history(&served.client, "s")).contains("about to tell you"));
+    wait_until("the text is stored", || said(&workspace.history(&served.client, "s")).contains("about to tell you"));
     served.kill();
-    let served = world.start();
+    let served = workspace.start();
     assert_eq!(served.client.ended(&dispatch)["state"], "done", "it is not asked again");
-    let history = said(&world.history(&served.client, "s"));
+    let history = said(&workspace.history(&served.client, "s"));
     assert!(history.contains("I was about to tell you") && history.contains(INTERRUPTED), "{history}");
     assert_eq!(served.client.say("s", "go on")["state"], "done");
-    let request = world.model.requests().last().expect("a request").body.clone();
+    let request = workspace.model.requests().last().expect("a request").body.clone();
     assert!(request.contains("I was about to tell you") && request.contains(INTERRUPTED), "{request}");
-    world.check_requests();
+    workspace.check_requests();
 }
 
 #[test]
 fn a_message_that_no_answer_began_for_is_answered_after_the_crash() {
     let slowly = [Step::SleepMs(400), Step::say("Here."), Step::done()];
     let model = ScriptedModel::answering(move |_| Reply::steps(slowly.clone()));
-    let world = World::new(model, &[]);
-    let mut served = world.start();
+    let workspace = RunWorkspace::new(model, &[]);
+    let mut served = workspace.start();
     let dispatch = served.client.submit("s", &json!({"text": "are you there"}));
-    assert!(world.model.saw_requests_within(1, std::time::Duration::from_secs(30)));
+    assert!(workspace.model.saw_requests_within(1, std::time::Duration::from_secs(30)));
     served.kill();
-    let served = world.start();
+    let served = workspace.start();
     assert_eq!(served.client.ended(&dispatch)["reason"], "", "it is answered as if nothing had been");
-    let history = world.history(&served.client, "s");
+    let history = workspace.history(&served.client, "s");
     assert_eq!(history.len(), 2, "one question and one answer: {history:?}");
-    world.check_requests();
+    workspace.check_requests();
 }
 
 /// Commands that leave what they started behind in every way a shell knows.
@@ -108,8 +110,8 @@ fn no_child_of_a_tool_outlives_the_server() {
             command = command.replace("env -i ", "");
         }
         let model = calling(vec![shell("family", &command)]);
-        let world = World::new(model, &[]);
-        let mut served = world.start();
+        let workspace = RunWorkspace::new(model, &[]);
+        let mut served = workspace.start();
         let _ = served.client.submit("s", &json!({"text": "go", "ask": "all"}));
         wait_until("all five run", || {
             alive(&marker).iter().filter(|line| line.starts_with("sleep") || line.starts_with("/bin/sleep")).count()
@@ -121,7 +123,7 @@ fn no_child_of_a_tool_outlives_the_server() {
             served.kill();
             wait_until("the family is gone without anybody's help", || alive(&marker).is_empty());
         }
-        let _served = world.start();
+        let _served = workspace.start();
         wait_until("nothing is left after the restart", || alive(&marker).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 mod confinement;
 
-use crate::run_world::{World, wait_until};
+use crate::run_workspace::{RunWorkspace, wait_until};
 use dispatch_support::{Client, Reply, ScriptedModel, Step};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 
 #[test]
 fn only_who_has_the_token_and_comes_from_here_is_served() {
-    let world = World::new(ScriptedModel::answering(|_| Reply::say("hello")), &[]);
-    let served = world.start();
+    let workspace = RunWorkspace::new(ScriptedModel::answering(|_| Reply::say("hello")), &[]);
+    let served = workspace.start();
     let port = served.client.address.port();
     let stranger = Client::new(served.client.address, None);
     let guesser = Client::new(served.client.address, Some("0".repeat(64)));
@@ -43,7 +43,7 @@ fn only_who_has_the_token_and_comes_from_here_is_served() {
     let statuses = ask(&served.client, &[("Host", &rebound)]);
     assert!(statuses.iter().all(|status| matches!(status, 403 | 421 | 400)), "{statuses:?}");
     assert_eq!(served.client.get("/v1/sessions").json()["sessions"], json!([]), "nothing of it went in");
-    assert_eq!(world.model.requests().len(), 0, "and nobody was asked");
+    assert_eq!(workspace.model.requests().len(), 0, "and nobody was asked");
 }
 
 /// The starting environment of every living process that has a text in its command line.
@@ -59,8 +59,8 @@ fn environments(marker: &str) -> Vec<String> {
 fn a_tool_does_not_inherit_the_key() {
     let marker = format!("7{}", std::process::id());
     let model = stepping(vec![("run_shell", json!({ "command": format!("sleep {marker} & sleep {marker}") }))]);
-    let world = World::new(model, &[]);
-    let served = world.start_with(&[("DISPATCH_API_KEY", "canary-of-the-key")]);
+    let workspace = RunWorkspace::new(model, &[]);
+    let served = workspace.start_with(&[("DISPATCH_API_KEY", "canary-of-the-key")]);
     let _ = served.client.submit("s", &json!({"text": "go", "ask": "all"}));
     wait_until("the commands run", || environments(&marker).len() >= 3);
     let found = environments(&marker);
@@ -143,12 +143,12 @@ fn a_secret_that_a_tool_prints_stays_where_it_was() {
         shell("cat large.txt".to_owned()),
         shell("cat failing.txt >&2; exit 3".to_owned()),
     ]);
-    let world = World::new(model, &[]);
-    world.context.write("secret.env", format!("TOKEN={whole}\n"));
+    let workspace = RunWorkspace::new(model, &[]);
+    workspace.context.write("secret.env", format!("TOKEN={whole}\n"));
     let filler = "a line of nothing in particular\n".repeat(3_000);
-    world.context.write("large.txt", format!("{filler}here: {buried}\n{filler}"));
-    world.context.write("failing.txt", format!("cannot log in with {failing}\n"));
-    let mut served = world.start();
+    workspace.context.write("large.txt", format!("{filler}here: {buried}\n{filler}"));
+    workspace.context.write("failing.txt", format!("cannot log in with {failing}\n"));
+    let mut served = workspace.start();
     let events = listen(&served.client, "s");
     assert_eq!(served.client.say("s", "print it all")["reason"], "");
     let history = served.client.get("/v1/sessions/s/messages").body;
@@ -159,10 +159,10 @@ fn a_secret_that_a_tool_prints_stays_where_it_was() {
     assert!(live.contains("half ") && live.contains(" done"), "{live:.2000}");
     // The halves are in the arguments of the call, which the model wrote; together they may be nowhere.
     for secret in [&whole, &halved, &buried, &failing] {
-        assert!(!is_said(&world.model, secret), "{secret} in a request");
+        assert!(!is_said(&workspace.model, secret), "{secret} in a request");
         assert!(!events.contains(secret.as_str()) && !live.contains(secret.as_str()), "{secret} in the event stream");
         assert!(!history.contains(secret.as_str()), "{secret} in the history");
-        assert_eq!(files_with(&world.context.home(), secret), Vec::<String>::new(), "{secret}");
+        assert_eq!(files_with(&workspace.context.home(), secret), Vec::<String>::new(), "{secret}");
     }
 }
 
@@ -186,8 +186,8 @@ fn the_key_of_the_model_stays_between_us_and_its_server() {
             _ => Reply::say("I see."),
         }
     });
-    let world = World::new(model, &["log.level=debug"]);
-    let mut served = world.start_with(&[("DISPATCH_API_KEY", &key)]);
+    let workspace = RunWorkspace::new(model, &["log.level=debug"]);
+    let mut served = workspace.start_with(&[("DISPATCH_API_KEY", &key)]);
     let events = listen(&served.client, "s");
     let mut seen = String::new();
     for text in ["refused", "broken", "page", "stream", "environment"] {
@@ -199,10 +199,10 @@ fn the_key_of_the_model_stays_between_us_and_its_server() {
     seen.push_str(&served.client.get("/v1/sessions/s/messages").body);
     served.kill();
     seen.push_str(&events.lock().expect("a lock"));
-    let sent = world.model.requests();
+    let sent = workspace.model.requests();
     assert!(sent.iter().all(|request| request.header("authorization") == Some(&format!("Bearer {key}"))), "it is used");
-    assert!(!is_said(&world.model, &key), "but never said to the model");
+    assert!(!is_said(&workspace.model, &key), "but never said to the model");
     assert!(!seen.contains(&key), "{seen:.4000}");
-    assert_eq!(files_with(&world.context.home(), &key), Vec::<String>::new());
+    assert_eq!(files_with(&workspace.context.home(), &key), Vec::<String>::new());
     assert!(seen.contains("PATH="), "the command did print its environment");
 }

@@ -1,13 +1,13 @@
 //! Bad answers of the model's server, through the real binary: told clearly, and the session goes on.
 
-use crate::run_world::World;
-use crate::run_world::conversation::{calls, said};
+use crate::run_workspace::RunWorkspace;
+use crate::run_workspace::conversation::{calls, said};
 use dispatch_contracts::conversation::ResultStatus;
 use dispatch_support::{Reply, ScriptedModel, Step};
 use serde_json::{Value, json};
 
 /// What a bad answer leads to.
-struct Case {
+struct StreamCase {
     /// What the user says; the server answers by it.
     name: &'static str,
     reply: Reply,
@@ -30,11 +30,11 @@ fn half_a_call() -> Step {
     Step::event(&delta(&json!({"tool_calls": [{"index": 0, "id": "half", "type": "function", "function": function}]})))
 }
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<StreamCase> {
     let text = |text: &str| Step::Text(text.to_owned());
     let words = "data: {\"choices\":[{\"delta\":{\"content\":\"gr\u{fc}\u{df} \u{4e16}\u{754c}\"}}]}\n\n";
     vec![
-        Case {
+        StreamCase {
             name: "truncated json",
             reply: Reply::steps([
                 Step::say("before it broke"),
@@ -44,13 +44,13 @@ fn cases() -> Vec<Case> {
             reason: &["the model could not answer"],
             kept: "before it broke",
         },
-        Case {
+        StreamCase {
             name: "split utf-8",
             reply: Reply::steps([Step::ByteByByte(words.to_owned()), finish("stop"), Step::done()]),
             reason: &[],
             kept: "gr\u{fc}\u{df} \u{4e16}\u{754c}",
         },
-        Case {
+        StreamCase {
             name: "no utf-8",
             reply: Reply::steps([
                 Step::say("fine so far"),
@@ -61,7 +61,7 @@ fn cases() -> Vec<Case> {
             reason: &[],
             kept: "fine so far",
         },
-        Case {
+        StreamCase {
             name: "unknown events",
             reply: Reply::steps([
                 text(": a comment\n\nevent: ping\ndata: {}\n\nid: 7\nretry: 10\n\ndata: {\"object\":\"news\"}\n\n"),
@@ -73,43 +73,43 @@ fn cases() -> Vec<Case> {
             reason: &[],
             kept: "still here",
         },
-        Case {
+        StreamCase {
             name: "no done",
             reply: Reply::steps([Step::say("over without a word"), finish("stop")]),
             reason: &[],
             kept: "over without a word",
         },
-        Case {
+        StreamCase {
             name: "no end",
             reply: Reply::steps([Step::say("over without a reason"), Step::Cut]),
             reason: &["the model could not answer"],
             kept: "over without a reason",
         },
-        Case {
+        StreamCase {
             name: "error for an answer",
             reply: Reply::json(200, &json!({"error": {"message": "the tank is empty", "code": "no_fuel"}})),
             reason: &["the model could not answer", "the tank is empty"],
             kept: "",
         },
-        Case {
+        StreamCase {
             name: "error in the stream",
             reply: Reply::steps([Step::say("so far"), Step::event(&json!({"error": {"message": "the tank leaks"}}))]),
             reason: &["the model could not answer", "the tank leaks"],
             kept: "so far",
         },
-        Case {
+        StreamCase {
             name: "page for people",
             reply: Reply::html(200, "<html><body>Please sign in</body></html>"),
             reason: &["the model could not answer"],
             kept: "",
         },
-        Case {
+        StreamCase {
             name: "reset in a call",
             reply: Reply::steps([Step::say("I will"), half_a_call(), Step::SleepMs(50), Step::Reset]),
             reason: &["the model could not answer"],
             kept: "I will",
         },
-        Case {
+        StreamCase {
             name: "ten megabytes at once",
             reply: Reply::steps([Step::say(&"x".repeat(10 * 1024 * 1024)), finish("stop"), Step::done()]),
             reason: &["limit"],
@@ -127,8 +127,8 @@ fn a_bad_answer_is_told_and_the_session_goes_on() {
         let known = script.iter().find(|(name, _)| *name == last);
         known.map_or_else(|| Reply::say("and so on"), |(_, reply)| reply.clone())
     });
-    let world = World::new(model, &[]);
-    let served = world.start();
+    let workspace = RunWorkspace::new(model, &[]);
+    let served = workspace.start();
     for (at, case) in cases().iter().enumerate() {
         let (name, session) = (case.name, format!("s{at}"));
         let view = served.client.say(&session, name);
@@ -140,14 +140,14 @@ fn a_bad_answer_is_told_and_the_session_goes_on() {
         let turns = served.client.get(&format!("/v1/sessions/{session}/messages")).json()["turns"].clone();
         let end = turns[0]["end"].to_string();
         assert_eq!(end.contains("finished"), case.reason.is_empty(), "{name}: the history says how it ended: {end}");
-        let history = said(&world.history(&served.client, &session));
+        let history = said(&workspace.history(&served.client, &session));
         assert!(history.contains(case.kept), "{name}: {:.2000}", history);
         let next = served.client.say(&session, "next");
         assert_eq!((next["state"].as_str(), next["reason"].as_str()), (Some("done"), Some("")), "{name}: {next}");
-        assert!(said(&world.history(&served.client, &session)).ends_with("and so on"), "{name}");
+        assert!(said(&workspace.history(&served.client, &session)).ends_with("and so on"), "{name}");
     }
-    assert!(!world.context.project().join("half").exists(), "half a call is not run");
-    world.check_requests();
+    assert!(!workspace.context.project().join("half").exists(), "half a call is not run");
+    workspace.check_requests();
 }
 
 #[test]
@@ -159,13 +159,16 @@ fn calls_with_one_id_are_told_apart() {
         let write = |text: &str| json!({ "command": format!("echo {text} >> twice.txt") });
         Reply::call(&[("same", "run_shell", write("one")), ("same", "run_shell", write("two"))])
     });
-    let world = World::new(model, &[]);
-    let served = world.start();
+    let workspace = RunWorkspace::new(model, &[]);
+    let served = workspace.start();
     assert_eq!(served.client.say("s", "go")["reason"], "");
-    let ended = calls(&world.history(&served.client, "s"));
+    let ended = calls(&workspace.history(&served.client, "s"));
     assert_eq!(ended.iter().map(|(_, status)| *status).collect::<Vec<_>>(), [ResultStatus::Succeeded; 2], "{ended:?}");
-    assert_eq!(std::fs::read_to_string(world.context.project().join("twice.txt")).unwrap_or_default(), "one\ntwo\n");
-    world.check_requests();
+    assert_eq!(
+        std::fs::read_to_string(workspace.context.project().join("twice.txt")).unwrap_or_default(),
+        "one\ntwo\n"
+    );
+    workspace.check_requests();
 }
 
 #[test]
@@ -174,12 +177,13 @@ fn the_next_model_answers_when_the_first_cannot() {
         Some("second") => Reply::say("I am the second."),
         _ => Reply::json(500, &json!({"error": {"message": "out of order"}})),
     });
-    let world = World::new(model, &["model.fallbacks=[\"second\"]"]);
-    let served = world.start();
+    let workspace = RunWorkspace::new(model, &["model.fallbacks=[\"second\"]"]);
+    let served = workspace.start();
     let view = served.client.say("s", "who are you");
     assert_eq!((view["state"].as_str(), view["reason"].as_str()), (Some("done"), Some("")), "{view}");
-    assert!(said(&world.history(&served.client, "s")).contains("I am the second."));
-    let asked: Vec<String> = world.model.requests().iter().map(|request| request.json()["model"].to_string()).collect();
+    assert!(said(&workspace.history(&served.client, "s")).contains("I am the second."));
+    let asked: Vec<String> =
+        workspace.model.requests().iter().map(|request| request.json()["model"].to_string()).collect();
     assert_eq!(asked.first().map(String::as_str), Some("\"scripted\""), "{asked:?}");
     assert_eq!(asked.last().map(String::as_str), Some("\"second\""), "{asked:?}");
 }

@@ -1,8 +1,8 @@
 //! Our protocols against clients and servers that are not ours.
 
 use crate::installed::{npm, python};
-use crate::run_world::conversation::said;
-use crate::run_world::{World, slow_lane, wait_until};
+use crate::run_workspace::conversation::said;
+use crate::run_workspace::{RunWorkspace, slow_lane, wait_until};
 use dispatch_support::{Client, Reply, ScriptedModel, Step};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub(crate) fn told(command: &mut Command) -> BTreeMap<String, Value> {
     lines.map(|line| (line["name"].as_str().unwrap_or_default().to_owned(), line["value"].clone())).collect()
 }
 
-fn check_openai(world: &World, told: &BTreeMap<String, Value>, path_error: &str) {
+fn check_openai(workspace: &RunWorkspace, told: &BTreeMap<String, Value>, path_error: &str) {
     let models = told["models"].as_array().expect("models");
     assert!(models.contains(&json!("dispatch")) && models.contains(&json!("openai-compat/scripted")), "{told:?}");
     let reply = "good morning to you";
@@ -52,60 +52,64 @@ fn check_openai(world: &World, told: &BTreeMap<String, Value>, path_error: &str)
     assert_eq!(told["token"], json!(["AuthenticationError", true]));
     assert_eq!(told["path"], json!([path_error, true]));
     assert_eq!(told["empty"], json!(["BadRequestError", true]));
-    world.check_requests();
+    workspace.check_requests();
 }
 
 #[test]
 fn openais_python_client_talks_to_a_session() {
-    let world = World::new(model(), &[]);
-    let served = world.start();
+    let workspace = RunWorkspace::new(model(), &[]);
+    let served = workspace.start();
     let base_url = format!("http://{}/v1", served.client.address);
     let token = served.client.token.clone().expect("a token");
     let script = include_str!("run_wire/openai_client.py");
     let python = python("openai-client", OPENAI_PYTHON);
-    check_openai(&world, &told(Command::new(python).args(["-c", script, &base_url, &token])), "NotFoundError");
+    check_openai(&workspace, &told(Command::new(python).args(["-c", script, &base_url, &token])), "NotFoundError");
 }
 
 #[test]
 fn openais_javascript_client_talks_to_a_session() {
-    let world = World::new(model(), &[]);
-    let served = world.start();
+    let workspace = RunWorkspace::new(model(), &[]);
+    let served = workspace.start();
     let base_url = format!("http://{}/v1", served.client.address);
     let token = served.client.token.clone().expect("a token");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/run_wire/openai_client.mjs");
     let installed = npm("openai-client", OPENAI_JAVASCRIPT);
     let told = told(Command::new("node").arg(script).arg(installed).args([&base_url, &token]));
-    check_openai(&world, &told, "NotFoundError");
+    check_openai(&workspace, &told, "NotFoundError");
 }
 
 #[test]
 fn an_editor_drives_the_agent() {
-    let world = World::new(model(), &[]);
+    let workspace = RunWorkspace::new(model(), &[]);
     let python = python("acp-client", ACP_PYTHON);
-    let program = world.context.command("dispatch");
+    let program = workspace.context.command("dispatch");
     let script = include_str!("run_wire/acp_client.py");
     let mut command = Command::new(python);
-    command.args(["-c", script]).arg(program.get_program()).arg(world.context.project()).arg(world.context.home());
-    let told = told(command.arg(world.model.base_url()));
+    command
+        .args(["-c", script])
+        .arg(program.get_program())
+        .arg(workspace.context.project())
+        .arg(workspace.context.home());
+    let told = told(command.arg(workspace.model.base_url()));
     assert_eq!(told["initialize"], json!([1, true]));
     assert_eq!(told["hello"], json!(["end_turn", "good morning to you"]));
     assert_eq!(told["write"][0], "end_turn", "{told:?}");
     let kinds = told["write"][1].to_string();
     assert!(kinds.contains("tool_call") && kinds.contains("tool_call_update"), "{kinds}");
     assert_eq!(told["write"][2], json!([["edit", ["allow_once", "allow_always", "reject_once"]]]));
-    assert_eq!(std::fs::read_to_string(world.context.project().join("made.txt")).unwrap_or_default(), "made\n");
+    assert_eq!(std::fs::read_to_string(workspace.context.project().join("made.txt")).unwrap_or_default(), "made\n");
     assert_eq!(told["cancel"], json!(["cancelled", "on and on"]));
     assert_eq!(told["load"][0], true, "{told:?}");
-    world.check_requests();
+    workspace.check_requests();
 }
 
 /// A server of somebody else's, ended with the test.
-struct Theirs {
+struct ForeignServer {
     child: Child,
     base_url: String,
 }
 
-impl Theirs {
+impl ForeignServer {
     /// Starts a program that is told its port last and waits until this path is there.
     fn start(command: &mut Command, health: &str) -> Self {
         let free = TcpListener::bind(("127.0.0.1", 0)).expect("a free port").local_addr().expect("its address");
@@ -118,7 +122,7 @@ impl Theirs {
     }
 }
 
-impl Drop for Theirs {
+impl Drop for ForeignServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -126,35 +130,35 @@ impl Drop for Theirs {
 }
 
 /// Says these things to a model of their server; every turn must end well.
-fn talk(world: &World, theirs: &Theirs, texts: &[&str]) -> String {
+fn talk(workspace: &RunWorkspace, theirs: &ForeignServer, texts: &[&str]) -> String {
     let variables =
         [("DISPATCH_BASE_URL", theirs.base_url.as_str()), ("DISPATCH_MODEL", "mock"), ("DISPATCH_API_KEY", "sk-1234")];
-    let served = world.start_with(&variables);
+    let served = workspace.start_with(&variables);
     for text in texts {
         let view = served.client.say("s", text);
         assert_eq!((view["state"].as_str(), view["reason"].as_str()), (Some("done"), Some("")), "{text}: {view}");
     }
-    said(&world.history(&served.client, "s"))
+    said(&workspace.history(&served.client, "s"))
 }
 
 #[test]
 fn a_server_of_somebody_else_answers_and_calls_tools() {
     let installed = npm("aimock", AIMOCK);
-    let world = World::place(&[]);
+    let workspace = RunWorkspace::place(&[]);
     let write = json!({"name": "write_file", "arguments": {"path": "theirs.txt", "content": "theirs\n"}});
     let fixtures = json!({"fixtures": [
         {"match": {"userMessage": "make a file", "hasToolResult": false}, "response": {"toolCalls": [write]}},
         {"match": {"userMessage": "make a file", "hasToolResult": true}, "response": {"content": "The file is made."}},
         {"match": {"userMessage": "hello"}, "response": {"content": "Somebody else answers, gr\u{fc}\u{df}e."}},
     ]});
-    world.context.write_home("fixtures.json", fixtures.to_string());
+    workspace.context.write_home("fixtures.json", fixtures.to_string());
     let mut command = Command::new(installed.join("node_modules/.bin/llmock"));
-    command.arg("-f").arg(world.context.home().join("fixtures.json")).args(["-c", "3", "-p"]);
-    let theirs = Theirs::start(&mut command, "/v1/models");
-    let history = talk(&world, &theirs, &["hello", "make a file"]);
+    command.arg("-f").arg(workspace.context.home().join("fixtures.json")).args(["-c", "3", "-p"]);
+    let theirs = ForeignServer::start(&mut command, "/v1/models");
+    let history = talk(&workspace, &theirs, &["hello", "make a file"]);
     assert!(history.contains("Somebody else answers, gr\u{fc}\u{df}e."), "{history}");
     assert!(history.contains("The file is made."), "{history}");
-    assert_eq!(std::fs::read_to_string(world.context.project().join("theirs.txt")).unwrap_or_default(), "theirs\n");
+    assert_eq!(std::fs::read_to_string(workspace.context.project().join("theirs.txt")).unwrap_or_default(), "theirs\n");
     // Its installation is 750 MB, which no normal run should pay for.
     if slow_lane() {
         a_widely_used_gateway_answers();
@@ -163,16 +167,19 @@ fn a_server_of_somebody_else_answers_and_calls_tools() {
 
 fn a_widely_used_gateway_answers() {
     let python = python("litellm", LITELLM);
-    let world = World::place(&[]);
+    let workspace = RunWorkspace::place(&[]);
     let config = "model_list:\n- model_name: mock\n  litellm_params:\n    model: openai/mock\n    api_key: none\n    \
                   mock_response: Somebody else answers.\ngeneral_settings:\n  master_key: sk-1234\n";
-    world.context.write_home("litellm.yaml", config);
+    workspace.context.write_home("litellm.yaml", config);
     let mut command = Command::new(python.with_file_name("litellm"));
-    command.env("LITELLM_LOCAL_MODEL_COST_MAP", "True").arg("--config").arg(world.context.home().join("litellm.yaml"));
-    let theirs = Theirs::start(command.args(["--host", "127.0.0.1", "--port"]), "/health/liveliness");
-    let history = talk(&world, &theirs, &["hello", "and again"]);
+    command
+        .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        .arg("--config")
+        .arg(workspace.context.home().join("litellm.yaml"));
+    let theirs = ForeignServer::start(command.args(["--host", "127.0.0.1", "--port"]), "/health/liveliness");
+    let history = talk(&workspace, &theirs, &["hello", "and again"]);
     assert_eq!(history.matches("Somebody else answers.").count(), 2, "{history}");
-    let wrong = world.start_with(&[
+    let wrong = workspace.start_with(&[
         ("DISPATCH_BASE_URL", &theirs.base_url),
         ("DISPATCH_MODEL", "mock"),
         ("DISPATCH_API_KEY", "sk-wrong"),

@@ -13,9 +13,9 @@ fn chat(context: &TestContext, text: &str, session: &str) -> Output {
 }
 
 /// Ends the process, however the test ends.
-struct Ended(Child);
+struct EndedChild(Child);
 
-impl Drop for Ended {
+impl Drop for EndedChild {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -34,7 +34,7 @@ fn labels(context: &TestContext) -> Vec<String> {
 fn sessions_are_read_and_arranged() {
     let context = TestContext::new();
     context.write("a.txt", "the content\n");
-    assert_eq!(context.dispatch(&["session", "list"]).stdout, "no sessions yet; `dispatch chat` begins one\n");
+    assert_eq!(context.dispatch(&["session", "list"]).stdout, "no sessions yet; `dispatch chat` starts one\n");
     chat(&context, "read a.txt", "main");
     let shown = context.dispatch(&["session", "show", "main", "--json"]).json();
     assert_eq!(shown["session"]["label"], "main");
@@ -44,7 +44,7 @@ fn sessions_are_read_and_arranged() {
     for part in ["you:\n  read a.txt\n", "● read_file {\"path\":\"a.txt\"}\n", "tools:\n  done\n", "the content"] {
         assert!(told.contains(part), "{part:?} is missing in {told}");
     }
-    assert_eq!(context.dispatch(&["session", "fork", "main", "other"]).stdout, "other goes on from main\n");
+    assert_eq!(context.dispatch(&["session", "fork", "main", "other"]).stdout, "other continues main\n");
     chat(&context, "what did I say before?", "other");
     assert_eq!(context.dispatch(&["session", "rename", "other", "third"]).status, 0);
     assert_eq!(labels(&context), ["main", "third"]);
@@ -80,14 +80,14 @@ fn commands_work_beside_a_server_on_the_same_database() {
     let context = TestContext::new();
     let mut serving = context.command("dispatch");
     serving.args(["--set", "model.provider=rehearsal", "serve", "--listen", "127.0.0.1:0"]);
-    let mut child = Ended(serving.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let mut child = EndedChild(serving.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
     let mut line = String::new();
     BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.starts_with("listening on http://127.0.0.1:"), "{line}");
     chat(&context, "my cat is called Ada", "main");
     assert!(chat(&context, "what did I say before?", "main").stdout.contains("my cat is called Ada"));
     assert_eq!(labels(&context), ["main"]);
-    assert_eq!(context.dispatch(&["queue", "show"]).stdout, "nothing waits or runs\n");
+    assert_eq!(context.dispatch(&["queue", "show"]).stdout, "no messages wait or run\n");
     assert_eq!(context.dispatch(&["session", "rename", "main", "cats"]).status, 0);
     assert!(chat(&context, "what did I say before?", "cats").stdout.contains("what did I say before?"));
 }
@@ -116,5 +116,5 @@ fn a_turn_of_another_process_is_seen_and_stopped() {
     let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &outcome["status"]), (Some(1), &"cancelled".into()), "{outcome}");
     let late = context.dispatch(&["queue", "cancel", id]);
-    assert_eq!((late.status, late.stdout), (1, format!("{id} was over before\n")));
+    assert_eq!((late.status, late.stdout), (1, format!("{id} had already ended\n")));
 }

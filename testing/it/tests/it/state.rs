@@ -55,7 +55,7 @@ fn an_exception_lets_its_rule_pass_until_it_ends_and_is_on_record() {
     let agent = Agent::new(&context, "abc");
     assert!(agent.edit_rules("1").to_string().contains("ask"));
     let added = context.dispatch(&["allow-once", "sg01", "--for", "5m", "--reason", "moving rules"]);
-    assert!(added.stdout.starts_with("SG01 lets everything pass for 5m, until "), "{added:?}");
+    assert!(added.stdout.starts_with("suspended SG01 for 5m, until "), "{added:?}");
     assert!(!agent.edit_rules("2").to_string().contains("ask"));
     let listed = context.dispatch(&["allow-once", "--list", "--json"]).json();
     assert_eq!(
@@ -71,7 +71,7 @@ fn an_exception_lets_its_rule_pass_until_it_ends_and_is_on_record() {
     let over = r#"{"exceptions": [{"code": "SG01", "until": "2020-01-01T00:00:00.000Z", "reason": ""}]}"#;
     context.write(".ai/tmp/exceptions.json", over);
     assert!(agent.edit_rules("3").to_string().contains("ask"));
-    assert_eq!(context.dispatch(&["allow-once", "--list"]).stdout, "no exception holds\n");
+    assert_eq!(context.dispatch(&["allow-once", "--list"]).stdout, "no exceptions in force\n");
 }
 
 const PLAN: &str = r#"{"version": 1, "nodes": [
@@ -90,7 +90,7 @@ fn a_plan_goes_from_submitted_to_complete() {
     let waits = context.dispatch(&["plan", "start", "b"]);
     assert!(waits.status == 1 && waits.stderr.contains("hint: "), "{waits:?}");
     assert_eq!(context.dispatch(&["plan", "start", "a"]).stdout, "a started\n");
-    assert_eq!(context.dispatch(&["plan", "start", "a"]).stdout, "a was started already\n");
+    assert_eq!(context.dispatch(&["plan", "start", "a"]).stdout, "a was already started\n");
 
     let failed = context.dispatch(&["plan", "complete", "a"]);
     assert_eq!(failed.status, 1, "{failed:?}");

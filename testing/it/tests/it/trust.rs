@@ -52,7 +52,7 @@ fn a_damaged_trust_file_approves_nothing_and_says_so() {
 fn nothing_to_approve_is_said() {
     let output = TestContext::new().dispatch(&["trust"]);
     assert_eq!(output.status, 2);
-    assert!(output.stderr.contains("there is nothing to approve here"), "{output:?}");
+    assert!(output.stderr.contains("nothing to approve here"), "{output:?}");
     assert_eq!(TestContext::new().dispatch(&["trust", "--all"]).status, 2);
 }
 
@@ -100,5 +100,5 @@ fn an_approved_script_is_compiled_for_the_hook_which_has_no_compiler() {
 fn a_file_that_does_not_exist_is_a_usage_error() {
     let output = TestContext::new().dispatch(&["trust", "nowhere.ts"]);
     assert_eq!(output.status, 2);
-    assert!(output.stderr.contains("hint: name files that exist"), "{output:?}");
+    assert!(output.stderr.contains("hint: name existing files"), "{output:?}");
 }

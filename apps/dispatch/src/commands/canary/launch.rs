@@ -22,7 +22,7 @@ const HOST_VARIABLES: [(&str, &str, Option<&str>); 10] = [
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answered {
+pub(super) enum CommandAnswer {
     /// The command ended by itself.
     Ended { code: i32, stdout: String, stderr: String },
     /// It did not; says why.
@@ -30,9 +30,9 @@ pub(super) enum Answered {
 }
 
 /// Runs the command in the project, with the probe on standard input.
-pub(super) fn run(launch: &Launch, file: &Path, probe: &Probe, root: &Path, timeout: Duration) -> Answered {
+pub(super) fn run(launch: &Launch, file: &Path, probe: &Probe, root: &Path, timeout: Duration) -> CommandAnswer {
     let Some(child) = child(launch, file) else {
-        return Answered::Never("the registration names no program".to_owned());
+        return CommandAnswer::Never("the registration names no program".to_owned());
     };
     let mut child = child.working_folder(root).stdin(probe.payload.clone()).timeout(timeout);
     for name in ["DISPATCH_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
@@ -48,10 +48,10 @@ pub(super) fn run(launch: &Launch, file: &Path, probe: &Probe, root: &Path, time
     match outcome.end {
         ChildEnd::Exited { code } => {
             let (stdout, stderr) = (outcome.stdout.text(), outcome.stderr.text());
-            Answered::Ended { code, stdout, stderr }
+            CommandAnswer::Ended { code, stdout, stderr }
         }
-        ChildEnd::TimedOut => Answered::Never(format!("no answer within {} seconds", timeout.as_secs())),
-        end => Answered::Never(end.to_string()),
+        ChildEnd::TimedOut => CommandAnswer::Never(format!("no answer within {} seconds", timeout.as_secs())),
+        end => CommandAnswer::Never(end.to_string()),
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
         let probe = Probe::of("copilot-cli", folder.path()).unwrap();
         let run = |launch| run(&launch, &folder.path().join("hook"), &probe, folder.path(), Duration::from_secs(60));
         let expected = String::from_utf8(probe.payload.clone()).unwrap();
-        let ended = |code, stdout: &str, stderr: &str| Answered::Ended {
+        let ended = |code, stdout: &str, stderr: &str| CommandAnswer::Ended {
             code,
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),
@@ -99,9 +99,9 @@ mod tests {
             run(Launch::Words(vec!["printf".to_owned(), "%s".to_owned(), "a b".to_owned()])),
             ended(0, "a b", "")
         );
-        assert!(matches!(run(Launch::Words(Vec::new())), Answered::Never(_)));
+        assert!(matches!(run(Launch::Words(Vec::new())), CommandAnswer::Never(_)));
         assert!(
-            matches!(run(Launch::File { shell: Shell::Posix }), Answered::Never(why) if why.contains("no such program"))
+            matches!(run(Launch::File { shell: Shell::Posix }), CommandAnswer::Never(why) if why.contains("no such program"))
         );
         std::fs::write(folder.path().join("hook"), "#!/bin/sh\nprintf script\n").unwrap();
         std::fs::set_permissions(folder.path().join("hook"), PermissionsExt::from_mode(0o755)).unwrap();
@@ -113,6 +113,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let probe = Probe::of("codex", folder.path()).unwrap();
         let answered = run(&line("sleep 600"), folder.path(), &probe, folder.path(), Duration::from_secs(1));
-        assert_eq!(answered, Answered::Never("no answer within 1 seconds".to_owned()));
+        assert_eq!(answered, CommandAnswer::Never("no answer within 1 seconds".to_owned()));
     }
 }

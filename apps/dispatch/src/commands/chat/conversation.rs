@@ -1,9 +1,9 @@
 //! A conversation: message after message, with commands of its own between them.
 
 use super::fresh_label;
-use super::keyboard::{Keyboard, Typed};
+use super::keyboard::{Keyboard, TypedLine};
 use super::slash::{COMMANDS, Slash, continued, goes_on, parse};
-use super::turns::{Followed, Turns};
+use super::turns::{FollowResult, MessageSender};
 use super::typed_history::TypedHistory;
 use crate::app::Status;
 use crate::commands::{queue, session};
@@ -24,7 +24,7 @@ const LISTED_SESSIONS: u32 = 20;
 const PROMPT_CHARS: usize = 40;
 
 /// Where messages come from.
-pub(super) enum Source {
+pub(super) enum MessageSource {
     /// A person.
     Person { keyboard: Keyboard, history: TypedHistory },
     /// A program: every line is a message.
@@ -33,8 +33,8 @@ pub(super) enum Source {
 
 /// A conversation that is being held.
 pub(super) struct Conversation<'a> {
-    pub(super) turns: Turns<'a>,
-    pub(super) source: Source,
+    pub(super) turns: MessageSender<'a>,
+    pub(super) source: MessageSource,
     pub(super) conversations: Option<Arc<dyn Conversations>>,
     /// What is sent with every message; its session and model can change on the way.
     pub(super) submission: Submission,
@@ -44,7 +44,7 @@ pub(super) struct Conversation<'a> {
 }
 
 /// What comes next.
-enum Next {
+enum NextInput {
     Message(String),
     Command(Result<Slash, String>),
     Leave,
@@ -60,19 +60,21 @@ impl Conversation<'_> {
         let mut status = Status::Done;
         loop {
             match self.next().await? {
-                Next::Leave => return Ok(status),
-                Next::Command(Ok(Slash::Exit)) => return Ok(status),
-                Next::Command(Ok(command)) => {
+                NextInput::Leave => return Ok(status),
+                NextInput::Command(Ok(Slash::Exit)) => return Ok(status),
+                NextInput::Command(Ok(command)) => {
                     if let Err(failure) = self.obey(command).await {
                         self.printer().failure(&failure);
                     }
                 }
-                Next::Command(Err(wrong)) => self.printer().note(&wrong),
-                Next::Message(text) => match self.say(text).await {
+                NextInput::Command(Err(wrong)) => self.printer().note(&wrong),
+                NextInput::Message(text) => match self.say(text).await {
                     Ok(Some(said)) => status = said,
                     Ok(None) => return Ok(Status::No),
                     // A person can say it otherwise; a program must hear of it.
-                    Err(failure) if matches!(self.source, Source::Person { .. }) => self.printer().failure(&failure),
+                    Err(failure) if matches!(self.source, MessageSource::Person { .. }) => {
+                        self.printer().failure(&failure)
+                    }
                     Err(failure) => return Err(failure),
                 },
             }
@@ -88,7 +90,7 @@ impl Conversation<'_> {
                 self.choice.reason
             ));
         }
-        if let Source::Person { keyboard, history } = &self.source {
+        if let MessageSource::Person { keyboard, history } = &self.source {
             history.load().iter().for_each(|line| keyboard.remember(line));
             self.printer().note("/help lists commands, ctrl-C stops a turn, ctrl-D leaves.");
         }
@@ -97,8 +99,8 @@ impl Conversation<'_> {
     /// One message; what it came to, or nothing when the person left.
     async fn say(&mut self, text: String) -> Result<Option<Status>, Failure> {
         let outcome = match self.turns.say(Submission { text, ..self.submission.clone() }).await? {
-            Followed::Over(outcome) => outcome,
-            Followed::Left => return Ok(None),
+            FollowResult::Over(outcome) => outcome,
+            FollowResult::Left => return Ok(None),
         };
         // What was pressed during the turn was for the turn.
         self.interrupts = Interrupts::listen();
@@ -111,7 +113,7 @@ impl Conversation<'_> {
         named.unwrap_or_else(|| self.choice.provider.clone())
     }
 
-    async fn next(&mut self) -> Result<Next, Failure> {
+    async fn next(&mut self) -> Result<NextInput, Failure> {
         let mut warned = false;
         let mut message: Option<String> = None;
         loop {
@@ -124,17 +126,17 @@ impl Conversation<'_> {
                 ),
             };
             let line = match self.read(prompt).await {
-                Typed::Line(line) => line,
-                Typed::Interrupted if message.take().is_some() => continue,
-                Typed::Interrupted if !warned => {
+                TypedLine::Line(line) => line,
+                TypedLine::Interrupted if message.take().is_some() => continue,
+                TypedLine::Interrupted if !warned => {
                     warned = true;
                     self.printer().note("ctrl-C again, ctrl-D or /exit leaves");
                     continue;
                 }
-                Typed::Interrupted => return Ok(Next::Leave),
-                Typed::End => match message.take() {
+                TypedLine::Interrupted => return Ok(NextInput::Leave),
+                TypedLine::End => match message.take() {
                     Some(unfinished) => return Ok(self.whole(unfinished)),
-                    None => return Ok(Next::Leave),
+                    None => return Ok(NextInput::Leave),
                 },
             };
             let text = match message.take() {
@@ -142,7 +144,7 @@ impl Conversation<'_> {
                 None => line,
             };
             if text.len() > MAX_TEXT_BYTES {
-                return Err(Failure::usage(format!("a message has at most {MAX_TEXT_BYTES} bytes")));
+                return Err(Failure::usage(format!("the message exceeds the limit of {MAX_TEXT_BYTES} bytes")));
             }
             if goes_on(&text) {
                 message = Some(text);
@@ -153,24 +155,26 @@ impl Conversation<'_> {
     }
 
     /// A message or command that is all there.
-    fn whole(&self, text: String) -> Next {
-        let Source::Person { keyboard, history } = &self.source else { return Next::Message(text) };
+    fn whole(&self, text: String) -> NextInput {
+        let MessageSource::Person { keyboard, history } = &self.source else { return NextInput::Message(text) };
         // What cannot be kept can still be said.
         let kept = history.add(&text).unwrap_or_else(|_| text.clone());
         keyboard.remember(&kept);
-        parse(&text).map_or(Next::Message(text), Next::Command)
+        parse(&text).map_or(NextInput::Message(text), NextInput::Command)
     }
 
-    async fn read(&mut self, prompt: String) -> Typed {
+    async fn read(&mut self, prompt: String) -> TypedLine {
         let typed = match &self.source {
-            Source::Person { .. } if self.interrupts.next().now_or_never().is_some() => return Typed::Interrupted,
-            Source::Person { keyboard, .. } => keyboard.ask(prompt),
-            Source::Lines => tokio::task::spawn_blocking(read_line),
+            MessageSource::Person { .. } if self.interrupts.next().now_or_never().is_some() => {
+                return TypedLine::Interrupted;
+            }
+            MessageSource::Person { keyboard, .. } => keyboard.ask(prompt),
+            MessageSource::Lines => tokio::task::spawn_blocking(read_line),
         };
         tokio::select! {
-            typed = typed => typed.unwrap_or(Typed::End),
+            typed = typed => typed.unwrap_or(TypedLine::End),
             // A program that feeds us lines is stopped like any other.
-            () = self.interrupts.next(), if matches!(self.source, Source::Lines) => Typed::End,
+            () = self.interrupts.next(), if matches!(self.source, MessageSource::Lines) => TypedLine::End,
         }
     }
 
@@ -189,9 +193,8 @@ impl Conversation<'_> {
             Slash::New(label) => {
                 let label = label.unwrap_or_else(fresh_label);
                 if self.known(&label).await? {
-                    return Err(
-                        Failure::usage(format!("there is a session `{label}` already")).hint("/session goes to it")
-                    );
+                    return Err(Failure::usage(format!("session `{label}` already exists"))
+                        .hint("`/session LABEL` switches to it"));
                 }
                 self.go_to(label).await?;
             }
@@ -213,7 +216,7 @@ impl Conversation<'_> {
 
     fn conversations(&self) -> Result<&dyn Conversations, Failure> {
         self.conversations.as_deref().ok_or_else(|| {
-            Failure::configuration("there is no storage, so nothing but this conversation is known")
+            Failure::configuration("no storage is active, so only this conversation is available")
                 .hint("`dispatch ext list` shows whether storage-sqlite and conversation-store are on")
         })
     }
@@ -242,7 +245,7 @@ impl Conversation<'_> {
         let new = label.unwrap_or_else(|| format!("{}-{}", self.submission.session, super::short_id()));
         let forked = self.conversations()?.fork(&self.submission.session, None, &new).await;
         forked.map_err(session::refused)?;
-        self.printer().note(&format!("{new} goes on from {}", self.submission.session));
+        self.printer().note(&format!("{new} continues {}", self.submission.session));
         self.submission.session = new;
         Ok(())
     }
@@ -265,14 +268,14 @@ impl Conversation<'_> {
 }
 
 /// The next line of standard input, of a bounded length.
-fn read_line() -> Typed {
+fn read_line() -> TypedLine {
     let mut bytes = Vec::new();
     let limit = MAX_TEXT_BYTES as u64 + 2;
     match std::io::stdin().lock().take(limit).read_until(b'\n', &mut bytes) {
-        Ok(0) | Err(_) => Typed::End,
+        Ok(0) | Err(_) => TypedLine::End,
         Ok(_) => {
             let text = String::from_utf8_lossy(&bytes);
-            Typed::Line(text.trim_end_matches(['\n', '\r']).to_owned())
+            TypedLine::Line(text.trim_end_matches(['\n', '\r']).to_owned())
         }
     }
 }

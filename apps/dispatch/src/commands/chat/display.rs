@@ -1,6 +1,6 @@
 //! Shows a turn while it runs: what the model says on standard output, what tools do on standard error.
 
-use super::markdown::{Look, Markdown};
+use super::markdown::{Markdown, TextLook};
 use crate::paint::{Paint, Tone};
 use crate::plain::one_line;
 use crate::printer::Printer;
@@ -30,12 +30,12 @@ pub(super) struct Display<'a> {
     in_line: bool,
     /// The step whose text is shown as it streams.
     live: Option<(TurnId, u32)>,
-    calls: BTreeMap<CallId, Shown>,
+    calls: BTreeMap<CallId, ShownCall>,
 }
 
 /// What is known of a call that has not ended.
 #[derive(Default)]
-struct Shown {
+struct ShownCall {
     title: String,
     started_at_ms: Option<u64>,
     lines: usize,
@@ -47,10 +47,10 @@ struct Shown {
 impl<'a> Display<'a> {
     pub(super) fn new(printer: &'a Printer) -> Self {
         let look = match (std::io::stdout().is_terminal(), Paint::for_stdout().is_on()) {
-            (true, true) => Look::Styled,
-            (true, false) => Look::Plain,
+            (true, true) => TextLook::Styled,
+            (true, false) => TextLook::Plain,
             // Programs get what the model said.
-            (false, _) => Look::Source,
+            (false, _) => TextLook::Source,
         };
         Self {
             printer,
@@ -191,7 +191,7 @@ pub(super) fn title(call: &ToolCall, paint: Paint) -> String {
 /// How a call ended, in words.
 pub(super) fn ending(result: &ToolResult, took_ms: Option<u64>) -> (Tone, String) {
     let took = took_ms.map(|ms| format!(" ({})", seconds(ms))).unwrap_or_default();
-    // The model is told in a sentence what is told here in a word.
+    // The sentence is for the model; a person reads one word instead.
     let text = result.text.strip_prefix(REFUSED).unwrap_or(&result.text);
     let why = one_line(text, LINE_CHARS);
     match result.status {
@@ -200,7 +200,7 @@ pub(super) fn ending(result: &ToolResult, took_ms: Option<u64>) -> (Tone, String
         ResultStatus::Denied if text.len() < result.text.len() => (Tone::Bad, format!("refused {why}")),
         ResultStatus::Denied => (Tone::Bad, format!("refused: {why}")),
         ResultStatus::NotRun => (Tone::Bad, format!("did not run: {why}")),
-        ResultStatus::Unknown => (Tone::Bad, format!("nobody knows whether it ran{took}: {why}")),
+        ResultStatus::Unknown => (Tone::Bad, format!("unknown whether it ran{took}: {why}")),
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
             (ResultStatus::Failed, Some(61_250), "failed (61.2 s): no way"),
             (ResultStatus::Denied, None, "refused: no way"),
             (ResultStatus::NotRun, None, "did not run: no way"),
-            (ResultStatus::Unknown, Some(1_000), "nobody knows whether it ran (1.0 s): no way"),
+            (ResultStatus::Unknown, Some(1_000), "unknown whether it ran (1.0 s): no way"),
         ] {
             assert_eq!(ending(&result(status), took).1, expected);
         }

@@ -14,7 +14,7 @@ pub(super) const MAX_HISTORY: usize = 1_000;
 
 /// What a person did at a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(super) enum TypedLine {
     Line(String),
     /// Ctrl-C.
     Interrupted,
@@ -32,7 +32,7 @@ impl Keyboard {
     pub(super) fn open() -> Result<Self, Failure> {
         // Where standard output goes to a file, prompts still go to the person.
         let behavior = if std::io::stdout().is_terminal() { Behavior::Stdio } else { Behavior::PreferTerm };
-        let failed = |error: ReadlineError| Failure::internal(format!("the terminal cannot be used: {error}"));
+        let failed = |error: ReadlineError| Failure::internal("cannot use the terminal").caused_by(&error);
         let config = Config::builder().max_history_size(MAX_HISTORY).map_err(failed)?.behavior(behavior).build();
         let history = MemHistory::with_config(&config);
         let editor = Editor::with_history(config, history).map_err(failed)?;
@@ -42,22 +42,22 @@ impl Keyboard {
     /// Makes a line reachable with the arrow keys.
     pub(super) fn remember(&self, line: &str) {
         let mut editor = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
-        // A line that is not remembered is no loss.
+        // A line missing from the history does no harm.
         let _ = editor.history_mut().add(line);
     }
 
     /// Asks for a line.
-    pub(super) fn ask(&self, prompt: String) -> JoinHandle<Typed> {
+    pub(super) fn ask(&self, prompt: String) -> JoinHandle<TypedLine> {
         let editor = Arc::clone(&self.editor);
         tokio::task::spawn_blocking(move || {
             let mut editor = editor.lock().unwrap_or_else(PoisonError::into_inner);
             loop {
                 return match editor.readline(prompt.as_str()) {
-                    Ok(line) => Typed::Line(line),
-                    Err(ReadlineError::Interrupted) => Typed::Interrupted,
+                    Ok(line) => TypedLine::Line(line),
+                    Err(ReadlineError::Interrupted) => TypedLine::Interrupted,
                     // The window changed its size.
                     Err(ReadlineError::Signal(_)) => continue,
-                    Err(_) => Typed::End,
+                    Err(_) => TypedLine::End,
                 };
             }
         })

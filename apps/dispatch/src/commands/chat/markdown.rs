@@ -1,4 +1,6 @@
-//! Markdown as it streams in, styled for a terminal as early as it is certain. Pure.
+//! Markdown as it streams in, styled for a terminal as early as it is certain.
+//!
+//! Pure.
 //!
 //! Text goes out as soon as nothing that follows can change its look: a line waits only while its first
 //! letters could still be a marker, and within a line only an open span waits, for its end or the line's.
@@ -8,7 +10,7 @@ mod inline;
 mod tests;
 
 use crate::plain::visible_text;
-use inline::{Certain, Style, spans};
+use inline::{InlineStyle, LineEndKnown, spans};
 
 /// The most of a line that waits for its marker or for the end of a span.
 const HELD_CHARS: usize = 2_000;
@@ -17,7 +19,7 @@ const RULE: &str = "────────────────────
 
 /// How the result looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum TextLook {
     /// As the model wrote it.
     Source,
     /// As the model wrote it, with nothing that a terminal would obey.
@@ -29,34 +31,34 @@ pub(super) enum Look {
 /// A document that is being written.
 #[derive(Debug)]
 pub(super) struct Markdown {
-    look: Look,
+    look: TextLook,
     /// What waits, from the start of the line or of the undecided span.
     held: String,
-    line: Line,
+    line: MarkdownLine,
     /// The marker that ends the open code block.
     fence: Option<String>,
 }
 
 /// Where in a line the writing stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
+enum MarkdownLine {
     /// Its kind is not known yet.
     Start,
     /// In the middle, with the style of its kind and the letter before.
-    Text { style: Style, before: char },
+    Text { style: InlineStyle, before: char },
 }
 
 impl Markdown {
-    pub(super) fn new(look: Look) -> Self {
-        Self { look, held: String::new(), line: Line::Start, fence: None }
+    pub(super) fn new(look: TextLook) -> Self {
+        Self { look, held: String::new(), line: MarkdownLine::Start, fence: None }
     }
 
     /// Takes text in and gives what can be shown.
     pub(super) fn push(&mut self, text: &str) -> String {
         match self.look {
-            Look::Source => return text.to_owned(),
-            Look::Plain => return visible_text(&text.replace('\r', "")),
-            Look::Styled => {}
+            TextLook::Source => return text.to_owned(),
+            TextLook::Plain => return visible_text(&text.replace('\r', "")),
+            TextLook::Styled => {}
         }
         let mut out = String::new();
         // A carriage return before a line end says nothing, and the two may come apart.
@@ -65,14 +67,14 @@ impl Markdown {
             match piece.strip_suffix('\n') {
                 Some(rest) => {
                     self.held.push_str(&visible_text(rest));
-                    self.advance(&mut out, Certain::LineEnd);
-                    self.line = Line::Start;
+                    self.advance(&mut out, LineEndKnown::LineEnd);
+                    self.line = MarkdownLine::Start;
                     out.push('\n');
                 }
                 None => {
                     self.held.push_str(&visible_text(piece));
                     let held_too_long = self.held.chars().nth(HELD_CHARS).is_some();
-                    self.advance(&mut out, if held_too_long { Certain::LineEnd } else { Certain::SoFar });
+                    self.advance(&mut out, if held_too_long { LineEndKnown::LineEnd } else { LineEndKnown::SoFar });
                 }
             }
         }
@@ -83,23 +85,23 @@ impl Markdown {
     pub(super) fn finish(&mut self) -> String {
         let mut out = String::new();
         if !self.held.is_empty() {
-            self.advance(&mut out, Certain::LineEnd);
+            self.advance(&mut out, LineEndKnown::LineEnd);
         }
         *self = Self::new(self.look);
         out
     }
 
-    fn advance(&mut self, out: &mut String, certain: Certain) {
-        if let Line::Start = self.line {
+    fn advance(&mut self, out: &mut String, certain: LineEndKnown) {
+        if let MarkdownLine::Start = self.line {
             let Some(kind) = kind(&self.held, self.fence.as_deref(), certain) else { return };
             self.held.drain(..kind.taken);
             out.push_str(&kind.shown);
             if let Some(fence) = kind.fence {
                 self.fence = fence;
             }
-            self.line = Line::Text { style: kind.style, before: ' ' };
+            self.line = MarkdownLine::Text { style: kind.style, before: ' ' };
         }
-        let Line::Text { style, before } = self.line else { return };
+        let MarkdownLine::Text { style, before } = self.line else { return };
         if style.is_code() {
             out.push_str(&style.wrap(&std::mem::take(&mut self.held)));
             return;
@@ -107,45 +109,45 @@ impl Markdown {
         let shown = spans(&self.held, style, before, certain);
         out.push_str(&shown.text);
         self.held.drain(..shown.taken);
-        self.line = Line::Text { style, before: shown.before };
+        self.line = MarkdownLine::Text { style, before: shown.before };
     }
 }
 
 /// What the beginning of a line says about the line.
-struct Kind {
+struct BlockStart {
     /// How many bytes of the line its marker takes.
     taken: usize,
     /// What is shown in the marker's place.
     shown: String,
-    style: Style,
+    style: InlineStyle,
     /// What becomes of the open code block, if anything does.
     fence: Option<Option<String>>,
 }
 
-impl Kind {
-    fn text(taken: usize, shown: impl Into<String>, style: Style) -> Self {
+impl BlockStart {
+    fn text(taken: usize, shown: impl Into<String>, style: InlineStyle) -> Self {
         Self { taken, shown: shown.into(), style, fence: None }
     }
 }
 
 /// The kind of a line; `None` while more of it could change that.
-fn kind(line: &str, fence: Option<&str>, certain: Certain) -> Option<Kind> {
+fn kind(line: &str, fence: Option<&str>, certain: LineEndKnown) -> Option<BlockStart> {
     let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
     let (blank, body) = line.split_at(indent);
-    let open = certain == Certain::SoFar;
+    let open = certain == LineEndKnown::SoFar;
     if let Some(fence) = fence {
         return in_fence(line, body, fence, open);
     }
     if body.is_empty() {
-        return (!open).then(|| Kind::text(indent, "", Style::default()));
+        return (!open).then(|| BlockStart::text(indent, "", InlineStyle::default()));
     }
     if let Some(mark) = ['`', '~'].into_iter().find(|mark| body.starts_with(*mark)) {
         let count = body.chars().take_while(|character| *character == mark).count();
         if count >= 3 {
             // The language behind the marker is the rest of the line.
-            return (!open).then(|| Kind {
+            return (!open).then(|| BlockStart {
                 fence: Some(Some(mark.to_string().repeat(count))),
-                ..Kind::text(line.len(), Style::FAINT.wrap(body), Style::default())
+                ..BlockStart::text(line.len(), InlineStyle::FAINT.wrap(body), InlineStyle::default())
             });
         }
         if open && count == body.len() {
@@ -155,21 +157,24 @@ fn kind(line: &str, fence: Option<&str>, certain: Certain) -> Option<Kind> {
     block(line, blank, body, open)
 }
 
-fn in_fence(line: &str, body: &str, fence: &str, open: bool) -> Option<Kind> {
+fn in_fence(line: &str, body: &str, fence: &str, open: bool) -> Option<BlockStart> {
     let could_close = fence.starts_with(body) || body.starts_with(fence);
     if open && could_close {
         return None;
     }
     let closes = body.starts_with(fence) && body.trim_end().chars().all(|character| fence.starts_with(character));
     Some(if closes {
-        Kind { fence: Some(None), ..Kind::text(line.len(), Style::FAINT.wrap(body.trim_end()), Style::default()) }
+        BlockStart {
+            fence: Some(None),
+            ..BlockStart::text(line.len(), InlineStyle::FAINT.wrap(body.trim_end()), InlineStyle::default())
+        }
     } else {
-        Kind::text(0, if line.is_empty() { "" } else { "  " }, Style::CODE)
+        BlockStart::text(0, if line.is_empty() { "" } else { "  " }, InlineStyle::CODE)
     })
 }
 
 /// Headings, lists, quotes, rules and plain lines.
-fn block(line: &str, blank: &str, body: &str, open: bool) -> Option<Kind> {
+fn block(line: &str, blank: &str, body: &str, open: bool) -> Option<BlockStart> {
     let undecided = |run: usize| open && run == body.len();
     let indent = blank.len();
     let hashes = body.chars().take_while(|character| *character == '#').count();
@@ -178,7 +183,7 @@ fn block(line: &str, blank: &str, body: &str, open: bool) -> Option<Kind> {
             return None;
         }
         if body[hashes..].starts_with(' ') {
-            return Some(Kind::text(indent + hashes + 1, "", Style::HEADING));
+            return Some(BlockStart::text(indent + hashes + 1, "", InlineStyle::HEADING));
         }
     }
     if let Some(rest) = body.strip_prefix('>') {
@@ -186,20 +191,20 @@ fn block(line: &str, blank: &str, body: &str, open: bool) -> Option<Kind> {
             return None;
         }
         let taken = line.len() - rest.strip_prefix(' ').unwrap_or(rest).len();
-        return Some(Kind::text(taken, format!("{blank}{}", Style::FAINT.wrap("│ ")), Style::FAINT));
+        return Some(BlockStart::text(taken, format!("{blank}{}", InlineStyle::FAINT.wrap("│ ")), InlineStyle::FAINT));
     }
     if is_rule(body) {
-        return (!open).then(|| Kind::text(line.len(), Style::FAINT.wrap(RULE), Style::default()));
+        return (!open).then(|| BlockStart::text(line.len(), InlineStyle::FAINT.wrap(RULE), InlineStyle::default()));
     }
     if body.starts_with(['-', '*', '+']) {
         if undecided(1) || (open && body.trim_start_matches(['-', '*', ' ']).is_empty()) {
             return None;
         }
         if body[1..].starts_with(' ') {
-            return Some(Kind::text(indent + 2, format!("{blank}• "), Style::default()));
+            return Some(BlockStart::text(indent + 2, format!("{blank}• "), InlineStyle::default()));
         }
     }
-    Some(Kind::text(indent, blank, Style::default()))
+    Some(BlockStart::text(indent, blank, InlineStyle::default()))
 }
 
 /// Three marks of one sort and nothing else but blanks.

@@ -1,17 +1,17 @@
-//! One message: sent, followed to the end of its turn, and told as text or as one object.
+//! One message: sent, followed to the end of its turn, and printed as text or as one JSON object.
 
-use super::turns::{Followed, Turns};
+use super::turns::{FollowResult, MessageSender};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Format;
 use ext_session_orchestrator::contract::Submission;
 
-pub(super) async fn run(turns: &mut Turns<'_>, submission: Submission) -> Result<Status, Failure> {
+pub(super) async fn run(turns: &mut MessageSender<'_>, submission: Submission) -> Result<Status, Failure> {
     let outcome = match turns.say(submission).await? {
-        Followed::Over(outcome) => outcome,
-        Followed::Left => {
+        FollowResult::Over(outcome) => outcome,
+        FollowResult::Left => {
             return Err(
-                Failure::internal("left before the turn was over").hint("`dispatch queue show` says what became of it")
+                Failure::internal("interrupted before the turn ended").hint("`dispatch queue show` shows its state")
             );
         }
     };

@@ -1,4 +1,4 @@
-//! What became of one message: put together from the rows of its turn. Pure.
+//! The report of one message, put together from the rows of its turn.
 
 use crate::printer::Printer;
 use dispatch_contracts::conversation::{Chunk, ResultStatus, Role, Row, RowBody};
@@ -10,12 +10,12 @@ use serde::Serialize;
 
 /// One message's turn, as scripts read it.
 #[derive(Debug, Serialize)]
-pub(super) struct Outcome {
+pub(super) struct TurnReport {
     session: String,
     turn: Option<TurnId>,
     status: &'static str,
     text: String,
-    tool_calls: Vec<Call>,
+    tool_calls: Vec<ReportedCall>,
     usage: Usage,
     #[serde(skip_serializing_if = "String::is_empty")]
     reason: String,
@@ -26,13 +26,13 @@ pub(super) struct Outcome {
 }
 
 #[derive(Debug, Serialize)]
-struct Call {
+struct ReportedCall {
     id: CallId,
     name: String,
     status: Option<ResultStatus>,
 }
 
-impl Outcome {
+impl TurnReport {
     pub(super) fn new(session: &str) -> Self {
         Self {
             session: session.to_owned(),
@@ -95,7 +95,7 @@ impl Outcome {
                 Chunk::ToolCall(call) => {
                     // What is said after a call is the answer; what was said before it was on the way.
                     self.text.clear();
-                    self.tool_calls.push(Call { id: call.id, name: call.name, status: None });
+                    self.tool_calls.push(ReportedCall { id: call.id, name: call.name, status: None });
                 }
                 _ => {}
             },

@@ -1,4 +1,6 @@
-//! What a line that begins with a slash asks for. Pure.
+//! What a line that begins with a slash asks for.
+//!
+//! Pure.
 
 /// A command of the conversation itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,9 +20,9 @@ pub(super) enum Slash {
 pub(super) const COMMANDS: [(&str, &str); 9] = [
     ("/help", "this list"),
     ("/sessions", "the sessions, newest first"),
-    ("/session LABEL", "go to another session; a new one if there is none of this name"),
+    ("/session LABEL", "switch to a session, or create it"),
     ("/new [LABEL]", "begin a new session"),
-    ("/fork [LABEL]", "go on in a copy of this session that shares its past"),
+    ("/fork [LABEL]", "continue in a new session that shares this history"),
     ("/model [NAME]", "which model answers, or another one from now on"),
     ("/queue", "what waits or runs in this session"),
     ("/history", "what was said in this session"),
@@ -47,7 +49,7 @@ pub(super) fn parse(line: &str) -> Option<Result<Slash, String>> {
         ("queue", None) => Ok(Slash::Queue),
         ("history", None) => Ok(Slash::History),
         ("exit" | "quit", None) => Ok(Slash::Exit),
-        _ => Err(format!("`/{name}` is no command here; /help lists them")),
+        _ => Err(format!("unknown command `/{name}`; /help lists the commands")),
     })
 }
 
@@ -79,7 +81,7 @@ mod tests {
             ("/fork", Some(Ok(Slash::Fork(None)))),
             ("/model  qwen3", Some(Ok(Slash::Model(Some("qwen3".to_owned()))))),
             ("/session", Some(Err("name the session: /session LABEL".to_owned()))),
-            ("/jump", Some(Err("`/jump` is no command here; /help lists them".to_owned()))),
+            ("/jump", Some(Err("unknown command `/jump`; /help lists the commands".to_owned()))),
         ] {
             assert_eq!(parse(line), expected, "{line:?}");
         }

@@ -2,8 +2,9 @@
 
 use super::asking::{PROMPT, answer, question};
 use super::display::Display;
-use super::keyboard::{Keyboard, Typed};
-use super::outcome::Outcome;
+use super::keyboard::{Keyboard, TypedLine};
+use super::outcome::TurnReport;
+use crate::app::Status;
 use crate::failure::Failure;
 use crate::paint::Paint;
 use crate::printer::{Format, Printer};
@@ -24,10 +25,10 @@ use tokio::task::JoinHandle;
 const LAST_ROWS: Duration = Duration::from_secs(2);
 
 /// What messages are sent and followed with.
-pub(super) struct Turns<'a> {
+pub(super) struct MessageSender<'a> {
     pub(super) sessions: Arc<dyn Sessions>,
     pub(super) approvals: Arc<dyn Approvals>,
-    /// Made when somebody is asked, if nobody was asked before.
+    /// Opened with the first question.
     pub(super) keyboard: Option<Keyboard>,
     pub(super) workdir: PathBuf,
     pub(super) printer: &'a Printer,
@@ -35,43 +36,43 @@ pub(super) struct Turns<'a> {
 }
 
 /// How following a message ended.
-pub(super) enum Followed {
-    Over(Outcome),
+pub(super) enum FollowResult {
+    Over(TurnReport),
     /// The person did not want to wait for the end.
     Left,
 }
 
 /// A question that the person is thinking about.
-struct Open {
+struct OpenQuestion {
     request: ApprovalRequest,
-    typed: JoinHandle<Typed>,
+    typed: JoinHandle<TypedLine>,
 }
 
 /// One message on its way.
-struct Course<'t, 'a> {
-    turns: &'t mut Turns<'a>,
+struct FollowedMessage<'t, 'a> {
+    turns: &'t mut MessageSender<'a>,
     dispatch: DispatchId,
     asks: Ask,
-    outcome: Outcome,
+    outcome: TurnReport,
     display: Display<'a>,
-    open: Option<Open>,
+    open: Option<OpenQuestion>,
     /// What happened while a question is open: nothing may be printed over the prompt.
     deferred: VecDeque<SessionNews>,
     cancelling: bool,
 }
 
-impl<'a> Turns<'a> {
+impl<'a> MessageSender<'a> {
     /// Sends a message and stays with it until its turn is over.
-    pub(super) async fn say(&mut self, submission: Submission) -> Result<Followed, Failure> {
+    pub(super) async fn say(&mut self, submission: Submission) -> Result<FollowResult, Failure> {
         let (label, asks) = (submission.session.clone(), submission.ask);
         let sessions = Arc::clone(&self.sessions);
         let mut interrupts = Interrupts::listen();
         let mut events = sessions.watch(&label, None).await.map_err(refused)?;
         let receipt = sessions.submit(submission).await.map_err(refused)?;
-        let mut course = Course {
+        let mut course = FollowedMessage {
             display: Display::new(self.printer),
             turns: self,
-            outcome: Outcome::new(&label),
+            outcome: TurnReport::new(&label),
             dispatch: receipt.dispatch.clone(),
             asks,
             open: None,
@@ -88,30 +89,30 @@ impl<'a> Turns<'a> {
                 event = events.next() => match event {
                     Some(event) if asking => course.defer(event),
                     Some(event) => course.take(event.news)?,
-                    None => return Err(Failure::internal("the session went away")),
+                    None => return Err(Failure::internal("the session's event stream ended")),
                 },
                 view = &mut over, if !asking => {
                     course.catch_up(&mut events, &view.map_err(refused)?).await?;
-                    return Ok(Followed::Over(course.outcome));
+                    return Ok(FollowResult::Over(course.outcome));
                 }
-                () = interrupts.next() => if course.interrupt().await? { return Ok(Followed::Left) },
+                () = interrupts.next() => if course.interrupt().await? { return Ok(FollowResult::Left) },
             }
             if course.is_over() {
-                return Ok(Followed::Over(course.outcome));
+                return Ok(FollowResult::Over(course.outcome));
             }
         }
     }
 }
 
 /// What the person typed at the open question.
-async fn typed(open: &mut Option<Open>) -> Typed {
+async fn typed(open: &mut Option<OpenQuestion>) -> TypedLine {
     match open {
-        Some(open) => (&mut open.typed).await.unwrap_or(Typed::End),
+        Some(open) => (&mut open.typed).await.unwrap_or(TypedLine::End),
         None => std::future::pending().await,
     }
 }
 
-impl Course<'_, '_> {
+impl FollowedMessage<'_, '_> {
     fn is_over(&self) -> bool {
         self.open.is_none() && self.outcome.is_over()
     }
@@ -145,20 +146,20 @@ impl Course<'_, '_> {
             None => self.turns.keyboard.insert(Keyboard::open()?).clone(),
         };
         discard_typed();
-        self.open = Some(Open { request, typed: keyboard.ask(PROMPT.to_owned()) });
+        self.open = Some(OpenQuestion { request, typed: keyboard.ask(PROMPT.to_owned()) });
         Ok(())
     }
 
     /// Hands the answer over and shows what happened meanwhile, up to the next question.
-    async fn answered(&mut self, typed: Typed) -> Result<(), Failure> {
+    async fn answered(&mut self, typed: TypedLine) -> Result<(), Failure> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let word = match &typed {
-            Typed::Line(line) => line.as_str(),
-            Typed::Interrupted | Typed::End => "no",
+            TypedLine::Line(line) => line.as_str(),
+            TypedLine::Interrupted | TypedLine::End => "no",
         };
         // Somebody else may have answered first, or the turn may be over: then there is nothing to hand over.
         let _ = self.turns.approvals.answer(&open.request.id, answer(word)).await;
-        if typed == Typed::Interrupted {
+        if typed == TypedLine::Interrupted {
             self.interrupt().await?;
         }
         while self.open.is_none() {
@@ -199,10 +200,10 @@ impl Course<'_, '_> {
 /// A refusal of the queue as a failure of the command.
 pub(crate) fn refused(error: SessionsError) -> Failure {
     match error {
-        SessionsError::Invalid(_) | SessionsError::Unknown { .. } => Failure::usage(error.to_string()),
+        SessionsError::Invalid(_) | SessionsError::Unknown { .. } => Failure::of(Status::Usage, &error),
         SessionsError::Full { .. } => {
-            Failure::usage(error.to_string()).hint("`dispatch queue show` shows what waits, `queue cancel` takes back")
+            Failure::of(Status::Usage, &error).hint("`dispatch queue show` shows what waits, `queue cancel` takes back")
         }
-        SessionsError::Draining | SessionsError::Storage(_) => Failure::internal(error.to_string()),
+        SessionsError::Draining | SessionsError::Storage(_) => Failure::of(Status::Internal, &error),
     }
 }

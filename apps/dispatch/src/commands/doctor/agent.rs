@@ -1,6 +1,6 @@
 //! The doctor's lines about our own agent: where it keeps conversations, and who answers.
 
-use super::{Finding, note, ok, wrong};
+use super::{DoctorFinding, note, ok, wrong};
 use crate::running::{ChosenModel, Threads, chosen_model, runtime};
 use crate::settings::Loaded;
 use ext_provider_openai_compat::contract::{OPENAI_COMPAT, REHEARSAL};
@@ -10,7 +10,7 @@ const STORAGE: &str = "storage";
 const MODEL: &str = "model";
 
 /// The database: looked at, never made.
-pub(super) fn storage(loaded: &Loaded) -> Vec<Finding> {
+pub(super) fn storage(loaded: &Loaded) -> Vec<DoctorFinding> {
     let url: Option<String> = loaded.settings.read("storage.url");
     let location = match Location::parse(url.as_deref(), &loaded.dirs.data) {
         Ok(location) => location,
@@ -27,12 +27,12 @@ pub(super) fn storage(loaded: &Loaded) -> Vec<Finding> {
         Some(path) => {
             ok(STORAGE, format!("{}, {} KiB", path.display(), (found.bytes + found.log_bytes).div_ceil(1024)))
         }
-        None => ok(STORAGE, format!("{} (made when needed)", named.display())),
+        None => ok(STORAGE, format!("{} (created when needed)", named.display())),
     }]
 }
 
 /// Which provider would answer, and why.
-pub(super) fn model(loaded: &Loaded) -> Finding {
+pub(super) fn model(loaded: &Loaded) -> DoctorFinding {
     let runtime = match runtime(Threads::One) {
         Ok(runtime) => runtime,
         Err(failure) => return wrong(MODEL, failure.messages.join("; "), "report this as a bug"),
@@ -41,7 +41,7 @@ pub(super) fn model(loaded: &Loaded) -> Finding {
 }
 
 /// The same, of a choice that was made.
-pub(in crate::commands) fn finding(chosen: &ChosenModel) -> Finding {
+pub(in crate::commands) fn finding(chosen: &ChosenModel) -> DoctorFinding {
     let choice = &chosen.choice;
     let model = choice.model.as_deref().map(|model| format!("{model} by ")).unwrap_or_default();
     let at = choice.base_url.as_deref().map(|address| format!(" at {address}")).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The doctor's line about the graph database: asked now, beside what the newest session knows.
 
-use super::{Finding, note, ok, wrong};
+use super::{DoctorFinding, note, ok, wrong};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::HOOKS_FOLDER;
@@ -15,9 +15,9 @@ const CHECK: &str = "neo4j";
 const TIME_LIMIT: Duration = Duration::from_secs(3);
 
 /// Nothing where no database is configured.
-pub(super) fn finding(loaded: &Loaded) -> Option<Finding> {
+pub(super) fn finding(loaded: &Loaded) -> Option<DoctorFinding> {
     let workspace = Workspace::of(loaded);
-    if !workspace.root.join(HOOKS_FOLDER).is_dir() {
+    if !files::is_dir(workspace.root.join(HOOKS_FOLDER)) {
         return None;
     }
     let bytes = files::read_at_most(&workspace.paths("").config_file(), CONFIG_LIMIT_BYTES).ok()?;

@@ -1,23 +1,22 @@
 //! Goes on printing what happens, through new sessions and logs that start anew.
 
-use super::{EventsRequest, Filter, Sink, timeline};
+use super::{EventFilter, EventPrinter, EventsRequest, timeline};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::log_file::LogCursor;
 use crate::workspace::{SessionLog, Workspace};
 use std::collections::BTreeMap;
-use std::thread;
 use std::time::Duration;
 
 /// How soon a new event is seen.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Ends when nobody reads any more; otherwise the user interrupts it.
+/// Ends when the reader has gone away; otherwise the user interrupts it.
 pub(super) fn follow(
     workspace: &Workspace,
     request: &EventsRequest,
-    filter: &Filter,
-    sink: &mut Sink<'_>,
+    filter: &EventFilter,
+    sink: &mut EventPrinter<'_>,
 ) -> Result<Status, Failure> {
     let sessions = workspace.chosen(request.session.as_deref())?;
     let mut known = match request.limit() {
@@ -49,6 +48,6 @@ pub(super) fn follow(
             return Ok(Status::Done);
         }
         known.extend(now.into_iter().map(|session| session.id).zip(cursors));
-        thread::sleep(PAUSE);
+        dispatch_os::threads::sleep(PAUSE);
     }
 }

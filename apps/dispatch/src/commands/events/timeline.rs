@@ -1,8 +1,8 @@
 //! Joins the logs of several sessions into one order, within memory that does not grow with the logs.
 
-use super::{Entry, Filter, Wanted};
+use super::{EventFilter, FilteredRecord, TimelineEntry};
 use crate::failure::Failure;
-use crate::log_file::{Line, LogCursor, newest_first};
+use crate::log_file::{LogCursor, LogLine, newest_first};
 use crate::workspace::SessionLog;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,8 +10,8 @@ use std::io;
 use std::ops::ControlFlow;
 
 /// The newest entries, oldest of them first.
-pub(super) struct Newest {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct NewestEntries {
+    pub(super) entries: Vec<TimelineEntry>,
     /// Whether there are older ones.
     pub(super) more: bool,
     pub(super) unreadable: u64,
@@ -20,22 +20,22 @@ pub(super) struct Newest {
 }
 
 /// The newest `limit` entries of all sessions, read from the ends of their logs.
-pub(super) fn newest(sessions: &[SessionLog], limit: usize, filter: &Filter) -> Result<Newest, Failure> {
-    let mut found = Newest { entries: Vec::new(), more: false, unreadable: 0, ends: Vec::new() };
+pub(super) fn newest(sessions: &[SessionLog], limit: usize, filter: &EventFilter) -> Result<NewestEntries, Failure> {
+    let mut found = NewestEntries { entries: Vec::new(), more: false, unreadable: 0, ends: Vec::new() };
     for session in sessions {
         let mut own = Vec::new();
         let end = newest_first(&session.events_file, &mut |line| match filter.read(line) {
-            Some(Wanted::Yes(record)) if own.len() < limit => {
-                own.push(Entry { line: line.to_vec(), record });
+            Some(FilteredRecord::Yes(record)) if own.len() < limit => {
+                own.push(TimelineEntry { line: line.to_vec(), record });
                 ControlFlow::Continue(())
             }
-            Some(Wanted::Yes(_)) => {
+            Some(FilteredRecord::Yes(_)) => {
                 found.more = true;
                 ControlFlow::Break(())
             }
             // Records stand in the order of time, give or take what runs at once; older ones are not wanted.
-            Some(Wanted::No { recent: false }) => ControlFlow::Break(()),
-            Some(Wanted::No { recent: true }) => ControlFlow::Continue(()),
+            Some(FilteredRecord::No { recent: false }) => ControlFlow::Break(()),
+            Some(FilteredRecord::No { recent: true }) => ControlFlow::Continue(()),
             None => {
                 found.unreadable += 1;
                 ControlFlow::Continue(())
@@ -51,12 +51,12 @@ pub(super) fn newest(sessions: &[SessionLog], limit: usize, filter: &Filter) -> 
     Ok(found)
 }
 
-/// Hands over all entries in order until `each` fails, which means that nobody reads any more. Returns how many
+/// Hands over all entries in order until `each` fails, which means that the reader has gone away. Returns how many
 /// lines were no records.
 pub(super) fn merge(
     sessions: &[SessionLog],
-    filter: &Filter,
-    each: &mut dyn FnMut(Entry) -> io::Result<()>,
+    filter: &EventFilter,
+    each: &mut dyn FnMut(TimelineEntry) -> io::Result<()>,
 ) -> Result<u64, Failure> {
     let mut cursors: Vec<LogCursor> =
         sessions.iter().map(|session| LogCursor::at_start(session.events_file.clone())).collect();
@@ -68,11 +68,11 @@ pub(super) fn merge(
 pub(super) fn drain(
     sessions: &[SessionLog],
     cursors: &mut [LogCursor],
-    filter: &Filter,
-    each: &mut dyn FnMut(Entry) -> io::Result<()>,
+    filter: &EventFilter,
+    each: &mut dyn FnMut(TimelineEntry) -> io::Result<()>,
 ) -> Result<(u64, ControlFlow<()>), Failure> {
     let mut unreadable = 0;
-    let mut heads: Vec<Option<Entry>> = Vec::new();
+    let mut heads: Vec<Option<TimelineEntry>> = Vec::new();
     let mut order = BinaryHeap::new();
     let mut advance = |index: usize, cursor: &mut LogCursor, session: &SessionLog| {
         next_wanted(cursor, filter, &mut unreadable)
@@ -101,20 +101,24 @@ pub(super) fn drain(
     Ok((unreadable, ControlFlow::Continue(())))
 }
 
-fn next_wanted(cursor: &mut LogCursor, filter: &Filter, unreadable: &mut u64) -> io::Result<Option<Entry>> {
+fn next_wanted(
+    cursor: &mut LogCursor,
+    filter: &EventFilter,
+    unreadable: &mut u64,
+) -> io::Result<Option<TimelineEntry>> {
     while let Some(line) = cursor.next_line()? {
         match line {
-            Line::Whole(line) => match filter.read(&line) {
-                Some(Wanted::Yes(record)) => return Ok(Some(Entry { line, record })),
-                Some(Wanted::No { .. }) => {}
+            LogLine::Whole(line) => match filter.read(&line) {
+                Some(FilteredRecord::Yes(record)) => return Ok(Some(TimelineEntry { line, record })),
+                Some(FilteredRecord::No { .. }) => {}
                 None => *unreadable += 1,
             },
-            Line::TooLong => *unreadable += 1,
+            LogLine::TooLong => *unreadable += 1,
         }
     }
     Ok(None)
 }
 
 fn unreadable_log(session: &SessionLog, error: &io::Error) -> Failure {
-    Failure::internal(format!("{} cannot be read: {error}", session.events_file.display()))
+    Failure::internal(format!("cannot read {}", session.events_file.display())).caused_by(error)
 }

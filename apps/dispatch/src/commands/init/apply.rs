@@ -1,15 +1,15 @@
 //! Writes what the survey found, all of it or nothing.
 
-use super::place::{Place, make_folder};
-use super::restore::Restore;
-use super::survey::Change;
+use super::changes::FileChange;
+use super::registration_root::{RegistrationRoot, make_folder};
+use super::restore::RestoreRecord;
 use crate::failure::Failure;
-use dispatch_os::Access;
+use dispatch_os::{Access, files};
 
 const EXECUTABLE_MODE: u32 = 0o755;
 
 /// Writes every change. If one fails, those before it are taken back.
-pub(super) fn apply(place: &Place, changes: &[Change], hosts: &[&str]) -> Result<(), Failure> {
+pub(super) fn apply(place: &RegistrationRoot, changes: &[FileChange], hosts: &[&str]) -> Result<(), Failure> {
     let earlier = place.restore()?;
     let mut restore = earlier.clone();
     restore.hosts.extend(hosts.iter().map(|host| (*host).to_owned()));
@@ -23,7 +23,7 @@ pub(super) fn apply(place: &Place, changes: &[Change], hosts: &[&str]) -> Result
         return Ok(());
     }
     // First of all, so that a run that is killed midway can be undone.
-    let mut done: Vec<&Change> = Vec::new();
+    let mut done: Vec<&FileChange> = Vec::new();
     let written = place.keep_restore(&restore).and_then(|()| {
         for change in changes {
             done.push(change);
@@ -37,7 +37,7 @@ pub(super) fn apply(place: &Place, changes: &[Change], hosts: &[&str]) -> Result
     })
 }
 
-fn write(place: &Place, change: &Change) -> Result<(), Failure> {
+fn write(place: &RegistrationRoot, change: &FileChange) -> Result<(), Failure> {
     let real = place.real(&change.path).map_err(Failure::configuration)?;
     if let Some(folder) = real.parent() {
         make_folder(folder)?;
@@ -47,7 +47,7 @@ fn write(place: &Place, change: &Change) -> Result<(), Failure> {
 }
 
 /// Best effort: the failure that led here is what the user hears about.
-fn take_back(place: &Place, done: &[&Change], earlier: &Restore, now: &Restore) {
+fn take_back(place: &RegistrationRoot, done: &[&FileChange], earlier: &RestoreRecord, now: &RestoreRecord) {
     for change in done.iter().rev() {
         let _ = match &change.before {
             Some(text) => place.write(&change.path, text, Access::Usual),
@@ -60,13 +60,13 @@ fn take_back(place: &Place, done: &[&Change], earlier: &Restore, now: &Restore) 
 }
 
 /// Removes folders that nothing is in any more, innermost first.
-pub(super) fn remove_empty<'a>(place: &Place, folders: impl Iterator<Item = &'a str>) {
+pub(super) fn remove_empty<'a>(place: &RegistrationRoot, folders: impl Iterator<Item = &'a str>) {
     let mut folders: Vec<&str> = folders.collect();
     folders.sort_by_key(|folder| std::cmp::Reverse(folder.matches('/').count()));
     for folder in folders {
         if let Ok(real) = place.real(folder) {
             // A folder that others use by now is not empty, and stays.
-            let _ = std::fs::remove_dir(real);
+            let _ = files::remove_dir(real);
         }
     }
 }

@@ -3,16 +3,16 @@
 mod record;
 mod shim;
 
-use super::report::{Action, Line};
+use super::report::{Action, ReportLine};
 use crate::failure::Failure;
 use crate::git_hooks::{GitHook, InstalledGitHook};
 use crate::settings::Loaded;
-use dispatch_os::files::read_text_at_most;
+use dispatch_os::files::{self, read_text_at_most};
 use ext_intents::query::git::Git;
 use ext_workspace_hooks::contract::{GIT_HOOKS, POST_COMMIT, workspace_of};
-use record::{Entry, Record};
+use record::{GitHookEntry, GitHookRecord};
 use serde_json::Value;
-use shim::{Home, PURPOSE};
+use shim::{GitHooksFolder, PURPOSE};
 use std::path::{Path, PathBuf};
 
 const MAX_HOOKS_BYTES: u64 = 4 * 1024 * 1024;
@@ -31,8 +31,8 @@ impl GitPart {
     /// The repository that the command is run in.
     pub(super) fn of(loaded: &Loaded) -> Result<Self, Failure> {
         Self::find(loaded)?.ok_or_else(|| {
-            Failure::usage(format!("{} is in no git repository", loaded.start.display()))
-                .hint("run it in a repository, with git installed")
+            Failure::usage(format!("not inside a git repository: {}", loaded.start.display()))
+                .hint("run this in a git repository, with git installed")
         })
     }
 
@@ -48,14 +48,14 @@ impl GitPart {
 
     /// Whether anything was installed here.
     pub(super) fn is_installed(&self) -> Result<bool, Failure> {
-        Ok(!Record::read(&self.record_file)?.hooks.is_empty())
+        Ok(!GitHookRecord::read(&self.record_file)?.hooks.is_empty())
     }
 
     /// Installs or updates what the hooks of the workspace need, and removes what they no longer need.
-    pub(super) fn install(&self) -> Result<Vec<Line>, Failure> {
-        let home = Home::of(&self.git, &self.workspace)?;
+    pub(super) fn install(&self) -> Result<Vec<ReportLine>, Failure> {
+        let home = GitHooksFolder::of(&self.git, &self.workspace)?;
         let wanted = self.wanted();
-        let mut record = Record::read(&self.record_file)?;
+        let mut record = GitHookRecord::read(&self.record_file)?;
         let mut lines = Vec::new();
         for entry in std::mem::take(&mut record.hooks) {
             if entry.folder != home.folder || !wanted.iter().any(|name| *name == entry.name) {
@@ -75,14 +75,14 @@ impl GitPart {
                 || format!("git's hook {name}"),
                 |program| format!("git's hook {name}; {program} may rewrite it, then run this again"),
             );
-            lines.push(Line::new(action, shown(&hook), detail));
+            lines.push(ReportLine::new(action, shown(&hook), detail));
         }
         Ok(lines)
     }
 
     /// What is not as it should be.
-    pub(super) fn differences(&self) -> Result<Vec<Line>, Failure> {
-        let home = Home::of(&self.git, &self.workspace)?;
+    pub(super) fn differences(&self) -> Result<Vec<ReportLine>, Failure> {
+        let home = GitHooksFolder::of(&self.git, &self.workspace)?;
         let mut lines = Vec::new();
         for name in self.wanted() {
             let hook = home.hook(name);
@@ -91,25 +91,25 @@ impl GitPart {
             }
             let why = match shim::rewriter(&hook.text()?) {
                 Some(program) => format!(
-                    "{program} has rewritten it, and git does not call us there; `dispatch init --git` puts it right, \
+                    "{program} has rewritten it, and git does not call Dispatch there; `dispatch init --git` fixes it, \
                      or let {program} run `dispatch git-event {name}`"
                 ),
-                None => "git does not call us there; `dispatch init --git` puts it right".to_owned(),
+                None => "git does not call Dispatch there; `dispatch init --git` fixes it".to_owned(),
             };
-            let action = if hook.path().exists() { Action::Differs } else { Action::Missing };
-            lines.push(Line::new(action, shown(&hook), why));
+            let action = if files::exists(hook.path()) { Action::Differs } else { Action::Missing };
+            lines.push(ReportLine::new(action, shown(&hook), why));
         }
         Ok(lines)
     }
 
     /// Takes everything back.
-    pub(super) fn undo(&self) -> Result<Vec<Line>, Failure> {
-        let record = Record::read(&self.record_file)?;
+    pub(super) fn undo(&self) -> Result<Vec<ReportLine>, Failure> {
+        let record = GitHookRecord::read(&self.record_file)?;
         let mut lines = Vec::new();
         for entry in &record.hooks {
             lines.extend(removed(entry)?);
         }
-        Record::default().write(&self.record_file)?;
+        GitHookRecord::default().write(&self.record_file)?;
         Ok(lines)
     }
 
@@ -122,11 +122,11 @@ impl GitPart {
     }
 }
 
-fn removed(entry: &Entry) -> Result<Option<Line>, Failure> {
+fn removed(entry: &GitHookEntry) -> Result<Option<ReportLine>, Failure> {
     let hook = GitHook::new(&entry.folder, &entry.name, entry.script.into());
     let was_there = hook.remove(PURPOSE)?;
-    let action = if hook.path().exists() { Action::Cleaned } else { Action::Removed };
-    Ok(was_there.then(|| Line::new(action, shown(&hook), format!("git's hook {}", entry.name))))
+    let action = if files::exists(hook.path()) { Action::Cleaned } else { Action::Removed };
+    Ok(was_there.then(|| ReportLine::new(action, shown(&hook), format!("git's hook {}", entry.name))))
 }
 
 fn shown(hook: &GitHook) -> String {
@@ -144,7 +144,7 @@ fn used_in(text: &str) -> Vec<&'static str> {
 
 /// What the whole comes to.
 pub(super) fn closing(workspace: &Path) -> String {
-    format!("git starts the hooks of {} now; `dispatch init --undo --git` puts everything back.", workspace.display())
+    format!("git starts the hooks of {} now; `dispatch init --undo --git` restores the files.", workspace.display())
 }
 
 impl GitPart {

@@ -3,9 +3,9 @@
 use dispatch_hook_dialects::dialect;
 use dispatch_hook_dialects::register::{self, Layout, Scope, System};
 
-use super::place::Place;
-use super::signs::{self, Found};
-use super::survey::{Server, registrations};
+use super::changes::{McpServerPart, registrations};
+use super::host_detection::{self, DetectedHost};
+use super::registration_root::RegistrationRoot;
 use crate::failure::Failure;
 
 /// The hosts that can be registered, in the order of the documentation.
@@ -23,7 +23,7 @@ pub(crate) fn named(names: &[String]) -> Result<Vec<&'static str>, Failure> {
             Some(host) if hosts.contains(&host) => {}
             Some(host) => hosts.push(host),
             None => {
-                return Err(Failure::usage(format!("`{name}` is no host that can be registered"))
+                return Err(Failure::usage(format!("cannot register host `{name}`"))
                     .hint(format!("the hosts are: {}", all().join(", "))));
             }
         }
@@ -32,13 +32,13 @@ pub(crate) fn named(names: &[String]) -> Result<Vec<&'static str>, Failure> {
 }
 
 /// The hosts that have our entries in a file, or had them when `init` last ran.
-pub(crate) fn registered(place: &Place) -> Result<Vec<&'static str>, Failure> {
+pub(crate) fn registered(place: &RegistrationRoot) -> Result<Vec<&'static str>, Failure> {
     let restore = place.restore()?;
     let is_there = |host: &&'static str| {
-        let files = registrations(&[host], place.scope, Layout::Current, Server::Left);
+        let files = registrations(&[host], place.scope, Layout::Current, McpServerPart::Left);
         let in_file = files.iter().any(|file| {
             let text = place.read(&file.path).unwrap_or_default();
-            text.is_some() && file.presence(text.as_deref(), place) != Ok(super::restore::Ours::Absent)
+            text.is_some() && file.presence(text.as_deref(), place) != Ok(super::restore::OwnEntries::Absent)
         });
         in_file || restore.hosts.contains(*host)
     };
@@ -46,10 +46,10 @@ pub(crate) fn registered(place: &Place) -> Result<Vec<&'static str>, Failure> {
 }
 
 /// The hosts that are used here.
-pub(super) fn detected(place: &Place) -> Result<Vec<Found>, Failure> {
-    let found = signs::detect(place);
+pub(super) fn detected(place: &RegistrationRoot) -> Result<Vec<DetectedHost>, Failure> {
+    let found = host_detection::detect(place);
     if found.is_empty() {
-        return Err(Failure::usage("no host was found, neither in this project nor on this machine")
+        return Err(Failure::usage("no hosts found in this project or on this machine")
             .hint("name one: `dispatch init --host claude-code`; `--all` registers every host")
             .hint(format!("the hosts are: {}", all().join(", "))));
     }

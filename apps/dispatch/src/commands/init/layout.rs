@@ -32,7 +32,7 @@ pub(super) enum ModuleSet {
 
 /// Who decides about the content of a file once it is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
+enum LayoutFileOwner {
     /// The user.
     User,
     /// We do: it is brought up to date.
@@ -48,12 +48,12 @@ pub(super) struct LayoutFile {
     /// Relative to the project, with `/` between the parts.
     pub(super) path: String,
     content: String,
-    owner: Owner,
+    owner: LayoutFileOwner,
 }
 
 /// What becomes of a file that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum LayoutFileChange {
     /// It stays; says why.
     Keep(&'static str),
     /// It becomes this; says why.
@@ -65,17 +65,19 @@ pub(super) fn files(set: ModuleSet) -> Vec<LayoutFile> {
     let hooks =
         |name: &str, content: String, owner| LayoutFile { path: format!("{HOOKS_FOLDER}/{name}"), content, owner };
     let mut files = vec![
-        hooks("config.json", CONFIG.to_owned(), Owner::User),
-        hooks(MANIFEST_NAME, manifest_text(set), Owner::Manifest),
-        hooks("rlm-policy.json", RLM_POLICY.to_owned(), Owner::User),
-        hooks("followup-rules.json", FOLLOWUP_RULES.to_owned(), Owner::User),
-        hooks("README.md", README.to_owned(), Owner::Marked),
-        hooks(".gitignore", IGNORE_RESTORE.to_owned(), Owner::User),
+        hooks("config.json", CONFIG.to_owned(), LayoutFileOwner::User),
+        hooks(MANIFEST_NAME, manifest_text(set), LayoutFileOwner::Manifest),
+        hooks("rlm-policy.json", RLM_POLICY.to_owned(), LayoutFileOwner::User),
+        hooks("followup-rules.json", FOLLOWUP_RULES.to_owned(), LayoutFileOwner::User),
+        hooks("README.md", README.to_owned(), LayoutFileOwner::Marked),
+        hooks(".gitignore", IGNORE_RESTORE.to_owned(), LayoutFileOwner::User),
     ];
-    let schema = |name: &str, text: &str| hooks(&format!("schema/{name}.schema.json"), text.to_owned(), Owner::Program);
+    let schema = |name: &str, text: &str| {
+        hooks(&format!("schema/{name}.schema.json"), text.to_owned(), LayoutFileOwner::Program)
+    };
     files.extend(SHIPPED.iter().map(|shipped| schema(shipped.name, shipped.text)));
     let path = format!("{WORK_FOLDER}/.gitignore");
-    files.push(LayoutFile { path, content: IGNORE_ALL.to_owned(), owner: Owner::User });
+    files.push(LayoutFile { path, content: IGNORE_ALL.to_owned(), owner: LayoutFileOwner::User });
     files
 }
 
@@ -83,7 +85,7 @@ pub(super) fn files(set: ModuleSet) -> Vec<LayoutFile> {
 pub(super) fn intents_file() -> LayoutFile {
     use ext_intents::layout::{FOLDER, INTENTS_FILE};
     let content = ext_intents::file::TEMPLATE.to_owned();
-    LayoutFile { path: format!("{FOLDER}/{INTENTS_FILE}"), content, owner: Owner::User }
+    LayoutFile { path: format!("{FOLDER}/{INTENTS_FILE}"), content, owner: LayoutFileOwner::User }
 }
 
 impl LayoutFile {
@@ -91,18 +93,18 @@ impl LayoutFile {
     ///
     /// # Errors
     /// When modules should be added to a manifest that cannot be read.
-    pub(super) fn judge(&self, existing: Option<&str>, set: ModuleSet) -> Result<Verdict, String> {
+    pub(super) fn judge(&self, existing: Option<&str>, set: ModuleSet) -> Result<LayoutFileChange, String> {
         let Some(existing) = existing else {
-            return Ok(Verdict::Write(self.content.clone(), String::new()));
+            return Ok(LayoutFileChange::Write(self.content.clone(), String::new()));
         };
-        let update = || Verdict::Write(self.content.clone(), "brought up to date".to_owned());
+        let update = || LayoutFileChange::Write(self.content.clone(), "brought up to date".to_owned());
         Ok(match self.owner {
-            _ if existing == self.content => Verdict::Keep("up to date"),
-            Owner::User => Verdict::Keep("yours"),
-            Owner::Program => update(),
-            Owner::Marked if existing.contains(README_MARK) => update(),
-            Owner::Marked => Verdict::Keep("yours"),
-            Owner::Manifest => return add_modules(existing, set),
+            _ if existing == self.content => LayoutFileChange::Keep("up to date"),
+            LayoutFileOwner::User => LayoutFileChange::Keep("yours"),
+            LayoutFileOwner::Program => update(),
+            LayoutFileOwner::Marked if existing.contains(README_MARK) => update(),
+            LayoutFileOwner::Marked => LayoutFileChange::Keep("yours"),
+            LayoutFileOwner::Manifest => return add_modules(existing, set),
         })
     }
 }
@@ -130,9 +132,9 @@ fn manifest_text(set: ModuleSet) -> String {
 }
 
 /// The manifest with the modules that the full set has more. What is switched off stays off.
-fn add_modules(existing: &str, set: ModuleSet) -> Result<Verdict, String> {
+fn add_modules(existing: &str, set: ModuleSet) -> Result<LayoutFileChange, String> {
     if set == ModuleSet::Default {
-        return Ok(Verdict::Keep("yours"));
+        return Ok(LayoutFileChange::Keep("yours"));
     }
     let mut manifest: Value = serde_json::from_str(existing).map_err(|error| format!("it is not JSON: {error}"))?;
     let fields = manifest.as_object_mut().ok_or("it is not an object")?;
@@ -142,10 +144,10 @@ fn add_modules(existing: &str, set: ModuleSet) -> Result<Verdict, String> {
     let missing: Vec<&str> =
         wanted_modules(set).into_iter().filter(|name| !modules.iter().any(|entry| is_named(entry, name))).collect();
     if missing.is_empty() {
-        return Ok(Verdict::Keep("yours; every native module is named"));
+        return Ok(LayoutFileChange::Keep("yours; every native module is named"));
     }
     modules.extend(missing.iter().map(|name| json!({"name": name, "enabled": true})));
-    Ok(Verdict::Write(format!("{manifest:#}\n"), format!("switched on: {}", missing.join(", "))))
+    Ok(LayoutFileChange::Write(format!("{manifest:#}\n"), format!("switched on: {}", missing.join(", "))))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Which program the hosts are told to run.
+//! The program that is registered with hosts.
 
+use dispatch_os::environment::PROGRAM_SUFFIX;
 use std::path::Path;
 
 /// The small program for hook events alone.
@@ -7,7 +8,7 @@ const HOOK_PROGRAM: &str = "dispatch-hook";
 
 /// The words before the event: the small program if it stands beside this one, else `dispatch hook`.
 pub(super) fn words(own: &Path, is_file: impl Fn(&Path) -> bool) -> Vec<String> {
-    let beside = own.with_file_name(format!("{HOOK_PROGRAM}{}", std::env::consts::EXE_SUFFIX));
+    let beside = own.with_file_name(format!("{HOOK_PROGRAM}{}", PROGRAM_SUFFIX));
     let text = |path: &Path| path.to_string_lossy().into_owned();
     if is_file(&beside) { vec![text(&beside)] } else { vec![text(own), "hook".to_owned()] }
 }

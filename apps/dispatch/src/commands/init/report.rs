@@ -4,13 +4,13 @@ use dispatch_hook_dialects::dialect;
 use dispatch_hook_dialects::register::{self, Scope};
 
 use super::overlap;
-use super::place::Place;
+use super::registration_root::RegistrationRoot;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
 use serde::Serialize;
 use serde_json::json;
 
-/// So many files of one folder that are told in one line.
+/// From this many files of one folder on, they share one line.
 const MANY: usize = 6;
 
 /// What was done with a file, or what is wrong with it.
@@ -53,13 +53,13 @@ impl Action {
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Line {
+pub(super) struct ReportLine {
     action: Action,
     path: String,
     detail: String,
 }
 
-impl Line {
+impl ReportLine {
     pub(super) fn new(action: Action, path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { action, path: path.into(), detail: detail.into() }
     }
@@ -71,16 +71,16 @@ impl Line {
 
 /// A host and how it came to be chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Chosen {
+pub(super) struct ChosenHost {
     pub(super) host: &'static str,
     pub(super) because: Option<String>,
 }
 
 /// Everything one run has to tell.
 pub(super) struct Report<'a> {
-    pub(super) place: &'a Place,
-    pub(super) hosts: &'a [Chosen],
-    pub(super) lines: Vec<Line>,
+    pub(super) place: &'a RegistrationRoot,
+    pub(super) hosts: &'a [ChosenHost],
+    pub(super) lines: Vec<ReportLine>,
     /// What the whole comes to.
     pub(super) closing: String,
 }
@@ -121,7 +121,7 @@ impl Report<'_> {
     }
 
     fn text(&self) -> String {
-        let told = |chosen: &Chosen| match &chosen.because {
+        let told = |chosen: &ChosenHost| match &chosen.because {
             Some(because) => format!("{} ({because})", title(chosen.host)),
             None => title(chosen.host).to_owned(),
         };
@@ -155,8 +155,8 @@ impl Report<'_> {
 }
 
 /// One row per file; many alike in one folder are one row.
-fn rows(lines: &[Line]) -> Vec<Vec<String>> {
-    let alike = |one: &Line, other: &Line| {
+fn rows(lines: &[ReportLine]) -> Vec<Vec<String>> {
+    let alike = |one: &ReportLine, other: &ReportLine| {
         one.action == other.action && one.detail == other.detail && folder(&one.path) == folder(&other.path)
     };
     let mut rows = Vec::new();
@@ -166,7 +166,7 @@ fn rows(lines: &[Line]) -> Vec<Vec<String>> {
                 let place = format!("{}/ ({} files)", folder(&first.path), group.len());
                 rows.push(vec![first.action.word().to_owned(), place, first.detail.clone()]);
             }
-            _ => rows.extend(group.iter().map(Line::row)),
+            _ => rows.extend(group.iter().map(ReportLine::row)),
         }
     }
     rows
@@ -186,10 +186,11 @@ mod tests {
 
     #[test]
     fn many_files_of_one_folder_are_one_row() {
-        let mut lines: Vec<Line> = (0..MANY).map(|n| Line::new(Action::Wrote, format!("a/b/{n}"), "")).collect();
+        let mut lines: Vec<ReportLine> =
+            (0..MANY).map(|n| ReportLine::new(Action::Wrote, format!("a/b/{n}"), "")).collect();
         assert_eq!(rows(&lines), [["wrote", "a/b/ (6 files)", ""]]);
         lines[0].action = Action::Kept;
         assert_eq!(rows(&lines).len(), MANY);
-        assert_eq!(rows(&[Line::new(Action::Kept, "c", "x")]), [["kept", "c", "x"]]);
+        assert_eq!(rows(&[ReportLine::new(Action::Kept, "c", "x")]), [["kept", "c", "x"]]);
     }
 }

@@ -10,12 +10,12 @@ const VERSION: u32 = 1;
 /// Everything that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Restore {
+pub(crate) struct RestoreRecord {
     version: u32,
     /// The hosts that were registered.
     pub(crate) hosts: BTreeSet<String>,
     /// By path relative to the root, with `/` between the parts.
-    pub(crate) files: BTreeMap<String, Touched>,
+    pub(crate) files: BTreeMap<String, ChangedFile>,
     /// The folders that were made, outermost first.
     pub(crate) folders: Vec<String>,
 }
@@ -23,8 +23,8 @@ pub(crate) struct Restore {
 /// One file that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Touched {
-    pub(crate) before: Before,
+pub(crate) struct ChangedFile {
+    pub(crate) before: ContentBefore,
     /// SHA-256 of what was written.
     after: String,
 }
@@ -32,12 +32,12 @@ pub(crate) struct Touched {
 /// What a file was before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "camelCase")]
-pub(crate) enum Before {
+pub(crate) enum ContentBefore {
     /// It was not there.
     Absent,
     /// It held this.
     Present { sha256: String, text: String },
-    /// Someone else changed it between two runs, so nobody knows it without our entries.
+    /// Someone else changed it between two runs, so its content without our entries is unknown.
     Mixed,
 }
 
@@ -56,37 +56,37 @@ pub(crate) enum UndoStep {
 
 /// Whether our entries were in a file before it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ours {
+pub(crate) enum OwnEntries {
     Present,
     Absent,
 }
 
-impl Default for Restore {
+impl Default for RestoreRecord {
     fn default() -> Self {
         Self { version: VERSION, hosts: BTreeSet::new(), files: BTreeMap::new(), folders: Vec::new() }
     }
 }
 
-impl Restore {
+impl RestoreRecord {
     pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty() && self.folders.is_empty()
     }
 
     /// Takes note of a file that is about to be written. The first content counts for as long as
-    /// nobody else writes the file.
-    pub(crate) fn remember(&mut self, path: &str, on_disk: Option<&str>, after: &str, ours: Ours) {
+    /// no other program writes the file.
+    pub(crate) fn remember(&mut self, path: &str, on_disk: Option<&str>, after: &str, ours: OwnEntries) {
         let after = fingerprint(after.as_bytes());
         let now = || match on_disk {
-            None => Before::Absent,
-            Some(text) => Before::Present { sha256: fingerprint(text.as_bytes()), text: text.to_owned() },
+            None => ContentBefore::Absent,
+            Some(text) => ContentBefore::Present { sha256: fingerprint(text.as_bytes()), text: text.to_owned() },
         };
         let found = on_disk.map(|text| fingerprint(text.as_bytes()));
         let before = match (self.files.get(path), ours) {
             (Some(known), _) if found.as_ref() == Some(&known.after) => known.before.clone(),
-            (_, Ours::Absent) => now(),
-            (_, Ours::Present) => Before::Mixed,
+            (_, OwnEntries::Absent) => now(),
+            (_, OwnEntries::Present) => ContentBefore::Mixed,
         };
-        self.files.insert(path.to_owned(), Touched { before, after });
+        self.files.insert(path.to_owned(), ChangedFile { before, after });
     }
 
     /// Takes note of a folder that is about to be made.
@@ -102,9 +102,9 @@ impl Restore {
         let Some(touched) = self.files.get(path) else { return UndoStep::OursOnly };
         let found = fingerprint(text.as_bytes());
         match &touched.before {
-            Before::Present { sha256, .. } if *sha256 == found => UndoStep::Nothing,
-            Before::Present { text, .. } if touched.after == found => UndoStep::Write(text.clone()),
-            Before::Absent if touched.after == found => UndoStep::Delete,
+            ContentBefore::Present { sha256, .. } if *sha256 == found => UndoStep::Nothing,
+            ContentBefore::Present { text, .. } if touched.after == found => UndoStep::Write(text.clone()),
+            ContentBefore::Absent if touched.after == found => UndoStep::Delete,
             _ => UndoStep::OursOnly,
         }
     }
@@ -116,10 +116,10 @@ mod tests {
 
     #[test]
     fn the_first_content_comes_back_however_often_it_was_written() {
-        let mut restore = Restore::default();
-        restore.remember("a", Some("old"), "new", Ours::Absent);
-        restore.remember("a", Some("new"), "newer", Ours::Present);
-        restore.remember("b", None, "made", Ours::Absent);
+        let mut restore = RestoreRecord::default();
+        restore.remember("a", Some("old"), "new", OwnEntries::Absent);
+        restore.remember("a", Some("new"), "newer", OwnEntries::Present);
+        restore.remember("b", None, "made", OwnEntries::Absent);
         assert_eq!(restore.step("a", Some("newer")), UndoStep::Write("old".to_owned()));
         assert_eq!(restore.step("a", Some("old")), UndoStep::Nothing);
         assert_eq!(restore.step("a", None), UndoStep::Nothing);
@@ -128,24 +128,24 @@ mod tests {
 
     #[test]
     fn a_file_that_others_changed_loses_only_our_entries() {
-        let mut restore = Restore::default();
-        restore.remember("a", Some("old"), "new", Ours::Absent);
+        let mut restore = RestoreRecord::default();
+        restore.remember("a", Some("old"), "new", OwnEntries::Absent);
         assert_eq!(restore.step("a", Some("new and more")), UndoStep::OursOnly);
-        restore.remember("a", Some("new and more"), "newer", Ours::Present);
+        restore.remember("a", Some("new and more"), "newer", OwnEntries::Present);
         assert_eq!(restore.step("a", Some("newer")), UndoStep::OursOnly);
-        restore.remember("a", Some("rewritten"), "again", Ours::Absent);
+        restore.remember("a", Some("rewritten"), "again", OwnEntries::Absent);
         assert_eq!(restore.step("a", Some("again")), UndoStep::Write("rewritten".to_owned()));
         assert_eq!(restore.step("unknown", Some("x")), UndoStep::OursOnly);
     }
 
     #[test]
     fn it_survives_the_disk() {
-        let mut restore = Restore::default();
-        restore.remember("a", Some("\u{feff}old\r\n"), "new", Ours::Absent);
+        let mut restore = RestoreRecord::default();
+        restore.remember("a", Some("\u{feff}old\r\n"), "new", OwnEntries::Absent);
         restore.remember_folder(".ai");
         restore.remember_folder(".ai");
         let text = serde_json::to_string(&restore).unwrap();
-        assert_eq!(serde_json::from_str::<Restore>(&text).unwrap(), restore);
+        assert_eq!(serde_json::from_str::<RestoreRecord>(&text).unwrap(), restore);
         assert_eq!(restore.folders, [".ai"]);
     }
 }

@@ -1,19 +1,19 @@
 //! Puts back what was there before, and where others wrote since, takes out our entries alone.
 
 use super::apply::remove_empty;
+use super::changes::{McpServerPart, RegistrationFile, registrations};
 use super::layout::{self, ModuleSet, WORK_IGNORE};
-use super::place::Place;
-use super::report::{Action, Line};
-use super::restore::{Restore, UndoStep};
-use super::survey::{Server, Shared, registrations};
+use super::registration_root::RegistrationRoot;
+use super::report::{Action, ReportLine};
+use super::restore::{RestoreRecord, UndoStep};
 use crate::failure::Failure;
 use dispatch_hook_dialects::register::{Layout, Removal, Scope};
 use dispatch_hook_module::{HOOKS_FOLDER, WORK_FOLDER};
-use dispatch_os::Access;
+use dispatch_os::{Access, files};
 
 /// How much is undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum UndoExtent {
     /// The named hosts.
     Hosts,
     /// All of it.
@@ -21,17 +21,21 @@ pub(super) enum Extent {
 }
 
 /// Undoes the registration of `hosts`, and with everything the layout too.
-pub(super) fn undo(place: &Place, hosts: &[&'static str], extent: Extent) -> Result<Vec<Line>, Failure> {
+pub(super) fn undo(
+    place: &RegistrationRoot,
+    hosts: &[&'static str],
+    extent: UndoExtent,
+) -> Result<Vec<ReportLine>, Failure> {
     let mut restore = place.restore()?;
     let mut lines = Vec::new();
     let layout = match (extent, place.scope) {
-        (Extent::Everything, Scope::Project) if restore.is_empty() => unknown_layout(place).into_iter().collect(),
-        (Extent::Everything, Scope::Project) => undo_layout(place, &restore)?,
+        (UndoExtent::Everything, Scope::Project) if restore.is_empty() => unknown_layout(place).into_iter().collect(),
+        (UndoExtent::Everything, Scope::Project) => undo_layout(place, &restore)?,
         _ => Vec::new(),
     };
-    for file in registrations(hosts, place.scope, Layout::WithLegacy, Server::Registered) {
+    for file in registrations(hosts, place.scope, Layout::WithLegacy, McpServerPart::Registered) {
         if let Some(sharer) = other_user(place, &restore, &file, hosts) {
-            lines.push(Line::new(Action::Kept, &file.path, format!("it serves {sharer} too")));
+            lines.push(ReportLine::new(Action::Kept, &file.path, format!("it serves {sharer} too")));
             continue;
         }
         lines.extend(undo_registration(place, &restore, &file)?);
@@ -46,17 +50,26 @@ pub(super) fn undo(place: &Place, hosts: &[&'static str], extent: Extent) -> Res
 }
 
 /// Another registered host that the file serves and that is not undone.
-fn other_user(place: &Place, restore: &Restore, file: &Shared, hosts: &[&str]) -> Option<&'static str> {
+fn other_user(
+    place: &RegistrationRoot,
+    restore: &RestoreRecord,
+    file: &RegistrationFile,
+    hosts: &[&str],
+) -> Option<&'static str> {
     let stays = |host: &&'static str| restore.hosts.contains(*host) && !hosts.contains(host);
     super::hosts::all().into_iter().filter(stays).find(|host| {
-        let files = registrations(&[host], place.scope, Layout::WithLegacy, Server::Registered);
+        let files = registrations(&[host], place.scope, Layout::WithLegacy, McpServerPart::Registered);
         files.iter().any(|other| other.path == file.path)
     })
 }
 
-fn undo_registration(place: &Place, restore: &Restore, file: &Shared) -> Result<Option<Line>, Failure> {
+fn undo_registration(
+    place: &RegistrationRoot,
+    restore: &RestoreRecord,
+    file: &RegistrationFile,
+) -> Result<Option<ReportLine>, Failure> {
     let text = place.read(&file.path).map_err(Failure::configuration)?;
-    let line = |action, detail: &str| Some(Line::new(action, &file.path, format!("{}{detail}", file.titles())));
+    let line = |action, detail: &str| Some(ReportLine::new(action, &file.path, format!("{}{detail}", file.titles())));
     Ok(match restore.step(&file.path, text.as_deref()) {
         UndoStep::Nothing => None,
         UndoStep::Delete => {
@@ -68,12 +81,12 @@ fn undo_registration(place: &Place, restore: &Restore, file: &Shared) -> Result<
             line(Action::Restored, "")
         }
         UndoStep::OursOnly => match without_ours(file, text.as_deref().unwrap_or_default())? {
-            Rest::Untouched => None,
-            Rest::Delete => {
+            LayoutRemainder::Untouched => None,
+            LayoutRemainder::Delete => {
                 place.remove(&file.path)?;
                 line(Action::Removed, "")
             }
-            Rest::Keep(rest) => {
+            LayoutRemainder::Keep(rest) => {
                 place.write(&file.path, &rest, Access::Usual)?;
                 line(Action::Cleaned, ": changed since by others; only our entries were taken out")
             }
@@ -81,72 +94,72 @@ fn undo_registration(place: &Place, restore: &Restore, file: &Shared) -> Result<
     })
 }
 
-enum Rest {
+enum LayoutRemainder {
     Untouched,
     Delete,
     Keep(String),
 }
 
-fn without_ours(file: &Shared, text: &str) -> Result<Rest, Failure> {
+fn without_ours(file: &RegistrationFile, text: &str) -> Result<LayoutRemainder, Failure> {
     let mut rest = text.to_owned();
     for (_, target) in &file.targets {
         let removal = target.remove(&rest).map_err(|error| {
             Failure::configuration(format!("{}: {error}", file.path)).hint("repair the file, then run this again")
         })?;
         match removal {
-            Removal::Delete => return Ok(Rest::Delete),
+            Removal::Delete => return Ok(LayoutRemainder::Delete),
             Removal::Keep(kept) => rest = kept,
         }
     }
-    Ok(if rest == text { Rest::Untouched } else { Rest::Keep(rest) })
+    Ok(if rest == text { LayoutRemainder::Untouched } else { LayoutRemainder::Keep(rest) })
 }
 
-fn undo_layout(place: &Place, restore: &Restore) -> Result<Vec<Line>, Failure> {
+fn undo_layout(place: &RegistrationRoot, restore: &RestoreRecord) -> Result<Vec<ReportLine>, Failure> {
     let mut lines = Vec::new();
     for file in layout::files(ModuleSet::Default).into_iter().chain([layout::intents_file()]) {
         let text = place.read(&file.path).map_err(Failure::configuration)?;
         let line = match restore.step(&file.path, text.as_deref()) {
             UndoStep::Nothing => continue,
             UndoStep::Delete if file.path == WORK_IGNORE && has_more(place, WORK_FOLDER) => {
-                Line::new(Action::Kept, &file.path, "logs of sessions are still there")
+                ReportLine::new(Action::Kept, &file.path, "logs of sessions are still there")
             }
             UndoStep::Delete => {
                 place.remove(&file.path)?;
-                Line::new(Action::Removed, &file.path, "")
+                ReportLine::new(Action::Removed, &file.path, "")
             }
             UndoStep::Write(before) => {
                 place.write(&file.path, &before, Access::Usual)?;
-                Line::new(Action::Restored, &file.path, "")
+                ReportLine::new(Action::Restored, &file.path, "")
             }
-            UndoStep::OursOnly => Line::new(Action::Kept, &file.path, "yours, or changed since"),
+            UndoStep::OursOnly => ReportLine::new(Action::Kept, &file.path, "yours, or changed since"),
         };
         lines.push(line);
     }
     Ok(lines)
 }
 
-/// What is said about a layout that nobody knows the past of.
-fn unknown_layout(place: &Place) -> Option<Line> {
+/// The line about a layout that has no restore file.
+fn unknown_layout(place: &RegistrationRoot) -> Option<ReportLine> {
     let why = "no restore file says what was there before; delete the folder if you do not need it";
-    place.root.join(HOOKS_FOLDER).is_dir().then(|| Line::new(Action::Kept, HOOKS_FOLDER, why))
+    files::is_dir(place.root.join(HOOKS_FOLDER)).then(|| ReportLine::new(Action::Kept, HOOKS_FOLDER, why))
 }
 
 /// Whether a folder holds anything beside its ignore file.
-fn has_more(place: &Place, folder: &str) -> bool {
-    std::fs::read_dir(place.root.join(folder)).is_ok_and(|entries| entries.count() > 1)
+fn has_more(place: &RegistrationRoot, folder: &str) -> bool {
+    files::read_dir(place.root.join(folder)).is_ok_and(|entries| entries.count() > 1)
 }
 
-fn finish(place: &Place, mut restore: Restore, extent: Extent) -> Result<(), Failure> {
+fn finish(place: &RegistrationRoot, mut restore: RestoreRecord, extent: UndoExtent) -> Result<(), Failure> {
     let folders = std::mem::take(&mut restore.folders);
     match extent {
-        Extent::Everything => {
-            place.keep_restore(&Restore::default())?;
+        UndoExtent::Everything => {
+            place.keep_restore(&RestoreRecord::default())?;
             remove_empty(place, folders.iter().map(String::as_str));
             Ok(())
         }
-        Extent::Hosts => {
+        UndoExtent::Hosts => {
             remove_empty(place, folders.iter().map(String::as_str));
-            restore.folders = folders.into_iter().filter(|folder| place.root.join(folder).exists()).collect();
+            restore.folders = folders.into_iter().filter(|folder| files::exists(place.root.join(folder))).collect();
             place.keep_restore(&restore)
         }
     }

@@ -127,7 +127,7 @@ fn in_editor(layout: &Layout, printer: &Printer) -> Result<Status, Failure> {
 /// Where the copy is edited: beside the other things of this machine, so that what was written survives a refusal.
 fn editing_folder(layout: &Layout) -> Result<std::path::PathBuf, Failure> {
     let folder = layout.local_folder().join("editing");
-    crate::commands::init::place::make_folder(&folder)?;
+    crate::commands::init::registration_root::make_folder(&folder)?;
     Ok(folder)
 }
 

@@ -3,7 +3,7 @@
 use super::tools::Call;
 use crate::app::Status;
 use crate::commands::intent::{context_of, declared, known, open_ones, row_json};
-use crate::commands::plan::{Desk, Outcome};
+use crate::commands::plan::{PlanOutcome, SessionPlan};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::session_entry;
@@ -28,18 +28,18 @@ pub(super) fn to(call: &Call, loaded: &Loaded, workspace: &Workspace) -> Result<
         Call::Status { intent_id: None } => Ok(pretty(&json!({"sessions": sessions(workspace)}))),
         Call::SubmitPlan { plan } => {
             let bytes = serde_json::to_vec(plan).map_err(|error| Failure::internal(error.to_string()))?;
-            Desk::of(workspace, None)?.submit_bytes(&bytes).map(|outcome| outcome.text)
+            SessionPlan::of(workspace, None)?.submit_bytes(&bytes).map(|outcome| outcome.text)
         }
-        Call::StartNode { node_id } => Desk::of(workspace, None)?.start(node_id).map(|outcome| outcome.text),
+        Call::StartNode { node_id } => SessionPlan::of(workspace, None)?.start(node_id).map(|outcome| outcome.text),
         Call::CompleteNode { node_id, result } => {
-            let desk = Desk::of(workspace, None)?;
-            done(desk.complete(loaded, node_id, result.as_deref(), &Printer::new())?)
+            let plan = SessionPlan::of(workspace, None)?;
+            done(plan.complete(loaded, node_id, result.as_deref(), &Printer::new())?)
         }
     }
 }
 
 /// A check that failed is an error, so that no model takes it for success.
-fn done(outcome: Outcome) -> Result<String, Failure> {
+fn done(outcome: PlanOutcome) -> Result<String, Failure> {
     match outcome.status {
         Status::Done => Ok(outcome.text),
         status => Err(Failure { status, ..Failure::usage(outcome.text) }),

@@ -17,7 +17,7 @@ const FILES: [&str; 2] = ["hook.mjs", "hook.ts"];
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct ListedModule {
     name: String,
     kind: &'static str,
     /// Whether the manifest wants it.
@@ -49,12 +49,12 @@ pub(super) fn run(
 }
 
 /// The modules of the manifest in its order, then those it does not name.
-fn modules(manifest: &PipelineManifest, paths: &Paths, trust: &Trust) -> Vec<Listed> {
+fn modules(manifest: &PipelineManifest, paths: &Paths, trust: &Trust) -> Vec<ListedModule> {
     let native = compose::guards();
-    let scripts = std::fs::read_dir(paths.hooks_root.join("features"));
+    let scripts = dispatch_os::files::read_dir(paths.hooks_root.join("features"));
     let mut scripts: Vec<String> =
         scripts.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    scripts.retain(|name| FILES.iter().any(|file| paths.module_source(name).join(file).is_file()));
+    scripts.retain(|name| FILES.iter().any(|file| dispatch_os::files::is_file(paths.module_source(name).join(file))));
     scripts.sort_unstable();
     let named = manifest.modules.iter().map(|entry| (entry.name.clone(), entry.enabled, entry.priority));
     let mut all: Vec<(String, bool, Option<i32>)> = named.collect();
@@ -72,7 +72,13 @@ fn modules(manifest: &PipelineManifest, paths: &Paths, trust: &Trust) -> Vec<Lis
             (true, Some(_)) => "runs",
             (true, None) => script_state(&name, paths, trust),
         };
-        Listed { kind, enabled, state, priority: priority.or_else(|| own.map(|module| module.spec().priority)), name }
+        ListedModule {
+            kind,
+            enabled,
+            state,
+            priority: priority.or_else(|| own.map(|module| module.spec().priority)),
+            name,
+        }
     };
     all.into_iter().map(listed).collect()
 }
@@ -86,7 +92,7 @@ fn script_state(name: &str, paths: &Paths, trust: &Trust) -> &'static str {
     }
 }
 
-fn row(listed: &Listed) -> Vec<String> {
+fn row(listed: &ListedModule) -> Vec<String> {
     let priority = listed.priority.map(|priority| format!("priority {priority}")).unwrap_or_default();
     vec![listed.state.to_owned(), listed.name.clone(), listed.kind.to_owned(), priority]
 }

@@ -43,17 +43,16 @@ pub(super) fn make(
     printer: &Printer,
 ) -> Result<Status, Failure> {
     if NATIVE_NAMES.contains(&name) {
-        return Err(
-            Failure::usage(format!("`{name}` is a module that comes with dispatch")).hint("choose another name")
-        );
+        return Err(Failure::usage(format!("`{name}` is a built-in module")).hint("choose another name"));
     }
     let folder = workspace.paths("modules").module_source(name);
-    if folder.symlink_metadata().is_ok() {
-        return Err(Failure::usage(format!("{} is there already", workspace.shown(&folder)))
+    if dispatch_os::files::symlink_metadata(&folder).is_ok() {
+        return Err(Failure::usage(format!("{} already exists", workspace.shown(&folder)))
             .hint(format!("choose another name, or try it with `dispatch module test {name}`")));
     }
-    let failed = |error: std::io::Error| Failure::internal(format!("{} cannot be made: {error}", folder.display()));
-    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let failed =
+        |error: std::io::Error| Failure::internal(format!("cannot create {}", folder.display())).caused_by(&error);
+    dispatch_os::files::create_dir_all(&folder).map_err(failed)?;
     let files = files(name, language);
     for (file, text) in &files {
         create_new(&folder.join(file), Access::Usual)?.write_all(text.as_bytes()).map_err(failed)?;

@@ -1,8 +1,8 @@
 //! Runs one script module on recorded payloads, apart from all others, and compares what it says with what is expected.
 
 use crate::app::Status;
+use crate::dry_run::{DryRunPipeline, known_host};
 use crate::failure::Failure;
-use crate::judging::{Judging, known_host};
 use crate::plain::lines;
 use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
@@ -34,7 +34,7 @@ const MAX_EVENTS: usize = 200;
 const LOAD_TIME: Duration = Duration::from_secs(5);
 const SHOWN_LINES: usize = 200;
 
-pub(super) struct Request<'a> {
+pub(super) struct ModuleTrialRequest<'a> {
     pub(super) name: &'a str,
     pub(super) events: &'a [PathBuf],
     pub(super) host: Option<&'a str>,
@@ -44,7 +44,7 @@ pub(super) struct Request<'a> {
 /// How one event went.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Trial {
+struct ModuleTrial {
     event: String,
     ran: bool,
     action: Option<HookAction>,
@@ -57,7 +57,7 @@ struct Trial {
     unmet: Option<Vec<String>>,
 }
 
-impl Trial {
+impl ModuleTrial {
     fn failed(&self) -> bool {
         self.error.is_some() || self.unmet.as_ref().is_some_and(|unmet| !unmet.is_empty())
     }
@@ -74,7 +74,7 @@ struct EventFile {
 pub(super) fn run(
     loaded: &Loaded,
     workspace: &Workspace,
-    request: &Request<'_>,
+    request: &ModuleTrialRequest<'_>,
     printer: &Printer,
 ) -> Result<Status, Failure> {
     known_host(request.host)?;
@@ -82,11 +82,11 @@ pub(super) fn run(
     let files = event_files(&folder, request.events)?;
     // To try a module is to approve it for this once: what it may do is bounded by the engine, not by trust.
     let scripts = Scripts::new(trust_in(&folder, workspace)?, None);
-    let judging = Judging::new(loaded);
+    let judging = DryRunPipeline::new(loaded);
     let mut trials = Vec::new();
     for file in &files {
         let bytes = read_at_most(file, EVENT_LIMIT_BYTES)
-            .map_err(|error| Failure::usage(error.to_string()).hint("--event takes a file with a payload"))?;
+            .map_err(|error| Failure::of(Status::Usage, &error).hint("--event takes a file with a payload"))?;
         let event = EventFile::read(bytes, request.host);
         trials.push(attempt(workspace, request.name, &scripts, &judging, file, &event)?);
     }
@@ -108,20 +108,20 @@ pub(super) fn run(
             }
         }
     }
-    Ok(if trials.iter().any(Trial::failed) { Status::No } else { Status::Done })
+    Ok(if trials.iter().any(ModuleTrial::failed) { Status::No } else { Status::Done })
 }
 
 fn event_files(folder: &Path, named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if !named.is_empty() {
         return Ok(named.to_vec());
     }
-    let entries = std::fs::read_dir(folder);
+    let entries = dispatch_os::files::read_dir(folder);
     let mut found: Vec<PathBuf> = entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     found.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".event.json")));
     found.sort_unstable();
     found.truncate(MAX_EVENTS);
     if found.is_empty() {
-        return Err(Failure::usage(format!("{} has no event to try it on", folder.display()))
+        return Err(Failure::usage(format!("{} has no *.event.json to run the module on", folder.display()))
             .hint("--event FILE names one; `dispatch module new` makes a module with some"));
     }
     Ok(found)
@@ -156,17 +156,17 @@ fn attempt(
     workspace: &Workspace,
     name: &str,
     scripts: &Scripts,
-    judging: &Judging,
+    judging: &DryRunPipeline,
     file: &Path,
     event_file: &EventFile,
-) -> Result<Trial, Failure> {
+) -> Result<ModuleTrial, Failure> {
     let parsed = dialect::parse(&event_file.payload, event_file.host.as_deref(), None, judging.hints())
         .map_err(|failure| Failure::usage(format!("{}: {}", file.display(), failure.cause)))?;
     let paths = workspace.paths(&sid(&parsed.event));
     let found = match scripts.find(name, &paths, LOAD_TIME) {
         FoundScript::Module(module) => module,
         FoundScript::Absent => {
-            return Err(Failure::usage(format!("there is no script module `{name}`"))
+            return Err(Failure::usage(format!("unknown script module `{name}`"))
                 .hint(format!("`dispatch module new {name}` makes it")));
         }
         FoundScript::Refused(why) | FoundScript::Broken(why) => return Err(Failure::configuration(why)),
@@ -179,10 +179,10 @@ fn play(
     module: &Recorder<'_>,
     event: &HookEvent,
     paths: &Paths,
-    judging: &Judging,
+    judging: &DryRunPipeline,
     shown: String,
     event_file: &EventFile,
-) -> Trial {
+) -> ModuleTrial {
     let manifest = read_at_most(&paths.manifest_file(), MANIFEST_LIMIT_BYTES)
         .map_or_else(|_| PipelineManifest::default(), |bytes| PipelineManifest::parse(&bytes).0);
     let config = read_at_most(&paths.config_file(), CONFIG_LIMIT_BYTES)
@@ -221,7 +221,7 @@ fn play(
     };
     let said = action.as_ref().map(|action| serde_json::to_value(action).unwrap_or_default());
     let log = |line: &LogLine| format!("{} {}", line.level.as_str(), line.message);
-    Trial {
+    ModuleTrial {
         event: shown,
         ran,
         unmet: event_file.expect.as_ref().map(|expect| unmet(expect, &said.unwrap_or_default())),
@@ -252,7 +252,7 @@ fn unmet(expect: &Value, said: &Value) -> Vec<String> {
     problems
 }
 
-fn text(trial: &Trial) -> String {
+fn text(trial: &ModuleTrial) -> String {
     let verdict = match (&trial.unmet, &trial.error) {
         (_, Some(_)) => "FAILED",
         (Some(unmet), None) if !unmet.is_empty() => "FAILED",

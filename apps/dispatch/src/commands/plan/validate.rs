@@ -1,7 +1,7 @@
 //! Runs the checks of a plan node. The commands come from a plan that an agent may have written, so they are judged
 //! like any command of an agent before they run.
 
-use crate::judging::Judging;
+use crate::dry_run::DryRunPipeline;
 use crate::plain::{lines, one_line};
 use crate::printer::Printer;
 use crate::settings::Loaded;
@@ -28,7 +28,7 @@ const TOOL: &str = "Bash";
 /// How one check went.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Check {
+pub(super) struct NodeCheck {
     command: String,
     exit_code: Option<i32>,
     /// How it ended, in words.
@@ -39,7 +39,7 @@ pub(super) struct Check {
     output: Vec<String>,
 }
 
-impl Check {
+impl NodeCheck {
     pub(super) fn passed(&self) -> bool {
         self.exit_code == Some(0)
     }
@@ -64,9 +64,9 @@ pub(super) fn run_all(
     state: &SessionState,
     commands: &[String],
     printer: &Printer,
-) -> Vec<Check> {
-    let mut judging = Judging::new(loaded);
-    let mut checks: Vec<Check> = Vec::new();
+) -> Vec<NodeCheck> {
+    let mut judging = DryRunPipeline::new(loaded);
+    let mut checks: Vec<NodeCheck> = Vec::new();
     for command in commands {
         let check = if checks.iter().any(|check| !check.passed()) {
             left_out(command, "not run, because an earlier check failed".to_owned())
@@ -81,13 +81,13 @@ pub(super) fn run_all(
     checks
 }
 
-fn left_out(command: &str, end: String) -> Check {
-    Check { command: command.to_owned(), exit_code: None, end, ms: 0, output: Vec::new() }
+fn left_out(command: &str, end: String) -> NodeCheck {
+    NodeCheck { command: command.to_owned(), exit_code: None, end, ms: 0, output: Vec::new() }
 }
 
 /// Why the rules do not let an agent run this.
 fn objection(
-    judging: &mut Judging,
+    judging: &mut DryRunPipeline,
     workspace: &Workspace,
     paths: &Paths,
     state: &SessionState,
@@ -108,7 +108,7 @@ fn objection(
     Some(one_line(&format!("{code}{}", report.reason.unwrap_or_default()), 400))
 }
 
-fn run(command: &str, workspace: &Workspace, paths: &Paths) -> Check {
+fn run(command: &str, workspace: &Workspace, paths: &Paths) -> NodeCheck {
     let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
     let outcome = ChildSpec::new(shell).arg(flag).arg(command).working_folder(&workspace.root).timeout(TIMEOUT).run();
     let output = if outcome.succeeded() {
@@ -121,7 +121,7 @@ fn run(command: &str, workspace: &Workspace, paths: &Paths) -> Check {
         let said = lines(redactor.redact(said.trim()).as_ref(), usize::MAX);
         said.into_iter().rev().take(SHOWN_LINES).rev().collect()
     };
-    Check {
+    NodeCheck {
         command: command.to_owned(),
         exit_code: outcome.exit_code(),
         end: outcome.end.to_string(),

@@ -13,18 +13,18 @@ const REASON_CHARS: usize = 160;
 
 /// A decision and its rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(super) struct Ruling {
+pub(super) struct ReplayedDecision {
     pub(super) decision: Decision,
     pub(super) code: Option<String>,
 }
 
-impl Ruling {
+impl ReplayedDecision {
     pub(super) fn of(report: &DecisionReport) -> Self {
         Self { decision: report.decision, code: report.code.clone() }
     }
 }
 
-impl fmt::Display for Ruling {
+impl fmt::Display for ReplayedDecision {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.decision.as_str())?;
         match &self.code {
@@ -36,7 +36,7 @@ impl fmt::Display for Ruling {
 
 /// Why a record was not judged again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum LeftOut {
+pub(super) enum SkippedCall {
     NotAToolCall,
     DeliveredAgain,
     InputNotWhole,
@@ -46,23 +46,23 @@ pub(super) enum LeftOut {
     Unreadable,
 }
 
-impl LeftOut {
+impl SkippedCall {
     fn why(self) -> &'static str {
         match self {
             Self::NotAToolCall => "events other than tool calls about to run; their prompts and results are not kept",
             Self::DeliveredAgain => "second deliveries, which get the first answer",
-            Self::InputNotWhole => "the input was too long to keep, or a secret was taken out of it",
+            Self::InputNotWhole => "the input was too long to store, or a secret was removed from it",
             Self::NotKept => "the record does not keep the event",
             Self::NoDecision => "the record does not keep the decision",
             Self::NotJudged => "the pipeline gave no answer",
-            Self::Unreadable => "lines that are no records",
+            Self::Unreadable => "lines that are not records",
         }
     }
 }
 
 /// One event that would be decided differently.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Example {
+pub(super) struct DifferenceExample {
     #[serde(rename = "hookRunId")]
     pub(super) id: String,
     pub(super) session: String,
@@ -72,26 +72,31 @@ pub(super) struct Example {
 }
 
 #[derive(Debug, Default)]
-struct Difference {
+struct DecisionDifference {
     count: u64,
-    examples: Vec<Example>,
+    examples: Vec<DifferenceExample>,
 }
 
 /// The result of a replay.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(super) struct ReplayTally {
     max_examples: usize,
     same: u64,
-    differences: BTreeMap<(Ruling, Ruling), Difference>,
-    left_out: BTreeMap<LeftOut, u64>,
+    differences: BTreeMap<(ReplayedDecision, ReplayedDecision), DecisionDifference>,
+    left_out: BTreeMap<SkippedCall, u64>,
 }
 
-impl Tally {
+impl ReplayTally {
     pub(super) fn new(max_examples: usize) -> Self {
         Self { max_examples, same: 0, differences: BTreeMap::new(), left_out: BTreeMap::new() }
     }
 
-    pub(super) fn count(&mut self, before: Ruling, after: Ruling, example: impl FnOnce() -> Example) {
+    pub(super) fn count(
+        &mut self,
+        before: ReplayedDecision,
+        after: ReplayedDecision,
+        example: impl FnOnce() -> DifferenceExample,
+    ) {
         if before == after {
             self.same += 1;
             return;
@@ -103,7 +108,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn leave_out(&mut self, why: LeftOut) {
+    pub(super) fn leave_out(&mut self, why: SkippedCall) {
         *self.left_out.entry(why).or_default() += 1;
     }
 
@@ -116,8 +121,8 @@ impl Tally {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let difference = |((before, after), found): (&(Ruling, Ruling), &Difference)| json!({"from": before, "to": after, "count": found.count, "examples": found.examples});
-        let left_out = |(why, count): (&LeftOut, &u64)| json!({"why": why.why(), "count": count});
+        let difference = |((before, after), found): (&(ReplayedDecision, ReplayedDecision), &DecisionDifference)| json!({"from": before, "to": after, "count": found.count, "examples": found.examples});
+        let left_out = |(why, count): (&SkippedCall, &u64)| json!({"why": why.why(), "count": count});
         json!({
             "replayed": self.same + self.changed(),
             "same": self.same,
@@ -156,25 +161,31 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn ruling(decision: Decision, code: Option<&str>) -> Ruling {
-        Ruling { decision, code: code.map(str::to_owned) }
+    fn ruling(decision: Decision, code: Option<&str>) -> ReplayedDecision {
+        ReplayedDecision { decision, code: code.map(str::to_owned) }
     }
 
-    fn example(id: &str) -> Example {
+    fn example(id: &str) -> DifferenceExample {
         let text = |text: &str| text.to_owned();
-        Example { id: text(id), session: text("a3f0c812"), ts: text("t"), about: text("Bash: ls"), reason: None }
+        DifferenceExample {
+            id: text(id),
+            session: text("a3f0c812"),
+            ts: text("t"),
+            about: text("Bash: ls"),
+            reason: None,
+        }
     }
 
     #[test]
     fn differences_are_counted_by_ruling_with_few_examples() {
-        let mut tally = Tally::new(1);
+        let mut tally = ReplayTally::new(1);
         let (allow, deny) = (ruling(Decision::Allow, None), ruling(Decision::Deny, Some("UB01")));
         tally.count(allow.clone(), allow.clone(), || unreachable!("what is the same needs no example"));
         assert!(!tally.differs());
         tally.count(allow.clone(), deny.clone(), || example("one"));
         tally.count(allow.clone(), deny.clone(), || unreachable!("one example is enough"));
         tally.count(deny, allow, || example("two"));
-        tally.leave_out(LeftOut::NotAToolCall);
+        tally.leave_out(SkippedCall::NotAToolCall);
         let json = tally.to_json();
         assert_eq!((&json["replayed"], &json["same"], &json["changed"]), (&json!(4), &json!(1), &json!(3)));
         let text = tally.to_text();
@@ -185,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_rule_under_another_name_is_a_difference() {
-        let mut tally = Tally::new(3);
+        let mut tally = ReplayTally::new(3);
         tally.count(ruling(Decision::Ask, Some("A1")), ruling(Decision::Ask, Some("A2")), || example("one"));
         assert!(tally.differs());
     }

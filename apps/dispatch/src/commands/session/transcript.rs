@@ -1,4 +1,6 @@
-//! A conversation as a person reads it. Pure.
+//! A conversation as a person reads it.
+//!
+//! Pure.
 
 use crate::plain::{lines, one_line};
 use dispatch_contracts::conversation::{Chunk, Message, ResultStatus, Role};
@@ -14,7 +16,7 @@ const CALL_CHARS: usize = 160;
 /// The whole history.
 pub(crate) fn told(history: &History) -> String {
     if history.messages.is_empty() {
-        return format!("nothing was said in {} yet", one_line(&history.session.label, CALL_CHARS));
+        return format!("no messages in {} yet", one_line(&history.session.label, CALL_CHARS));
     }
     history.messages.iter().map(message).collect::<Vec<_>>().join("\n\n")
 }
@@ -47,7 +49,7 @@ fn chunk(chunk: &Chunk, role: Role) -> Vec<String> {
                 ResultStatus::Failed => "failed",
                 ResultStatus::Denied => "refused",
                 ResultStatus::NotRun => "did not run",
-                ResultStatus::Unknown => "nobody knows whether it ran",
+                ResultStatus::Unknown => "unknown whether it ran",
             };
             let text = bounded(&result.text, RESULT_LINES).into_iter().map(|line| format!("  │ {line}"));
             std::iter::once(format!("  {status}")).chain(text).collect()

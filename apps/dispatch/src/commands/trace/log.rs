@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::paint::{Paint, Tone};
 use crate::plain::one_line;
 use crate::printer::{Format, Printer};
-use crate::span::Span;
+use crate::time_span::TimeSpan;
 use dispatch_os::time;
 use ext_intents::entry::{ScopeValidation, TraceEntry};
 use ext_intents::query::filter::Filter;
@@ -44,7 +44,7 @@ pub(crate) struct LogRequest {
 /// A moment on the command line.
 #[derive(Debug, Clone, Copy)]
 enum Since {
-    Ago(Span),
+    Ago(TimeSpan),
     At(i64),
 }
 
@@ -53,7 +53,7 @@ impl FromStr for Since {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let date = time::parse_rfc3339(text).or_else(|| time::parse_rfc3339(&format!("{text}T00:00:00Z")));
-        match (date, text.parse::<Span>()) {
+        match (date, text.parse::<TimeSpan>()) {
             (Some(at), _) => Ok(Self::At(at)),
             (None, Ok(span)) => Ok(Self::Ago(span)),
             (None, Err(_)) => Err(format!("`{text}` is no time; write for example 12h, 7d or 2026-03-01")),

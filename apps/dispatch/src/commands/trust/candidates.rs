@@ -3,21 +3,22 @@
 use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_hook_module::HOOKS_FOLDER;
+use dispatch_os::files;
 use dispatch_trust::Trust;
 use ext_workspace_hooks::contract::{HOOKS_FILE, workspace_of};
 use std::path::{Path, PathBuf};
 
 /// How deep below `.ai/hooks` scripts are looked for.
 const MAX_DEPTH: usize = 8;
-/// More scripts than this are no project's.
+/// The most scripts of one project.
 const MAX_FILES: usize = 2_000;
 /// Where modules and what they share are, below `.ai/hooks`.
 const FOLDERS: [&str; 2] = ["features", "lib"];
 
 /// Everything in the project that can be approved.
 pub(super) fn of_project(loaded: &Loaded, root: &Path) -> Vec<PathBuf> {
-    let settings = loaded.project_file().filter(|file| file.is_file());
-    let hooks = Some(workspace_of(&loaded.start).join(HOOKS_FILE)).filter(|file| file.is_file());
+    let settings = loaded.project_file().filter(|file| files::is_file(file));
+    let hooks = Some(workspace_of(&loaded.start).join(HOOKS_FILE)).filter(|file| files::is_file(file));
     let scripts = FOLDERS.into_iter().flat_map(|folder| script_files(&root.join(HOOKS_FOLDER).join(folder)));
     settings.into_iter().chain(hooks).chain(scripts).collect()
 }
@@ -27,12 +28,12 @@ pub(crate) fn script_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![(folder.to_path_buf(), 0)];
     while let Some((folder, depth)) = open.pop() {
-        let entries = std::fs::read_dir(&folder);
+        let entries = files::read_dir(&folder);
         for entry in entries.into_iter().flatten().flatten().take(MAX_FILES) {
             let path = entry.path();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => open.push((path, depth + 1)),
-                Ok(kind) if !kind.is_dir() && is_script(&path) && path.is_file() => found.push(path),
+                Ok(kind) if !kind.is_dir() && is_script(&path) && files::is_file(&path) => found.push(path),
                 _ => {}
             }
         }
@@ -52,21 +53,21 @@ fn is_script(path: &Path) -> bool {
 /// The files behind what the user names: a file, a folder of scripts, or a script module. With `approved`, what is
 /// approved counts too, whether it still exists or not.
 pub(super) fn named(root: &Path, names: &[PathBuf], approved: Option<&Trust>) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
+    let mut named = Vec::new();
     for name in names {
         let path = std::path::absolute(name)
-            .map_err(|error| Failure::usage(format!("{} is no path: {error}", name.display())))?;
+            .map_err(|error| Failure::usage(format!("invalid path {}: {error}", name.display())))?;
         let module = root.join(HOOKS_FOLDER).join("features").join(name);
         let single = name.components().count() == 1;
-        let folder = if path.is_dir() {
+        let folder = if files::is_dir(&path) {
             Some(path.clone())
-        } else if single && !path.exists() && module.is_dir() {
+        } else if single && !files::exists(&path) && files::is_dir(&module) {
             Some(module)
         } else {
             None
         };
         let Some(folder) = folder else {
-            files.push(path);
+            named.push(path);
             continue;
         };
         let below = match approved {
@@ -79,12 +80,12 @@ pub(super) fn named(root: &Path, names: &[PathBuf], approved: Option<&Trust>) ->
             None => script_files(&folder),
         };
         if below.is_empty() {
-            return Err(Failure::usage(format!("{} holds nothing of that kind", folder.display()))
+            return Err(Failure::usage(format!("{} contains no scripts", folder.display()))
                 .hint("`dispatch trust --list` shows what is approved and what waits"));
         }
-        files.extend(below);
+        named.extend(below);
     }
-    Ok(files)
+    Ok(named)
 }
 
 #[cfg(test)]

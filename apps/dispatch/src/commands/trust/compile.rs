@@ -23,7 +23,7 @@ pub(super) fn compile(root: &Path) -> Vec<String> {
 }
 
 fn module_names(folder: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = dispatch_os::files::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     names

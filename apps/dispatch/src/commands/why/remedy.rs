@@ -6,7 +6,7 @@ use ext_hook_pipeline::modules::NATIVE_NAMES;
 use ext_hook_pipeline::pipeline::PHASE_GATE;
 use ext_hook_pipeline::report::DecisionReport;
 
-/// Ways out, the narrowest first; none where nobody objected.
+/// Ways out, the narrowest first; empty if no module objected.
 pub(super) fn remedies(report: &DecisionReport, decided_by: Option<&str>) -> Vec<String> {
     if report.decision == Decision::Allow {
         return Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn remedies(report: &DecisionReport, decided_by: Option<&str>) -> Vec
     }
     ways.extend(narrow(module));
     if let Some(code) = &report.code {
-        ways.push(format!("`dispatch allow-once {code}` lets it pass for 10 minutes"));
+        ways.push(format!("`dispatch allow-once {code}` suspends the rule for 10 minutes"));
     }
     ways.extend(lasting(module, report.code.as_deref(), report.decision));
     ways
@@ -34,15 +34,15 @@ pub(super) fn remedies(report: &DecisionReport, decided_by: Option<&str>) -> Vec
 fn narrow(module: &str) -> Option<String> {
     let way = match module {
         PHASE_GATE => {
-            "`dispatch phase set EXECUTING --reason TEXT` opens the next phase; `dispatch phase show` tells this one"
+            "`dispatch phase set EXECUTING --reason TEXT` opens the next phase; `dispatch phase show` prints the current one"
         }
         "planGraph-exec" => {
-            "`dispatch plan show` tells the open nodes and their scope; `dispatch plan submit FILE` changes the plan"
+            "`dispatch plan show` prints the open nodes and their scope; `dispatch plan submit FILE` changes the plan"
         }
         "plan-subagent-contract" => "the subagent writes the files that the reason lists, then stops again",
         "intents" => "`dispatch intent select ID` chooses the intent that owns these files",
         "rlm-work" => "a subagent of the type that the reason names does this work first",
-        "self-guard" => "do it yourself in a terminal: an agent does not change the rules it is under",
+        "self-guard" => "do it yourself in a terminal: an agent may not change its own rules",
         _ => return None,
     };
     Some(way.to_owned())
@@ -58,7 +58,7 @@ fn lasting(module: &str, code: Option<&str>, decision: Decision) -> Option<Strin
             )
         }
         (PHASE_GATE, _) => {
-            "`phasePolicy` in .ai/hooks/dispatch.manifest.json says which tools a phase is open to".to_owned()
+            "`phasePolicy` in .ai/hooks/dispatch.manifest.json lists the tools that each phase allows".to_owned()
         }
         ("planGraph-exec", _) => {
             "`\"planGraph-exec\": {\"mode\": \"warn\"}` in .ai/hooks/config.json only notes calls outside the plan"

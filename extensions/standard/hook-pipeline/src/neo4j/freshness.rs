@@ -102,7 +102,10 @@ mod tests {
             assert_eq!(decide_probe(&event, &section, &SessionState::default(), NOW), ProbeDecision::Keep);
         }
         for nothing in [json!(null), json!({}), json!({"url": null}), json!("bolt://localhost")] {
-            assert_eq!(decide_probe(&EventName::SessionStart, &nothing, &SessionState::default(), NOW), ProbeDecision::Keep);
+            assert_eq!(
+                decide_probe(&EventName::SessionStart, &nothing, &SessionState::default(), NOW),
+                ProbeDecision::Keep
+            );
         }
         let gone = decide_probe(&EventName::SessionStart, &json!(null), &state(NOW), NOW);
         let ProbeDecision::Forget(patch) = gone else { panic!("{gone:?}") };

@@ -1,7 +1,7 @@
 //! The ten things that must always be true, each shown against the real process.
 
 use super::s05_ids_and_paths::{ALL_MODULES, looks_like};
-use super::world::{SID, World};
+use super::workspace::{PipelineWorkspace, SID};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::net::TcpListener;
@@ -12,16 +12,16 @@ const MARGIN: Duration = Duration::from_secs(10);
 
 #[test]
 fn invariant_01_exactly_one_json_object_on_stdout_per_invocation() {
-    let world = World::with(&["session", "self-guard", "graph-pretooluse", "broken"]);
-    world.script("broken", "", "throw new Error('x');");
+    let workspace = PipelineWorkspace::with(&["session", "self-guard", "graph-pretooluse", "broken"]);
+    workspace.script("broken", "", "throw new Error('x');");
     let call = |command: &str| {
         let more = json!({"tool_name": "Bash", "tool_input": {"command": command}});
-        world.payload("PreToolUse", &more).to_string().into_bytes()
+        workspace.payload("PreToolUse", &more).to_string().into_bytes()
     };
     let inputs = [call("ls"), call("rm -rf /srv"), call("rm -r .ai/hooks"), b"".to_vec(), b"}{".to_vec(), vec![0; 99]];
     for input in inputs {
         for event in ["PreToolUse", "Stop", "", "Unheard"] {
-            let output = world.raw(event, &input);
+            let output = workspace.raw(event, &input);
             let mut objects = serde_json::Deserializer::from_str(&output.stdout).into_iter::<Value>();
             assert!(objects.next().is_some_and(|first| first.is_ok_and(|value| value.is_object())), "{output:?}");
             assert!(objects.next().is_none(), "{output:?}");
@@ -32,8 +32,8 @@ fn invariant_01_exactly_one_json_object_on_stdout_per_invocation() {
 
 #[test]
 fn invariant_02_no_module_writes_to_stdout_or_stderr() {
-    let world = World::with(&["session", "loud"]);
-    world.script(
+    let workspace = PipelineWorkspace::with(&["session", "loud"]);
+    workspace.script(
         "loud",
         "",
         "console.log('LEAK'); console.error('LEAK'); ctx.log('error', 'LEAK');
@@ -42,49 +42,49 @@ fn invariant_02_no_module_writes_to_stdout_or_stderr() {
          throw new Error('LEAK');",
     );
     let more = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}});
-    let output = world.raw("PreToolUse", world.payload("PreToolUse", &more).to_string().as_bytes());
+    let output = workspace.raw("PreToolUse", workspace.payload("PreToolUse", &more).to_string().as_bytes());
     assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("{\"decision\":\"allow\"}\n", ""));
-    assert!(world.text("loud/logs/debug.log").contains("LEAK"), "it went where it belongs");
+    assert!(workspace.text("loud/logs/debug.log").contains("LEAK"), "it went where it belongs");
 }
 
 #[test]
 fn invariant_03_state_patches_are_idempotent() {
-    let world = World::with(&["session", "patch"]);
-    world.script("patch", "", "return { statePatch: JSON.parse(ctx.event.toolInput.command) };");
+    let workspace = PipelineWorkspace::with(&["session", "patch"]);
+    workspace.script("patch", "", "return { statePatch: JSON.parse(ctx.event.toolInput.command) };");
     let patch =
         json!({"core": {"lastTurnId": 4, "phase": "EXECUTING"}, "plan": {"hash": "x"}, "memory": {"a": {"b": 1}}});
-    world.bash(&patch.to_string());
-    let once = world.state();
-    world.bash(&patch.to_string());
-    assert_eq!(world.state(), once, "twice is once");
-    world
+    workspace.bash(&patch.to_string());
+    let once = workspace.state();
+    workspace.bash(&patch.to_string());
+    assert_eq!(workspace.state(), once, "twice is once");
+    workspace
         .bash(&json!({"memory": {"list": [1, 2]}, "core": {"lastTurnId": "many"}, "rlm": {"kept": "yes"}}).to_string());
-    let state = world.state();
+    let state = workspace.state();
     assert_eq!((&state["memory"]["list"], &state["core"]["lastTurnId"]), (&Value::Null, &json!(4)), "no lists");
     assert_eq!(state["rlm"]["kept"], "yes", "what is right with a patch counts");
     let told: Vec<String> =
-        world.of_type("WARNING").iter().map(|record| record["data"]["message"].to_string()).collect();
+        workspace.of_type("WARNING").iter().map(|record| record["data"]["message"].to_string()).collect();
     assert!(told.iter().any(|text| text.contains("memory.list")), "{told:?}");
 }
 
 #[test]
 fn invariant_04_the_event_log_is_append_only() {
-    let world = World::with(&ALL_MODULES);
-    world.whole_session();
-    let before = world.text("events.jsonl");
-    world.whole_session();
-    assert_eq!(world.context.dispatch(&["state", "rebuild"]).status, 0);
-    assert_eq!(world.context.dispatch(&["phase", "set", "EXECUTING", "--reason", "x"]).status, 0);
-    assert!(world.text("events.jsonl").starts_with(&before), "nothing was edited or cut off");
+    let workspace = PipelineWorkspace::with(&ALL_MODULES);
+    workspace.whole_session();
+    let before = workspace.text("events.jsonl");
+    workspace.whole_session();
+    assert_eq!(workspace.context.dispatch(&["state", "rebuild"]).status, 0);
+    assert_eq!(workspace.context.dispatch(&["phase", "set", "EXECUTING", "--reason", "x"]).status, 0);
+    assert!(workspace.text("events.jsonl").starts_with(&before), "nothing was edited or cut off");
 }
 
 #[test]
 fn invariant_04_a_log_that_is_damaged_is_added_to_and_not_repaired_away() {
-    let world = World::with(&["session"]);
+    let workspace = PipelineWorkspace::with(&["session"]);
     let damage = "not json\n{\"torn\": ";
-    world.context.write(format!(".ai/tmp/{SID}/events.jsonl"), damage);
-    world.bash("ls");
-    let log = world.text("events.jsonl");
+    workspace.context.write(format!(".ai/tmp/{SID}/events.jsonl"), damage);
+    workspace.bash("ls");
+    let log = workspace.text("events.jsonl");
     assert!(log.starts_with(damage), "{log}");
     let last = log.lines().last().unwrap();
     assert_eq!(serde_json::from_str::<Value>(last).unwrap()["type"], "HOOK_RUN");
@@ -92,13 +92,15 @@ fn invariant_04_a_log_that_is_damaged_is_added_to_and_not_repaired_away() {
 
 #[test]
 fn invariant_05_the_pre_tool_use_budget_is_hard() {
-    let world = World::ruled_by(&json!({"modules": ["session", "spender"], "budgets": {"PreToolUse": 400}}));
-    world.script("spender", "", "for (;;) {}");
+    let workspace =
+        PipelineWorkspace::ruled_by(&json!({"modules": ["session", "spender"], "budgets": {"PreToolUse": 400}}));
+    workspace.script("spender", "", "for (;;) {}");
     let started = Instant::now();
-    assert_eq!(world.decision("ls"), "allow");
+    assert_eq!(workspace.decision("ls"), "allow");
     assert!(started.elapsed() < MARGIN, "{:?}", started.elapsed());
-    let guarded =
-        World::ruled_by(&json!({"modules": ["graph-pretooluse", "spender"], "budgets": {"PreToolUse": 60_000}}));
+    let guarded = PipelineWorkspace::ruled_by(
+        &json!({"modules": ["graph-pretooluse", "spender"], "budgets": {"PreToolUse": 60_000}}),
+    );
     guarded.script("spender", "", "for (;;) {}");
     let started = Instant::now();
     assert_eq!(guarded.decision("rm -rf /srv/data"), "deny", "a critical deny is not taken back");
@@ -107,19 +109,20 @@ fn invariant_05_the_pre_tool_use_budget_is_hard() {
 
 #[test]
 fn invariant_06_one_rewrite_owner_per_channel() {
-    let world = World::ruled_by(&json!({"modules": ["session", "owner", "other"], "rewriteOwner": "owner"}));
-    world.configure(&json!({"session": {"stampInput": true}}));
-    world.script(
+    let workspace =
+        PipelineWorkspace::ruled_by(&json!({"modules": ["session", "owner", "other"], "rewriteOwner": "owner"}));
+    workspace.configure(&json!({"session": {"stampInput": true}}));
+    workspace.script(
         "other",
         "priority: 10,",
         "return { updatedInput: {command: 'ls other'}, inputMetadata: {_hookX: 1} };",
     );
-    world.script(
+    workspace.script(
         "owner",
         "priority: 20,",
         "return { updatedInput: {command: 'ls owner'}, inputMetadata: {_hookY: 1} };",
     );
-    let input = world.bash("ls")["updatedInput"].clone();
+    let input = workspace.bash("ls")["updatedInput"].clone();
     assert_eq!(input["command"], "ls owner");
     assert_eq!(
         (&input["_hookX"], &input["_hookY"], &input["_hookSessionId"]),
@@ -131,14 +134,15 @@ fn invariant_06_one_rewrite_owner_per_channel() {
 fn invariant_07_a_failing_module_that_is_not_critical_blocks_nothing() {
     let bodies = ["throw new Error('x');", "return 7;", "for (;;) {}", "return new Promise(() => {});", "syntax error"];
     for body in bodies {
-        let world = World::ruled_by(&json!({"modules": ["session", "broken"], "budgets": {"PreToolUse": 2_000}}));
-        world.context.write(
+        let workspace =
+            PipelineWorkspace::ruled_by(&json!({"modules": ["session", "broken"], "budgets": {"PreToolUse": 2_000}}));
+        workspace.context.write(
             ".ai/hooks/features/broken/hook.mjs",
             format!("export default {{ supports: ['PreToolUse'], hotPathSafe: true, handle() {{ {body} }} }};"),
         );
-        let _ = world.context.dispatch(&["trust", "--all"]);
-        assert_eq!(world.decision("ls"), "allow", "{body}");
-        let told = world.of_type("ERROR_MODULE").len() + world.of_type("WARNING").len();
+        let _ = workspace.context.dispatch(&["trust", "--all"]);
+        assert_eq!(workspace.decision("ls"), "allow", "{body}");
+        let told = workspace.of_type("ERROR_MODULE").len() + workspace.of_type("WARNING").len();
         assert_eq!(told, 1, "{body}: it is on record");
     }
 }
@@ -148,29 +152,29 @@ fn invariant_08_neo4j_is_never_checked_before_a_tool_call() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
     server.set_nonblocking(true).unwrap();
     let port = server.local_addr().unwrap().port();
-    let world = World::with(&["session", "graph-pretooluse", "mirror"]);
-    world.configure(&json!({"neo4j": {"url": format!("bolt://127.0.0.1:{port}")}}));
-    world.script("mirror", "", "return { emitEvents: [{type: 'SEEN', data: ctx.cap.neo4j}] };");
+    let workspace = PipelineWorkspace::with(&["session", "graph-pretooluse", "mirror"]);
+    workspace.configure(&json!({"neo4j": {"url": format!("bolt://127.0.0.1:{port}")}}));
+    workspace.script("mirror", "", "return { emitEvents: [{type: 'SEEN', data: ctx.cap.neo4j}] };");
     let started = Instant::now();
     for _ in 0..5 {
-        assert_eq!(world.decision("ls"), "allow");
+        assert_eq!(workspace.decision("ls"), "allow");
     }
     assert!(started.elapsed() < MARGIN, "nobody waited for an answer: {:?}", started.elapsed());
     assert!(server.accept().is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "nothing connected");
-    assert_eq!(world.of_type("SEEN")[0]["data"]["reachable"], false);
-    world.fire("SessionStart", &json!({"source": "startup"}));
+    assert_eq!(workspace.of_type("SEEN")[0]["data"]["reachable"], false);
+    workspace.fire("SessionStart", &json!({"source": "startup"}));
     assert!(server.accept().is_ok(), "the same configuration is asked about elsewhere");
 }
 
 #[test]
 fn invariant_09_ids_are_short() {
-    let world = World::with(&ALL_MODULES);
-    world.whole_session();
+    let workspace = PipelineWorkspace::with(&ALL_MODULES);
+    workspace.whole_session();
     let long = "a very long name of a session or an agent / ".repeat(40);
     let more = json!({"session_id": long, "agent_id": long, "agent_type": long});
-    world.fire("SubagentStart", &more);
-    let mut records = world.records();
-    for session in std::fs::read_dir(world.context.project().join(".ai/tmp")).unwrap().flatten() {
+    workspace.fire("SubagentStart", &more);
+    let mut records = workspace.records();
+    for session in std::fs::read_dir(workspace.context.project().join(".ai/tmp")).unwrap().flatten() {
         let log = std::fs::read_to_string(session.path().join("events.jsonl")).unwrap_or_default();
         records.extend(log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()));
     }
@@ -184,17 +188,17 @@ fn invariant_09_ids_are_short() {
 
 #[test]
 fn invariant_10_everything_is_below_the_session_root() {
-    let world = World::with(&[&ALL_MODULES[..], &["escaper"]].concat());
+    let workspace = PipelineWorkspace::with(&[&ALL_MODULES[..], &["escaper"]].concat());
     let escapes = ["../../../out.txt", "/tmp/dispatch-escape.txt", "a/../../b", "..", "C:\\x", "a\0b", ""];
     let files: Vec<Value> = escapes.iter().map(|path| json!({"path": path, "content": "no"})).collect();
-    world.script("escaper", "", &format!("return {{ files: {} }};", json!(files)));
-    let before = world.files(".");
-    world.whole_session();
+    workspace.script("escaper", "", &format!("return {{ files: {} }};", json!(files)));
+    let before = workspace.files(".");
+    workspace.whole_session();
     let climbing = json!({"session_id": "../../../x", "agent_id": "../../y", "agent_type": "../../z", "prompt": "p"});
     for event in ["SubagentStart", "SubagentStop", "UserPromptSubmit"] {
-        world.fire(event, &climbing);
+        workspace.fire(event, &climbing);
     }
-    let sessions: BTreeSet<String> = world.files(".").difference(&before).cloned().collect();
+    let sessions: BTreeSet<String> = workspace.files(".").difference(&before).cloned().collect();
     for file in &sessions {
         let inside = file.strip_prefix(".ai/tmp/").and_then(|rest| rest.split_once('/'));
         let short = inside.is_some_and(|(sid, _)| looks_like(&json!(sid), "ffffffff"));

@@ -1,26 +1,26 @@
 //! Section 4: the log is the truth, the state is a cache of it, and both are written once per invocation.
 
-use super::world::{SID, World, sha256_hex};
+use super::workspace::{PipelineWorkspace, SID, sha256_hex};
 use serde_json::{Value, json};
 
 /// A world with a module that patches the state as the command says.
-fn patching() -> World {
-    let world = World::with(&["session", "patch"]);
-    world.script("patch", "", "return { statePatch: JSON.parse(ctx.event.toolInput.command) };");
-    world
+fn patching() -> PipelineWorkspace {
+    let workspace = PipelineWorkspace::with(&["session", "patch"]);
+    workspace.script("patch", "", "return { statePatch: JSON.parse(ctx.event.toolInput.command) };");
+    workspace
 }
 
-fn patch(world: &World, patch: &Value) {
-    assert_eq!(world.decision(&patch.to_string()), "allow");
+fn patch(workspace: &PipelineWorkspace, patch: &Value) {
+    assert_eq!(workspace.decision(&patch.to_string()), "allow");
 }
 
 #[test]
 fn s04_1_the_log_only_grows() {
-    let world = World::with(&["session", "graph-pretooluse"]);
+    let workspace = PipelineWorkspace::with(&["session", "graph-pretooluse"]);
     let mut before = String::new();
     for command in ["ls", "rm -rf /srv/data", "ls -l"] {
-        world.bash(command);
-        let after = world.text("events.jsonl");
+        workspace.bash(command);
+        let after = workspace.text("events.jsonl");
         assert!(after.len() > before.len() && after.starts_with(&before), "{command}");
         before = after;
     }
@@ -28,74 +28,74 @@ fn s04_1_the_log_only_grows() {
 
 #[test]
 fn s04_1_every_line_of_every_log_is_one_object() {
-    let world = World::with(&["session", "maker"]);
-    world.script("maker", "", "return { registerArtifacts: [{kind: 'note', path: 'a.md'}] };");
-    world.prompt("one\ntwo\u{2028}three");
-    world.bash("printf 'a\nb'");
+    let workspace = PipelineWorkspace::with(&["session", "maker"]);
+    workspace.script("maker", "", "return { registerArtifacts: [{kind: 'note', path: 'a.md'}] };");
+    workspace.prompt("one\ntwo\u{2028}three");
+    workspace.bash("printf 'a\nb'");
     for log in ["events.jsonl", "p.jsonl", "registry.jsonl"] {
-        let lines = world.lines(log);
+        let lines = workspace.lines(log);
         assert!(!lines.is_empty() && lines.iter().all(Value::is_object), "{log}");
-        assert!(world.text(log).ends_with('\n'), "{log}");
+        assert!(workspace.text(log).ends_with('\n'), "{log}");
     }
 }
 
 #[test]
 fn s04_1_prompts_are_audited_as_text_or_as_hash() {
-    let world = World::with(&["session"]);
-    world.prompt("my key is ghp_0123456789abcdefghijABCDEFGHIJ456789");
-    world.configure(&json!({"prompts": "hash"}));
-    world.prompt("a quiet one");
-    let audit = world.lines("p.jsonl");
+    let workspace = PipelineWorkspace::with(&["session"]);
+    workspace.prompt("my key is ghp_0123456789abcdefghijABCDEFGHIJ456789");
+    workspace.configure(&json!({"prompts": "hash"}));
+    workspace.prompt("a quiet one");
+    let audit = workspace.lines("p.jsonl");
     assert_eq!(audit[0]["text"], "my key is [REDACTED]");
     assert_eq!(audit[1]["text"], Value::Null);
     assert_eq!(audit[1]["sha256"], sha256_hex("a quiet one"));
-    assert!(!world.text("events.jsonl").contains("a quiet one"), "hash only, everywhere");
+    assert!(!workspace.text("events.jsonl").contains("a quiet one"), "hash only, everywhere");
 }
 
 #[test]
 fn s04_1_artifacts_are_registered() {
-    let world = World::with(&["session", "maker"]);
-    world.script("maker", "", "return { registerArtifacts: [{kind: 'note', path: 'a.md', sha256: 'ff'}] };");
-    world.bash("ls");
-    let line = world.lines("registry.jsonl").pop().unwrap();
+    let workspace = PipelineWorkspace::with(&["session", "maker"]);
+    workspace.script("maker", "", "return { registerArtifacts: [{kind: 'note', path: 'a.md', sha256: 'ff'}] };");
+    workspace.bash("ls");
+    let line = workspace.lines("registry.jsonl").pop().unwrap();
     assert_eq!((&line["kind"], &line["path"], &line["module"]), (&json!("note"), &json!("a.md"), &json!("maker")));
-    assert_eq!(line["hookRunId"], world.last_run()["hookRunId"]);
+    assert_eq!(line["hookRunId"], workspace.last_run()["hookRunId"]);
 }
 
 #[test]
 fn s04_2_the_session_id_is_set_once() {
-    let world = patching();
-    patch(&world, &json!({"core": {"sessionId": "ffffffff"}}));
-    assert_eq!(world.state()["core"]["sessionId"], SID);
+    let workspace = patching();
+    patch(&workspace, &json!({"core": {"sessionId": "ffffffff"}}));
+    assert_eq!(workspace.state()["core"]["sessionId"], SID);
 }
 
 #[test]
 fn s04_2_the_session_id_is_set_once_even_by_the_first_event() {
-    let world = World::with(&["session", "patch"]);
-    world.script("patch", "", "return { statePatch: {core: {sessionId: 'ffffffff'}} };");
-    world.bash("ls");
-    assert_eq!(world.state()["core"]["sessionId"], SID);
-    assert_eq!(world.last_run()["data"]["statePatch"]["core"]["sessionId"], SID, "and the log tells the same");
+    let workspace = PipelineWorkspace::with(&["session", "patch"]);
+    workspace.script("patch", "", "return { statePatch: {core: {sessionId: 'ffffffff'}} };");
+    workspace.bash("ls");
+    assert_eq!(workspace.state()["core"]["sessionId"], SID);
+    assert_eq!(workspace.last_run()["data"]["statePatch"]["core"]["sessionId"], SID, "and the log tells the same");
 }
 
 #[test]
 fn s04_2_the_work_id_is_set_if_newer() {
-    let world = patching();
-    world.prompt("one");
-    world.prompt("/new two");
-    assert_eq!(world.state()["core"]["workId"], "w002");
-    patch(&world, &json!({"core": {"workId": "w001", "lastTurnId": 1}}));
-    assert_eq!(world.state()["core"]["workId"], "w002", "an older turn does not bring it back");
-    patch(&world, &json!({"core": {"workId": "w003", "lastTurnId": 9}}));
-    assert_eq!(world.state()["core"]["workId"], "w003");
+    let workspace = patching();
+    workspace.prompt("one");
+    workspace.prompt("/new two");
+    assert_eq!(workspace.state()["core"]["workId"], "w002");
+    patch(&workspace, &json!({"core": {"workId": "w001", "lastTurnId": 1}}));
+    assert_eq!(workspace.state()["core"]["workId"], "w002", "an older turn does not bring it back");
+    patch(&workspace, &json!({"core": {"workId": "w003", "lastTurnId": 9}}));
+    assert_eq!(workspace.state()["core"]["workId"], "w003");
 }
 
 #[test]
 fn s04_2_turns_and_offsets_are_the_highest_seen() {
-    let world = patching();
+    let workspace = patching();
     for (given, kept) in [(5, 5), (3, 5), (8, 8)] {
-        patch(&world, &json!({"core": {"lastTurnId": given, "lastEventOffset": given}}));
-        let core = &world.state()["core"];
+        patch(&workspace, &json!({"core": {"lastTurnId": given, "lastEventOffset": given}}));
+        let core = &workspace.state()["core"];
         assert_eq!((&core["lastTurnId"], &core["lastEventOffset"]), (&json!(kept), &json!(kept)));
     }
 }
@@ -105,7 +105,7 @@ const LATER: i64 = 4_000_000_000_000_000;
 
 #[test]
 fn s04_2_the_phase_moves_on_and_blocked_stands_beside() {
-    let world = patching();
+    let workspace = patching();
     for (given, time, kept) in [
         ("EXECUTING", 1, "EXECUTING"),
         ("PLANNING", 2, "EXECUTING"),
@@ -114,21 +114,21 @@ fn s04_2_the_phase_moves_on_and_blocked_stands_beside() {
         ("COMPLETE", LATER + 1, "COMPLETE"),
         ("EXECUTING", LATER + 2, "COMPLETE"),
     ] {
-        patch(&world, &json!({"core": {"phase": given, "phaseTs": time}}));
-        assert_eq!(world.state()["core"]["phase"], kept, "{given}");
+        patch(&workspace, &json!({"core": {"phase": given, "phaseTs": time}}));
+        assert_eq!(workspace.state()["core"]["phase"], kept, "{given}");
     }
 }
 
 #[test]
 fn s04_2_plan_capability_rlm_and_memory_pointers_are_overwritten() {
-    let world = patching();
+    let workspace = patching();
     let first = json!({"plan": {"currentPath": "a", "mtime": 2, "hash": "x"}, "cap": {"neo4j": {"enabled": true,
         "reachable": true, "schemaVersion": "1"}}, "rlm": {"last": "a"}, "memory": {"seen": {"at": "a"}}});
     let second = json!({"plan": {"currentPath": "b", "mtime": 1, "hash": "y"}, "cap": {"neo4j": {"enabled": false,
         "reachable": false, "schemaVersion": "2"}}, "rlm": {"last": "b"}, "memory": {"seen": {"at": "b"}}});
-    patch(&world, &first);
-    patch(&world, &second);
-    let state = world.state();
+    patch(&workspace, &first);
+    patch(&workspace, &second);
+    let state = workspace.state();
     for section in ["plan", "cap", "rlm", "memory"] {
         assert_eq!(state[section], second[section], "{section}");
     }
@@ -136,43 +136,43 @@ fn s04_2_plan_capability_rlm_and_memory_pointers_are_overwritten() {
 
 #[test]
 fn s04_2_the_last_check_of_a_capability_is_the_latest() {
-    let world = patching();
+    let workspace = patching();
     for (given, kept) in [(50, 50), (10, 50), (70, 70)] {
-        patch(&world, &json!({"cap": {"neo4j": {"lastCheckTs": given}}}));
-        assert_eq!(world.state()["cap"]["neo4j"]["lastCheckTs"], kept);
+        patch(&workspace, &json!({"cap": {"neo4j": {"lastCheckTs": given}}}));
+        assert_eq!(workspace.state()["cap"]["neo4j"]["lastCheckTs"], kept);
     }
 }
 
 #[test]
 fn s04_2_counts_come_from_the_log_and_not_from_the_state() {
-    let world = World::with(&["session", "graph-pretooluse"]);
-    world.prompt("go");
-    world.bash("ls");
-    world.bash("rm -rf /srv/data");
-    world.fire("Stop", &json!({}));
-    let stop = world.of_type("STOP").pop().unwrap();
+    let workspace = PipelineWorkspace::with(&["session", "graph-pretooluse"]);
+    workspace.prompt("go");
+    workspace.bash("ls");
+    workspace.bash("rm -rf /srv/data");
+    workspace.fire("Stop", &json!({}));
+    let stop = workspace.of_type("STOP").pop().unwrap();
     assert_eq!(
         (&stop["data"]["turn"]["toolCalls"], &stop["data"]["turn"]["denied"], &stop["data"]["session"]["prompts"]),
         (&json!(2), &json!(1), &json!(1))
     );
-    assert!(!world.state().to_string().to_lowercase().contains("count"));
+    assert!(!workspace.state().to_string().to_lowercase().contains("count"));
 }
 
 #[test]
 fn s04_3_patches_are_applied_in_the_order_of_the_modules() {
-    let world = World::with(&["session", "late", "early"]);
-    world.script("early", "priority: 10,", "return { statePatch: {memory: {by: 'early', early: true}} };");
-    world.script("late", "priority: 20,", "return { statePatch: {memory: {by: 'late'}} };");
-    world.bash("ls");
-    assert_eq!(world.state()["memory"], json!({"by": "late", "early": true}));
+    let workspace = PipelineWorkspace::with(&["session", "late", "early"]);
+    workspace.script("early", "priority: 10,", "return { statePatch: {memory: {by: 'early', early: true}} };");
+    workspace.script("late", "priority: 20,", "return { statePatch: {memory: {by: 'late'}} };");
+    workspace.bash("ls");
+    assert_eq!(workspace.state()["memory"], json!({"by": "late", "early": true}));
 }
 
 #[test]
 fn s04_3_the_state_is_replaced_as_a_whole_and_leaves_no_temporary_file() {
-    let world = patching();
+    let workspace = patching();
     for number in 0..5 {
-        patch(&world, &json!({"memory": {"n": number.to_string()}}));
-        let names: Vec<String> = world.files(&format!(".ai/tmp/{SID}")).into_iter().collect();
+        patch(&workspace, &json!({"memory": {"n": number.to_string()}}));
+        let names: Vec<String> = workspace.files(&format!(".ai/tmp/{SID}")).into_iter().collect();
         assert!(names.iter().all(|name| !name.contains("tmp") && !name.starts_with(".state")), "{names:?}");
     }
 }
@@ -181,33 +181,33 @@ fn s04_3_the_state_is_replaced_as_a_whole_and_leaves_no_temporary_file() {
 #[test]
 fn s04_3_the_state_is_written_only_when_it_changes_and_then_once() {
     use std::os::unix::fs::MetadataExt;
-    let world = World::with(&["session"]);
-    let inode = || std::fs::metadata(world.session().join("state.json")).map(|found| found.ino());
-    world.prompt("one");
+    let workspace = PipelineWorkspace::with(&["session"]);
+    let inode = || std::fs::metadata(workspace.session().join("state.json")).map(|found| found.ino());
+    workspace.prompt("one");
     let first = inode().unwrap();
-    world.bash("ls");
+    workspace.bash("ls");
     assert_eq!(inode().unwrap(), first, "an ordinary call leaves it alone");
-    world.prompt("two");
+    workspace.prompt("two");
     assert_ne!(inode().unwrap(), first, "a change puts a new file in its place");
 }
 
 #[test]
 fn s04_3_records_of_one_invocation_stand_together() {
-    let world = World::with(&["session", "noisy"]);
-    world.script("noisy", "", "return { emitEvents: [{type: 'ONE'}, {type: 'TWO', data: {x: 1}}] };");
-    world.bash("ls");
-    let kinds: Vec<Value> = world.records().iter().map(|record| record["type"].clone()).collect();
+    let workspace = PipelineWorkspace::with(&["session", "noisy"]);
+    workspace.script("noisy", "", "return { emitEvents: [{type: 'ONE'}, {type: 'TWO', data: {x: 1}}] };");
+    workspace.bash("ls");
+    let kinds: Vec<Value> = workspace.records().iter().map(|record| record["type"].clone()).collect();
     assert_eq!(kinds, ["TOOL_CALL", "ONE", "TWO", "HOOK_RUN"]);
 }
 
 #[test]
 fn s04_3_a_lost_state_is_made_again_from_the_log() {
-    let world = World::with(&["session"]);
-    world.prompt("one");
-    world.prompt("/new two");
-    let before = world.state();
-    std::fs::remove_file(world.session().join("state.json")).unwrap();
-    world.bash("ls");
-    assert_eq!(world.state(), before);
-    assert_eq!(world.last_run()["turnId"], 2);
+    let workspace = PipelineWorkspace::with(&["session"]);
+    workspace.prompt("one");
+    workspace.prompt("/new two");
+    let before = workspace.state();
+    std::fs::remove_file(workspace.session().join("state.json")).unwrap();
+    workspace.bash("ls");
+    assert_eq!(workspace.state(), before);
+    assert_eq!(workspace.last_run()["turnId"], 2);
 }

@@ -1,6 +1,6 @@
 //! Section 5: the form of every id, and the place of every file.
 
-use super::world::{HOST_SESSION, SID, World, sha256_hex};
+use super::workspace::{HOST_SESSION, PipelineWorkspace, SID, sha256_hex};
 use serde_json::{Value, json};
 
 /// Letters that stand for themselves; `9` is a digit and `f` a lowercase hex digit.
@@ -16,77 +16,77 @@ pub(crate) fn looks_like(text: &Value, pattern: &str) -> bool {
 
 #[test]
 fn s05_1_the_session_id_is_eight_hex_digits_of_the_hosts_own() {
-    let world = World::with(&["session"]);
-    world.fire("SessionStart", &json!({}));
+    let workspace = PipelineWorkspace::with(&["session"]);
+    workspace.fire("SessionStart", &json!({}));
     assert_eq!(SID, &sha256_hex(HOST_SESSION)[..8]);
-    assert_eq!(world.last_run()["sessionId"], SID);
-    assert!(looks_like(&world.last_run()["sessionId"], "ffffffff"));
+    assert_eq!(workspace.last_run()["sessionId"], SID);
+    assert!(looks_like(&workspace.last_run()["sessionId"], "ffffffff"));
 }
 
 #[test]
 fn s05_1_without_a_session_id_the_transcript_or_the_folder_stands_in() {
-    let world = World::with(&["session"]);
-    let mut payload = world.payload("Stop", &json!({"transcript_path": HOST_SESSION}));
+    let workspace = PipelineWorkspace::with(&["session"]);
+    let mut payload = workspace.payload("Stop", &json!({"transcript_path": HOST_SESSION}));
     payload.as_object_mut().unwrap().remove("session_id");
-    world.raw("Stop", payload.to_string().as_bytes());
-    assert_eq!(world.of_type("STOP").len(), 1, "named by the transcript");
+    workspace.raw("Stop", payload.to_string().as_bytes());
+    assert_eq!(workspace.of_type("STOP").len(), 1, "named by the transcript");
     payload.as_object_mut().unwrap().remove("transcript_path");
     for _ in 0..2 {
-        world.raw("Stop", payload.to_string().as_bytes());
+        workspace.raw("Stop", payload.to_string().as_bytes());
     }
-    let sessions = std::fs::read_dir(world.context.project().join(".ai/tmp")).unwrap().flatten();
+    let sessions = std::fs::read_dir(workspace.context.project().join(".ai/tmp")).unwrap().flatten();
     assert_eq!(sessions.filter(|entry| entry.path().is_dir()).count(), 2, "one more, the same both times");
 }
 
 #[test]
 fn s05_1_the_work_id_counts_up_when_new_work_begins() {
-    let world = World::with(&["session"]);
+    let workspace = PipelineWorkspace::with(&["session"]);
     let mut seen = Vec::new();
     for prompt in ["one", "go on", "/new another", "/newer is a word"] {
-        world.prompt(prompt);
-        seen.push(world.last_run()["workId"].clone());
+        workspace.prompt(prompt);
+        seen.push(workspace.last_run()["workId"].clone());
     }
     assert_eq!(seen, ["w001", "w001", "w002", "w002"]);
-    world.configure(&json!({"session": {"newWorkOn": ["^next:"]}}));
-    world.prompt("next: something");
-    assert_eq!(world.last_run()["workId"], "w003");
+    workspace.configure(&json!({"session": {"newWorkOn": ["^next:"]}}));
+    workspace.prompt("next: something");
+    assert_eq!(workspace.last_run()["workId"], "w003");
 }
 
 #[test]
 fn s05_1_the_main_agent_is_u00_and_subagents_count_up() {
-    let world = World::with(&["session"]);
-    world.bash("ls");
-    assert_eq!(world.last_run()["agentId"], "u00");
+    let workspace = PipelineWorkspace::with(&["session"]);
+    workspace.bash("ls");
+    assert_eq!(workspace.last_run()["agentId"], "u00");
     for (host_id, id) in [("x", "a01"), ("y", "a02"), ("x", "a01")] {
-        world.fire("SubagentStart", &json!({"agent_id": host_id, "agent_type": "Plan"}));
-        assert_eq!(world.last_run()["agentId"], id);
+        workspace.fire("SubagentStart", &json!({"agent_id": host_id, "agent_type": "Plan"}));
+        assert_eq!(workspace.last_run()["agentId"], id);
     }
     let call = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "agent_id": "y"});
-    world.fire("PreToolUse", &call);
-    assert_eq!(world.last_run()["agentId"], "a02", "calls of a subagent carry its id");
+    workspace.fire("PreToolUse", &call);
+    assert_eq!(workspace.last_run()["agentId"], "a02", "calls of a subagent carry its id");
 }
 
 #[test]
 fn s05_1_the_turn_counts_prompts() {
-    let world = World::with(&["session"]);
-    world.bash("ls");
-    assert_eq!(world.last_run()["turnId"], 0);
+    let workspace = PipelineWorkspace::with(&["session"]);
+    workspace.bash("ls");
+    assert_eq!(workspace.last_run()["turnId"], 0);
     for turn in 1..=3 {
-        world.prompt("p");
-        world.bash("ls");
-        assert_eq!(world.last_run()["turnId"], turn);
+        workspace.prompt("p");
+        workspace.bash("ls");
+        assert_eq!(workspace.last_run()["turnId"], turn);
     }
 }
 
 #[test]
 fn s05_1_the_run_id_names_event_turn_and_milliseconds() {
-    let world = World::with(&["session"]);
-    world.prompt("p");
-    world.bash("ls");
-    let run = world.last_run();
+    let workspace = PipelineWorkspace::with(&["session"]);
+    workspace.prompt("p");
+    workspace.bash("ls");
+    let run = workspace.last_run();
     assert!(looks_like(&run["hookRunId"], "PreToolUse-1-9999999999999"), "{run}");
     let ids: std::collections::BTreeSet<String> =
-        world.of_type("HOOK_RUN").iter().map(|run| run["hookRunId"].to_string()).collect();
+        workspace.of_type("HOOK_RUN").iter().map(|run| run["hookRunId"].to_string()).collect();
     assert_eq!(ids.len(), 2);
 }
 
@@ -115,9 +115,9 @@ fn fits(path: &str, pattern: &str) -> bool {
 
 #[test]
 fn s05_2_every_file_has_its_place_and_a_path_that_windows_bears() {
-    let world = World::with(&ALL_MODULES);
-    world.whole_session();
-    let files = world.files(".ai/tmp");
+    let workspace = PipelineWorkspace::with(&ALL_MODULES);
+    workspace.whole_session();
+    let files = workspace.files(".ai/tmp");
     for file in &files {
         assert!(LAYOUT.iter().any(|pattern| fits(file, pattern)), "{file} has no place");
         assert!(".ai/tmp/".len() + file.len() <= 100, "{file} is too long");

@@ -1,12 +1,12 @@
 //! Section 6: what a module is told, and that it can change nothing but by its answer.
 
-use super::world::{SID, World};
+use super::workspace::{PipelineWorkspace, SID};
 use dispatch_kernel::services::schema::check;
 use serde_json::{Value, json};
 
 /// What a script sees of its context, plain data and the results of its functions.
-fn seen(world: &World) -> Value {
-    world.script(
+fn seen(workspace: &PipelineWorkspace) -> Value {
+    workspace.script(
         "mirror",
         "",
         "const { paths, timers } = ctx;
@@ -16,27 +16,27 @@ fn seen(world: &World) -> Value {
              repoRelative: paths.repoRelative(paths.stateFile), outside: paths.repoRelative('/etc/passwd'),
              elapsed: typeof timers.elapsed() } } }] };",
     );
-    world.bash("ls");
-    world.of_type("SEEN").pop().expect("the mirror answered")["data"].clone()
+    workspace.bash("ls");
+    workspace.of_type("SEEN").pop().expect("the mirror answered")["data"].clone()
 }
 
 #[test]
 fn s06_every_property_is_there_and_fits_the_schema() {
-    let world = World::with(&["session", "mirror"]);
-    world.configure(&json!({"mirror": {"knob": 7}}));
-    let ctx = seen(&world)["ctx"].clone();
+    let workspace = PipelineWorkspace::with(&["session", "mirror"]);
+    workspace.configure(&json!({"mirror": {"knob": 7}}));
+    let ctx = seen(&workspace)["ctx"].clone();
     for name in ["ids", "event", "paths", "state", "config", "feature", "cap", "timers"] {
         assert!(ctx[name].is_object(), "{name} in {ctx}");
     }
-    let schema = world.context.dispatch(&["schema", "ctx"]).json();
+    let schema = workspace.context.dispatch(&["schema", "ctx"]).json();
     assert_eq!(check(&schema, &ctx), [], "{ctx}");
 }
 
 #[test]
 fn s06_ids_are_those_of_the_records() {
-    let world = World::with(&["session", "mirror"]);
-    let ctx = seen(&world)["ctx"].clone();
-    let run = world.last_run();
+    let workspace = PipelineWorkspace::with(&["session", "mirror"]);
+    let ctx = seen(&workspace)["ctx"].clone();
+    let run = workspace.last_run();
     for id in ["sessionId", "workId", "agentId", "turnId", "hookRunId"] {
         assert_eq!(ctx["ids"][id], run[id], "{id}");
     }
@@ -44,8 +44,8 @@ fn s06_ids_are_those_of_the_records() {
 
 #[test]
 fn s06_the_event_is_normalised() {
-    let world = World::with(&["session", "mirror"]);
-    let event = seen(&world)["ctx"]["event"].clone();
+    let workspace = PipelineWorkspace::with(&["session", "mirror"]);
+    let event = seen(&workspace)["ctx"]["event"].clone();
     assert_eq!(
         (&event["name"], &event["toolName"], &event["kind"]),
         (&json!("PreToolUse"), &json!("Bash"), &json!("execute"))
@@ -56,9 +56,9 @@ fn s06_the_event_is_normalised() {
 
 #[test]
 fn s06_paths_are_resolved_for_the_module() {
-    let world = World::with(&["session", "mirror"]);
-    let seen = seen(&world);
-    let root = world.context.project().display().to_string();
+    let workspace = PipelineWorkspace::with(&["session", "mirror"]);
+    let seen = seen(&workspace);
+    let root = workspace.context.project().display().to_string();
     let paths = &seen["ctx"]["paths"];
     for (name, place) in [
         ("repoRoot", ""),
@@ -86,11 +86,11 @@ fn s06_paths_are_resolved_for_the_module() {
 
 #[test]
 fn s06_configuration_and_folders_are_the_modules_own() {
-    let world = World::with(&["session", "mirror"]);
-    world.configure(&json!({"mirror": {"knob": 7}, "other": {"secret": 1}}));
-    let ctx = seen(&world)["ctx"].clone();
+    let workspace = PipelineWorkspace::with(&["session", "mirror"]);
+    workspace.configure(&json!({"mirror": {"knob": 7}, "other": {"secret": 1}}));
+    let ctx = seen(&workspace)["ctx"].clone();
     assert_eq!(ctx["config"], json!({"knob": 7}));
-    let root = world.session().join("mirror").display().to_string();
+    let root = workspace.session().join("mirror").display().to_string();
     assert_eq!(
         ctx["feature"],
         json!({"root": root, "logs": format!("{root}/logs"), "output": format!("{root}/output")})
@@ -99,8 +99,9 @@ fn s06_configuration_and_folders_are_the_modules_own() {
 
 #[test]
 fn s06_capabilities_and_timers_are_there() {
-    let world = World::ruled_by(&json!({"modules": ["session", "mirror"], "budgets": {"PreToolUse": 40_000}}));
-    let seen = seen(&world);
+    let workspace =
+        PipelineWorkspace::ruled_by(&json!({"modules": ["session", "mirror"], "budgets": {"PreToolUse": 40_000}}));
+    let seen = seen(&workspace);
     let (cap, timers) = (&seen["ctx"]["cap"]["neo4j"], &seen["ctx"]["timers"]);
     assert_eq!((&cap["enabled"], &cap["reachable"]), (&json!(false), &json!(false)));
     assert_eq!(timers["budgetMs"], 40_000);
@@ -110,34 +111,34 @@ fn s06_capabilities_and_timers_are_there() {
 
 #[test]
 fn s06_the_log_function_writes_to_the_modules_debug_log() {
-    let world = World::with(&["session", "one", "two"]);
-    world.script("one", "", "ctx.log('info', 'from one'); return undefined;");
-    world.script("two", "", "ctx.log('error', 'from two', {a: [1]}); return null;");
-    world.bash("ls");
-    let (one, two) = (world.text("one/logs/debug.log"), world.text("two/logs/debug.log"));
+    let workspace = PipelineWorkspace::with(&["session", "one", "two"]);
+    workspace.script("one", "", "ctx.log('info', 'from one'); return undefined;");
+    workspace.script("two", "", "ctx.log('error', 'from two', {a: [1]}); return null;");
+    workspace.bash("ls");
+    let (one, two) = (workspace.text("one/logs/debug.log"), workspace.text("two/logs/debug.log"));
     assert!(one.contains("info from one") && !one.contains("two"), "{one}");
     assert!(two.contains("error from two") && two.contains("[1]"), "{two}");
-    let run = world.last_run()["hookRunId"].as_str().unwrap().to_owned();
+    let run = workspace.last_run()["hookRunId"].as_str().unwrap().to_owned();
     assert!(one.contains(&run), "the line names its run");
 }
 
 #[test]
 fn s06_the_state_is_read_only_while_modules_run() {
-    let world = World::with(&["session", "vandal", "witness"]);
-    world.prompt("go");
-    world.script(
+    let workspace = PipelineWorkspace::with(&["session", "vandal", "witness"]);
+    workspace.prompt("go");
+    workspace.script(
         "vandal",
         "priority: 10,",
         "ctx.state.core.phase = 'COMPLETE'; ctx.ids.workId = 'w999'; ctx.config.x = 1; ctx.event.toolName = 'X';",
     );
-    world.script(
+    workspace.script(
         "witness",
         "priority: 20,",
         "return { emitEvents: [{type: 'SEEN', data: {phase: ctx.state.core.phase, work: ctx.ids.workId,
             config: ctx.config, tool: ctx.event.toolName}}] };",
     );
-    world.bash("ls");
-    let seen = world.of_type("SEEN").pop().unwrap();
+    workspace.bash("ls");
+    let seen = workspace.of_type("SEEN").pop().unwrap();
     assert_eq!(seen["data"], json!({"phase": "PLANNING", "work": "w001", "config": {}, "tool": "Bash"}));
-    assert_eq!(world.state()["core"]["phase"], "PLANNING");
+    assert_eq!(workspace.state()["core"]["phase"], "PLANNING");
 }

@@ -3,7 +3,7 @@
 use dispatch_hook_dialects::Hints;
 use dispatch_hook_module::{Clock, Context, Decision, Effects, EventName, HookAction, Module, ModuleError, ModuleSpec};
 
-use super::world::World;
+use super::workspace::PipelineWorkspace;
 use ext_hook_pipeline::manifest::PipelineManifest;
 use ext_hook_pipeline::watch::Unwatched;
 use ext_hook_pipeline::{Invocation, Outcome, run};
@@ -12,42 +12,42 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// Modules that decide as told, in the order of their names.
-fn deciding(decisions: &[&str]) -> World {
+fn deciding(decisions: &[&str]) -> PipelineWorkspace {
     let names: Vec<String> = (0..decisions.len()).map(|number| format!("m{number}")).collect();
     let mut modules = vec!["session".to_owned()];
     modules.extend(names.iter().rev().cloned());
-    let world = World::ruled_by(&json!({ "modules": modules }));
+    let workspace = PipelineWorkspace::ruled_by(&json!({ "modules": modules }));
     for (number, decision) in decisions.iter().enumerate() {
         let flags = format!("priority: {},", 10 + number);
-        world.script(
+        workspace.script(
             &names[number],
             &flags,
             &format!("return {{ decision: '{decision}', denyReason: 'by m{number}' }};"),
         );
     }
-    world
+    workspace
 }
 
 #[test]
 fn s08_modules_run_by_priority_and_then_by_their_place_in_the_manifest() {
-    let world = World::with(&["b", "session", "a"]);
-    world.script("a", "priority: 0,", "");
-    world.script("b", "priority: 0,", "");
-    world.bash("ls");
-    assert_eq!(world.last_modules(), ["b", "session", "a"]);
+    let workspace = PipelineWorkspace::with(&["b", "session", "a"]);
+    workspace.script("a", "priority: 0,", "");
+    workspace.script("b", "priority: 0,", "");
+    workspace.bash("ls");
+    assert_eq!(workspace.last_modules(), ["b", "session", "a"]);
 }
 
 #[test]
 fn s08_everything_is_committed_after_the_decision_and_before_the_answer() {
-    let world = deciding(&["allow", "deny", "allow"]);
-    assert_eq!(world.decision("ls"), "deny");
-    let run = world.last_run();
+    let workspace = deciding(&["allow", "deny", "allow"]);
+    assert_eq!(workspace.decision("ls"), "deny");
+    let run = workspace.last_run();
     assert_eq!(
         (&run["decision"], &run["data"]["reason"], &run["data"]["decidedBy"]),
         (&json!("deny"), &json!("by m1"), &json!("m1"))
     );
-    assert_eq!(world.of_type("TOOL_CALL").len(), 1, "what earlier modules said is kept");
-    assert_eq!(world.state()["core"]["phase"], "UNINITIALIZED");
+    assert_eq!(workspace.of_type("TOOL_CALL").len(), 1, "what earlier modules said is kept");
+    assert_eq!(workspace.state()["core"]["phase"], "UNINITIALIZED");
 }
 
 #[test]
@@ -59,9 +59,9 @@ fn s08_1_the_first_objection_wins_and_stops_the_rest() {
         (&["allow", "ask", "deny"], "ask", 2),
         (&["allow", "deny", "ask"], "deny", 2),
     ] {
-        let world = deciding(decisions);
-        assert_eq!(world.decision("ls"), decided, "{decisions:?}");
-        assert_eq!(world.last_modules().len(), 1 + ran, "{decisions:?}");
+        let workspace = deciding(decisions);
+        assert_eq!(workspace.decision("ls"), decided, "{decisions:?}");
+        assert_eq!(workspace.last_modules().len(), 1 + ran, "{decisions:?}");
     }
 }
 
@@ -92,12 +92,12 @@ fn s08_2_the_budgets_are_those_of_the_contract_and_configurable() {
 }
 
 /// A module that takes as long as it is told, by a clock of its own.
-struct Takes<'a>(&'static str, u64, &'a Watched);
+struct SlowModule<'a>(&'static str, u64, &'a ModuleClock);
 
 /// A clock that moves only when a module says so.
-struct Watched(Cell<Duration>);
+struct ModuleClock(Cell<Duration>);
 
-impl Clock for Watched {
+impl Clock for ModuleClock {
     fn unix_ms(&self) -> i64 {
         1_800_000_000_000
     }
@@ -107,7 +107,7 @@ impl Clock for Watched {
     }
 }
 
-impl Module for Takes<'_> {
+impl Module for SlowModule<'_> {
     fn spec(&self) -> ModuleSpec<'_> {
         ModuleSpec {
             events: &EventName::KNOWN,
@@ -127,20 +127,20 @@ impl Module for Takes<'_> {
 }
 
 /// What becomes of a tool call when these modules run, each for so many milliseconds.
-fn timed(world: &World, modules: &[(&'static str, u64)]) -> Outcome {
-    let clock = Watched(Cell::new(Duration::ZERO));
-    let modules: Vec<Takes<'_>> = modules.iter().map(|(name, ms)| Takes(name, *ms, &clock)).collect();
+fn timed(workspace: &PipelineWorkspace, modules: &[(&'static str, u64)]) -> Outcome {
+    let clock = ModuleClock(Cell::new(Duration::ZERO));
+    let modules: Vec<SlowModule<'_>> = modules.iter().map(|(name, ms)| SlowModule(name, *ms, &clock)).collect();
     let modules: Vec<&dyn Module> = modules.iter().map(|module| module as &dyn Module).collect();
     let names: Vec<&str> = modules.iter().map(|module| module.spec().name).collect();
     let manifest = json!({ "modules": names }).to_string();
-    let payload = world.payload("PreToolUse", &json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
+    let payload = workspace.payload("PreToolUse", &json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
     run(&Invocation {
         host: Some("native"),
         event: Some("PreToolUse"),
         stdin: payload.to_string().as_bytes(),
         hints: &Hints::default(),
         home: None,
-        root: Some(&world.context.project()),
+        root: Some(&workspace.context.project()),
         manifest: Some(manifest.as_bytes()),
         modules: &modules,
         scripts: None,
@@ -152,49 +152,50 @@ fn timed(world: &World, modules: &[(&'static str, u64)]) -> Outcome {
 
 #[test]
 fn s08_2_an_exceeded_budget_stops_the_iteration_and_fails_open() {
-    let world = World::with(&[]);
-    let outcome = timed(&world, &[("quick", 100), ("slow", 201), ("denies", 0)]);
+    let workspace = PipelineWorkspace::with(&[]);
+    let outcome = timed(&workspace, &[("quick", 100), ("slow", 201), ("denies", 0)]);
     assert_eq!(outcome.reply.stdout, b"{\"decision\":\"allow\"}\n");
-    assert_eq!(world.last_modules(), ["quick", "slow"]);
-    let exceeded = world.of_type("BUDGET_EXCEEDED").pop().unwrap();
+    assert_eq!(workspace.last_modules(), ["quick", "slow"]);
+    let exceeded = workspace.of_type("BUDGET_EXCEEDED").pop().unwrap();
     assert_eq!((&exceeded["data"]["before"], &exceeded["data"]["budgetMs"]), (&json!("denies"), &json!(300)));
-    assert_eq!(world.last_run()["data"]["outOfTimeAt"], "denies", "what there is, is kept");
-    timed(&world, &[("quick", 100), ("slow", 200), ("denies", 0)]);
-    assert_eq!(world.last_run()["decision"], "deny", "a budget that is just used up is not exceeded");
+    assert_eq!(workspace.last_run()["data"]["outOfTimeAt"], "denies", "what there is, is kept");
+    timed(&workspace, &[("quick", 100), ("slow", 200), ("denies", 0)]);
+    assert_eq!(workspace.last_run()["decision"], "deny", "a budget that is just used up is not exceeded");
 }
 
 #[test]
 fn s08_2_a_deny_stands_though_the_budget_is_exceeded() {
-    let world = World::with(&[]);
-    let outcome = timed(&world, &[("quick", 100), ("denies", 900), ("slow", 0)]);
+    let workspace = PipelineWorkspace::with(&[]);
+    let outcome = timed(&workspace, &[("quick", 100), ("denies", 900), ("slow", 0)]);
     assert!(String::from_utf8_lossy(&outcome.reply.stdout).starts_with("{\"decision\":\"deny\""), "{outcome:?}");
-    assert_eq!(world.last_run()["decision"], "deny");
+    assert_eq!(workspace.last_run()["decision"], "deny");
 }
 
 #[test]
 fn s08_2_a_script_is_stopped_within_the_budget_of_its_event() {
     for event in ["PreToolUse", "PostToolUse", "Stop", "UserPromptSubmit"] {
-        let world = World::ruled_by(&json!({"modules": ["session", "spender"], "budgets": {event: 900}}));
+        let workspace =
+            PipelineWorkspace::ruled_by(&json!({"modules": ["session", "spender"], "budgets": {event: 900}}));
         let source =
             format!("export default {{ supports: ['{event}'], hotPathSafe: true, handle() {{ for (;;) {{}} }} }};");
-        world.source("spender", &source);
+        workspace.source("spender", &source);
         let more = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "prompt": "p"});
         let started = Instant::now();
-        let answer = world.fire(event, &more);
+        let answer = workspace.fire(event, &more);
         assert!(started.elapsed() < Duration::from_secs(20), "{event} took {:?}", started.elapsed());
         assert_eq!(answer["decision"], "allow", "{event}");
-        let run = world.last_run();
+        let run = workspace.last_run();
         assert_eq!((&run["event"], &run["decision"]), (&json!(event), &json!("allow")), "{event}");
     }
 }
 
 #[test]
 fn s08_exactly_one_run_is_on_record_for_each_invocation() {
-    let world = deciding(&["allow", "ask"]);
+    let workspace = deciding(&["allow", "ask"]);
     for number in 1..=5 {
-        world.bash("ls");
-        assert_eq!(world.of_type("HOOK_RUN").len(), number);
+        workspace.bash("ls");
+        assert_eq!(workspace.of_type("HOOK_RUN").len(), number);
     }
     let required = |run: &Value| ["event", "hookRunId", "decision", "ms"].iter().all(|key| !run[*key].is_null());
-    assert!(world.of_type("HOOK_RUN").iter().all(required));
+    assert!(workspace.of_type("HOOK_RUN").iter().all(required));
 }

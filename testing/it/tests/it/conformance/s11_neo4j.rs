@@ -2,18 +2,18 @@
 //!
 //! That no connection is opened before a tool call is `invariant_08_neo4j_is_never_checked_before_a_tool_call`.
 
-use super::world::World;
+use super::workspace::PipelineWorkspace;
 use serde_json::{Value, json};
 
 /// What a module is told of the graph database before a tool call, given what the state says.
 fn told(state: &Value) -> Value {
-    let world = World::with(&["session", "mirror"]);
-    world.script("mirror", "", "return { emitEvents: [{type: 'SEEN', data: ctx.cap.neo4j}] };");
+    let workspace = PipelineWorkspace::with(&["session", "mirror"]);
+    workspace.script("mirror", "", "return { emitEvents: [{type: 'SEEN', data: ctx.cap.neo4j}] };");
     if !state.is_null() {
-        world.context.write(".ai/tmp/ba7816bf/state.json", state.to_string());
+        workspace.context.write(".ai/tmp/ba7816bf/state.json", state.to_string());
     }
-    world.bash("ls");
-    world.of_type("SEEN").pop().unwrap()["data"].clone()
+    workspace.bash("ls");
+    workspace.of_type("SEEN").pop().unwrap()["data"].clone()
 }
 
 #[test]

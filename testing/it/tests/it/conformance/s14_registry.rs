@@ -2,7 +2,7 @@
 
 use dispatch_hook_module::EventName;
 
-use super::world::World;
+use super::workspace::PipelineWorkspace;
 use ext_hook_pipeline::modules::native_modules;
 use serde_json::Value;
 
@@ -36,10 +36,10 @@ fn s14_each_module_has_the_flags_and_events_of_the_registry() {
 }
 
 fn enabled(arguments: &[&str]) -> Vec<String> {
-    let world = World::with(&[]);
-    std::fs::remove_dir_all(world.context.project().join(".ai")).unwrap();
-    assert_eq!(world.context.dispatch(arguments).status, 0);
-    let text = std::fs::read_to_string(world.context.project().join(".ai/hooks/dispatch.manifest.json")).unwrap();
+    let workspace = PipelineWorkspace::with(&[]);
+    std::fs::remove_dir_all(workspace.context.project().join(".ai")).unwrap();
+    assert_eq!(workspace.context.dispatch(arguments).status, 0);
+    let text = std::fs::read_to_string(workspace.context.project().join(".ai/hooks/dispatch.manifest.json")).unwrap();
     let manifest: Value = serde_json::from_str(&text).unwrap();
     let is_on = |entry: &&Value| entry["enabled"] != false;
     let name = |entry: &Value| entry["name"].as_str().or(entry.as_str()).unwrap().to_owned();

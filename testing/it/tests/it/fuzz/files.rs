@@ -1,8 +1,8 @@
 //! What the pipeline and its modules read from disk, damaged in every way.
 
-use super::dice::Dice;
+use super::answer_check::{FiredEvent, check_answer};
 use super::fuzz;
-use super::judge::{Fired, judge};
+use super::payload_generator::PayloadGenerator;
 use super::payloads::MANIFEST;
 use dispatch_support::TestContext;
 use serde_json::{Value, json};
@@ -83,32 +83,32 @@ fn events() -> [(&'static str, Value); 7] {
     ]
 }
 
-fn fire(context: &TestContext, dice: &mut Dice) {
+fn fire(context: &TestContext, generator: &mut PayloadGenerator) {
     let events = events();
-    let (event, more) = dice.one_of(&events);
+    let (event, more) = generator.one_of(&events);
     let mut payload = json!({"session_id": "abc", "hook_event_name": event, "cwd": context.project()});
     for (name, value) in more.as_object().unwrap() {
         payload[name] = value.clone();
     }
-    judge(context, &Fired { host: "claude-code", event, stdin: payload.to_string().as_bytes() });
+    check_answer(context, &FiredEvent { host: "claude-code", event, stdin: payload.to_string().as_bytes() });
 }
 
 #[test]
 fn any_content_of_any_file_gets_a_valid_answer() {
     let files = files();
-    fuzz(500, move |dice| {
+    fuzz(500, move |generator| {
         let context = TestContext::new();
-        let damaged = dice.below(files.len());
+        let damaged = generator.below(files.len());
         for (number, (path, content)) in files.iter().enumerate() {
-            let damage = number == damaged || dice.happens(10);
-            let content = if damage { dice.nonsense(content) } else { content.clone() };
-            if damage && dice.happens(3) {
+            let damage = number == damaged || generator.happens(10);
+            let content = if damage { generator.nonsense(content) } else { content.clone() };
+            if damage && generator.happens(3) {
                 std::fs::create_dir_all(context.project().join(path)).unwrap();
             } else {
                 context.write(path, content);
             }
         }
-        fire(&context, dice);
-        fire(&context, dice);
+        fire(&context, generator);
+        fire(&context, generator);
     });
 }

@@ -1,8 +1,8 @@
 //! What hosts write to standard input, for every dialect and event, damaged in every way.
 
-use super::dice::Dice;
+use super::answer_check::{FiredEvent, check_answer};
 use super::fuzz;
-use super::judge::{Fired, judge};
+use super::payload_generator::PayloadGenerator;
 use dispatch_hook_dialects::dialect;
 use dispatch_support::TestContext;
 use std::path::{Path, PathBuf};
@@ -36,18 +36,18 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 /// A host and one of its events, or a name that is none.
-pub(super) fn host_and_event(dice: &mut Dice) -> (&'static str, String) {
-    let support = dice.one_of(&dialect::ALL).support();
-    let event = match dice.below(10) {
+pub(super) fn host_and_event(generator: &mut PayloadGenerator) -> (&'static str, String) {
+    let support = generator.one_of(&dialect::ALL).support();
+    let event = match generator.below(10) {
         0 => "Unheard".to_owned(),
-        _ => dice.one_of(support.events).host_event.to_owned(),
+        _ => generator.one_of(support.events).host_event.to_owned(),
     };
     (support.id, event)
 }
 
 /// A new place now and then, so that no case drowns in what the others left.
-pub(super) fn place(dice: &mut Dice, last: &mut Option<TestContext>) {
-    if last.is_none() || dice.happens(2) {
+pub(super) fn place(generator: &mut PayloadGenerator, last: &mut Option<TestContext>) {
+    if last.is_none() || generator.happens(2) {
         let context = TestContext::new();
         context.write(".ai/hooks/dispatch.manifest.json", MANIFEST);
         *last = Some(context);
@@ -58,13 +58,13 @@ pub(super) fn place(dice: &mut Dice, last: &mut Option<TestContext>) {
 fn any_payload_of_any_host_gets_a_valid_answer() {
     let fixtures = fixtures();
     let context = std::sync::Mutex::new(None);
-    fuzz(2_000, move |dice| {
+    fuzz(2_000, move |generator| {
         let mut context = context.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        place(dice, &mut context);
-        let (host, event) = host_and_event(dice);
-        let valid = dice.one_of(&fixtures);
-        let stdin = dice.nonsense(valid);
-        judge(context.as_ref().unwrap(), &Fired { host, event: &event, stdin: &stdin });
+        place(generator, &mut context);
+        let (host, event) = host_and_event(generator);
+        let valid = generator.one_of(&fixtures);
+        let stdin = generator.nonsense(valid);
+        check_answer(context.as_ref().unwrap(), &FiredEvent { host, event: &event, stdin: &stdin });
     });
 }
 
@@ -102,12 +102,12 @@ fn every_host_answers_every_event_whatever_is_wrong_with_all_of_its_fields() {
         .collect();
     let context = std::sync::Mutex::new(None);
     let turn = std::sync::atomic::AtomicUsize::new(0);
-    fuzz(pairs.len() as u64 * 3, move |dice| {
+    fuzz(pairs.len() as u64 * 3, move |generator| {
         let mut context = context.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        place(dice, &mut context);
+        place(generator, &mut context);
         let (host, event) = pairs[turn.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % pairs.len()];
-        let fields = keys.iter().map(|key| ((*key).to_owned(), dice.value(2)));
+        let fields = keys.iter().map(|key| ((*key).to_owned(), generator.value(2)));
         let payload = serde_json::Value::Object(fields.collect());
-        judge(context.as_ref().unwrap(), &Fired { host, event, stdin: payload.to_string().as_bytes() });
+        check_answer(context.as_ref().unwrap(), &FiredEvent { host, event, stdin: payload.to_string().as_bytes() });
     });
 }

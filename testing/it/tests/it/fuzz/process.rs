@@ -1,7 +1,7 @@
 //! The same nonsense through the real process, which must keep silent and end well too.
 
+use super::answer_check::check;
 use super::fuzz;
-use super::judge::check;
 use super::payloads::{MANIFEST, fixtures, host_and_event};
 use dispatch_hook_dialects::{Hints, Reply, dialect};
 use dispatch_support::TestContext;
@@ -11,10 +11,10 @@ fn the_process_answers_nonsense_as_the_library_does() {
     let fixtures = fixtures();
     let context = TestContext::new();
     context.write(".ai/hooks/dispatch.manifest.json", MANIFEST);
-    fuzz(60, move |dice| {
-        let (host, event) = host_and_event(dice);
-        let valid = dice.one_of(&fixtures);
-        let stdin = dice.nonsense(valid);
+    fuzz(60, move |generator| {
+        let (host, event) = host_and_event(generator);
+        let valid = generator.one_of(&fixtures);
+        let stdin = generator.nonsense(valid);
         let output = context.run("dispatch-hook", &[&event, "--host", host], &stdin, &[]);
         let (dialect, name) = match dialect::parse(&stdin, Some(host), Some(&event), &Hints::default()) {
             Ok(parsed) => (parsed.dialect, parsed.event.name),

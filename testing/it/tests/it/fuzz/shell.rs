@@ -35,20 +35,20 @@ const PIECES: [&str; 22] = [
 
 #[test]
 fn any_command_is_analysed_in_bounded_time_and_the_same_way_twice() {
-    fuzz(3_000, |dice| {
-        let mut command = (*dice.one_of(&COMMANDS)).to_owned();
-        for _ in 0..dice.below(6) {
-            let at = command.floor_char_boundary(dice.below(command.len() + 1));
-            let (other, piece) = (*dice.one_of(&COMMANDS), *dice.one_of(&PIECES));
-            match dice.below(5) {
+    fuzz(3_000, |generator| {
+        let mut command = (*generator.one_of(&COMMANDS)).to_owned();
+        for _ in 0..generator.below(6) {
+            let at = command.floor_char_boundary(generator.below(command.len() + 1));
+            let (other, piece) = (*generator.one_of(&COMMANDS), *generator.one_of(&PIECES));
+            match generator.below(5) {
                 0 => command.truncate(at),
-                1 => command.insert_str(at, &dice.one_of(&PIECES).repeat(1 + dice.below(60))),
+                1 => command.insert_str(at, &generator.one_of(&PIECES).repeat(1 + generator.below(60))),
                 2 => command.insert_str(at, other),
-                3 => command = format!("{}{command}{}", dice.one_of(&PIECES), dice.one_of(&PIECES)),
+                3 => command = format!("{}{command}{}", generator.one_of(&PIECES), generator.one_of(&PIECES)),
                 _ => command.insert_str(at, piece),
             }
         }
-        let cwd = dice.one_of(&["/repo", "", "C:\\repo", "/", "relative"]);
+        let cwd = generator.one_of(&["/repo", "", "C:\\repo", "/", "relative"]);
         let context = ShellContext { cwd, home: Some("/home/dev") };
         assert_eq!(analyze(&command, &context), analyze(&command, &context), "{command:?}");
     });

@@ -1,7 +1,8 @@
 //! Random kills: many rounds on one home, each of which must leave everything in order.
 
-use crate::run_world::conversation::{calls, times_answered, times_asked};
-use crate::run_world::{World, alive, slow_lane, wait_until};
+use crate::run_workspace::conversation::{calls, times_answered, times_asked};
+use crate::run_workspace::{RunWorkspace, alive, slow_lane, wait_until};
+use crate::seeded_random::SeededRandom;
 use dispatch_contracts::conversation::ResultStatus;
 use dispatch_support::{Client, Recorded, Reply, ScriptedModel, Step};
 use serde_json::{Value, json};
@@ -16,24 +17,14 @@ const SESSIONS: u64 = 3;
 const ROUNDS_PER_SESSION: u64 = 25;
 const LINES: &str = "lines.txt";
 
-/// A seeded generator, so that a failure can be seen again.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-
-    /// From microseconds to hundreds of milliseconds, each order of magnitude as often as the others.
-    fn delay(&mut self) -> Duration {
-        let most_micros = [300, 3_000, 30_000, 300_000, 600_000][self.below(5) as usize];
-        Duration::from_micros(self.below(most_micros))
-    }
+/// From microseconds to hundreds of milliseconds, each order of magnitude as often as the others.
+fn delay(random: &mut SeededRandom) -> Duration {
+    let most_micros = [300, 3_000, 30_000, 300_000, 600_000][random.below(5) as usize];
+    Duration::from_micros(random.below(most_micros))
 }
 
 /// One message, and what is known of it.
-struct Sent {
+struct SentMessage {
     tag: String,
     session: String,
     body: Value,
@@ -85,17 +76,17 @@ fn answer(request: &Recorded, marker: &str) -> Reply {
 const KINDS: [&str; 5] = ["append", "fastslow", "slowfast", "family", "text"];
 const MODES: [&str; 6] = ["followup", "followup", "followup", "steer", "steer", "collect"];
 
-fn message(dice: &mut Dice, round: u64, number: u64) -> Sent {
-    let kind = KINDS[dice.below(KINDS.len() as u64) as usize];
+fn message(random: &mut SeededRandom, round: u64, number: u64) -> SentMessage {
+    let kind = KINDS[random.below(KINDS.len() as u64) as usize];
     let tag = format!("m{round}x{number}-{kind}");
-    let mode = MODES[dice.below(MODES.len() as u64) as usize];
-    let session = format!("s{}-{}", dice.below(SESSIONS), round / ROUNDS_PER_SESSION);
+    let mode = MODES[random.below(MODES.len() as u64) as usize];
+    let session = format!("s{}-{}", random.below(SESSIONS), round / ROUNDS_PER_SESSION);
     let body = json!({"text": format!("please <<{tag}>>"), "id": tag, "mode": mode, "ask": "all"});
-    Sent { tag, session, body, dispatch: None }
+    SentMessage { tag, session, body, dispatch: None }
 }
 
 /// Sends it; an answer that never came leaves open whether it was taken.
-fn send(client: &Client, sent: &mut Sent) {
+fn send(client: &Client, sent: &mut SentMessage) {
     let path = format!("/v1/sessions/{}/messages", sent.session);
     if let Ok(answer) = client.try_post(&path, &sent.body) {
         assert_eq!(answer.status, 202, "{answer:?}");
@@ -106,13 +97,13 @@ fn send(client: &Client, sent: &mut Sent) {
 }
 
 /// One round: a server takes messages and is killed at a random moment.
-fn round(world: &World, dice: &mut Dice, number: u64) -> Vec<Sent> {
-    if dice.below(5) == 0 {
-        world.start_and_kill(dice.delay());
+fn round(workspace: &RunWorkspace, random: &mut SeededRandom, number: u64) -> Vec<SentMessage> {
+    if random.below(5) == 0 {
+        workspace.start_and_kill(delay(random));
     }
-    let mut sent: Vec<Sent> = (0..=dice.below(3)).map(|at| message(dice, number, at)).collect();
-    let (before, delay) = (dice.below(3) == 0, dice.delay());
-    let mut served = world.start();
+    let mut sent: Vec<SentMessage> = (0..=random.below(3)).map(|at| message(random, number, at)).collect();
+    let (before, delay) = (random.below(3) == 0, delay(random));
+    let mut served = workspace.start();
     let client = served.client.clone();
     std::thread::scope(|scope| {
         let sending = scope.spawn(|| sent.iter_mut().for_each(|one| send(&client, one)));
@@ -130,34 +121,34 @@ fn round(world: &World, dice: &mut Dice, number: u64) -> Vec<Sent> {
 fn random_kills_lose_nothing_and_repeat_nothing() {
     let seed = std::env::var("DISPATCH_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_260_301);
     let rounds = if slow_lane() { SLOW_ROUNDS } else { ROUNDS };
-    let mut dice = Dice(seed);
+    let mut random = SeededRandom(seed);
     let marker = format!("8{}", std::process::id());
     let own = marker.clone();
     let model = ScriptedModel::answering(move |request| answer(request, &own));
-    let world = World::new(model, &["tool_dispatch.max_concurrent=4", "extensions.tool-shell.overlap=true"]);
-    let mut all: Vec<Sent> = Vec::new();
+    let workspace = RunWorkspace::new(model, &["tool_dispatch.max_concurrent=4", "extensions.tool-shell.overlap=true"]);
+    let mut all: Vec<SentMessage> = Vec::new();
     for number in 0..rounds {
-        let mut sent = round(&world, &mut dice, number);
-        let served = world.start();
+        let mut sent = round(&workspace, &mut random, number);
+        let served = workspace.start();
         // Whoever got no answer sends again under the same id.
         sent.iter_mut().filter(|one| one.dispatch.is_none()).for_each(|one| send(&served.client, one));
         let place = format!("seed {seed}, round {number}");
-        check_round(&world, &served.client, &sent, &place);
+        check_round(&workspace, &served.client, &sent, &place);
         wait_until(&format!("{place}: no child is left"), || alive(&marker).is_empty());
         all.extend(sent);
     }
-    let served = world.start();
-    check_round(&world, &served.client, &all, &format!("seed {seed}, at the end"));
-    world.check_requests();
-    check_coverage(&world, &served.client, &all);
+    let served = workspace.start();
+    check_round(&workspace, &served.client, &all, &format!("seed {seed}, at the end"));
+    workspace.check_requests();
+    check_coverage(&workspace, &served.client, &all);
 }
 
-fn check_round(world: &World, client: &Client, sent: &[Sent], place: &str) {
+fn check_round(workspace: &RunWorkspace, client: &Client, sent: &[SentMessage], place: &str) {
     for one in sent {
         let dispatch = one.dispatch.as_deref().unwrap_or_else(|| panic!("{place}: {} was never taken", one.tag));
         let view = client.ended(dispatch);
         let state = view["state"].as_str().unwrap_or_default();
-        let history = world.history(client, &one.session);
+        let history = workspace.history(client, &one.session);
         let asked = times_asked(&history, &format!("<<{}>>", one.tag));
         match state {
             "done" => assert_eq!(asked, 1, "{place}: {} stands in its history once: {view}", one.tag),
@@ -169,19 +160,19 @@ fn check_round(world: &World, client: &Client, sent: &[Sent], place: &str) {
     }
     let waiting = client.get("/v1/queue").json();
     assert_eq!(waiting["dispatches"], json!([]), "{place}: nothing is stuck");
-    check_effects(world, client, sent, place);
+    check_effects(workspace, client, sent, place);
 }
 
 /// What a tool did is what the history says it did.
-fn check_effects(world: &World, client: &Client, sent: &[Sent], place: &str) {
+fn check_effects(workspace: &RunWorkspace, client: &Client, sent: &[SentMessage], place: &str) {
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
-    for line in std::fs::read_to_string(world.context.project().join(LINES)).unwrap_or_default().lines() {
+    for line in std::fs::read_to_string(workspace.context.project().join(LINES)).unwrap_or_default().lines() {
         *lines.entry(line.to_owned()).or_default() += 1;
     }
     assert!(lines.values().all(|count| *count == 1), "{place}: a call ran twice: {lines:?}");
     let sessions: BTreeSet<&str> = sent.iter().map(|one| one.session.as_str()).collect();
     for session in sessions {
-        for (command, status) in calls(&world.history(client, session)) {
+        for (command, status) in calls(&workspace.history(client, session)) {
             let written = command.split("echo ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
             let times = lines.get(written).copied().unwrap_or_default();
             match status {
@@ -194,10 +185,13 @@ fn check_effects(world: &World, client: &Client, sent: &[Sent], place: &str) {
 }
 
 /// The kills must have come at moments that tell something.
-fn check_coverage(world: &World, client: &Client, all: &[Sent]) {
+fn check_coverage(workspace: &RunWorkspace, client: &Client, all: &[SentMessage]) {
     let sessions: BTreeSet<&str> = all.iter().map(|one| one.session.as_str()).collect();
-    let statuses: Vec<ResultStatus> =
-        sessions.iter().flat_map(|session| calls(&world.history(client, session))).map(|(_, status)| status).collect();
+    let statuses: Vec<ResultStatus> = sessions
+        .iter()
+        .flat_map(|session| calls(&workspace.history(client, session)))
+        .map(|(_, status)| status)
+        .collect();
     let count = |wanted| statuses.iter().filter(|status| **status == wanted).count();
     assert!(count(ResultStatus::Succeeded) > 5, "hardly any tool ran: {statuses:?}");
     assert!(count(ResultStatus::Unknown) > 2, "hardly any tool was killed: {statuses:?}");

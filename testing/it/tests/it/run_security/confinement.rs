@@ -1,8 +1,8 @@
 //! Every tool that takes a path, asked by the model for what lies outside the workspace.
 
 use super::{is_said, stepping};
-use crate::run_world::World;
-use crate::run_world::conversation::results;
+use crate::run_workspace::RunWorkspace;
+use crate::run_workspace::conversation::results;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -40,8 +40,8 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     entries.map(|entry| (entry.path(), std::fs::read(entry.path()).unwrap_or_default())).collect()
 }
 
-fn outside(world: &World) -> PathBuf {
-    let folder = world.context.project().parent().expect("a parent").join("outside");
+fn outside(workspace: &RunWorkspace) -> PathBuf {
+    let folder = workspace.context.project().parent().expect("a parent").join("outside");
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("diary.txt"), format!("{CANARY}\n")).expect("a file");
     folder
@@ -51,17 +51,17 @@ fn outside(world: &World) -> PathBuf {
 fn no_tool_leaves_the_workspace() {
     let ways = ["../outside", "sub/../../outside", "link", "sub/deep", "./link/../link", "ABSOLUTE"];
     for way in ways {
-        let world = World::place(&[]);
-        let place = outside(&world);
+        let workspace = RunWorkspace::place(&[]);
+        let place = outside(&workspace);
         let folder = way.replace("ABSOLUTE", &place.display().to_string());
-        std::fs::create_dir_all(world.context.project().join("sub")).expect("a folder");
-        symlink(&place, world.context.project().join("link")).expect("a link");
-        symlink("../../outside", world.context.project().join("sub/deep")).expect("a link");
-        let world = world.with(stepping(attempts(&folder)));
+        std::fs::create_dir_all(workspace.context.project().join("sub")).expect("a folder");
+        symlink(&place, workspace.context.project().join("link")).expect("a link");
+        symlink("../../outside", workspace.context.project().join("sub/deep")).expect("a link");
+        let workspace = workspace.with(stepping(attempts(&folder)));
         let before = contents(&place);
-        let served = world.start();
+        let served = workspace.start();
         assert_eq!(served.client.say("s", "look around")["reason"], "");
-        let told = results(&world.model.requests().last().expect("a request").json());
+        let told = results(&workspace.model.requests().last().expect("a request").json());
         assert_eq!(told.len(), attempts("").len(), "{way}: every call has an answer");
         assert_eq!(contents(&place), before, "{way}: nothing outside has changed: {told:#?}");
         let leaked = told.values().any(|text| text.contains(&format!("{CANARY}\n")) || text.contains("diary.txt\n"));
@@ -80,14 +80,14 @@ fn a_folder_that_becomes_a_link_while_tools_use_it_leads_nowhere() {
         ("edit_file", json!({"path": "swap/diary.txt", "old_text": CANARY, "new_text": "overwritten"})),
     ];
     let calls: Vec<_> = (0..24).flat_map(|_| round.clone()).collect();
-    let world = World::place(&[]);
-    let place = outside(&world);
-    let project = world.context.project();
+    let workspace = RunWorkspace::place(&[]);
+    let place = outside(&workspace);
+    let project = workspace.context.project();
     std::fs::create_dir_all(project.join("real")).expect("a folder");
     std::fs::write(project.join("real/diary.txt"), "inside\n").expect("a file");
-    let world = world.with(stepping(calls));
+    let workspace = workspace.with(stepping(calls));
     let before = contents(&place);
-    let served = world.start();
+    let served = workspace.start();
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -104,7 +104,7 @@ fn a_folder_that_becomes_a_link_while_tools_use_it_leads_nowhere() {
         assert_eq!(view["state"], "done", "{view}");
     });
     assert_eq!(contents(&place), before, "nothing outside has changed");
-    let told = results(&world.model.requests().last().expect("a request").json());
+    let told = results(&workspace.model.requests().last().expect("a request").json());
     assert!(told.len() > 50, "{}", told.len());
-    assert!(!is_said(&world.model, &format!("{CANARY}\\n")), "{told:#?}");
+    assert!(!is_said(&workspace.model, &format!("{CANARY}\\n")), "{told:#?}");
 }

@@ -1,8 +1,10 @@
-//! Spans within a line: code, emphasis, links. Pure.
+//! Spans within a line: code, emphasis, links.
+//!
+//! Pure.
 
 /// How much is known of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Certain {
+pub(super) enum LineEndKnown {
     /// More may come.
     SoFar,
     /// It ends here.
@@ -11,7 +13,7 @@ pub(super) enum Certain {
 
 /// How text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Style {
+pub(super) struct InlineStyle {
     bold: bool,
     italic: bool,
     faint: bool,
@@ -19,7 +21,7 @@ pub(super) struct Style {
     underlined: bool,
 }
 
-impl Style {
+impl InlineStyle {
     const NONE: Self = Self { bold: false, italic: false, faint: false, code: false, underlined: false };
     pub(super) const HEADING: Self = Self { bold: true, underlined: true, ..Self::NONE };
     pub(super) const FAINT: Self = Self { faint: true, ..Self::NONE };
@@ -41,7 +43,7 @@ impl Style {
 }
 
 /// The beginning of a text that is certain.
-pub(super) struct Spans {
+pub(super) struct InlineSpans {
     pub(super) text: String,
     /// How many bytes it took.
     pub(super) taken: usize,
@@ -50,15 +52,15 @@ pub(super) struct Spans {
 }
 
 /// A span that was found.
-struct Span {
+struct InlineSpan {
     /// How many bytes of the text it takes.
     taken: usize,
     shown: String,
 }
 
 /// What is at a character that could begin a span.
-enum Found {
-    Span(Span),
+enum InlineMatch {
+    InlineSpan(InlineSpan),
     /// Nothing: so many bytes stand for themselves.
     Literal(usize),
     /// More of the line must be seen.
@@ -66,7 +68,7 @@ enum Found {
 }
 
 /// Styles as much of a text as is certain.
-pub(super) fn spans(text: &str, style: Style, before: char, certain: Certain) -> Spans {
+pub(super) fn spans(text: &str, style: InlineStyle, before: char, certain: LineEndKnown) -> InlineSpans {
     let (mut out, mut at, mut before) = (String::new(), 0, before);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let plain = rest.find(['`', '*', '_', '[', '\\', '~']).unwrap_or(rest.len());
@@ -77,37 +79,37 @@ pub(super) fn spans(text: &str, style: Style, before: char, certain: Certain) ->
             continue;
         }
         match found(rest, style, before, certain) {
-            Found::Span(span) => {
+            InlineMatch::InlineSpan(span) => {
                 out.push_str(&span.shown);
                 before = 'a';
                 at += span.taken;
             }
-            Found::Literal(count) => {
+            InlineMatch::Literal(count) => {
                 out.push_str(&style.wrap(&rest[..count]));
                 before = rest[..count].chars().next_back().unwrap_or(before);
                 at += count;
             }
-            Found::Open => break,
+            InlineMatch::Open => break,
         }
     }
-    Spans { text: out, taken: at, before }
+    InlineSpans { text: out, taken: at, before }
 }
 
-fn found(rest: &str, style: Style, before: char, certain: Certain) -> Found {
+fn found(rest: &str, style: InlineStyle, before: char, certain: LineEndKnown) -> InlineMatch {
     match rest.chars().next() {
         Some('`') => code(rest, style, certain),
         Some('[') => link(rest, style, certain),
         Some('\\') => escape(rest, style, certain),
         Some(mark) => emphasis(rest, mark, style, before, certain),
-        None => Found::Literal(rest.len()),
+        None => InlineMatch::Literal(rest.len()),
     }
 }
 
 /// Nothing was found: for now, or for good.
-fn nothing(count: usize, certain: Certain) -> Found {
+fn nothing(count: usize, certain: LineEndKnown) -> InlineMatch {
     match certain {
-        Certain::SoFar => Found::Open,
-        Certain::LineEnd => Found::Literal(count),
+        LineEndKnown::SoFar => InlineMatch::Open,
+        LineEndKnown::LineEnd => InlineMatch::Literal(count),
     }
 }
 
@@ -123,12 +125,12 @@ enum CodeEnd {
     Open,
 }
 
-fn code_end(rest: &str, ticks: usize, certain: Certain) -> CodeEnd {
+fn code_end(rest: &str, ticks: usize, certain: LineEndKnown) -> CodeEnd {
     let mut at = ticks;
     while let Some(next) = rest[at..].find('`').map(|found| at + found) {
         let closing = run_length(&rest[next..], '`');
         // More of the same mark may follow and make it another run.
-        if certain == Certain::SoFar && next + closing == rest.len() {
+        if certain == LineEndKnown::SoFar && next + closing == rest.len() {
             return CodeEnd::Open;
         }
         if closing == ticks {
@@ -137,52 +139,55 @@ fn code_end(rest: &str, ticks: usize, certain: Certain) -> CodeEnd {
         at = next + closing;
     }
     match certain {
-        Certain::SoFar => CodeEnd::Open,
-        Certain::LineEnd => CodeEnd::Nowhere,
+        LineEndKnown::SoFar => CodeEnd::Open,
+        LineEndKnown::LineEnd => CodeEnd::Nowhere,
     }
 }
 
-fn code(rest: &str, style: Style, certain: Certain) -> Found {
+fn code(rest: &str, style: InlineStyle, certain: LineEndKnown) -> InlineMatch {
     let ticks = run_length(rest, '`');
     match code_end(rest, ticks, certain) {
         CodeEnd::At(end) => {
             let inner = &rest[ticks..end];
             let trimmed = inner.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' ')).unwrap_or(inner);
-            Found::Span(Span { taken: end + ticks, shown: Style { code: true, ..style }.wrap(trimmed) })
+            InlineMatch::InlineSpan(InlineSpan {
+                taken: end + ticks,
+                shown: InlineStyle { code: true, ..style }.wrap(trimmed),
+            })
         }
-        CodeEnd::Nowhere => Found::Literal(ticks),
-        CodeEnd::Open => Found::Open,
+        CodeEnd::Nowhere => InlineMatch::Literal(ticks),
+        CodeEnd::Open => InlineMatch::Open,
     }
 }
 
-fn escape(rest: &str, style: Style, certain: Certain) -> Found {
+fn escape(rest: &str, style: InlineStyle, certain: LineEndKnown) -> InlineMatch {
     match rest.chars().nth(1) {
         Some(next) if next.is_ascii_punctuation() => {
-            Found::Span(Span { taken: 2, shown: style.wrap(&next.to_string()) })
+            InlineMatch::InlineSpan(InlineSpan { taken: 2, shown: style.wrap(&next.to_string()) })
         }
-        Some(_) => Found::Literal(1),
+        Some(_) => InlineMatch::Literal(1),
         None => nothing(1, certain),
     }
 }
 
-fn link(rest: &str, style: Style, certain: Certain) -> Found {
+fn link(rest: &str, style: InlineStyle, certain: LineEndKnown) -> InlineMatch {
     let Some(close) = rest.find(']') else { return nothing(1, certain) };
     match rest[close + 1..].chars().next() {
         Some('(') => {}
-        Some(_) => return Found::Literal(1),
+        Some(_) => return InlineMatch::Literal(1),
         None => return nothing(1, certain),
     }
     let Some(end) = rest[close + 2..].find(')').map(|found| close + 2 + found) else { return nothing(1, certain) };
     let (label, address) = (&rest[1..close], &rest[close + 2..end]);
-    let label_shown = spans(label, Style { underlined: true, ..style }, ' ', Certain::LineEnd).text;
+    let label_shown = spans(label, InlineStyle { underlined: true, ..style }, ' ', LineEndKnown::LineEnd).text;
     let behind = match label == address {
         true => String::new(),
-        false => Style::FAINT.wrap(&format!(" ({address})")),
+        false => InlineStyle::FAINT.wrap(&format!(" ({address})")),
     };
-    Found::Span(Span { taken: end + 1, shown: format!("{label_shown}{behind}") })
+    InlineMatch::InlineSpan(InlineSpan { taken: end + 1, shown: format!("{label_shown}{behind}") })
 }
 
-fn emphasis(rest: &str, mark: char, style: Style, before: char, certain: Certain) -> Found {
+fn emphasis(rest: &str, mark: char, style: InlineStyle, before: char, certain: LineEndKnown) -> InlineMatch {
     let count = run_length(rest, mark);
     if count == rest.len() {
         return nothing(count, certain);
@@ -191,19 +196,19 @@ fn emphasis(rest: &str, mark: char, style: Style, before: char, certain: Certain
     let inside_word = mark == '_' && before.is_alphanumeric();
     let known = if mark == '~' { count == 2 } else { count <= 3 };
     if !opens || inside_word || !known {
-        return Found::Literal(count);
+        return InlineMatch::Literal(count);
     }
     let Some(close) = closing(rest, mark, count, certain) else { return nothing(count, certain) };
     let inner = match mark {
-        '~' => Style { faint: true, ..style },
-        _ => Style { bold: style.bold || count >= 2, italic: style.italic || count != 2, ..style },
+        '~' => InlineStyle { faint: true, ..style },
+        _ => InlineStyle { bold: style.bold || count >= 2, italic: style.italic || count != 2, ..style },
     };
-    let shown = spans(&rest[count..close], inner, ' ', Certain::LineEnd).text;
-    Found::Span(Span { taken: close + count, shown })
+    let shown = spans(&rest[count..close], inner, ' ', LineEndKnown::LineEnd).text;
+    InlineMatch::InlineSpan(InlineSpan { taken: close + count, shown })
 }
 
 /// Where the run that ends the emphasis begins.
-fn closing(rest: &str, mark: char, count: usize, certain: Certain) -> Option<usize> {
+fn closing(rest: &str, mark: char, count: usize, certain: LineEndKnown) -> Option<usize> {
     let mut at = count;
     while let Some(offset) = rest[at..].find([mark, '`']) {
         let next = at + offset;
@@ -221,7 +226,7 @@ fn closing(rest: &str, mark: char, count: usize, certain: Certain) -> Option<usi
         }
         let after_text = rest[..next].chars().next_back().is_some_and(|last| !last.is_whitespace());
         let word_ends = mark != '_' || !behind.is_some_and(char::is_alphanumeric);
-        if behind.is_none() && certain == Certain::SoFar {
+        if behind.is_none() && certain == LineEndKnown::SoFar {
             return None;
         }
         if run == count && after_text && word_ends {

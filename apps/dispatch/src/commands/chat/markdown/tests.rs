@@ -23,7 +23,7 @@ fn readable(shown: &str) -> String {
     runs.into_iter().map(run).collect()
 }
 
-fn rendered<'a>(look: Look, pieces: impl IntoIterator<Item = &'a str>) -> String {
+fn rendered<'a>(look: TextLook, pieces: impl IntoIterator<Item = &'a str>) -> String {
     let mut markdown = Markdown::new(look);
     let mut out: String = pieces.into_iter().map(|piece| markdown.push(piece)).collect();
     out.push_str(&markdown.finish());
@@ -67,9 +67,9 @@ const CASES: [(&str, &str); 31] = [
 #[test]
 fn every_form_is_styled_and_cutting_changes_nothing() {
     for (source, expected) in CASES {
-        assert_eq!(readable(&rendered(Look::Styled, [source])), expected, "{source:?}");
+        assert_eq!(readable(&rendered(TextLook::Styled, [source])), expected, "{source:?}");
         let letters = source.char_indices().map(|(at, letter)| &source[at..at + letter.len_utf8()]);
-        assert_eq!(readable(&rendered(Look::Styled, letters)), expected, "{source:?} letter by letter");
+        assert_eq!(readable(&rendered(TextLook::Styled, letters)), expected, "{source:?} letter by letter");
     }
 }
 
@@ -84,14 +84,14 @@ fn any_text_looks_the_same_however_it_is_cut() {
     for _ in 0..20_000 {
         let text: String = (0..next(24)).map(|_| alphabet[next(alphabet.len())]).collect();
         let letters = text.char_indices().map(|(at, letter)| &text[at..at + letter.len_utf8()]);
-        let cut = readable(&rendered(Look::Styled, letters));
-        assert_eq!(cut, readable(&rendered(Look::Styled, [text.as_str()])), "{text:?}");
+        let cut = readable(&rendered(TextLook::Styled, letters));
+        assert_eq!(cut, readable(&rendered(TextLook::Styled, [text.as_str()])), "{text:?}");
     }
 }
 
 #[test]
 fn text_is_not_held_back_longer_than_needed() {
-    let mut markdown = Markdown::new(Look::Styled);
+    let mut markdown = Markdown::new(TextLook::Styled);
     assert_eq!(markdown.push("he"), "he");
     assert_eq!(markdown.push("llo **wo"), "llo ");
     assert_eq!(readable(&markdown.push("rld** a")), "<1>world</> a");
@@ -102,13 +102,13 @@ fn text_is_not_held_back_longer_than_needed() {
 #[test]
 fn a_span_without_an_end_does_not_hold_the_text_forever() {
     let long = format!("`{}", "a".repeat(3 * HELD_CHARS));
-    let mut markdown = Markdown::new(Look::Styled);
+    let mut markdown = Markdown::new(TextLook::Styled);
     assert_eq!(markdown.push(&long), long);
 }
 
 #[test]
 fn without_styles_the_source_stays() {
     let source = "# a **b**\n`c`\u{7}\n";
-    assert_eq!(rendered(Look::Source, [source]), source);
-    assert_eq!(rendered(Look::Plain, [source]), "# a **b**\n`c`\u{fffd}\n");
+    assert_eq!(rendered(TextLook::Source, [source]), source);
+    assert_eq!(rendered(TextLook::Plain, [source]), "# a **b**\n`c`\u{fffd}\n");
 }

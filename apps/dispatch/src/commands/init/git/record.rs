@@ -1,8 +1,9 @@
 //! Which hooks of git were installed, kept beside the repository's own files, so that all of them can be found again.
 
+use crate::app::Status;
 use crate::failure::Failure;
 use crate::git_hooks::HookScriptKind;
-use dispatch_os::files::{read_text_at_most, replace};
+use dispatch_os::files::{self, read_text_at_most, replace};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -11,14 +12,14 @@ const MAX_BYTES: u64 = 1024 * 1024;
 
 /// What was installed.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct GitHookRecord {
     #[serde(default)]
-    pub(super) hooks: Vec<Entry>,
+    pub(super) hooks: Vec<GitHookEntry>,
 }
 
 /// One hook of git.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct GitHookEntry {
     pub(super) name: String,
     pub(super) folder: PathBuf,
     pub(super) script: ScriptWord,
@@ -44,7 +45,7 @@ pub(super) fn file_in(common: &Path) -> PathBuf {
     common.join(NAME)
 }
 
-impl Record {
+impl GitHookRecord {
     pub(super) fn read(file: &Path) -> Result<Self, Failure> {
         let text = match read_text_at_most(file, MAX_BYTES) {
             Ok(text) => text,
@@ -52,7 +53,8 @@ impl Record {
             Err(error) => return Err(error.into()),
         };
         serde_json::from_str(&text).map_err(|error| {
-            Failure::configuration(format!("{} cannot be read: {error}", file.display()))
+            Failure::configuration(format!("cannot read {}", file.display()))
+                .caused_by(&error)
                 .hint("delete it and run `dispatch init --git` again")
         })
     }
@@ -61,10 +63,10 @@ impl Record {
     pub(super) fn write(&self, file: &Path) -> Result<(), Failure> {
         if self.hooks.is_empty() {
             // What cannot be removed names hooks that no longer have lines of ours, which does no harm.
-            let _ = std::fs::remove_file(file);
+            let _ = files::remove_file(file);
             return Ok(());
         }
-        let text = serde_json::to_vec_pretty(self).map_err(|error| Failure::internal(error.to_string()))?;
+        let text = serde_json::to_vec_pretty(self).map_err(|error| Failure::of(Status::Internal, &error))?;
         Ok(replace(file, &text)?)
     }
 }

@@ -59,25 +59,28 @@ fn what_a_user_wrote_stays() {
         ["config.json", "rlm-policy.json", "followup-rules.json", "README.md", MANIFEST_NAME, ".ai/tmp/.gitignore"]
     {
         let verdict = file(ModuleSet::Default, name).judge(Some("mine"), ModuleSet::Default);
-        assert_eq!(verdict, Ok(Verdict::Keep("yours")), "{name}");
+        assert_eq!(verdict, Ok(LayoutFileChange::Keep("yours")), "{name}");
     }
     let schema = file(ModuleSet::Default, "state.schema.json");
-    assert!(matches!(schema.judge(Some("{}"), ModuleSet::Default), Ok(Verdict::Write(..))));
+    assert!(matches!(schema.judge(Some("{}"), ModuleSet::Default), Ok(LayoutFileChange::Write(..))));
     let page = file(ModuleSet::Default, "README.md");
     let older = format!("{README_MARK}, older");
-    assert!(matches!(page.judge(Some(&older), ModuleSet::Default), Ok(Verdict::Write(..))));
+    assert!(matches!(page.judge(Some(&older), ModuleSet::Default), Ok(LayoutFileChange::Write(..))));
 }
 
 #[test]
 fn the_full_set_adds_to_a_manifest_and_switches_nothing_on_that_was_off() {
     let manifest = file(ModuleSet::Full, MANIFEST_NAME);
     let mine = r#"{"unattended": "deny", "modules": ["mine", {"name": "stop-synth", "enabled": false}]}"#;
-    let Ok(Verdict::Write(text, why)) = manifest.judge(Some(mine), ModuleSet::Full) else { panic!("a write") };
+    let Ok(LayoutFileChange::Write(text, why)) = manifest.judge(Some(mine), ModuleSet::Full) else { panic!("a write") };
     assert!(why.contains("memory-journal") && !why.contains("stop-synth"), "{why}");
     let found = names(&text);
     assert!(found.contains(&"mine".to_owned()) && !found.contains(&"stop-synth".to_owned()), "{found:?}");
     assert!(text.contains("\"unattended\": \"deny\""));
-    assert_eq!(manifest.judge(Some(&text), ModuleSet::Full), Ok(Verdict::Keep("yours; every native module is named")));
+    assert_eq!(
+        manifest.judge(Some(&text), ModuleSet::Full),
+        Ok(LayoutFileChange::Keep("yours; every native module is named"))
+    );
     for broken in ["{", "[]", r#"{"modules": 3}"#] {
         assert!(manifest.judge(Some(broken), ModuleSet::Full).is_err(), "{broken}");
     }

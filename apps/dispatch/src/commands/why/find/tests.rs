@@ -49,7 +49,7 @@ fn an_id_of_any_record_or_the_start_of_one_finds_its_run() {
         assert_eq!(by_id(&logs, id).unwrap().record.id, expected, "{id}");
     }
     let many = by_id(&logs, "PreToolUse-1").unwrap_err();
-    assert!(many.messages[0].contains("stands for 3 events"), "{many:?}");
+    assert!(many.messages[0].contains("is ambiguous: 3 events match"), "{many:?}");
     for wrong in ["", "03", "pipeline", "message"] {
         assert!(by_id(&logs, wrong).is_err(), "{wrong:?}");
     }

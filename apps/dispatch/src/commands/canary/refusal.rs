@@ -2,7 +2,7 @@
 
 use dispatch_hook_dialects::{Answer, Reply};
 
-use super::launch::Answered;
+use super::launch::CommandAnswer;
 use super::probe::Probe;
 use serde::Serialize;
 use serde_json::Value;
@@ -16,7 +16,7 @@ const NOT_EXECUTABLE: i32 = 126;
 /// How a registration does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub(super) enum Health {
+pub(super) enum RegistrationHealth {
     /// The call was refused.
     Ok,
     /// It was not, or the registration is not what it should be.
@@ -27,7 +27,7 @@ pub(super) enum Health {
     Error,
 }
 
-impl Health {
+impl RegistrationHealth {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Ok => "OK",
@@ -40,54 +40,62 @@ impl Health {
 
 /// What was found out about one host.
 #[derive(Debug, Serialize)]
-pub(super) struct Finding {
+pub(super) struct CanaryFinding {
     pub(super) host: &'static str,
     /// Whose registration it is.
     pub(super) scope: Option<&'static str>,
-    pub(super) health: Health,
+    pub(super) health: RegistrationHealth,
     pub(super) detail: String,
 }
 
-impl Finding {
-    pub(super) fn new(host: &'static str, scope: Option<&'static str>, health: Health, detail: String) -> Self {
+impl CanaryFinding {
+    pub(super) fn new(
+        host: &'static str,
+        scope: Option<&'static str>,
+        health: RegistrationHealth,
+        detail: String,
+    ) -> Self {
         Self { host, scope, health, detail }
     }
 }
 
 /// What an answer means.
-pub(super) fn judge(probe: &Probe, answered: &Answered) -> (Health, String) {
+pub(super) fn check_refusal(probe: &Probe, answered: &CommandAnswer) -> (RegistrationHealth, String) {
     let (code, stdout, stderr) = match answered {
-        Answered::Never(why) => return (Health::Error, why.clone()),
-        Answered::Ended { code: NOT_FOUND, .. } => {
-            return (Health::Error, "the registered program does not exist".to_owned());
+        CommandAnswer::Never(why) => return (RegistrationHealth::Error, why.clone()),
+        CommandAnswer::Ended { code: NOT_FOUND, .. } => {
+            return (RegistrationHealth::Error, "the registered program does not exist".to_owned());
         }
-        Answered::Ended { code: NOT_EXECUTABLE, .. } => {
-            return (Health::Error, "the registered program cannot be started".to_owned());
+        CommandAnswer::Ended { code: NOT_EXECUTABLE, .. } => {
+            return (RegistrationHealth::Error, "the registered program cannot be started".to_owned());
         }
-        Answered::Ended { code, stdout, stderr } => (*code, stdout, stderr),
+        CommandAnswer::Ended { code, stdout, stderr } => (*code, stdout, stderr),
     };
     let refusal = |reason: &str| probe.dialect.render(&probe.read, &Answer::deny(reason));
     let (one, other) = (refusal("one"), refusal("other"));
     if i32::from(one.exit_code) != code {
-        return (Health::Drift, format!("it was not refused: exit code {code}, answer {}", shown(stdout)));
+        return (RegistrationHealth::Drift, format!("it was not refused: exit code {code}, answer {}", shown(stdout)));
     }
     if one.exit_code != 0 {
         return if stderr.trim().is_empty() {
-            (Health::Drift, "it was refused without a reason, which the host takes for a failed hook".to_owned())
+            (
+                RegistrationHealth::Drift,
+                "it was refused without a reason, which the host takes for a failed hook".to_owned(),
+            )
         } else {
-            (Health::Ok, shown(stderr))
+            (RegistrationHealth::Ok, shown(stderr))
         };
     }
     let answer = match serde_json::from_str::<Value>(stdout.trim()) {
         Ok(answer) => answer,
         Err(_) if stdout.trim().is_empty() => {
-            return (Health::Drift, "it was not refused: the answer is empty".to_owned());
+            return (RegistrationHealth::Drift, "it was not refused: the answer is empty".to_owned());
         }
-        Err(_) => return (Health::Error, format!("the answer is not JSON: {}", shown(stdout))),
+        Err(_) => return (RegistrationHealth::Error, format!("the answer is not JSON: {}", shown(stdout))),
     };
     match reason(&value(&one), &value(&other), &answer) {
-        Some(reason) => (Health::Ok, shown(&reason)),
-        None => (Health::Drift, format!("it was not refused: {}", shown(stdout))),
+        Some(reason) => (RegistrationHealth::Ok, shown(&reason)),
+        None => (RegistrationHealth::Drift, format!("it was not refused: {}", shown(stdout))),
     }
 }
 
@@ -129,8 +137,8 @@ mod tests {
     use crate::commands::init::hosts;
     use std::path::Path;
 
-    fn ended(reply: &Reply) -> Answered {
-        Answered::Ended {
+    fn ended(reply: &Reply) -> CommandAnswer {
+        CommandAnswer::Ended {
             code: i32::from(reply.exit_code),
             stdout: String::from_utf8(reply.stdout.clone()).unwrap(),
             stderr: String::from_utf8(reply.stderr.clone()).unwrap(),
@@ -141,15 +149,15 @@ mod tests {
     fn a_refusal_is_known_from_everything_else_on_every_host() {
         for host in hosts::all() {
             let probe = Probe::of(host, Path::new("/repo")).unwrap();
-            let render = |answer: &Answer| judge(&probe, &ended(&probe.dialect.render(&probe.read, answer)));
+            let render = |answer: &Answer| check_refusal(&probe, &ended(&probe.dialect.render(&probe.read, answer)));
             let (health, detail) = render(&Answer { code: Some("UB01".to_owned()), ..Answer::deny("too wide") });
-            assert_eq!(health, Health::Ok, "{host}: {detail}");
+            assert_eq!(health, RegistrationHealth::Ok, "{host}: {detail}");
             assert!(detail.contains("UB01") && detail.contains("too wide"), "{host}: {detail}");
-            assert_eq!(render(&Answer::pass()).0, Health::Drift, "{host}");
+            assert_eq!(render(&Answer::pass()).0, RegistrationHealth::Drift, "{host}");
             let granted = Answer { verdict: dispatch_hook_dialects::Verdict::Grant, ..Answer::pass() };
-            assert_eq!(render(&granted).0, Health::Drift, "{host}");
+            assert_eq!(render(&granted).0, RegistrationHealth::Drift, "{host}");
             let told = Answer { context: vec!["hello".to_owned()], ..Answer::pass() };
-            assert_eq!(render(&told).0, Health::Drift, "{host}");
+            assert_eq!(render(&told).0, RegistrationHealth::Drift, "{host}");
         }
     }
 
@@ -157,28 +165,28 @@ mod tests {
     fn what_is_no_answer_is_an_error_or_a_drift() {
         let probe = Probe::of("claude-code", Path::new("/repo")).unwrap();
         let check = |code, stdout: &str, expected| {
-            let answered = Answered::Ended { code, stdout: stdout.to_owned(), stderr: String::new() };
-            assert_eq!(judge(&probe, &answered).0, expected, "{code} {stdout}");
+            let answered = CommandAnswer::Ended { code, stdout: stdout.to_owned(), stderr: String::new() };
+            assert_eq!(check_refusal(&probe, &answered).0, expected, "{code} {stdout}");
         };
-        check(127, "", Health::Error);
-        check(126, "", Health::Error);
-        check(0, "", Health::Drift);
-        check(0, "{}", Health::Drift);
-        check(0, "not JSON", Health::Error);
-        check(1, "{}", Health::Drift);
+        check(127, "", RegistrationHealth::Error);
+        check(126, "", RegistrationHealth::Error);
+        check(0, "", RegistrationHealth::Drift);
+        check(0, "{}", RegistrationHealth::Drift);
+        check(0, "not JSON", RegistrationHealth::Error);
+        check(1, "{}", RegistrationHealth::Drift);
         check(
             0,
             r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}"#,
-            Health::Drift,
+            RegistrationHealth::Drift,
         );
         check(
             0,
             r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"x"}}"#,
-            Health::Drift,
+            RegistrationHealth::Drift,
         );
-        assert_eq!(judge(&probe, &Answered::Never("timed out".to_owned())).0, Health::Error);
+        assert_eq!(check_refusal(&probe, &CommandAnswer::Never("timed out".to_owned())).0, RegistrationHealth::Error);
         let silent = Probe::of("windsurf", Path::new("/repo")).unwrap();
-        let answered = Answered::Ended { code: 2, stdout: String::new(), stderr: " ".to_owned() };
-        assert_eq!(judge(&silent, &answered).0, Health::Drift);
+        let answered = CommandAnswer::Ended { code: 2, stdout: String::new(), stderr: " ".to_owned() };
+        assert_eq!(check_refusal(&silent, &answered).0, RegistrationHealth::Drift);
     }
 }

@@ -1,7 +1,7 @@
 //! Which hosts are used here: folders of the project, folders of the user, programs on the path.
 
 /// What tells that a host is used.
-struct Signs {
+struct HostSigns {
     host: &'static str,
     /// Below the project.
     project: &'static [&'static str],
@@ -10,51 +10,51 @@ struct Signs {
     programs: &'static [&'static str],
 }
 
-const SIGNS: &[Signs] = &[
-    Signs {
+const SIGNS: &[HostSigns] = &[
+    HostSigns {
         host: "vscode-copilot",
         project: &[".github/hooks", ".github/hooks.json", ".github/copilot-instructions.md", ".vscode"],
         home: &[".vscode", ".vscode-server"],
         programs: &["code", "code-insiders"],
     },
-    Signs {
+    HostSigns {
         host: "claude-code",
         project: &[".claude", "CLAUDE.md", "CLAUDE.local.md"],
         home: &[".claude"],
         programs: &["claude"],
     },
-    Signs { host: "copilot-cli", project: &[".github/copilot"], home: &[".copilot"], programs: &["copilot"] },
-    Signs {
+    HostSigns { host: "copilot-cli", project: &[".github/copilot"], home: &[".copilot"], programs: &["copilot"] },
+    HostSigns {
         host: "cursor",
         project: &[".cursor", ".cursorrules"],
         home: &[".cursor"],
         programs: &["cursor", "cursor-agent"],
     },
-    Signs { host: "gemini-cli", project: &[".gemini", "GEMINI.md"], home: &[".gemini"], programs: &["gemini"] },
-    Signs { host: "codex", project: &[".codex"], home: &[".codex"], programs: &["codex"] },
-    Signs {
+    HostSigns { host: "gemini-cli", project: &[".gemini", "GEMINI.md"], home: &[".gemini"], programs: &["gemini"] },
+    HostSigns { host: "codex", project: &[".codex"], home: &[".codex"], programs: &["codex"] },
+    HostSigns {
         host: "windsurf",
         project: &[".windsurf", ".windsurfrules"],
         home: &[".codeium/windsurf"],
         programs: &["windsurf"],
     },
-    Signs { host: "devin", project: &[".devin"], home: &[".config/devin"], programs: &["devin"] },
-    Signs { host: "cline", project: &[".clinerules"], home: &["Documents/Cline"], programs: &["cline"] },
-    Signs { host: "kiro", project: &[".kiro"], home: &[".kiro"], programs: &["kiro", "kiro-cli"] },
-    Signs { host: "factory-droid", project: &[".factory"], home: &[".factory"], programs: &["droid"] },
-    Signs {
+    HostSigns { host: "devin", project: &[".devin"], home: &[".config/devin"], programs: &["devin"] },
+    HostSigns { host: "cline", project: &[".clinerules"], home: &["Documents/Cline"], programs: &["cline"] },
+    HostSigns { host: "kiro", project: &[".kiro"], home: &[".kiro"], programs: &["kiro", "kiro-cli"] },
+    HostSigns { host: "factory-droid", project: &[".factory"], home: &[".factory"], programs: &["droid"] },
+    HostSigns {
         host: "crush",
         project: &["crush.json", ".crush.json", ".crush"],
         home: &[".config/crush"],
         programs: &["crush"],
     },
-    Signs {
+    HostSigns {
         host: "goose",
         project: &[".goosehints", ".goose", ".agents/plugins"],
         home: &[".config/goose"],
         programs: &["goose"],
     },
-    Signs {
+    HostSigns {
         host: "opencode",
         project: &[".opencode", "opencode.json", "opencode.jsonc"],
         home: &[".config/opencode"],
@@ -63,7 +63,7 @@ const SIGNS: &[Signs] = &[
 ];
 
 /// A place where signs are looked for.
-pub(super) trait Surroundings {
+pub(super) trait HostSurroundings {
     /// Whether the project holds this path.
     fn in_project(&self, path: &str) -> bool;
     /// Whether the user's home holds this path.
@@ -74,17 +74,17 @@ pub(super) trait Surroundings {
 
 /// A host that is used here, and how that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct DetectedHost {
     pub(super) host: &'static str,
     pub(super) because: String,
 }
 
 /// The hosts that are used here, in the order of the documentation.
-pub(super) fn detect(around: &dyn Surroundings) -> Vec<Found> {
-    SIGNS.iter().filter_map(|signs| Some(Found { host: signs.host, because: reason(signs, around)? })).collect()
+pub(super) fn detect(around: &dyn HostSurroundings) -> Vec<DetectedHost> {
+    SIGNS.iter().filter_map(|signs| Some(DetectedHost { host: signs.host, because: reason(signs, around)? })).collect()
 }
 
-fn reason(signs: &Signs, around: &dyn Surroundings) -> Option<String> {
+fn reason(signs: &HostSigns, around: &dyn HostSurroundings) -> Option<String> {
     let project = signs.project.iter().find(|path| around.in_project(path)).map(|path| format!("{path} is here"));
     let program =
         || signs.programs.iter().find(|name| around.on_path(name)).map(|name| format!("`{name}` is installed"));
@@ -97,9 +97,9 @@ mod tests {
     use super::*;
     use dispatch_hook_dialects::dialect;
 
-    struct Fake(&'static [&'static str], &'static [&'static str], &'static [&'static str]);
+    struct FakeSurroundings(&'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
-    impl Surroundings for Fake {
+    impl HostSurroundings for FakeSurroundings {
         fn in_project(&self, path: &str) -> bool {
             self.0.contains(&path)
         }
@@ -113,18 +113,18 @@ mod tests {
 
     #[test]
     fn a_folder_a_program_or_a_home_folder_gives_a_host_away() {
-        let check = |around: Fake, expected: &[(&str, &str)]| {
+        let check = |around: FakeSurroundings, expected: &[(&str, &str)]| {
             let found = detect(&around);
             let found: Vec<_> = found.iter().map(|one| (one.host, one.because.as_str())).collect();
             assert_eq!(found, expected);
         };
-        check(Fake(&[], &[], &[]), &[]);
-        check(Fake(&[".claude"], &[".claude"], &["claude"]), &[("claude-code", ".claude is here")]);
+        check(FakeSurroundings(&[], &[], &[]), &[]);
+        check(FakeSurroundings(&[".claude"], &[".claude"], &["claude"]), &[("claude-code", ".claude is here")]);
         check(
-            Fake(&[], &[".codeium/windsurf"], &["droid"]),
+            FakeSurroundings(&[], &[".codeium/windsurf"], &["droid"]),
             &[("windsurf", "~/.codeium/windsurf exists"), ("factory-droid", "`droid` is installed")],
         );
-        check(Fake(&[".github"], &[], &["git"]), &[]);
+        check(FakeSurroundings(&[".github"], &[], &["git"]), &[]);
     }
 
     #[test]

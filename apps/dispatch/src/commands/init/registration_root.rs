@@ -1,8 +1,9 @@
 //! Where registrations are written: a project or the user's home, and how its files are reached.
 
+use super::host_detection::HostSurroundings;
 use super::program;
-use super::restore::Restore;
-use super::signs::Surroundings;
+use super::restore::RestoreRecord;
+use crate::app::Status;
 use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_hook_dialects::register::{CommandLine, Scope, System};
@@ -20,22 +21,22 @@ const RESTORE_LIMIT_BYTES: u64 = 128 * 1024 * 1024;
 const RESTORE_NAME: &str = "restore.json";
 
 /// A root with files that hosts read.
-pub(crate) struct Place {
+pub(crate) struct RegistrationRoot {
     pub(crate) root: PathBuf,
     pub(crate) scope: Scope,
-    /// What the hosts are told to run.
+    /// The command line that is registered with hosts.
     pub(crate) command: CommandLine,
     restore_file: PathBuf,
     home: Option<PathBuf>,
 }
 
-impl Place {
+impl RegistrationRoot {
     /// The project that the command runs in.
     pub(crate) fn project(loaded: &Loaded) -> Result<Self, Failure> {
         let root = loaded.project.as_ref().map(|found| found.path.clone()).ok_or_else(|| {
-            Failure::usage("this folder belongs to no project")
-                .hint("run this inside a git repository, or make one with `git init`")
-                .hint("`--user` registers Dispatch for all your projects instead")
+            Failure::usage("not inside a project")
+                .hint("run this inside a git repository, or create one with `git init`")
+                .hint("`--user` registers for all your projects instead")
         })?;
         let restore_file = root.join(HOOKS_FOLDER).join(RESTORE_NAME);
         Ok(Self { root, scope: Scope::Project, command: command()?, restore_file, home: home() })
@@ -78,9 +79,9 @@ impl Place {
     /// Removes a file; one that is not there is fine.
     pub(crate) fn remove(&self, path: &str) -> Result<(), Failure> {
         let real = self.real(path).map_err(Failure::configuration)?;
-        match std::fs::remove_file(&real) {
+        match files::remove_file(&real) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Failure::internal(format!("cannot remove {}: {error}", real.display())))
+                Err(Failure::internal(format!("cannot remove {}", real.display())).caused_by(&error))
             }
             _ => Ok(()),
         }
@@ -90,32 +91,33 @@ impl Place {
     pub(crate) fn missing_folders(&self, path: &str) -> Vec<String> {
         let parts: Vec<&str> = path.split('/').collect();
         let above = (1..parts.len()).map(|count| parts[..count].join("/"));
-        above.filter(|folder| !self.root.join(folder).exists()).collect()
+        above.filter(|folder| !files::exists(self.root.join(folder))).collect()
     }
 
-    pub(crate) fn restore(&self) -> Result<Restore, Failure> {
+    pub(crate) fn restore(&self) -> Result<RestoreRecord, Failure> {
         let text = match read_text_at_most(&self.restore_file, RESTORE_LIMIT_BYTES) {
             Ok(text) => text,
-            Err(error) if error.is_not_found() => return Ok(Restore::default()),
+            Err(error) if error.is_not_found() => return Ok(RestoreRecord::default()),
             Err(error) => return Err(error.into()),
         };
         serde_json::from_str(&text).map_err(|error| {
-            Failure::configuration(format!("{} cannot be read: {error}", self.restore_file.display()))
+            Failure::configuration(format!("cannot read {}", self.restore_file.display()))
+                .caused_by(&error)
                 .hint("delete it; `dispatch init --undo` then removes the registrations and nothing else")
         })
     }
 
     /// Keeps what is needed to undo, for the owner alone: it holds copies of the user's files.
-    pub(crate) fn keep_restore(&self, restore: &Restore) -> Result<(), Failure> {
+    pub(crate) fn keep_restore(&self, restore: &RestoreRecord) -> Result<(), Failure> {
         if restore.is_empty() {
             // What cannot be removed is read as "nothing to undo" next time, because it is empty then.
-            let _ = std::fs::remove_file(&self.restore_file);
+            let _ = files::remove_file(&self.restore_file);
             return Ok(());
         }
         if let Some(folder) = self.restore_file.parent() {
             make_folder(folder)?;
         }
-        let text = serde_json::to_vec_pretty(restore).map_err(|error| Failure::internal(error.to_string()))?;
+        let text = serde_json::to_vec_pretty(restore).map_err(|error| Failure::of(Status::Internal, &error))?;
         let options =
             ReplaceOptions { durability: Durability::Content, access: Access::OwnerOnly, ..ReplaceOptions::default() };
         Ok(files::replace_with(&self.restore_file, &text, options)?)
@@ -124,27 +126,28 @@ impl Place {
 
 /// Makes a folder and those above it.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::internal(format!("cannot make the folder {}: {error}", folder.display()))
+    files::create_dir_all(folder).map_err(|error| {
+        Failure::internal(format!("cannot create the folder {}", folder.display()))
+            .caused_by(&error)
             .hint("check who owns it, and that no file is in its place")
     })
 }
 
-impl Surroundings for Place {
+impl HostSurroundings for RegistrationRoot {
     fn in_project(&self, path: &str) -> bool {
-        self.scope == Scope::Project && self.root.join(path).exists()
+        self.scope == Scope::Project && files::exists(self.root.join(path))
     }
 
     fn in_home(&self, path: &str) -> bool {
-        self.home.as_ref().is_some_and(|home| home.join(path).exists())
+        self.home.as_ref().is_some_and(|home| files::exists(home.join(path)))
     }
 
     fn on_path(&self, program: &str) -> bool {
         let Some(path) = environment::variable_os("PATH") else { return false };
         let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat"] } else { &[""] };
         let is_there =
-            |folder: PathBuf| endings.iter().any(|ending| folder.join(format!("{program}{ending}")).is_file());
-        std::env::split_paths(&path).any(is_there)
+            |folder: PathBuf| endings.iter().any(|ending| files::is_file(folder.join(format!("{program}{ending}"))));
+        environment::split_paths(&path).any(is_there)
     }
 }
 

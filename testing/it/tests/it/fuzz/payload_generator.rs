@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// Random values that can be had again.
-pub(super) struct Dice(u64);
+pub(super) struct PayloadGenerator(u64);
 
 const WORDS: [&str; 24] = [
     "",
@@ -49,12 +49,12 @@ const BYTES: [&[u8]; 14] = [
     b",",
 ];
 
-impl Dice {
+impl PayloadGenerator {
     /// The dice of one case.
     pub(super) fn new(seed: u64, case: u64) -> Self {
-        let mut dice = Self(seed ^ case.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        dice.next();
-        dice
+        let mut generator = Self(seed ^ case.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        generator.next();
+        generator
     }
 
     fn next(&mut self) -> u64 {

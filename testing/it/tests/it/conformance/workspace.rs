@@ -25,11 +25,11 @@ const EVENTS: [&str; 8] = [
 ];
 
 /// One workspace with rules.
-pub(crate) struct World {
+pub(crate) struct PipelineWorkspace {
     pub(crate) context: TestContext,
 }
 
-impl World {
+impl PipelineWorkspace {
     /// In which these modules run.
     pub(crate) fn with(modules: &[&str]) -> Self {
         Self::ruled_by(&json!({ "modules": modules }))
@@ -37,9 +37,9 @@ impl World {
 
     /// With this manifest; budgets that it leaves out are generous.
     pub(crate) fn ruled_by(manifest: &Value) -> Self {
-        let world = Self { context: TestContext::new() };
-        world.rule(manifest);
-        world
+        let workspace = Self { context: TestContext::new() };
+        workspace.rule(manifest);
+        workspace
     }
 
     /// Changes the manifest.

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 /// How long something may take before the test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(crate) struct World {
+pub(crate) struct RunWorkspace {
     pub(crate) context: TestContext,
     pub(crate) model: ScriptedModel,
     settings: Vec<String>,
 }
 
-impl World {
+impl RunWorkspace {
     /// A world whose model is put in later, for scripts that name places in it.
     pub(crate) fn place(settings: &[&str]) -> Self {
         Self::new(ScriptedModel::playing([]), settings)

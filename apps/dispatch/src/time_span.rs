@@ -1,19 +1,21 @@
 //! A length of time as people write it on a command line: `45s`, `10m`, `12h`, `7d`, `2w`.
+//!
+//! Pure.
 
 use std::fmt;
 use std::str::FromStr;
 
 const UNITS: [(&str, i64); 5] = [("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
-/// Some three thousand years; more is a slip.
+/// About three thousand years; more is a typing error.
 const MAX_MS: i64 = 100_000_000_000_000;
 
 /// A length of time in milliseconds, more than nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Span {
+pub(crate) struct TimeSpan {
     ms: i64,
 }
 
-impl Span {
+impl TimeSpan {
     pub(crate) const fn minutes(minutes: i64) -> Self {
         Self { ms: minutes * 60_000 }
     }
@@ -29,11 +31,11 @@ impl Span {
     }
 }
 
-impl FromStr for Span {
+impl FromStr for TimeSpan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("`{text}` is no length of time; write for example 45s, 10m, 12h, 7d or 2w");
+        let wrong = || format!("invalid time span `{text}`; expected for example 45s, 10m, 12h, 7d or 2w");
         let digits = text.find(|character: char| !character.is_ascii_digit()).ok_or_else(wrong)?;
         let (number, unit) = text.split_at(digits);
         let (_, unit_ms) = UNITS.into_iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
@@ -43,7 +45,7 @@ impl FromStr for Span {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for TimeSpan {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.ms;
         for (name, unit_ms) in UNITS {
@@ -71,17 +73,17 @@ mod tests {
             ("7d", 604_800_000, "1w"),
             ("2w", 1_209_600_000, "2w"),
         ] {
-            let span: Span = text.parse().unwrap();
+            let span: TimeSpan = text.parse().unwrap();
             assert_eq!((span.ms(), span.to_string().as_str()), (ms, shown));
         }
-        assert_eq!(Span::from_ms(599_001).to_string(), "10m");
-        assert_eq!(Span::from_ms(0).to_string(), "1s");
+        assert_eq!(TimeSpan::from_ms(599_001).to_string(), "10m");
+        assert_eq!(TimeSpan::from_ms(0).to_string(), "1s");
     }
 
     #[test]
     fn what_is_no_span_is_refused() {
         for text in ["", "7", "d", "7 d", "-7d", "0d", "7y", "1.5h", "99999999999999999999d", "9999999999w", "٧d"] {
-            assert!(text.parse::<Span>().is_err(), "{text:?}");
+            assert!(text.parse::<TimeSpan>().is_err(), "{text:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs the pipeline for commands that only ask: the user's modules and approvals, and nothing is written.
+//! Runs the hook pipeline without effects, for commands that only ask what it would decide.
 
 use crate::compose;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use ext_hook_pipeline::script_module::Scripts;
 use ext_hook_pipeline::watch::Unwatched;
 
 /// Everything that an invocation borrows.
-pub(crate) struct Judging {
+pub(crate) struct DryRunPipeline {
     modules: Vec<&'static dyn Module>,
     scripts: Scripts,
     hints: Hints,
@@ -20,7 +20,7 @@ pub(crate) struct Judging {
     clock: SystemClock,
 }
 
-impl Judging {
+impl DryRunPipeline {
     /// As the user's hook process would start in this folder, without its caches.
     pub(crate) fn new(loaded: &Loaded) -> Self {
         let variable = |name: &str| environment::variable(name).ok().flatten();
@@ -65,12 +65,12 @@ impl Judging {
     }
 }
 
-/// Refuses a host that nobody knows, naming those that are known.
+/// Refuses an unknown host and names the known ones.
 pub(crate) fn known_host(host: Option<&str>) -> Result<(), Failure> {
     match host {
         Some(name) if dialect::by_name(name).is_none() => {
             let known: Vec<&str> = dialect::ALL.into_iter().map(|dialect| dialect.id()).collect();
-            Err(Failure::usage(format!("there is no host `{name}`")).hint(format!("--host takes {}", known.join(", "))))
+            Err(Failure::usage(format!("unknown host `{name}`")).hint(format!("expected one of {}", known.join(", "))))
         }
         _ => Ok(()),
     }

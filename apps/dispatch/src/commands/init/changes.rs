@@ -3,19 +3,19 @@
 use dispatch_hook_dialects::dialect;
 use dispatch_hook_dialects::register::{self, Layout, RegisterError, Registered, Scope, System, Target};
 
-use super::layout::{self, ModuleSet, Verdict};
+use super::layout::{self, LayoutFileChange, ModuleSet};
 use super::mcp_hosts;
-use super::place::Place;
-use super::restore::Ours;
+use super::registration_root::RegistrationRoot;
+use super::restore::OwnEntries;
 
 /// One file that has to be written.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct FileChange {
     pub(super) path: String,
     pub(super) before: Option<String>,
     pub(super) after: String,
     pub(super) executable: bool,
-    pub(super) ours: Ours,
+    pub(super) ours: OwnEntries,
     /// Whose file it is, or why it changes.
     pub(super) detail: String,
     /// What is not as it should be, one line each; none for a file that is not there.
@@ -24,8 +24,8 @@ pub(super) struct Change {
 
 /// Everything that was found out.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
-    pub(super) changes: Vec<Change>,
+pub(super) struct InitChanges {
+    pub(super) changes: Vec<FileChange>,
     /// Path and reason of what stays.
     pub(super) kept: Vec<(String, String)>,
     /// What keeps us from writing anything.
@@ -33,70 +33,77 @@ pub(super) struct Survey {
 }
 
 /// The hosts that read one file, and how it is edited for each.
-pub(crate) struct Shared {
+pub(crate) struct RegistrationFile {
     pub(crate) path: String,
     pub(crate) targets: Vec<(&'static str, Target)>,
 }
 
 /// Whether the MCP server belongs to the registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Server {
+pub(crate) enum McpServerPart {
     Registered,
     Left,
 }
 
 /// The files of these hosts, each once.
-pub(crate) fn registrations(hosts: &[&'static str], scope: Scope, layout: Layout, server: Server) -> Vec<Shared> {
-    let mut files: Vec<Shared> = Vec::new();
+pub(crate) fn registrations(
+    hosts: &[&'static str],
+    scope: Scope,
+    layout: Layout,
+    server: McpServerPart,
+) -> Vec<RegistrationFile> {
+    let mut files: Vec<RegistrationFile> = Vec::new();
     for host in hosts {
         // A host without a file of its own in this scope has nothing to be written.
         let mut targets = register::targets(host, scope, System::current(), layout).unwrap_or_default();
-        if server == Server::Registered && scope == Scope::Project {
+        if server == McpServerPart::Registered && scope == Scope::Project {
             targets.extend(mcp_hosts::target(host));
         }
         for target in targets {
             match files.iter_mut().find(|file| file.path == target.path) {
                 Some(file) => file.targets.push((host, target)),
-                None => files.push(Shared { path: target.path.clone(), targets: vec![(host, target)] }),
+                None => files.push(RegistrationFile { path: target.path.clone(), targets: vec![(host, target)] }),
             }
         }
     }
     files
 }
 
-impl Survey {
-    pub(super) fn of_registrations(&mut self, place: &Place, files: &[Shared]) {
+impl InitChanges {
+    pub(super) fn of_registrations(&mut self, place: &RegistrationRoot, files: &[RegistrationFile]) {
         for file in files {
             let read = place.read(&file.path);
             match read.and_then(|before| file.judge(before, place)) {
-                Ok(Judged::Change(change)) => self.changes.push(change),
-                Ok(Judged::Kept) => self.kept.push((file.path.clone(), format!("{}: registered", file.titles()))),
+                Ok(PlannedChange::FileChange(change)) => self.changes.push(change),
+                Ok(PlannedChange::Kept) => {
+                    self.kept.push((file.path.clone(), format!("{}: registered", file.titles())))
+                }
                 Err(problem) => self.problems.push(problem),
             }
         }
     }
 
-    pub(super) fn of_layout(&mut self, place: &Place, set: ModuleSet) {
+    pub(super) fn of_layout(&mut self, place: &RegistrationRoot, set: ModuleSet) {
         self.of_files(place, set, layout::files(set));
     }
 
-    pub(super) fn of_intents(&mut self, place: &Place) {
+    pub(super) fn of_intents(&mut self, place: &RegistrationRoot) {
         self.of_files(place, ModuleSet::Default, vec![layout::intents_file()]);
     }
 
-    fn of_files(&mut self, place: &Place, set: ModuleSet, files: Vec<layout::LayoutFile>) {
+    fn of_files(&mut self, place: &RegistrationRoot, set: ModuleSet, files: Vec<layout::LayoutFile>) {
         for file in files {
             let judged = place.read(&file.path).and_then(|before| {
                 let verdict = file.judge(before.as_deref(), set).map_err(|why| format!("{}: {why}", file.path))?;
                 Ok((before, verdict))
             });
             match judged {
-                Ok((_, Verdict::Keep(why))) => self.kept.push((file.path, why.to_owned())),
-                Ok((before, Verdict::Write(after, detail))) => {
+                Ok((_, LayoutFileChange::Keep(why))) => self.kept.push((file.path, why.to_owned())),
+                Ok((before, LayoutFileChange::Write(after, detail))) => {
                     let differences = if before.is_some() { vec![detail.clone()] } else { Vec::new() };
                     let path = file.path;
-                    let ours = Ours::Absent;
-                    self.changes.push(Change { path, before, after, executable: false, ours, detail, differences });
+                    let ours = OwnEntries::Absent;
+                    self.changes.push(FileChange { path, before, after, executable: false, ours, detail, differences });
                 }
                 Err(problem) => self.problems.push(problem),
             }
@@ -104,12 +111,12 @@ impl Survey {
     }
 }
 
-enum Judged {
-    Change(Change),
+enum PlannedChange {
+    FileChange(FileChange),
     Kept,
 }
 
-impl Shared {
+impl RegistrationFile {
     /// The products that read the file.
     pub(super) fn titles(&self) -> String {
         let title =
@@ -118,17 +125,21 @@ impl Shared {
     }
 
     /// Whether any of ours is in the text.
-    pub(crate) fn presence(&self, text: Option<&str>, place: &Place) -> Result<Ours, RegisterError> {
+    pub(crate) fn presence(&self, text: Option<&str>, place: &RegistrationRoot) -> Result<OwnEntries, RegisterError> {
         for (_, target) in &self.targets {
             if target.check(text, &place.command)? != Registered::Missing {
-                return Ok(Ours::Present);
+                return Ok(OwnEntries::Present);
             }
         }
-        Ok(Ours::Absent)
+        Ok(OwnEntries::Absent)
     }
 
     /// What the text says that it should not, over all hosts.
-    pub(crate) fn differences(&self, text: Option<&str>, place: &Place) -> Result<Vec<String>, RegisterError> {
+    pub(crate) fn differences(
+        &self,
+        text: Option<&str>,
+        place: &RegistrationRoot,
+    ) -> Result<Vec<String>, RegisterError> {
         let mut lines = Vec::new();
         for (_, target) in &self.targets {
             let found = match target.check(text, &place.command)? {
@@ -142,7 +153,7 @@ impl Shared {
         Ok(lines)
     }
 
-    fn judge(&self, before: Option<String>, place: &Place) -> Result<Judged, String> {
+    fn judge(&self, before: Option<String>, place: &RegistrationRoot) -> Result<PlannedChange, String> {
         let told = |error: RegisterError| format!("{}: {error}", self.path);
         let ours = self.presence(before.as_deref(), place).map_err(told)?;
         let mut after = before.clone();
@@ -151,13 +162,13 @@ impl Shared {
         }
         let after = after.unwrap_or_default();
         if before.as_ref() == Some(&after) {
-            return Ok(Judged::Kept);
+            return Ok(PlannedChange::Kept);
         }
         let differences = match &before {
             Some(text) => self.differences(Some(text), place).map_err(told)?,
             None => Vec::new(),
         };
-        Ok(Judged::Change(Change {
+        Ok(PlannedChange::FileChange(FileChange {
             path: self.path.clone(),
             before,
             after,
@@ -179,11 +190,11 @@ mod tests {
             &["vscode-copilot", "claude-code", "copilot-cli"],
             Scope::Project,
             Layout::WithLegacy,
-            Server::Left,
+            McpServerPart::Left,
         );
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, [".github/hooks/dispatch.json", ".github/hooks.json", ".claude/settings.json"]);
         assert_eq!(files[0].targets.len(), 2);
-        assert!(registrations(&["native"], Scope::Project, Layout::Current, Server::Left).is_empty());
+        assert!(registrations(&["native"], Scope::Project, Layout::Current, McpServerPart::Left).is_empty());
     }
 }

@@ -10,14 +10,14 @@ use ext_hook_pipeline::{Invocation, run};
 use serde_json::Value;
 
 /// The event as the pipeline gets it.
-pub(super) struct Fired<'a> {
+pub(super) struct FiredEvent<'a> {
     pub(super) host: &'a str,
     pub(super) event: &'a str,
     pub(super) stdin: &'a [u8],
 }
 
 /// Runs the event in the project; panics if the answer is not valid.
-pub(super) fn judge(context: &TestContext, fired: &Fired<'_>) {
+pub(super) fn check_answer(context: &TestContext, fired: &FiredEvent<'_>) {
     let project = context.project();
     let hints = Hints::default().with_process_cwd(project.to_string_lossy());
     let outcome = run(&Invocation {
@@ -69,7 +69,7 @@ pub(super) fn check(dialect: &Dialect, name: &EventName, reply: &Reply) -> Resul
     }
 }
 
-fn shown(fired: &Fired<'_>) -> String {
+fn shown(fired: &FiredEvent<'_>) -> String {
     let stdin: String = String::from_utf8_lossy(fired.stdin).chars().take(2_000).collect();
     format!("{} {} {stdin}", fired.host, fired.event)
 }
