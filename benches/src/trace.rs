@@ -3,17 +3,13 @@
 use crate::sample::Samples;
 use crate::{process, row, table};
 use anyhow::{Context as _, Result};
-use ext_intents::chain::{Head, link};
-use ext_intents::contents::kept;
-use ext_intents::entry::{FileHashes, MutationClass, ScopeValidation, TraceEntry};
-use ext_intents::gate::{Certainty, Question, Target, decide};
-use ext_intents::hash::{content_hash, file_hash};
-use ext_intents::intent::{IntentSpec, IntentStatus};
-use ext_intents::layout::Layout;
-use ext_intents::ledger::Ledger;
-use ext_intents::query::blame::Blame;
-use ext_intents::query::history::histories;
-use ext_intents::scope::Extent;
+use ext_intents::contract::{
+    AddedLines, FileHashes, IntentSpec, IntentStatus, IntentWorkspace, MutationClass, ScopeValidation, TraceEntry,
+};
+use ext_intents::testing::{
+    append_entries, content_hash, file_hash, gate_allows, recent_entries, recent_index_folder, store_content,
+    write_head,
+};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
@@ -43,9 +39,8 @@ pub(crate) fn run() -> Result<()> {
 /// A file of many lines that grew by many changes, asked for the origin of each line.
 fn blame() -> Result<Vec<String>> {
     let folder = tempfile::tempdir()?;
-    let layout = Layout::new(folder.path());
-    std::fs::create_dir_all(layout.folder())?;
-    let ledger = Ledger::open(&layout);
+    let root = folder.path();
+    let workspace = IntentWorkspace::at(root);
     let mut lines: Vec<String> = Vec::new();
     let mut before: Option<String> = None;
     for change in 0..BLAME_CHANGES {
@@ -54,23 +49,18 @@ fn blame() -> Result<Vec<String>> {
         lines.splice(at..at, more);
         let text = lines.concat();
         let after = content_hash(text.as_bytes());
-        let kept = layout.content_file(&after);
-        std::fs::create_dir_all(kept.parent().context("a folder")?)?;
-        std::fs::write(kept, &text)?;
+        store_content(root, text.as_bytes());
         let mut entry = entry("INT-001", change);
         entry.file = Some(FileHashes {
             relative_path: "large.txt".to_owned(),
             pre_hash: before.replace(after.clone()),
             post_hash: Some(after),
         });
-        ledger.append(vec![entry])?;
+        append_entries(root, vec![entry])?;
     }
-    let present = lines.concat().into_bytes();
-    let wanted = std::collections::BTreeSet::from(["large.txt".to_owned()]);
+    std::fs::write(root.join("large.txt"), lines.concat())?;
     let samples = Samples::of(ROUNDS, || {
-        let found = histories(&ledger, &wanted, &|_, _| Vec::new()).unwrap_or_default();
-        let history = found.get("large.txt").map_or(&[][..], Vec::as_slice);
-        std::hint::black_box(Blame::new(history, &|hash| kept(&layout, hash), &present).lines().count());
+        std::hint::black_box(workspace.blame("large.txt").map(|blame| blame.lines().len()).ok());
     });
     Ok(row!["blame of 5,000 lines in 200 changes", us(samples.best_us()), us(samples.median_us()), "200000 us"])
 }
@@ -98,10 +88,7 @@ fn decisions() -> Vec<Vec<String>> {
     let active = format!("INT-{:03}", INTENTS - 1);
     let inside = format!("src/area{}/b/part{}/deep/er/file.rs", INTENTS - 1, GLOBS_EACH - 1);
     let decide = |path: &str| {
-        let targets = [Target::Inside { path: path.to_owned(), extent: Extent::File }];
-        let question =
-            Question { intents: &intents, active: Some(&active), targets: &targets, certainty: Certainty::Known };
-        std::hint::black_box(decide(&question));
+        std::hint::black_box(gate_allows(&intents, &active, path));
     };
     let accepted = Samples::of(ROUNDS, || (0..DECISIONS).for_each(|_| decide(&inside)));
     let rejected = Samples::of(ROUNDS, || decide("src/area7/a/part3/x.rs"));
@@ -146,26 +133,24 @@ fn openssl_rate() -> Option<f64> {
 
 fn ledger(label: &str, bytes: u64) -> Result<Vec<Vec<String>>> {
     let folder = tempfile::tempdir()?;
-    let layout = Layout::new(folder.path());
-    std::fs::create_dir_all(layout.folder())?;
-    fill(&layout, bytes)?;
-    let ledger = Ledger::open(&layout);
+    let root = folder.path();
+    fill(root, bytes)?;
     for number in 0..25 {
-        ledger.append(vec![entry("INT-007", number)])?;
+        append_entries(root, vec![entry("INT-007", number)])?;
     }
     let mut number = 0;
     let append = Samples::of(ROUNDS * 10, || {
         number += 1;
-        std::hint::black_box(ledger.append(vec![entry("INT-008", number)]).ok());
+        std::hint::black_box(append_entries(root, vec![entry("INT-008", number)]).ok());
     });
     let recent = Samples::of(ROUNDS * 10, || {
-        std::hint::black_box(ledger.recent("INT-007", 20));
+        std::hint::black_box(recent_entries(root, "INT-007", 20));
     });
-    let found = ledger.recent("INT-007", 20).len();
+    let found = recent_entries(root, "INT-007", 20).len();
     anyhow::ensure!(found == 20, "only {found} recent entries were found");
-    std::fs::remove_dir_all(layout.recent_folder())?;
+    std::fs::remove_dir_all(recent_index_folder(root))?;
     let lost = Samples::of(5, || {
-        std::hint::black_box(ledger.recent("INT-007", 20));
+        std::hint::black_box(recent_entries(root, "INT-007", 20));
     });
     Ok(vec![
         row![format!("append to a ledger of {label}"), us(append.best_us()), us(append.median_us()), "1000 us"],
@@ -175,10 +160,12 @@ fn ledger(label: &str, bytes: u64) -> Result<Vec<Vec<String>>> {
 }
 
 /// A ledger of this size whose head fits its last line.
-fn fill(layout: &Layout, bytes: u64) -> Result<()> {
+fn fill(root: &Path, bytes: u64) -> Result<()> {
     let mut last = Vec::new();
     let (mut size, mut entries) = (0, 0);
-    let mut output = BufWriter::with_capacity(1 << 20, std::fs::File::create(layout.ledger_file())?);
+    let ledger = IntentWorkspace::at(root).ledger_file();
+    std::fs::create_dir_all(ledger.parent().context("a folder")?)?;
+    let mut output = BufWriter::with_capacity(1 << 20, std::fs::File::create(ledger)?);
     let lines: Vec<Vec<u8>> = (0..64)
         .map(|number| serde_json::to_vec(&entry(&format!("INT-{:03}", 100 + number), number)))
         .collect::<Result<_, _>>()?;
@@ -194,16 +181,12 @@ fn fill(layout: &Layout, bytes: u64) -> Result<()> {
     output.flush()?;
     // Otherwise the first appends would wait for the disk to take the whole file.
     output.get_ref().sync_all()?;
-    write_head(&layout.head_file(), &Head { entries, bytes: size, last: link(&last) })
-}
-
-fn write_head(path: &Path, head: &Head) -> Result<()> {
-    Ok(std::fs::write(path, serde_json::to_vec(head)?)?)
+    Ok(write_head(root, entries, size, &last)?)
 }
 
 fn entry(intent: &str, number: usize) -> TraceEntry {
     let hash = content_hash(number.to_string().as_bytes());
-    let added = ext_intents::entry::AddedLines { start: 1, hashes: vec!["0123456789".to_owned(); 20] };
+    let added = AddedLines { start: 1, hashes: vec!["0123456789".to_owned(); 20] };
     TraceEntry {
         id: format!("00000000-0000-4000-8000-{number:012}"),
         timestamp: "2026-01-02T03:04:05.678Z".to_owned(),

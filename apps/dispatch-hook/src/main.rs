@@ -12,7 +12,7 @@ use dispatch_os::arena;
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::process::{Arguments, serve};
 use ext_hook_pipeline::user_scripts::UserScripts;
-use ext_intents::with_intents;
+use ext_intents::contract::with_intents;
 
 #[global_allocator]
 static MEMORY: arena::ArenaAllocator = arena::ArenaAllocator;

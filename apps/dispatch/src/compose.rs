@@ -3,7 +3,7 @@
 use dispatch_contracts::extension::Extension;
 use dispatch_hook_module::Module;
 use ext_hook_pipeline::modules::native_modules;
-use ext_intents::with_intents;
+use ext_intents::contract::with_intents;
 use std::sync::Arc;
 
 /// Every extension that ships with the program.

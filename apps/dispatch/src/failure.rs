@@ -4,7 +4,7 @@ use crate::app::Status;
 use dispatch_os::OsError;
 use dispatch_trust::TrustError;
 use ext_hook_pipeline::session_files::FilesError;
-use ext_intents::error::IntentsError;
+use ext_intents::contract::IntentsError;
 use ext_workspace_hooks::contract::{RunsError, WatchError};
 use std::error::Error;
 
@@ -111,7 +111,12 @@ impl From<IntentsError> for Failure {
     fn from(error: IntentsError) -> Self {
         match error {
             IntentsError::Os(error) => error.into(),
-            IntentsError::IntentFile { .. } | IntentsError::NotAFile { .. } => Self::of(Status::Configuration, &error),
+            IntentsError::NotAFile { .. } => Self::of(Status::Configuration, &error),
+            IntentsError::NoRepository { .. } => {
+                Self::of(Status::Usage, &error).hint("run it in a repository, with git installed")
+            }
+            IntentsError::UnknownCommit { .. } => Self::of(Status::Usage, &error)
+                .hint("name a branch or commit; a shallow clone may not have it (fetch with full depth)"),
             other => Self::of(Status::Internal, &other),
         }
     }

@@ -7,6 +7,7 @@ use dispatch_os::files::{self, read_at_most};
 use dispatch_os::paths::safe_file_name;
 use dispatch_os::time::UNIX_EPOCH;
 use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
+use ext_intents::contract::IntentWorkspace;
 use std::path::{Path, PathBuf};
 
 /// How many candidates an error names.
@@ -40,7 +41,7 @@ impl Workspace {
 
     /// Whether it has rules or intents.
     pub(crate) fn has_something(&self) -> bool {
-        files::is_dir(self.root.join(HOOKS_FOLDER)) || files::is_dir(self.root.join(ext_intents::layout::FOLDER))
+        files::is_dir(self.root.join(HOOKS_FOLDER)) || IntentWorkspace::at(&self.root).exists()
     }
 
     /// The same, where the command makes no sense without rules.

@@ -1,4 +1,4 @@
-//! `dispatch intent`: declares what is meant to change, and says which session works on what.
+//! `dispatch intent`: declares intents and binds sessions to them.
 
 mod binding;
 mod declare;
@@ -12,20 +12,18 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use ext_intents::file::{FileState, Loaded as Intents, StoreError, load};
-use ext_intents::intent::{IntentSpec, IntentStatus};
-use ext_intents::layout::Layout;
+use ext_intents::contract::{IntentFileState, IntentSpec, IntentStatus, IntentWorkspace, IntentsError, LoadedIntents};
 use std::path::Path;
 
-pub(crate) use view::{context_of, row_json};
+pub(crate) use view::row_json;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum IntentCommand {
-    /// Declare an intent; makes .orchestration/active_intents.yaml if it is not there
+    /// Declare an intent; creates .orchestration/active_intents.yaml if it does not exist
     New(declare::NewRequest),
-    /// Print the intents
+    /// List the intents
     List {
-        /// Also those that are completed or abandoned
+        /// Include completed and abandoned intents
         #[arg(long)]
         all: bool,
         /// Print one JSON object instead of text
@@ -40,16 +38,16 @@ pub(crate) enum IntentCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Change an intent, or with no flags open the file in your editor
+    /// Edit an intent; without flags, open the intent file in your editor
     Edit(edit::EditRequest),
-    /// Bind a session of an agent to an intent
+    /// Bind an agent's session to an intent
     Select {
         /// The intent
         id: String,
         #[command(flatten)]
         session: binding::SessionArgs,
     },
-    /// Take the intent of a session away
+    /// Unbind a session from its intent
     Clear {
         #[command(flatten)]
         session: binding::SessionArgs,
@@ -58,7 +56,7 @@ pub(crate) enum IntentCommand {
     Start {
         /// The intent
         id: String,
-        /// Also if it is completed or abandoned
+        /// Reopen the intent if it is completed or abandoned
         #[arg(long)]
         reopen: bool,
     },
@@ -77,13 +75,13 @@ pub(crate) enum IntentCommand {
         /// The intent
         id: String,
     },
-    /// Print those paths from standard input that a glob matches
+    /// Print the paths from standard input that match a glob
     Match {
         /// The glob, as minimatch reads it with `dot: true`
         #[arg(allow_hyphen_values = true)]
         pattern: String,
     },
-    /// Say what is wrong with the intent file, as FILE:LINE:COLUMN: MESSAGE
+    /// Report problems of the intent file as FILE:LINE:COLUMN: MESSAGE
     Check {
         /// Print one JSON object instead of text
         #[arg(long)]
@@ -96,54 +94,55 @@ pub(crate) fn run(loaded: &Loaded, command: &IntentCommand, printer: &Printer) -
         return paths::matching(pattern, printer);
     }
     let workspace = Workspace::of(loaded);
-    let layout = Layout::new(&workspace.root);
+    let intents = IntentWorkspace::at(&workspace.root);
     match command {
-        IntentCommand::New(request) => declare::new(&layout, request, printer),
-        IntentCommand::List { all, json } => view::list(&layout, (*all).into(), (*json).into(), printer),
-        IntentCommand::Show { id, json } => view::show(&layout, id, (*json).into(), printer),
-        IntentCommand::Edit(request) => edit::run(&layout, request, printer),
-        IntentCommand::Select { id, session } => binding::select(&workspace, &layout, id, session, printer),
+        IntentCommand::New(request) => declare::new(&intents, request, printer),
+        IntentCommand::List { all, json } => view::list(&intents, (*all).into(), (*json).into(), printer),
+        IntentCommand::Show { id, json } => view::show(&intents, id, (*json).into(), printer),
+        IntentCommand::Edit(request) => edit::run(&intents, request, printer),
+        IntentCommand::Select { id, session } => binding::select(&workspace, &intents, id, session, printer),
         IntentCommand::Clear { session } => binding::clear(&workspace, session, printer),
         IntentCommand::Start { id, reopen } => {
-            progress::set(&layout, id, IntentStatus::InProgress, (*reopen).into(), printer)
+            progress::set(&intents, id, IntentStatus::InProgress, (*reopen).into(), printer)
         }
-        IntentCommand::Complete { id } => progress::close(&layout, id, IntentStatus::Completed, printer),
-        IntentCommand::Block { id } => progress::close(&layout, id, IntentStatus::Blocked, printer),
-        IntentCommand::Abandon { id } => progress::close(&layout, id, IntentStatus::Abandoned, printer),
-        IntentCommand::Check { json } => view::check(&layout, (*json).into(), printer),
+        IntentCommand::Complete { id } => progress::close(&intents, id, IntentStatus::Completed, printer),
+        IntentCommand::Block { id } => progress::close(&intents, id, IntentStatus::Blocked, printer),
+        IntentCommand::Abandon { id } => progress::close(&intents, id, IntentStatus::Abandoned, printer),
+        IntentCommand::Check { json } => view::check(&intents, (*json).into(), printer),
         IntentCommand::Match { .. } => Ok(Status::Done),
     }
 }
 
-/// The intents of a workspace that has some.
-pub(crate) fn declared(layout: &Layout) -> Result<Intents, Failure> {
-    let intents = load(layout);
+/// The intents of a workspace that has a valid intent file.
+pub(crate) fn declared(workspace: &IntentWorkspace) -> Result<LoadedIntents, Failure> {
+    let intents = workspace.load_intents();
     match intents.state {
-        FileState::Read => Ok(intents),
-        FileState::Absent => Err(Failure::usage(format!("there is no {}", shown(&layout.intents_file())))
+        IntentFileState::Read => Ok(intents),
+        IntentFileState::Absent => Err(Failure::usage(format!("{} does not exist", shown(&workspace.intents_file())))
             .hint("`dispatch intent new NAME --scope GLOB` declares the first intent")),
-        FileState::Malformed => {
-            let file = shown(&layout.intents_file());
+        IntentFileState::Malformed => {
+            let file = shown(&workspace.intents_file());
             let messages = intents.problems.iter().map(|problem| format!("{file}:{problem}")).collect();
             Err(Failure { messages, ..Failure::configuration(String::new()) }
-                .hint("repair the file; `dispatch intent check` says when it is right"))
+                .hint("fix the file; `dispatch intent check` shows its problems"))
         }
     }
 }
 
-/// One of them.
-pub(crate) fn known<'a>(intents: &'a Intents, id: &str) -> Result<&'a IntentSpec, Failure> {
+/// The intent with this id.
+pub(crate) fn known<'a>(intents: &'a LoadedIntents, id: &str) -> Result<&'a IntentSpec, Failure> {
     intents.intent(id).ok_or_else(|| {
-        let failure = Failure::usage(format!("there is no intent `{id}`"));
+        let failure = Failure::usage(format!("unknown intent `{id}`"));
         if intents.has_errors() {
-            return failure.hint("the file has errors, and intents with errors do not count: `dispatch intent check`");
+            return failure
+                .hint("the file has errors, and invalid intents are ignored; `dispatch intent check` shows them");
         }
         failure.hint(open_ones(intents))
     })
 }
 
-/// The intents that can be worked on, in words.
-pub(crate) fn open_ones(intents: &Intents) -> String {
+/// The open intents, for a hint.
+pub(crate) fn open_ones(intents: &LoadedIntents) -> String {
     let open = intents.intents.iter().filter(|intent| intent.status.is_open());
     let named: Vec<String> = open.map(|intent| format!("{} ({})", intent.id, intent.name)).collect();
     match named.is_empty() {
@@ -152,24 +151,26 @@ pub(crate) fn open_ones(intents: &Intents) -> String {
     }
 }
 
-fn refused(layout: &Layout, error: StoreError) -> Failure {
-    let file = shown(&layout.intents_file());
+fn refused(workspace: &IntentWorkspace, error: IntentsError) -> Failure {
+    let file = shown(&workspace.intents_file());
     match error {
-        StoreError::Invalid(problems) => {
+        IntentsError::Invalid(problems) => {
             let messages = problems.iter().map(|problem| format!("{file}:{problem}")).collect();
-            Failure { messages, ..Failure::usage(String::new()) }.hint("nothing was changed")
+            Failure { messages, ..Failure::usage(String::new()) }.hint("the file is unchanged")
         }
-        StoreError::Edit(error @ ext_intents::file::EditError::Shape) => {
-            Failure::configuration(format!("{file}: {error}"))
-                .hint("nothing was changed; change it by hand, `dispatch intent edit` opens it")
+        IntentsError::NotEditable => Failure::configuration(format!("{file}: {error}"))
+            .hint("the file is unchanged; edit it by hand, `dispatch intent edit` opens it"),
+        IntentsError::Syntax { .. } => {
+            Failure::configuration(format!("{file}: {error}")).hint("`dispatch intent check` shows the problems")
         }
-        StoreError::Edit(error @ ext_intents::file::EditError::Syntax { .. }) => {
-            Failure::configuration(format!("{file}: {error}")).hint("`dispatch intent check` says what is wrong")
+        IntentsError::UnknownIntent { .. } | IntentsError::IdTaken { .. } | IntentsError::NotInList { .. } => {
+            Failure::usage(error.to_string()).hint("`dispatch intent list --all` shows them")
         }
-        StoreError::Edit(error) => Failure::usage(error.to_string()).hint("`dispatch intent list --all` shows them"),
-        StoreError::Changed => Failure::usage(error.to_string()).hint("nothing was changed; look at it and try again"),
-        StoreError::Os(error) => error.into(),
-        StoreError::Intents(error) => Failure::internal(error.to_string()),
+        IntentsError::Changed => {
+            Failure::usage(error.to_string()).hint("the file is unchanged; look at it and try again")
+        }
+        IntentsError::Os(error) => error.into(),
+        other => Failure::internal(other.to_string()),
     }
 }
 

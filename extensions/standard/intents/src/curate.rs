@@ -1,37 +1,39 @@
-//! What an agent is told about the intent that it works on: this intent alone, files in its scope alone, and never
-//! more than a prompt can bear.
+//! Selects and formats what an agent is told about its intent, within a token limit: only this intent, and only files
+//! in its scope.
+//!
+//! Pure.
 
 use dispatch_glob::Glob;
 use serde::Serialize;
 
-use crate::entry::{ScopeValidation, TraceEntry};
 use crate::intent::IntentSpec;
+use crate::trace_entry::{ScopeValidation, TraceEntry};
 
-/// The most that is told, in tokens.
-pub const MAX_TOKENS: usize = 4_000;
-/// The most entries that are told.
-pub const MAX_ENTRIES: usize = 20;
-/// What is kept of one text where texts have to be shortened.
+/// The token limit of the text.
+pub(crate) const MAX_TOKENS: usize = 4_000;
+/// The most entries in the text.
+pub(crate) const MAX_ENTRIES: usize = 20;
+/// The length of a shortened text.
 const SHORT_CHARS: usize = 300;
-/// More text than this is over any limit, and is cut before it is counted.
+/// A longer text exceeds every token limit and is cut before its tokens are counted.
 const MAX_COUNTED_BYTES: usize = 64 * 1024;
 const MARKER: &str = "[shortened; the rest is in .orchestration/active_intents.yaml]";
 
 /// A file that an intent changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SpatialEntry {
+pub struct RelatedFile {
     /// From the workspace's root.
     pub file_path: String,
     /// The intent that changed it last.
     pub intent_id: String,
-    /// Its content after that; `None` if it is gone.
+    /// Its hash after that change; `None` if the file was removed.
     pub last_hash: Option<String>,
-    /// When that was.
+    /// The time of that change.
     pub last_modified: String,
 }
 
-impl SpatialEntry {
-    /// What the newest entry about a file says of it.
+impl RelatedFile {
+    /// The file of an entry, which is its newest.
     #[must_use]
     pub fn of(entry: &TraceEntry) -> Option<Self> {
         let file = entry.file.as_ref()?;
@@ -44,9 +46,9 @@ impl SpatialEntry {
     }
 }
 
-/// What was left out to stay below the limit.
+/// How much was left out because of the token limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Omitted {
+pub struct OmittedContext {
     /// Recent entries.
     pub entries: usize,
     /// Related files.
@@ -55,41 +57,41 @@ pub struct Omitted {
     pub criteria: usize,
     /// Constraints.
     pub constraints: usize,
-    /// Whether texts that are told were shortened.
+    /// Whether texts were shortened.
     pub shortened: bool,
 }
 
 /// What an agent is told.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Curated {
-    /// As text for a prompt.
+pub struct IntentContext {
+    /// The text for a prompt.
     pub text: String,
-    /// How many tokens that is.
+    /// Its number of tokens.
     pub tokens: usize,
-    /// The files that are named in it.
-    pub related_files: Vec<SpatialEntry>,
-    /// The entries that are told in it, newest first.
+    /// The files in the text.
+    pub related_files: Vec<RelatedFile>,
+    /// The entries in the text, newest first.
     pub recent_entries: Vec<TraceEntry>,
-    /// What is not.
-    pub omitted: Omitted,
+    /// What was left out.
+    pub omitted: OmittedContext,
 }
 
-/// Picks and words what is told. `entries` are newest first; `count` counts tokens.
+/// Selects and formats the text. `entries` are newest first; `count` counts tokens.
 #[must_use]
-pub fn curate(
+pub(crate) fn curate(
     intent: &IntentSpec,
-    files: Vec<SpatialEntry>,
+    files: Vec<RelatedFile>,
     entries: Vec<TraceEntry>,
     count: &dyn Fn(&str) -> usize,
-) -> Curated {
+) -> IntentContext {
     let globs: Vec<Glob> = intent.owned_scope.iter().filter_map(|glob| Glob::new(glob).ok()).collect();
     let in_scope = |path: &str| globs.iter().any(|glob| glob.is_match(path));
     let files: Vec<_> = files.into_iter().filter(|file| in_scope(&file.file_path)).collect();
     let mine = entries.into_iter().filter(|entry| entry.intent_id == intent.id);
     let entries: Vec<_> = mine.take(MAX_ENTRIES).collect();
-    let draft = Draft { intent, files: &files, entries: &entries };
+    let draft = ContextDraft { intent, files: &files, entries: &entries };
     let (portion, text) = draft.fit(count);
-    let omitted = Omitted {
+    let omitted = OmittedContext {
         entries: entries.len() - portion.entries,
         files: files.len() - portion.files,
         criteria: intent.acceptance_criteria.len() - portion.criteria,
@@ -99,41 +101,41 @@ pub fn curate(
     let tokens = count(&text);
     let related_files = files.into_iter().take(portion.files).collect();
     let recent_entries = entries.into_iter().take(portion.entries).collect();
-    Curated { text, tokens, related_files, recent_entries, omitted }
+    IntentContext { text, tokens, related_files, recent_entries, omitted }
 }
 
-/// How much of each part is told.
+/// How much of each part is included.
 #[derive(Debug, Clone, Copy)]
-struct Portion {
+struct ContextPortion {
     entries: usize,
     files: usize,
     criteria: usize,
     constraints: usize,
-    /// Of each text.
+    /// The limit of each text.
     max_chars: usize,
 }
 
-struct Draft<'a> {
+struct ContextDraft<'a> {
     intent: &'a IntentSpec,
-    files: &'a [SpatialEntry],
+    files: &'a [RelatedFile],
     entries: &'a [TraceEntry],
 }
 
-impl Draft<'_> {
-    /// The largest portion that fits, given up in this order: entries, files, long texts, criteria, constraints.
-    fn fit(&self, count: &dyn Fn(&str) -> usize) -> (Portion, String) {
-        let mut portion = Portion {
+impl ContextDraft<'_> {
+    /// The largest portion that fits. Parts are dropped in this order: entries, files, long texts, criteria, constraints.
+    fn fit(&self, count: &dyn Fn(&str) -> usize) -> (ContextPortion, String) {
+        let mut portion = ContextPortion {
             entries: self.entries.len(),
             files: self.files.len(),
             criteria: self.intent.acceptance_criteria.len(),
             constraints: self.intent.constraints.len(),
             max_chars: usize::MAX,
         };
-        let fits = |portion: Portion| {
-            let text = self.word(portion);
+        let fits = |portion: ContextPortion| {
+            let text = self.format(portion);
             (text.len() <= MAX_COUNTED_BYTES && count(&text) <= MAX_TOKENS).then_some((portion, text))
         };
-        let steps: [fn(&mut Portion, usize); 5] = [
+        let steps: [fn(&mut ContextPortion, usize); 5] = [
             |portion, kept| portion.entries = kept,
             |portion, kept| portion.files = kept,
             |portion, _| portion.max_chars = SHORT_CHARS,
@@ -155,10 +157,10 @@ impl Draft<'_> {
             }
             set(&mut portion, 0);
         }
-        (portion, cut(&self.word(portion), count))
+        (portion, cut(&self.format(portion), count))
     }
 
-    fn word(&self, portion: Portion) -> String {
+    fn format(&self, portion: ContextPortion) -> String {
         let intent = self.intent;
         let short = |text: &str| shorten(text, portion.max_chars);
         let mut lines = vec![
@@ -175,7 +177,7 @@ impl Draft<'_> {
             let left = items.len() - kept.min(items.len());
             lines.extend(items.into_iter().take(kept));
             if left > 0 {
-                lines.push(format!("- [{left} more are left out{where_else}]"));
+                lines.push(format!("- [{left} more omitted{where_else}]"));
             }
         };
         let texts = |texts: &[String]| texts.iter().map(|text| format!("- {}", short(text))).collect::<Vec<_>>();
@@ -189,8 +191,8 @@ impl Draft<'_> {
     }
 }
 
-/// The largest number up to `most` that something is found for. Whether there is more to find with less is
-/// taken for granted, so the search halves.
+/// The result for the largest number up to `most` that has one. Assumes that smaller numbers have one too, so the
+/// search is binary.
 fn largest<T>(most: usize, find: impl Fn(usize) -> Option<T>) -> Option<T> {
     let mut best = find(0)?;
     let (mut low, mut high) = (0, most);
@@ -215,7 +217,7 @@ fn cut(text: &str, count: &dyn Fn(&str) -> usize) -> String {
     found.unwrap_or_default()
 }
 
-fn file_line(file: &SpatialEntry) -> String {
+fn file_line(file: &RelatedFile) -> String {
     let state = if file.last_hash.is_some() { "changed" } else { "removed" };
     format!("- {} ({state} {})", shorten(&file.file_path, SHORT_CHARS), shorten(&file.last_modified, SHORT_CHARS))
 }
@@ -234,7 +236,7 @@ fn entry_line(entry: &TraceEntry) -> String {
     )
 }
 
-/// One line, at most so long, with nothing in it that could pass for structure of the prompt.
+/// One line of limited length without control characters, so that it cannot imitate the structure of the prompt.
 fn shorten(text: &str, max_chars: usize) -> String {
     let visible = |character: char| if character.is_control() { ' ' } else { character };
     // A text that is too long for any limit need not be copied whole.

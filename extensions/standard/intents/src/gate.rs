@@ -1,91 +1,93 @@
-//! Decides, from values alone, whether a call may run under the active intent.
+//! Decides whether a call may run under the active intent.
+//!
+//! Pure.
 
-use crate::entry::ScopeValidation;
-use crate::intent::{IntentSpec, IntentStatus};
-use crate::scope::{Extent, owners, owns};
+use crate::intent::IntentSpec;
+use crate::scope::{TargetExtent, owners, owns};
+use crate::trace_entry::ScopeValidation;
 
 /// No intent is active.
-pub const NO_INTENT: &str = "IN01";
-/// The active intent is not declared, or closed.
-pub const NOT_OPEN: &str = "IN02";
+pub(crate) const NO_INTENT: &str = "IN01";
+/// The active intent is not declared, or is closed.
+pub(crate) const NOT_OPEN: &str = "IN02";
 /// A file does not belong to the active intent.
-pub const OUT_OF_SCOPE: &str = "IN03";
-/// Another session works alone on it.
-pub const CLAIMED: &str = "IN04";
-/// What the call changes cannot be told, and no intent is active.
-pub const UNDETERMINED: &str = "IN05";
+pub(crate) const OUT_OF_SCOPE: &str = "IN03";
+/// Another session holds an exclusive claim.
+pub(crate) const CLAIMED: &str = "IN04";
+/// The changes of the call cannot be determined, and no intent is active.
+pub(crate) const UNDETERMINED: &str = "IN05";
 
 const MAX_NAMED: usize = 3;
 
-/// One path that a call changes, links followed.
+/// A path that a call changes, with links resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// In the workspace: from its root, `/` between the parts.
+pub(crate) enum CallTarget {
+    /// In the workspace: relative to its root, with `/` as separator.
     Inside {
         /// The path.
         path: String,
         /// One file or a folder.
-        extent: Extent,
+        extent: TargetExtent,
     },
-    /// Somewhere else: absolute.
+    /// Outside the workspace: absolute.
     Outside {
         /// The path.
         path: String,
     },
 }
 
-impl Target {
-    /// The path as it is told.
+impl CallTarget {
+    /// The path as it is shown.
     #[must_use]
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         match self {
             Self::Inside { path, .. } | Self::Outside { path } => path,
         }
     }
 }
 
-/// Whether everything that a call changes is known.
+/// Whether the targets of a call are complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Certainty {
-    /// The targets are all there is.
+pub(crate) enum TargetCertainty {
+    /// The targets are complete.
     Known,
-    /// There may be more.
+    /// There may be more targets.
     Unknown,
 }
 
-/// What is to be decided.
+/// The input of the decision.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
+pub(crate) struct GateInput<'a> {
     /// The declared intents.
     pub intents: &'a [IntentSpec],
-    /// The active one.
+    /// The active intent.
     pub active: Option<&'a str>,
     /// What the call changes.
-    pub targets: &'a [Target],
-    /// Whether that is all.
-    pub certainty: Certainty,
+    pub targets: &'a [CallTarget],
+    /// Whether the targets are complete.
+    pub certainty: TargetCertainty,
 }
 
-/// What is decided.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gate {
+pub(crate) enum GateDecision {
     /// The call may run.
     Pass(ScopeValidation),
-    /// It may not.
+    /// The call may not run.
     Reject {
-        /// Which rule.
+        /// The code of the rule.
         code: &'static str,
-        /// Why, and what is possible instead.
+        /// The reason, and what the agent can do instead.
         reason: String,
     },
 }
 
-/// The chain: an intent is active, it is open, every target is in its scope.
+/// Checks that an intent is active, that it is open, and that every target is in its scope.
 #[must_use]
-pub fn decide(question: &Question<'_>) -> Gate {
-    let Question { intents, active, targets, certainty } = *question;
-    if targets.is_empty() && certainty == Certainty::Known {
-        return Gate::Pass(ScopeValidation::Exempt);
+pub(crate) fn decide(question: &GateInput<'_>) -> GateDecision {
+    let GateInput { intents, active, targets, certainty } = *question;
+    if targets.is_empty() && certainty == TargetCertainty::Known {
+        return GateDecision::Pass(ScopeValidation::Exempt);
     }
     let Some(active) = active else {
         let code = if targets.is_empty() { UNDETERMINED } else { NO_INTENT };
@@ -96,53 +98,53 @@ pub fn decide(question: &Question<'_>) -> Gate {
         return reject(NOT_OPEN, reason + &instead(intents, targets, None));
     };
     if !intent.status.is_open() {
-        let reason = format!("Intent {active} is {}. ", status_name(intent.status));
+        let reason = format!("Intent {active} is {}. ", intent.status.as_str());
         return reject(NOT_OPEN, reason + &instead(intents, targets, Some(active)));
     }
     match targets.iter().find(|target| !is_owned(intent, target)) {
-        None => Gate::Pass(ScopeValidation::Pass),
+        None => GateDecision::Pass(ScopeValidation::Pass),
         Some(target) => reject(OUT_OF_SCOPE, violation(intents, active, target)),
     }
 }
 
 /// Whether a target belongs to an intent.
 #[must_use]
-pub fn is_owned(intent: &IntentSpec, target: &Target) -> bool {
+pub(crate) fn is_owned(intent: &IntentSpec, target: &CallTarget) -> bool {
     match target {
-        Target::Inside { path, extent } => owns(intent, path, *extent),
-        Target::Outside { .. } => false,
+        CallTarget::Inside { path, extent } => owns(intent, path, *extent),
+        CallTarget::Outside { .. } => false,
     }
 }
 
-fn reject(code: &'static str, reason: String) -> Gate {
-    Gate::Reject { code, reason }
+fn reject(code: &'static str, reason: String) -> GateDecision {
+    GateDecision::Reject { code, reason }
 }
 
-fn no_intent(intents: &[IntentSpec], targets: &[Target]) -> String {
-    let why = if targets.is_empty() { "What this call changes cannot be told beforehand. " } else { "" };
+fn no_intent(intents: &[IntentSpec], targets: &[CallTarget]) -> String {
+    let why = if targets.is_empty() { "The changes of this call cannot be determined in advance. " } else { "" };
     format!("No active intent. Call select_active_intent first. {why}{}", instead(intents, targets, None))
 }
 
-fn violation(intents: &[IntentSpec], active: &str, target: &Target) -> String {
+fn violation(intents: &[IntentSpec], active: &str, target: &CallTarget) -> String {
     let path = target.path();
     let text = format!("Scope violation: {path} is not in {active}'s owned_scope");
     match target {
-        Target::Outside { .. } => {
+        CallTarget::Outside { .. } => {
             format!(
                 "{text}; it is outside the workspace, where no intent owns anything. Keep changes in the workspace."
             )
         }
-        Target::Inside { .. } => {
+        CallTarget::Inside { .. } => {
             format!("{text}. {}", instead(intents, std::slice::from_ref(target), Some(active)))
         }
     }
 }
 
-/// What the agent can do: select an owner of the first target, or ask for one.
-fn instead(intents: &[IntentSpec], targets: &[Target], except: Option<&str>) -> String {
+/// What the agent can do: select an intent that owns the first target, or ask for one.
+fn instead(intents: &[IntentSpec], targets: &[CallTarget], except: Option<&str>) -> String {
     let inside = targets.iter().find_map(|target| match target {
-        Target::Inside { path, extent } => Some((path, *extent)),
-        Target::Outside { .. } => None,
+        CallTarget::Inside { path, extent } => Some((path, *extent)),
+        CallTarget::Outside { .. } => None,
     });
     let Some((path, extent)) = inside else {
         return open_ones(intents, except);
@@ -176,16 +178,6 @@ fn list(intents: &[&IntentSpec]) -> String {
 fn how_to_select(intents: &[&IntentSpec]) -> String {
     let id = intents.first().map_or("ID", |intent| intent.id.as_str());
     format!("call select_active_intent with intent_id \"{id}\", or run `dispatch intent select {id}`.")
-}
-
-fn status_name(status: IntentStatus) -> &'static str {
-    match status {
-        IntentStatus::Planned => "PLANNED",
-        IntentStatus::InProgress => "IN_PROGRESS",
-        IntentStatus::Completed => "COMPLETED",
-        IntentStatus::Blocked => "BLOCKED",
-        IntentStatus::Abandoned => "ABANDONED",
-    }
 }
 
 #[cfg(test)]

@@ -1,51 +1,24 @@
-//! Content hashes as the ledger spells them.
+//! Content hashes as the ledger writes them.
+//!
+//! Pure.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
-
-use dispatch_os::digest::sha256;
 use sha2::{Digest, Sha256};
 
-/// What every hash begins with.
-pub const PREFIX: &str = "sha256:";
-const READ_BYTES: usize = 256 * 1024;
-/// Hex digits of a line's hash: enough to tell lines of one project apart, short enough to keep.
+/// The prefix of every hash.
+pub(crate) const PREFIX: &str = "sha256:";
+/// Hex digits of a line's hash: enough to distinguish the lines of a project, short enough to store.
 const LINE_DIGITS: usize = 10;
 const NAME_DIGITS: usize = 40;
 
 /// `sha256:` and 64 hex digits, of the raw bytes.
 #[must_use]
-pub fn content_hash(bytes: &[u8]) -> String {
+pub(crate) fn content_hash(bytes: &[u8]) -> String {
     spell(&Sha256::digest(bytes))
-}
-
-/// The hash of a file as it is now; `None` if there is no such file.
-///
-/// # Errors
-/// When there is a file that cannot be read.
-pub fn file_hash(path: &Path) -> io::Result<Option<String>> {
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; READ_BYTES];
-    loop {
-        let count = match file.read(&mut buffer) {
-            Ok(0) => return Ok(Some(spell(&hasher.finalize()))),
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        hasher.update(buffer.get(..count).unwrap_or_default());
-    }
 }
 
 /// The short hash of one line, without its line ending.
 #[must_use]
-pub fn line_hash(line: &[u8]) -> String {
+pub(crate) fn line_hash(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let mut text = hex(&Sha256::digest(line));
@@ -53,9 +26,9 @@ pub fn line_hash(line: &[u8]) -> String {
     text
 }
 
-/// A file name for something of any length: 40 hex digits of its hash.
+/// A file name for bytes of any length: 40 hex digits of their hash.
 pub(crate) fn digits_of(bytes: &[u8]) -> String {
-    let mut text = hex(&sha256(bytes));
+    let mut text = hex(&Sha256::digest(bytes));
     text.truncate(NAME_DIGITS);
     text
 }
@@ -80,18 +53,6 @@ mod tests {
     fn a_hash_is_of_the_raw_bytes() {
         assert_eq!(content_hash(b""), EMPTY);
         assert_ne!(content_hash(b"a\n"), content_hash(b"a\r\n"));
-    }
-
-    #[test]
-    fn an_absent_file_has_none_and_an_empty_one_the_hash_of_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
-        assert_eq!(file_hash(&path).unwrap(), None);
-        std::fs::write(&path, b"").unwrap();
-        assert_eq!(file_hash(&path).unwrap().as_deref(), Some(EMPTY));
-        let large = vec![7; READ_BYTES * 2 + 1];
-        std::fs::write(&path, &large).unwrap();
-        assert_eq!(file_hash(&path).unwrap(), Some(content_hash(&large)));
     }
 
     #[test]

@@ -1,32 +1,34 @@
-//! A declared intent.
+//! A declared intent, as the intent file declares it.
+//!
+//! Pure.
 
 use serde::{Deserialize, Serialize};
 
-/// Where an intent stands.
+/// The status of an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum IntentStatus {
-    /// Declared, not begun.
+    /// Declared, not started.
     Planned,
-    /// Under way.
+    /// Started.
     InProgress,
     /// Done.
     Completed,
     /// Waiting for something.
     Blocked,
-    /// Given up.
+    /// Stopped without being completed.
     Abandoned,
 }
 
-/// What an intent is for; decides the class of changes that say nothing else.
+/// The kind of an intent; the default class of its changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntentKind {
     /// New behaviour.
     Feature,
-    /// The same behaviour, built otherwise.
+    /// A different structure with the same behaviour.
     Refactor,
-    /// A defect corrected.
+    /// A fixed defect.
     Fix,
     /// Documents.
     Docs,
@@ -34,14 +36,14 @@ pub enum IntentKind {
     Config,
 }
 
-/// Whether other sessions may change the same files meanwhile.
+/// Whether other sessions may change the same files at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Claim {
-    /// They may; it is recorded.
+pub enum ClaimMode {
+    /// They may, and overlaps are recorded.
     #[default]
     Shared,
-    /// They may not while this one is alive.
+    /// They may not, while a session holds the claim.
     Exclusive,
 }
 
@@ -52,14 +54,14 @@ pub struct IntentSpec {
     pub id: String,
     /// A title for people.
     pub name: String,
-    /// Where it stands.
+    /// Its status.
     pub status: IntentStatus,
-    /// Globs from the workspace's root; a file in scope matches at least one.
+    /// Globs from the workspace's root; a file is in scope if at least one matches.
     pub owned_scope: Vec<String>,
-    /// What must hold.
+    /// Constraints on the changes.
     #[serde(default)]
     pub constraints: Vec<String>,
-    /// When it is done.
+    /// Acceptance criteria.
     #[serde(default)]
     pub acceptance_criteria: Vec<String>,
     /// UTC, ISO 8601.
@@ -68,16 +70,16 @@ pub struct IntentSpec {
     /// UTC, ISO 8601.
     #[serde(default)]
     pub updated_at: String,
-    /// What it is for.
+    /// Its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<IntentKind>,
-    /// Whether it wants its files alone.
+    /// Whether it keeps other sessions out of its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Claim>,
+    pub claim: Option<ClaimMode>,
 }
 
 impl IntentStatus {
-    /// Whether work may go on under it.
+    /// Whether the intent can be selected.
     #[must_use]
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Completed | Self::Abandoned)
@@ -86,7 +88,7 @@ impl IntentStatus {
 
 /// The file `active_intents.yaml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IntentFile {
+pub(crate) struct IntentFile {
     /// The intents, in the order of the file.
     pub active_intents: Vec<IntentSpec>,
 }

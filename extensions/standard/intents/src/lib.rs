@@ -1,33 +1,37 @@
-//! Intents: every change belongs to a declared one, stays in the files that it owns, and leaves a verifiable entry.
+//! Intents: every change belongs to a declared intent, stays in the files that the intent owns, and leaves a verifiable
+//! entry in a ledger.
 
-pub mod calls;
-pub mod chain;
-pub mod claims;
-pub mod contents;
+mod call_recording;
+mod call_targets;
+mod calls_in_flight;
+mod chain;
+mod claims;
+mod content_store;
 pub mod contract;
-pub mod curate;
-pub mod declared;
-pub mod entry;
-pub mod error;
-pub mod file;
-pub mod gate;
-pub mod hash;
-pub mod intent;
-pub mod layout;
-pub mod ledger;
-pub mod line_changes;
-mod local;
-pub mod map;
-pub mod module;
-pub mod mutation;
-pub mod query;
-pub mod reach;
-mod record;
-pub mod scope;
-pub mod settings;
-pub mod status;
+#[cfg(any(test, feature = "count"))]
+mod curate;
+mod declared_intents;
+mod error;
+mod gate;
+mod hash;
+mod intent;
+mod intent_file;
+mod intent_map;
+mod intent_workspace;
+mod layout;
+mod ledger;
+mod line_changes;
+mod line_comparison;
+mod local_folder;
+mod module;
+mod mutation_class;
+mod query;
+mod scope;
+mod settings;
+mod status;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(feature = "count")]
-pub mod tokens;
-pub mod tree;
-
-pub use module::{Intents, with_intents};
+mod tokens;
+mod trace_entry;
+mod working_tree;

@@ -1,31 +1,31 @@
-//! The module of the hook pipeline: gates a call before it runs, records it afterwards, and keeps the
-//! active intent before the agent's eyes.
+//! The module of the hook pipeline: checks a call before it runs, records it afterwards, and reminds the agent of its
+//! intent.
 
 use dispatch_hook_module::{
     Context, Effects, EventName, HookAction, Module, ModuleError, ModuleSpec, RecordType, ToolOutcome, tool_outcome,
 };
 use dispatch_toolcall::ToolCall;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::calls::{self, Before, InFlight};
-use crate::claims::{self, Asker, Held};
-use crate::contents;
-use crate::declared::{Caching, Declared, last_known, load};
-use crate::gate::{CLAIMED, Certainty, Gate, Question, decide};
+use crate::call_recording::{CallRecording, share};
+use crate::call_targets::{CallTargets, Reconciliation, is_select_tool, is_untraced, targets_of_call};
+use crate::calls_in_flight::{self, CallInFlight, FileBeforeCall};
+use crate::claims::{self, ClaimRequest, HeldClaim};
+use crate::content_store;
+use crate::declared_intents::{CacheAccess, DeclaredIntents, last_known, load};
+use crate::gate::{CLAIMED, GateDecision, GateInput, TargetCertainty, decide};
 use crate::intent::{IntentFile, IntentSpec};
-use crate::layout::Layout;
+use crate::layout::OrchestrationLayout;
 use crate::ledger::Ledger;
-use crate::reach::{Reach, Reconcile, is_selection, is_untraced, reach};
-use crate::record::{Recording, share};
-use crate::settings::Settings;
-use crate::tree;
+use crate::settings::IntentSettings;
+use crate::working_tree;
 
 /// The name of the module and of its section.
-pub const NAME: &str = "intents";
+pub(crate) const NAME: &str = "intents";
 const PRIORITY: i32 = 15;
-/// The only host that never says how a call went.
+/// The only host that does not report how a call went.
 const WITHOUT_RESULTS: &str = "crush";
-/// More files of one call are not looked at before it runs; the tree tells of them afterwards.
+/// The most files of a call that are hashed before it runs; comparing the tree finds the others.
 const MAX_FILES_BEFORE: usize = 500;
 const MAX_TOLD: usize = 10;
 /// A tool call that failed, for hosts that tell it apart from one that ended.
@@ -34,13 +34,13 @@ const FAILURE: &str = "PostToolUseFailure";
 const SESSION_ENDS: [&str; 2] = ["SessionEnd", "session.deleted"];
 
 /// Ties every change to an intent.
-pub struct Intents;
+pub(crate) struct IntentsModule;
 
 /// The given modules and this one, in the order they run.
 #[must_use]
 pub fn with_intents(mut modules: Vec<&'static dyn Module>) -> Vec<&'static dyn Module> {
     let at = modules.partition_point(|module| module.spec().priority <= PRIORITY);
-    modules.insert(at, &Intents);
+    modules.insert(at, &IntentsModule);
     modules
 }
 
@@ -60,20 +60,26 @@ const SPEC: ModuleSpec<'static> = ModuleSpec {
     ..ModuleSpec::named(NAME)
 };
 
-impl Module for Intents {
+/// The change of a session's state that makes an intent active, or none.
+#[must_use]
+pub fn active_intent_patch(intent: Option<&str>) -> Value {
+    json!({ NAME: { "active": intent } })
+}
+
+impl Module for IntentsModule {
     fn spec(&self) -> ModuleSpec<'_> {
         SPEC
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
-        let layout = Layout::new(&ctx.paths.repo_root);
-        let caching = if may_write(ctx) { Caching::Write } else { Caching::ReadOnly };
+        let layout = OrchestrationLayout::new(&ctx.paths.repo_root);
+        let caching = if may_write(ctx) { CacheAccess::Write } else { CacheAccess::ReadOnly };
         let file = match (load(&layout, caching), intents_at_its_beginning(ctx, &layout)) {
-            (Declared::Ready(file), _) | (_, Some(file)) => file,
-            (Declared::Absent, None) => return Ok(absent(ctx)),
-            (Declared::Broken(why), None) => return Ok(broken(ctx, &why)),
+            (DeclaredIntents::Ready(file), _) | (_, Some(file)) => file,
+            (DeclaredIntents::Absent, None) => return Ok(absent(ctx)),
+            (DeclaredIntents::Broken(why), None) => return Ok(broken(ctx, &why)),
         };
-        let scene = Scene { ctx, layout: &layout, intents: &file.active_intents, settings: ctx.settings() };
+        let scene = HookEventHandler { ctx, layout: &layout, intents: &file.active_intents, settings: ctx.settings() };
         Ok(match &ctx.event.name {
             EventName::PreToolUse => scene.before(),
             EventName::PostToolUse => scene.after(),
@@ -99,69 +105,70 @@ fn may_write(ctx: &Context<'_>) -> bool {
     ctx.effects == Effects::Commit
 }
 
-/// A call that began under intents ends under them, even if it removed or broke their file.
-fn intents_at_its_beginning(ctx: &Context<'_>, layout: &Layout) -> Option<IntentFile> {
+/// A call that began with intents is recorded with them, even if it removed or broke their file.
+fn intents_at_its_beginning(ctx: &Context<'_>, layout: &OrchestrationLayout) -> Option<IntentFile> {
     let ends = ctx.event.name == EventName::PostToolUse || is_failure(&ctx.event.name);
-    let key = calls::key(&ctx.ids.session_id, ctx.event);
-    (ends && calls::is_in_flight(layout, &key)).then(|| last_known(layout)).flatten()
+    let key = calls_in_flight::key(&ctx.ids.session_id, ctx.event);
+    (ends && calls_in_flight::is_in_flight(layout, &key)).then(|| last_known(layout)).flatten()
 }
 
-/// Without intents nothing is done, but their going away is not passed over.
+/// Without intents nothing is done, but their removal is reported.
 fn absent(ctx: &Context<'_>) -> HookAction {
     if ctx.state.active_intent().is_none() {
         return HookAction::none();
     }
-    let text = "the intents of this workspace are gone, so nothing is gated or recorded any more";
-    HookAction::none().with_warning(text).with_context("intent", text).with_state(json!({ NAME: { "active": null } }))
+    let text = "the intent file of this workspace was removed, so changes are no longer checked or recorded";
+    HookAction::none().with_warning(text).with_context("intent", text).with_state(active_intent_patch(None))
 }
 
-/// Told once per session and cause; until the file is mended nothing is gated or recorded.
+/// Reported once per session and cause; until the file is fixed nothing is checked or recorded.
 fn broken(ctx: &Context<'_>, why: &str) -> HookAction {
     let why = dispatch_redact::Redactor::builtin().redact(why).into_owned();
     if ctx.state.text(NAME, "broken") == Some(why.as_str()) {
         return HookAction::none();
     }
-    let text = format!(".orchestration/active_intents.yaml cannot be used, so intents are off: {why}");
+    let text = format!("cannot use .orchestration/active_intents.yaml, so intents are off: {why}");
     HookAction::none().with_warning(text).with_state(json!({ NAME: { "broken": why } }))
 }
 
-struct Scene<'a> {
+struct HookEventHandler<'a> {
     ctx: &'a Context<'a>,
-    layout: &'a Layout,
+    layout: &'a OrchestrationLayout,
     intents: &'a [IntentSpec],
-    settings: Settings,
+    settings: IntentSettings,
 }
 
-impl Scene<'_> {
+impl HookEventHandler<'_> {
     fn before(&self) -> HookAction {
         let Some(call) = self.ctx.call else {
             return HookAction::none();
         };
-        if is_selection(&call.name) {
+        if is_select_tool(&call.name) {
             return if self.ctx.event.host == WITHOUT_RESULTS { self.select() } else { HookAction::none() };
         }
-        let reach = reach(&self.ctx.paths.repo_root, self.ctx.event, call);
+        let targets = targets_of_call(&self.ctx.paths.repo_root, self.ctx.event, call);
         let active = self.ctx.state.active_intent();
-        let question = Question { intents: self.intents, active, targets: &reach.targets, certainty: reach.certainty };
-        if let Gate::Reject { code, reason } = decide(&question)
+        let question =
+            GateInput { intents: self.intents, active, targets: &targets.targets, certainty: targets.certainty };
+        if let GateDecision::Reject { code, reason } = decide(&question)
             && !self.ctx.is_excused(code)
         {
             return HookAction::deny(code, reason);
         }
-        if let Some(held) = self.claim(&reach)
+        if let Some(held) = self.claim(&targets)
             && !self.ctx.is_excused(CLAIMED)
         {
             return HookAction::deny(CLAIMED, self.wording_of_claim(&held));
         }
         if may_write(self.ctx) {
-            self.begin(&reach);
+            self.begin(&targets);
         }
         HookAction::none()
     }
 
-    /// The claim of another session in the way. Claims that cannot be read or written bind nobody.
-    fn claim(&self, reach: &Reach) -> Option<Held> {
-        let changes = !reach.targets.is_empty() || reach.certainty == Certainty::Unknown;
+    /// The claim of another session that blocks the call. A claim that cannot be read or written is ignored.
+    fn claim(&self, targets: &CallTargets) -> Option<HeldClaim> {
+        let changes = !targets.targets.is_empty() || targets.certainty == TargetCertainty::Unknown;
         let active = self.ctx.state.active_intent().filter(|_| changes)?;
         let active = self.intents.iter().find(|intent| intent.id == active)?;
         let work_root = &self.ctx.paths.work_root;
@@ -169,7 +176,7 @@ impl Scene<'_> {
             let log = work_root.join(dispatch_os::paths::safe_file_name(session)).join("events.jsonl");
             self.ctx.session.modified_ms(&log)
         };
-        let asker = Asker {
+        let asker = ClaimRequest {
             session: &self.ctx.ids.session_id,
             host: self.ctx.event.host,
             now_ms: self.ctx.timers.now_ms(),
@@ -177,19 +184,19 @@ impl Scene<'_> {
             last_event_ms: &last_event,
         };
         if !may_write(self.ctx) {
-            return claims::in_the_way(self.layout, self.intents, active, &reach.targets, &asker);
+            return claims::blocking_claim(self.layout, self.intents, active, &targets.targets, &asker);
         }
-        claims::take(self.layout, self.intents, active, &reach.targets, &asker).unwrap_or_else(|error| {
-            self.ctx.warn(format!("claims could not be looked at: {error}"));
+        claims::take(self.layout, self.intents, active, &targets.targets, &asker).unwrap_or_else(|error| {
+            self.ctx.warn(format!("cannot check the claims: {error}"));
             None
         })
     }
 
-    fn wording_of_claim(&self, held: &Held) -> String {
+    fn wording_of_claim(&self, held: &HeldClaim) -> String {
         let age_ms = (self.ctx.timers.now_ms() - held.since_ms).max(0);
         format!(
-            "{} is claimed by session {} ({}) since {} s. Wait until that session is done, or ask the user; the claim \
-             ends {} min after its session's last event. Files of other intents can be changed meanwhile.",
+            "{} has been claimed by session {} ({}) for {} s. Wait until that session is done, or ask the user; the claim \
+             ends {} min after the last event of its session. Files of other intents can be changed meanwhile.",
             held.intent,
             held.session,
             held.host,
@@ -198,17 +205,17 @@ impl Scene<'_> {
         )
     }
 
-    /// Keeps what is on disk now, for the comparison when the call has ended.
-    fn begin(&self, reach: &Reach) {
-        let compares_tree = reach.reconcile == Reconcile::Tree;
-        let paths: Vec<&str> = reach.paths().filter(|path| !is_untraced(path)).take(MAX_FILES_BEFORE).collect();
+    /// Records the files on disk, to compare them when the call has ended.
+    fn begin(&self, targets: &CallTargets) {
+        let compares_tree = targets.reconcile == Reconciliation::Tree;
+        let paths: Vec<&str> = targets.paths().filter(|path| !is_untraced(path)).take(MAX_FILES_BEFORE).collect();
         if paths.is_empty() && !compares_tree {
             return;
         }
         let files = paths.into_iter().map(|path| self.keep_before(path)).collect();
-        let snapshot = compares_tree.then(|| tree::snapshot(self.layout, share(self.ctx)));
+        let snapshot = compares_tree.then(|| working_tree::snapshot(self.layout, share(self.ctx)));
         let now_ms = self.ctx.timers.now_ms();
-        let call = InFlight {
+        let call = CallInFlight {
             session: self.ctx.ids.session_id.clone(),
             started_ms: now_ms,
             ledger_bytes: Ledger::open(self.layout).bytes(),
@@ -216,26 +223,26 @@ impl Scene<'_> {
             files,
             compares_tree,
         };
-        let key = calls::key(&self.ctx.ids.session_id, self.ctx.event);
-        if let Err(error) = calls::begin(self.layout, &key, &call, snapshot.as_ref(), now_ms) {
-            self.ctx.warn(format!("the beginning of the call could not be kept: {error}"));
+        let key = calls_in_flight::key(&self.ctx.ids.session_id, self.ctx.event);
+        if let Err(error) = calls_in_flight::begin(self.layout, &key, &call, snapshot.as_ref(), now_ms) {
+            self.ctx.warn(format!("cannot record the beginning of the call: {error}"));
         }
     }
 
-    fn keep_before(&self, path: &str) -> Before {
-        let look = contents::look(&self.layout.root.join(path));
-        contents::keep(self.layout, &look);
-        if let Some(problem) = &look.problem {
-            self.ctx.warn(format!("{path} has no hash: {problem}"));
+    fn keep_before(&self, path: &str) -> FileBeforeCall {
+        let observed = content_store::observe(&self.layout.root.join(path));
+        content_store::store(self.layout, &observed);
+        if let Some(problem) = &observed.problem {
+            self.ctx.warn(format!("cannot hash {path}: {problem}"));
         }
-        Before { path: path.to_owned(), hash: look.hash, problem: look.problem }
+        FileBeforeCall { path: path.to_owned(), hash: observed.hash, problem: observed.problem }
     }
 
     fn after(&self) -> HookAction {
         let Some(call) = self.ctx.call else {
             return HookAction::none();
         };
-        if is_selection(&call.name) {
+        if is_select_tool(&call.name) {
             let outcome = tool_outcome(&self.ctx.event.tool_response, self.ctx.event.error.as_deref());
             return if outcome == ToolOutcome::Ok { self.select() } else { HookAction::none() };
         }
@@ -246,15 +253,15 @@ impl Scene<'_> {
     }
 
     fn record(&self, call: &ToolCall) -> HookAction {
-        let reach = reach(&self.ctx.paths.repo_root, self.ctx.event, call);
-        let key = calls::key(&self.ctx.ids.session_id, self.ctx.event);
-        let ended = calls::end(self.layout, &key);
-        let recording = Recording {
+        let targets = targets_of_call(&self.ctx.paths.repo_root, self.ctx.event, call);
+        let key = calls_in_flight::key(&self.ctx.ids.session_id, self.ctx.event);
+        let ended = calls_in_flight::end(self.layout, &key);
+        let recording = CallRecording {
             ctx: self.ctx,
             layout: self.layout,
             intents: self.intents,
             call,
-            reach: &reach,
+            targets: &targets,
             ended: ended.as_ref(),
             key: &key,
             on_escape: self.settings.on_escape,
@@ -274,7 +281,7 @@ impl Scene<'_> {
         let told: Vec<String> = escapes
             .iter()
             .take(MAX_TOLD)
-            .map(|(path, reverted)| if *reverted { format!("{path} (put back)") } else { path.clone() })
+            .map(|(path, reverted)| if *reverted { format!("{path} (reverted)") } else { path.clone() })
             .collect();
         let more = escapes.len().saturating_sub(MAX_TOLD);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
@@ -283,8 +290,8 @@ impl Scene<'_> {
             None => "with no active intent".to_owned(),
         };
         format!(
-            "This call changed files {whose}: {}{more}. The ledger has them as FAIL. Undo what was not put back, or \
-             select the intent that owns it before changing it again.",
+            "This call changed files {whose}: {}{more}. The ledger records them as FAIL. Undo what was not reverted, or \
+             select the intent that owns the file before changing it again.",
             told.join(", ")
         )
     }
@@ -295,11 +302,11 @@ impl Scene<'_> {
             return HookAction::none();
         };
         HookAction::none()
-            .with_state(json!({ NAME: { "active": intent.id } }))
+            .with_state(active_intent_patch(Some(&intent.id)))
             .with_record(RecordType::IntentSelected, json!({ "intent": intent.id }))
     }
 
-    /// The active intent in a few lines, or how to make one active.
+    /// The active intent in a few lines, or how to select one.
     fn remind(&self) -> HookAction {
         let active = self.ctx.state.active_intent();
         let active = active.and_then(|id| self.intents.iter().find(|intent| intent.id == id));
@@ -324,17 +331,17 @@ impl Scene<'_> {
                 format!(
                     "Every change in this workspace belongs to a declared intent. Before changing files, call \
                      select_active_intent with one of: {}.",
-                    if open.is_empty() { "none is open, ask the user".to_owned() } else { open.join(", ") }
+                    if open.is_empty() { "(no intent is open, ask the user)".to_owned() } else { open.join(", ") }
                 )
             }
         };
         HookAction::none().with_context("intent", text)
     }
 
-    /// At the end of a turn no call is in flight; at the end of a session nothing is claimed.
+    /// The end of a turn removes the calls in flight, the end of a session its claims.
     fn rest(&self, event: &EventName) -> HookAction {
         if may_write(self.ctx) {
-            calls::forget(self.layout, &self.ctx.ids.session_id, self.ctx.timers.now_ms());
+            calls_in_flight::forget(self.layout, &self.ctx.ids.session_id, self.ctx.timers.now_ms());
             if is_session_end(event) {
                 claims::release(self.layout, &self.ctx.ids.session_id);
             }

@@ -1,38 +1,38 @@
-//! Asking the ledger: what happened, whether it is whole, who wrote which line, and what no intent covers.
+//! Queries of the ledger: log, verification, blame, coverage, export and report.
 
-pub mod anchor;
-pub mod blame;
-pub mod check;
-pub mod diff;
-pub mod export;
-pub mod filter;
-pub mod git;
-pub mod history;
-pub mod patch;
-pub mod report;
+pub(crate) mod anchor;
+pub(crate) mod blame;
+pub(crate) mod check;
+pub(crate) mod export;
+pub(crate) mod filter;
+pub(crate) mod git_diff;
+pub(crate) mod git_repository;
+pub(crate) mod history;
+pub(crate) mod line_diff;
+pub(crate) mod report;
 #[cfg(test)]
 mod samples;
-pub mod sarif;
-pub mod summary;
-pub mod trailers;
-pub mod verify;
+pub(crate) mod sarif;
+pub(crate) mod summary;
+pub(crate) mod trailers;
+pub(crate) mod verify;
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::contents;
+use crate::content_store;
 use crate::hash::PREFIX;
-use crate::layout::Layout;
+use crate::layout::OrchestrationLayout;
 
-/// The content with this hash, if it was kept on this machine.
+/// The content with this hash, if it is stored on this machine.
 #[must_use]
-pub fn kept_content(layout: &Layout, hash: &str) -> Option<Vec<u8>> {
-    // A ledger from elsewhere must not choose which files are opened.
+pub(crate) fn stored_content(layout: &OrchestrationLayout, hash: &str) -> Option<Vec<u8>> {
+    // The hash may come from a foreign ledger and must not select another file.
     let digits = hash.strip_prefix(PREFIX)?;
     let plain = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    plain.then(|| contents::kept(layout, hash)).flatten()
+    plain.then(|| content_store::load(layout, hash)).flatten()
 }
 
-/// The place of a path of the ledger, if it stays inside the workspace.
+/// The location of a path of the ledger, if it is inside the workspace.
 fn inside(root: &Path, relative: &str) -> Option<PathBuf> {
     let path = Path::new(relative);
     let plain = path.components().all(|part| matches!(part, Component::Normal(_)));

@@ -1,41 +1,42 @@
-//! Whether a path belongs to an intent.
+//! Decides whether an intent owns a path.
+//!
+//! Pure.
 
 use dispatch_glob::Glob;
 
 use crate::intent::IntentSpec;
 
-/// Stands for whatever may be put into a folder.
+/// A placeholder for an unknown file in a folder.
 const ANY_NAME: &str = "x";
 
-/// What a part of a pattern must not hold to stand for itself.
+/// A part of a pattern without these characters matches only itself.
 const SPECIAL: [char; 14] = ['*', '?', '[', ']', '{', '}', '(', ')', '!', '+', '@', '\\', '|', ','];
 
-/// What a call may change: one file, or a folder with what is in it.
+/// Whether a target is one file or a folder with its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub(crate) enum TargetExtent {
     /// One file.
     File,
-    /// A folder, or a file that is put into it under a name that is not known.
+    /// A folder, or a file with an unknown name in it.
     Folder,
 }
 
-/// Whether an intent owns a path (from the workspace's root, `/` between the parts). A pattern that
-/// cannot be read owns nothing.
+/// Whether an intent owns a path (from the workspace's root, with `/` as separator). An invalid pattern owns nothing.
 #[must_use]
-pub fn owns(intent: &IntentSpec, path: &str, extent: Extent) -> bool {
-    let inner = (extent == Extent::Folder).then(|| match path {
+pub(crate) fn owns(intent: &IntentSpec, path: &str, extent: TargetExtent) -> bool {
+    let inner = (extent == TargetExtent::Folder).then(|| match path {
         "." => ANY_NAME.to_owned(),
         _ => format!("{path}/{ANY_NAME}"),
     });
-    // One pattern after the other: most calls are settled by the first, and reading a pattern costs more than using it.
+    // One pattern after the other: the first decides most calls, and parsing a pattern costs more than matching it.
     intent.owned_scope.iter().filter(|pattern| may_match(pattern, inner.as_deref().unwrap_or(path))).any(|pattern| {
         Glob::new(pattern)
             .is_ok_and(|glob| glob.is_match(path) || inner.as_deref().is_some_and(|inner| glob.is_match(inner)))
     })
 }
 
-/// Whether the parts of a pattern that stand for themselves are all in the path. Reading a pattern costs
-/// a hundred times as much, so most are told apart by this alone.
+/// Whether the path contains all literal parts of a pattern. Parsing a pattern costs a hundred times as much, so this
+/// check excludes most of them first.
 fn may_match(pattern: &str, path: &str) -> bool {
     if pattern.starts_with(['!', '#']) {
         return true;
@@ -57,7 +58,12 @@ fn may_match(pattern: &str, path: &str) -> bool {
 
 /// The open intents that own a path, at most `limit`.
 #[must_use]
-pub fn owners<'a>(intents: &'a [IntentSpec], path: &str, extent: Extent, limit: usize) -> Vec<&'a IntentSpec> {
+pub(crate) fn owners<'a>(
+    intents: &'a [IntentSpec],
+    path: &str,
+    extent: TargetExtent,
+    limit: usize,
+) -> Vec<&'a IntentSpec> {
     let open = intents.iter().filter(|intent| intent.status.is_open());
     open.filter(|intent| owns(intent, path, extent)).take(limit).collect()
 }
@@ -69,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_left_out_unread_would_not_have_matched(
+        fn a_pattern_that_is_excluded_early_would_not_have_matched(
             pattern in "[ab.*?!+@(){},/\\\\\\[\\]|#-]{0,16}",
             path in "[ab.]{1,3}(/[ab.x]{1,3}){0,4}",
         ) {

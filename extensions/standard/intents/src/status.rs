@@ -1,13 +1,15 @@
-//! Along which edges the status of an intent moves.
+//! The allowed transitions between the statuses of an intent.
+//!
+//! Pure.
 
 use crate::intent::{IntentKind, IntentStatus};
 
-/// Whether a closed intent may be opened again.
+/// Whether a completed or abandoned intent may be reopened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reopen {
-    /// What is completed or abandoned stays so.
+    /// It stays closed.
     No,
-    /// It may be in progress again.
+    /// It may become in progress.
     Yes,
 }
 
@@ -18,7 +20,7 @@ impl From<bool> for Reopen {
 }
 
 impl IntentStatus {
-    /// As the file spells it.
+    /// As the intent file writes it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -30,7 +32,7 @@ impl IntentStatus {
         }
     }
 
-    /// Where it may go from here.
+    /// The statuses that may follow.
     #[must_use]
     pub fn next(self, reopen: Reopen) -> &'static [Self] {
         match (self, reopen) {
@@ -44,7 +46,7 @@ impl IntentStatus {
 }
 
 impl IntentKind {
-    /// For a sentence that goes on.
+    /// As the continuation of a sentence.
     pub(crate) fn in_words(self) -> &'static str {
         match self {
             Self::Feature => ", a feature",
@@ -62,7 +64,7 @@ mod tests {
     use IntentStatus::{Abandoned, Blocked, Completed, InProgress, Planned};
 
     #[test]
-    fn only_the_edges_of_the_table_are_legal() {
+    fn only_the_transitions_of_the_table_are_allowed() {
         let all = [Planned, InProgress, Completed, Blocked, Abandoned];
         let legal = [
             (Planned, InProgress),

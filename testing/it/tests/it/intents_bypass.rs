@@ -2,8 +2,8 @@
 
 use crate::intents_host::{Host, commit_all, entries_of, is_fenced, shell, workspace};
 use dispatch_support::TestContext;
-use ext_intents::entry::ScopeValidation;
-use ext_intents::hash::content_hash;
+use ext_intents::contract::ScopeValidation;
+use ext_intents::testing::content_hash;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -118,19 +118,20 @@ fn contents(root: &Path) -> BTreeMap<String, String> {
     found
 }
 
-enum Fate {
-    Stopped,
-    Told,
+/// What became of one attempt to change files out of scope.
+enum BypassOutcome {
+    Denied,
+    Recorded,
     Harmless,
 }
 
 /// Runs one command between the two events, and finds every changed file in the ledger.
-fn attempt(context: &TestContext, id: &str, command: &str) -> Fate {
+fn attempt(context: &TestContext, id: &str, command: &str) -> BypassOutcome {
     let host = Host::claude(context, "s");
     let before = contents(&context.project());
     if host.run(id, command).is_err() {
         assert_eq!(contents(&context.project()), before, "{command}");
-        return Fate::Stopped;
+        return BypassOutcome::Denied;
     }
     let after = contents(&context.project());
     let told = entries_of(context, id);
@@ -143,7 +144,7 @@ fn attempt(context: &TestContext, id: &str, command: &str) -> Fate {
         assert_eq!(entry.scope_validation, expected, "{command}: {name}");
         assert_eq!(entry.file.as_ref().and_then(|file| file.post_hash.as_ref()), after.get(*name), "{command}: {name}");
     }
-    if changed.is_empty() { Fate::Harmless } else { Fate::Told }
+    if changed.is_empty() { BypassOutcome::Harmless } else { BypassOutcome::Recorded }
 }
 
 fn reset(context: &TestContext) {
@@ -182,9 +183,9 @@ fn no_attempt_on_a_file_outside_the_scope_goes_unnoticed() {
     let (mut stopped, mut told) = (0, 0);
     for (number, command) in ATTEMPTS.iter().enumerate() {
         match attempt(&context, &format!("a{number}"), command) {
-            Fate::Stopped => stopped += 1,
-            Fate::Told => told += 1,
-            Fate::Harmless => {}
+            BypassOutcome::Denied => stopped += 1,
+            BypassOutcome::Recorded => told += 1,
+            BypassOutcome::Harmless => {}
         }
         reset(&context);
     }
@@ -207,12 +208,12 @@ fn no_command_of_the_guards_corpus_changes_a_file_unnoticed() {
             let mut counts = (0, 0);
             for (number, command) in half.iter().enumerate() {
                 match attempt(&context, &format!("c{number}"), command) {
-                    Fate::Stopped => counts.0 += 1,
-                    Fate::Told => {
+                    BypassOutcome::Denied => counts.0 += 1,
+                    BypassOutcome::Recorded => {
                         counts.1 += 1;
                         reset(&context);
                     }
-                    Fate::Harmless => {}
+                    BypassOutcome::Harmless => {}
                 }
             }
             counts

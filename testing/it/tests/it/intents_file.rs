@@ -42,7 +42,7 @@ fn an_intent_lives_from_declared_to_reopened() {
     assert_eq!(shown["intent"]["owned_scope"], json!(["src/api/**", "src/{a,b}/**"]));
     assert!(shown["context"]["text"].as_str().is_some_and(|text| text.starts_with("# Active intent INT-001: Sun")));
     assert!(shown["context"]["tokens"].as_u64().is_some_and(|tokens| (10..4000).contains(&tokens)));
-    assert!(run(&["intent", "check"]).contains("2 intents, nothing wrong"));
+    assert!(run(&["intent", "check"]).contains("2 intents, no problems"));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn comments_order_and_quotes_survive_every_command() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn every_problem_is_reported_with_its_position() {
     let context = TestContext::new();
     assert_eq!(context.dispatch(&["intent", "check"]).status, 0);
     context.write(FILE, "active_intents:\n  - id: A\n    nmae: x\n    status: doing\n    owned_scope: ['../x', ok]\n");
@@ -71,10 +71,10 @@ fn what_is_wrong_is_told_with_its_place() {
     let file = context.project().join(FILE);
     assert_eq!(output.status, 1);
     for line in [
-        "2:5: the intent has no `name`",
-        "3:5: warning: nobody reads the key `nmae`",
-        "4:13: `doing` is no status",
-        "5:19: the glob `../x`",
+        "2:5: missing field `name`",
+        "3:5: warning: unknown key `nmae`",
+        "4:13: invalid status `doing`",
+        "5:19: glob `../x`",
     ] {
         assert!(output.stdout.contains(line), "{line}: {output:?}");
     }

@@ -1,6 +1,6 @@
 //! Intents before a call: who may write what, who waits, and what happens when the rules themselves are broken.
 
-use crate::intents_host::{Host, commit_all, entries, layout, session_folder, workspace};
+use crate::intents_host::{Host, commit_all, entries, orchestration, session_folder, workspace};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -139,7 +139,7 @@ fn what_fails_while_gating_or_recording_never_stops_the_tool() {
     let broken_local = workspace(&MODULES);
     let host = Host::claude(&broken_local, "s");
     host.select("INT-001");
-    fs::remove_dir_all(layout(&broken_local).local_folder()).unwrap();
+    fs::remove_dir_all(orchestration(&broken_local).join(".trace")).unwrap();
     broken_local.write(".orchestration/.trace", "a file in the place of the folder");
     assert_eq!(host.write("1", "src/hooks/a.ts", "x"), None);
     assert!(!host.warnings().is_empty());
@@ -147,15 +147,19 @@ fn what_fails_while_gating_or_recording_never_stops_the_tool() {
     let no_ledger = workspace(&MODULES);
     let host = Host::claude(&no_ledger, "s");
     host.select("INT-001");
-    fs::create_dir_all(layout(&no_ledger).ledger_file()).unwrap();
+    fs::create_dir_all(orchestration(&no_ledger).join("agent_trace.jsonl")).unwrap();
     assert_eq!(host.write("1", "src/hooks/a.ts", "x"), None);
-    assert!(host.warnings().iter().any(|text| text.contains("the ledger misses entries")), "{:?}", host.warnings());
+    assert!(
+        host.warnings().iter().any(|text| text.contains("cannot append the entries of this call to the ledger")),
+        "{:?}",
+        host.warnings()
+    );
 
     let locked = workspace(&MODULES);
     let host = Host::claude(&locked, "s");
     host.select("INT-001");
     assert_eq!(host.write("1", "src/hooks/a.ts", "x"), None);
-    let lock = fs::File::open(layout(&locked).lock_file()).unwrap();
+    let lock = fs::File::open(orchestration(&locked).join(".trace/ledger.lock")).unwrap();
     lock.lock().unwrap();
     assert_eq!(host.write("2", "src/hooks/a.ts", "y"), None);
     assert!(host.warnings().iter().any(|text| text.contains("in use by another process")), "{:?}", host.warnings());
@@ -175,7 +179,7 @@ fn what_fails_while_gating_or_recording_never_stops_the_tool() {
     let found = entries(&large);
     let hashes = found[0].file.as_ref().expect("a file");
     assert_eq!((&hashes.pre_hash, &hashes.post_hash), (&None, &None));
-    assert!(host.warnings().iter().any(|text| text.contains("has no hash")), "{:?}", host.warnings());
+    assert!(host.warnings().iter().any(|text| text.contains("cannot hash")), "{:?}", host.warnings());
 }
 
 #[test]
@@ -188,7 +192,10 @@ fn an_exclusive_claim_keeps_the_second_session_out() {
     second.select("INT-002");
     assert_eq!(first.write("1", "src/weather/a.ts", "x"), None);
     let reason = second.write("2", "src/weather/b.ts", "x").expect("a denial");
-    assert!(reason.contains("INT-002 is claimed by session") && reason.contains(&session_folder("first")), "{reason}");
+    assert!(
+        reason.contains("INT-002 has been claimed by session") && reason.contains(&session_folder("first")),
+        "{reason}"
+    );
     second.select("INT-001");
     assert_eq!(second.write("3", "src/hooks/b.ts", "x"), None);
     first.fire("SessionEnd", &json!({"reason": "exit"}));
@@ -204,5 +211,5 @@ fn nothing_is_written_when_only_the_answer_is_wanted() {
     let payload = host.payload("PreToolUse", &json!({"tool_name": "Bash", "tool_input": {"command": "make"}}));
     let output = context.run("dispatch", &["explain", "--json"], payload.to_string().as_bytes(), &[]);
     assert!(output.stdout.contains("IN05"), "{output:?}");
-    assert!(!layout(&context).local_folder().exists());
+    assert!(!orchestration(&context).join(".trace").exists());
 }

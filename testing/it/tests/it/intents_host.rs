@@ -1,9 +1,8 @@
 //! A workspace with intents and agents of two hosts in it, for the tests about intents.
 
 use dispatch_support::TestContext;
-use ext_intents::entry::TraceEntry;
-use ext_intents::layout::Layout;
-use ext_intents::ledger::Ledger;
+use ext_intents::contract::TraceEntry;
+use ext_intents::testing::{chained_entries, content_hash, readable_entries};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -44,7 +43,7 @@ pub(crate) fn commit_all(context: &TestContext) {
     shell(context, "git init -q -b main && git add -A && git commit -qm first");
 }
 
-/// Without the network, other processes and the power over the machine that root has.
+/// No network, no other processes, no root privileges outside.
 const FENCE: [&str; 7] = ["unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child"];
 
 /// Whether commands run behind a fence here.
@@ -76,29 +75,20 @@ pub(crate) fn shell(context: &TestContext, command: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-pub(crate) fn layout(context: &TestContext) -> Layout {
-    Layout::new(&context.project())
+/// The folder of the intents and the ledger.
+pub(crate) fn orchestration(context: &TestContext) -> PathBuf {
+    context.project().join(".orchestration")
 }
 
-/// The ledger's entries, after the chain through all of its lines was followed.
+/// The entries of the ledger, whose chain must be intact.
 pub(crate) fn entries(context: &TestContext) -> Vec<TraceEntry> {
-    let mut expected = ext_intents::chain::START.to_owned();
-    let mut found = Vec::new();
-    for line in Ledger::open(&layout(context)).lines().expect("the ledger") {
-        let line = line.expect("a line");
-        let entry = line.entry().expect("an entry");
-        assert_eq!(entry.prev, expected, "line {}", line.number);
-        expected = line.link();
-        found.push(entry);
-    }
-    found
+    chained_entries(&context.project()).expect("a whole ledger")
 }
 
-/// The entries of one call, whatever became of the lines before them.
+/// The entries of one call, whether the lines before them are intact or not.
 pub(crate) fn entries_of(context: &TestContext, id: &str) -> Vec<TraceEntry> {
-    let lines = Ledger::open(&layout(context)).lines().expect("the ledger");
-    let all = lines.filter_map(|line| line.expect("a line").entry().ok());
-    all.filter(|entry| entry.tool_use_id.as_deref() == Some(id)).collect()
+    let all = readable_entries(&context.project()).expect("the ledger");
+    all.into_iter().filter(|entry| entry.tool_use_id.as_deref() == Some(id)).collect()
 }
 
 /// One session of one host.
@@ -130,14 +120,14 @@ impl<'c> Host<'c> {
         payload
     }
 
-    /// Why a call is denied before it runs; nothing if it may run.
+    /// Why a call is denied before it runs; `None` if it may run.
     pub(crate) fn denied(&self, tool: &str, id: &str, input: &Value) -> Option<String> {
         let answer = self.fire("PreToolUse", &json!({"tool_name": tool, "tool_input": input, "tool_use_id": id}));
         let output = &answer["hookSpecificOutput"];
         (output["permissionDecision"] == "deny").then(|| output["permissionDecisionReason"].to_string())
     }
 
-    /// Tells that a call ended; what the agent is told about it.
+    /// Reports the end of a call; returns what the agent is told about it.
     pub(crate) fn ended(&self, tool: &str, id: &str, input: &Value, response: &Value) -> String {
         let call = json!({"tool_name": tool, "tool_input": input, "tool_use_id": id, "tool_response": response});
         self.fire("PostToolUse", &call)["hookSpecificOutput"]["additionalContext"].to_string()
@@ -196,5 +186,5 @@ impl<'c> Host<'c> {
 
 /// The name of a session's folder.
 pub(crate) fn session_folder(session: &str) -> String {
-    ext_intents::hash::content_hash(session.as_bytes()).replace("sha256:", "").chars().take(8).collect()
+    content_hash(session.as_bytes()).replace("sha256:", "").chars().take(8).collect()
 }

@@ -1,8 +1,8 @@
 //! Intents after a call: what the ledger says of it, whatever way the file was changed.
 
-use crate::intents_host::{Host, commit_all, entries, layout, shell, workspace};
-use ext_intents::entry::{Concurrency, MutationClass, ScopeValidation};
-use ext_intents::hash::{content_hash, line_hash};
+use crate::intents_host::{Host, commit_all, entries, orchestration, shell, workspace};
+use ext_intents::contract::{Concurrency, MutationClass, ScopeValidation};
+use ext_intents::testing::{content_hash, line_hash};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -15,7 +15,7 @@ fn a_write_leaves_an_entry_with_every_field() {
     host.select("INT-001");
     assert_eq!(host.write("1", "src/hooks/a.ts", "one\ntwo\n"), None);
     assert_eq!(host.write("2", "src/hooks/a.ts", "one\n2\n"), None);
-    let text = fs::read_to_string(layout(&context).ledger_file()).unwrap();
+    let text = fs::read_to_string(orchestration(&context).join("agent_trace.jsonl")).unwrap();
     let line: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
     assert_eq!(line["intent_id"], "INT-001");
     assert_eq!(line["session_id"], crate::intents_host::session_folder("s"));
@@ -31,7 +31,7 @@ fn a_write_leaves_an_entry_with_every_field() {
     let found = entries(&context);
     assert_eq!(found[0].mutation_class, MutationClass::FileCreation);
     assert_eq!(found[0].file.as_ref().unwrap().pre_hash, None);
-    let map = fs::read_to_string(layout(&context).map_file()).unwrap();
+    let map = fs::read_to_string(orchestration(&context).join("intent_map.md")).unwrap();
     assert!(map.contains(&format!("| `src/hooks/a.ts` | `{}` |", content_hash(b"one\n2\n"))), "{map}");
 }
 
@@ -49,7 +49,7 @@ fn a_tool_that_fails_is_recorded_as_that() {
     assert_eq!(found.len(), 1);
     assert!(!found[0].success && found[0].error.is_some());
     assert!(!format!("{:?}", found[0]).contains("ghp_A1b2"));
-    assert!(!layout(&context).map_file().exists());
+    assert!(!orchestration(&context).join("intent_map.md").exists());
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_call_whose_beginning_was_missed_is_still_recorded() {
     let found = entries(&context);
     let hashes: Vec<_> = found.iter().map(|entry| entry.file.as_ref().unwrap().pre_hash.clone()).collect();
     assert_eq!(hashes, [None, Some(content_hash(b"x"))]);
-    assert!(found.iter().all(|entry| entry.note.as_ref().is_some_and(|note| note.contains("was not seen"))));
+    assert!(found.iter().all(|entry| entry.note.as_ref().is_some_and(|note| note.contains("was not recorded"))));
 }
 
 #[test]

@@ -7,8 +7,7 @@ use dispatch_support::TestContext;
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::watch::Unwatched;
 use ext_hook_pipeline::{Invocation, run};
-use ext_intents::entry::ScopeValidation;
-use ext_intents::with_intents;
+use ext_intents::contract::{ScopeValidation, with_intents};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -30,13 +29,13 @@ const COPILOT_BEFORE: &str =
 const COPILOT_AFTER: &str =
     include_str!("../../../../platform/hook-dialects/testdata/fixtures/vscode-copilot/PostToolUse.json");
 
-struct Session<'c> {
+struct ConcurrentSession<'c> {
     host: Host<'c>,
     number: usize,
     calls: usize,
 }
 
-impl Session<'_> {
+impl ConcurrentSession<'_> {
     fn event(&self, event: &str, id: &str, tool: &str, input: &Value) -> Value {
         let fixture = match (self.host.name, event) {
             ("claude-code", _) => CLAUDE_BEFORE,
@@ -119,11 +118,11 @@ impl Session<'_> {
     }
 }
 
-fn sessions(context: &TestContext) -> Vec<Session<'_>> {
+fn sessions(context: &TestContext) -> Vec<ConcurrentSession<'_>> {
     let session = |number: usize| {
         let name = if number.is_multiple_of(2) { "claude-code" } else { "vscode-copilot" };
         let host = Host { context, name, session: format!("session-{number}") };
-        Session { host, number, calls: 0 }
+        ConcurrentSession { host, number, calls: 0 }
     };
     (0..SESSIONS).map(session).collect()
 }
@@ -136,7 +135,7 @@ fn two_thousand_interleaved_calls_leave_a_complete_ledger() {
     for session in &all {
         session.host.select("INT-002");
     }
-    let queue: Mutex<std::collections::VecDeque<Session<'_>>> = Mutex::new(all.into());
+    let queue: Mutex<std::collections::VecDeque<ConcurrentSession<'_>>> = Mutex::new(all.into());
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
@@ -167,9 +166,9 @@ fn two_thousand_interleaved_calls_leave_a_complete_ledger() {
     assert!(last.len() >= SESSIONS * 3);
     for (path, hash) in last {
         let content = std::fs::read(context.project().join(&path)).expect("the file");
-        assert_eq!(hash, Some(ext_intents::hash::content_hash(&content)), "{path}");
+        assert_eq!(hash, Some(ext_intents::testing::content_hash(&content)), "{path}");
     }
-    let calls = std::fs::read_dir(crate::intents_host::layout(&context).calls_folder()).expect("a folder");
+    let calls = std::fs::read_dir(crate::intents_host::orchestration(&context).join(".trace/calls")).expect("a folder");
     let left = calls
         .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().extension().is_some_and(|end| end == "json")));
     let left = left.count();

@@ -1,6 +1,6 @@
 //! Asking the ledger: the real executable, a real ledger, real git.
 
-mod world;
+mod repository;
 
 mod ask;
 mod attribution;

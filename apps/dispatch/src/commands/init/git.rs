@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::git_hooks::{GitHook, InstalledGitHook};
 use crate::settings::Loaded;
 use dispatch_os::files::{self, read_text_at_most};
-use ext_intents::query::git::Git;
+use ext_intents::contract::GitRepository;
 use ext_workspace_hooks::contract::{GIT_HOOKS, POST_COMMIT, workspace_of};
 use record::{GitHookEntry, GitHookRecord};
 use serde_json::Value;
@@ -23,7 +23,7 @@ const TRIGGER_PREFIX: &str = "git:";
 pub(super) struct GitPart {
     workspace: PathBuf,
     hooks_of_user: PathBuf,
-    git: Git,
+    git: GitRepository,
     record_file: PathBuf,
 }
 
@@ -39,7 +39,7 @@ impl GitPart {
     /// The same where it does not matter if there is none.
     pub(super) fn find(loaded: &Loaded) -> Result<Option<Self>, Failure> {
         let workspace = workspace_of(&loaded.start);
-        let Some(git) = Git::find(&workspace) else { return Ok(None) };
+        let Some(git) = GitRepository::find(&workspace) else { return Ok(None) };
         let folders = git.own_folders()?;
         let Some(common) = folders.last() else { return Ok(None) };
         let record_file = record::file_in(common);

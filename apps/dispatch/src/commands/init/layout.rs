@@ -83,9 +83,9 @@ pub(super) fn files(set: ModuleSet) -> Vec<LayoutFile> {
 
 /// The file with the declared intents, which is made only where intents are asked for.
 pub(super) fn intents_file() -> LayoutFile {
-    use ext_intents::layout::{FOLDER, INTENTS_FILE};
-    let content = ext_intents::file::TEMPLATE.to_owned();
-    LayoutFile { path: format!("{FOLDER}/{INTENTS_FILE}"), content, owner: LayoutFileOwner::User }
+    use ext_intents::contract::{INTENTS_FILE, INTENTS_TEMPLATE, ORCHESTRATION_FOLDER};
+    let content = INTENTS_TEMPLATE.to_owned();
+    LayoutFile { path: format!("{ORCHESTRATION_FOLDER}/{INTENTS_FILE}"), content, owner: LayoutFileOwner::User }
 }
 
 impl LayoutFile {

@@ -8,15 +8,12 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::session_entry;
 use crate::workspace::Workspace;
-use ext_intents::layout::Layout;
+use ext_intents::contract::{IntentWorkspace, MODULE_NAME, active_intent_patch};
 use serde_json::{Value, json};
-
-/// The module whose word the active intent is.
-const MODULE: &str = "intents";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArgs {
-    /// The session: the host's id of it, or the id in .ai/tmp or the start of that; default: the newest
+    /// The session, by the id that its host uses, or by its id in .ai/tmp or the start of it [default: the newest]
     #[arg(long, value_name = "HOST_SESSION_ID")]
     session: Option<String>,
     /// Print one JSON object instead of text
@@ -26,12 +23,12 @@ pub(crate) struct SessionArgs {
 
 pub(super) fn select(
     workspace: &Workspace,
-    layout: &Layout,
+    intents: &IntentWorkspace,
     id: &str,
     session: &SessionArgs,
     printer: &Printer,
 ) -> Result<Status, Failure> {
-    let intents = declared(layout)?;
+    let intents = declared(intents)?;
     let intent = known(&intents, id)?;
     if !intent.status.is_open() {
         let failure = Failure::usage(format!("{id} is {}", intent.status.as_str())).hint(open_ones(&intents));
@@ -60,14 +57,13 @@ fn tell(session: &SessionArgs, printer: &Printer, value: Value, text: &str) -> R
     Ok(Status::Done)
 }
 
-/// The session that is named, by any of its names, else the newest. A session that the host has told nothing
-/// of yet can be named by the host's id alone.
+/// The named session, else the newest. A session without a log can only be named by the id that its host uses.
 fn session_id(workspace: &Workspace, wanted: Option<&str>) -> Result<String, Failure> {
     let Some(wanted) = wanted else {
         return Ok(workspace.session(None)?.id);
     };
     if wanted.trim().is_empty() {
-        return Err(Failure::usage("the session's id is empty").hint("`dispatch events` shows the sessions"));
+        return Err(Failure::usage("empty session id").hint("`dispatch events` lists the sessions"));
     }
     let of_host = sid_of(wanted);
     let sessions = workspace.sessions();
@@ -81,18 +77,22 @@ fn session_id(workspace: &Workspace, wanted: Option<&str>) -> Result<String, Fai
     Ok(of_host)
 }
 
-/// The short id of a session that the host knows by this one.
+/// The short id of a session, from the id that its host uses.
 fn sid_of(host_id: &str) -> String {
     let mut event = HookEvent::new(EventName::SessionStart, "native", String::new(), Value::Null);
     event.session_id = Some(host_id.to_owned());
     sid(&event)
 }
 
-/// Binds and records it; says what was bound before.
+/// Binds and records it; returns the intent that was bound before.
 fn bind(workspace: &Workspace, sid: &str, intent: Option<&str>) -> Result<Option<String>, Failure> {
     let paths = workspace.paths(sid);
-    // A session that the host has told nothing of yet has no log either.
-    let state = if paths.events_file().exists() { session_entry::state_of(&paths)? } else { SessionState::default() };
+    // A session whose host has not fired an event yet has no log.
+    let state = if dispatch_os::files::exists(paths.events_file()) {
+        session_entry::state_of(&paths)?
+    } else {
+        SessionState::default()
+    };
     let before = state.active_intent().map(str::to_owned);
     if before.as_deref() == intent {
         return Ok(before);
@@ -102,8 +102,8 @@ fn bind(workspace: &Workspace, sid: &str, intent: Option<&str>) -> Result<Option
         None => (RecordType::IntentCleared, before.clone().unwrap_or_default()),
     };
     let record = EmittedRecord { kind, data: json!({"intent": told, "by": "user"}) };
-    let patch = json!({"intents": {"active": intent}});
-    session_entry::write(&paths, &state, MODULE, vec![record], Some(patch))?;
+    let patch = active_intent_patch(intent);
+    session_entry::write(&paths, &state, MODULE_NAME, vec![record], Some(patch))?;
     Ok(before)
 }
 

@@ -6,12 +6,12 @@ use crate::printer::Printer;
 use dispatch_glob::Glob;
 use std::io::{BufRead, ErrorKind, Read};
 
-/// A longer line is no path.
+/// A longer line is rejected.
 const MAX_PATH_BYTES: u64 = 64 * 1024;
 
 /// Prints the paths of standard input that match.
 pub(super) fn matching(pattern: &str, printer: &Printer) -> Result<Status, Failure> {
-    let glob = Glob::new(pattern).map_err(|error| Failure::usage(format!("`{pattern}` is no glob: {error}")))?;
+    let glob = Glob::new(pattern).map_err(|error| Failure::usage(format!("invalid glob `{pattern}`: {error}")))?;
     let mut input = std::io::stdin().lock();
     let mut line = Vec::new();
     loop {
@@ -24,7 +24,8 @@ pub(super) fn matching(pattern: &str, printer: &Printer) -> Result<Status, Failu
             Err(error) => return Err(Failure::internal(format!("cannot read standard input: {error}"))),
         }
         if line.len() as u64 == MAX_PATH_BYTES && !line.ends_with(b"\n") {
-            return Err(Failure::usage("a line of standard input is too long for a path").hint("one path per line"));
+            return Err(Failure::usage(format!("a line of standard input is longer than {MAX_PATH_BYTES} bytes"))
+                .hint("write one path per line"));
         }
         let path = line.strip_suffix(b"\n").unwrap_or(&line);
         let path = path.strip_suffix(b"\r").unwrap_or(path);

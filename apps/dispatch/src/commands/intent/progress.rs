@@ -5,45 +5,49 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use dispatch_os::time::now_rfc3339;
-use ext_intents::file::{Change, TextField, change, update};
-use ext_intents::intent::IntentStatus;
-use ext_intents::layout::Layout;
-use ext_intents::status::Reopen;
+use ext_intents::contract::{IntentEdit, IntentStatus, IntentTextField, IntentWorkspace, Reopen};
 
-/// Moves an intent that is open.
-pub(super) fn close(layout: &Layout, id: &str, to: IntentStatus, printer: &Printer) -> Result<Status, Failure> {
-    set(layout, id, to, Reopen::No, printer)
+/// Sets the status of an open intent.
+pub(super) fn close(
+    workspace: &IntentWorkspace,
+    id: &str,
+    to: IntentStatus,
+    printer: &Printer,
+) -> Result<Status, Failure> {
+    set(workspace, id, to, Reopen::No, printer)
 }
 
-/// Moves an intent along a legal edge.
+/// Sets the status of an intent if the transition is allowed.
 pub(super) fn set(
-    layout: &Layout,
+    workspace: &IntentWorkspace,
     id: &str,
     to: IntentStatus,
     reopen: Reopen,
     printer: &Printer,
 ) -> Result<Status, Failure> {
-    let from = known(&declared(layout)?, id)?.status;
+    let from = known(&declared(workspace)?, id)?.status;
     if from == to {
-        printer.out(&format!("{id} is {} already", to.as_str()));
+        printer.out(&format!("{id} is already {}", to.as_str()));
         return Ok(Status::Done);
     }
     if !from.next(reopen).contains(&to) {
         return Err(illegal(id, from, to));
     }
-    let changes =
-        [Change::Set(TextField::Status, to.as_str().to_owned()), Change::Set(TextField::UpdatedAt, now_rfc3339())];
-    update(layout, |text| change(text, id, &changes)).map_err(|error| refused(layout, error))?;
+    let edits = [
+        IntentEdit::Set(IntentTextField::Status, to.as_str().to_owned()),
+        IntentEdit::Set(IntentTextField::UpdatedAt, now_rfc3339()),
+    ];
+    workspace.edit_intent(id, &edits).map_err(|error| refused(workspace, error))?;
     printer.out(&format!("{id}: {} -> {}", from.as_str(), to.as_str()));
     Ok(Status::Done)
 }
 
 fn illegal(id: &str, from: IntentStatus, to: IntentStatus) -> Failure {
-    let failure = Failure::usage(format!("{id} is {}, and does not become {}", from.as_str(), to.as_str()));
+    let failure = Failure::usage(format!("cannot set {id} from {} to {}", from.as_str(), to.as_str()));
     let next: Vec<&str> = from.next(Reopen::No).iter().map(|status| status.as_str()).collect();
     let failure = Failure { status: Status::No, ..failure };
     match next.is_empty() {
-        true => failure.hint(format!("`dispatch intent start {id} --reopen` opens it again")),
-        false => failure.hint(format!("from {} it goes to {}", from.as_str(), next.join(", "))),
+        true => failure.hint(format!("`dispatch intent start {id} --reopen` reopens it")),
+        false => failure.hint(format!("{} can become {}", from.as_str(), next.join(", "))),
     }
 }

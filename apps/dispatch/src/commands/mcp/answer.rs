@@ -1,44 +1,43 @@
-//! What each tool answers.
+//! The answers of the MCP tools.
 
-use super::tools::Call;
+use super::tools::McpCall;
 use crate::app::Status;
-use crate::commands::intent::{context_of, declared, known, open_ones, row_json};
+use crate::commands::intent::{declared, known, open_ones, row_json};
 use crate::commands::plan::{PlanOutcome, SessionPlan};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::session_entry;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use ext_intents::layout::Layout;
-use ext_intents::ledger::Ledger;
+use ext_intents::contract::{IntentSpec, IntentWorkspace};
 use serde_json::{Value, json};
 
-/// So many intents are listed.
+/// The most intents in a list.
 const MAX_LISTED: usize = 200;
-/// So many sessions are looked at, newest first.
+/// The most sessions, newest first.
 const MAX_SESSIONS: usize = 20;
 
 /// The answer to a call; a failure is for the model to read.
-pub(super) fn to(call: &Call, loaded: &Loaded, workspace: &Workspace) -> Result<String, Failure> {
-    let layout = Layout::new(&workspace.root);
+pub(super) fn to(call: &McpCall, loaded: &Loaded, workspace: &Workspace) -> Result<String, Failure> {
+    let intents = IntentWorkspace::at(&workspace.root);
     match call {
-        Call::Select { intent_id } => select(&layout, intent_id),
-        Call::List => list(&layout),
-        Call::Status { intent_id: Some(id) } => status(workspace, &layout, id),
-        Call::Status { intent_id: None } => Ok(pretty(&json!({"sessions": sessions(workspace)}))),
-        Call::SubmitPlan { plan } => {
+        McpCall::Select { intent_id } => select(&intents, intent_id),
+        McpCall::List => list(&intents),
+        McpCall::Status { intent_id: Some(id) } => status(workspace, &intents, id),
+        McpCall::Status { intent_id: None } => Ok(pretty(&json!({"sessions": sessions(workspace)}))),
+        McpCall::SubmitPlan { plan } => {
             let bytes = serde_json::to_vec(plan).map_err(|error| Failure::internal(error.to_string()))?;
             SessionPlan::of(workspace, None)?.submit_bytes(&bytes).map(|outcome| outcome.text)
         }
-        Call::StartNode { node_id } => SessionPlan::of(workspace, None)?.start(node_id).map(|outcome| outcome.text),
-        Call::CompleteNode { node_id, result } => {
+        McpCall::StartNode { node_id } => SessionPlan::of(workspace, None)?.start(node_id).map(|outcome| outcome.text),
+        McpCall::CompleteNode { node_id, result } => {
             let plan = SessionPlan::of(workspace, None)?;
             done(plan.complete(loaded, node_id, result.as_deref(), &Printer::new())?)
         }
     }
 }
 
-/// A check that failed is an error, so that no model takes it for success.
+/// A failed validation is an error, so that a model does not take it for success.
 fn done(outcome: PlanOutcome) -> Result<String, Failure> {
     match outcome.status {
         Status::Done => Ok(outcome.text),
@@ -46,21 +45,21 @@ fn done(outcome: PlanOutcome) -> Result<String, Failure> {
     }
 }
 
-/// The context alone: the hook binds the session when it sees the call pass, because it knows which session calls.
-fn select(layout: &Layout, id: &str) -> Result<String, Failure> {
-    let intents = declared(layout)?;
+/// Only the context: the hook binds the session when it sees the call, because only the hook knows the session.
+fn select(workspace: &IntentWorkspace, id: &str) -> Result<String, Failure> {
+    let intents = declared(workspace)?;
     let intent = known(&intents, id)?;
     if !intent.status.is_open() {
         return Err(Failure::usage(format!("{id} is {} and cannot be selected", intent.status.as_str()))
             .hint(open_ones(&intents)));
     }
-    Ok(context_of(layout, intent).text)
+    Ok(workspace.context_of(intent).text)
 }
 
-fn list(layout: &Layout) -> Result<String, Failure> {
-    let intents = declared(layout)?;
+fn list(workspace: &IntentWorkspace) -> Result<String, Failure> {
+    let intents = declared(workspace)?;
     let open: Vec<_> = intents.intents.iter().filter(|intent| intent.status.is_open()).collect();
-    let row = |intent: &&ext_intents::intent::IntentSpec| {
+    let row = |intent: &&IntentSpec| {
         json!({
             "id": intent.id, "name": intent.name, "status": intent.status.as_str(), "owned_scope": intent.owned_scope,
         })
@@ -69,10 +68,10 @@ fn list(layout: &Layout) -> Result<String, Failure> {
     Ok(pretty(&json!({"open_intents": rows, "left_out": open.len().saturating_sub(MAX_LISTED)})))
 }
 
-fn status(workspace: &Workspace, layout: &Layout, id: &str) -> Result<String, Failure> {
-    let intents = declared(layout)?;
-    let intent = known(&intents, id)?;
-    let mut value = row_json(intent, &Ledger::open(layout));
+fn status(workspace: &Workspace, intents: &IntentWorkspace, id: &str) -> Result<String, Failure> {
+    let declared = declared(intents)?;
+    let intent = known(&declared, id)?;
+    let mut value = row_json(intents, intent);
     let mine = sessions(workspace).into_iter().filter(|session| session["active_intent"] == id);
     value["sessions"] = mine.map(|session| session["session"].clone()).collect();
     Ok(pretty(&value))

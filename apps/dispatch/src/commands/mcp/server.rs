@@ -1,4 +1,4 @@
-//! The server as the protocol sees it: what it is, which tools it has, and which answer belongs to which call.
+//! The MCP server: its description, its tools, and the dispatch of calls.
 
 use super::{answer, roots, tools};
 use crate::settings::Loaded;
@@ -12,24 +12,24 @@ use rmcp::{RoleServer, ServerHandler};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// What a model is told about the server as a whole.
+/// The instructions of the server for the model.
 const INSTRUCTIONS: &str = "Before you change files, call list_intents, then select_active_intent with the intent that \
 your task belongs to. From then on change only files that match its owned_scope globs. If no intent fits, say so \
 instead of working around it.";
 
 /// One connection.
-pub(super) struct Server {
+pub(super) struct McpServer {
     loaded: Arc<Loaded>,
     named: Option<PathBuf>,
     found: OnceLock<Workspace>,
 }
 
-impl Server {
+impl McpServer {
     pub(super) fn new(loaded: Loaded, named: Option<PathBuf>) -> Self {
         Self { loaded: Arc::new(loaded), named, found: OnceLock::new() }
     }
 
-    /// The workspace: named, else that of the current folder if it has something for us, else the client's.
+    /// The workspace: `--root`, else that of the current folder if it has rules or intents, else the client's.
     async fn workspace(&self, peer: &Peer<RoleServer>) -> Workspace {
         if let Some(found) = self.found.get() {
             return found.clone();
@@ -46,7 +46,7 @@ impl Server {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let implementation = Implementation::new("dispatch", env!("CARGO_PKG_VERSION")).with_title("Dispatch");
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -71,27 +71,27 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let call = match tools::Call::read(&request.name, request.arguments.unwrap_or_default()) {
+        let call = match tools::McpCall::read(&request.name, request.arguments.unwrap_or_default()) {
             Ok(Some(call)) => call,
-            Ok(None) => return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None)),
-            Err(wrong) => return Ok(told_off(wrong)),
+            Ok(None) => return Err(ErrorData::invalid_params(format!("unknown tool `{}`", request.name), None)),
+            Err(wrong) => return Ok(tool_error(wrong)),
         };
         let workspace = self.workspace(&context.peer).await;
         let loaded = Arc::clone(&self.loaded);
-        // The checks of a plan node may run for minutes, and the connection must stay alive meanwhile.
+        // The validations of a plan node may run for minutes, and the connection must stay alive.
         let answered = tokio::task::spawn_blocking(move || answer::to(&call, &loaded, &workspace)).await;
         Ok(match answered {
             Ok(Ok(text)) => CallToolResult::success(vec![ContentBlock::text(text)]).into(),
             Ok(Err(failure)) => {
                 let hints = failure.hints.iter().map(|hint| format!("Hint: {hint}"));
-                told_off(failure.messages.iter().cloned().chain(hints).collect::<Vec<_>>().join("\n"))
+                tool_error(failure.messages.iter().cloned().chain(hints).collect::<Vec<_>>().join("\n"))
             }
-            Err(_) => told_off("the tool failed".to_owned()),
+            Err(_) => tool_error("the tool failed".to_owned()),
         })
     }
 }
 
-/// An error that the model sees, so that it can do better.
-fn told_off(text: String) -> CallToolResponse {
+/// An error that the model sees.
+fn tool_error(text: String) -> CallToolResponse {
     CallToolResult::error(vec![ContentBlock::text(text)]).into()
 }

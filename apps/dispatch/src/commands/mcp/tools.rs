@@ -1,4 +1,4 @@
-//! The tools, as a model reads them, and their arguments.
+//! The MCP tools with their descriptions and arguments.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
@@ -6,9 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A call whose arguments are as they should be.
+/// A call with valid arguments.
 #[derive(Debug, PartialEq)]
-pub(super) enum Call {
+pub(super) enum McpCall {
     Select { intent_id: String },
     List,
     Status { intent_id: Option<String> },
@@ -52,8 +52,8 @@ struct ResultArguments {
     result: Option<String>,
 }
 
-impl Call {
-    /// `Ok(None)` when there is no such tool, `Err` in words when the arguments are wrong.
+impl McpCall {
+    /// `Ok(None)` for an unknown tool, `Err` with a message for invalid arguments.
     pub(super) fn read(tool: &str, arguments: JsonObject) -> Result<Option<Self>, String> {
         Ok(Some(match tool {
             "select_active_intent" => {
@@ -86,12 +86,12 @@ impl Call {
 }
 
 fn read<T: DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<T, String> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| format!("{tool}: wrong arguments: {error}"))
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| format!("{tool}: invalid arguments: {error}"))
 }
 
 /// Whether a tool changes anything.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Effect {
+enum ToolEffect {
     Reads,
     Changes,
 }
@@ -105,38 +105,38 @@ pub(super) fn all() -> Vec<Tool> {
         tool(
             "select_active_intent",
             "Select the intent that your task belongs to. Call this before you change any file: without an active intent \
-             changes are refused, and with one only files that match its owned_scope globs may be changed. Returns what \
-             the intent demands: its scope, constraints, acceptance criteria, the files it has changed so far and its \
+             changes are refused, and with one only files that match its owned_scope globs may be changed. Returns the \
+             intent: its scope, constraints, acceptance criteria, the files it has changed so far and its \
              most recent changes. Selecting another intent replaces the active one.",
             object(json!({ "intent_id": intent_id }), &["intent_id"]),
-            Effect::Changes,
+            ToolEffect::Changes,
         ),
         tool(
             "list_intents",
             "List the open intents of this workspace with their status and the globs of the files they own, so that you \
              can choose the one your task belongs to.",
             object(json!({}), &[]),
-            Effect::Reads,
+            ToolEffect::Reads,
         ),
         tool(
             "intent_status",
-            "Tell where an intent stands: status, scope, constraints, acceptance criteria, last activity and which \
+            "Show the state of an intent: status, scope, constraints, acceptance criteria, last activity and which \
              sessions work on it. Without intent_id: which intent each recent session works on.",
             object(json!({ "intent_id": intent_id }), &[]),
-            Effect::Reads,
+            ToolEffect::Reads,
         ),
         tool(
             "plan_submit",
             "Put a plan in force for the current session. Its nodes say which files each step may change; afterwards \
              start and complete them one by one.",
             object(json!({ "plan": plan_schema() }), &["plan"]),
-            Effect::Changes,
+            ToolEffect::Changes,
         ),
         tool(
             "plan_node_start",
             "Begin work on a node of the plan in force. The nodes that it depends on must be completed.",
             object(json!({ "node_id": node_id }), &["node_id"]),
-            Effect::Changes,
+            ToolEffect::Changes,
         ),
         tool(
             "plan_node_complete",
@@ -145,11 +145,11 @@ pub(super) fn all() -> Vec<Tool> {
             object(
                 json!({
                     "node_id": node_id,
-                    "result": {"type": "string", "description": "What came of the work, in a sentence"},
+                    "result": {"type": "string", "description": "The result of the work, in a sentence"},
                 }),
                 &["node_id"],
             ),
-            Effect::Changes,
+            ToolEffect::Changes,
         ),
     ]
 }
@@ -186,12 +186,12 @@ fn object(properties: Value, required: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-fn tool(name: &'static str, description: &'static str, schema: Value, effect: Effect) -> Tool {
+fn tool(name: &'static str, description: &'static str, schema: Value, effect: ToolEffect) -> Tool {
     let schema = match schema {
         Value::Object(schema) => schema,
         _ => JsonObject::new(),
     };
-    let reads = effect == Effect::Reads;
+    let reads = effect == ToolEffect::Reads;
     let hints = ToolAnnotations::new().read_only(reads).destructive(false).open_world(false);
     Tool::new(name, description, Arc::new(schema)).with_annotations(hints)
 }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_tool_is_readable_and_refuses_what_it_does_not_know() {
+    fn every_tool_has_a_description_and_refuses_unknown_arguments() {
         for tool in all() {
             let schema = Value::Object((*tool.input_schema).clone());
             assert_eq!(schema["additionalProperties"], false, "{}", tool.name);
@@ -210,11 +210,11 @@ mod tests {
             for name in schema["required"].as_array().unwrap() {
                 arguments.insert(name.as_str().unwrap().to_owned(), "x".into());
             }
-            assert!(matches!(Call::read(&tool.name, arguments.clone()), Ok(Some(_))), "{}", tool.name);
+            assert!(matches!(McpCall::read(&tool.name, arguments.clone()), Ok(Some(_))), "{}", tool.name);
             arguments.insert("more".to_owned(), 1.into());
-            assert!(Call::read(&tool.name, arguments).unwrap_err().contains("more"), "{}", tool.name);
+            assert!(McpCall::read(&tool.name, arguments).unwrap_err().contains("more"), "{}", tool.name);
         }
-        assert_eq!(Call::read("rm", JsonObject::new()), Ok(None));
-        assert!(Call::read("select_active_intent", JsonObject::new()).unwrap_err().contains("intent_id"));
+        assert_eq!(McpCall::read("rm", JsonObject::new()), Ok(None));
+        assert!(McpCall::read("select_active_intent", JsonObject::new()).unwrap_err().contains("intent_id"));
     }
 }

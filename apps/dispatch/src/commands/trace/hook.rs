@@ -1,12 +1,13 @@
 //! `dispatch trace hook`: puts our lines into git's hook for commit messages, beside whatever is there.
 
-use super::Place;
+use super::TraceWorkspace;
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::git_hook_file::DispatchLines;
 use crate::git_hooks::{GitHook, HookScriptKind, InstalledGitHook};
 use crate::printer::Printer;
-use dispatch_os::environment;
+use dispatch_os::{environment, files};
+use ext_intents::contract::{GitRepository, IntentsError};
 use std::path::{Path, PathBuf};
 
 /// The hook that sees the message that will be committed.
@@ -15,18 +16,18 @@ const PURPOSE: &str = "trace";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum HookCommand {
-    /// Name the intents of each commit in its message; a hook that is there goes on running
+    /// Install the hook; an existing hook keeps running
     Install,
-    /// Take it back
+    /// Remove the hook
     Remove,
 }
 
-pub(super) fn run(place: &Place, command: &HookCommand, printer: &Printer) -> Result<Status, Failure> {
-    let hook = GitHook::new(&own_hooks_folder(place)?, NAME, HookScriptKind::Program);
+pub(super) fn run(workspace: &TraceWorkspace, command: &HookCommand, printer: &Printer) -> Result<Status, Failure> {
+    let hook = GitHook::new(&own_hooks_folder(workspace)?, NAME, HookScriptKind::Program);
     let said = match command {
         HookCommand::Install => match hook.install(&lines()?)? {
             InstalledGitHook::New => "installed",
-            InstalledGitHook::Beside => "installed before the hook that is there",
+            InstalledGitHook::Beside => "installed before the existing hook",
             InstalledGitHook::Again => "already installed",
         },
         HookCommand::Remove if hook.remove(PURPOSE)? => "removed",
@@ -45,16 +46,18 @@ fn lines() -> Result<DispatchLines, Failure> {
     })
 }
 
-/// The hooks of this repository; those that a user shares between repositories are not ours to change.
-fn own_hooks_folder(place: &Place) -> Result<PathBuf, Failure> {
-    let git = place.required_git()?;
+/// The hooks folder of this repository; a folder that repositories share is refused.
+fn own_hooks_folder(workspace: &TraceWorkspace) -> Result<PathBuf, Failure> {
+    let root = workspace.intents.root();
+    let git = GitRepository::find(root)
+        .ok_or_else(|| Failure::from(IntentsError::NoRepository { root: root.to_path_buf() }))?;
     let folder = git.hooks_folder()?;
-    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| dispatch_os::paths::normalise_path(path));
+    let resolved = |path: &Path| files::canonicalize(path).unwrap_or_else(|_| dispatch_os::paths::normalise_path(path));
     let hooks = resolved(&folder);
     if git.own_folders()?.iter().any(|own| hooks.starts_with(resolved(own))) {
         return Ok(folder);
     }
-    Err(Failure::usage(format!("the hooks of this repository are shared with others: {}", folder.display())).hint(
+    Err(Failure::usage(format!("this repository shares its hooks folder with others: {}", folder.display())).hint(
         "add `dispatch trace trailers \"$1\" || true` to the commit-msg hook there, or unset core.hooksPath here",
     ))
 }

@@ -1,6 +1,6 @@
 //! `dispatch trace log`: the entries of the ledger as a timeline.
 
-use super::Place;
+use super::TraceWorkspace;
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::paint::{Paint, Tone};
@@ -8,8 +8,7 @@ use crate::plain::one_line;
 use crate::printer::{Format, Printer};
 use crate::time_span::TimeSpan;
 use dispatch_os::time;
-use ext_intents::entry::{ScopeValidation, TraceEntry};
-use ext_intents::query::filter::Filter;
+use ext_intents::contract::{EntryFilter, MatchedLine, ScopeValidation, TraceEntry};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -30,10 +29,10 @@ pub(crate) struct LogRequest {
     /// Only entries of this session, by its id or the start of it
     #[arg(long, value_name = "SID")]
     session: Option<String>,
-    /// Only what happened since then: 30m, 12h, 7d, or a date such as 2026-03-01 (UTC)
+    /// Only entries since then: 30m, 12h, 7d, or a date such as 2026-03-01 (UTC)
     #[arg(long, value_name = "TIME")]
     since: Option<Since>,
-    /// Only the newest N; 0 for all [default: 200, with --json all]
+    /// Only the newest N entries; 0 for all [default: 200, with --json all]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Print the entries as they are stored, one JSON object per line
@@ -56,57 +55,58 @@ impl FromStr for Since {
         match (date, text.parse::<TimeSpan>()) {
             (Some(at), _) => Ok(Self::At(at)),
             (None, Ok(span)) => Ok(Self::Ago(span)),
-            (None, Err(_)) => Err(format!("`{text}` is no time; write for example 12h, 7d or 2026-03-01")),
+            (None, Err(_)) => Err(format!("invalid time `{text}`; write for example 12h, 7d or 2026-03-01")),
         }
     }
 }
 
 impl LogRequest {
-    fn filter(&self, place: &Place) -> Result<Filter, Failure> {
+    fn filter(&self, workspace: &TraceWorkspace) -> Result<EntryFilter, Failure> {
         let since_ms = self.since.map(|since| match since {
             Since::Ago(span) => time::unix_ms() - span.ms(),
             Since::At(at) => at,
         });
-        Ok(Filter {
+        Ok(EntryFilter {
             intent: self.intent.clone(),
-            path: self.file.as_deref().map(|path| place.relative(path)).transpose()?,
+            path: self.file.as_deref().map(|path| workspace.relative(path)).transpose()?,
             session: self.session.clone(),
             since_ms,
         })
     }
 }
 
-pub(super) fn run(place: &Place, request: &LogRequest, printer: &Printer) -> Result<Status, Failure> {
+pub(super) fn run(workspace: &TraceWorkspace, request: &LogRequest, printer: &Printer) -> Result<Status, Failure> {
     let format = Format::from(request.json);
-    let filter = request.filter(place)?;
+    let filter = request.filter(workspace)?;
     let default = if format == Format::Json { 0 } else { DEFAULT_LIMIT };
     let limit = Some(request.limit.unwrap_or(default)).filter(|limit| *limit > 0);
-    let mut sink = Sink { printer, format, paint: Paint::for_stdout(), day: String::new() };
+    let mut entries = EntryPrinter { printer, format, paint: Paint::for_stdout(), day: String::new() };
     let mut newest: VecDeque<Vec<u8>> = VecDeque::new();
     let (mut found, mut unreadable) = (0_usize, 0_u64);
-    for line in place.ledger().lines().map_err(|error| place.unreadable(error))? {
-        let line = line.map_err(|error| place.unreadable(error))?;
-        match filter.wants(&line.bytes) {
-            None => unreadable += 1,
-            Some(false) => continue,
-            Some(true) => {}
-        }
+    for line in workspace.intents.log(filter)? {
+        let bytes = match line? {
+            MatchedLine::Entry(bytes) => bytes,
+            MatchedLine::Malformed(bytes) => {
+                unreadable += 1;
+                bytes
+            }
+        };
         found += 1;
         match limit {
             // Only the text of as many as will be shown is held.
             Some(limit) => {
-                newest.extend([line.bytes]);
+                newest.extend([bytes]);
                 newest.drain(..newest.len().saturating_sub(limit));
             }
-            None if sink.print(&line.bytes).is_err() => return Ok(Status::Done),
+            None if entries.print(&bytes).is_err() => return Ok(Status::Done),
             None => {}
         }
     }
     if found > newest.len() && limit.is_some() && format == Format::Text {
-        printer.warn(&format!("only the newest {} are shown; --limit 0 shows all", newest.len()));
+        printer.warn(&format!("showing only the newest {} entries; --limit 0 shows all", newest.len()));
     }
     for line in &newest {
-        if sink.print(line).is_err() {
+        if entries.print(line).is_err() {
             return Ok(Status::Done);
         }
     }
@@ -114,21 +114,21 @@ pub(super) fn run(place: &Place, request: &LogRequest, printer: &Printer) -> Res
         printer.out("no entries");
     }
     if unreadable > 0 {
-        printer.warn(&format!("{unreadable} lines are no entries; `dispatch trace verify` says more"));
+        printer.warn(&format!("{unreadable} lines are not entries; `dispatch trace verify` shows them"));
     }
     Ok(Status::Done)
 }
 
 /// Prints entries one by one.
-struct Sink<'a> {
+struct EntryPrinter<'a> {
     printer: &'a Printer,
     format: Format,
     paint: Paint,
     day: String,
 }
 
-impl Sink<'_> {
-    /// `Err` when nobody reads any more. A line that is no entry is left out.
+impl EntryPrinter<'_> {
+    /// `Err` when the reader is gone. A line that is not an entry is skipped.
     fn print(&mut self, line: &[u8]) -> std::io::Result<()> {
         let Ok(entry) = serde_json::from_slice::<TraceEntry>(line) else {
             return Ok(());

@@ -1,8 +1,8 @@
 //! What is told, and that it is never too much.
 
 use super::*;
-use crate::entry::{FileHashes, MutationClass};
 use crate::intent::{IntentKind, IntentStatus};
+use crate::trace_entry::{FileHashes, MutationClass};
 use proptest::prelude::*;
 
 fn intent() -> IntentSpec {
@@ -20,8 +20,8 @@ fn intent() -> IntentSpec {
     }
 }
 
-fn file(path: &str) -> SpatialEntry {
-    SpatialEntry {
+fn file(path: &str) -> RelatedFile {
+    RelatedFile {
         file_path: path.to_owned(),
         intent_id: "INT-001".to_owned(),
         last_hash: Some("sha256:00".to_owned()),
@@ -73,7 +73,7 @@ fn only_this_intent_and_its_scope_are_told() {
          ## Recent changes, newest first\n\
          - 2026-01-02T03:04:05.678Z FILE_CREATION src/a.rs by Write in session ab12cd34"
     );
-    assert_eq!(curated.omitted, Omitted::default());
+    assert_eq!(curated.omitted, OmittedContext::default());
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn entries_go_first_then_files_then_texts() {
     assert!(told.omitted.entries > 0 && told.omitted.files == 0, "{:?}", told.omitted);
     let told = curate(&intent(), long(2000, "f"), entries(), &rough);
     assert!(told.recent_entries.is_empty() && told.omitted.files > 0 && !told.related_files.is_empty());
-    assert!(told.omitted.criteria == 0 && told.text.contains("more are left out"), "{:?}", told.omitted);
+    assert!(told.omitted.criteria == 0 && told.text.contains("more omitted"), "{:?}", told.omitted);
     let mut wordy = intent();
     wordy.constraints = vec!["word ".repeat(9000)];
     let told = curate(&wordy, long(5, "f"), entries(), &rough);

@@ -1,6 +1,7 @@
 //! Tables of the chain.
 
 use super::*;
+use crate::intent::IntentStatus;
 
 fn intent(id: &str, status: IntentStatus, scope: &[&str]) -> IntentSpec {
     IntentSpec {
@@ -27,59 +28,64 @@ fn declared() -> Vec<IntentSpec> {
     ]
 }
 
-fn file(path: &str) -> Target {
-    Target::Inside { path: path.to_owned(), extent: Extent::File }
+fn file(path: &str) -> CallTarget {
+    CallTarget::Inside { path: path.to_owned(), extent: TargetExtent::File }
 }
 
-fn folder(path: &str) -> Target {
-    Target::Inside { path: path.to_owned(), extent: Extent::Folder }
+fn folder(path: &str) -> CallTarget {
+    CallTarget::Inside { path: path.to_owned(), extent: TargetExtent::Folder }
 }
 
-fn ask(active: Option<&str>, targets: &[Target], certainty: Certainty) -> Gate {
-    decide(&Question { intents: &declared(), active, targets, certainty })
+fn ask(active: Option<&str>, targets: &[CallTarget], certainty: TargetCertainty) -> GateDecision {
+    decide(&GateInput { intents: &declared(), active, targets, certainty })
 }
 
 #[test]
 fn the_chain_stops_at_its_first_failure() {
     let hooks = file("src/core/hooks/engine.ts");
-    let outside = Target::Outside { path: "/etc/passwd".to_owned() };
+    let outside = CallTarget::Outside { path: "/etc/passwd".to_owned() };
     let pass = |scope| (None, Some(scope));
     let stop = |code| (Some(code), None);
-    type Expected = (Option<&'static str>, Option<ScopeValidation>);
-    let table: Vec<(Option<&str>, Vec<Target>, Certainty, Expected)> = vec![
-        (None, vec![], Certainty::Known, pass(ScopeValidation::Exempt)),
-        (None, vec![], Certainty::Unknown, stop(UNDETERMINED)),
-        (None, vec![hooks.clone()], Certainty::Known, stop(NO_INTENT)),
-        (Some("INT-001"), vec![], Certainty::Unknown, pass(ScopeValidation::Pass)),
-        (Some("INT-001"), vec![hooks.clone()], Certainty::Known, pass(ScopeValidation::Pass)),
-        (Some("INT-001"), vec![hooks.clone(), file("docs/a.md")], Certainty::Unknown, pass(ScopeValidation::Pass)),
-        (Some("INT-001"), vec![hooks.clone(), file("docs/x/a.md")], Certainty::Known, stop(OUT_OF_SCOPE)),
-        (Some("INT-002"), vec![hooks.clone()], Certainty::Known, stop(OUT_OF_SCOPE)),
-        (Some("INT-001"), vec![outside], Certainty::Known, stop(OUT_OF_SCOPE)),
-        (Some("INT-003"), vec![hooks.clone()], Certainty::Known, stop(NOT_OPEN)),
-        (Some("INT-004"), vec![], Certainty::Unknown, stop(NOT_OPEN)),
-        (Some("INT-999"), vec![hooks.clone()], Certainty::Known, stop(NOT_OPEN)),
-        (Some("INT-001"), vec![file("src/core/hooks/.env")], Certainty::Known, pass(ScopeValidation::Pass)),
-        (Some("INT-001"), vec![folder("src/core/hooks")], Certainty::Known, pass(ScopeValidation::Pass)),
-        (Some("INT-001"), vec![file("src/core/hooks")], Certainty::Known, stop(OUT_OF_SCOPE)),
-        (Some("INT-001"), vec![folder("src/core")], Certainty::Known, stop(OUT_OF_SCOPE)),
-        (Some("INT-001"), vec![file("SRC/core/hooks/a")], Certainty::Known, stop(OUT_OF_SCOPE)),
-        (Some("INT-005"), vec![file("lib/two/a.rs")], Certainty::Known, pass(ScopeValidation::Pass)),
-        (Some("INT-005"), vec![file("#x")], Certainty::Known, stop(OUT_OF_SCOPE)),
+    type ExpectedDecision = (Option<&'static str>, Option<ScopeValidation>);
+    let table: Vec<(Option<&str>, Vec<CallTarget>, TargetCertainty, ExpectedDecision)> = vec![
+        (None, vec![], TargetCertainty::Known, pass(ScopeValidation::Exempt)),
+        (None, vec![], TargetCertainty::Unknown, stop(UNDETERMINED)),
+        (None, vec![hooks.clone()], TargetCertainty::Known, stop(NO_INTENT)),
+        (Some("INT-001"), vec![], TargetCertainty::Unknown, pass(ScopeValidation::Pass)),
+        (Some("INT-001"), vec![hooks.clone()], TargetCertainty::Known, pass(ScopeValidation::Pass)),
+        (
+            Some("INT-001"),
+            vec![hooks.clone(), file("docs/a.md")],
+            TargetCertainty::Unknown,
+            pass(ScopeValidation::Pass),
+        ),
+        (Some("INT-001"), vec![hooks.clone(), file("docs/x/a.md")], TargetCertainty::Known, stop(OUT_OF_SCOPE)),
+        (Some("INT-002"), vec![hooks.clone()], TargetCertainty::Known, stop(OUT_OF_SCOPE)),
+        (Some("INT-001"), vec![outside], TargetCertainty::Known, stop(OUT_OF_SCOPE)),
+        (Some("INT-003"), vec![hooks.clone()], TargetCertainty::Known, stop(NOT_OPEN)),
+        (Some("INT-004"), vec![], TargetCertainty::Unknown, stop(NOT_OPEN)),
+        (Some("INT-999"), vec![hooks.clone()], TargetCertainty::Known, stop(NOT_OPEN)),
+        (Some("INT-001"), vec![file("src/core/hooks/.env")], TargetCertainty::Known, pass(ScopeValidation::Pass)),
+        (Some("INT-001"), vec![folder("src/core/hooks")], TargetCertainty::Known, pass(ScopeValidation::Pass)),
+        (Some("INT-001"), vec![file("src/core/hooks")], TargetCertainty::Known, stop(OUT_OF_SCOPE)),
+        (Some("INT-001"), vec![folder("src/core")], TargetCertainty::Known, stop(OUT_OF_SCOPE)),
+        (Some("INT-001"), vec![file("SRC/core/hooks/a")], TargetCertainty::Known, stop(OUT_OF_SCOPE)),
+        (Some("INT-005"), vec![file("lib/two/a.rs")], TargetCertainty::Known, pass(ScopeValidation::Pass)),
+        (Some("INT-005"), vec![file("#x")], TargetCertainty::Known, stop(OUT_OF_SCOPE)),
     ];
     for (active, targets, certainty, expected) in table {
         let found = match ask(active, &targets, certainty) {
-            Gate::Pass(scope) => (None, Some(scope)),
-            Gate::Reject { code, .. } => (Some(code), None),
+            GateDecision::Pass(scope) => (None, Some(scope)),
+            GateDecision::Reject { code, .. } => (Some(code), None),
         };
         assert_eq!(found, expected, "{active:?} {targets:?} {certainty:?}");
     }
 }
 
-fn reason(active: Option<&str>, targets: &[Target]) -> String {
-    match ask(active, targets, Certainty::Known) {
-        Gate::Reject { reason, .. } => reason,
-        Gate::Pass(_) => panic!("passed"),
+fn reason(active: Option<&str>, targets: &[CallTarget]) -> String {
+    match ask(active, targets, TargetCertainty::Known) {
+        GateDecision::Reject { reason, .. } => reason,
+        GateDecision::Pass(_) => panic!("passed"),
     }
 }
 
@@ -96,7 +102,7 @@ fn a_rejection_says_what_is_possible_instead() {
     assert!(violation.contains("INT-001"), "{violation}");
     let nobody = reason(Some("INT-002"), &[file("Cargo.toml")]);
     assert!(nobody.contains("No other open intent owns Cargo.toml"), "{nobody}");
-    let outside = reason(Some("INT-001"), &[Target::Outside { path: "/etc/hosts".to_owned() }]);
+    let outside = reason(Some("INT-001"), &[CallTarget::Outside { path: "/etc/hosts".to_owned() }]);
     assert!(outside.contains("outside the workspace"), "{outside}");
     assert!(reason(Some("INT-003"), &hooks).starts_with("Intent INT-003 is COMPLETED."));
 }

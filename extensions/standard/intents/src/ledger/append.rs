@@ -1,34 +1,34 @@
-//! Adds entries to the ledger: one writer at a time, one write, then the head and the indexes.
+//! Appends entries to the ledger under a lock in one write, then updates the head and the indexes.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::time::Duration;
 
-use dispatch_os::{FileLock, LockKind, OsError, files};
+use dispatch_os::files::{self, File, OpenOptions};
+use dispatch_os::{FileLock, LockKind, OsError};
 
-use super::index::{self, Placed};
+use super::index::{self, IndexedEntry};
 use super::{RETRY_PAUSE, read_head, tail};
-use crate::chain::{self, Head};
-use crate::entry::TraceEntry;
+use crate::chain::{self, LedgerHead};
 use crate::error::IntentsError;
-use crate::layout::Layout;
-use crate::local::make_local_folder;
+use crate::layout::OrchestrationLayout;
+use crate::local_folder::create_local_folder;
+use crate::trace_entry::TraceEntry;
 
 /// A longer line loses the hashes of the lines it added.
 const MAX_ENTRY_BYTES: usize = 2 * 1024 * 1024;
 const COUNT_BLOCK_BYTES: usize = 1024 * 1024;
-const TOO_MANY_LINES: &str = "the added lines are too many to be kept";
+const TOO_MANY_LINES: &str = "too many added lines to store their hashes";
 
 pub(super) fn append(
-    layout: &Layout,
+    layout: &OrchestrationLayout,
     wait: Duration,
     mut entries: Vec<TraceEntry>,
     settle: impl FnMut(&mut TraceEntry),
-) -> Result<Head, IntentsError> {
-    make_local_folder(layout)?;
+) -> Result<LedgerHead, IntentsError> {
+    create_local_folder(layout)?;
     let _held = lock(layout, wait)?;
     let mut file = open(layout)?;
-    let before = End::find(layout, &mut file)?;
+    let before = LedgerEnd::find(layout, &mut file)?;
     if entries.is_empty() {
         return Ok(before.head);
     }
@@ -36,61 +36,59 @@ pub(super) fn append(
     let unindexed_from = index::unindexed_from(layout, &mut file, before.head.bytes)?;
     let written = write(layout, &mut file, &before, entries)?;
     files::replace(&layout.head_file(), &serde_json::to_vec(&written.head)?)?;
-    // An index that cannot be written is noticed and made again; the entries are kept either way.
+    // A stale index is detected and rebuilt; the entries are in the ledger either way.
     let _ = index::update(layout, &mut file, unindexed_from, before.head.bytes, &written.entries, &written.head);
     Ok(written.head)
 }
 
-fn lock(layout: &Layout, wait: Duration) -> Result<FileLock, IntentsError> {
+fn lock(layout: &OrchestrationLayout, wait: Duration) -> Result<FileLock, IntentsError> {
     let path = layout.lock_file();
     match FileLock::acquire(&path, LockKind::Exclusive, wait) {
         Err(OsError::LockBusy { .. }) => {}
         other => return Ok(other?),
     }
-    std::thread::sleep(RETRY_PAUSE);
+    dispatch_os::threads::sleep(RETRY_PAUSE);
     match FileLock::acquire(&path, LockKind::Exclusive, wait) {
         Err(OsError::LockBusy { .. }) => Err(IntentsError::Busy),
         other => Ok(other?),
     }
 }
 
-fn open(layout: &Layout) -> Result<File, IntentsError> {
+fn open(layout: &OrchestrationLayout) -> Result<File, IntentsError> {
     let path = layout.ledger_file();
-    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+    if files::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
         return Err(IntentsError::NotAFile { path });
     }
-    OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .open(&path)
+    files::open_with(OpenOptions::new().read(true).append(true).create(true), &path)
         .map_err(|source| IntentsError::io("open for appending", &path, source))
 }
 
-/// The end of the ledger as it is found, with a torn line counted as if it were ended.
-struct End {
-    head: Head,
+/// The end of the ledger as it is on disk; a torn line counts as if it were ended.
+struct LedgerEnd {
+    head: LedgerHead,
     torn: bool,
 }
 
-impl End {
-    fn find(layout: &Layout, file: &mut File) -> Result<Self, IntentsError> {
-        Self::look(layout, file).map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))
+impl LedgerEnd {
+    fn find(layout: &OrchestrationLayout, file: &mut File) -> Result<Self, IntentsError> {
+        Self::read(layout, file).map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))
     }
 
-    fn look(layout: &Layout, file: &mut File) -> io::Result<Self> {
+    fn read(layout: &OrchestrationLayout, file: &mut File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let torn = length > 0 && tail::read_range(file, length - 1, length)? != b"\n";
-        // When the head went with the ledger, the indexes still know the end.
+        // When the head is missing, the indexes still know the end.
         let head = match read_head(layout).or_else(|| index::known_end(layout)) {
-            // The next entry names what the head knows, even if the last line says otherwise by now:
-            // so a line that was edited or removed at the end leaves a gap that can be found.
+            // The next entry continues from the head even if the last line does not match it: so an edited or
+            // removed last line breaks the chain and is found.
             Some(head) if head.bytes == length => head,
-            Some(head) if head.bytes > length => Head { entries: count(file, 0)?, bytes: length, last: head.last },
+            Some(head) if head.bytes > length => {
+                LedgerHead { entries: count(file, 0)?, bytes: length, last: head.last }
+            }
             Some(head) if starts_line(file, head.bytes)? => go_on(file, head, length)?,
-            _ => Head { entries: count(file, 0)?, bytes: length, last: last_link(file, length)? },
+            _ => LedgerHead { entries: count(file, 0)?, bytes: length, last: last_link(file, length)? },
         };
-        Ok(Self { head: Head { bytes: length + u64::from(torn), ..head }, torn })
+        Ok(Self { head: LedgerHead { bytes: length + u64::from(torn), ..head }, torn })
     }
 }
 
@@ -98,10 +96,10 @@ fn starts_line(file: &mut File, offset: u64) -> io::Result<bool> {
     Ok(offset == 0 || tail::read_range(file, offset - 1, offset)? == b"\n")
 }
 
-/// The end when lines follow the one that the head knows.
-fn go_on(file: &mut File, head: Head, length: u64) -> io::Result<Head> {
+/// The end when lines follow the last line of the head.
+fn go_on(file: &mut File, head: LedgerHead, length: u64) -> io::Result<LedgerHead> {
     let more = count(file, head.bytes)?;
-    Ok(Head { entries: head.entries + more, bytes: length, last: last_link(file, length)? })
+    Ok(LedgerHead { entries: head.entries + more, bytes: length, last: last_link(file, length)? })
 }
 
 fn last_link(file: &mut File, length: u64) -> io::Result<String> {
@@ -119,7 +117,7 @@ fn last_link(file: &mut File, length: u64) -> io::Result<String> {
     }
 }
 
-/// Lines from an offset to the end; one without a line feed counts.
+/// The number of lines from an offset to the end; one without a line feed counts.
 fn count(file: &mut File, offset: u64) -> io::Result<u64> {
     file.seek(SeekFrom::Start(offset))?;
     let mut block = vec![0; COUNT_BLOCK_BYTES];
@@ -139,12 +137,17 @@ fn count(file: &mut File, offset: u64) -> io::Result<u64> {
     }
 }
 
-struct Written {
-    head: Head,
-    entries: Vec<Placed>,
+struct WrittenEntries {
+    head: LedgerHead,
+    entries: Vec<IndexedEntry>,
 }
 
-fn write(layout: &Layout, file: &mut File, before: &End, entries: Vec<TraceEntry>) -> Result<Written, IntentsError> {
+fn write(
+    layout: &OrchestrationLayout,
+    file: &mut File,
+    before: &LedgerEnd,
+    entries: Vec<TraceEntry>,
+) -> Result<WrittenEntries, IntentsError> {
     let mut bytes = if before.torn { b"\n".to_vec() } else { Vec::new() };
     let mut head = before.head.clone();
     let mut placed = Vec::with_capacity(entries.len());
@@ -152,7 +155,7 @@ fn write(layout: &Layout, file: &mut File, before: &End, entries: Vec<TraceEntry
         entry.prev = std::mem::take(&mut head.last);
         let line = spell(&mut entry)?;
         head.last = chain::link(&line);
-        placed.push(Placed::of(&entry, head.bytes));
+        placed.push(IndexedEntry::of(&entry, head.bytes));
         head.entries += 1;
         head.bytes += line.len() as u64 + 1;
         bytes.extend_from_slice(&line);
@@ -160,7 +163,7 @@ fn write(layout: &Layout, file: &mut File, before: &End, entries: Vec<TraceEntry
     }
     let path = layout.ledger_file();
     file.write_all(&bytes).map_err(|source| IntentsError::io("append to", &path, source))?;
-    Ok(Written { head, entries: placed })
+    Ok(WrittenEntries { head, entries: placed })
 }
 
 fn spell(entry: &mut TraceEntry) -> Result<Vec<u8>, serde_json::Error> {

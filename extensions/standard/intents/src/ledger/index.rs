@@ -1,53 +1,51 @@
-//! Where the newest entries of an intent and the newest entry of a file are, so that asking for them
-//! costs the same whatever the ledger's size. Everything here can be made again from the ledger and is
-//! believed only after looking at the line it points to.
+//! Indexes of the newest entries of each intent and the newest entry of each file, so that finding them does not depend
+//! on the size of the ledger. The indexes can be rebuilt from the ledger, and each hit is checked against its line.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use dispatch_os::files::read_at_most;
+use dispatch_os::files::{self, File, OpenOptions, read_at_most};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{MAX_SEARCH_BYTES, RECENT_ENTRIES, tail};
-use crate::chain::Head;
-use crate::entry::TraceEntry;
+use crate::chain::LedgerHead;
 use crate::error::IntentsError;
-use crate::layout::Layout;
+use crate::layout::OrchestrationLayout;
+use crate::trace_entry::TraceEntry;
 
 const MAX_INDEX_BYTES: u64 = 64 * 1024;
 
-/// What the indexes need to know of an entry.
-pub(super) struct Placed {
+/// The indexed fields of an entry.
+pub(super) struct IndexedEntry {
     intent: String,
     path: Option<String>,
     offset: u64,
 }
 
-impl Placed {
+impl IndexedEntry {
     pub(super) fn of(entry: &TraceEntry, offset: u64) -> Self {
         Self { intent: entry.intent_id.clone(), path: entry.path().map(str::to_owned), offset }
     }
 }
 
 #[derive(Serialize, Deserialize)]
-struct Recent {
+struct RecentIndex {
     intent: String,
     /// Oldest first.
     offsets: Vec<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Last {
+struct LastEntryIndex {
     path: String,
     offset: u64,
 }
 
 /// How much of the ledger the indexes cover.
-enum Cover {
+enum IndexCoverage {
     /// All of it.
     All,
     /// The lines before this offset.
@@ -56,15 +54,15 @@ enum Cover {
     Nothing,
 }
 
-fn cover(layout: &Layout, file: &mut File, length: u64) -> io::Result<Cover> {
-    let Some(marker) = load::<Head>(&layout.indexed_file()) else {
-        return Ok(Cover::Nothing);
+fn cover(layout: &OrchestrationLayout, file: &mut File, length: u64) -> io::Result<IndexCoverage> {
+    let Some(marker) = load::<LedgerHead>(&layout.indexed_file()) else {
+        return Ok(IndexCoverage::Nothing);
     };
     if marker.bytes > length || length - marker.bytes > MAX_SEARCH_BYTES {
-        return Ok(Cover::Nothing);
+        return Ok(IndexCoverage::Nothing);
     }
     if marker.bytes == length && super::read_head(layout).is_some_and(|head| head == marker) {
-        return Ok(Cover::All);
+        return Ok(IndexCoverage::All);
     }
     let mut same = marker.bytes == 0;
     tail::walk_back(file, marker.bytes, MAX_SEARCH_BYTES, |_, line| {
@@ -72,25 +70,25 @@ fn cover(layout: &Layout, file: &mut File, length: u64) -> io::Result<Cover> {
         ControlFlow::Break(())
     })?;
     Ok(match same {
-        true if marker.bytes == length => Cover::All,
-        true => Cover::Until(marker.bytes),
-        false => Cover::Nothing,
+        true if marker.bytes == length => IndexCoverage::All,
+        true => IndexCoverage::Until(marker.bytes),
+        false => IndexCoverage::Nothing,
     })
 }
 
 /// The end of the ledger that the indexes know.
-pub(super) fn known_end(layout: &Layout) -> Option<Head> {
+pub(super) fn known_end(layout: &OrchestrationLayout) -> Option<LedgerHead> {
     load(&layout.indexed_file())
 }
 
-/// From where on lines must be indexed before new ones are. Indexes of another ledger are removed.
-pub(super) fn unindexed_from(layout: &Layout, file: &mut File, end: u64) -> Result<u64, IntentsError> {
+/// The offset of the first line that is not indexed. Indexes of another ledger are removed.
+pub(super) fn unindexed_from(layout: &OrchestrationLayout, file: &mut File, end: u64) -> Result<u64, IntentsError> {
     let inner = |file: &mut File| match cover(layout, file, end)? {
-        Cover::All => Ok(end),
-        Cover::Until(offset) => Ok(offset),
-        Cover::Nothing => {
+        IndexCoverage::All => Ok(end),
+        IndexCoverage::Until(offset) => Ok(offset),
+        IndexCoverage::Nothing => {
             for folder in [layout.recent_folder(), layout.files_folder()] {
-                match fs::remove_dir_all(&folder) {
+                match files::remove_dir_all(&folder) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                     _ => {}
                 }
@@ -101,14 +99,14 @@ pub(super) fn unindexed_from(layout: &Layout, file: &mut File, end: u64) -> Resu
     inner(file).map_err(|source| IntentsError::io("index", &layout.ledger_file(), source))
 }
 
-/// Takes the lines from `from` to `until`, then the entries that were just written, into the indexes.
+/// Adds the lines from `from` to `until` and the entries that were just written to the indexes.
 pub(super) fn update(
-    layout: &Layout,
+    layout: &OrchestrationLayout,
     file: &mut File,
     from: u64,
     until: u64,
-    entries: &[Placed],
-    head: &Head,
+    entries: &[IndexedEntry],
+    head: &LedgerHead,
 ) -> Result<(), IntentsError> {
     let missed =
         placed_between(file, from, until).map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))?;
@@ -122,34 +120,34 @@ pub(super) fn update(
     }
     for (intent, more) in by_intent {
         let path = layout.recent_file(intent);
-        let known = load::<Recent>(&path).filter(|known| known.intent == intent);
+        let known = load::<RecentIndex>(&path).filter(|known| known.intent == intent);
         let mut offsets = match known {
             Some(known) => known.offsets,
             None => earlier(file, from, intent).map_err(|source| IntentsError::io("read", &path, source))?,
         };
         offsets.extend(more);
         offsets.drain(..offsets.len().saturating_sub(RECENT_ENTRIES));
-        store(&path, &Recent { intent: intent.to_owned(), offsets })?;
+        store(&path, &RecentIndex { intent: intent.to_owned(), offsets })?;
     }
     for (path, offset) in by_path {
-        store(&layout.file_index(path), &Last { path: path.to_owned(), offset })?;
+        store(&layout.file_index(path), &LastEntryIndex { path: path.to_owned(), offset })?;
     }
     store(&layout.indexed_file(), head)
 }
 
-/// The places of an intent's entries before `end`, for an intent that has no index yet.
+/// The offsets of an intent's entries before `end`, for an intent without an index.
 fn earlier(file: &mut File, end: u64, intent: &str) -> io::Result<Vec<u64>> {
     let mine = |entry: &TraceEntry| entry.intent_id == intent;
     let found = search(file, end, MAX_SEARCH_BYTES, "intent_id", intent, RECENT_ENTRIES, &mine)?;
     Ok(found.into_iter().rev().map(|(offset, _)| offset).collect())
 }
 
-fn placed_between(file: &mut File, from: u64, until: u64) -> io::Result<Vec<Placed>> {
+fn placed_between(file: &mut File, from: u64, until: u64) -> io::Result<Vec<IndexedEntry>> {
     let mut found = Vec::new();
     if from < until {
         tail::walk_back(file, until, until - from, |offset, line| {
             if let Ok(entry) = serde_json::from_slice::<TraceEntry>(line) {
-                found.push(Placed::of(&entry, offset));
+                found.push(IndexedEntry::of(&entry, offset));
             }
             ControlFlow::Continue(())
         })?;
@@ -159,7 +157,12 @@ fn placed_between(file: &mut File, from: u64, until: u64) -> io::Result<Vec<Plac
 }
 
 /// The newest entries of an intent, newest first.
-pub(super) fn recent(layout: &Layout, file: &mut File, intent: &str, limit: usize) -> io::Result<Vec<TraceEntry>> {
+pub(super) fn recent(
+    layout: &OrchestrationLayout,
+    file: &mut File,
+    intent: &str,
+    limit: usize,
+) -> io::Result<Vec<TraceEntry>> {
     let end = whole_length(file)?;
     let mine = |entry: &TraceEntry| entry.intent_id == intent;
     let find = |file: &mut File, bytes: u64| {
@@ -167,11 +170,11 @@ pub(super) fn recent(layout: &Layout, file: &mut File, intent: &str, limit: usiz
         Ok::<_, io::Error>(found.into_iter().map(|(_, entry)| entry).collect::<Vec<_>>())
     };
     let (mut found, index) = match cover(layout, file, end)? {
-        Cover::All => (Vec::new(), true),
-        Cover::Until(offset) => (find(file, end - offset)?, true),
-        Cover::Nothing => (Vec::new(), false),
+        IndexCoverage::All => (Vec::new(), true),
+        IndexCoverage::Until(offset) => (find(file, end - offset)?, true),
+        IndexCoverage::Nothing => (Vec::new(), false),
     };
-    let known = load::<Recent>(&layout.recent_file(intent)).filter(|known| index && known.intent == intent);
+    let known = load::<RecentIndex>(&layout.recent_file(intent)).filter(|known| index && known.intent == intent);
     let Some(known) = known else {
         return find(file, MAX_SEARCH_BYTES);
     };
@@ -188,26 +191,30 @@ pub(super) fn recent(layout: &Layout, file: &mut File, intent: &str, limit: usiz
 }
 
 /// The newest entry about a path.
-pub(super) fn last_of(layout: &Layout, file: &mut File, path: &str) -> io::Result<Option<(u64, TraceEntry)>> {
+pub(super) fn last_of(
+    layout: &OrchestrationLayout,
+    file: &mut File,
+    path: &str,
+) -> io::Result<Option<(u64, TraceEntry)>> {
     let end = whole_length(file)?;
     let mine = |entry: &TraceEntry| entry.path() == Some(path);
     let find = |file: &mut File, limit: u64| {
         search(file, end, limit, "relative_path", path, 1, &mine).map(|mut found| found.pop())
     };
     match cover(layout, file, end)? {
-        Cover::Nothing => return find(file, MAX_SEARCH_BYTES),
-        Cover::Until(offset) => {
+        IndexCoverage::Nothing => return find(file, MAX_SEARCH_BYTES),
+        IndexCoverage::Until(offset) => {
             if let Some(entry) = find(file, end - offset)? {
                 return Ok(Some(entry));
             }
         }
-        Cover::All => {}
+        IndexCoverage::All => {}
     }
     let index = layout.file_index(path);
-    let known = load::<Last>(&index).filter(|known| known.path == path);
+    let known = load::<LastEntryIndex>(&index).filter(|known| known.path == path);
     let entry = match &known {
         Some(known) => entry_at(file, known.offset)?.filter(mine).map(|entry| (known.offset, entry)),
-        None if !index.exists() => return Ok(None),
+        None if !files::exists(&index) => return Ok(None),
         None => None,
     };
     match entry {
@@ -217,17 +224,17 @@ pub(super) fn last_of(layout: &Layout, file: &mut File, path: &str) -> io::Resul
 }
 
 /// The newest entry of each file that the index knows, at most `limit` of them, in no order.
-pub(super) fn last_of_all(layout: &Layout, file: &mut File, limit: usize) -> io::Result<Vec<TraceEntry>> {
+pub(super) fn last_of_all(layout: &OrchestrationLayout, file: &mut File, limit: usize) -> io::Result<Vec<TraceEntry>> {
     let mut found = Vec::new();
-    for name in fs::read_dir(layout.files_folder())?.flatten().take(limit) {
-        let Some(known) = load::<Last>(&name.path()) else { continue };
+    for name in files::read_dir(layout.files_folder())?.flatten().take(limit) {
+        let Some(known) = load::<LastEntryIndex>(&name.path()) else { continue };
         let entry = entry_at(file, known.offset)?;
         found.extend(entry.filter(|entry| entry.path() == Some(known.path.as_str())));
     }
     Ok(found)
 }
 
-/// The length without a line that has no end yet.
+/// The length without an unfinished last line.
 fn whole_length(file: &mut File) -> io::Result<u64> {
     let length = file.metadata()?.len();
     if length == 0 || tail::read_range(file, length - 1, length)? == b"\n" {
@@ -251,7 +258,7 @@ fn search(
     limit: usize,
     mine: &dyn Fn(&TraceEntry) -> bool,
 ) -> io::Result<Vec<(u64, TraceEntry)>> {
-    // Parsing every line would take a hundred times as long as looking for the text of the field.
+    // Parsing every line takes a hundred times as long as searching for the text of the field.
     let text = serde_json::to_string(value)?;
     let needle = format!("\"{field}\":{text}");
     let finder = memchr::memmem::Finder::new(&needle);
@@ -273,18 +280,18 @@ fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_at_most(path, MAX_INDEX_BYTES).ok()?).ok()
 }
 
-/// Written in place: whoever reads half of it finds no JSON and searches the ledger instead. What was
-/// longer is overwritten with spaces, because some file systems sync a file that is cut and written.
+/// Written in place: a reader of a half-written file finds invalid JSON and searches the ledger instead. A longer old
+/// content is overwritten with spaces, because some file systems sync a file that is truncated and written.
 fn store(path: &Path, value: &impl Serialize) -> Result<(), IntentsError> {
     let mut bytes = serde_json::to_vec(value)?;
     let mut open = || {
-        let mut file = File::options().write(true).create(true).truncate(false).open(path)?;
+        let mut file = files::open_with(OpenOptions::new().write(true).create(true).truncate(false), path)?;
         let length = usize::try_from(file.metadata()?.len().min(MAX_INDEX_BYTES)).unwrap_or(0);
         bytes.resize(bytes.len().max(length), b' ');
         file.write_all(&bytes)
     };
     let written = open().or_else(|error| match (error.kind(), path.parent()) {
-        (io::ErrorKind::NotFound, Some(folder)) => fs::create_dir_all(folder).and_then(|()| open()),
+        (io::ErrorKind::NotFound, Some(folder)) => files::create_dir_all(folder).and_then(|()| open()),
         _ => Err(error),
     });
     written.map_err(|source| IntentsError::io("write", path, source))

@@ -1,62 +1,27 @@
-//! Reads the ledger from its start, line by line, with the place of each.
+//! Reads the ledger from its start, line by line, with the offset of each.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
+use dispatch_os::files::{self, File};
 use sha2::{Digest, Sha256};
 
-use crate::chain;
-use crate::entry::TraceEntry;
+use super::line::{LedgerLine, MAX_LINE_BYTES};
 use crate::hash::spell;
 
-/// A longer line is not held in memory; its link is still right.
-pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 const READ_BYTES: usize = 256 * 1024;
-
-/// One line of the ledger, without its line feed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    /// From 1.
-    pub number: u64,
-    /// Where it starts.
-    pub offset: u64,
-    /// How long it is, without its line feed.
-    pub length: u64,
-    /// Its bytes; only the first [`MAX_LINE_BYTES`] of a longer one.
-    pub bytes: Vec<u8>,
-    /// Whether a line feed ends it; a line without one is torn or being written.
-    pub ended: bool,
-    long_link: Option<String>,
-}
-
-impl Line {
-    /// What the line after it must name in `prev`.
-    #[must_use]
-    pub fn link(&self) -> String {
-        self.long_link.clone().unwrap_or_else(|| chain::link(&self.bytes))
-    }
-
-    /// Its entry.
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn entry(&self) -> Result<TraceEntry, serde_json::Error> {
-        serde_json::from_slice(&self.bytes)
-    }
-}
 
 /// The lines of a ledger.
 #[derive(Debug)]
-pub struct LineReader {
+pub(crate) struct LedgerLineReader {
     input: Option<BufReader<File>>,
     number: u64,
     offset: u64,
 }
 
-impl LineReader {
+impl LedgerLineReader {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let input = match File::open(path) {
+        let input = match files::open(path) {
             Ok(file) => Some(BufReader::with_capacity(READ_BYTES, file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
@@ -64,7 +29,7 @@ impl LineReader {
         Ok(Self { input, number: 0, offset: 0 })
     }
 
-    fn read(&mut self) -> io::Result<Option<Line>> {
+    fn read(&mut self) -> io::Result<Option<LedgerLine>> {
         let Some(input) = &mut self.input else {
             return Ok(None);
         };
@@ -105,12 +70,12 @@ impl LineReader {
         let offset = self.offset;
         self.offset += length + u64::from(ended);
         let long_link = hasher.map(|hasher| spell(&hasher.finalize()));
-        Ok(Some(Line { number: self.number, offset, length, bytes, ended, long_link }))
+        Ok(Some(LedgerLine { number: self.number, offset, length, bytes, ended, long_link }))
     }
 }
 
-impl Iterator for LineReader {
-    type Item = io::Result<Line>;
+impl Iterator for LedgerLineReader {
+    type Item = io::Result<LedgerLine>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let line = self.read().transpose();

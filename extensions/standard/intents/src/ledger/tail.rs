@@ -1,10 +1,11 @@
-//! Reads the end of the ledger backwards and single lines by their place, never more than a bound.
+//! Reads the end of the ledger backwards, and single lines by their offset, within a limit.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 
-use super::line_reader::MAX_LINE_BYTES;
+use dispatch_os::files::File;
+
+use super::line::MAX_LINE_BYTES;
 
 const FIRST_WINDOW_BYTES: u64 = 64 * 1024;
 const WINDOW_GROWTH: u64 = 8;
@@ -18,7 +19,7 @@ pub(super) fn read_range(file: &mut File, start: u64, end: u64) -> io::Result<Ve
     Ok(bytes)
 }
 
-/// The line that starts at `offset`, without its line feed; nothing if no whole line starts there.
+/// The line that starts at `offset`, without its line feed; `None` if no complete line starts there.
 pub(super) fn line_at(file: &mut File, offset: u64) -> io::Result<Option<Vec<u8>>> {
     let before = u64::from(offset > 0);
     file.seek(SeekFrom::Start(offset - before))?;
@@ -45,7 +46,7 @@ pub(super) fn line_at(file: &mut File, offset: u64) -> io::Result<Option<Vec<u8>
     }
 }
 
-/// Hands the whole lines that end at or before `end` to `visit`, newest first, each with its offset,
+/// Calls `visit` with the complete lines that end at or before `end`, newest first, each with its offset,
 /// within the last `limit` bytes. `end` must be the end of a line.
 pub(super) fn walk_back(
     file: &mut File,
@@ -59,7 +60,7 @@ pub(super) fn walk_back(
     while end > floor {
         let start = end.saturating_sub(window).max(floor);
         let bytes = read_range(file, start, end)?;
-        // What precedes the first line feed belongs to a line that starts before the window.
+        // The bytes before the first line feed belong to a line that starts before the window.
         let first = if start == 0 { 0 } else { memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1) };
         let mut rest = bytes.get(first..).unwrap_or_default();
         while let Some(body) = rest.strip_suffix(b"\n") {
@@ -74,14 +75,14 @@ pub(super) fn walk_back(
         if start == floor {
             return Ok(());
         }
-        // A window without a line start must grow, or the walk would stand still.
+        // A window without a line start must grow, or the loop would not end.
         window = window.saturating_mul(WINDOW_GROWTH);
         end = if reached < end { reached } else { end };
     }
     Ok(())
 }
 
-/// Where the first whole line within the last `limit` bytes starts.
+/// The offset of the first complete line within the last `limit` bytes.
 pub(super) fn first_line_within(file: &mut File, end: u64, limit: u64) -> io::Result<u64> {
     let start = end.saturating_sub(limit);
     if start == 0 {

@@ -1,29 +1,32 @@
-//! The ledger against real files: what it keeps, what it survives, what it admits.
+//! The ledger on real files: appends, crashes and damage.
+
+mod processes;
 
 use std::fs;
 use std::io::Write;
 
 use tempfile::TempDir;
 
+use super::line::MAX_LINE_BYTES;
 use super::*;
 use crate::chain;
-use crate::entry::{FileHashes, MutationClass, ScopeValidation};
+use crate::trace_entry::{FileHashes, MutationClass, ScopeValidation};
 
-struct Place {
+struct LedgerFixture {
     _folder: TempDir,
-    layout: Layout,
+    layout: OrchestrationLayout,
     ledger: Ledger,
 }
 
-impl Place {
+impl LedgerFixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::new(folder.path());
+        let layout = OrchestrationLayout::new(folder.path());
         fs::create_dir(layout.folder()).unwrap();
         Self { ledger: Ledger::open(&layout), layout, _folder: folder }
     }
 
-    fn add(&self, intent: &str, path: &str) -> Head {
+    fn add(&self, intent: &str, path: &str) -> LedgerHead {
         self.ledger.append(vec![entry(intent, path)]).unwrap()
     }
 
@@ -75,47 +78,47 @@ fn paths_of(entries: &[TraceEntry]) -> Vec<&str> {
 
 #[test]
 fn nothing_is_there_before_the_first_entry() {
-    let place = Place::new();
-    assert_eq!(place.ledger.lines().unwrap().count(), 0);
-    assert!(place.ledger.recent("INT-001", 20).is_empty());
-    assert!(place.ledger.last_of("a").is_none());
-    assert_eq!(place.ledger.head(), None);
-    assert_eq!(place.ledger.append(Vec::new()).unwrap(), Head::default());
+    let fixture = LedgerFixture::new();
+    assert_eq!(fixture.ledger.lines().unwrap().count(), 0);
+    assert!(fixture.ledger.recent("INT-001", 20).is_empty());
+    assert!(fixture.ledger.last_of("a").is_none());
+    assert_eq!(fixture.ledger.head(), None);
+    assert_eq!(fixture.ledger.append(Vec::new()).unwrap(), LedgerHead::default());
 }
 
 #[test]
 fn entries_are_chained_and_the_head_names_the_end() {
-    let place = Place::new();
-    place.add("INT-001", "a");
-    let head = place.ledger.append(vec![entry("INT-002", "b"), entry("INT-001", "c")]).unwrap();
-    assert_eq!(chain_of(&place.ledger), Ok(3));
-    assert_eq!(place.ledger.head(), Some(head.clone()));
-    assert_eq!((head.entries, head.bytes), (3, place.text().len() as u64));
-    let last = place.ledger.lines().unwrap().last().unwrap().unwrap();
+    let fixture = LedgerFixture::new();
+    fixture.add("INT-001", "a");
+    let head = fixture.ledger.append(vec![entry("INT-002", "b"), entry("INT-001", "c")]).unwrap();
+    assert_eq!(chain_of(&fixture.ledger), Ok(3));
+    assert_eq!(fixture.ledger.head(), Some(head.clone()));
+    assert_eq!((head.entries, head.bytes), (3, fixture.text().len() as u64));
+    let last = fixture.ledger.lines().unwrap().last().unwrap().unwrap();
     assert_eq!((last.number, last.link()), (3, head.last));
-    let text = place.text();
+    let text = fixture.text();
     let at = usize::try_from(last.offset).unwrap();
     assert_eq!(&text[at..at + last.bytes.len()], last.bytes);
-    assert_eq!(fs::read(place.layout.local_folder().join(".gitignore")).unwrap(), b"*\n");
+    assert_eq!(fs::read(fixture.layout.local_folder().join(".gitignore")).unwrap(), b"*\n");
 }
 
 #[test]
 fn recent_entries_are_the_newest_of_their_intent_newest_first() {
-    let place = Place::new();
+    let fixture = LedgerFixture::new();
     for number in 0..50 {
-        place.add(if number % 2 == 0 { "INT-001" } else { "INT-002" }, &format!("f{number}"));
+        fixture.add(if number % 2 == 0 { "INT-001" } else { "INT-002" }, &format!("f{number}"));
     }
-    let found = place.ledger.recent("INT-001", 3);
+    let found = fixture.ledger.recent("INT-001", 3);
     assert_eq!(paths_of(&found), ["f48", "f46", "f44"]);
-    assert_eq!(place.ledger.recent("INT-001", 100).len(), RECENT_ENTRIES);
-    assert!(place.ledger.recent("INT-003", 20).is_empty());
-    assert_eq!(place.ledger.last_of("f7").unwrap().intent_id, "INT-002");
+    assert_eq!(fixture.ledger.recent("INT-001", 100).len(), RECENT_ENTRIES);
+    assert!(fixture.ledger.recent("INT-003", 20).is_empty());
+    assert_eq!(fixture.ledger.last_of("f7").unwrap().intent_id, "INT-002");
 }
 
 #[test]
 fn lost_stale_and_broken_indexes_are_made_again() {
-    type Damage = fn(&Layout);
-    let damages: [(&str, Damage); 7] = [
+    type LedgerDamage = fn(&OrchestrationLayout);
+    let damages: [(&str, LedgerDamage); 7] = [
         ("no local folder", |layout| fs::remove_dir_all(layout.local_folder()).unwrap()),
         ("no recent", |layout| fs::remove_dir_all(layout.recent_folder()).unwrap()),
         ("no files", |layout| fs::remove_dir_all(layout.files_folder()).unwrap()),
@@ -131,52 +134,52 @@ fn lost_stale_and_broken_indexes_are_made_again() {
         ("no marker", |layout| fs::remove_file(layout.indexed_file()).unwrap()),
     ];
     for (name, damage) in damages {
-        let place = Place::new();
+        let fixture = LedgerFixture::new();
         for number in 0..5 {
-            place.add("INT-001", &format!("f{number}"));
+            fixture.add("INT-001", &format!("f{number}"));
         }
-        damage(&place.layout);
-        assert_eq!(paths_of(&place.ledger.recent("INT-001", 2)), ["f4", "f3"], "{name}");
-        assert_eq!(place.ledger.last_of("f3").unwrap().path(), Some("f3"), "{name}");
-        place.add("INT-001", "f5");
-        assert_eq!(paths_of(&place.ledger.recent("INT-001", 3)), ["f5", "f4", "f3"], "{name}: after an append");
-        assert_eq!(place.ledger.last_of("f3").unwrap().path(), Some("f3"), "{name}: after an append");
-        assert_eq!(chain_of(&place.ledger), Ok(6), "{name}");
+        damage(&fixture.layout);
+        assert_eq!(paths_of(&fixture.ledger.recent("INT-001", 2)), ["f4", "f3"], "{name}");
+        assert_eq!(fixture.ledger.last_of("f3").unwrap().path(), Some("f3"), "{name}");
+        fixture.add("INT-001", "f5");
+        assert_eq!(paths_of(&fixture.ledger.recent("INT-001", 3)), ["f5", "f4", "f3"], "{name}: after an append");
+        assert_eq!(fixture.ledger.last_of("f3").unwrap().path(), Some("f3"), "{name}: after an append");
+        assert_eq!(chain_of(&fixture.ledger), Ok(6), "{name}");
     }
 }
 
 #[test]
 fn a_head_that_is_behind_or_gone_is_caught_up_with() {
-    let place = Place::new();
-    let early = serde_json::to_vec(&place.add("INT-001", "a")).unwrap();
-    place.add("INT-001", "b");
-    fs::write(place.layout.head_file(), early).unwrap();
-    assert_eq!(paths_of(&place.ledger.recent("INT-001", 1)), ["b"]);
-    assert_eq!(place.add("INT-001", "c").entries, 3);
-    fs::remove_file(place.layout.head_file()).unwrap();
-    assert_eq!(place.add("INT-001", "d").entries, 4);
-    fs::write(place.layout.head_file(), "{").unwrap();
-    assert_eq!(place.add("INT-001", "e").entries, 5);
-    assert_eq!(chain_of(&place.ledger), Ok(5));
+    let fixture = LedgerFixture::new();
+    let early = serde_json::to_vec(&fixture.add("INT-001", "a")).unwrap();
+    fixture.add("INT-001", "b");
+    fs::write(fixture.layout.head_file(), early).unwrap();
+    assert_eq!(paths_of(&fixture.ledger.recent("INT-001", 1)), ["b"]);
+    assert_eq!(fixture.add("INT-001", "c").entries, 3);
+    fs::remove_file(fixture.layout.head_file()).unwrap();
+    assert_eq!(fixture.add("INT-001", "d").entries, 4);
+    fs::write(fixture.layout.head_file(), "{").unwrap();
+    assert_eq!(fixture.add("INT-001", "e").entries, 5);
+    assert_eq!(chain_of(&fixture.ledger), Ok(5));
 }
 
 #[test]
 fn an_edited_or_removed_last_line_leaves_a_gap_in_the_chain() {
-    let removed = Place::new();
+    let removed = LedgerFixture::new();
     let kept = removed.add("INT-001", "a").bytes;
     removed.add("INT-001", "b");
     fs::OpenOptions::new().write(true).open(removed.layout.ledger_file()).unwrap().set_len(kept).unwrap();
     assert_eq!(removed.add("INT-001", "c").entries, 2);
     assert_eq!(chain_of(&removed.ledger), Err(2));
 
-    let deleted = Place::new();
+    let deleted = LedgerFixture::new();
     deleted.add("INT-001", "a");
     fs::remove_file(deleted.layout.ledger_file()).unwrap();
     fs::remove_file(deleted.layout.head_file()).unwrap();
     deleted.add("INT-001", "b");
     assert_eq!(chain_of(&deleted.ledger), Err(1), "even when all of it went");
 
-    let edited = Place::new();
+    let edited = LedgerFixture::new();
     edited.add("INT-001", "a");
     let text = String::from_utf8(edited.text()).unwrap().replace("INT-001", "INT-009");
     fs::write(edited.layout.ledger_file(), text).unwrap();
@@ -186,68 +189,68 @@ fn an_edited_or_removed_last_line_leaves_a_gap_in_the_chain() {
 
 #[test]
 fn a_torn_line_is_ended_and_stays() {
-    let place = Place::new();
-    place.add("INT-001", "a");
+    let fixture = LedgerFixture::new();
+    fixture.add("INT-001", "a");
     let torn = b"{\"id\":\"\xff";
-    fs::OpenOptions::new().append(true).open(place.layout.ledger_file()).unwrap().write_all(torn).unwrap();
-    assert_eq!(paths_of(&place.ledger.recent("INT-001", 5)), ["a"]);
-    assert_eq!(place.add("INT-001", "b").entries, 3);
-    let lines: Vec<_> = place.ledger.lines().unwrap().map(Result::unwrap).collect();
+    fs::OpenOptions::new().append(true).open(fixture.layout.ledger_file()).unwrap().write_all(torn).unwrap();
+    assert_eq!(paths_of(&fixture.ledger.recent("INT-001", 5)), ["a"]);
+    assert_eq!(fixture.add("INT-001", "b").entries, 3);
+    let lines: Vec<_> = fixture.ledger.lines().unwrap().map(Result::unwrap).collect();
     assert_eq!(lines[1].bytes, torn);
     assert!(lines[1].entry().is_err());
     assert_eq!(lines[2].entry().unwrap().prev, lines[1].link());
-    assert_eq!(paths_of(&place.ledger.recent("INT-001", 5)), ["b", "a"]);
+    assert_eq!(paths_of(&fixture.ledger.recent("INT-001", 5)), ["b", "a"]);
 }
 
 #[test]
 fn a_line_longer_than_memory_allows_still_links() {
-    let place = Place::new();
+    let fixture = LedgerFixture::new();
     let huge = vec![b'x'; MAX_LINE_BYTES + 70_000];
-    fs::write(place.layout.ledger_file(), [huge.as_slice(), b"\n"].concat()).unwrap();
-    place.add("INT-001", "a");
-    let lines: Vec<_> = place.ledger.lines().unwrap().map(Result::unwrap).collect();
+    fs::write(fixture.layout.ledger_file(), [huge.as_slice(), b"\n"].concat()).unwrap();
+    fixture.add("INT-001", "a");
+    let lines: Vec<_> = fixture.ledger.lines().unwrap().map(Result::unwrap).collect();
     assert_eq!((lines[0].bytes.len(), lines[0].length), (MAX_LINE_BYTES, huge.len() as u64));
     assert_eq!(lines[1].entry().unwrap().prev, lines[0].link());
     assert_eq!(lines[0].link(), chain::link(&huge));
-    assert_eq!(paths_of(&place.ledger.recent("INT-001", 5)), ["a"]);
+    assert_eq!(paths_of(&fixture.ledger.recent("INT-001", 5)), ["a"]);
 }
 
 #[test]
 fn an_entry_with_too_many_lines_is_kept_without_them() {
-    let place = Place::new();
+    let fixture = LedgerFixture::new();
     let mut large = entry("INT-001", "a");
-    large.added = vec![crate::entry::AddedLines { start: 1, hashes: vec!["0123456789".to_owned(); 200_000] }];
-    place.ledger.append(vec![large]).unwrap();
-    let kept = place.ledger.last_of("a").unwrap();
+    large.added = vec![crate::trace_entry::AddedLines { start: 1, hashes: vec!["0123456789".to_owned(); 200_000] }];
+    fixture.ledger.append(vec![large]).unwrap();
+    let kept = fixture.ledger.last_of("a").unwrap();
     assert!(kept.added.is_empty() && kept.note.is_some());
 }
 
 #[test]
 fn a_busy_ledger_is_given_up_after_a_second_attempt() {
-    let place = Place::new();
-    place.add("INT-001", "a");
+    let fixture = LedgerFixture::new();
+    fixture.add("INT-001", "a");
     let held = dispatch_os::FileLock::acquire(
-        &place.layout.lock_file(),
+        &fixture.layout.lock_file(),
         dispatch_os::LockKind::Exclusive,
         Duration::from_secs(1),
     );
     let started = std::time::Instant::now();
-    let hurried = place.ledger.clone().with_lock_wait(Duration::ZERO);
+    let hurried = fixture.ledger.clone().with_lock_wait(Duration::ZERO);
     assert!(matches!(hurried.append(vec![entry("INT-001", "b")]), Err(IntentsError::Busy)));
     assert!(started.elapsed() >= RETRY_PAUSE);
     drop(held);
-    place.add("INT-001", "c");
-    assert_eq!(chain_of(&place.ledger), Ok(2));
+    fixture.add("INT-001", "c");
+    assert_eq!(chain_of(&fixture.ledger), Ok(2));
 }
 
 #[test]
 fn what_is_not_a_file_is_refused() {
-    let place = Place::new();
-    fs::create_dir(place.layout.ledger_file()).unwrap();
-    assert!(matches!(place.ledger.append(vec![entry("INT-001", "b")]), Err(IntentsError::NotAFile { .. })));
-    let gone = Place::new();
+    let fixture = LedgerFixture::new();
+    fs::create_dir(fixture.layout.ledger_file()).unwrap();
+    assert!(matches!(fixture.ledger.append(vec![entry("INT-001", "b")]), Err(IntentsError::NotAFile { .. })));
+    let gone = LedgerFixture::new();
     fs::remove_dir(gone.layout.folder()).unwrap();
-    fs::write(gone.layout.folder(), b"a file in the place of the folder").unwrap();
+    fs::write(gone.layout.folder(), b"a file in the fixture of the folder").unwrap();
     assert!(gone.ledger.append(vec![entry("INT-001", "b")]).is_err());
     assert!(gone.ledger.recent("INT-001", 1).is_empty());
 }

@@ -1,16 +1,18 @@
-//! Anchors: what a commit message remembers of the ledger, so that even its loss can be noticed.
+//! Anchors: the end of the ledger in a commit message, so that even the loss of the ledger is detected.
+//!
+//! Pure.
 
 use crate::hash::PREFIX;
 
 /// The key of the trailer.
-pub const ANCHOR_KEY: &str = "Intent-Ledger";
-/// More digits than any ledger has lines.
+pub(crate) const ANCHOR_KEY: &str = "Intent-Ledger";
+/// The most digits of the number of lines.
 const MAX_COUNT_DIGITS: usize = 18;
 
 /// The end of the ledger at the time of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Anchor {
-    /// The commit, or empty for one to come.
+pub struct LedgerAnchor {
+    /// The commit; empty for the next one.
     pub commit: String,
     /// Lines of the ledger.
     pub entries: u64,
@@ -18,14 +20,14 @@ pub struct Anchor {
     pub last: String,
 }
 
-impl Anchor {
+impl LedgerAnchor {
     /// The value of the trailer.
     #[must_use]
     pub fn value(&self) -> String {
         format!("{} {}", self.entries, self.last)
     }
 
-    /// The anchor in one line of a commit message, however far a squash has indented it.
+    /// The anchor in one line of a commit message, with any indentation (a squash adds it).
     #[must_use]
     pub fn parse(commit: &str, line: &str) -> Option<Self> {
         let value = line.trim().strip_prefix(ANCHOR_KEY)?.strip_prefix(':')?.trim();
@@ -46,15 +48,15 @@ mod tests {
 
     #[test]
     fn an_anchor_is_read_as_it_is_written() {
-        let anchor = Anchor { commit: "c0ffee".into(), entries: 12, last: crate::hash::content_hash(b"x") };
+        let anchor = LedgerAnchor { commit: "c0ffee".into(), entries: 12, last: crate::hash::content_hash(b"x") };
         let line = format!("    {ANCHOR_KEY}: {}", anchor.value());
-        assert_eq!(Anchor::parse("c0ffee", &line), Some(anchor.clone()));
+        assert_eq!(LedgerAnchor::parse("c0ffee", &line), Some(anchor.clone()));
         for wrong in
             ["Intent-Ledger: 12", "Intent-Ledger: 12 sha256:zz", "Intent-Ledger: x sha256:", "Intent: INT-001", ""]
         {
-            assert_eq!(Anchor::parse("c", wrong), None, "{wrong}");
+            assert_eq!(LedgerAnchor::parse("c", wrong), None, "{wrong}");
         }
-        assert_eq!(Anchor::parse("c", &line.replace("12 ", "0 ")), None);
-        assert_eq!(Anchor::parse("c", &line.replace("12 ", "99999999999999999999 ")), None);
+        assert_eq!(LedgerAnchor::parse("c", &line.replace("12 ", "0 ")), None);
+        assert_eq!(LedgerAnchor::parse("c", &line.replace("12 ", "99999999999999999999 ")), None);
     }
 }

@@ -1,60 +1,65 @@
-//! Who wrote each line of a file: replays what the ledger knows of it, by content alone.
+//! Attributes each line of a file to the change that wrote it, by content alone.
 //!
-//! Where the contents before and after a change are kept, the lines between them belong to the change,
-//! and what differs between the end of one change and the start of the next belongs to a person. Where
-//! they are not kept, as in a fresh clone, the hashes of the added lines say which lines came from a
-//! change. Nothing depends on commits, so history may be rewritten.
+//! Pure.
+//!
+//! Where the contents before and after a change are stored, the new lines belong to the change, and differences between
+//! the end of one change and the start of the next belong to a person. Where they are not stored, as in a fresh clone,
+//! the hashes of the added lines identify the change. Commits are not used, so history may be rewritten.
 
 mod by_hash;
 mod replay;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
-use crate::entry::ScopeValidation;
-use crate::query::history::Change;
+pub(crate) use replay::line_origins;
 
-/// Files above this are not blamed.
-pub const MAX_BLAMED_BYTES: u64 = 64 * 1024 * 1024;
+use crate::trace_entry::RecordedChange;
+use crate::trace_entry::ScopeValidation;
 
-/// What wrote a line.
+/// Larger files are refused.
+pub(crate) const MAX_BLAMED_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
-    /// A call that the ledger knows.
+pub enum LineAuthor {
+    /// A recorded call.
     Agent,
-    /// Something else, after the ledger began to follow the file.
+    /// Anything else, after the first entry of the file.
     Human,
-    /// It was there before, or nothing is known of it.
+    /// The line is older than the first entry of the file, or the file has none.
     Unknown,
 }
 
-/// Where the lines of a file came from.
+/// The origin of each line of a file.
 #[derive(Debug)]
-pub struct Blame<'h> {
-    history: &'h [Change],
-    marks: Vec<Mark>,
+pub(crate) struct FileBlame<'h> {
+    history: &'h [RecordedChange],
+    origins: Cow<'h, [LineOrigin]>,
 }
 
-/// One line as scripts read it.
+/// The origin of one line, as scripts read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BlamedLine<'h> {
     /// From 1.
     pub line: usize,
-    /// The intent it was written for.
+    /// The intent that it was written for.
     pub intent: Option<&'h str>,
     /// The session that wrote it.
     pub session: Option<&'h str>,
-    /// With which tool.
+    /// The tool.
     pub tool: Option<&'h str>,
-    /// When.
+    /// The time.
     pub timestamp: Option<&'h str>,
     /// What wrote it.
-    pub by: By,
+    pub by: LineAuthor,
 }
 
 /// The origin of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum LineOrigin {
     /// Not decided yet.
     Open,
     Unknown,
@@ -63,55 +68,53 @@ pub(crate) enum Mark {
     Change(u32),
 }
 
-impl<'h> Blame<'h> {
-    /// Attributes the lines of `present`. `content` gives the kept content with a hash, if there is one.
+impl<'h> FileBlame<'h> {
+    /// Attributes the lines of `present`. `content` returns the stored content with a hash.
     #[must_use]
-    pub fn new(history: &'h [Change], content: &dyn Fn(&str) -> Option<Vec<u8>>, present: &[u8]) -> Self {
-        Self { history, marks: replay::replay(history, content, present) }
+    pub(crate) fn new(
+        history: &'h [RecordedChange],
+        content: &dyn Fn(&str) -> Option<Vec<u8>>,
+        present: &[u8],
+    ) -> Self {
+        Self { history, origins: line_origins(history, content, present).into() }
     }
 
-    /// How many lines the file has.
+    /// The same for lines that were attributed before.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.marks.len()
-    }
-
-    /// Whether the file has no lines.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.marks.is_empty()
+    pub(crate) fn of_origins(history: &'h [RecordedChange], origins: &'h [LineOrigin]) -> Self {
+        Self { history, origins: origins.into() }
     }
 
     /// The entry that wrote a line, from 1, if an agent did.
     #[must_use]
-    pub fn change(&self, line: usize) -> Option<&'h Change> {
-        match self.marks.get(line.checked_sub(1)?)? {
-            Mark::Change(index) => self.history.get(*index as usize),
+    pub(crate) fn change(&self, line: usize) -> Option<&'h RecordedChange> {
+        match self.origins.get(line.checked_sub(1)?)? {
+            LineOrigin::Change(index) => self.history.get(*index as usize),
             _ => None,
         }
     }
 
-    /// What wrote a line, from 1.
+    /// Who wrote a line, from 1.
     #[must_use]
-    pub fn by(&self, line: usize) -> By {
-        match line.checked_sub(1).and_then(|index| self.marks.get(index)) {
-            Some(Mark::Change(_)) => By::Agent,
-            Some(Mark::Human) => By::Human,
-            _ => By::Unknown,
+    pub(crate) fn by(&self, line: usize) -> LineAuthor {
+        match line.checked_sub(1).and_then(|index| self.origins.get(index)) {
+            Some(LineOrigin::Change(_)) => LineAuthor::Agent,
+            Some(LineOrigin::Human) => LineAuthor::Human,
+            _ => LineAuthor::Unknown,
         }
     }
 
-    /// The intent that a line, from 1, was written for, inside the scope of that intent.
+    /// The intent that a line, from 1, was written for, if it was in scope.
     #[must_use]
-    pub fn covering_intent(&self, line: usize) -> Option<&'h str> {
+    pub(crate) fn covering_intent(&self, line: usize) -> Option<&'h str> {
         let entry = &self.change(line)?.entry;
         let covered = entry.scope_validation == ScopeValidation::Pass && !entry.intent_id.is_empty();
         covered.then_some(entry.intent_id.as_str())
     }
 
-    /// Every line as scripts read it.
-    pub fn lines(&self) -> impl Iterator<Item = BlamedLine<'h>> + '_ {
-        (1..=self.marks.len()).map(|line| {
+    /// The origin of every line.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = BlamedLine<'h>> + '_ {
+        (1..=self.origins.len()).map(|line| {
             let entry = self.change(line).map(|change| &change.entry);
             BlamedLine {
                 line,

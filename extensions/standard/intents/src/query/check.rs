@@ -1,50 +1,50 @@
 //! Finds the changed lines that no intent covers.
 //!
-//! A new line is covered when the ledger says that an agent wrote it for an intent and inside its
-//! scope, or when its commit names an intent that owns the file. Where lines were only taken away, or
-//! a file has no lines, it is covered when such an entry or commit exists for the file since the base.
-//! The record itself, everything below `.orchestration`, is never in question.
+//! A new line is covered when the ledger shows that an agent wrote it for an intent and in scope, or when its commit
+//! names an intent that owns the file. Removed lines and files without lines are covered when such an entry or commit
+//! exists for the file since the base. Files below `.orchestration` are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dispatch_os::files::read_at_most;
+use dispatch_os::files::{self, read_at_most};
 use dispatch_os::time::parse_rfc3339;
 use serde::Serialize;
 
-use crate::declared::{self, Caching, Declared};
-use crate::entry::ScopeValidation;
+use crate::declared_intents::{self, CacheAccess, DeclaredIntents};
 use crate::error::IntentsError;
 use crate::intent::IntentSpec;
-use crate::layout::{FOLDER, Layout};
+use crate::layout::{FOLDER, OrchestrationLayout};
 use crate::ledger::Ledger;
-use crate::query::blame::{Blame, MAX_BLAMED_BYTES};
-use crate::query::git::{Git, IntentCommit};
-use crate::query::history::{Change, histories};
-use crate::query::patch::{self, Content, FileDiff, Hunk};
-use crate::query::{diff, inside, kept_content};
-use crate::scope::{Extent, owns};
+use crate::query::blame::{FileBlame, MAX_BLAMED_BYTES};
+use crate::query::git_diff::{self, DiffContent, DiffHunk, FileDiff};
+use crate::query::git_repository::{GitRepository, IntentCommit};
+use crate::query::history::histories;
+use crate::query::{inside, line_diff, stored_content};
+use crate::scope::{TargetExtent, owns};
+use crate::trace_entry::RecordedChange;
+use crate::trace_entry::ScopeValidation;
 
 /// Lines that no intent covers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Uncovered {
+pub struct UncoveredLines {
     /// From the workspace's root.
     pub file: String,
     /// The first line, from 1.
     pub start: usize,
-    /// The last line; the same as the first where lines were only taken away.
+    /// The last line; equal to the first where lines were only removed.
     pub end: usize,
 }
 
-/// Whether files that git does not know yet are looked at too.
+/// Whether untracked files are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Untracked {
-    /// They are.
+pub enum UntrackedFiles {
+    /// They are compared too.
     Included,
-    /// They are not.
-    Left,
+    /// They are not compared.
+    Ignored,
 }
 
-/// The arguments of every diff: lines alone, names unambiguous, no program of the user's run.
+/// The arguments of every diff: no context, unambiguous names, no external programs.
 pub(crate) const DIFF: &[&str] = &[
     "diff",
     "-U0",
@@ -59,26 +59,31 @@ pub(crate) const DIFF: &[&str] = &[
     "--dst-prefix=b/",
 ];
 
-/// The changed lines from where HEAD left `base` to the files on disk that no intent covers.
+/// The changed lines between the merge base of HEAD and `base` and the files on disk that no intent covers.
 ///
 /// # Errors
-/// When git or the ledger cannot be asked.
-pub fn check(layout: &Layout, git: &Git, base: &str, untracked: Untracked) -> Result<Vec<Uncovered>, IntentsError> {
+/// When git or the ledger fails.
+pub(crate) fn check(
+    layout: &OrchestrationLayout,
+    git: &GitRepository,
+    base: &str,
+    untracked: UntrackedFiles,
+) -> Result<Vec<UncoveredLines>, IntentsError> {
     let base = git.merge_base(base)?;
-    let mut files = patch::parse(&git.ask("diff", DIFF.iter().copied().chain([base.as_str(), "--"]))?);
-    if untracked == Untracked::Included {
+    let mut files = git_diff::parse(&git.ask("diff", DIFF.iter().copied().chain([base.as_str(), "--"]))?);
+    if untracked == UntrackedFiles::Included {
         files.extend(new_files(layout, git)?);
     }
     files.retain(|file| !is_record(file.name()));
-    let judge = Judge {
+    let coverage = CoverageCheck {
         layout,
         git,
         since_ms: git.commit_time_ms(&base)?,
         commits: git.intent_commits(&base)?,
         base,
-        declared: match declared::load(layout, Caching::ReadOnly) {
-            Declared::Ready(file) => file.active_intents,
-            Declared::Absent | Declared::Broken(_) => Vec::new(),
+        declared: match declared_intents::load(layout, CacheAccess::ReadOnly) {
+            DeclaredIntents::Ready(file) => file.active_intents,
+            DeclaredIntents::Absent | DeclaredIntents::Broken(_) => Vec::new(),
         },
     };
     let histories = read_histories(layout, &files)?;
@@ -86,18 +91,18 @@ pub fn check(layout: &Layout, git: &Git, base: &str, untracked: Untracked) -> Re
     for file in &files {
         let name = String::from_utf8_lossy(file.name()).into_owned();
         let history = histories.get(&name).map(Vec::as_slice).unwrap_or_default();
-        let spans = judge.uncovered(file, &name, history)?;
-        found.extend(spans.into_iter().map(|(start, end)| Uncovered { file: name.clone(), start, end }));
+        let spans = coverage.uncovered(file, &name, history)?;
+        found.extend(spans.into_iter().map(|(start, end)| UncoveredLines { file: name.clone(), start, end }));
     }
     found.sort();
     Ok(found)
 }
 
-/// The entries of the changed files, under the names that the change gives them.
+/// The entries of the changed files, by their new names.
 pub(crate) fn read_histories(
-    layout: &Layout,
+    layout: &OrchestrationLayout,
     files: &[FileDiff],
-) -> Result<BTreeMap<String, Vec<Change>>, IntentsError> {
+) -> Result<BTreeMap<String, Vec<RecordedChange>>, IntentsError> {
     let text = |name: &[u8]| String::from_utf8(name.to_vec()).ok();
     let wanted: BTreeSet<String> = files.iter().filter_map(|file| text(file.name())).collect();
     let renamed: BTreeMap<String, String> = files
@@ -105,7 +110,7 @@ pub(crate) fn read_histories(
         .filter(|file| file.old != file.new)
         .filter_map(|file| Some((text(file.new.as_deref()?)?, text(file.old.as_deref()?)?)))
         .collect();
-    let former = |path: &str, _: &[Change]| renamed.get(path).cloned().into_iter().collect();
+    let former = |path: &str, _: &[RecordedChange]| renamed.get(path).cloned().into_iter().collect();
     let ledger = Ledger::open(layout);
     histories(&ledger, &wanted, &former).map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))
 }
@@ -114,39 +119,44 @@ pub(crate) fn is_record(path: &[u8]) -> bool {
     path.strip_prefix(FOLDER.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
-fn new_files(layout: &Layout, git: &Git) -> Result<Vec<FileDiff>, IntentsError> {
+fn new_files(layout: &OrchestrationLayout, git: &GitRepository) -> Result<Vec<FileDiff>, IntentsError> {
     let names = git.ask("list new files", ["ls-files", "--others", "--exclude-standard", "-z"])?;
     let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let files = names.map(|name| {
         let text = std::str::from_utf8(name).ok().and_then(|name| read_present(layout, name)).unwrap_or_default();
         let (content, hunks) = match memchr::memchr(0, &text) {
-            Some(_) => (Content::Binary, Vec::new()),
-            None => (Content::Text, vec![Hunk { start: 1, added: diff::count_lines(&text) }]),
+            Some(_) => (DiffContent::Binary, Vec::new()),
+            None => (DiffContent::Text, vec![DiffHunk { start: 1, added: line_diff::count_lines(&text) }]),
         };
         FileDiff { old: None, new: Some(name.to_vec()), content, hunks }
     });
     Ok(files.collect())
 }
 
-fn read_present(layout: &Layout, path: &str) -> Option<Vec<u8>> {
+fn read_present(layout: &OrchestrationLayout, path: &str) -> Option<Vec<u8>> {
     let place = inside(&layout.root, path)?;
-    let plain = place.symlink_metadata().ok()?.is_file();
+    let plain = files::symlink_metadata(&place).ok()?.is_file();
     plain.then(|| read_at_most(&place, MAX_BLAMED_BYTES).ok()).flatten()
 }
 
-struct Judge<'a> {
-    layout: &'a Layout,
-    git: &'a Git,
+struct CoverageCheck<'a> {
+    layout: &'a OrchestrationLayout,
+    git: &'a GitRepository,
     base: String,
     since_ms: i64,
     commits: BTreeMap<String, IntentCommit>,
     declared: Vec<IntentSpec>,
 }
 
-impl Judge<'_> {
-    fn uncovered(&self, file: &FileDiff, name: &str, history: &[Change]) -> Result<Vec<(usize, usize)>, IntentsError> {
-        let whole = file.content != Content::Text || file.new.is_none();
-        let changed = !file.hunks.is_empty() || file.content == Content::Binary;
+impl CoverageCheck<'_> {
+    fn uncovered(
+        &self,
+        file: &FileDiff,
+        name: &str,
+        history: &[RecordedChange],
+    ) -> Result<Vec<(usize, usize)>, IntentsError> {
+        let whole = file.content != DiffContent::Text || file.new.is_none();
+        let changed = !file.hunks.is_empty() || file.content == DiffContent::Binary;
         let mut spans = Vec::new();
         if whole || file.hunks.iter().any(|hunk| hunk.added == 0) {
             let covered = !changed || self.touched(name, history) || self.committed(name)?;
@@ -156,26 +166,26 @@ impl Judge<'_> {
             let removals = file.hunks.iter().filter(|hunk| hunk.added == 0 && !covered);
             spans.extend(removals.map(|hunk| (hunk.start.max(1), hunk.start.max(1))));
         }
-        let added: Vec<Hunk> = file.hunks.iter().filter(|hunk| hunk.added > 0).copied().collect();
+        let added: Vec<DiffHunk> = file.hunks.iter().filter(|hunk| hunk.added > 0).copied().collect();
         spans.extend(self.uncovered_lines(&added, name, history)?);
         Ok(spans)
     }
 
     fn uncovered_lines(
         &self,
-        hunks: &[Hunk],
+        hunks: &[DiffHunk],
         name: &str,
-        history: &[Change],
+        history: &[RecordedChange],
     ) -> Result<Vec<(usize, usize)>, IntentsError> {
         if hunks.is_empty() {
             return Ok(Vec::new());
         }
-        let all = |hunk: &Hunk| (hunk.start, hunk.start + hunk.added - 1);
+        let all = |hunk: &DiffHunk| (hunk.start, hunk.start + hunk.added - 1);
         let Some(present) = read_present(self.layout, name) else {
             return Ok(hunks.iter().map(all).collect());
         };
-        let blame = Blame::new(history, &|hash| kept_content(self.layout, hash), &present);
-        let texts: Vec<&[u8]> = diff::lines(&present).collect();
+        let blame = FileBlame::new(history, &|hash| stored_content(self.layout, hash), &present);
+        let texts: Vec<&[u8]> = line_diff::lines(&present).collect();
         let commits = match self.commits.is_empty() {
             true => Vec::new(),
             false => self.git.line_commits(&self.base, name).unwrap_or_default(),
@@ -187,7 +197,7 @@ impl Judge<'_> {
         Ok(hunks.iter().flat_map(|hunk| spans(hunk, &covered, &texts)).collect())
     }
 
-    fn touched(&self, name: &str, history: &[Change]) -> bool {
+    fn touched(&self, name: &str, history: &[RecordedChange]) -> bool {
         history.iter().any(|change| {
             let entry = &change.entry;
             let recent = parse_rfc3339(&entry.timestamp).is_some_and(|time_ms| time_ms >= self.since_ms);
@@ -206,12 +216,12 @@ impl Judge<'_> {
     fn names_owner(&self, commit: &str, path: &str) -> bool {
         let named = self.commits.get(commit).map(|commit| commit.intents.as_slice()).unwrap_or_default();
         let mut named = self.declared.iter().filter(|intent| named.contains(&intent.id));
-        named.any(|intent| owns(intent, path, Extent::File))
+        named.any(|intent| owns(intent, path, TargetExtent::File))
     }
 }
 
-/// The runs of uncovered lines in a hunk. Lines without a letter or digit go with their neighbours.
-fn spans(hunk: &Hunk, covered: &dyn Fn(usize) -> bool, texts: &[&[u8]]) -> Vec<(usize, usize)> {
+/// The runs of uncovered lines in a hunk. Lines without a letter or digit are treated like their neighbours.
+fn spans(hunk: &DiffHunk, covered: &dyn Fn(usize) -> bool, texts: &[&[u8]]) -> Vec<(usize, usize)> {
     let telling = |line: &usize| {
         let text = texts.get(line - 1).copied().unwrap_or_default();
         text.iter().any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80)

@@ -1,7 +1,7 @@
-//! The ledger in forms that other programs read.
+//! The ledger in formats of other programs.
 
 mod agent_trace;
 mod csv;
 
-pub use agent_trace::{Snapshot, agent_trace};
-pub use csv::{header, row};
+pub(crate) use agent_trace::{ExportContext, agent_trace};
+pub(crate) use csv::{header, row};

@@ -1,25 +1,25 @@
-//! Which entries of the ledger are wanted, decided without parsing those that surely are not.
+//! Selects entries of the ledger; most lines are rejected without parsing.
 
 use dispatch_os::time::parse_rfc3339;
 use memchr::memmem;
 
-use crate::entry::TraceEntry;
+use crate::trace_entry::TraceEntry;
 
-/// What an entry must have; what is absent is not asked for.
+/// Conditions on an entry; `None` accepts everything.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
+pub struct EntryFilter {
     /// Its intent.
     pub intent: Option<String>,
     /// The path of its file.
     pub path: Option<String>,
-    /// How the id of its session begins.
+    /// The start of the id of its session.
     pub session: Option<String>,
-    /// When it was written at the earliest, in Unix milliseconds.
+    /// Its earliest time, in Unix milliseconds.
     pub since_ms: Option<i64>,
 }
 
-impl Filter {
-    /// Whether a line is wanted; nothing if it had to be read and is no entry.
+impl EntryFilter {
+    /// Whether a line matches; `None` if it had to be parsed and is not an entry.
     #[must_use]
     pub fn wants(&self, line: &[u8]) -> Option<bool> {
         let asks = self.intent.is_some() || self.path.is_some() || self.session.is_some() || self.since_ms.is_some();
@@ -27,7 +27,7 @@ impl Filter {
             return Some(true);
         }
         let needles = [self.intent.as_deref(), self.path.as_deref(), self.session.as_deref()];
-        // Text in another spelling has a backslash and is read in full.
+        // Escaped text has a backslash, so such a line is parsed.
         let escaped = memchr::memchr(b'\\', line).is_some();
         let missing = |needle: &str| !needle.is_empty() && memmem::find(line, needle.as_bytes()).is_none();
         if !escaped && needles.into_iter().flatten().any(missing) {
@@ -51,11 +51,11 @@ mod tests {
     use crate::query::samples;
 
     #[test]
-    fn entries_are_chosen_by_what_they_say() {
+    fn entries_are_selected_by_their_fields() {
         let entry = samples::entry(3, "a \"b\".rs");
         let line = serde_json::to_vec(&entry).unwrap();
-        let wants = |change: &dyn Fn(&mut Filter)| {
-            let mut filter = Filter::default();
+        let wants = |change: &dyn Fn(&mut EntryFilter)| {
+            let mut filter = EntryFilter::default();
             change(&mut filter);
             filter.wants(&line).unwrap()
         };
@@ -69,7 +69,7 @@ mod tests {
         let at = parse_rfc3339(&entry.timestamp).unwrap();
         assert!(wants(&|filter| filter.since_ms = Some(at)));
         assert!(!wants(&|filter| filter.since_ms = Some(at + 1)));
-        let filter = Filter { since_ms: Some(0), ..Filter::default() };
+        let filter = EntryFilter { since_ms: Some(0), ..EntryFilter::default() };
         assert_eq!(filter.wants(b"{"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The entries of a file, through every name that it had.
+//! Collects the entries of a file under all of its names.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -6,42 +6,32 @@ use std::io;
 
 use memchr::memmem;
 
-use crate::entry::{MutationClass, TraceEntry};
-use crate::ledger::{Ledger, Line};
+use crate::ledger::{Ledger, LedgerLine};
+use crate::trace_entry::{MutationClass, RecordedChange};
 
-/// How many times a file is followed to an older name.
+/// The most renames of a file that are followed.
 const MAX_MOVES: usize = 16;
-/// How many deletions are remembered to find moves.
+/// The most deletions that are kept to find moves.
 const MAX_DELETIONS: usize = 200_000;
 const PATH_FIELD: &[u8] = b"\"relative_path\":";
 
-/// One entry and where it stands.
-#[derive(Debug, Clone)]
-pub struct Change {
-    /// The line of the ledger.
-    pub number: u64,
-    /// The entry.
-    pub entry: TraceEntry,
-}
+/// The entries of the wanted files, oldest first, by each file's present name.
+pub(crate) type FileHistories = BTreeMap<String, Vec<RecordedChange>>;
 
-/// The entries of the wanted files, oldest first, under each file's present name.
-pub type Histories = BTreeMap<String, Vec<Change>>;
-
-/// Reads the entries of some files. `former` says under which names a file may have been known before,
-/// newest first; what the ledger itself shows of moves (a file is gone and the same content appears
-/// under another name) is followed too.
+/// Reads the entries of some files. `former` returns the former names of a file, newest first; moves in the ledger (a
+/// file is deleted and the same content appears under another name) are followed too.
 ///
 /// # Errors
 /// When the ledger cannot be read.
-pub fn histories(
+pub(crate) fn histories(
     ledger: &Ledger,
     wanted: &BTreeSet<String>,
-    former: &dyn Fn(&str, &[Change]) -> Vec<String>,
-) -> io::Result<Histories> {
-    let mut collected = Collected::default();
+    former: &dyn Fn(&str, &[RecordedChange]) -> Vec<String>,
+) -> io::Result<FileHistories> {
+    let mut collected = CollectedChanges::default();
     collected.read(ledger, wanted)?;
-    let mut chains: BTreeMap<&String, Vec<Name>> =
-        wanted.iter().map(|path| (path, vec![Name { path: path.clone(), until: u64::MAX }])).collect();
+    let mut chains: BTreeMap<&String, Vec<FormerName>> =
+        wanted.iter().map(|path| (path, vec![FormerName { path: path.clone(), until: u64::MAX }])).collect();
     for _ in 0..MAX_MOVES {
         let mut missing = BTreeSet::new();
         for (path, names) in &mut chains {
@@ -63,26 +53,26 @@ pub fn histories(
     Ok(chains.into_iter().map(|(path, names)| (path.clone(), collected.of(&names))).collect())
 }
 
-/// A name that a file had, and the line of the ledger up to which it had it.
+/// A former name of a file, and the last line of the ledger with this name.
 #[derive(Debug, Clone)]
-struct Name {
+struct FormerName {
     path: String,
     until: u64,
 }
 
-struct Deletion {
+struct RecordedDeletion {
     number: u64,
     path: String,
 }
 
 #[derive(Default)]
-struct Collected {
-    changes: HashMap<String, Vec<Change>>,
+struct CollectedChanges {
+    changes: HashMap<String, Vec<RecordedChange>>,
     /// By the hash of what was deleted.
-    deletions: Option<HashMap<String, Vec<Deletion>>>,
+    deletions: Option<HashMap<String, Vec<RecordedDeletion>>>,
 }
 
-impl Collected {
+impl CollectedChanges {
     fn read(&mut self, ledger: &Ledger, wanted: &BTreeSet<String>) -> io::Result<()> {
         for path in wanted {
             self.changes.entry(path.clone()).or_default();
@@ -104,12 +94,12 @@ impl Collected {
                 && let Some(hash) = &file.pre_hash
             {
                 count += 1;
-                let found = Deletion { number: line.number, path: file.relative_path.clone() };
+                let found = RecordedDeletion { number: line.number, path: file.relative_path.clone() };
                 deletions.entry(hash.clone()).or_insert_with(Vec::new).push(found);
             }
             if wanted.contains(&file.relative_path) {
                 let path = file.relative_path.clone();
-                self.changes.entry(path).or_default().push(Change { number: line.number, entry });
+                self.changes.entry(path).or_default().push(RecordedChange { number: line.number, entry });
             }
         }
         self.deletions.get_or_insert(deletions);
@@ -120,32 +110,35 @@ impl Collected {
     fn older_names(
         &self,
         present: &str,
-        oldest: &Name,
+        oldest: &FormerName,
         depth: usize,
-        former: &dyn Fn(&str, &[Change]) -> Vec<String>,
-    ) -> Vec<Name> {
+        former: &dyn Fn(&str, &[RecordedChange]) -> Vec<String>,
+    ) -> Vec<FormerName> {
         let changes = self.changes.get(&oldest.path).map(Vec::as_slice).unwrap_or_default();
-        let changes: Vec<&Change> = changes.iter().filter(|change| change.number <= oldest.until).collect();
+        let changes: Vec<&RecordedChange> = changes.iter().filter(|change| change.number <= oldest.until).collect();
         let first = changes.iter().find_map(|change| change.entry.file.as_ref().map(|file| (change.number, file)));
         if let Some((number, file)) = first
             && file.pre_hash.is_none()
             && let Some(hash) = &file.post_hash
         {
             let gone = self.deletions.as_ref().and_then(|deletions| deletions.get(hash));
-            // The two halves of a move are written together, in whatever order.
+            // Both entries of a move are written together, in any order.
             let nearest = gone.into_iter().flatten().filter(|gone| gone.path != oldest.path);
             let nearest = nearest.min_by_key(|gone| gone.number.abs_diff(number));
-            return nearest.map(|gone| Name { path: gone.path.clone(), until: gone.number }).into_iter().collect();
+            return nearest
+                .map(|gone| FormerName { path: gone.path.clone(), until: gone.number })
+                .into_iter()
+                .collect();
         }
         if depth > 1 {
             return Vec::new();
         }
         let until = first.map_or(u64::MAX, |(number, _)| number);
         let own = self.changes.get(&oldest.path).map(Vec::as_slice).unwrap_or_default();
-        former(present, own).into_iter().map(|path| Name { path, until }).collect()
+        former(present, own).into_iter().map(|path| FormerName { path, until }).collect()
     }
 
-    fn of(&self, names: &[Name]) -> Vec<Change> {
+    fn of(&self, names: &[FormerName]) -> Vec<RecordedChange> {
         let mut all = Vec::new();
         for name in names.iter().rev() {
             let changes = self.changes.get(&name.path).map(Vec::as_slice).unwrap_or_default();
@@ -155,12 +148,12 @@ impl Collected {
     }
 }
 
-/// Whether the line may be an entry of one of the files; looks at the path alone.
-fn may_concern(line: &Line, wanted: &BTreeSet<String>) -> bool {
+/// Whether the line may be an entry of one of the files, by its path.
+fn may_concern(line: &LedgerLine, wanted: &BTreeSet<String>) -> bool {
     path_in(&line.bytes).is_none_or(|path| wanted.contains(path.as_ref()))
 }
 
-/// The path in a line as our writer spells it; nothing if it is spelled otherwise or has none.
+/// The path in a line as our writer formats it; `None` if the line is formatted otherwise or has no path.
 fn path_in(line: &[u8]) -> Option<Cow<'_, str>> {
     let at = memmem::find(line, PATH_FIELD)? + PATH_FIELD.len();
     let rest = line.get(at..)?.strip_prefix(b"\"")?;
@@ -175,12 +168,13 @@ fn path_in(line: &[u8]) -> Option<Cow<'_, str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Layout;
+    use crate::layout::OrchestrationLayout;
     use crate::query::samples;
+    use crate::trace_entry::TraceEntry;
 
     fn ledger(entries: Vec<TraceEntry>) -> (tempfile::TempDir, Ledger) {
         let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::new(folder.path());
+        let layout = OrchestrationLayout::new(folder.path());
         std::fs::create_dir_all(layout.folder()).unwrap();
         let ledger = Ledger::open(&layout);
         ledger.append(entries).unwrap();
@@ -189,7 +183,7 @@ mod tests {
 
     fn numbers(ledger: &Ledger, path: &str, former: &[&str]) -> Vec<u64> {
         let wanted = BTreeSet::from([path.to_owned()]);
-        let former = |_: &str, _: &[Change]| former.iter().map(|name| (*name).to_owned()).collect();
+        let former = |_: &str, _: &[RecordedChange]| former.iter().map(|name| (*name).to_owned()).collect();
         let found = histories(ledger, &wanted, &former).unwrap();
         found[path].iter().map(|change| change.number).collect()
     }

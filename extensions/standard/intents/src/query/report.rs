@@ -1,11 +1,11 @@
-//! The ledger as one HTML page that needs nothing else: no script, no font, no address.
+//! The ledger as one self-contained HTML page: no scripts, no fonts, no links to other servers.
 
 mod chart;
 mod page;
 
-pub use page::{Report, render};
+pub(crate) use page::{ReportInput, render};
 
-/// Text made fit for HTML, in elements and in quoted attributes.
+/// Escapes text for HTML elements and quoted attributes.
 fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -15,7 +15,7 @@ fn escape(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // What turns the direction of text around or cannot be seen would make a name lie.
+            // Invisible characters and changes of direction could disguise a name.
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
             control if control.is_control() => safe.push('\u{fffd}'),
             other => safe.push(other),

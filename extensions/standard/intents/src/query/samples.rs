@@ -1,15 +1,15 @@
 //! Entries for tests.
 
-use crate::entry::{AddedLines, FileHashes, MutationClass, ScopeValidation, TraceEntry};
-use crate::hash::{content_hash, line_hash};
-use crate::query::diff;
+use crate::hash::content_hash;
+use crate::testing::added_lines;
+use crate::trace_entry::{FileHashes, MutationClass, ScopeValidation, TraceEntry};
 
-/// An entry on a file, different for every number.
+/// An entry about a file, different for every number.
 pub(crate) fn entry(number: u64, path: &str) -> TraceEntry {
     change(number, path, Some(b"before\n"), Some(format!("after {number}\n").as_bytes()))
 }
 
-/// An entry that says what was before and after.
+/// An entry with the content before and after.
 pub(crate) fn change(number: u64, path: &str, pre: Option<&[u8]>, post: Option<&[u8]>) -> TraceEntry {
     let mutation_class = match (pre, post) {
         (None, _) => MutationClass::FileCreation,
@@ -33,25 +33,10 @@ pub(crate) fn change(number: u64, path: &str, pre: Option<&[u8]>, post: Option<&
         error: None,
         host: None,
         tool_use_id: None,
-        added: added(pre.unwrap_or_default(), post.unwrap_or_default()),
+        added: added_lines(pre.unwrap_or_default(), post.unwrap_or_default()),
         concurrent: Vec::new(),
         reverted: false,
         note: None,
         prev: String::new(),
     }
-}
-
-fn added(pre: &[u8], post: &[u8]) -> Vec<AddedLines> {
-    let lines: Vec<&[u8]> = diff::lines(post).collect();
-    let mut runs = Vec::new();
-    let mut from = 0;
-    let end = diff::Kept { old: 0, new: lines.len(), count: 0 };
-    for kept in diff::kept(pre, post).into_iter().chain([end]) {
-        if kept.new > from {
-            let hashes = lines[from..kept.new].iter().map(|line| line_hash(line)).collect();
-            runs.push(AddedLines { start: u32::try_from(from).unwrap() + 1, hashes });
-        }
-        from = kept.new + kept.count;
-    }
-    runs
 }

@@ -1,14 +1,16 @@
-//! Uncovered lines as a SARIF 2.1.0 log, for the tools that show findings beside the code.
+//! Uncovered lines as a SARIF 2.1.0 log, for tools that show findings in the code.
+//!
+//! Pure.
 
 use serde_json::{Value, json};
 
-use crate::query::check::Uncovered;
+use crate::query::check::UncoveredLines;
 
 const RULE: &str = "uncovered-change";
 
-/// One run with one result per span.
+/// A SARIF log with one run and one result per range of lines; `version` is the version of the program.
 #[must_use]
-pub fn log(uncovered: &[Uncovered], version: &str) -> Value {
+pub fn log(uncovered: &[UncoveredLines], version: &str) -> Value {
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -30,7 +32,7 @@ pub fn log(uncovered: &[Uncovered], version: &str) -> Value {
     })
 }
 
-fn result(span: &Uncovered) -> Value {
+fn result(span: &UncoveredLines) -> Value {
     json!({
         "ruleId": RULE,
         "ruleIndex": 0,
@@ -61,7 +63,7 @@ mod tests {
 
     #[test]
     fn names_are_encoded_and_places_are_kept() {
-        let span = Uncovered { file: "a b/ü%:.rs".to_owned(), start: 3, end: 5 };
+        let span = UncoveredLines { file: "a b/ü%:.rs".to_owned(), start: 3, end: 5 };
         let log = log(&[span], "1.2.3");
         let location = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
         assert_eq!(location["artifactLocation"]["uri"], "a%20b/%C3%BC%25%3A.rs");

@@ -1,17 +1,19 @@
-//! What the ledger comes to: per intent, per file, per day, and what left its scope.
+//! Totals of the ledger per intent, file and day, and its escapes.
+//!
+//! Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use crate::entry::{ScopeValidation, TraceEntry};
-use crate::ledger::Line;
+use crate::ledger::line::LedgerLine;
+use crate::trace_entry::{ScopeValidation, TraceEntry};
 
-/// How many escapes are kept, newest.
-pub const MAX_ESCAPES: usize = 200;
+/// The most escapes, newest.
+pub(crate) const MAX_ESCAPES: usize = 200;
 
-/// What was done under one intent, or to one file.
+/// The activity of one intent or on one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Activity {
+pub(crate) struct ActivitySummary {
     /// Entries.
     pub entries: u64,
     /// Entries out of scope or without an intent.
@@ -30,71 +32,71 @@ pub struct Activity {
 
 /// Entries of one day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Day {
+pub(crate) struct DayActivity {
     /// In scope.
     pub inside: u64,
     /// Out of scope or without an intent.
     pub escapes: u64,
 }
 
-/// One entry that left its scope or had no intent.
+/// An entry that is out of scope or has no intent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Escape {
+pub(crate) struct RecordedEscape {
     /// The line of the ledger.
     pub line: u64,
     /// The entry.
     pub entry: TraceEntry,
 }
 
-/// The whole ledger in numbers.
+/// The totals of the ledger.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Summary {
+pub(crate) struct LedgerSummary {
     /// Entries.
     pub entries: u64,
     /// By intent; the empty name for entries without one.
-    pub intents: BTreeMap<String, Activity>,
+    pub intents: BTreeMap<String, ActivitySummary>,
     /// By path.
-    pub files: BTreeMap<String, Activity>,
+    pub files: BTreeMap<String, ActivitySummary>,
     /// By date.
-    pub days: BTreeMap<String, Day>,
+    pub days: BTreeMap<String, DayActivity>,
     /// The newest escapes, oldest first.
-    pub escapes: Vec<Escape>,
-    /// How many there are.
+    pub escapes: Vec<RecordedEscape>,
+    /// The number of all escapes.
     pub escape_count: u64,
     /// Sessions.
     pub sessions: BTreeSet<String>,
 }
 
-impl Summary {
+impl LedgerSummary {
     /// Reads the ledger once.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(lines: impl Iterator<Item = io::Result<Line>>) -> io::Result<Self> {
+    pub(crate) fn read(lines: impl Iterator<Item = io::Result<LedgerLine>>) -> io::Result<Self> {
         let mut summary = Self::default();
         for line in lines {
             let line = line?;
             if let Ok(entry) = line.entry() {
-                summary.take_in(line.number, entry);
+                summary.add(line.number, entry);
             }
         }
         Ok(summary)
     }
 
-    fn take_in(&mut self, line: u64, entry: TraceEntry) {
+    fn add(&mut self, line: u64, entry: TraceEntry) {
         self.entries += 1;
         self.sessions.insert(entry.session_id.clone());
         let escape = is_escape(&entry);
         let day = self.days.entry(entry.timestamp.get(..10).unwrap_or_default().to_owned()).or_default();
         *(if escape { &mut day.escapes } else { &mut day.inside }) += 1;
         let path = entry.path().map(str::to_owned);
-        self.intents.entry(entry.intent_id.clone()).or_default().take_in(&entry, path.as_deref());
+        self.intents.entry(entry.intent_id.clone()).or_default().add(&entry, path.as_deref());
         if let Some(path) = path {
-            self.files.entry(path).or_default().take_in(&entry, Some(&entry.intent_id));
+            self.files.entry(path).or_default().add(&entry, Some(&entry.intent_id));
         }
         if escape {
             self.escape_count += 1;
-            self.escapes.push(Escape { line, entry });
+            self.escapes.push(RecordedEscape { line, entry });
             if self.escapes.len() > MAX_ESCAPES * 2 {
                 self.escapes.drain(..MAX_ESCAPES);
             }
@@ -102,8 +104,8 @@ impl Summary {
     }
 }
 
-impl Activity {
-    fn take_in(&mut self, entry: &TraceEntry, other: Option<&str>) {
+impl ActivitySummary {
+    fn add(&mut self, entry: &TraceEntry, other: Option<&str>) {
         self.entries += 1;
         self.escapes += u64::from(is_escape(entry));
         self.added_lines += entry.added.iter().map(|run| run.hashes.len() as u64).sum::<u64>();

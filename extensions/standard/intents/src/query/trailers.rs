@@ -1,4 +1,4 @@
-//! What a commit message says of intents: the intents that its changes belong to, and an anchor of the ledger.
+//! The trailers of a commit message: the intents of its changes, and an anchor of the ledger.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -7,37 +7,37 @@ use std::path::Path;
 use dispatch_os::files::{self, read_at_most};
 use dispatch_os::time::parse_rfc3339;
 
-use crate::chain::Head;
+use crate::chain::LedgerHead;
 use crate::error::IntentsError;
-use crate::layout::{FOLDER, HEAD_FILE, LEDGER_FILE, Layout};
+use crate::layout::{FOLDER, HEAD_FILE, LEDGER_FILE, OrchestrationLayout};
 use crate::ledger::Ledger;
-use crate::query::anchor::{ANCHOR_KEY, Anchor};
-use crate::query::blame::Blame;
+use crate::query::anchor::{ANCHOR_KEY, LedgerAnchor};
+use crate::query::blame::FileBlame;
 use crate::query::check::{DIFF, is_record, read_histories};
-use crate::query::git::{Git, INTENT_KEY, MAX_MESSAGE_BYTES};
-use crate::query::history::Change;
-use crate::query::kept_content;
-use crate::query::patch::{self, Content, FileDiff};
+use crate::query::git_diff::{self, DiffContent, FileDiff};
+use crate::query::git_repository::{GitRepository, INTENT_KEY, MAX_MESSAGE_BYTES};
+use crate::query::stored_content;
+use crate::trace_entry::RecordedChange;
 
-/// A commit with more files than this gets no intents, so that it is not held up.
+/// A commit with more files gets no intents, so that it is not delayed.
 const MAX_STAGED_FILES: usize = 2_000;
 
-/// The trailers of a commit to come.
+/// The trailers of the next commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trailers {
-    /// The intents whose entries wrote what is staged.
+pub(crate) struct CommitTrailers {
+    /// The intents of the staged changes.
     pub intents: BTreeSet<String>,
     /// The end of the ledger.
-    pub anchor: Option<Anchor>,
+    pub anchor: Option<LedgerAnchor>,
 }
 
-impl Trailers {
-    /// Finds the trailers for what is staged.
+impl CommitTrailers {
+    /// Finds the trailers of the staged changes.
     ///
     /// # Errors
-    /// When git or the ledger cannot be asked.
-    pub fn of_staged(layout: &Layout, git: &Git) -> Result<Self, IntentsError> {
-        let mut files = patch::parse(&git.ask("diff", DIFF.iter().copied().chain(["--cached", "--"]))?);
+    /// When git or the ledger fails.
+    pub(crate) fn of_staged(layout: &OrchestrationLayout, git: &GitRepository) -> Result<Self, IntentsError> {
+        let mut files = git_diff::parse(&git.ask("diff", DIFF.iter().copied().chain(["--cached", "--"]))?);
         files.retain(|file| !is_record(file.name()));
         let anchor = anchor(layout, git);
         if files.len() > MAX_STAGED_FILES {
@@ -56,14 +56,14 @@ impl Trailers {
         Ok(Self { intents, anchor })
     }
 
-    /// Adds the trailers to the file of a commit message by git's own rules; what is there stays once.
+    /// Adds the trailers to the file of a commit message by git's own rules, without duplicates.
     ///
     /// # Errors
-    /// When git cannot do it.
-    pub fn write(&self, git: &Git, message: &Path) -> Result<(), IntentsError> {
+    /// When git fails or the file cannot be written.
+    pub(crate) fn write(&self, git: &GitRepository, message: &Path) -> Result<(), IntentsError> {
         let mut wanted: Vec<String> = self.intents.iter().map(|intent| format!("{INTENT_KEY}: {intent}")).collect();
         if let Some(anchor) = &self.anchor {
-            // To git, which compares the beginnings of keys, an anchor is an intent and would replace one.
+            // Git compares keys by their beginning and would replace an `Intent` trailer by an `Intent-Ledger` trailer.
             let text = read_at_most(message, MAX_MESSAGE_BYTES)?;
             if let Some(rest) = without_anchors(&text) {
                 files::replace(message, &rest)?;
@@ -80,38 +80,44 @@ impl Trailers {
     }
 }
 
-/// The message without the anchors of an earlier version of the commit; nothing if it has none.
+/// The message without old anchors; `None` if it has none.
 fn without_anchors(message: &[u8]) -> Option<Vec<u8>> {
     let is_anchor = |line: &&[u8]| {
         let text = std::str::from_utf8(line).unwrap_or_default();
-        text.starts_with(ANCHOR_KEY) && Anchor::parse("", text).is_some()
+        text.starts_with(ANCHOR_KEY) && LedgerAnchor::parse("", text).is_some()
     };
     let lines: Vec<&[u8]> = message.split_inclusive(|byte| *byte == b'\n').collect();
     lines.iter().any(&is_anchor).then(|| lines.into_iter().filter(|line| !is_anchor(line)).flatten().copied().collect())
 }
 
-fn intents_of(layout: &Layout, git: &Git, file: &FileDiff, name: &str, history: &[Change]) -> BTreeSet<String> {
+fn intents_of(
+    layout: &OrchestrationLayout,
+    git: &GitRepository,
+    file: &FileDiff,
+    name: &str,
+    history: &[RecordedChange],
+) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let added: Vec<_> = file.hunks.iter().filter(|hunk| hunk.added > 0).collect();
-    if file.content == Content::Text && file.new.is_some() && !added.is_empty() {
+    if file.content == DiffContent::Text && file.new.is_some() && !added.is_empty() {
         let Ok(staged) = git.ask("read what is staged", ["cat-file", "blob", &format!(":./{name}")]) else {
             return found;
         };
-        let blame = Blame::new(history, &|hash| kept_content(layout, hash), &staged);
+        let blame = FileBlame::new(history, &|hash| stored_content(layout, hash), &staged);
         let lines = added.iter().flat_map(|hunk| hunk.start..hunk.start + hunk.added);
         found.extend(lines.filter_map(|line| blame.change(line)).map(|change| change.entry.intent_id.clone()));
     }
     let removed = file.hunks.iter().any(|hunk| hunk.added == 0);
-    if removed || file.content != Content::Text || file.new.is_none() || file.old != file.new {
+    if removed || file.content != DiffContent::Text || file.new.is_none() || file.old != file.new {
         let since_ms = last_commit_ms(git, file);
-        let recent = |change: &&Change| parse_rfc3339(&change.entry.timestamp).is_some_and(|ms| ms >= since_ms);
+        let recent = |change: &&RecordedChange| parse_rfc3339(&change.entry.timestamp).is_some_and(|ms| ms >= since_ms);
         found.extend(history.iter().filter(recent).map(|change| change.entry.intent_id.clone()));
     }
     found
 }
 
-/// When a commit last changed the file.
-fn last_commit_ms(git: &Git, file: &FileDiff) -> i64 {
+/// The time of the last commit that changed the file.
+fn last_commit_ms(git: &GitRepository, file: &FileDiff) -> i64 {
     let Some(name) = file.old.as_deref().and_then(|name| std::str::from_utf8(name).ok()) else {
         return 0;
     };
@@ -120,18 +126,18 @@ fn last_commit_ms(git: &Git, file: &FileDiff) -> i64 {
     seconds.unwrap_or_default().saturating_mul(1000)
 }
 
-/// The end of the ledger that goes with the commit: of the staged one if git keeps it, else of the one on disk.
-fn anchor(layout: &Layout, git: &Git) -> Option<Anchor> {
+/// The end of the ledger of this commit: of the staged ledger if git tracks it, else of the one on disk.
+fn anchor(layout: &OrchestrationLayout, git: &GitRepository) -> Option<LedgerAnchor> {
     let staged = |file: &str| format!(":./{FOLDER}/{file}");
     let size = git.ask("look at the staged ledger", ["cat-file", "-s", &staged(LEDGER_FILE)]);
-    let head: Head = match size {
+    let head: LedgerHead = match size {
         Ok(size) => {
             let bytes: u64 = std::str::from_utf8(&size).ok()?.trim().parse().ok()?;
             let head = git.ask("read the staged head", ["cat-file", "blob", &staged(HEAD_FILE)]).ok()?;
-            // A head that was staged at another time says nothing about this ledger.
-            serde_json::from_slice(&head).ok().filter(|head: &Head| head.bytes == bytes)?
+            // A head that was staged at another time does not match this ledger.
+            serde_json::from_slice(&head).ok().filter(|head: &LedgerHead| head.bytes == bytes)?
         }
         Err(_) => Ledger::open(layout).head()?,
     };
-    (head.entries > 0).then_some(Anchor { commit: String::new(), entries: head.entries, last: head.last })
+    (head.entries > 0).then_some(LedgerAnchor { commit: String::new(), entries: head.entries, last: head.last })
 }

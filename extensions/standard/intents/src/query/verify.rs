@@ -1,59 +1,53 @@
-//! Proves that the ledger is as it was written, and says of every file whether it is as the ledger left it.
+//! Verifies the chain of the ledger, and compares every file with its last entry.
 
+mod chain_walk;
+mod diagnose;
 mod finding;
-mod judge;
-mod walk;
 
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::chain::Head;
-use crate::contents;
-use crate::layout::Layout;
-use crate::ledger::Line;
-use crate::query::anchor::Anchor;
+use crate::content_store;
+use crate::layout::OrchestrationLayout;
+use crate::ledger::line::LedgerLine;
 use crate::query::inside;
 
-pub use finding::{Kind, Problem, Verification};
-use walk::{LastState, Walk};
+use chain_walk::{ChainWalk, LastFileState};
+pub(crate) use diagnose::VerificationEvidence;
+pub(crate) use finding::FindingKind;
+pub use finding::{LedgerFinding, LedgerVerification};
 
-/// What verification looks at besides the lines.
-#[derive(Debug, Clone, Default)]
-pub struct Evidence {
-    /// The end of the ledger as its last writer left it.
-    pub head: Option<Head>,
-    /// Ends of the ledger that commits remember.
-    pub anchors: Vec<Anchor>,
-}
-
-/// Reads the whole ledger once and reports everything that cannot be as it was written.
+/// Reads the whole ledger once and reports every line that was not written this way.
 ///
 /// # Errors
 /// When the ledger cannot be read.
-pub fn verify(lines: impl Iterator<Item = io::Result<Line>>, evidence: &Evidence) -> io::Result<Verified> {
-    let mut walk = Walk::new(&evidence.anchors);
+pub(crate) fn verify(
+    lines: impl Iterator<Item = io::Result<LedgerLine>>,
+    evidence: &VerificationEvidence,
+) -> io::Result<VerifiedLedger> {
+    let mut walk = ChainWalk::new(&evidence.anchors);
     for line in lines {
         walk.line(&line?);
     }
-    let found = judge::judge(&walk, evidence);
-    Ok(Verified { verification: found, last_states: walk.into_last_states() })
+    let found = diagnose::diagnose(&walk, evidence);
+    Ok(VerifiedLedger { verification: found, last_states: walk.into_last_states() })
 }
 
-/// The result of [`verify`], with what the ledger says of every file.
+/// The result of [`verify`], with the last state of every file.
 #[derive(Debug)]
-pub struct Verified {
-    verification: Verification,
-    last_states: BTreeMap<String, LastState>,
+pub(crate) struct VerifiedLedger {
+    verification: LedgerVerification,
+    last_states: BTreeMap<String, LastFileState>,
 }
 
-impl Verified {
-    /// Compares the files of the workspace with what the ledger says of them, and ends the verification.
+impl VerifiedLedger {
+    /// Compares the files of the workspace with their last entries.
     #[must_use]
-    pub fn with_files(mut self, layout: &Layout) -> Verification {
+    pub(crate) fn with_files(mut self, layout: &OrchestrationLayout) -> LedgerVerification {
         for (path, last) in &self.last_states {
             if let Some(detail) = difference(layout, path, last.hash.as_deref()) {
                 let detail = format!("{path}: {detail} since line {}", last.line);
-                self.verification.notes.push(Problem { line: last.line, kind: Kind::Content, detail });
+                self.verification.notes.push(LedgerFinding { line: last.line, kind: FindingKind::Content, detail });
             } else {
                 self.verification.files += 1;
             }
@@ -62,17 +56,17 @@ impl Verified {
     }
 }
 
-/// How the file differs from what the ledger says, if it does.
-fn difference(layout: &Layout, path: &str, expected: Option<&str>) -> Option<&'static str> {
+/// How the file differs from its last entry, if it does.
+fn difference(layout: &OrchestrationLayout, path: &str, expected: Option<&str>) -> Option<&'static str> {
     let Some(place) = inside(&layout.root, path) else {
         return Some("not a path in this workspace, not compared");
     };
-    let found = contents::look(&place);
+    let found = content_store::observe(&place);
     match (found.hash, expected) {
         _ if found.problem.is_some() => Some("cannot be read, not compared"),
         (found, expected) if found.as_deref() == expected => None,
         (None, _) => Some("removed"),
-        (Some(_), None) => Some("made again"),
+        (Some(_), None) => Some("created again"),
         (Some(_), Some(_)) => Some("changed"),
     }
 }

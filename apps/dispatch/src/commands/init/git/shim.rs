@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::git_hook_file::{DispatchLines, quoted};
 use crate::git_hooks::GitHook;
 use dispatch_os::environment;
-use ext_intents::query::git::Git;
+use ext_intents::contract::GitRepository;
 use std::path::{Path, PathBuf};
 
 /// What marks our lines.
@@ -26,7 +26,7 @@ pub(super) struct GitHooksFolder {
 }
 
 impl GitHooksFolder {
-    pub(super) fn of(git: &Git, workspace: &Path) -> Result<Self, Failure> {
+    pub(super) fn of(git: &GitRepository, workspace: &Path) -> Result<Self, Failure> {
         let folder = resolved(&git.hooks_folder()?);
         let own: Vec<PathBuf> = git.own_folders()?.iter().map(|folder| resolved(folder)).collect();
         let (Some(top), Some(common)) = (own.first(), own.last()) else {
@@ -127,7 +127,7 @@ mod tests {
         }
 
         fn home(&self, workspace: &Path) -> GitHooksFolder {
-            let home = GitHooksFolder::of(&Git::find(&self.root).unwrap(), workspace).unwrap();
+            let home = GitHooksFolder::of(&GitRepository::find(&self.root).unwrap(), workspace).unwrap();
             GitHooksFolder { program: self.folder.path().join("dispatch").to_str().unwrap().to_owned(), ..home }
         }
 
@@ -236,7 +236,7 @@ mod tests {
         );
         assert!(repository.git(&["config", "core.hooksPath", ".husky/_"]).status.success());
         fs::write(repository.root.join(".husky/post-commit"), "echo user >> ran\n").unwrap();
-        let plain = GitHooksFolder::of(&Git::find(&repository.root).unwrap(), &repository.root).unwrap();
+        let plain = GitHooksFolder::of(&GitRepository::find(&repository.root).unwrap(), &repository.root).unwrap();
         assert_eq!(plain.program, PROGRAM_ANYWHERE);
         let home = repository.install("post-commit");
         assert!(repository.commit().status.success());
@@ -266,7 +266,7 @@ mod tests {
         repository.install("post-commit");
         assert!(repository.git(&["worktree", "add", "-q", "../tree"]).status.success());
         let tree = repository.folder.path().canonicalize().unwrap().join("tree");
-        let home = GitHooksFolder::of(&Git::find(&tree).unwrap(), &tree).unwrap();
+        let home = GitHooksFolder::of(&GitRepository::find(&tree).unwrap(), &tree).unwrap();
         assert_eq!(home.folder, repository.home(&repository.root).folder);
     }
 
@@ -276,6 +276,6 @@ mod tests {
         let shared = repository.folder.path().join("shared");
         fs::create_dir(&shared).unwrap();
         assert!(repository.git(&["config", "core.hooksPath", shared.to_str().unwrap()]).status.success());
-        assert!(GitHooksFolder::of(&Git::find(&repository.root).unwrap(), &repository.root).is_err());
+        assert!(GitHooksFolder::of(&GitRepository::find(&repository.root).unwrap(), &repository.root).is_err());
     }
 }

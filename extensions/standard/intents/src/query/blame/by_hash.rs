@@ -1,29 +1,31 @@
-//! Finds the lines that a change added by their hashes, where its contents are not kept.
+//! Finds the added lines of a change by their hashes, where its contents are not stored.
+//!
+//! Pure.
 
 use std::collections::HashMap;
 
-use super::Mark;
-use crate::entry::AddedLines;
+use super::LineOrigin;
 use crate::hash::line_hash;
-use crate::query::diff;
+use crate::query::line_diff;
+use crate::trace_entry::AddedLines;
 
-/// How many places of one line are tried.
+/// The most occurrences of one line that are tried.
 const MAX_CANDIDATES: usize = 64;
 
-/// The lines of a text whose origin is open, by their hashes.
-pub(super) struct OpenLines<'m> {
-    marks: &'m mut [Mark],
+/// The lines of a text whose origin is undecided, by their hashes.
+pub(super) struct UnattributedLines<'m> {
+    marks: &'m mut [LineOrigin],
     hashes: Vec<String>,
-    /// The places of lines that have a letter or digit; others prove nothing alone.
+    /// The positions of lines with a letter or digit; other lines alone identify nothing.
     telling: HashMap<String, Vec<usize>>,
 }
 
-impl<'m> OpenLines<'m> {
-    pub(super) fn new(text: &[u8], marks: &'m mut [Mark]) -> Self {
+impl<'m> UnattributedLines<'m> {
+    pub(super) fn new(text: &[u8], marks: &'m mut [LineOrigin]) -> Self {
         let mut hashes = Vec::with_capacity(marks.len());
         let mut telling: HashMap<String, Vec<usize>> = HashMap::new();
-        for (at, (line, mark)) in diff::lines(text).zip(marks.iter()).enumerate() {
-            if *mark != Mark::Open {
+        for (at, (line, mark)) in line_diff::lines(text).zip(marks.iter()).enumerate() {
+            if *mark != LineOrigin::Open {
                 hashes.push(String::new());
                 continue;
             }
@@ -36,19 +38,19 @@ impl<'m> OpenLines<'m> {
         Self { marks, hashes, telling }
     }
 
-    /// Gives the lines that a change added to it, the longest matching runs first.
-    pub(super) fn give(&mut self, added: &[AddedLines], mark: Mark) {
+    /// Attributes the added lines of a change, the longest matching runs first.
+    pub(super) fn attribute(&mut self, added: &[AddedLines], mark: LineOrigin) {
         for run in added {
             let start = usize::try_from(run.start).unwrap_or(1).saturating_sub(1);
             let mut at = 0;
             while at < run.hashes.len() {
-                at += self.give_from(&run.hashes, at, start + at, mark).max(1);
+                at += self.attribute_from(&run.hashes, at, start + at, mark).max(1);
             }
         }
     }
 
-    /// Gives the best place for the lines of a run from `at` on; says how many of them it took.
-    fn give_from(&mut self, run: &[String], at: usize, expected: usize, mark: Mark) -> usize {
+    /// Attributes the best match for the lines of a run from `at` on; returns their number.
+    fn attribute_from(&mut self, run: &[String], at: usize, expected: usize, mark: LineOrigin) -> usize {
         let Some(places) = run.get(at).and_then(|hash| self.telling.get(hash)) else {
             return 0;
         };
@@ -75,6 +77,6 @@ impl<'m> OpenLines<'m> {
     }
 
     fn is_open(&self, index: usize) -> bool {
-        self.marks.get(index) == Some(&Mark::Open)
+        self.marks.get(index) == Some(&LineOrigin::Open)
     }
 }

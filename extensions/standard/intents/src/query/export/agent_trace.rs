@@ -1,47 +1,49 @@
-//! Who wrote which lines as Agent Trace 0.1 records: one record per intent and session, and one for
-//! each other kind of writer, with the lines where they are now.
+//! Agent Trace 0.1 records: one record per intent and session, and one for each other kind of writer, with the line
+//! numbers of the present files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use dispatch_os::files;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::hash::content_hash;
-use crate::layout::Layout;
+use crate::layout::OrchestrationLayout;
 use crate::ledger::Ledger;
-use crate::query::blame::{Blame, By, MAX_BLAMED_BYTES};
-use crate::query::history::{Change, Histories, histories};
-use crate::query::{diff, inside, kept_content};
+use crate::query::blame::{FileBlame, LineAuthor, MAX_BLAMED_BYTES};
+use crate::query::history::{FileHistories, histories};
+use crate::query::{inside, line_diff, stored_content};
+use crate::trace_entry::RecordedChange;
 
 /// The version of the format.
 const VERSION: &str = "0.1";
-/// Where our own data is found in a record.
+/// The key of our own data in a record.
 const VENDOR: &str = "dev.dispatch";
-/// Files whose entries are held at once.
+/// The most files whose entries are in memory at once.
 const BATCH_FILES: usize = 500;
 
-/// What the lines were looked at in.
+/// The state in which the lines were read.
 #[derive(Debug, Clone, Default)]
-pub struct Snapshot {
-    /// The commit that HEAD is.
+pub(crate) struct ExportContext {
+    /// The commit of HEAD.
     pub revision: Option<String>,
     /// The version of this program.
     pub version: String,
-    /// The present time, for records without entries.
+    /// The current time, for records without entries.
     pub now: String,
 }
 
 /// Who wrote a range.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Writer {
-    by: By,
+struct LineWriter {
+    by: LineAuthor,
     intent: String,
     session: String,
 }
 
 #[derive(Default)]
-struct Record {
+struct AgentTraceRecord {
     files: BTreeMap<String, Vec<Value>>,
     tools: BTreeSet<String>,
     hosts: BTreeSet<String>,
@@ -49,18 +51,18 @@ struct Record {
     last: String,
 }
 
-/// The records of every file that the ledger knows and that is still there.
+/// The records of every file that has entries and still exists.
 ///
 /// # Errors
 /// When the ledger cannot be read.
-pub fn agent_trace(
-    layout: &Layout,
-    former: &dyn Fn(&str, &[Change]) -> Vec<String>,
-    snapshot: &Snapshot,
+pub(crate) fn agent_trace(
+    layout: &OrchestrationLayout,
+    former: &dyn Fn(&str, &[RecordedChange]) -> Vec<String>,
+    snapshot: &ExportContext,
 ) -> io::Result<Vec<Value>> {
     let ledger = Ledger::open(layout);
     let paths: Vec<String> = paths(&ledger)?.into_iter().collect();
-    let mut records: BTreeMap<Writer, Record> = BTreeMap::new();
+    let mut records: BTreeMap<LineWriter, AgentTraceRecord> = BTreeMap::new();
     for batch in paths.chunks(BATCH_FILES) {
         let found = histories(&ledger, &batch.iter().cloned().collect(), former)?;
         collect(layout, &found, &mut records);
@@ -77,15 +79,14 @@ fn paths(ledger: &Ledger) -> io::Result<BTreeSet<String>> {
     Ok(paths)
 }
 
-fn collect(layout: &Layout, found: &Histories, records: &mut BTreeMap<Writer, Record>) {
+fn collect(layout: &OrchestrationLayout, found: &FileHistories, records: &mut BTreeMap<LineWriter, AgentTraceRecord>) {
     for (path, history) in found {
-        let place = inside(&layout.root, path).filter(|place| place.is_file());
-        let Some(present) = place.and_then(|place| dispatch_os::files::read_at_most(&place, MAX_BLAMED_BYTES).ok())
-        else {
+        let place = inside(&layout.root, path).filter(|place| files::is_file(place));
+        let Some(present) = place.and_then(|place| files::read_at_most(&place, MAX_BLAMED_BYTES).ok()) else {
             continue;
         };
-        let blame = Blame::new(history, &|hash| kept_content(layout, hash), &present);
-        let texts: Vec<&[u8]> = diff::lines(&present).collect();
+        let blame = FileBlame::new(history, &|hash| stored_content(layout, hash), &present);
+        let texts: Vec<&[u8]> = line_diff::lines(&present).collect();
         for (writer, start, end) in ranges(&blame) {
             let record = records.entry(writer).or_default();
             let text = texts.get(start - 1..end).unwrap_or_default().join(&b'\n');
@@ -98,8 +99,8 @@ fn collect(layout: &Layout, found: &Histories, records: &mut BTreeMap<Writer, Re
     }
 }
 
-impl Record {
-    fn take_in(&mut self, change: &Change) {
+impl AgentTraceRecord {
+    fn take_in(&mut self, change: &RecordedChange) {
         if self.entries.insert(change.number) {
             self.tools.insert(change.entry.tool_name.clone());
             self.hosts.extend(change.entry.host.clone());
@@ -110,12 +111,12 @@ impl Record {
     }
 }
 
-/// Lines that one writer wrote one after the other.
-fn ranges(blame: &Blame<'_>) -> Vec<(Writer, usize, usize)> {
-    let mut ranges: Vec<(Writer, usize, usize)> = Vec::new();
+/// Consecutive lines of one writer.
+fn ranges(blame: &FileBlame<'_>) -> Vec<(LineWriter, usize, usize)> {
+    let mut ranges: Vec<(LineWriter, usize, usize)> = Vec::new();
     for line in blame.lines() {
         let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
-        let writer = Writer { by: line.by, intent: text(line.intent), session: text(line.session) };
+        let writer = LineWriter { by: line.by, intent: text(line.intent), session: text(line.session) };
         match ranges.last_mut() {
             Some((last, _, end)) if *last == writer => *end = line.line,
             _ => ranges.push((writer, line.line, line.line)),
@@ -124,11 +125,11 @@ fn ranges(blame: &Blame<'_>) -> Vec<(Writer, usize, usize)> {
     ranges
 }
 
-fn spell(writer: &Writer, record: &Record, snapshot: &Snapshot) -> Value {
+fn spell(writer: &LineWriter, record: &AgentTraceRecord, snapshot: &ExportContext) -> Value {
     let contributor = match writer.by {
-        By::Agent => "ai",
-        By::Human => "human",
-        By::Unknown => "unknown",
+        LineAuthor::Agent => "ai",
+        LineAuthor::Human => "human",
+        LineAuthor::Unknown => "unknown",
     };
     let files: Vec<Value> = record
         .files
@@ -159,8 +160,8 @@ fn spell(writer: &Writer, record: &Record, snapshot: &Snapshot) -> Value {
     spelled
 }
 
-/// A UUID made from what the record says, so that the same state gives the same record.
-fn id(writer: &Writer, files: &[Value]) -> String {
+/// A UUID computed from the record, so that the same state gives the same record.
+fn id(writer: &LineWriter, files: &[Value]) -> String {
     let text = json!([writer.intent, writer.session, format!("{:?}", writer.by), files]).to_string();
     let digest = Sha256::digest(text.as_bytes());
     let mut bytes = [0_u8; 16];
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn each_writer_has_a_record_of_the_lines_as_they_are_now() {
         let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::new(folder.path());
+        let layout = OrchestrationLayout::new(folder.path());
         std::fs::create_dir_all(layout.folder()).unwrap();
         let entries = vec![
             samples::change(2, "a.rs", None, Some(b"one\ntwo\n")),
@@ -190,7 +191,7 @@ mod tests {
         ];
         Ledger::open(&layout).append(entries).unwrap();
         std::fs::write(folder.path().join("a.rs"), "one\nthree\ntwo\nby hand\n").unwrap();
-        let snapshot = Snapshot {
+        let snapshot = ExportContext {
             revision: Some("c".repeat(40)),
             version: "1.0.0".into(),
             now: "2026-01-01T00:00:00.000Z".into(),

@@ -1,10 +1,12 @@
-//! Entries as rows of comma-separated values (RFC 4180) that a spreadsheet shows and does not compute.
+//! Entries as rows of comma-separated values (RFC 4180), safe from formulas in spreadsheets.
+//!
+//! Pure.
 
 use std::fmt::Display;
 
 use serde_json::Value;
 
-use crate::entry::TraceEntry;
+use crate::trace_entry::TraceEntry;
 
 const COLUMNS: &[&str] = &[
     "id",
@@ -28,13 +30,13 @@ const COLUMNS: &[&str] = &[
 
 /// The names of the columns, with the end of the line.
 #[must_use]
-pub fn header() -> String {
+pub(crate) fn header() -> String {
     format!("{}\r\n", COLUMNS.join(","))
 }
 
 /// One entry, with the end of the line.
 #[must_use]
-pub fn row(entry: &TraceEntry) -> String {
+pub(crate) fn row(entry: &TraceEntry) -> String {
     let file = entry.file.as_ref();
     let name = |value: Value| value.as_str().unwrap_or_default().to_owned();
     let word = |value: Result<Value, serde_json::Error>| name(value.unwrap_or_default());
@@ -62,7 +64,7 @@ pub fn row(entry: &TraceEntry) -> String {
     format!("{}\r\n", cells.join(","))
 }
 
-/// A cell that is text to every reader: quoted where it must be, and never a formula.
+/// A cell, quoted where needed, that no spreadsheet reads as a formula.
 fn cell(value: impl Display) -> String {
     let mut text = value.to_string();
     if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {

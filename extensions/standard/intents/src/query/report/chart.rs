@@ -1,11 +1,11 @@
-//! Activity over time as bars, drawn as SVG inside the page.
+//! Draws activity over time as an SVG bar chart.
 
 use std::collections::BTreeMap;
 
 use dispatch_os::time::{parse_rfc3339, rfc3339};
 
 use super::escape;
-use crate::query::summary::Day;
+use crate::query::summary::DayActivity;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 180.0;
@@ -13,22 +13,22 @@ const LEFT: f64 = 44.0;
 const BOTTOM: f64 = 24.0;
 const TOP: f64 = 10.0;
 const MAX_BAR_WIDTH: f64 = 48.0;
-/// More days than this are drawn several to a bar.
+/// With more days, a bar covers several days.
 const MAX_BARS: usize = 120;
 
 const DAY_MS: i64 = 86_400_000;
-/// A longer time has a wrong clock in it, and only its busy days are drawn.
+/// A longer time means a wrong clock, so only days with entries are drawn.
 const MAX_DAYS: i64 = 3_660;
 
 /// One bar.
-struct Bar {
+struct ChartBar {
     from: String,
     to: String,
-    day: Day,
+    day: DayActivity,
 }
 
-/// Bars with what was in scope below and what escaped on top of it.
-pub(super) fn activity(days: &BTreeMap<String, Day>) -> String {
+/// Bars with changes in scope below and escapes on top.
+pub(super) fn activity(days: &BTreeMap<String, DayActivity>) -> String {
     let bars = group(days);
     let highest = bars.iter().map(|bar| bar.day.inside + bar.day.escapes).max().unwrap_or_default().max(1);
     let step = (WIDTH - LEFT) / bars.len().max(1) as f64;
@@ -64,7 +64,7 @@ pub(super) fn activity(days: &BTreeMap<String, Day>) -> String {
     svg
 }
 
-fn draw(bar: &Bar, x: f64, width: f64, base: f64, scale: f64) -> String {
+fn draw(bar: &ChartBar, x: f64, width: f64, base: f64, scale: f64) -> String {
     let (inside, escapes) = (bar.day.inside as f64 * scale, bar.day.escapes as f64 * scale);
     let days = if bar.from == bar.to { bar.from.clone() } else { format!("{} to {}", bar.from, bar.to) };
     let title = escape(&format!("{days}: {} in scope, {} escapes", bar.day.inside, bar.day.escapes));
@@ -77,19 +77,19 @@ fn draw(bar: &Bar, x: f64, width: f64, base: f64, scale: f64) -> String {
     )
 }
 
-fn group(days: &BTreeMap<String, Day>) -> Vec<Bar> {
-    let days: Vec<(String, Day)> = with_idle_days(days).into_iter().collect();
+fn group(days: &BTreeMap<String, DayActivity>) -> Vec<ChartBar> {
+    let days: Vec<(String, DayActivity)> = with_idle_days(days).into_iter().collect();
     let size = days.len().div_ceil(MAX_BARS).max(1);
     let bars = days.chunks(size).filter_map(|chunk| {
         let (from, to) = (chunk.first()?.0.clone(), chunk.last()?.0.clone());
-        let sum = |of: fn(&Day) -> u64| chunk.iter().map(|(_, day)| of(day)).sum();
-        Some(Bar { from, to, day: Day { inside: sum(|day| day.inside), escapes: sum(|day| day.escapes) } })
+        let sum = |of: fn(&DayActivity) -> u64| chunk.iter().map(|(_, day)| of(day)).sum();
+        Some(ChartBar { from, to, day: DayActivity { inside: sum(|day| day.inside), escapes: sum(|day| day.escapes) } })
     });
     bars.collect()
 }
 
-/// The same with the days between on which nothing happened, so that time runs evenly.
-fn with_idle_days(days: &BTreeMap<String, Day>) -> BTreeMap<String, Day> {
+/// The same with the days without entries, so that the time axis is even.
+fn with_idle_days(days: &BTreeMap<String, DayActivity>) -> BTreeMap<String, DayActivity> {
     let at = |day: Option<&String>| parse_rfc3339(&format!("{}T00:00:00Z", day?));
     let mut all = days.clone();
     if let (Some(first_ms), Some(last_ms)) = (at(days.keys().next()), at(days.keys().next_back()))
@@ -102,7 +102,7 @@ fn with_idle_days(days: &BTreeMap<String, Day>) -> BTreeMap<String, Day> {
     all
 }
 
-/// Round numbers up to the highest bar.
+/// Round values up to the highest bar.
 fn ticks(highest: u64) -> Vec<u64> {
     let rough = highest.div_ceil(4).max(1);
     let power = 10_u64.pow(rough.ilog10());
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn idle_days_are_drawn_and_many_days_share_a_bar() {
-        let day = Day { inside: 2, escapes: 1 };
+        let day = DayActivity { inside: 2, escapes: 1 };
         let days = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), day)).collect::<BTreeMap<_, _>>();
         let bars = group(&days(&["2026-02-27", "2026-03-02"]));
         let names: Vec<&str> = bars.iter().map(|bar| bar.from.as_str()).collect();

@@ -1,34 +1,34 @@
-//! The page itself.
+//! Renders the page of the report.
 
 use super::chart::activity;
 use super::escape;
 use crate::intent::IntentSpec;
-use crate::query::summary::{Activity, Escape, MAX_ESCAPES, Summary};
+use crate::query::summary::{ActivitySummary, LedgerSummary, MAX_ESCAPES, RecordedEscape};
 
-/// How many files are listed, the busiest.
+/// The most files, those with the most entries.
 const MAX_FILES: usize = 300;
-/// How many intents of a file are named.
+/// The most intents of a file.
 const MAX_NAMED: usize = 4;
 const STYLE: &str = include_str!("style.css");
 
-/// What a page is made of.
+/// The content of a page.
 #[derive(Debug)]
-pub struct Report<'a> {
+pub(crate) struct ReportInput<'a> {
     /// The name of the workspace.
     pub title: &'a str,
-    /// When it was made.
-    pub made: &'a str,
+    /// A line below the title.
+    pub subtitle: &'a str,
     /// The numbers.
-    pub summary: &'a Summary,
+    pub summary: &'a LedgerSummary,
     /// The declared intents.
     pub intents: &'a [IntentSpec],
-    /// Problems that verification found, in words.
+    /// The problems of the verification, as text.
     pub problems: &'a [String],
 }
 
 /// The whole page.
 #[must_use]
-pub fn render(report: &Report<'_>) -> String {
+pub(crate) fn render(report: &ReportInput<'_>) -> String {
     let title = escape(report.title);
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -36,7 +36,7 @@ pub fn render(report: &Report<'_>) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
          <title>Intents of {title}</title><style>{STYLE}</style></head><body><main>\
          <header><h1>Intents of {title}</h1><p class=\"faint\">{}</p></header>{}{}{}{}{}{}</main></body></html>\n",
-        escape(report.made),
+        escape(report.subtitle),
         tiles(report),
         proof(report.problems),
         over_time(report.summary),
@@ -46,7 +46,7 @@ pub fn render(report: &Report<'_>) -> String {
     )
 }
 
-fn tiles(report: &Report<'_>) -> String {
+fn tiles(report: &ReportInput<'_>) -> String {
     let summary = report.summary;
     let intents = summary.intents.keys().filter(|id| !id.is_empty()).count() as u64;
     let tile = |name: &str, value: u64, class: &str| {
@@ -55,7 +55,7 @@ fn tiles(report: &Report<'_>) -> String {
     let alarm = if summary.escape_count > 0 { "bad" } else { "" };
     let tiles = [
         tile("entries", summary.entries, ""),
-        tile("intents at work", intents, ""),
+        tile("intents with entries", intents, ""),
         tile("files", summary.files.len() as u64, ""),
         tile("sessions", summary.sessions.len() as u64, ""),
         tile("escapes", summary.escape_count, alarm),
@@ -65,13 +65,13 @@ fn tiles(report: &Report<'_>) -> String {
 
 fn proof(problems: &[String]) -> String {
     if problems.is_empty() {
-        return "<p class=\"proof good\">The ledger is as it was written: every line, in its order.</p>".to_owned();
+        return "<p class=\"proof good\">The ledger is verified: every line is unchanged and in order.</p>".to_owned();
     }
     let items: String = problems.iter().take(20).map(|problem| format!("<li>{}</li>", escape(problem))).collect();
     format!("<div class=\"proof bad\">The ledger has {} problems.<ul>{items}</ul></div>", problems.len())
 }
 
-fn over_time(summary: &Summary) -> String {
+fn over_time(summary: &LedgerSummary) -> String {
     if summary.days.is_empty() {
         return String::new();
     }
@@ -82,7 +82,7 @@ fn over_time(summary: &Summary) -> String {
     )
 }
 
-fn intents(report: &Report<'_>) -> String {
+fn intents(report: &ReportInput<'_>) -> String {
     let summary = report.summary;
     let declared = report.intents.iter().map(|intent| {
         let status = serde_json::to_value(intent.status).unwrap_or_default();
@@ -92,9 +92,9 @@ fn intents(report: &Report<'_>) -> String {
     let known: Vec<&str> = report.intents.iter().map(|intent| intent.id.as_str()).collect();
     let undeclared = summary.intents.keys().filter(|id| !known.contains(&id.as_str()));
     let undeclared = undeclared
-        .map(|id| (id.as_str(), if id.is_empty() { "no intent" } else { "not declared any more" }, String::new()));
+        .map(|id| (id.as_str(), if id.is_empty() { "no intent" } else { "no longer declared" }, String::new()));
     let most = summary.intents.values().map(|found| found.entries).max().unwrap_or_default().max(1);
-    let idle = Activity::default();
+    let idle = ActivitySummary::default();
     let rows: String = declared
         .chain(undeclared)
         .map(|(id, name, status)| {
@@ -115,20 +115,20 @@ fn intents(report: &Report<'_>) -> String {
         })
         .collect();
     let head = "<th>id</th><th>intent</th><th>status</th><th></th><th class=\"n\">entries</th><th class=\"n\">files</th><th class=\"n\">lines added</th><th class=\"n\">escapes</th><th>last</th>";
-    table("Intents", head, &rows, "no intents are declared")
+    table("Intents", head, &rows, "no declared intents")
 }
 
-fn escapes(summary: &Summary) -> String {
+fn escapes(summary: &LedgerSummary) -> String {
     let shown = summary.escapes.iter().rev().take(MAX_ESCAPES);
     let rows: String = shown.map(escape_row).collect();
     let head = "<th class=\"n\">line</th><th>time</th><th>file</th><th>intent</th><th>session</th><th>tool</th><th>outcome</th>";
-    table("Escapes", head, &rows, "nothing left the scope of its intent")
+    table("Escapes", head, &rows, "no changes out of scope")
 }
 
-fn escape_row(found: &Escape) -> String {
+fn escape_row(found: &RecordedEscape) -> String {
     let entry = &found.entry;
     let outcome = match (entry.reverted, entry.intent_id.is_empty()) {
-        (true, _) => "put back",
+        (true, _) => "reverted",
         (false, true) => "no intent",
         (false, false) => "out of scope",
     };
@@ -144,8 +144,8 @@ fn escape_row(found: &Escape) -> String {
     )
 }
 
-fn files(summary: &Summary) -> String {
-    let mut busiest: Vec<(&String, &Activity)> = summary.files.iter().collect();
+fn files(summary: &LedgerSummary) -> String {
+    let mut busiest: Vec<(&String, &ActivitySummary)> = summary.files.iter().collect();
     busiest.sort_by_key(|(path, found)| (std::cmp::Reverse(found.entries), path.as_str()));
     let rows: String = busiest
         .iter()
@@ -169,7 +169,7 @@ fn files(summary: &Summary) -> String {
     let head = "<th>file</th><th>intents</th><th class=\"n\">entries</th><th class=\"n\">lines added</th><th class=\"n\">escapes</th><th>last</th>";
     let left = busiest.len().saturating_sub(MAX_FILES);
     let more = if left > 0 { format!("<p class=\"faint\">and {left} more files</p>") } else { String::new() };
-    table("Files", head, &rows, "no files were changed") + &more
+    table("Files", head, &rows, "no changed files") + &more
 }
 
 fn table(name: &str, head: &str, rows: &str, empty: &str) -> String {

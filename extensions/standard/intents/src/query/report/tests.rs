@@ -1,18 +1,18 @@
 //! The page holds what the ledger says and nothing that a browser would run or fetch.
 
 use super::*;
-use crate::entry::ScopeValidation;
 use crate::intent::{IntentSpec, IntentStatus};
-use crate::layout::Layout;
+use crate::layout::OrchestrationLayout;
 use crate::ledger::Ledger;
 use crate::query::samples;
-use crate::query::summary::Summary;
+use crate::query::summary::LedgerSummary;
+use crate::trace_entry::ScopeValidation;
 
 const EVIL: &str = "<script>alert('x')</script>\"&\u{202e}.rs";
 
-fn summary() -> Summary {
+fn summary() -> LedgerSummary {
     let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::new(folder.path());
+    let layout = OrchestrationLayout::new(folder.path());
     std::fs::create_dir_all(layout.folder()).unwrap();
     let mut entries: Vec<_> =
         (0..40).map(|number| samples::entry(number, &format!("src/f{}.rs", number % 5))).collect();
@@ -25,7 +25,7 @@ fn summary() -> Summary {
     entries[9].session_id = EVIL.to_owned();
     let ledger = Ledger::open(&layout);
     ledger.append(entries).unwrap();
-    Summary::read(ledger.lines().unwrap()).unwrap()
+    LedgerSummary::read(ledger.lines().unwrap()).unwrap()
 }
 
 fn intent() -> IntentSpec {
@@ -57,7 +57,7 @@ fn nothing_of_the_ledger_becomes_markup() {
     let summary = summary();
     let problems = [EVIL.to_owned()];
     let intents = [intent()];
-    let report = Report { title: EVIL, made: EVIL, summary: &summary, intents: &intents, problems: &problems };
+    let report = ReportInput { title: EVIL, subtitle: EVIL, summary: &summary, intents: &intents, problems: &problems };
     let page = render(&report);
     assert!(!page.contains("<script"), "a script");
     assert!(!page.contains('\u{202e}'), "turned text");
@@ -71,7 +71,7 @@ fn nothing_of_the_ledger_becomes_markup() {
 
 #[test]
 fn an_empty_ledger_makes_a_page_too() {
-    let summary = Summary::default();
-    let page = render(&Report { title: "x", made: "now", summary: &summary, intents: &[], problems: &[] });
-    assert!(page.contains("nothing left the scope of its intent"));
+    let summary = LedgerSummary::default();
+    let page = render(&ReportInput { title: "x", subtitle: "now", summary: &summary, intents: &[], problems: &[] });
+    assert!(page.contains("no changes out of scope"));
 }

@@ -1,71 +1,104 @@
-//! What verification finds, in the words that scripts rely on.
+//! The findings of a verification; their names are part of the JSON output.
+//!
+//! Pure.
+
+use std::fmt;
 
 use serde::Serialize;
 
-/// What is wrong with a line.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// It is not what was written.
+pub enum FindingKind {
+    /// The line was changed.
     Edited,
-    /// A line that was written here is gone.
+    /// A line was removed here.
     Removed,
-    /// It stands elsewhere than it was written.
+    /// The line was moved.
     Reordered,
-    /// It is there a second time.
+    /// The line is repeated.
     Duplicated,
-    /// It is no entry.
+    /// The line is not an entry.
     Malformed,
-    /// It has no end.
+    /// The last line is incomplete.
     Torn,
-    /// Its id belongs to another entry.
+    /// Another entry has the same id.
     DuplicateId,
-    /// The end of the ledger is not known.
+    /// `agent_trace.head` is missing or damaged.
     Head,
-    /// Lines follow the end that the last writer recorded.
+    /// Lines follow the end in `agent_trace.head`.
     PastHead,
-    /// A commit remembers another ledger.
+    /// The anchor of a commit does not match.
     Anchor,
-    /// A file was changed between two entries, by nobody the ledger knows.
+    /// A file changed between two entries without an entry.
     Gap,
-    /// A file is not as its last entry left it.
+    /// A file differs from its last entry.
     Content,
 }
 
-/// Something that is not as it should be, and where.
+impl FindingKind {
+    /// The kind as people read it.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Edited => "edited",
+            Self::Removed => "removed",
+            Self::Reordered => "reordered",
+            Self::Duplicated => "duplicated",
+            Self::Malformed => "malformed",
+            Self::Torn => "torn",
+            Self::DuplicateId => "duplicate id",
+            Self::Head => "head",
+            Self::PastHead => "past head",
+            Self::Anchor => "anchor",
+            Self::Gap => "gap",
+            Self::Content => "content",
+        }
+    }
+}
+
+/// A problem or a note, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct LedgerFinding {
     /// The line of the ledger, from 1.
     pub line: u64,
-    /// What it is.
-    pub kind: Kind,
-    /// For people.
+    /// Its kind.
+    pub kind: FindingKind,
+    /// Details for people.
     pub detail: String,
+}
+
+impl fmt::Display for LedgerFinding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "line {}: {}: {}", self.line, self.kind.in_words(), self.detail)
+    }
 }
 
 /// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verification {
-    /// Lines that are entries.
+pub struct LedgerVerification {
+    /// The number of entries.
     pub entries: u64,
-    /// What shows that the ledger was tampered with or damaged.
-    pub problems: Vec<Problem>,
-    /// What honest use brings about too: changes by people, and traces of a crash.
-    pub notes: Vec<Problem>,
-    /// Files that are exactly as their last entry left them.
+    /// Findings that show tampering or damage.
+    pub problems: Vec<LedgerFinding>,
+    /// Findings of normal use: changes by people, and traces of a crash.
+    pub notes: Vec<LedgerFinding>,
+    /// The number of files that equal their last entry.
     pub files: u64,
-    /// Anchors of commits that were found in place.
+    /// Anchors of commits that match the ledger.
     pub anchors: u64,
+    /// Anchors of commits that were compared.
+    pub compared_anchors: u64,
 }
 
-impl Verification {
-    /// The same with the changes that no entry explains held to be problems too.
+impl LedgerVerification {
+    /// The same with unexplained changes of files as problems.
     #[must_use]
     pub fn strict(mut self) -> Self {
         let (unexplained, notes) =
-            self.notes.into_iter().partition(|note| matches!(note.kind, Kind::Gap | Kind::Content));
+            self.notes.into_iter().partition(|note| matches!(note.kind, FindingKind::Gap | FindingKind::Content));
         self.notes = notes;
-        self.problems.extend::<Vec<Problem>>(unexplained);
+        self.problems.extend::<Vec<LedgerFinding>>(unexplained);
         self.problems.sort_by_key(|problem| (problem.line, problem.kind));
         self
     }

@@ -4,29 +4,30 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::entry::TraceEntry;
 use crate::hash::content_hash;
 use crate::ledger::Ledger;
+use crate::query::anchor::LedgerAnchor;
 use crate::query::samples;
+use crate::trace_entry::TraceEntry;
 
-struct World {
+struct VerifyFixture {
     _folder: TempDir,
-    layout: Layout,
+    layout: OrchestrationLayout,
 }
 
-impl World {
+impl VerifyFixture {
     /// A workspace whose ledger has this many entries on a few files.
     fn new(entries: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::new(folder.path());
+        let layout = OrchestrationLayout::new(folder.path());
         std::fs::create_dir_all(layout.folder()).unwrap();
-        let world = Self { _folder: folder, layout };
+        let fixture = Self { _folder: folder, layout };
         let all: Vec<TraceEntry> =
             (0..entries).map(|number| samples::entry(number, &format!("src/f{}.rs", number % 3))).collect();
         if entries > 0 {
-            Ledger::open(&world.layout).append(all).unwrap();
+            Ledger::open(&fixture.layout).append(all).unwrap();
         }
-        world
+        fixture
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -41,17 +42,17 @@ impl World {
         self.bytes().split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
     }
 
-    fn verify_with(&self, anchors: Vec<Anchor>) -> Verification {
+    fn verify_with(&self, anchors: Vec<LedgerAnchor>) -> LedgerVerification {
         let ledger = Ledger::open(&self.layout);
-        let evidence = Evidence { head: ledger.head(), anchors };
+        let evidence = VerificationEvidence { head: ledger.head(), anchors };
         verify(ledger.lines().unwrap(), &evidence).unwrap().with_files(&self.layout)
     }
 
-    fn verify(&self) -> Verification {
+    fn verify(&self) -> LedgerVerification {
         self.verify_with(Vec::new())
     }
 
-    fn kinds(&self) -> Vec<(u64, Kind)> {
+    fn kinds(&self) -> Vec<(u64, FindingKind)> {
         self.verify().problems.iter().map(|problem| (problem.line, problem.kind)).collect()
     }
 }
@@ -59,7 +60,7 @@ impl World {
 #[test]
 fn an_untouched_ledger_is_proven() {
     for entries in [0, 1, 2, 50] {
-        let found = World::new(entries).verify();
+        let found = VerifyFixture::new(entries).verify();
         assert_eq!((found.entries, found.problems), (entries, Vec::new()), "{entries}");
     }
 }
@@ -67,11 +68,11 @@ fn an_untouched_ledger_is_proven() {
 #[test]
 fn a_removed_line_is_named_wherever_it_was() {
     for line in 1..=5 {
-        let world = World::new(5);
-        let mut lines = world.lines();
+        let fixture = VerifyFixture::new(5);
+        let mut lines = fixture.lines();
         lines.remove(line - 1);
-        world.write(&lines.concat());
-        assert_eq!(world.kinds(), [(line as u64, Kind::Removed)], "line {line}");
+        fixture.write(&lines.concat());
+        assert_eq!(fixture.kinds(), [(line as u64, FindingKind::Removed)], "line {line}");
     }
 }
 
@@ -79,119 +80,119 @@ fn a_removed_line_is_named_wherever_it_was() {
 fn an_edited_line_is_named_wherever_it_is() {
     for field in ["\"prev\":\"sha256:", "\"session_id\":\"", "\"intent_id\":\""] {
         for line in 1..=5 {
-            let world = World::new(5);
-            let mut lines = world.lines();
+            let fixture = VerifyFixture::new(5);
+            let mut lines = fixture.lines();
             let text = String::from_utf8(lines[line - 1].clone()).unwrap();
             let at = text.find(field).unwrap() + field.len();
             lines[line - 1][at] = if lines[line - 1][at] == b'0' { b'1' } else { b'0' };
-            world.write(&lines.concat());
-            assert_eq!(world.kinds(), [(line as u64, Kind::Edited)], "line {line} {field}");
+            fixture.write(&lines.concat());
+            assert_eq!(fixture.kinds(), [(line as u64, FindingKind::Edited)], "line {line} {field}");
         }
     }
 }
 
 #[test]
 fn the_end_is_known_by_the_head_alone() {
-    let world = World::new(3);
-    std::fs::remove_file(world.layout.head_file()).unwrap();
-    assert_eq!(world.kinds(), [(3, Kind::Head)]);
+    let fixture = VerifyFixture::new(3);
+    std::fs::remove_file(fixture.layout.head_file()).unwrap();
+    assert_eq!(fixture.kinds(), [(3, FindingKind::Head)]);
 
-    let world = World::new(3);
-    std::fs::remove_file(world.layout.ledger_file()).unwrap();
-    assert_eq!(world.kinds(), [(1, Kind::Removed)]);
+    let fixture = VerifyFixture::new(3);
+    std::fs::remove_file(fixture.layout.ledger_file()).unwrap();
+    assert_eq!(fixture.kinds(), [(1, FindingKind::Removed)]);
 }
 
 #[test]
 fn a_writer_killed_midway_leaves_notes_once_another_has_written() {
-    let world = World::new(3);
-    let mut bytes = world.bytes();
+    let fixture = VerifyFixture::new(3);
+    let mut bytes = fixture.bytes();
     bytes.extend_from_slice(br#"{"id":"half"#);
-    world.write(&bytes);
-    assert_eq!(world.kinds(), [(4, Kind::Torn)]);
-    Ledger::open(&world.layout).append(vec![samples::entry(9, "src/f9.rs")]).unwrap();
-    let found = world.verify();
+    fixture.write(&bytes);
+    assert_eq!(fixture.kinds(), [(4, FindingKind::Torn)]);
+    Ledger::open(&fixture.layout).append(vec![samples::entry(9, "src/f9.rs")]).unwrap();
+    let found = fixture.verify();
     assert_eq!(found.problems, []);
-    assert!(found.notes.iter().any(|note| (note.line, note.kind) == (4, Kind::Malformed)), "{found:?}");
+    assert!(found.notes.iter().any(|note| (note.line, note.kind) == (4, FindingKind::Malformed)), "{found:?}");
 }
 
 #[test]
 fn lines_past_the_head_are_a_note() {
-    let world = World::new(3);
-    let old_head = std::fs::read(world.layout.head_file()).unwrap();
-    Ledger::open(&world.layout).append(vec![samples::entry(3, "src/f0.rs")]).unwrap();
-    std::fs::write(world.layout.head_file(), old_head).unwrap();
-    let found = world.verify();
+    let fixture = VerifyFixture::new(3);
+    let old_head = std::fs::read(fixture.layout.head_file()).unwrap();
+    Ledger::open(&fixture.layout).append(vec![samples::entry(3, "src/f0.rs")]).unwrap();
+    std::fs::write(fixture.layout.head_file(), old_head).unwrap();
+    let found = fixture.verify();
     assert_eq!(found.problems, []);
-    assert!(found.notes.iter().any(|note| (note.line, note.kind) == (4, Kind::PastHead)), "{found:?}");
+    assert!(found.notes.iter().any(|note| (note.line, note.kind) == (4, FindingKind::PastHead)), "{found:?}");
 }
 
 #[test]
 fn an_id_may_not_come_twice() {
-    let world = World::new(2);
+    let fixture = VerifyFixture::new(2);
     let mut again = samples::entry(7, "src/f7.rs");
     again.id = samples::entry(0, "").id;
-    Ledger::open(&world.layout).append(vec![again]).unwrap();
-    assert_eq!(world.kinds(), [(3, Kind::DuplicateId)]);
+    Ledger::open(&fixture.layout).append(vec![again]).unwrap();
+    assert_eq!(fixture.kinds(), [(3, FindingKind::DuplicateId)]);
 }
 
 #[test]
 fn an_anchor_notices_what_ledger_and_head_cannot() {
-    let world = World::new(4);
-    let lines = world.lines();
+    let fixture = VerifyFixture::new(4);
+    let lines = fixture.lines();
     let link = |line: usize| content_hash(lines[line - 1].strip_suffix(b"\n").unwrap());
-    let anchor = |entries, last| Anchor { commit: "0123456789abcdef".into(), entries, last };
-    let found = world.verify_with(vec![anchor(2, link(2)), anchor(4, link(4))]);
+    let anchor = |entries, last| LedgerAnchor { commit: "0123456789abcdef".into(), entries, last };
+    let found = fixture.verify_with(vec![anchor(2, link(2)), anchor(4, link(4))]);
     assert_eq!((found.problems, found.anchors), (Vec::new(), 2));
 
-    std::fs::remove_file(world.layout.ledger_file()).unwrap();
-    std::fs::remove_file(world.layout.head_file()).unwrap();
-    assert_eq!(world.verify().problems, [], "without an anchor nothing is left to notice it by");
-    let found = world.verify_with(vec![anchor(4, link(4))]);
+    std::fs::remove_file(fixture.layout.ledger_file()).unwrap();
+    std::fs::remove_file(fixture.layout.head_file()).unwrap();
+    assert_eq!(fixture.verify().problems, [], "without an anchor nothing is left to notice it by");
+    let found = fixture.verify_with(vec![anchor(4, link(4))]);
     assert_eq!(
         found.problems.iter().map(|problem| (problem.line, problem.kind)).collect::<Vec<_>>(),
-        [(1, Kind::Anchor)]
+        [(1, FindingKind::Anchor)]
     );
 
-    Ledger::open(&world.layout).append((0..4).map(|number| samples::entry(number + 50, "x")).collect()).unwrap();
-    let found = world.verify_with(vec![anchor(2, link(2))]);
+    Ledger::open(&fixture.layout).append((0..4).map(|number| samples::entry(number + 50, "x")).collect()).unwrap();
+    let found = fixture.verify_with(vec![anchor(2, link(2))]);
     assert_eq!(
         found.problems.iter().map(|problem| (problem.line, problem.kind)).collect::<Vec<_>>(),
-        [(1, Kind::Removed), (2, Kind::Anchor)],
+        [(1, FindingKind::Removed), (2, FindingKind::Anchor)],
         "on the machine that wrote it the first new line names the last old one"
     );
 }
 
 #[test]
 fn files_are_compared_and_people_may_edit() {
-    let world = World::new(0);
-    let file = world.layout.root.join("a.rs");
+    let fixture = VerifyFixture::new(0);
+    let file = fixture.layout.root.join("a.rs");
     let append = |pre: Option<&[u8]>, post: Option<&[u8]>, number| {
         let entry = samples::change(number, "a.rs", pre, post);
-        Ledger::open(&world.layout).append(vec![entry]).unwrap();
+        Ledger::open(&fixture.layout).append(vec![entry]).unwrap();
     };
     append(None, Some(b"one\n"), 1);
     std::fs::write(&file, "one\n").unwrap();
-    let found = world.verify();
+    let found = fixture.verify();
     assert_eq!((found.files, found.notes.len(), found.problems.len()), (1, 0, 0));
 
     std::fs::write(&file, "by hand\n").unwrap();
-    let found = world.verify();
+    let found = fixture.verify();
     assert_eq!(found.problems, []);
-    assert_eq!((found.notes[0].kind, found.notes[0].line), (Kind::Content, 1));
-    assert_eq!(found.strict().problems[0].kind, Kind::Content);
+    assert_eq!((found.notes[0].kind, found.notes[0].line), (FindingKind::Content, 1));
+    assert_eq!(found.strict().problems[0].kind, FindingKind::Content);
 
     append(Some(b"by hand\n"), None, 2);
-    let kinds: Vec<Kind> = world.verify().notes.iter().map(|note| note.kind).collect();
-    assert_eq!(kinds, [Kind::Gap, Kind::Content], "the file should be gone and is there");
+    let kinds: Vec<FindingKind> = fixture.verify().notes.iter().map(|note| note.kind).collect();
+    assert_eq!(kinds, [FindingKind::Gap, FindingKind::Content], "the file should be gone and is there");
     std::fs::remove_file(&file).unwrap();
-    assert_eq!(world.verify().strict().problems.len(), 1, "the gap alone");
+    assert_eq!(fixture.verify().strict().problems.len(), 1, "the gap alone");
 }
 
 #[test]
 fn a_path_that_leaves_the_workspace_is_not_opened() {
-    let world = World::new(0);
-    Ledger::open(&world.layout).append(vec![samples::change(1, "../outside", None, Some(b"x"))]).unwrap();
-    assert!(world.verify().notes[0].detail.contains("not a path in this workspace"));
+    let fixture = VerifyFixture::new(0);
+    Ledger::open(&fixture.layout).append(vec![samples::change(1, "../outside", None, Some(b"x"))]).unwrap();
+    assert!(fixture.verify().notes[0].detail.contains("not a path in this workspace"));
 }
 
 proptest! {
@@ -199,62 +200,62 @@ proptest! {
 
     #[test]
     fn any_edited_byte_is_found_with_its_line(entries in 1_u64..12, place in 0.0_f64..1.0, value: u8) {
-        let world = World::new(entries);
-        let mut bytes = world.bytes();
+        let fixture = VerifyFixture::new(entries);
+        let mut bytes = fixture.bytes();
         let at = ((bytes.len() as f64) * place) as usize;
         prop_assume!(bytes[at] != value);
         let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
         bytes[at] = value;
-        world.write(&bytes);
-        let kinds = world.kinds();
+        fixture.write(&bytes);
+        let kinds = fixture.kinds();
         prop_assert!(kinds.iter().any(|(found, _)| *found == line), "line {} in {:?}", line, kinds);
     }
 
     #[test]
     fn any_removed_line_is_found(entries in 1_u64..12, place in 0.0_f64..1.0) {
-        let world = World::new(entries);
-        let mut lines = world.lines();
+        let fixture = VerifyFixture::new(entries);
+        let mut lines = fixture.lines();
         let at = ((lines.len() as f64) * place) as usize;
         lines.remove(at);
-        world.write(&lines.concat());
-        prop_assert_eq!(world.kinds(), [(at as u64 + 1, Kind::Removed)]);
+        fixture.write(&lines.concat());
+        prop_assert_eq!(fixture.kinds(), [(at as u64 + 1, FindingKind::Removed)]);
     }
 
     #[test]
     fn any_two_lines_that_change_places_are_found(entries in 2_u64..12, one in 0.0_f64..1.0, other in 0.0_f64..1.0) {
-        let world = World::new(entries);
-        let mut lines = world.lines();
+        let fixture = VerifyFixture::new(entries);
+        let mut lines = fixture.lines();
         let place = |part: f64| ((lines.len() as f64) * part) as usize;
         let (one, other) = (place(one), place(other));
         prop_assume!(one != other);
         lines.swap(one, other);
-        world.write(&lines.concat());
-        let kinds = world.kinds();
+        fixture.write(&lines.concat());
+        let kinds = fixture.kinds();
         for line in [one, other] {
-            prop_assert!(kinds.contains(&(line as u64 + 1, Kind::Reordered)), "line {} in {:?}", line + 1, kinds);
+            prop_assert!(kinds.contains(&(line as u64 + 1, FindingKind::Reordered)), "line {} in {:?}", line + 1, kinds);
         }
     }
 
     #[test]
     fn any_doubled_line_is_found_wherever_it_is_put(entries in 1_u64..12, from in 0.0_f64..1.0, to in 0.0_f64..=1.0) {
-        let world = World::new(entries);
-        let mut lines = world.lines();
+        let fixture = VerifyFixture::new(entries);
+        let mut lines = fixture.lines();
         let from = ((lines.len() as f64) * from) as usize;
         let to = ((lines.len() as f64) * to) as usize;
         lines.insert(to, lines[from].clone());
-        world.write(&lines.concat());
+        fixture.write(&lines.concat());
         let second = if to <= from { from + 1 } else { to };
-        let kinds = world.kinds();
-        prop_assert!(kinds.contains(&(second as u64 + 1, Kind::Duplicated)), "line {} in {:?}", second + 1, kinds);
+        let kinds = fixture.kinds();
+        prop_assert!(kinds.contains(&(second as u64 + 1, FindingKind::Duplicated)), "line {} in {:?}", second + 1, kinds);
     }
 
     #[test]
     fn a_tampered_ledger_stays_so_when_writers_go_on(entries in 2_u64..10, place in 0.0_f64..1.0) {
-        let world = World::new(entries);
-        let mut lines = world.lines();
+        let fixture = VerifyFixture::new(entries);
+        let mut lines = fixture.lines();
         lines.remove(((lines.len() as f64) * place) as usize);
-        world.write(&lines.concat());
-        Ledger::open(&world.layout).append(vec![samples::entry(99, "later.rs")]).unwrap();
-        prop_assert!(!world.kinds().is_empty());
+        fixture.write(&lines.concat());
+        Ledger::open(&fixture.layout).append(vec![samples::entry(99, "later.rs")]).unwrap();
+        prop_assert!(!fixture.kinds().is_empty());
     }
 }
