@@ -14,18 +14,18 @@ const START_MS: u64 = 1_700_000_000_000;
 /// A virtual clock. Clones share one time.
 #[derive(Clone, Default)]
 pub struct SimClock {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ClockState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct ClockState {
     elapsed_ms: u64,
     next_timer: u64,
     timers: BTreeMap<(u64, u64), Waker>,
 }
 
 impl SimClock {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ClockState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -54,17 +54,17 @@ impl Clock for SimClock {
 
     fn sleep_ms(&self, ms: u64) -> BoxFuture<'static, ()> {
         let at_ms = self.monotonic_ms().saturating_add(ms);
-        Box::pin(Sleep { clock: self.clone(), at_ms, key: None })
+        Box::pin(SimSleep { clock: self.clone(), at_ms, key: None })
     }
 }
 
-struct Sleep {
+struct SimSleep {
     clock: SimClock,
     at_ms: u64,
     key: Option<(u64, u64)>,
 }
 
-impl Future for Sleep {
+impl Future for SimSleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -82,7 +82,7 @@ impl Future for Sleep {
     }
 }
 
-impl Drop for Sleep {
+impl Drop for SimSleep {
     fn drop(&mut self) {
         if let Some(key) = self.key {
             self.clock.lock().timers.remove(&key);

@@ -3,10 +3,14 @@
 
 mod clock;
 mod executor;
+mod faulty_store;
 mod ids;
 mod inline_store;
+mod random;
 
 pub use clock::SimClock;
 pub use executor::{Sim, SimSpawner, Stalled};
+pub use faulty_store::{FaultyStore, StoreFaults};
 pub use ids::CountingIds;
 pub use inline_store::{InlineStore, wait};
+pub use random::SeededRandom;

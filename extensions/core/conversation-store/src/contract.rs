@@ -14,6 +14,7 @@ use dispatch_contracts::storage::StorageError;
 use dispatch_contracts::turn::TurnEnd;
 use serde::{Deserialize, Serialize};
 
+pub use crate::extension::open;
 pub use label::{MAX_LABEL_BYTES, check_label};
 
 /// The namespace of the ledger's tables: what to join to write turns and one's own rows at once.

@@ -17,7 +17,10 @@ pub fn extension() -> Arc<dyn Extension> {
     Arc::new(ConversationStore)
 }
 
-/// The conversations in a store of their own namespace, without a host: for tests of whoever writes turns.
+/// The conversations in a store of their own namespace, without a host: for whoever keeps them in a database of its own.
+///
+/// # Errors
+/// When the tables cannot be brought up to date.
 pub async fn open(
     storage: Arc<dyn Storage>,
     clock: Arc<dyn Clock>,
@@ -39,7 +42,7 @@ impl Extension for ConversationStore {
         Box::pin(async move {
             let storage = match host.storage() {
                 Ok(storage) => storage,
-                // Without storage there is nothing to serve: the queue then keeps its sessions in memory.
+                // Without storage there is nothing to serve: the queue then opens a store in memory.
                 Err(HostError::NoService { .. }) => return Ok(()),
                 Err(error) => return Err(ExtensionError::new(error)),
             };

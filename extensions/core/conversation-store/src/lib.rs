@@ -7,4 +7,4 @@ mod schema;
 mod search;
 mod store;
 
-pub use extension::{extension, open};
+pub use extension::extension;

@@ -1,20 +1,20 @@
-//! The real performer: assembles what a turn needs from the active extensions and runs the kernel's loop.
+//! Runs turns with a model: assembles what a turn needs from the active extensions and runs the kernel's loop.
 
 mod choose;
-mod discreet;
-mod gatekeeper;
+mod redacted_tool;
+mod permission_gate;
 
-use crate::approvals::ApprovalDesk;
-use crate::book::Begun;
+use crate::approval_service::ApprovalService;
+use crate::queue_store::StartedTurn;
 use crate::contract::{CONTEXT, Submission, ToolChoice, TurnContext};
 use crate::fallback::{Chain, PassedOver};
 use crate::inputs::conversation;
-use crate::performer::{Performance, Performer, Piece};
+use crate::turn_runner::{TurnResult, TurnRunner, TurnJob};
 use crate::redaction::{Redacting, redactor_with};
 use crate::spill::SpillFolder;
-use crate::stage::Stage;
+use crate::turn_environment::TurnEnvironment;
 use choose::choices;
-use discreet::Discreet;
+use redacted_tool::RedactedTool;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
@@ -27,7 +27,7 @@ use dispatch_kernel::host::{ExtensionHost, HostHandle};
 use dispatch_kernel::runtime::{OfferedTool, TurnInput, run_turn};
 use dispatch_kernel::services::builtin::{dispatch_policy, permission_rules, turn_limits};
 use dispatch_redact::{RedactError, Redactor};
-use gatekeeper::Gatekeeper;
+use permission_gate::PermissionGate;
 use serde_json::Map;
 use std::sync::Arc;
 
@@ -37,10 +37,10 @@ out what is true before you say it, keep changes small, and say plainly what you
 A refused tool call is final: do without it or ask.";
 
 /// Runs turns with whatever the active extensions offer.
-pub(crate) struct Agent {
+pub(crate) struct AgentTurnRunner {
     pub(crate) host: Host,
     pub(crate) kernel: Arc<HostHandle>,
-    pub(crate) approvals: Arc<ApprovalDesk>,
+    pub(crate) approvals: Arc<ApprovalService>,
     pub(crate) redactor: Arc<Redactor>,
     settings: AgentSettings,
 }
@@ -54,11 +54,11 @@ struct AgentSettings {
     models: Vec<String>,
 }
 
-impl Agent {
+impl AgentTurnRunner {
     pub(crate) fn new(
         host: Host,
         kernel: Arc<HostHandle>,
-        approvals: Arc<ApprovalDesk>,
+        approvals: Arc<ApprovalService>,
         redactor: Arc<Redactor>,
         all: Settings,
     ) -> Self {
@@ -73,16 +73,16 @@ impl Agent {
     }
 
     /// The turn as the context filters leave it.
-    async fn context(&self, piece: &Piece, submission: &Submission) -> TurnContext {
+    async fn context(&self, job: &TurnJob, submission: &Submission) -> TurnContext {
         let models = match &submission.model {
             Some(model) => vec![model.clone()],
             None => self.settings.models.clone(),
         };
         let context = TurnContext {
-            session: piece.lease.session.clone(),
-            label: piece.lease.label.clone(),
-            turn: piece.begun.turn.clone(),
-            persona: submission.persona.clone().or_else(|| piece.begun.persona.clone()),
+            session: job.lease.session.clone(),
+            label: job.lease.label.clone(),
+            turn: job.begun.turn.clone(),
+            persona: submission.persona.clone().or_else(|| job.begun.persona.clone()),
             system: vec![SYSTEM.to_owned(), format!("The workspace is {}.", self.workdir(submission).display())],
             tools: ToolChoice::All,
             models,
@@ -108,75 +108,75 @@ impl Agent {
         }
     }
 
-    async fn play(&self, piece: Piece, stage: &Stage) -> Performance {
+    async fn answer(&self, job: TurnJob, environment: &TurnEnvironment) -> TurnResult {
         let Some(kernel) = self.kernel.get() else { return faulted("the program is shutting down") };
         if let Some(reason) = kernel.fatal() {
             return faulted(&reason);
         }
-        let submission = lead(&piece.begun);
-        let context = self.context(&piece, &submission).await;
+        let submission = lead(&job.begun);
+        let context = self.context(&job, &submission).await;
         let choices = choices(&context.models, &self.settings.all, &kernel).await;
         let choices = match choices {
             Ok(choices) => choices,
-            Err(error) => return self.unanswered(&piece, stage, error).await,
+            Err(error) => return self.unanswered(&job, environment, error).await,
         };
         let redactor = match self.redactor(&submission) {
             Ok(redactor) => redactor,
             Err(error) => return faulted(&format!("the forms of secrets cannot be used: {error}")),
         };
-        let gatekeeper = Gatekeeper::new(self, &piece, &submission);
-        let redacting = Redacting { sink: stage, redactor: Arc::clone(&redactor) };
+        let gate = PermissionGate::new(self, &job, &submission);
+        let redacting = Redacting { sink: environment, redactor: Arc::clone(&redactor) };
         let spill = SpillFolder {
-            folder: self.host.folders().data.join("outputs").join(piece.lease.session.as_str()),
+            folder: self.host.folders().data.join("outputs").join(job.lease.session.as_str()),
             redactor: Arc::clone(&redactor),
         };
         let model = choices.first().map(|choice| choice.model.clone()).unwrap_or_default();
         let (clock, ids) = (self.host.clock(), self.host.ids());
         let outcome = run_turn(TurnInput {
-            session: piece.lease.session.clone(),
-            turn: piece.begun.turn.clone(),
+            session: job.lease.session.clone(),
+            turn: job.begun.turn.clone(),
             provider: Arc::new(Chain { choices, passed_over: self.passed_over() }),
             model,
             options: context.options,
             system: context.system,
-            messages: conversation(piece.history, &piece.begun.inputs),
+            messages: conversation(job.history, &job.begun.inputs),
             tools: offered(&kernel, &context.tools, &redactor),
             workdir: self.workdir(&submission),
             policy: context.policy,
             limits: self.settings.limits,
             bus: kernel.bus(),
             steps: &redacting,
-            inbox: stage,
-            approver: &gatekeeper,
+            inbox: environment,
+            approver: &gate,
             spill: &spill,
-            emit: redacting.watcher(stage.watcher(piece.begun.turn.clone())),
-            cancel: piece.cancel.clone(),
+            emit: redacting.watcher(environment.watcher(job.begun.turn.clone())),
+            cancel: job.cancel.clone(),
             clock: clock.as_ref(),
             ids: ids.as_ref(),
         })
         .await;
-        Performance { end: outcome.end, usage: outcome.usage }
+        TurnResult { end: outcome.end, usage: outcome.usage }
     }
 
     /// A turn that no model can answer ends with the reason in its history.
-    async fn unanswered(&self, piece: &Piece, stage: &Stage, error: ProviderError) -> Performance {
+    async fn unanswered(&self, job: &TurnJob, environment: &TurnEnvironment, error: ProviderError) -> TurnResult {
         use dispatch_contracts::conversation::{Row, RowBody};
         use dispatch_contracts::ids::RowId;
         use dispatch_contracts::turn::{StepSink, TurnEvent};
         let end = TurnEnd::ProviderFailed { error };
         let row = Row {
             id: RowId::new(self.host.ids().next_id()),
-            turn: piece.begun.turn.clone(),
+            turn: job.begun.turn.clone(),
             step: 0,
             at_ms: self.host.clock().now_ms(),
             body: RowBody::TurnEnded { end: end.clone() },
         };
-        let end = match stage.record(&row).await {
+        let end = match environment.record(&row).await {
             Ok(()) => end,
             Err(error) => TurnEnd::StoreFailed { message: error.to_string() },
         };
-        stage.watcher(piece.begun.turn.clone())(TurnEvent::TurnEnded { end: end.clone() });
-        Performance { end, usage: Usage::default() }
+        environment.watcher(job.begun.turn.clone())(TurnEvent::TurnEnded { end: end.clone() });
+        TurnResult { end, usage: Usage::default() }
     }
 
     fn passed_over(&self) -> PassedOver {
@@ -188,7 +188,7 @@ impl Agent {
 }
 
 /// The input whose wishes a turn follows; inputs that share a turn have the same.
-fn lead(begun: &Begun) -> Submission {
+fn lead(begun: &StartedTurn) -> Submission {
     begun.inputs.first().map(|input| input.submission.clone()).unwrap_or_default()
 }
 
@@ -199,21 +199,21 @@ fn offered(kernel: &ExtensionHost, choice: &ToolChoice, redactor: &Arc<Redactor>
         ToolChoice::Only(names) => names.iter().any(|known| known == name),
     };
     let tools = kernel.tools().into_iter().filter(|tool| wanted(&tool.name));
-    let discreet = |tool| Arc::new(Discreet { tool, redactor: Arc::clone(redactor) });
-    tools.map(|tool| OfferedTool { owner: tool.owner, tool: discreet(tool.item) }).collect()
+    let redacted = |tool| Arc::new(RedactedTool { tool, redactor: Arc::clone(redactor) });
+    tools.map(|tool| OfferedTool { owner: tool.owner, tool: redacted(tool.item) }).collect()
 }
 
-fn faulted(message: &str) -> Performance {
-    Performance { end: TurnEnd::Faulted { message: message.to_owned() }, usage: Usage::default() }
+fn faulted(message: &str) -> TurnResult {
+    TurnResult { end: TurnEnd::Faulted { message: message.to_owned() }, usage: Usage::default() }
 }
 
-impl Performer for Agent {
+impl TurnRunner for AgentTurnRunner {
     fn model(&self) -> String {
         self.settings.models.first().cloned().unwrap_or_default()
     }
 
-    fn perform<'a>(&'a self, piece: Piece, stage: &'a Stage) -> BoxFuture<'a, Performance> {
-        Box::pin(self.play(piece, stage))
+    fn run<'a>(&'a self, job: TurnJob, environment: &'a TurnEnvironment) -> BoxFuture<'a, TurnResult> {
+        Box::pin(self.answer(job, environment))
     }
 }
 

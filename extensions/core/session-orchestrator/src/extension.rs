@@ -1,23 +1,23 @@
 //! Puts the queue together from what the host offers: storage if it is there, memory if not.
 
-use crate::agent::Agent;
-use crate::approvals::ApprovalDesk;
-use crate::book::Book;
-use crate::book::memory::MemoryBook;
-use crate::book::sql::SqlBook;
-use crate::book::tables::MIGRATIONS;
-use crate::conductor::{Conductor, Means};
+use crate::agent::AgentTurnRunner;
+use crate::approval_service::ApprovalService;
+use crate::queue_store::QueueStore;
+use crate::queue_store::tables::MIGRATIONS;
+use crate::turn_scheduler::{TurnScheduler, SchedulerPorts};
 use crate::contract::{APPROVALS, Approvals, SESSIONS, Sessions};
-use crate::desk::Desk;
-use crate::hub::Hub;
+use crate::session_service::SessionService;
+use crate::session_feed::SessionFeed;
 use crate::redaction::redactor;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::host::{Host, STORAGE};
 use dispatch_contracts::ports::Level;
+use dispatch_contracts::storage::StorageBackend;
 use dispatch_kernel::host::HOST;
 use dispatch_os::owner::Owner;
-use ext_conversation_store::contract::{CONVERSATIONS, NAMESPACE};
+use ext_conversation_store::contract::{CONVERSATIONS, NAMESPACE, open as open_conversations};
+use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use serde_json::Map;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,7 @@ pub fn extension() -> Arc<dyn Extension> {
 
 #[derive(Default)]
 struct Orchestrator {
-    conductor: Mutex<Option<Arc<Conductor>>>,
+    scheduler: Mutex<Option<Arc<TurnScheduler>>>,
 }
 
 impl Extension for Orchestrator {
@@ -42,66 +42,70 @@ impl Extension for Orchestrator {
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
         Box::pin(async move {
-            let conductor = start(&host).await?;
-            *self.conductor.lock().unwrap_or_else(PoisonError::into_inner) = Some(conductor);
+            let scheduler = start(&host).await?;
+            *self.scheduler.lock().unwrap_or_else(PoisonError::into_inner) = Some(scheduler);
             Ok(())
         })
     }
 
     fn deactivate(&self) -> BoxFuture<'_, Result<(), ExtensionError>> {
-        let conductor = self.conductor.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let scheduler = self.scheduler.lock().unwrap_or_else(PoisonError::into_inner).take();
         Box::pin(async move {
-            if let Some(conductor) = conductor {
-                conductor.drain().await;
+            if let Some(scheduler) = scheduler {
+                scheduler.drain().await;
             }
             Ok(())
         })
     }
 }
 
-async fn start(host: &Host) -> Result<Arc<Conductor>, ExtensionError> {
+async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
     let settings = host.all_settings().map_err(ExtensionError::new)?;
     let kernel = host.service(&HOST).map_err(ExtensionError::new)?;
     let redactor = Arc::new(redactor(&settings).map_err(ExtensionError::new)?);
-    let book = book(host).await?;
-    let hub = Arc::new(Hub::default());
-    let approvals = Arc::new(ApprovalDesk::new(Arc::clone(&hub)));
+    let store = Arc::new(store(host).await?);
+    let feed = Arc::new(SessionFeed::default());
+    let approvals = Arc::new(ApprovalService::new(Arc::clone(&feed)));
     let owner = Owner::register(&host.folders().state.join("owners"), host.ids().next_id());
     let owner = Arc::new(owner.map_err(ExtensionError::new)?);
-    let agent = Agent::new(host.clone(), kernel, Arc::clone(&approvals), Arc::clone(&redactor), settings);
-    let means = means(host, Arc::clone(&owner));
-    let conductor = Conductor::new(book, hub, owner.name().to_owned(), means, Arc::new(agent));
-    let desk: Arc<dyn Sessions> = Arc::new(Desk { conductor: Arc::clone(&conductor), host: host.clone(), redactor });
-    host.provide(&SESSIONS, desk).map_err(ExtensionError::new)?;
+    let agent = AgentTurnRunner::new(host.clone(), kernel, Arc::clone(&approvals), Arc::clone(&redactor), settings);
+    let ports = ports(host, Arc::clone(&owner));
+    let scheduler = TurnScheduler::new(store, feed, owner.name().to_owned(), ports, Arc::new(agent));
+    let service: Arc<dyn Sessions> = Arc::new(SessionService { scheduler: Arc::clone(&scheduler), host: host.clone(), redactor });
+    host.provide(&SESSIONS, service).map_err(ExtensionError::new)?;
     let approvals: Arc<dyn Approvals> = approvals;
     host.provide(&APPROVALS, approvals).map_err(ExtensionError::new)?;
     // A command that only looks at the queue must not take up what another process left in it.
     if host.settings().read("conduct") == Some(false) {
-        return Ok(conductor);
+        return Ok(scheduler);
     }
-    let conducting = Arc::clone(&conductor);
+    let working = Arc::clone(&scheduler);
     let work = async move {
-        conducting.conduct().await;
+        working.run().await;
         Ok(())
     };
-    host.spawn("conductor", work).map_err(ExtensionError::new)?;
-    Ok(conductor)
+    host.spawn("turn scheduler", work).map_err(ExtensionError::new)?;
+    Ok(scheduler)
 }
 
-/// Storage and the ledger if both are there; without them nothing outlives the process.
-async fn book(host: &Host) -> Result<Arc<dyn Book>, ExtensionError> {
-    let (Ok(backend), Ok(conversations)) = (host.service(&STORAGE), host.service(&CONVERSATIONS)) else {
-        host.log(Level::Info, "there is no storage: sessions end with the program", Map::new());
-        return Ok(Arc::new(MemoryBook::default()));
-    };
-    host.define_migrations(MIGRATIONS.to_vec()).await?;
+/// Storage and the ledger if both are there; without them both are in memory and end with the program.
+async fn store(host: &Host) -> Result<QueueStore, ExtensionError> {
+    if let (Ok(backend), Ok(conversations)) = (host.service(&STORAGE), host.service(&CONVERSATIONS)) {
+        host.define_migrations(MIGRATIONS.to_vec()).await?;
+        return Ok(QueueStore::new(backend.open_joined(OWN_NAMESPACE, &[NAMESPACE]), conversations));
+    }
+    host.log(Level::Info, "no storage: sessions end with the program", Map::new());
+    let backend = SqliteBackend::open(&Location::Memory).map_err(ExtensionError::new)?;
+    let ledger = open_conversations(backend.open(NAMESPACE), host.clock(), host.ids());
+    let conversations = ledger.await.map_err(ExtensionError::new)?;
     let storage = backend.open_joined(OWN_NAMESPACE, &[NAMESPACE]);
-    Ok(Arc::new(SqlBook::new(storage, conversations)))
+    storage.migrate(MIGRATIONS.to_vec()).await.map_err(ExtensionError::new)?;
+    Ok(QueueStore::new(storage, conversations))
 }
 
-fn means(host: &Host, owner: Arc<Owner>) -> Means {
+fn ports(host: &Host, owner: Arc<Owner>) -> SchedulerPorts {
     let (spawning, warning) = (host.clone(), host.clone());
-    Means {
+    SchedulerPorts {
         clock: host.clock(),
         ids: host.ids(),
         spawn: Arc::new(move |work| {
@@ -113,6 +117,6 @@ fn means(host: &Host, owner: Arc<Owner>) -> Means {
             let _ = spawning.spawn("session", work);
         }),
         warn: Arc::new(move |message| warning.log(Level::Warn, &message, Map::new())),
-        census: owner,
+        liveness: owner,
     }
 }

@@ -1,14 +1,14 @@
 //! Input as rows of a turn and as a message for the model. Pure.
 
-use crate::book::Start;
+use crate::queue_store::TurnStart;
 use crate::contract::{DispatchId, MAX_IMAGES, MAX_TEXT_BYTES, SessionsError, Submission};
-use crate::queue::Waiting;
+use crate::queue::WaitingInput;
 use dispatch_contracts::conversation::{Chunk, ChunkState, Message, Role, Row, RowBody};
 use dispatch_contracts::ids::RowId;
 use dispatch_kernel::reconcile::NO_REPLY;
 
 /// What the inputs of a turn say, chunk by chunk.
-fn chunks(inputs: &[Waiting]) -> impl Iterator<Item = Chunk> + '_ {
+fn chunks(inputs: &[WaitingInput]) -> impl Iterator<Item = Chunk> + '_ {
     inputs.iter().flat_map(|input| {
         let Submission { text, images, .. } = &input.submission;
         let said = (!text.trim().is_empty()).then(|| Chunk::Text { text: text.clone() });
@@ -17,7 +17,7 @@ fn chunks(inputs: &[Waiting]) -> impl Iterator<Item = Chunk> + '_ {
 }
 
 /// The rows that the inputs of a turn become.
-pub(crate) fn input_rows(start: &Start, inputs: &[Waiting]) -> Vec<Row> {
+pub(crate) fn input_rows(start: &TurnStart, inputs: &[WaitingInput]) -> Vec<Row> {
     let row = |(index, chunk): (u32, Chunk)| Row {
         id: RowId::new(format!("{}-{index}", start.row_prefix)),
         turn: start.turn.clone(),
@@ -29,13 +29,13 @@ pub(crate) fn input_rows(start: &Start, inputs: &[Waiting]) -> Vec<Row> {
 }
 
 /// The message that the model reads for them.
-fn input_message(inputs: &[Waiting]) -> Message {
+fn input_message(inputs: &[WaitingInput]) -> Message {
     Message { role: Role::User, chunks: chunks(inputs).collect() }
 }
 
 /// What the model reads: the history, then the inputs. A message that was never answered is said to be so,
 /// as it will be once it stands in the history, because many servers refuse two messages of a user in a row.
-pub(crate) fn conversation(mut history: Vec<Message>, inputs: &[Waiting]) -> Vec<Message> {
+pub(crate) fn conversation(mut history: Vec<Message>, inputs: &[WaitingInput]) -> Vec<Message> {
     if history.last().is_some_and(|last| last.role == Role::User) {
         history.push(Message::text(Role::Assistant, NO_REPLY));
     }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_message_that_was_never_answered_is_followed_by_words_about_that() {
-        let said = Waiting {
+        let said = WaitingInput {
             id: DispatchId::new("d"),
             mode: crate::contract::Mode::Followup,
             partition: String::new(),

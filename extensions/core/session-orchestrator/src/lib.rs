@@ -3,20 +3,20 @@
 pub mod contract;
 
 mod agent;
-mod approvals;
-mod book;
-mod conductor;
-mod desk;
+mod approval_service;
+mod queue_store;
+mod turn_scheduler;
+mod session_service;
 mod extension;
 mod fallback;
-mod hub;
+mod session_feed;
 mod inputs;
-mod performer;
+mod turn_runner;
 mod permission;
 mod queue;
 mod redaction;
 mod spill;
-mod stage;
+mod turn_environment;
 mod state;
 mod watching;
 

@@ -18,7 +18,7 @@ pub(crate) const BACKOFF_MS: u64 = 2_000;
 
 /// An input that waits.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingInput {
     pub(crate) id: DispatchId,
     pub(crate) mode: Mode,
     /// Inputs with different keys never share a turn.
@@ -32,9 +32,9 @@ pub(crate) struct Waiting {
 
 /// What a session does next.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Next {
+pub(crate) enum NextInput {
     /// Begin a turn with these, in this order.
-    Start(Vec<Waiting>),
+    Start(Vec<WaitingInput>),
     /// Nothing is due before this time.
     WaitUntil(u64),
     /// Nothing waits.
@@ -42,36 +42,36 @@ pub(crate) enum Next {
 }
 
 /// Decides over everything that waits in one session, in the order it came.
-pub(crate) fn next(waiting: &[Waiting], now_ms: u64) -> Next {
-    let Some(first) = waiting.first() else { return Next::Rest };
+pub(crate) fn next(waiting: &[WaitingInput], now_ms: u64) -> NextInput {
+    let Some(first) = waiting.first() else { return NextInput::Rest };
     // An input that is tried again goes alone: what failed may have been the company.
     if first.mode != Mode::Collect || first.attempts > 0 {
         return if first.not_before_ms <= now_ms {
-            Next::Start(vec![first.clone()])
+            NextInput::Start(vec![first.clone()])
         } else {
-            Next::WaitUntil(first.not_before_ms)
+            NextInput::WaitUntil(first.not_before_ms)
         };
     }
-    let fits = |other: &&Waiting| other.mode == Mode::Collect && other.partition == first.partition;
-    let batch: Vec<Waiting> = waiting.iter().take_while(fits).take(MAX_BATCH).cloned().collect();
+    let fits = |other: &&WaitingInput| other.mode == Mode::Collect && other.partition == first.partition;
+    let batch: Vec<WaitingInput> = waiting.iter().take_while(fits).take(MAX_BATCH).cloned().collect();
     // What waits behind the batch closes it: nothing can join any more.
     let closed = batch.len() < waiting.len();
     let quiet_at = batch.iter().map(|one| one.not_before_ms).max().unwrap_or_default();
     let due = quiet_at.min(first.at_ms.saturating_add(COLLECT_MS));
-    if closed || due <= now_ms { Next::Start(batch) } else { Next::WaitUntil(due) }
+    if closed || due <= now_ms { NextInput::Start(batch) } else { NextInput::WaitUntil(due) }
 }
 
 /// When a session has something to do next; `None` when nothing waits.
-pub(crate) fn ready_at(waiting: &[Waiting], now_ms: u64) -> Option<u64> {
+pub(crate) fn ready_at(waiting: &[WaitingInput], now_ms: u64) -> Option<u64> {
     match next(waiting, now_ms) {
-        Next::Start(_) => Some(now_ms),
-        Next::WaitUntil(at) => Some(at),
-        Next::Rest => None,
+        NextInput::Start(_) => Some(now_ms),
+        NextInput::WaitUntil(at) => Some(at),
+        NextInput::Rest => None,
     }
 }
 
 /// The inputs that may enter a turn of this kind while it runs.
-pub(crate) fn steers<'a>(waiting: &'a [Waiting], partition: &'a str) -> impl Iterator<Item = &'a Waiting> {
+pub(crate) fn steers<'a>(waiting: &'a [WaitingInput], partition: &'a str) -> impl Iterator<Item = &'a WaitingInput> {
     waiting
         .iter()
         .filter(move |one| one.mode == Mode::Steer && one.partition == partition && one.submission.images.is_empty())

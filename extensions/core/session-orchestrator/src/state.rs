@@ -1,16 +1,19 @@
-//! Everything the book knows of one session's queue, and the steps that change it. Pure.
+//! Everything that is stored of one session's queue, and the steps that change it.
+//!
+//! Pure.
 
-use crate::book::{BookError, Claimant, Lease};
+use crate::queue_store::{QueueError, Claimant, Lease};
 use crate::contract::{CancelOutcome, DispatchId, DispatchState, DispatchView, Mode, SessionsError, Submission};
-use crate::queue::{self, BACKOFF_MS, MAX_ATTEMPTS, MAX_WAITING, Next, Waiting};
+use crate::queue::{self, BACKOFF_MS, MAX_ATTEMPTS, MAX_WAITING, NextInput, WaitingInput};
 use dispatch_contracts::ids::{SessionId, TurnId};
+use dispatch_durable_queue::LeaseToken;
 
 /// The beginning of a text that lists show.
 const EXCERPT_CHARS: usize = 200;
 
-/// One dispatch as the book keeps it.
+/// One dispatch as the store keeps it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct StoredDispatch {
     pub(crate) id: DispatchId,
     pub(crate) seq: u64,
     pub(crate) state: DispatchState,
@@ -23,7 +26,7 @@ pub(crate) struct Entry {
     pub(crate) submission: Submission,
 }
 
-impl Entry {
+impl StoredDispatch {
     pub(crate) fn view(&self, label: &str) -> DispatchView {
         DispatchView {
             id: self.id.clone(),
@@ -40,8 +43,8 @@ impl Entry {
         }
     }
 
-    pub(crate) fn waiting(&self) -> Waiting {
-        Waiting {
+    pub(crate) fn waiting(&self) -> WaitingInput {
+        WaitingInput {
             id: self.id.clone(),
             mode: self.submission.mode,
             partition: self.partition.clone(),
@@ -75,12 +78,12 @@ pub(crate) struct SessionState {
     /// The turn that runs under the present fence.
     pub(crate) turn: Option<TurnId>,
     /// What is pending or running, in order.
-    pub(crate) open: Vec<Entry>,
+    pub(crate) open: Vec<StoredDispatch>,
 }
 
 /// What a turn that was left behind had come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum TurnProgress {
     /// Nothing but its input is stored: it can be tried again.
     Nothing,
     /// The model spoke or a tool started: it is never run again by itself.
@@ -89,13 +92,13 @@ pub(crate) enum Progress {
 
 /// What became of a session that its owner left behind.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Abandoned {
+pub(crate) struct AbandonedSession {
     /// The turn that is over.
     pub(crate) turn: Option<TurnId>,
     /// Whether its inputs wait again, so that it is no part of the history.
     pub(crate) undone: bool,
     /// The entries that changed.
-    pub(crate) changed: Vec<Entry>,
+    pub(crate) changed: Vec<StoredDispatch>,
 }
 
 impl SessionState {
@@ -114,8 +117,8 @@ impl SessionState {
         }
     }
 
-    pub(crate) fn waiting(&self) -> Vec<Waiting> {
-        self.open.iter().filter(|entry| entry.state == DispatchState::Pending).map(Entry::waiting).collect()
+    pub(crate) fn waiting(&self) -> Vec<WaitingInput> {
+        self.open.iter().filter(|entry| entry.state == DispatchState::Pending).map(StoredDispatch::waiting).collect()
     }
 
     /// Takes input in. The last entry is the new one; those before it are what an interrupt leaves no room for.
@@ -124,7 +127,7 @@ impl SessionState {
         id: DispatchId,
         submission: Submission,
         now_ms: u64,
-    ) -> Result<Vec<Entry>, SessionsError> {
+    ) -> Result<Vec<StoredDispatch>, SessionsError> {
         let waiting = self.waiting().len() as u64;
         if waiting >= MAX_WAITING && submission.mode != Mode::Interrupt {
             return Err(SessionsError::Full { session: self.label.clone(), waiting });
@@ -138,7 +141,7 @@ impl SessionState {
                 self.stop_fence = Some(self.fence);
             }
         }
-        let entry = Entry {
+        let entry = StoredDispatch {
             id,
             seq: self.next_seq,
             state: DispatchState::Pending,
@@ -169,31 +172,30 @@ impl SessionState {
         Some(Lease {
             session: self.session.clone(),
             label: self.label.clone(),
-            owner: claimant.owner.clone(),
-            fence: self.fence,
+            token: LeaseToken { owner: claimant.owner.clone(), fence: self.fence },
         })
     }
 
     /// Refuses everybody but the holder of the lease.
-    pub(crate) fn check(&self, lease: &Lease) -> Result<(), BookError> {
-        if self.fence == lease.fence && self.owner.as_deref() == Some(lease.owner.as_str()) {
+    pub(crate) fn check(&self, lease: &Lease) -> Result<(), QueueError> {
+        if lease.token.holds(self.owner.as_deref(), self.fence) {
             Ok(())
         } else {
-            Err(BookError::Fenced)
+            Err(QueueError::Fenced)
         }
     }
 
     pub(crate) fn should_stop(&self, lease: &Lease) -> bool {
-        self.stop_fence == Some(lease.fence)
+        self.stop_fence == Some(lease.token.fence)
     }
 
     /// What to do next.
-    pub(crate) fn next(&self, now_ms: u64) -> Next {
+    pub(crate) fn next(&self, now_ms: u64) -> NextInput {
         queue::next(&self.waiting(), now_ms)
     }
 
     /// Begins a turn that consumes these inputs.
-    pub(crate) fn begin(&mut self, turn: &TurnId, inputs: &[Waiting]) -> Vec<Entry> {
+    pub(crate) fn begin(&mut self, turn: &TurnId, inputs: &[WaitingInput]) -> Vec<StoredDispatch> {
         self.turn = Some(turn.clone());
         // A stop that was asked for before this turn began was meant for another.
         self.stop_fence = None;
@@ -201,7 +203,7 @@ impl SessionState {
     }
 
     /// Marks one input as part of the running turn.
-    pub(crate) fn consume(&mut self, id: &DispatchId, turn: &TurnId) -> Option<Entry> {
+    pub(crate) fn consume(&mut self, id: &DispatchId, turn: &TurnId) -> Option<StoredDispatch> {
         let entry = self.open.iter_mut().find(|entry| entry.id == *id && entry.state == DispatchState::Pending)?;
         entry.state = DispatchState::Running;
         entry.turn = Some(turn.clone());
@@ -214,7 +216,7 @@ impl SessionState {
     }
 
     /// Ends the running turn and all its inputs.
-    pub(crate) fn finish(&mut self, turn: &TurnId, reason: &str, now_ms: u64) -> Vec<Entry> {
+    pub(crate) fn finish(&mut self, turn: &TurnId, reason: &str, now_ms: u64) -> Vec<StoredDispatch> {
         self.turn = None;
         self.stop_fence = None;
         let mut ended = Vec::new();
@@ -234,7 +236,7 @@ impl SessionState {
     }
 
     /// Takes one input back.
-    pub(crate) fn cancel(&mut self, id: &DispatchId, now_ms: u64) -> Option<(CancelOutcome, Entry)> {
+    pub(crate) fn cancel(&mut self, id: &DispatchId, now_ms: u64) -> Option<(CancelOutcome, StoredDispatch)> {
         let entry = self.open.iter_mut().find(|entry| entry.id == *id)?;
         let outcome = match entry.state {
             DispatchState::Pending => {
@@ -258,23 +260,23 @@ impl SessionState {
     }
 
     /// Settles what a lost owner left behind. The fence rises, so that its late writes are refused.
-    pub(crate) fn abandon(&mut self, progress: Progress, now_ms: u64) -> Abandoned {
+    pub(crate) fn abandon(&mut self, progress: TurnProgress, now_ms: u64) -> AbandonedSession {
         let turn = self.turn.take();
         let mut changed = Vec::new();
         for entry in self.open.iter_mut().filter(|entry| entry.state == DispatchState::Running) {
             changed.push(match progress {
-                Progress::Something => entry.end(
+                TurnProgress::Something => entry.end(
                     DispatchState::Done,
                     "interrupted: the program stopped during the turn; what it had done is in the history",
                 ),
-                Progress::Nothing if entry.attempts + 1 >= MAX_ATTEMPTS => {
+                TurnProgress::Nothing if entry.attempts + 1 >= MAX_ATTEMPTS => {
                     entry.attempts += 1;
                     entry.end(
                         DispatchState::Parked,
                         format!("the program stopped {MAX_ATTEMPTS} times before it could answer"),
                     )
                 }
-                Progress::Nothing => {
+                TurnProgress::Nothing => {
                     entry.attempts += 1;
                     entry.state = DispatchState::Pending;
                     entry.turn = None;
@@ -289,7 +291,7 @@ impl SessionState {
         self.lease_until_ms = 0;
         self.stop_fence = None;
         self.settle(now_ms);
-        Abandoned { turn, undone, changed }
+        AbandonedSession { turn, undone, changed }
     }
 
     /// Forgets what is over and finds out when there is something to do.

@@ -2,10 +2,10 @@
 
 mod order;
 
-use crate::conductor::Conductor;
+use crate::turn_scheduler::TurnScheduler;
 use crate::contract::{DispatchId, DispatchView, SessionEvent, SessionEvents, SessionNews, SessionsError};
-use crate::hub::Feed;
-use crate::watching::order::Order;
+use crate::session_feed::FeedReader;
+use crate::watching::order::EventOrder;
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt, stream};
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use std::sync::Arc;
 const LOOK_MS: u64 = 250;
 const LAGGED: SessionEvent = SessionEvent { seq: None, news: SessionNews::Lagged };
 
-struct Follower {
-    conductor: Arc<Conductor>,
+struct SessionFollower {
+    scheduler: Arc<TurnScheduler>,
     label: String,
-    feed: Feed,
-    order: Order,
+    feed: FeedReader,
+    order: EventOrder,
 }
 
 /// The news of a session.
 pub(crate) async fn follow(
-    conductor: Arc<Conductor>,
+    scheduler: Arc<TurnScheduler>,
     label: &str,
     after: Option<u64>,
 ) -> Result<SessionEvents, SessionsError> {
     // Watching begins before storage is read, so that nothing falls between the two.
-    let feed = conductor.hub.watch(label);
-    let order = Order::new(after, conductor.book.last_place(label).await?);
-    let follower = Follower { label: label.to_owned(), feed, order, conductor };
+    let feed = scheduler.feed.watch(label);
+    let order = EventOrder::new(after, scheduler.store.last_place(label).await?);
+    let follower = SessionFollower { label: label.to_owned(), feed, order, scheduler };
     Ok(stream::unfold(follower, |mut follower| async move {
         let event = follower.next().await?;
         Some((event, follower))
@@ -38,7 +38,7 @@ pub(crate) async fn follow(
     .boxed())
 }
 
-impl Follower {
+impl SessionFollower {
     async fn next(&mut self) -> Option<SessionEvent> {
         loop {
             if let Some(event) = self.order.due.pop_front() {
@@ -50,7 +50,7 @@ impl Follower {
             }
             if self.order.behind {
                 // What cannot be read now is tried again at the next tick.
-                let rows = self.conductor.book.rows_after(&self.label, self.order.seen).await.unwrap_or_default();
+                let rows = self.scheduler.store.rows_after(&self.label, self.order.seen).await.unwrap_or_default();
                 let feed = &mut self.feed;
                 self.order.read(rows, || {
                     let mut news = feed.waiting();
@@ -62,7 +62,7 @@ impl Follower {
                 });
                 continue;
             }
-            let tick = self.conductor.clock().sleep_ms(LOOK_MS);
+            let tick = self.scheduler.clock().sleep_ms(LOOK_MS);
             match select(self.feed.receiver.next(), tick).await {
                 Either::Left((Some(event), _)) => self.order.hear(event),
                 Either::Left((None, _)) => return None,
@@ -73,17 +73,17 @@ impl Follower {
 }
 
 /// Resolves when a dispatch is over.
-pub(crate) async fn wait(conductor: Arc<Conductor>, id: &DispatchId) -> Result<DispatchView, SessionsError> {
-    let mut view = conductor.book.dispatch(id).await?;
-    let mut feed = conductor.hub.watch(&view.session);
+pub(crate) async fn wait(scheduler: Arc<TurnScheduler>, id: &DispatchId) -> Result<DispatchView, SessionsError> {
+    let mut view = scheduler.store.dispatch(id).await?;
+    let mut feed = scheduler.feed.watch(&view.session);
     loop {
         // Asked again after watching began, because it may have ended in between.
-        view = conductor.book.dispatch(id).await?;
+        view = scheduler.store.dispatch(id).await?;
         if view.state.is_over() {
             return Ok(view);
         }
         loop {
-            let tick = conductor.clock().sleep_ms(LOOK_MS);
+            let tick = scheduler.clock().sleep_ms(LOOK_MS);
             match select(feed.receiver.next(), tick).await {
                 Either::Left((Some(event), _)) => {
                     let ours = matches!(&event.news, SessionNews::Dispatch { dispatch } if dispatch.id == *id);

@@ -89,7 +89,7 @@ impl From<SessionsError> for Refusal {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "full", said).retry_after(RETRY_AFTER_MS)
             }
             SessionsError::Draining => Self::closing(),
-            SessionsError::Storage(_) => Self::internal(said),
+            SessionsError::Conversation(_) | SessionsError::Storage(_) => Self::internal(said),
         }
     }
 }

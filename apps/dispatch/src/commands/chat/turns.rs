@@ -204,6 +204,8 @@ pub(crate) fn refused(error: SessionsError) -> Failure {
         SessionsError::Full { .. } => {
             Failure::of(Status::Usage, &error).hint("`dispatch queue show` shows what waits, `queue cancel` takes back")
         }
-        SessionsError::Draining | SessionsError::Storage(_) => Failure::of(Status::Internal, &error),
+        SessionsError::Draining | SessionsError::Conversation(_) | SessionsError::Storage(_) => {
+            Failure::of(Status::Internal, &error)
+        }
     }
 }

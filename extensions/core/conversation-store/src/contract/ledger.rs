@@ -22,6 +22,6 @@ pub use chain::{load_chain, load_rows};
 pub use rows::{MAX_ROW_BYTES, append_row};
 pub use sessions::{find_session, load_session, open_session, set_head};
 pub use step_back::step_back;
-pub use turns::{NewTurn, begin_turn, end_turn, is_running, load_turn, running_turns, sweep};
+pub use turns::{NewTurn, begin_turn, end_turn, has_only_input, is_running, load_turn, running_turns, sweep};
 
 pub(crate) use chain::{by_turn, in_order, rows_of_chain, turns_of_chain};

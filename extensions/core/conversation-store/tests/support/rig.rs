@@ -74,7 +74,7 @@ impl Rig {
         let clock = Arc::new(CountingClock(AtomicU64::new(1_000)));
         let ids = Arc::new(CountingIds(AtomicU64::new(1)));
         let store = seen(StorageBackend::open(&backend, NAMESPACE));
-        let opened = ext_conversation_store::open(store, Arc::clone(&clock) as _, ids);
+        let opened = ext_conversation_store::contract::open(store, Arc::clone(&clock) as _, ids);
         let conversations = runtime.block_on(opened).unwrap();
         let joined = backend.open_joined("session-orchestrator", &[NAMESPACE]);
         Self { backend, conversations, joined, folder: None, clock, runtime }

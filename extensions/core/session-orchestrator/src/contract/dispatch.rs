@@ -7,6 +7,8 @@ use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::limits::DispatchPolicy;
 use dispatch_contracts::permission::PermissionRule;
 use dispatch_contracts::service::Service;
+use dispatch_contracts::storage::StorageError;
+use ext_conversation_store::contract::ConversationError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -246,9 +248,12 @@ pub enum SessionsError {
     /// The program is shutting down.
     #[error("the program is shutting down and takes no more input")]
     Draining,
+    /// The conversation cannot be read.
+    #[error(transparent)]
+    Conversation(#[from] ConversationError),
     /// Storage failed.
-    #[error("{0}")]
-    Storage(String),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// The session queue.

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn waiting(id: &str, mode: Mode, at_ms: u64, partition: &str) -> Waiting {
-    Waiting {
+fn waiting(id: &str, mode: Mode, at_ms: u64, partition: &str) -> WaitingInput {
+    WaitingInput {
         id: DispatchId::new(id),
         mode,
         partition: partition.to_owned(),
@@ -14,18 +14,18 @@ fn waiting(id: &str, mode: Mode, at_ms: u64, partition: &str) -> Waiting {
     }
 }
 
-fn started(next: &Next) -> String {
+fn started(next: &NextInput) -> String {
     match next {
-        Next::Start(batch) => batch.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join("+"),
-        Next::WaitUntil(at) => format!("wait {at}"),
-        Next::Rest => "rest".to_owned(),
+        NextInput::Start(batch) => batch.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join("+"),
+        NextInput::WaitUntil(at) => format!("wait {at}"),
+        NextInput::Rest => "rest".to_owned(),
     }
 }
 
 #[test]
 fn one_after_the_other_unless_they_collect() {
     use Mode::{Collect, Followup, Interrupt, Steer};
-    let cases: [(&[Waiting], u64, &str); 9] = [
+    let cases: [(&[WaitingInput], u64, &str); 9] = [
         (&[], 0, "rest"),
         (&[waiting("a", Followup, 0, "p"), waiting("b", Followup, 0, "p")], 0, "a"),
         (&[waiting("a", Steer, 0, "p"), waiting("b", Followup, 0, "p")], 0, "a"),
@@ -43,13 +43,13 @@ fn one_after_the_other_unless_they_collect() {
 
 #[test]
 fn a_steady_talker_cannot_postpone_a_batch_for_ever() {
-    let all: Vec<Waiting> = (0..30).map(|n| waiting(&n.to_string(), Mode::Collect, n * 400, "p")).collect();
+    let all: Vec<WaitingInput> = (0..30).map(|n| waiting(&n.to_string(), Mode::Collect, n * 400, "p")).collect();
     assert_eq!(ready_at(&all, 9_000), Some(COLLECT_MS));
 }
 
 #[test]
 fn an_input_that_is_tried_again_goes_alone_and_later() {
-    let again = Waiting { attempts: 1, not_before_ms: 2_000, ..waiting("a", Mode::Collect, 0, "p") };
+    let again = WaitingInput { attempts: 1, not_before_ms: 2_000, ..waiting("a", Mode::Collect, 0, "p") };
     let all = [again, waiting("b", Mode::Collect, 0, "p")];
     assert_eq!(started(&next(&all, 1_999)), "wait 2000");
     assert_eq!(started(&next(&all, 2_000)), "a");

@@ -1,43 +1,54 @@
 //! The invariants of the queue, checked on what a history left behind.
 
-use super::world::World;
+use super::simulation::{LeftHistory, Simulation};
 use crate::contract::{DispatchState, DispatchView, Mode};
 use dispatch_contracts::conversation::{Row, RowBody};
 use dispatch_contracts::ids::TurnId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks everything.
-pub(super) async fn check(world: &World) {
-    let views = views(world).await;
+pub(super) async fn check(simulation: &Simulation) {
+    let views = views(simulation).await;
     let labels: BTreeSet<&str> = views.iter().map(|view| view.session.as_str()).collect();
     assert!(!labels.is_empty(), "a history without input proves nothing");
     every_input_has_one_named_end(&views);
     for label in labels {
-        let rows = rows(world, label).await;
+        let rows = rows(simulation, label).await;
         let of_session: Vec<&DispatchView> = views.iter().filter(|view| view.session == label).collect();
         turns_follow_one_another(&rows, label);
         inputs_are_consumed_in_order(&of_session, &rows);
         every_consumed_text_is_stored_once(&of_session, &rows);
     }
-    no_session_sleeps_on_work(world).await;
+    no_session_sleeps_on_work(simulation).await;
 }
 
-async fn views(world: &World) -> Vec<DispatchView> {
-    let receipts = world.receipts.lock().unwrap().clone();
+/// Everything that a history left behind.
+pub(super) async fn history(simulation: &Simulation) -> LeftHistory {
+    let views = views(simulation).await;
+    let labels: BTreeSet<&str> = views.iter().map(|view| view.session.as_str()).collect();
+    let mut streams = Vec::new();
+    for label in labels {
+        streams.push(rows(simulation, label).await);
+    }
+    (views, streams)
+}
+
+async fn views(simulation: &Simulation) -> Vec<DispatchView> {
+    let receipts = simulation.receipts.lock().unwrap().clone();
     let ids: BTreeSet<_> = receipts.into_iter().map(|receipt| receipt.dispatch).collect();
     let mut views = Vec::new();
     for id in ids {
-        views.push(world.book.dispatch(&id).await.expect("an accepted input is in the book"));
+        views.push(simulation.store.dispatch(&id).await.expect("an accepted input is stored"));
     }
     views.sort_by(|a, b| (&a.session, a.seq).cmp(&(&b.session, b.seq)));
     views
 }
 
-async fn rows(world: &World, label: &str) -> Vec<Row> {
+async fn rows(simulation: &Simulation, label: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut seen = 0;
     loop {
-        let page = world.book.rows_after(label, seen).await.unwrap();
+        let page = simulation.store.rows_after(label, seen).await.unwrap();
         let Some((last, _)) = page.last() else { return rows };
         assert_eq!(page.first().map(|(seq, _)| *seq), Some(seen + 1), "places have no gap");
         seen = *last;
@@ -96,7 +107,7 @@ fn text(row: &Row) -> Option<&str> {
 }
 
 /// Nothing waits without a time at which it is looked at, and after rest nothing waits at all.
-async fn no_session_sleeps_on_work(world: &World) {
-    assert_eq!(world.book.next_due().await.unwrap(), None);
-    assert!(world.book.queue(None).await.unwrap().is_empty());
+async fn no_session_sleeps_on_work(simulation: &Simulation) {
+    assert_eq!(simulation.store.next_due().await.unwrap(), None);
+    assert!(simulation.store.queue(None).await.unwrap().is_empty());
 }

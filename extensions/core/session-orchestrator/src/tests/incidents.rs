@@ -1,7 +1,7 @@
 //! Public incidents of other queues, played as named tests.
 
 use super::check::check;
-use super::world::{Shelf, World};
+use super::simulation::{Database, Simulation};
 use crate::contract::{DispatchState, DispatchView, Mode, Submission};
 use dispatch_contracts::ports::Clock;
 use std::sync::atomic::Ordering;
@@ -10,14 +10,14 @@ fn say(text: &str, mode: Mode) -> Submission {
     Submission { session: "s".into(), text: text.into(), mode, ..Submission::default() }
 }
 
-async fn view(world: &World, id: &crate::contract::DispatchId) -> DispatchView {
-    world.book.dispatch(id).await.unwrap()
+async fn view(simulation: &Simulation, id: &crate::contract::DispatchId) -> DispatchView {
+    simulation.store.dispatch(id).await.unwrap()
 }
 
-fn on_both(play: impl Fn(World)) {
-    for shelf in [Shelf::Memory, Shelf::Sqlite] {
+fn on_both(play: impl Fn(Simulation)) {
+    for database in [Database::Memory, Database::File] {
         for seed in 1..6 {
-            play(World::new(seed, shelf));
+            play(Simulation::new(seed, database));
         }
     }
 }
@@ -25,24 +25,24 @@ fn on_both(play: impl Fn(World)) {
 /// openclaw 127211: messages behind a healthy turn of five minutes were dropped by a watchdog.
 #[test]
 fn waiting_behind_a_long_healthy_turn_never_ages_a_message() {
-    on_both(|mut world| {
-        world.pace_ms = 400_000;
-        world
+    on_both(|mut simulation| {
+        simulation.pace_ms = 400_000;
+        simulation
             .sim
             .block_on(async {
-                let process = world.start("p");
+                let process = simulation.start("p").await;
                 let mut ids = Vec::new();
                 for text in ["a", "b", "c"] {
-                    ids.push(world.submit(&process, say(text, Mode::Followup)).await.unwrap());
+                    ids.push(simulation.submit(&process, say(text, Mode::Followup)).await.unwrap());
                 }
                 for id in &ids {
-                    while !view(&world, id).await.state.is_over() {
-                        world.clock().sleep_ms(1_000).await;
+                    while !view(&simulation, id).await.state.is_over() {
+                        simulation.clock().sleep_ms(1_000).await;
                     }
-                    let view = view(&world, id).await;
+                    let view = view(&simulation, id).await;
                     assert_eq!((view.state, view.attempts), (DispatchState::Done, 0));
                 }
-                check(&world).await;
+                check(&simulation).await;
                 process.kill();
             })
             .unwrap();
@@ -52,18 +52,18 @@ fn waiting_behind_a_long_healthy_turn_never_ages_a_message() {
 /// openclaw 135880: ten queued messages were gone after a SIGKILL.
 #[test]
 fn ten_queued_and_a_sigkill_lose_nothing() {
-    on_both(|world| {
-        world
+    on_both(|simulation| {
+        simulation
             .sim
             .block_on(async {
-                let process = world.start("p");
+                let process = simulation.start("p").await;
                 for number in 0..10 {
-                    world.submit(&process, say(&format!("m{number}"), Mode::Followup)).await.unwrap();
+                    simulation.submit(&process, say(&format!("m{number}"), Mode::Followup)).await.unwrap();
                 }
                 process.kill();
-                let next = world.start("q");
-                world.settle().await;
-                check(&world).await;
+                let next = simulation.start("q").await;
+                simulation.settle().await;
+                check(&simulation).await;
                 next.kill();
             })
             .unwrap();
@@ -73,31 +73,31 @@ fn ten_queued_and_a_sigkill_lose_nothing() {
 /// openclaw 122465: one message that crashed its process stopped the lane for good.
 #[test]
 fn a_poison_head_is_parked_and_the_lane_moves() {
-    on_both(|mut world| {
-        world.pace_ms = 1;
-        world
+    on_both(|mut simulation| {
+        simulation.pace_ms = 1;
+        simulation
             .sim
             .block_on(async {
-                let mut process = world.start("p0");
-                let poison = world.submit(&process, say("poison", Mode::Followup)).await.unwrap();
-                let healthy = world.submit(&process, say("healthy", Mode::Followup)).await.unwrap();
+                let mut process = simulation.start("p0").await;
+                let poison = simulation.submit(&process, say("poison", Mode::Followup)).await.unwrap();
+                let healthy = simulation.submit(&process, say("healthy", Mode::Followup)).await.unwrap();
                 // Each process dies as soon as its turn has begun.
                 for born in 1..100 {
-                    while view(&world, &poison).await.state == DispatchState::Pending {
-                        world.clock().sleep_ms(1).await;
+                    while view(&simulation, &poison).await.state == DispatchState::Pending {
+                        simulation.clock().sleep_ms(1).await;
                     }
-                    if view(&world, &poison).await.state != DispatchState::Running {
+                    if view(&simulation, &poison).await.state != DispatchState::Running {
                         break;
                     }
                     process.kill();
-                    process = world.start(&format!("p{born}"));
-                    world.clock().sleep_ms(20).await;
+                    process = simulation.start(&format!("p{born}")).await;
+                    simulation.clock().sleep_ms(20).await;
                 }
-                world.settle().await;
-                let poison = view(&world, &poison).await;
+                simulation.settle().await;
+                let poison = view(&simulation, &poison).await;
                 assert!(poison.state.is_over());
-                assert_eq!(view(&world, &healthy).await.state, DispatchState::Done);
-                check(&world).await;
+                assert_eq!(view(&simulation, &healthy).await.state, DispatchState::Done);
+                check(&simulation).await;
                 process.kill();
             })
             .unwrap();
@@ -107,24 +107,24 @@ fn a_poison_head_is_parked_and_the_lane_moves() {
 /// openclaw 148731: a follow-up that waited switched steering off.
 #[test]
 fn a_steer_behind_a_followup_still_steers() {
-    on_both(|mut world| {
-        world.pace_ms = 5_000;
-        world
+    on_both(|mut simulation| {
+        simulation.pace_ms = 5_000;
+        simulation
             .sim
             .block_on(async {
-                let process = world.start("p");
-                let first = world.submit(&process, say("first", Mode::Followup)).await.unwrap();
-                while view(&world, &first).await.state == DispatchState::Pending {
-                    world.clock().sleep_ms(1).await;
+                let process = simulation.start("p").await;
+                let first = simulation.submit(&process, say("first", Mode::Followup)).await.unwrap();
+                while view(&simulation, &first).await.state == DispatchState::Pending {
+                    simulation.clock().sleep_ms(1).await;
                 }
-                let later = world.submit(&process, say("later", Mode::Followup)).await.unwrap();
-                let steer = world.submit(&process, say("steer", Mode::Steer)).await.unwrap();
-                world.settle().await;
+                let later = simulation.submit(&process, say("later", Mode::Followup)).await.unwrap();
+                let steer = simulation.submit(&process, say("steer", Mode::Steer)).await.unwrap();
+                simulation.settle().await;
                 let (first, later, steer) =
-                    (view(&world, &first).await, view(&world, &later).await, view(&world, &steer).await);
+                    (view(&simulation, &first).await, view(&simulation, &later).await, view(&simulation, &steer).await);
                 assert_eq!(steer.turn, first.turn, "it entered the turn that ran when it came");
                 assert_ne!(later.turn, first.turn);
-                check(&world).await;
+                check(&simulation).await;
                 process.kill();
             })
             .unwrap();
@@ -134,28 +134,28 @@ fn a_steer_behind_a_followup_still_steers() {
 /// openclaw 50145, 74093: an interrupt that waited behind the run, or sent the old answer again.
 #[test]
 fn an_interrupt_stops_the_turn_supersedes_what_waits_and_comes_next() {
-    on_both(|mut world| {
-        world.pace_ms = 100_000;
-        world
+    on_both(|mut simulation| {
+        simulation.pace_ms = 100_000;
+        simulation
             .sim
             .block_on(async {
-                let process = world.start("p");
-                let running = world.submit(&process, say("running", Mode::Followup)).await.unwrap();
-                while view(&world, &running).await.state == DispatchState::Pending {
-                    world.clock().sleep_ms(1).await;
+                let process = simulation.start("p").await;
+                let running = simulation.submit(&process, say("running", Mode::Followup)).await.unwrap();
+                while view(&simulation, &running).await.state == DispatchState::Pending {
+                    simulation.clock().sleep_ms(1).await;
                 }
-                let waiting = world.submit(&process, say("waiting", Mode::Followup)).await.unwrap();
-                let asked_at = world.clock().now_ms();
-                let reset = world.submit(&process, say("reset", Mode::Interrupt)).await.unwrap();
-                while view(&world, &reset).await.state == DispatchState::Pending {
-                    world.clock().sleep_ms(10).await;
+                let waiting = simulation.submit(&process, say("waiting", Mode::Followup)).await.unwrap();
+                let asked_at = simulation.clock().now_ms();
+                let reset = simulation.submit(&process, say("reset", Mode::Interrupt)).await.unwrap();
+                while view(&simulation, &reset).await.state == DispatchState::Pending {
+                    simulation.clock().sleep_ms(10).await;
                 }
-                assert!(world.clock().now_ms() - asked_at < 10_000, "it does not wait for the run");
-                let waiting = view(&world, &waiting).await;
+                assert!(simulation.clock().now_ms() - asked_at < 10_000, "it does not wait for the run");
+                let waiting = view(&simulation, &waiting).await;
                 assert_eq!(waiting.state, DispatchState::Superseded);
                 assert!(waiting.reason.contains(reset.as_str()), "{waiting:?}");
-                world.settle().await;
-                check(&world).await;
+                simulation.settle().await;
+                check(&simulation).await;
                 process.kill();
             })
             .unwrap();
@@ -165,22 +165,22 @@ fn an_interrupt_stops_the_turn_supersedes_what_waits_and_comes_next() {
 /// A worker that was stopped past its lease wakes up and tries to go on.
 #[test]
 fn a_worker_that_slept_past_its_lease_is_fenced_out() {
-    on_both(|mut world| {
-        world.pace_ms = 2_000;
-        world
+    on_both(|mut simulation| {
+        simulation.pace_ms = 2_000;
+        simulation
             .sim
             .block_on(async {
-                let sleeper = world.start("sleeper");
+                let sleeper = simulation.start("sleeper").await;
                 for number in 0..3 {
-                    world.submit(&sleeper, say(&format!("m{number}"), Mode::Followup)).await.unwrap();
+                    simulation.submit(&sleeper, say(&format!("m{number}"), Mode::Followup)).await.unwrap();
                 }
-                world.clock().sleep_ms(50).await;
+                simulation.clock().sleep_ms(50).await;
                 sleeper.frozen.store(true, Ordering::Relaxed);
-                let other = world.start("other");
-                world.clock().sleep_ms(60_000).await;
+                let other = simulation.start("other").await;
+                simulation.clock().sleep_ms(60_000).await;
                 sleeper.frozen.store(false, Ordering::Relaxed);
-                world.settle().await;
-                check(&world).await;
+                simulation.settle().await;
+                check(&simulation).await;
                 sleeper.kill();
                 other.kill();
             })
@@ -191,22 +191,22 @@ fn a_worker_that_slept_past_its_lease_is_fenced_out() {
 /// A planned restart: the queue is handed on and no attempt is counted.
 #[test]
 fn a_planned_restart_counts_no_attempt() {
-    on_both(|world| {
-        world
+    on_both(|simulation| {
+        simulation
             .sim
             .block_on(async {
-                let process = world.start("p");
+                let process = simulation.start("p").await;
                 for number in 0..5 {
-                    world.submit(&process, say(&format!("m{number}"), Mode::Followup)).await.unwrap();
+                    simulation.submit(&process, say(&format!("m{number}"), Mode::Followup)).await.unwrap();
                 }
-                process.conductor.drain().await;
-                let next = world.start("q");
-                world.settle().await;
-                let receipts = world.receipts.lock().unwrap().clone();
+                process.scheduler.drain().await;
+                let next = simulation.start("q").await;
+                simulation.settle().await;
+                let receipts = simulation.receipts.lock().unwrap().clone();
                 for receipt in receipts {
-                    assert_eq!(view(&world, &receipt.dispatch).await.attempts, 0);
+                    assert_eq!(view(&simulation, &receipt.dispatch).await.attempts, 0);
                 }
-                check(&world).await;
+                check(&simulation).await;
                 next.kill();
             })
             .unwrap();
@@ -216,18 +216,18 @@ fn a_planned_restart_counts_no_attempt() {
 /// The same message twice, also after a restart, is one dispatch.
 #[test]
 fn a_sender_that_repeats_itself_gets_the_same_dispatch() {
-    on_both(|world| {
-        world
+    on_both(|simulation| {
+        simulation
             .sim
             .block_on(async {
                 let named = || Submission { id: Some("mail-7".into()), ..say("hello", Mode::Followup) };
-                let process = world.start("p");
-                let first = world.submit(&process, named()).await.unwrap();
+                let process = simulation.start("p").await;
+                let first = simulation.submit(&process, named()).await.unwrap();
                 process.kill();
-                let next = world.start("q");
-                assert_eq!(world.submit(&next, named()).await.unwrap(), first);
-                world.settle().await;
-                check(&world).await;
+                let next = simulation.start("q").await;
+                assert_eq!(simulation.submit(&next, named()).await.unwrap(), first);
+                simulation.settle().await;
+                check(&simulation).await;
                 next.kill();
             })
             .unwrap();
@@ -237,23 +237,23 @@ fn a_sender_that_repeats_itself_gets_the_same_dispatch() {
 /// openclaw 24148: two targets never share a turn, and a burst of a thousand loses nothing.
 #[test]
 fn collected_messages_share_a_turn_only_with_their_own_target() {
-    on_both(|world| {
-        world
+    on_both(|simulation| {
+        simulation
             .sim
             .block_on(async {
-                let process = world.start("p");
+                let process = simulation.start("p").await;
                 let to = |text: &str, target: u64| Submission {
                     delivery: serde_json::json!({ "to": target }),
                     ..say(text, Mode::Collect)
                 };
-                let a = world.submit(&process, to("a", 1)).await.unwrap();
-                let b = world.submit(&process, to("b", 1)).await.unwrap();
-                let c = world.submit(&process, to("c", 2)).await.unwrap();
-                world.settle().await;
-                let (a, b, c) = (view(&world, &a).await, view(&world, &b).await, view(&world, &c).await);
+                let a = simulation.submit(&process, to("a", 1)).await.unwrap();
+                let b = simulation.submit(&process, to("b", 1)).await.unwrap();
+                let c = simulation.submit(&process, to("c", 2)).await.unwrap();
+                simulation.settle().await;
+                let (a, b, c) = (view(&simulation, &a).await, view(&simulation, &b).await, view(&simulation, &c).await);
                 assert_eq!(a.turn, b.turn);
                 assert_ne!(b.turn, c.turn);
-                check(&world).await;
+                check(&simulation).await;
                 process.kill();
             })
             .unwrap();

@@ -5,7 +5,7 @@ use dispatch_contracts::conversation::Row;
 use std::collections::VecDeque;
 
 /// The account of one session so far.
-pub(super) struct Order {
+pub(super) struct EventOrder {
     /// What is to be given out.
     pub(super) due: VecDeque<SessionEvent>,
     /// The place of the last row that was given out.
@@ -16,7 +16,7 @@ pub(super) struct Order {
     begun_at: u64,
 }
 
-impl Order {
+impl EventOrder {
     /// Begins behind a place, or with what comes from now on.
     pub(super) fn new(after: Option<u64>, last_place: u64) -> Self {
         Self { due: VecDeque::new(), seen: after.unwrap_or(last_place), behind: after.is_some(), begun_at: last_place }

@@ -206,7 +206,7 @@ fn of_turn(redactor: &OutputRedactor, end: &TurnEnd) -> End {
 fn refused(redactor: &OutputRedactor, error: &SessionsError) -> End {
     let again = match error {
         SessionsError::Invalid(_) | SessionsError::Unknown { .. } => Again::Useless,
-        SessionsError::Full { .. } | SessionsError::Draining | SessionsError::Storage(_) => Again::Worthwhile,
+        SessionsError::Full { .. } | SessionsError::Draining | SessionsError::Conversation(_) | SessionsError::Storage(_) => Again::Worthwhile,
     };
     End::Failed { reason: redactor.sentence(&error.to_string()), again }
 }

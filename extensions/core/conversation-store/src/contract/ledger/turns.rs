@@ -2,9 +2,9 @@
 
 use super::calls;
 use super::sessions::{load_session, no_session};
-use crate::contract::records::{self, ENDED, INTERRUPTED, RUNNING, TURN};
+use crate::contract::records::{self, ENDED, INTERRUPTED, ROW, RUNNING, TURN};
 use crate::contract::{Turn, TurnState};
-use dispatch_contracts::conversation::RowBody;
+use dispatch_contracts::conversation::{Role, RowBody};
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::provider::Usage;
 use dispatch_contracts::statement;
@@ -186,4 +186,18 @@ fn close(
 
 fn given_up(why: String) -> StorageError {
     StorageError::GivenUp(why)
+}
+
+/// Whether nothing but the input of a turn is stored: no answer began, no tool started, nothing was steered.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn has_only_input(tx: &mut dyn Transaction, turn: &TurnId) -> Result<bool, StorageError> {
+    let more = "SELECT 1 FROM agent_messages WHERE turn = ?1 AND (step <> 0 OR kind <> 'chunk') LIMIT 1";
+    if !tx.query(&statement!(more, turn))?.is_empty() {
+        return Ok(false);
+    }
+    let chunks = tx.query(&statement!(format!("SELECT {ROW} FROM agent_messages m WHERE m.turn = ?1"), turn))?;
+    let rows = records::all(&chunks, records::row)?;
+    Ok(rows.iter().all(|stored| matches!(stored.row.body, RowBody::Chunk { role: Role::User, .. })))
 }

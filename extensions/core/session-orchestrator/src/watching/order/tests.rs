@@ -25,7 +25,7 @@ fn live(number: u32) -> SessionEvent {
 
 #[test]
 fn what_was_told_before_a_row_was_stored_comes_before_it() {
-    let mut order = Order::new(None, 3);
+    let mut order = EventOrder::new(None, 3);
     order.behind = true;
     // While storage was read, a turn told something, stored a row, and went on.
     order.read(vec![(4, row(4))], || vec![live(1), told(4), live(2)]);
@@ -39,7 +39,7 @@ fn what_was_told_before_a_row_was_stored_comes_before_it() {
 
 #[test]
 fn what_was_stored_before_watching_began_comes_first() {
-    let mut order = Order::new(Some(0), 2);
+    let mut order = EventOrder::new(Some(0), 2);
     order.read(vec![(1, row(1)), (2, row(2))], || panic!("not yet"));
     assert_eq!(order.due, [told(1), told(2)]);
     assert!(order.behind, "there may be another page");
@@ -49,7 +49,7 @@ fn what_was_stored_before_watching_began_comes_first() {
 
 #[test]
 fn rows_of_another_process_are_fetched() {
-    let mut order = Order::new(None, 3);
+    let mut order = EventOrder::new(None, 3);
     order.hear(told(6));
     assert!(order.due.is_empty() && order.behind);
     order.read(vec![(4, row(4)), (5, row(5)), (6, row(6))], || vec![live(1)]);
@@ -75,7 +75,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
 proptest! {
     #[test]
     fn the_account_is_what_happened(before in 0_u64..4, from_start in any::<bool>(), moves in moves()) {
-        let mut order = Order::new(from_start.then_some(0), before);
+        let mut order = EventOrder::new(from_start.then_some(0), before);
         let mut stored: Vec<u64> = (1..=before).collect();
         let mut happened: Vec<SessionEvent> = if from_start { stored.iter().copied().map(told).collect() } else { Vec::new() };
         let mut waiting: Vec<SessionEvent> = Vec::new();

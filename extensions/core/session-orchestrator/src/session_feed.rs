@@ -11,22 +11,22 @@ const UNREAD_LIMIT: usize = 1_024;
 
 /// Who watches which session.
 #[derive(Default)]
-pub(crate) struct Hub {
-    watchers: Mutex<BTreeMap<String, Vec<Watcher>>>,
+pub(crate) struct SessionFeed {
+    watchers: Mutex<BTreeMap<String, Vec<FeedWatcher>>>,
 }
 
-struct Watcher {
+struct FeedWatcher {
     sender: Sender<SessionEvent>,
     lagged: Arc<AtomicBool>,
 }
 
 /// The receiving end of one watcher.
-pub(crate) struct Feed {
+pub(crate) struct FeedReader {
     pub(crate) receiver: Receiver<SessionEvent>,
     lagged: Arc<AtomicBool>,
 }
 
-impl Feed {
+impl FeedReader {
     /// Whether news was lost since the last time this was asked.
     pub(crate) fn take_lag(&self) -> bool {
         self.lagged.swap(false, Ordering::Relaxed)
@@ -39,18 +39,18 @@ impl Feed {
     }
 }
 
-impl Hub {
-    fn watchers(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Watcher>>> {
+impl SessionFeed {
+    fn watchers(&self) -> MutexGuard<'_, BTreeMap<String, Vec<FeedWatcher>>> {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins to watch a session.
-    pub(crate) fn watch(&self, label: &str) -> Feed {
+    pub(crate) fn watch(&self, label: &str) -> FeedReader {
         let (sender, receiver) = channel(UNREAD_LIMIT);
         let lagged = Arc::new(AtomicBool::new(false));
-        let watcher = Watcher { sender, lagged: Arc::clone(&lagged) };
+        let watcher = FeedWatcher { sender, lagged: Arc::clone(&lagged) };
         self.watchers().entry(label.to_owned()).or_default().push(watcher);
-        Feed { receiver, lagged }
+        FeedReader { receiver, lagged }
     }
 
     /// Tells everybody who watches the session. Never waits.

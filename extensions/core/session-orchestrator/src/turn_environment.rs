@@ -1,8 +1,8 @@
-//! Where a turn meets the book: rows go in under the lease, inputs that steer come out at boundaries.
+//! Where a turn meets the store: rows go in under the lease, inputs that steer come out at boundaries.
 
-use crate::book::{Book, BookError, Lease};
+use crate::queue_store::{QueueStore, QueueError, Lease};
 use crate::contract::{DispatchId, SessionEvent, SessionNews};
-use crate::hub::Hub;
+use crate::session_feed::SessionFeed;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::conversation::{Chunk, Role, Row, RowBody};
@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What stands in the history for an input that its sender took back in the last moment.
 const TAKEN_BACK: &str = "(a message was taken back by its sender)";
 
-/// One turn's way into the book.
-pub(crate) struct Stage {
-    book: Arc<dyn Book>,
-    hub: Arc<Hub>,
+/// One turn's way into the store.
+pub(crate) struct TurnEnvironment {
+    store: Arc<QueueStore>,
+    feed: Arc<SessionFeed>,
     lease: Lease,
     partition: String,
     cancel: CancelToken,
@@ -25,21 +25,21 @@ pub(crate) struct Stage {
     taken: Mutex<VecDeque<DispatchId>>,
 }
 
-impl Stage {
+impl TurnEnvironment {
     pub(crate) fn over(
-        book: Arc<dyn Book>,
-        hub: Arc<Hub>,
+        store: Arc<QueueStore>,
+        feed: Arc<SessionFeed>,
         lease: Lease,
         partition: String,
         cancel: CancelToken,
     ) -> Self {
-        Self { book, hub, lease, partition, cancel, taken: Mutex::default() }
+        Self { store, feed, lease, partition, cancel, taken: Mutex::default() }
     }
 
     /// Shows what the turn does to whoever watches.
     pub(crate) fn watcher(&self, turn: TurnId) -> Arc<dyn Fn(TurnEvent) + Send + Sync> {
-        let (hub, label) = (Arc::clone(&self.hub), self.lease.label.clone());
-        Arc::new(move |live| hub.news(&label, SessionNews::Live { turn: turn.clone(), live }))
+        let (feed, label) = (Arc::clone(&self.feed), self.lease.label.clone());
+        Arc::new(move |live| feed.news(&label, SessionNews::Live { turn: turn.clone(), live }))
     }
 
     fn next_taken(&self, row: &Row) -> Option<DispatchId> {
@@ -50,24 +50,24 @@ impl Stage {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    async fn store(&self, row: &Row) -> Result<(), BookError> {
+    async fn store(&self, row: &Row) -> Result<(), QueueError> {
         let consumes = self.next_taken(row);
-        let (row, recorded) = match self.book.record(&self.lease, row, consumes.as_ref()).await {
-            Err(BookError::TakenBack) => {
+        let (row, recorded) = match self.store.record(&self.lease, row, consumes.as_ref()).await {
+            Err(QueueError::TakenBack) => {
                 let emptied = emptied(row);
-                let recorded = self.book.record(&self.lease, &emptied, None).await?;
+                let recorded = self.store.record(&self.lease, &emptied, None).await?;
                 (emptied, recorded)
             }
             recorded => (row.clone(), recorded?),
         };
-        self.hub.tell(&self.lease.label, &SessionEvent { seq: Some(recorded.seq), news: SessionNews::Row { row } });
+        self.feed.tell(&self.lease.label, &SessionEvent { seq: Some(recorded.seq), news: SessionNews::Row { row } });
         if recorded.stop {
             self.cancel.cancel();
         }
         if let Some(id) = consumes
-            && let Ok(dispatch) = self.book.dispatch(&id).await
+            && let Ok(dispatch) = self.store.dispatch(&id).await
         {
-            self.hub.news(&self.lease.label, SessionNews::Dispatch { dispatch });
+            self.feed.news(&self.lease.label, SessionNews::Dispatch { dispatch });
         }
         Ok(())
     }
@@ -85,17 +85,17 @@ fn emptied(row: &Row) -> Row {
     Row { body, ..row.clone() }
 }
 
-impl StepSink for Stage {
+impl StepSink for TurnEnvironment {
     fn record<'a>(&'a self, row: &'a Row) -> BoxFuture<'a, Result<(), SinkError>> {
         Box::pin(async move { self.store(row).await.map_err(|error| SinkError(error.to_string())) })
     }
 }
 
-impl Inbox for Stage {
+impl Inbox for TurnEnvironment {
     fn take(&self) -> BoxFuture<'_, Vec<String>> {
         Box::pin(async move {
             // What cannot be read now is read at the next boundary, or becomes a turn of its own.
-            let waiting = self.book.steers(&self.lease, &self.partition).await.unwrap_or_default();
+            let waiting = self.store.steers(&self.lease, &self.partition).await.unwrap_or_default();
             let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
             taken.extend(waiting.iter().map(|input| input.id.clone()));
             waiting.into_iter().map(|input| input.submission.text).collect()

@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Stands in for a tool. What it says is cleaned here and not only where it is stored, because the next
 /// request of the same turn is made from what the tool said.
-pub(super) struct Discreet {
+pub(super) struct RedactedTool {
     pub(super) tool: Arc<dyn Tool>,
     pub(super) redactor: Arc<Redactor>,
 }
 
-impl Tool for Discreet {
+impl Tool for RedactedTool {
     fn spec(&self) -> &ToolSpec {
         self.tool.spec()
     }
@@ -35,7 +35,7 @@ impl Tool for Discreet {
         context: ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let live = Arc::new(Live::new(Arc::clone(&context.sink), &self.redactor));
+            let live = Arc::new(LiveOutput::new(Arc::clone(&context.sink), &self.redactor));
             let passing = Arc::clone(&live);
             let sink: OutputSink = Arc::new(move |stream, bytes| passing.push(stream, bytes));
             let answer = self.tool.call(arguments, ToolContext { sink, ..context }).await;
@@ -56,13 +56,13 @@ impl Tool for Discreet {
 
 type Stream = StreamRedactor<Arc<Redactor>>;
 
-/// Live output on its way; a secret that comes in pieces is one all the same.
-struct Live {
+/// LiveOutput output on its way; a secret that comes in pieces is one all the same.
+struct LiveOutput {
     sink: OutputSink,
     streams: Mutex<[Option<Stream>; 2]>,
 }
 
-impl Live {
+impl LiveOutput {
     fn new(sink: OutputSink, redactor: &Arc<Redactor>) -> Self {
         let stream = || Some(StreamRedactor::new(Arc::clone(redactor)));
         Self { sink, streams: Mutex::new([stream(), stream()]) }
@@ -102,7 +102,7 @@ mod tests {
         let shown = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&shown);
         let sink: OutputSink = Arc::new(move |_, bytes| seen.lock().unwrap().extend_from_slice(bytes));
-        let live = Live::new(sink, &redactor);
+        let live = LiveOutput::new(sink, &redactor);
         let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
         let (first, rest) = secret.split_at(15);
         for piece in ["the token is ", first, rest, "\nand more"] {

@@ -2,18 +2,17 @@
 
 mod drive;
 
-use crate::book::{Book, BookError, Claimant, Lease, Swept};
+use crate::queue_store::{QueueStore, QueueError, Claimant, Lease, ExpiredLeases};
 use crate::contract::{DispatchView, SessionNews};
-use crate::hub::Hub;
-use crate::performer::Performer;
+use crate::session_feed::SessionFeed;
+use crate::turn_runner::TurnRunner;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::ports::{Clock, Ids};
-use dispatch_os::owner::{Owner, Standing};
-use futures_channel::mpsc::{Receiver, Sender, channel};
+use dispatch_durable_queue::{OwnerLiveness, Standing, WakeSignal, drain};
+use futures_util::StreamExt;
 use futures_util::future::select;
-use futures_util::{FutureExt, StreamExt};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,71 +23,49 @@ pub(crate) const MAX_RUNNING: usize = 16;
 pub(crate) const LEASE_MS: u64 = 15_000;
 /// How often a lease is renewed.
 pub(crate) const RENEW_MS: u64 = 4_000;
-/// How often the book is looked at for what other processes put into it.
+/// How often the store is looked at for what other processes put into it.
 const POLL_MS: u64 = 1_000;
 /// How often leases that ran out are settled.
 const SWEEP_MS: u64 = 5_000;
-/// How long running turns may take to end by themselves when the program stops.
-const DRAIN_MS: u64 = 3_000;
 
-/// Tells which owners of leases are gone for certain.
-pub(crate) trait Census: Send + Sync {
-    fn is_dead(&self, owner: &str) -> bool;
-    /// Removes the traces of the dead, but not of those who hold a lease.
-    fn forget_dead(&self, _holders: &[String]) {}
-}
-
-impl Census for Owner {
-    fn is_dead(&self, owner: &str) -> bool {
-        self.standing(owner) == Standing::Dead
-    }
-
-    fn forget_dead(&self, holders: &[String]) {
-        Self::forget_dead(self, holders);
-    }
-}
-
-/// What the conductor needs of the world.
-pub(crate) struct Means {
+/// What the scheduler needs from outside.
+pub(crate) struct SchedulerPorts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) spawn: Arc<dyn Fn(BoxFuture<'static, ()>) + Send + Sync>,
     pub(crate) warn: Arc<dyn Fn(String) + Send + Sync>,
-    pub(crate) census: Arc<dyn Census>,
+    pub(crate) liveness: Arc<dyn OwnerLiveness>,
 }
 
 /// Runs turns for as long as the program does.
-pub(crate) struct Conductor {
-    pub(crate) book: Arc<dyn Book>,
-    pub(crate) hub: Arc<Hub>,
+pub(crate) struct TurnScheduler {
+    pub(crate) store: Arc<QueueStore>,
+    pub(crate) feed: Arc<SessionFeed>,
     pub(crate) owner: String,
-    means: Means,
-    performer: Arc<dyn Performer>,
+    ports: SchedulerPorts,
+    runner: Arc<dyn TurnRunner>,
     running: Mutex<BTreeMap<SessionId, (String, CancelToken)>>,
     draining: AtomicBool,
-    bell: Mutex<Sender<()>>,
-    door: Mutex<Option<Receiver<()>>>,
+    signal: WakeSignal,
 }
 
-impl Conductor {
+impl TurnScheduler {
     pub(crate) fn new(
-        book: Arc<dyn Book>,
-        hub: Arc<Hub>,
+        store: Arc<QueueStore>,
+        feed: Arc<SessionFeed>,
         owner: String,
-        means: Means,
-        performer: Arc<dyn Performer>,
+        ports: SchedulerPorts,
+        runner: Arc<dyn TurnRunner>,
     ) -> Arc<Self> {
-        let (bell, door) = channel(1);
         Arc::new(Self {
-            book,
-            hub,
+            store,
+            feed,
             owner,
-            means,
-            performer,
+            ports,
+            runner,
             running: Mutex::default(),
             draining: AtomicBool::new(false),
-            bell: Mutex::new(bell),
-            door: Mutex::new(Some(door)),
+            signal: WakeSignal::default(),
         })
     }
 
@@ -97,15 +74,15 @@ impl Conductor {
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
-        self.means.clock.now_ms()
+        self.ports.clock.now_ms()
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
-        &self.means.clock
+        &self.ports.clock
     }
 
     pub(crate) fn next_id(&self) -> String {
-        self.means.ids.next_id()
+        self.ports.ids.next_id()
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -118,10 +95,9 @@ impl Conductor {
         free.then(|| Claimant { owner: self.owner.clone(), until_ms: self.now_ms() + LEASE_MS })
     }
 
-    /// Looks at the book at once instead of at the next tick.
-    pub(crate) fn ring(&self) {
-        // A bell that rings already needs no second push.
-        let _ = self.bell.lock().unwrap_or_else(PoisonError::into_inner).try_send(());
+    /// Looks at the store at once instead of at the next tick.
+    pub(crate) fn wake(&self) {
+        self.signal.wake();
     }
 
     /// Stops the turn that runs in a session of this process.
@@ -143,30 +119,29 @@ impl Conductor {
     pub(crate) fn tell_dispatches(&self, views: impl IntoIterator<Item = DispatchView>) {
         for dispatch in views {
             let label = dispatch.session.clone();
-            self.hub.news(&label, SessionNews::Dispatch { dispatch });
+            self.feed.news(&label, SessionNews::Dispatch { dispatch });
         }
     }
 
     /// Settles what earlier processes left, then runs what is due until the program ends.
-    pub(crate) async fn conduct(self: Arc<Self>) {
-        let door = self.door.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(mut door) = door else { return };
+    pub(crate) async fn run(self: Arc<Self>) {
+        let mut woken = self.signal.listen();
         let mut swept_at = None::<u64>;
         while !self.is_draining() {
-            let now = self.means.clock.monotonic_ms();
+            let now = self.ports.clock.monotonic_ms();
             if swept_at.is_none_or(|at| now.saturating_sub(at) >= SWEEP_MS) {
                 swept_at = Some(now);
                 self.sweep().await;
             }
             self.claim().await;
             let pause = self.pause().await;
-            select(door.next(), self.means.clock.sleep_ms(pause)).await;
+            select(woken.next(), self.ports.clock.sleep_ms(pause)).await;
         }
     }
 
     /// How long nothing is due.
     async fn pause(&self) -> u64 {
-        match self.book.next_due().await {
+        match self.store.next_due().await {
             Ok(Some(at)) => at.saturating_sub(self.now_ms()).clamp(1, POLL_MS),
             Ok(None) | Err(_) => POLL_MS,
         }
@@ -175,9 +150,9 @@ impl Conductor {
     async fn claim(self: &Arc<Self>) {
         let free = MAX_RUNNING.saturating_sub(self.running().len());
         let Some(claimant) = self.claimant() else { return };
-        match self.book.claim(claimant, self.now_ms(), u32::try_from(free).unwrap_or_default()).await {
+        match self.store.claim(claimant, self.now_ms(), u32::try_from(free).unwrap_or_default()).await {
             Ok(leases) => leases.into_iter().for_each(|lease| self.start(lease)),
-            Err(error) => (self.means.warn)(format!("the queue cannot be read: {error}")),
+            Err(error) => (self.ports.warn)(format!("the queue cannot be read: {error}")),
         }
     }
 
@@ -186,19 +161,19 @@ impl Conductor {
         let cancel = CancelToken::new();
         self.running().insert(lease.session.clone(), (lease.label.clone(), cancel.clone()));
         let this = Arc::clone(self);
-        (self.means.spawn)(Box::pin(async move {
+        (self.ports.spawn)(Box::pin(async move {
             let session = lease.session.clone();
             if let Err(error) = this.drive(lease, cancel).await {
                 this.complain(&error);
             }
             this.running().remove(&session);
-            this.ring();
+            this.wake();
         }));
     }
 
-    fn complain(&self, error: &BookError) {
-        (self.means.warn)(match error {
-            BookError::Fenced => {
+    fn complain(&self, error: &QueueError) {
+        (self.ports.warn)(match error {
+            QueueError::Fenced => {
                 "a session was taken over by another process; this one has stopped its turn".to_owned()
             }
             other => format!("a session was left to be taken up again: {other}"),
@@ -207,35 +182,29 @@ impl Conductor {
 
     async fn sweep(&self) {
         match self.settle_abandoned().await {
-            Ok(Swept { interrupted, requeued, parked }) => {
+            Ok(ExpiredLeases { interrupted, requeued, parked }) => {
                 self.tell_dispatches(interrupted.into_iter().chain(requeued).chain(parked));
             }
-            Err(error) => (self.means.warn)(format!("the queue cannot be swept: {error}")),
+            Err(error) => (self.ports.warn)(format!("the queue cannot be swept: {error}")),
         }
     }
 
-    async fn settle_abandoned(&self) -> Result<Swept, BookError> {
-        let owners = self.book.owners().await?;
-        let is_dead = |owner: &&String| **owner != self.owner && self.means.census.is_dead(owner);
+    async fn settle_abandoned(&self) -> Result<ExpiredLeases, QueueError> {
+        let owners = self.store.owners().await?;
+        let is_dead =
+            |owner: &&String| **owner != self.owner && self.ports.liveness.standing(owner) == Standing::Dead;
         let dead: Vec<String> = owners.iter().filter(is_dead).cloned().collect();
-        let swept = self.book.sweep(&dead, self.now_ms()).await?;
+        let swept = self.store.sweep(&dead, self.now_ms()).await?;
         // Whoever held something is forgotten at the next sweep, unless something of theirs is still left then.
-        self.means.census.forget_dead(&owners);
+        self.ports.liveness.forget_dead(&owners);
         Ok(swept)
     }
 
     /// Stops taking work; running turns get a moment, then they are stopped.
     pub(crate) async fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
-        self.ring();
-        for cancel in [false, true] {
-            let deadline = self.means.clock.monotonic_ms() + DRAIN_MS;
-            while !self.running().is_empty() && self.means.clock.monotonic_ms() < deadline {
-                if cancel {
-                    self.running().values().for_each(|(_, cancel)| cancel.cancel());
-                }
-                self.means.clock.sleep_ms(10).map(drop).await;
-            }
-        }
+        self.wake();
+        let stop = || self.running().values().for_each(|(_, cancel)| cancel.cancel());
+        drain(self.ports.clock.as_ref(), || self.running().is_empty(), stop).await;
     }
 }

@@ -1,9 +1,9 @@
 //! Lets a turn's calls run: by the rules where they are clear, by a person where they are not.
 
-use super::Agent;
-use crate::approvals::ApprovalDesk;
+use super::AgentTurnRunner;
+use crate::approval_service::ApprovalService;
 use crate::contract::{Answer, ApprovalId, ApprovalRequest, Submission};
-use crate::performer::Piece;
+use crate::turn_runner::TurnJob;
 use crate::permission::{CODE, Decision, Rights, decide};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::hooks::Denial;
@@ -15,9 +15,9 @@ use dispatch_contracts::turn::{Approver, Proposal};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The gatekeeper of one turn.
-pub(super) struct Gatekeeper {
-    approvals: Arc<ApprovalDesk>,
+/// The gate of one turn.
+pub(super) struct PermissionGate {
+    approvals: Arc<ApprovalService>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     rules: Vec<PermissionRule>,
@@ -27,16 +27,16 @@ pub(super) struct Gatekeeper {
     workdir: PathBuf,
 }
 
-impl Gatekeeper {
-    pub(super) fn new(agent: &Agent, piece: &Piece, submission: &Submission) -> Self {
+impl PermissionGate {
+    pub(super) fn new(agent: &AgentTurnRunner, job: &TurnJob, submission: &Submission) -> Self {
         Self {
             approvals: Arc::clone(&agent.approvals),
             clock: agent.host.clock(),
             ids: agent.host.ids(),
             rules: agent.settings.rules.clone(),
             submission: submission.clone(),
-            session: piece.lease.label.clone(),
-            turn: piece.begun.turn.clone(),
+            session: job.lease.label.clone(),
+            turn: job.begun.turn.clone(),
             workdir: agent.workdir(submission),
         }
     }
@@ -74,7 +74,7 @@ impl Gatekeeper {
     }
 }
 
-impl Approver for Gatekeeper {
+impl Approver for PermissionGate {
     fn refuse(&self, proposal: Proposal) -> BoxFuture<'_, Option<Denial>> {
         Box::pin(self.judge(proposal))
     }

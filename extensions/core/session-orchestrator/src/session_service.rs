@@ -1,7 +1,7 @@
 //! The session queue as a service: takes input in, answers what became of it, lets sessions be watched.
 
-use crate::book::Admission;
-use crate::conductor::Conductor;
+use crate::queue_store::Admission;
+use crate::turn_scheduler::TurnScheduler;
 use crate::contract::{
     CancelOutcome, DispatchId, DispatchView, MESSAGE_RECEIVED, MessageReceived, Receipt, SessionEvents, Sessions,
     SessionsError, Submission,
@@ -15,16 +15,16 @@ use dispatch_contracts::ids::SessionId;
 use dispatch_redact::Redactor;
 use std::sync::Arc;
 
-/// The desk that senders come to.
-pub(crate) struct Desk {
-    pub(crate) conductor: Arc<Conductor>,
+/// What senders call.
+pub(crate) struct SessionService {
+    pub(crate) scheduler: Arc<TurnScheduler>,
     pub(crate) host: Host,
     pub(crate) redactor: Arc<Redactor>,
 }
 
-impl Desk {
+impl SessionService {
     async fn take_in(&self, mut submission: Submission) -> Result<Receipt, SessionsError> {
-        if self.conductor.is_draining() {
+        if self.scheduler.is_draining() {
             return Err(SessionsError::Draining);
         }
         check(&submission)?;
@@ -36,25 +36,25 @@ impl Desk {
         }
         let (label, mode) = (submission.session.clone(), submission.mode);
         let admission = Admission {
-            id: DispatchId::new(self.conductor.next_id()),
-            session: SessionId::new(self.conductor.next_id()),
+            id: DispatchId::new(self.scheduler.next_id()),
+            session: SessionId::new(self.scheduler.next_id()),
             submission,
-            now_ms: self.conductor.now_ms(),
-            claimant: self.conductor.claimant(),
+            now_ms: self.scheduler.now_ms(),
+            claimant: self.scheduler.claimant(),
         };
-        let admitted = self.conductor.book.admit(admission).await?;
+        let admitted = self.scheduler.store.admit(admission).await?;
         let receipt =
             Receipt { dispatch: admitted.view.id.clone(), session: admitted.session.clone(), fresh: admitted.fresh };
         if !admitted.fresh {
             return Ok(receipt);
         }
         if mode == crate::contract::Mode::Interrupt {
-            self.conductor.stop(&admitted.session);
+            self.scheduler.stop(&admitted.session);
         }
-        self.conductor.tell_dispatches(admitted.superseded.into_iter().chain([admitted.view]));
+        self.scheduler.tell_dispatches(admitted.superseded.into_iter().chain([admitted.view]));
         match admitted.lease {
-            Some(lease) => self.conductor.start(lease),
-            None => self.conductor.ring(),
+            Some(lease) => self.scheduler.start(lease),
+            None => self.scheduler.wake(),
         }
         let received = MessageReceived { session: admitted.session, label, dispatch: receipt.dispatch.clone(), mode };
         // Whoever listens hears it; input is taken in whether or not anybody can be told.
@@ -63,26 +63,26 @@ impl Desk {
     }
 
     async fn take_back(&self, id: &DispatchId) -> Result<CancelOutcome, SessionsError> {
-        let (outcome, view) = self.conductor.book.cancel(id, self.conductor.now_ms()).await?;
+        let (outcome, view) = self.scheduler.store.cancel(id, self.scheduler.now_ms()).await?;
         if outcome == CancelOutcome::Stopping {
-            self.conductor.stop_label(&view.session);
+            self.scheduler.stop_label(&view.session);
         }
-        self.conductor.tell_dispatches([view]);
+        self.scheduler.tell_dispatches([view]);
         Ok(outcome)
     }
 }
 
-impl Sessions for Desk {
+impl Sessions for SessionService {
     fn submit(&self, submission: Submission) -> BoxFuture<'_, Result<Receipt, SessionsError>> {
         Box::pin(self.take_in(submission))
     }
 
     fn dispatch<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<DispatchView, SessionsError>> {
-        self.conductor.book.dispatch(id)
+        Box::pin(self.scheduler.store.dispatch(id))
     }
 
     fn wait<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<DispatchView, SessionsError>> {
-        Box::pin(wait(Arc::clone(&self.conductor), id))
+        Box::pin(wait(Arc::clone(&self.scheduler), id))
     }
 
     fn cancel<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<CancelOutcome, SessionsError>> {
@@ -90,7 +90,7 @@ impl Sessions for Desk {
     }
 
     fn queue<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<DispatchView>, SessionsError>> {
-        self.conductor.book.queue(session)
+        Box::pin(self.scheduler.store.queue(session))
     }
 
     fn watch<'a>(
@@ -98,10 +98,10 @@ impl Sessions for Desk {
         session: &'a str,
         after: Option<u64>,
     ) -> BoxFuture<'a, Result<SessionEvents, SessionsError>> {
-        Box::pin(follow(Arc::clone(&self.conductor), session, after))
+        Box::pin(follow(Arc::clone(&self.scheduler), session, after))
     }
 
     fn drain(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.conductor.drain())
+        Box::pin(self.scheduler.drain())
     }
 }

@@ -1,8 +1,7 @@
 //! The queue's tables, and how a session's state is read from them and written back in one transaction.
 
-use super::BookError;
 use crate::contract::{DispatchId, DispatchState, Submission};
-use crate::state::{Entry, SessionState};
+use crate::state::{StoredDispatch, SessionState};
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::statement;
@@ -83,7 +82,7 @@ fn lease_row(record: &Record) -> Result<SessionState, StorageError> {
 }
 
 /// One dispatch and the label of its session.
-pub(super) fn find(tx: &mut dyn Transaction, id: &DispatchId) -> Result<Option<(SessionId, Entry)>, StorageError> {
+pub(super) fn find(tx: &mut dyn Transaction, id: &DispatchId) -> Result<Option<(SessionId, StoredDispatch)>, StorageError> {
     let found = tx.query(&statement!(
         format!(
             "SELECT {ENTRY}, d.session FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id WHERE d.id = ?1"
@@ -98,7 +97,7 @@ pub(super) fn find_external(
     tx: &mut dyn Transaction,
     session: &SessionId,
     external_id: &str,
-) -> Result<Option<Entry>, StorageError> {
+) -> Result<Option<StoredDispatch>, StorageError> {
     let found = tx.query(&statement!(
         format!(
             "SELECT {ENTRY} FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id
@@ -111,10 +110,10 @@ pub(super) fn find_external(
 }
 
 /// A record that begins with the columns of an entry.
-pub(super) fn entry(record: &Record) -> Result<Entry, StorageError> {
+pub(super) fn entry(record: &Record) -> Result<StoredDispatch, StorageError> {
     let submission: Submission = serde_json::from_str(record.text(9)?)
         .map_err(|error| StorageError::Corrupt(format!("a dispatch cannot be read: {error}")))?;
-    Ok(Entry {
+    Ok(StoredDispatch {
         id: DispatchId::new(record.text(0)?),
         seq: record.unsigned(1)?,
         state: state(record.text(2)?)?,
@@ -158,7 +157,7 @@ pub(super) fn save(tx: &mut dyn Transaction, state: &SessionState) -> Result<(),
 }
 
 /// Writes a new dispatch.
-pub(super) fn insert(tx: &mut dyn Transaction, session: &SessionId, entry: &Entry) -> Result<(), StorageError> {
+pub(super) fn insert(tx: &mut dyn Transaction, session: &SessionId, entry: &StoredDispatch) -> Result<(), StorageError> {
     let submission = serde_json::to_string(&entry.submission)
         .map_err(|error| StorageError::GivenUp(format!("the input cannot be written: {error}")))?;
     tx.execute(&statement!(
@@ -181,7 +180,7 @@ pub(super) fn insert(tx: &mut dyn Transaction, session: &SessionId, entry: &Entr
 
 /// Writes what changed of dispatches that are there. The key of `turn_inputs` is what makes sure that
 /// no two turns ever consume the same one.
-pub(super) fn update(tx: &mut dyn Transaction, entries: &[Entry]) -> Result<(), StorageError> {
+pub(super) fn update(tx: &mut dyn Transaction, entries: &[StoredDispatch]) -> Result<(), StorageError> {
     for entry in entries {
         tx.execute(&statement!(
             "UPDATE dispatches SET state = ?2, reason = ?3, attempts = ?4, not_before = ?5 WHERE id = ?1",
@@ -205,10 +204,4 @@ pub(super) fn consume(tx: &mut dyn Transaction, dispatch: &DispatchId, turn: &Tu
 pub(super) fn unconsume(tx: &mut dyn Transaction, turn: &TurnId) -> Result<(), StorageError> {
     tx.execute(&statement!("DELETE FROM turn_inputs WHERE turn_id = ?1", turn))?;
     Ok(())
-}
-
-impl From<StorageError> for BookError {
-    fn from(error: StorageError) -> Self {
-        Self::Storage(error.to_string())
-    }
 }

@@ -1,7 +1,7 @@
 //! Open questions to people, in memory: a question lives no longer than the turn that asks it.
 
 use crate::contract::{Answer, ApprovalError, ApprovalId, ApprovalRequest, Approvals, SessionNews};
-use crate::hub::Hub;
+use crate::session_feed::SessionFeed;
 use dispatch_contracts::BoxFuture;
 use futures_channel::oneshot;
 use std::collections::BTreeMap;
@@ -10,24 +10,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The most answers that are remembered per session.
 const MAX_REMEMBERED: usize = 1_000;
 
-/// The desk where questions lie until somebody answers.
-pub(crate) struct ApprovalDesk {
-    hub: Arc<Hub>,
-    open: Mutex<BTreeMap<ApprovalId, Waiting>>,
+/// The service where questions lie until somebody answers.
+pub(crate) struct ApprovalService {
+    feed: Arc<SessionFeed>,
+    open: Mutex<BTreeMap<ApprovalId, OpenQuestion>>,
     remembered: Mutex<BTreeMap<String, Vec<(String, String)>>>,
 }
 
-struct Waiting {
+struct OpenQuestion {
     request: ApprovalRequest,
     reply: oneshot::Sender<Answer>,
 }
 
-impl ApprovalDesk {
-    pub(crate) fn new(hub: Arc<Hub>) -> Self {
-        Self { hub, open: Mutex::default(), remembered: Mutex::default() }
+impl ApprovalService {
+    pub(crate) fn new(feed: Arc<SessionFeed>) -> Self {
+        Self { feed, open: Mutex::default(), remembered: Mutex::default() }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, BTreeMap<ApprovalId, Waiting>> {
+    fn waiting(&self) -> MutexGuard<'_, BTreeMap<ApprovalId, OpenQuestion>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -44,9 +44,9 @@ impl ApprovalDesk {
     pub(crate) async fn ask(&self, request: ApprovalRequest) -> Answer {
         let (reply, answered) = oneshot::channel();
         let (session, id) = (request.session.clone(), request.id.clone());
-        self.waiting().insert(id.clone(), Waiting { request: request.clone(), reply });
-        let _withdraw = Withdraw { desk: self, session: session.clone(), id };
-        self.hub.news(&session, SessionNews::Asked { request: request.clone() });
+        self.waiting().insert(id.clone(), OpenQuestion { request: request.clone(), reply });
+        let _withdraw = WithdrawOnDrop { service: self, session: session.clone(), id };
+        self.feed.news(&session, SessionNews::Asked { request: request.clone() });
         let nobody = Answer::Deny { reason: Some("The question was withdrawn.".to_owned()) };
         let answer = answered.await.unwrap_or(nobody);
         if answer == Answer::Session {
@@ -60,21 +60,21 @@ impl ApprovalDesk {
     }
 }
 
-/// Takes the question off the desk, however the asking ends.
-struct Withdraw<'a> {
-    desk: &'a ApprovalDesk,
+/// Takes the question off the service, however the asking ends.
+struct WithdrawOnDrop<'a> {
+    service: &'a ApprovalService,
     session: String,
     id: ApprovalId,
 }
 
-impl Drop for Withdraw<'_> {
+impl Drop for WithdrawOnDrop<'_> {
     fn drop(&mut self) {
-        self.desk.waiting().remove(&self.id);
-        self.desk.hub.news(&self.session, SessionNews::Settled { id: self.id.clone() });
+        self.service.waiting().remove(&self.id);
+        self.service.feed.news(&self.session, SessionNews::Settled { id: self.id.clone() });
     }
 }
 
-impl Approvals for ApprovalDesk {
+impl Approvals for ApprovalService {
     fn open(&self, session: Option<&str>) -> Vec<ApprovalRequest> {
         let open = self.waiting();
         let wanted = open.values().filter(|waiting| session.is_none_or(|label| waiting.request.session == label));

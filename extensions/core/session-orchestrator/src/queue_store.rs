@@ -1,0 +1,194 @@
+//! The queue in storage: every change is one transaction that happens whole or not at all.
+
+mod requests;
+mod steps;
+pub(crate) mod tables;
+
+pub(crate) use requests::{
+    Admission, Admitted, Claimant, ExpiredLeases, Lease, NextTurn, RecordedRow, StartedTurn, TurnFinish, TurnStart,
+};
+
+use crate::contract::{CancelOutcome, DispatchId, DispatchView, SessionsError};
+use crate::inputs::unknown_dispatch;
+use crate::queue::{self, WaitingInput};
+use dispatch_contracts::conversation::{Message, Row};
+use dispatch_contracts::statement;
+use dispatch_contracts::storage::{Columns, Storage, StorageError};
+use dispatch_durable_queue::transact;
+use ext_conversation_store::contract::{ConversationError, Conversations, MAX_PAGE};
+use std::sync::Arc;
+
+/// The queue over a store that reaches its own tables and the ledger's. Every method that takes a lease fails with
+/// [`QueueError::Fenced`] when the lease is lost.
+pub(crate) struct QueueStore {
+    storage: Arc<dyn Storage>,
+    conversations: Arc<dyn Conversations>,
+}
+
+impl QueueStore {
+    pub(crate) fn new(storage: Arc<dyn Storage>, conversations: Arc<dyn Conversations>) -> Self {
+        Self { storage, conversations }
+    }
+
+    fn storage(&self) -> &dyn Storage {
+        self.storage.as_ref()
+    }
+
+    /// Takes input in.
+    pub(crate) async fn admit(&self, admission: Admission) -> Result<Admitted, SessionsError> {
+        transact(self.storage(), move |tx| steps::admit(tx, admission)).await
+    }
+
+    /// Leases of sessions that have something to do now.
+    pub(crate) async fn claim(&self, claimant: Claimant, now_ms: u64, limit: u32) -> Result<Vec<Lease>, QueueError> {
+        transact(self.storage(), move |tx| steps::claim(tx, &claimant, now_ms, limit)).await
+    }
+
+    /// Keeps a lease; answers whether its turn should stop.
+    pub(crate) async fn renew(&self, lease: &Lease, until_ms: u64) -> Result<bool, QueueError> {
+        let lease = lease.clone();
+        transact(self.storage(), move |tx| steps::renew(tx, &lease, until_ms)).await
+    }
+
+    /// What was said before, for a turn that is about to begin.
+    pub(crate) async fn history(&self, lease: &Lease) -> Result<Vec<Message>, QueueError> {
+        Ok(self.conversations.history(&lease.label).await?.messages)
+    }
+
+    /// Takes what is due and writes the turn that consumes it.
+    pub(crate) async fn begin(&self, lease: &Lease, start: TurnStart) -> Result<NextTurn, QueueError> {
+        let lease = lease.clone();
+        transact(self.storage(), move |tx| steps::begin(tx, &lease, start)).await
+    }
+
+    /// What could enter the running turn.
+    pub(crate) async fn steers(&self, lease: &Lease, partition: &str) -> Result<Vec<WaitingInput>, QueueError> {
+        let query = statement!(
+            format!(
+                "SELECT {} FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id
+                 WHERE d.session = ?1 AND d.state = 'pending' ORDER BY d.seq",
+                tables::ENTRY
+            ),
+            &lease.session
+        );
+        let found = self.storage.query(query).await?;
+        let waiting: Vec<WaitingInput> = found
+            .iter()
+            .map(|record| tables::entry(record).map(|entry| entry.waiting()))
+            .collect::<Result<_, _>>()?;
+        Ok(queue::steers(&waiting, partition).cloned().collect())
+    }
+
+    /// Stores a row; with `consumes`, the input that the row came from is consumed in the same transaction.
+    pub(crate) async fn record(
+        &self,
+        lease: &Lease,
+        row: &Row,
+        consumes: Option<&DispatchId>,
+    ) -> Result<RecordedRow, QueueError> {
+        let (lease, row, consumes) = (lease.clone(), row.clone(), consumes.cloned());
+        transact(self.storage(), move |tx| steps::record(tx, &lease, &row, consumes.as_ref())).await
+    }
+
+    /// Ends the turn and its inputs; the lease stays.
+    pub(crate) async fn finish(&self, lease: &Lease, finish: TurnFinish) -> Result<Vec<DispatchView>, QueueError> {
+        let lease = lease.clone();
+        transact(self.storage(), move |tx| steps::finish(tx, &lease, &finish)).await
+    }
+
+    /// Gives a lease back.
+    pub(crate) async fn release(&self, lease: &Lease, now_ms: u64) -> Result<(), QueueError> {
+        let lease = lease.clone();
+        transact(self.storage(), move |tx| steps::release(tx, &lease, now_ms)).await
+    }
+
+    /// When the next session without a lease has something to do.
+    pub(crate) async fn next_due(&self) -> Result<Option<u64>, QueueError> {
+        let query = "SELECT MIN(ready_at) FROM session_leases WHERE ready_at IS NOT NULL AND lease_owner IS NULL";
+        let found = self.storage.query(statement!(query)).await?;
+        Ok(found.first().map(|record| record.optional_unsigned(0)).transpose()?.flatten())
+    }
+
+    /// Takes an input back; the view says which session's turn must stop.
+    pub(crate) async fn cancel(
+        &self,
+        id: &DispatchId,
+        now_ms: u64,
+    ) -> Result<(CancelOutcome, DispatchView), SessionsError> {
+        let id = id.clone();
+        transact(self.storage(), move |tx| steps::cancel(tx, &id, now_ms)).await
+    }
+
+    pub(crate) async fn dispatch(&self, id: &DispatchId) -> Result<DispatchView, SessionsError> {
+        let query = statement!(
+            format!(
+                "SELECT {}, s.label FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id
+                 JOIN session_leases s ON s.session = d.session WHERE d.id = ?1",
+                tables::ENTRY
+            ),
+            id.as_str()
+        );
+        let found = self.storage.query(query).await?;
+        let record = found.first().ok_or_else(|| unknown_dispatch(id))?;
+        Ok(tables::entry(record)?.view(record.text(10)?))
+    }
+
+    pub(crate) async fn queue(&self, session: Option<&str>) -> Result<Vec<DispatchView>, SessionsError> {
+        let query = statement!(
+            format!(
+                "SELECT {}, s.label FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id
+                 JOIN session_leases s ON s.session = d.session
+                 WHERE d.state IN ('pending', 'running') AND (?1 IS NULL OR s.label = ?1)
+                 ORDER BY s.label, d.seq LIMIT ?2",
+                tables::ENTRY
+            ),
+            session,
+            MAX_PAGE
+        );
+        let found = self.storage.query(query).await?;
+        found.iter().map(|record| Ok(tables::entry(record)?.view(record.text(10)?))).collect()
+    }
+
+    /// Stored rows behind a place, at most a page.
+    pub(crate) async fn rows_after(&self, label: &str, seq: u64) -> Result<Vec<(u64, Row)>, SessionsError> {
+        let Some(session) = self.conversations.session(label).await? else { return Ok(Vec::new()) };
+        let rows = self.conversations.rows_after(&session.id, seq, MAX_PAGE).await?;
+        Ok(rows.into_iter().map(|stored| (stored.seq, stored.row)).collect())
+    }
+
+    /// The place of the last stored row of a session; 0 when there is none.
+    pub(crate) async fn last_place(&self, label: &str) -> Result<u64, SessionsError> {
+        let session = self.conversations.session(label).await?;
+        Ok(session.map_or(0, |session| session.last_seq))
+    }
+
+    /// Owners that hold a lease, for whoever can tell the living from the dead.
+    pub(crate) async fn owners(&self) -> Result<Vec<String>, QueueError> {
+        let query = "SELECT DISTINCT lease_owner FROM session_leases WHERE lease_owner IS NOT NULL";
+        let found = self.storage.query(statement!(query)).await?;
+        Ok(found.iter().map(|record| record.text(0).map(str::to_owned)).collect::<Result<_, _>>()?)
+    }
+
+    /// Settles the leases of dead owners and those that ran out.
+    pub(crate) async fn sweep(&self, dead: &[String], now_ms: u64) -> Result<ExpiredLeases, QueueError> {
+        let dead = dead.to_vec();
+        transact(self.storage(), move |tx| steps::sweep(tx, &dead, now_ms)).await
+    }
+}
+
+/// Why the queue refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum QueueError {
+    /// Somebody else has the session now.
+    #[error("the session was taken over by another process")]
+    Fenced,
+    /// The input was taken back by its sender.
+    #[error("the input was taken back by its sender")]
+    TakenBack,
+    /// The conversation cannot be read.
+    #[error(transparent)]
+    Conversation(#[from] ConversationError),
+    /// Storage failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}

@@ -1,0 +1,121 @@
+//! What the queue is asked for in one transaction, and what it answers.
+//!
+//! Pure.
+
+use crate::contract::{DispatchId, DispatchState, DispatchView, Submission};
+use crate::queue::WaitingInput;
+use dispatch_contracts::conversation::Row;
+use dispatch_contracts::ids::{SessionId, TurnId};
+use dispatch_contracts::provider::Usage;
+use dispatch_contracts::turn::TurnEnd;
+use dispatch_durable_queue::LeaseToken;
+
+/// The right to run a session, until it is lost to a higher fence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lease {
+    pub(crate) session: SessionId,
+    pub(crate) label: String,
+    pub(crate) token: LeaseToken,
+}
+
+/// Who wants a lease, and until when.
+#[derive(Clone, Debug)]
+pub(crate) struct Claimant {
+    pub(crate) owner: String,
+    pub(crate) until_ms: u64,
+}
+
+/// Input on its way in.
+#[derive(Clone, Debug)]
+pub(crate) struct Admission {
+    pub(crate) id: DispatchId,
+    /// The id that the session gets if it is new.
+    pub(crate) session: SessionId,
+    pub(crate) submission: Submission,
+    pub(crate) now_ms: u64,
+    /// Takes the session at once if nobody has it.
+    pub(crate) claimant: Option<Claimant>,
+}
+
+/// What became of input.
+#[derive(Clone, Debug)]
+pub(crate) struct Admitted {
+    pub(crate) view: DispatchView,
+    pub(crate) session: SessionId,
+    pub(crate) fresh: bool,
+    pub(crate) lease: Option<Lease>,
+    /// What an interrupt left no room for.
+    pub(crate) superseded: Vec<DispatchView>,
+}
+
+/// A turn that has begun: its inputs are consumed and stored.
+#[derive(Clone, Debug)]
+pub(crate) struct StartedTurn {
+    pub(crate) turn: TurnId,
+    pub(crate) inputs: Vec<WaitingInput>,
+    /// The inputs as they stand now.
+    pub(crate) views: Vec<DispatchView>,
+    /// The rows that the inputs became, with their places.
+    pub(crate) rows: Vec<(u64, Row)>,
+    pub(crate) persona: Option<String>,
+}
+
+/// What a session does next.
+#[derive(Clone, Debug)]
+pub(crate) enum NextTurn {
+    Turn(Box<StartedTurn>),
+    /// Nothing is due.
+    Rest,
+}
+
+/// What a turn needs to begin.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnStart {
+    pub(crate) turn: TurnId,
+    pub(crate) model: String,
+    pub(crate) now_ms: u64,
+    /// One id per row that the inputs may become.
+    pub(crate) row_prefix: String,
+}
+
+/// How a turn ends in the store.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnFinish {
+    pub(crate) turn: TurnId,
+    pub(crate) end: TurnEnd,
+    pub(crate) usage: Usage,
+    pub(crate) reason: String,
+    pub(crate) now_ms: u64,
+}
+
+/// A stored row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RecordedRow {
+    pub(crate) seq: u64,
+    /// Whether somebody asked for the turn to stop.
+    pub(crate) stop: bool,
+}
+
+/// What the sweep found of processes that are gone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ExpiredLeases {
+    /// Turns that ended there and then.
+    pub(crate) interrupted: Vec<DispatchView>,
+    /// Inputs whose turn had done nothing yet: they wait again.
+    pub(crate) requeued: Vec<DispatchView>,
+    /// Inputs that were tried too often.
+    pub(crate) parked: Vec<DispatchView>,
+}
+
+impl ExpiredLeases {
+    /// Files each input under what became of it.
+    pub(super) fn add(&mut self, views: Vec<DispatchView>) {
+        for view in views {
+            match view.state {
+                DispatchState::Pending => self.requeued.push(view),
+                DispatchState::Parked => self.parked.push(view),
+                _ => self.interrupted.push(view),
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The transactions of the queue: each loads a session's state, changes it and writes it back, together with the turn
+//! that the ledger keeps.
+
+use super::requests::{
+    Admission, Admitted, Claimant, ExpiredLeases, Lease, NextTurn, RecordedRow, StartedTurn, TurnFinish, TurnStart,
+};
+use super::{QueueError, tables};
+use crate::contract::{CancelOutcome, DispatchId, DispatchView, SessionsError};
+use crate::inputs::{input_rows, unknown_dispatch};
+use crate::queue::NextInput;
+use crate::state::{SessionState, StoredDispatch, TurnProgress};
+use dispatch_contracts::conversation::Row;
+use dispatch_contracts::ids::SessionId;
+use dispatch_contracts::statement;
+use dispatch_contracts::storage::{Columns, StorageError, Transaction};
+use ext_conversation_store::contract::ledger::{self, NewTurn};
+
+/// The most sessions that one sweep settles.
+const MAX_SWEPT: u32 = 1_000;
+
+fn leased(tx: &mut dyn Transaction, lease: &Lease) -> Result<SessionState, QueueError> {
+    let state = tables::load(tx, &lease.session)?.ok_or(QueueError::Fenced)?;
+    state.check(lease)?;
+    Ok(state)
+}
+
+/// The same without what waits, for the steps that come with every row.
+fn check(tx: &mut dyn Transaction, lease: &Lease) -> Result<RecordedRow, QueueError> {
+    let found = tx.query(&statement!(
+        "SELECT stop_fence FROM session_leases WHERE session = ?1 AND fence = ?2 AND lease_owner = ?3",
+        &lease.session,
+        lease.token.fence,
+        lease.token.owner.as_str()
+    ))?;
+    let record = found.first().ok_or(QueueError::Fenced)?;
+    Ok(RecordedRow { seq: 0, stop: record.optional_unsigned(0)? == Some(lease.token.fence) })
+}
+
+pub(super) fn admit(tx: &mut dyn Transaction, admission: Admission) -> Result<Admitted, SessionsError> {
+    let Admission { id, session, submission, now_ms, claimant } = admission;
+    let persona = submission.persona.clone().unwrap_or_default();
+    let label = submission.session.clone();
+    let session = ledger::open_session(tx, &session, &label, &persona, now_ms)?.id;
+    if let Some(key) = &submission.id
+        && let Some(known) = tables::find_external(tx, &session, key)?
+    {
+        return Ok(Admitted { view: known.view(&label), session, fresh: false, lease: None, superseded: Vec::new() });
+    }
+    let known = tables::load(tx, &session)?;
+    let mut state = known.unwrap_or_else(|| SessionState::new(session.clone(), label.clone()));
+    state.label.clone_from(&label);
+    let mut changed = state.admit(id, submission, now_ms)?;
+    let lease = claimant.and_then(|claimant| state.lease(&claimant, now_ms));
+    let entry = changed.pop().ok_or_else(|| StorageError::GivenUp("the input was not kept".to_owned()))?;
+    tables::insert(tx, &session, &entry)?;
+    tables::update(tx, &changed)?;
+    tables::save(tx, &state)?;
+    let superseded = changed.iter().map(|entry| entry.view(&label)).collect();
+    Ok(Admitted { view: entry.view(&label), session, fresh: true, lease, superseded })
+}
+
+pub(super) fn begin(tx: &mut dyn Transaction, lease: &Lease, start: TurnStart) -> Result<NextTurn, QueueError> {
+    let mut state = leased(tx, lease)?;
+    let inputs = match state.next(start.now_ms) {
+        NextInput::Start(inputs) => inputs,
+        NextInput::WaitUntil(_) | NextInput::Rest => return Ok(NextTurn::Rest),
+    };
+    let session = ledger::load_session(tx, &lease.session)?.ok_or(QueueError::Fenced)?;
+    let new = NewTurn {
+        id: start.turn.clone(),
+        session: lease.session.clone(),
+        parent: session.head,
+        fence: lease.token.fence,
+        model: start.model.clone(),
+        at_ms: start.now_ms,
+    };
+    ledger::begin_turn(tx, &new)?;
+    ledger::set_head(tx, &lease.session, &start.turn)?;
+    let changed = state.begin(&start.turn, &inputs);
+    for entry in &changed {
+        tables::consume(tx, &entry.id, &start.turn)?;
+    }
+    tables::update(tx, &changed)?;
+    tables::save(tx, &state)?;
+    let mut rows = Vec::new();
+    for row in input_rows(&start, &inputs) {
+        rows.push((ledger::append_row(tx, &lease.session, lease.token.fence, &row)?, row));
+    }
+    let views = changed.iter().map(|entry| entry.view(&lease.label)).collect();
+    let persona = Some(session.persona).filter(|persona| !persona.is_empty());
+    Ok(NextTurn::Turn(Box::new(StartedTurn { turn: start.turn, inputs, views, rows, persona })))
+}
+
+pub(super) fn record(
+    tx: &mut dyn Transaction,
+    lease: &Lease,
+    row: &Row,
+    consumes: Option<&DispatchId>,
+) -> Result<RecordedRow, QueueError> {
+    let mut recorded = check(tx, lease)?;
+    if let Some(id) = consumes {
+        let mut state = leased(tx, lease)?;
+        let entry = state.consume(id, &row.turn).ok_or(QueueError::TakenBack)?;
+        tables::consume(tx, id, &row.turn)?;
+        tables::update(tx, &[entry])?;
+        state.refresh(row.at_ms);
+        tables::save(tx, &state)?;
+    }
+    recorded.seq = ledger::append_row(tx, &lease.session, lease.token.fence, row)?;
+    Ok(recorded)
+}
+
+pub(super) fn finish(tx: &mut dyn Transaction, lease: &Lease, finish: &TurnFinish) -> Result<Vec<DispatchView>, QueueError> {
+    let mut state = leased(tx, lease)?;
+    ledger::end_turn(tx, &finish.turn, lease.token.fence, &finish.end, &finish.usage, finish.now_ms)?;
+    let ended = state.finish(&finish.turn, &finish.reason, finish.now_ms);
+    tables::update(tx, &ended)?;
+    tables::save(tx, &state)?;
+    Ok(ended.iter().map(|entry| entry.view(&lease.label)).collect())
+}
+
+pub(super) fn cancel(
+    tx: &mut dyn Transaction,
+    id: &DispatchId,
+    now_ms: u64,
+) -> Result<(CancelOutcome, DispatchView), SessionsError> {
+    let (session, entry) = tables::find(tx, id)?.ok_or_else(|| unknown_dispatch(id))?;
+    let mut state = tables::load(tx, &session)?.ok_or_else(|| unknown_dispatch(id))?;
+    let label = state.label.clone();
+    let Some((outcome, entry)) = state.cancel(id, now_ms) else {
+        return Ok((CancelOutcome::TooLate, entry.view(&label)));
+    };
+    tables::update(tx, std::slice::from_ref(&entry))?;
+    tables::save(tx, &state)?;
+    Ok((outcome, entry.view(&label)))
+}
+
+pub(super) fn sweep(tx: &mut dyn Transaction, dead: &[String], now_ms: u64) -> Result<ExpiredLeases, QueueError> {
+    let held = tx.query(&statement!(
+        "SELECT session FROM session_leases WHERE lease_owner IS NOT NULL ORDER BY lease_until LIMIT ?1",
+        MAX_SWEPT
+    ))?;
+    let mut swept = ExpiredLeases::default();
+    for record in held {
+        let Some(mut state) = tables::load(tx, &SessionId::new(record.text(0)?))? else { continue };
+        if state.is_abandoned(dead, now_ms) {
+            let changed = settle(tx, &mut state, now_ms)?;
+            swept.add(changed.iter().map(|entry| entry.view(&state.label)).collect());
+        }
+    }
+    Ok(swept)
+}
+
+fn settle(tx: &mut dyn Transaction, state: &mut SessionState, now_ms: u64) -> Result<Vec<StoredDispatch>, QueueError> {
+    let progress = match &state.turn {
+        Some(turn) if !ledger::has_only_input(tx, turn)? => TurnProgress::Something,
+        _ => TurnProgress::Nothing,
+    };
+    let abandoned = state.abandon(progress, now_ms);
+    if let Some(turn) = &abandoned.turn {
+        ledger::sweep(tx, std::slice::from_ref(turn), now_ms)?;
+        if abandoned.undone {
+            ledger::step_back(tx, &state.session, turn)?;
+            tables::unconsume(tx, turn)?;
+        }
+    }
+    tables::update(tx, &abandoned.changed)?;
+    tables::save(tx, state)?;
+    Ok(abandoned.changed)
+}
+
+pub(super) fn claim(tx: &mut dyn Transaction, claimant: &Claimant, now_ms: u64, limit: u32) -> Result<Vec<Lease>, QueueError> {
+    let ready = tx.query(&statement!(
+        "SELECT session FROM session_leases WHERE ready_at <= ?1 AND lease_owner IS NULL ORDER BY ready_at LIMIT ?2",
+        now_ms,
+        limit
+    ))?;
+    let mut leases = Vec::new();
+    for record in ready {
+        let Some(mut state) = tables::load(tx, &SessionId::new(record.text(0)?))? else { continue };
+        if let Some(lease) = state.lease(claimant, now_ms) {
+            tables::save(tx, &state)?;
+            leases.push(lease);
+        }
+    }
+    Ok(leases)
+}
+
+/// Keeps a lease; answers whether its turn should stop.
+pub(super) fn renew(tx: &mut dyn Transaction, lease: &Lease, until_ms: u64) -> Result<bool, QueueError> {
+    let stop = check(tx, lease)?.stop;
+    let renew = "UPDATE session_leases SET lease_until = ?2 WHERE session = ?1";
+    tx.execute(&statement!(renew, &lease.session, until_ms))?;
+    Ok(stop)
+}
+
+pub(super) fn release(tx: &mut dyn Transaction, lease: &Lease, now_ms: u64) -> Result<(), QueueError> {
+    let mut state = leased(tx, lease)?;
+    state.release(now_ms);
+    Ok(tables::save(tx, &state)?)
+}

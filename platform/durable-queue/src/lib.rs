@@ -1,0 +1,13 @@
+//! What every durable queue needs, whatever it queues: typed transactions, leases, liveness, wake-ups and a drain.
+
+mod drain;
+mod lease;
+mod liveness;
+mod transaction;
+mod wake;
+
+pub use drain::{DRAIN_MS, drain};
+pub use lease::LeaseToken;
+pub use liveness::{OwnerLiveness, Standing};
+pub use transaction::{transact, transact_with};
+pub use wake::WakeSignal;
