@@ -6,9 +6,7 @@ use crate::random::SeededRandom;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::ports::Clock;
-use dispatch_contracts::storage::{
-    Durability, Record, Statement, Storage, StorageError, Transaction, TransactionWork,
-};
+use dispatch_contracts::storage::{Durability, Record, Statement, Storage, StorageError, Transaction, TransactionWork};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

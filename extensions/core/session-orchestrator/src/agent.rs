@@ -1,20 +1,19 @@
 //! Runs turns with a model: assembles what a turn needs from the active extensions and runs the kernel's loop.
 
 mod choose;
-mod redacted_tool;
 mod permission_gate;
+mod redacted_tool;
 
 use crate::approval_service::ApprovalService;
-use crate::queue_store::StartedTurn;
 use crate::contract::{CONTEXT, Submission, ToolChoice, TurnContext};
 use crate::fallback::{Chain, PassedOver};
 use crate::inputs::conversation;
-use crate::turn_runner::{TurnResult, TurnRunner, TurnJob};
+use crate::queue_store::StartedTurn;
 use crate::redaction::{Redacting, redactor_with};
 use crate::spill::SpillFolder;
 use crate::turn_environment::TurnEnvironment;
+use crate::turn_runner::{TurnJob, TurnResult, TurnRunner};
 use choose::choices;
-use redacted_tool::RedactedTool;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
@@ -28,6 +27,7 @@ use dispatch_kernel::runtime::{OfferedTool, TurnInput, run_turn};
 use dispatch_kernel::services::builtin::{dispatch_policy, permission_rules, turn_limits};
 use dispatch_redact::{RedactError, Redactor};
 use permission_gate::PermissionGate;
+use redacted_tool::RedactedTool;
 use serde_json::Map;
 use std::sync::Arc;
 

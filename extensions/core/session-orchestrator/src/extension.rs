@@ -2,13 +2,13 @@
 
 use crate::agent::AgentTurnRunner;
 use crate::approval_service::ApprovalService;
+use crate::contract::{APPROVALS, Approvals, SESSIONS, Sessions};
 use crate::queue_store::QueueStore;
 use crate::queue_store::tables::MIGRATIONS;
-use crate::turn_scheduler::{TurnScheduler, SchedulerPorts};
-use crate::contract::{APPROVALS, Approvals, SESSIONS, Sessions};
-use crate::session_service::SessionService;
-use crate::session_feed::SessionFeed;
 use crate::redaction::redactor;
+use crate::session_feed::SessionFeed;
+use crate::session_service::SessionService;
+use crate::turn_scheduler::{SchedulerPorts, TurnScheduler};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::host::{Host, STORAGE};
@@ -71,7 +71,8 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
     let agent = AgentTurnRunner::new(host.clone(), kernel, Arc::clone(&approvals), Arc::clone(&redactor), settings);
     let ports = ports(host, Arc::clone(&owner));
     let scheduler = TurnScheduler::new(store, feed, owner.name().to_owned(), ports, Arc::new(agent));
-    let service: Arc<dyn Sessions> = Arc::new(SessionService { scheduler: Arc::clone(&scheduler), host: host.clone(), redactor });
+    let service: Arc<dyn Sessions> =
+        Arc::new(SessionService { scheduler: Arc::clone(&scheduler), host: host.clone(), redactor });
     host.provide(&SESSIONS, service).map_err(ExtensionError::new)?;
     let approvals: Arc<dyn Approvals> = approvals;
     host.provide(&APPROVALS, approvals).map_err(ExtensionError::new)?;

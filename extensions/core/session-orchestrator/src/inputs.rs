@@ -1,8 +1,8 @@
 //! Input as rows of a turn and as a message for the model. Pure.
 
-use crate::queue_store::TurnStart;
 use crate::contract::{DispatchId, MAX_IMAGES, MAX_TEXT_BYTES, SessionsError, Submission};
 use crate::queue::WaitingInput;
+use crate::queue_store::TurnStart;
 use dispatch_contracts::conversation::{Chunk, ChunkState, Message, Role, Row, RowBody};
 use dispatch_contracts::ids::RowId;
 use dispatch_kernel::reconcile::NO_REPLY;

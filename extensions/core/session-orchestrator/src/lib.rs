@@ -4,20 +4,20 @@ pub mod contract;
 
 mod agent;
 mod approval_service;
-mod queue_store;
-mod turn_scheduler;
-mod session_service;
 mod extension;
 mod fallback;
-mod session_feed;
 mod inputs;
-mod turn_runner;
 mod permission;
 mod queue;
+mod queue_store;
 mod redaction;
+mod session_feed;
+mod session_service;
 mod spill;
-mod turn_environment;
 mod state;
+mod turn_environment;
+mod turn_runner;
+mod turn_scheduler;
 mod watching;
 
 #[cfg(test)]

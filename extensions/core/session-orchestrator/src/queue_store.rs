@@ -72,10 +72,8 @@ impl QueueStore {
             &lease.session
         );
         let found = self.storage.query(query).await?;
-        let waiting: Vec<WaitingInput> = found
-            .iter()
-            .map(|record| tables::entry(record).map(|entry| entry.waiting()))
-            .collect::<Result<_, _>>()?;
+        let waiting: Vec<WaitingInput> =
+            found.iter().map(|record| tables::entry(record).map(|entry| entry.waiting())).collect::<Result<_, _>>()?;
         Ok(queue::steers(&waiting, partition).cloned().collect())
     }
 

@@ -1,13 +1,13 @@
 //! The session queue as a service: takes input in, answers what became of it, lets sessions be watched.
 
-use crate::queue_store::Admission;
-use crate::turn_scheduler::TurnScheduler;
 use crate::contract::{
     CancelOutcome, DispatchId, DispatchView, MESSAGE_RECEIVED, MessageReceived, Receipt, SessionEvents, Sessions,
     SessionsError, Submission,
 };
 use crate::inputs::check;
+use crate::queue_store::Admission;
 use crate::redaction::{clean, redactor_with};
+use crate::turn_scheduler::TurnScheduler;
 use crate::watching::{follow, wait};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::host::Host;

@@ -2,9 +2,9 @@
 //!
 //! Pure.
 
-use crate::queue_store::{QueueError, Claimant, Lease};
 use crate::contract::{CancelOutcome, DispatchId, DispatchState, DispatchView, Mode, SessionsError, Submission};
 use crate::queue::{self, BACKOFF_MS, MAX_ATTEMPTS, MAX_WAITING, NextInput, WaitingInput};
+use crate::queue_store::{Claimant, Lease, QueueError};
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_durable_queue::LeaseToken;
 
@@ -178,15 +178,7 @@ impl SessionState {
 
     /// Refuses everybody but the holder of the lease.
     pub(crate) fn check(&self, lease: &Lease) -> Result<(), QueueError> {
-        if lease.token.holds(self.owner.as_deref(), self.fence) {
-            Ok(())
-        } else {
-            Err(QueueError::Fenced)
-        }
-    }
-
-    pub(crate) fn should_stop(&self, lease: &Lease) -> bool {
-        self.stop_fence == Some(lease.token.fence)
+        if lease.token.holds(self.owner.as_deref(), self.fence) { Ok(()) } else { Err(QueueError::Fenced) }
     }
 
     /// What to do next.

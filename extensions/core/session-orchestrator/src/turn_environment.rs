@@ -1,7 +1,7 @@
 //! Where a turn meets the store: rows go in under the lease, inputs that steer come out at boundaries.
 
-use crate::queue_store::{QueueStore, QueueError, Lease};
 use crate::contract::{DispatchId, SessionEvent, SessionNews};
+use crate::queue_store::{Lease, QueueError, QueueStore};
 use crate::session_feed::SessionFeed;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;

@@ -1,6 +1,6 @@
 //! The seam between the scheduler and whatever answers a turn.
 
-use crate::queue_store::{StartedTurn, Lease};
+use crate::queue_store::{Lease, StartedTurn};
 use crate::turn_environment::TurnEnvironment;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;

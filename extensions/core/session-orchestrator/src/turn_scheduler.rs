@@ -2,8 +2,8 @@
 
 mod drive;
 
-use crate::queue_store::{QueueStore, QueueError, Claimant, Lease, ExpiredLeases};
 use crate::contract::{DispatchView, SessionNews};
+use crate::queue_store::{Claimant, ExpiredLeases, Lease, QueueError, QueueStore};
 use crate::session_feed::SessionFeed;
 use crate::turn_runner::TurnRunner;
 use dispatch_contracts::BoxFuture;
@@ -191,8 +191,7 @@ impl TurnScheduler {
 
     async fn settle_abandoned(&self) -> Result<ExpiredLeases, QueueError> {
         let owners = self.store.owners().await?;
-        let is_dead =
-            |owner: &&String| **owner != self.owner && self.ports.liveness.standing(owner) == Standing::Dead;
+        let is_dead = |owner: &&String| **owner != self.owner && self.ports.liveness.standing(owner) == Standing::Dead;
         let dead: Vec<String> = owners.iter().filter(is_dead).cloned().collect();
         let swept = self.store.sweep(&dead, self.now_ms()).await?;
         // Whoever held something is forgotten at the next sweep, unless something of theirs is still left then.

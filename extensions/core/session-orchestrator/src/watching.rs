@@ -2,9 +2,9 @@
 
 mod order;
 
-use crate::turn_scheduler::TurnScheduler;
 use crate::contract::{DispatchId, DispatchView, SessionEvent, SessionEvents, SessionNews, SessionsError};
 use crate::session_feed::FeedReader;
+use crate::turn_scheduler::TurnScheduler;
 use crate::watching::order::EventOrder;
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt, stream};

@@ -1,39 +1,38 @@
-//! Runs what events ask for: decisions are functions of small values, the book stores them, a loop per workspace works.
+//! Runs what events ask for: decisions are functions of small values, the store stores them, a loop per workspace works.
 
 pub(crate) mod arrival;
 pub(crate) mod choice;
 pub(crate) mod claim;
-pub(crate) mod discretion;
 pub(crate) mod ending;
+mod execute;
 pub(crate) mod finish;
 pub(crate) mod guard;
 pub(crate) mod intake;
 pub(crate) mod pace;
-mod perform;
+pub(crate) mod redaction_policy;
 pub(crate) mod submit;
 mod sweep;
 pub(crate) mod timetables;
 mod worker;
 
-use crate::book::{Book, Run, step_with};
 use crate::contract::{ContentHash, Event, HookSet, Receipt, RunId, RunsError, Source};
 use crate::matching::StartedHook;
-use crate::performer::Performer;
+use crate::run_executor::RunExecutor;
 use crate::run_feed::RunFeed;
-use discretion::{Discretion, digest};
+use crate::run_store::{Run, RunStore};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::ports::{Clock, Ids};
 use dispatch_contracts::storage::Durability;
-use ending::Halt;
+use dispatch_durable_queue::{OwnerLiveness, WakeSignal};
+use ending::StopReason;
+use redaction_policy::{RedactionPolicy, digest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use submit::{Submission, Wanted, submit};
+use submit::{EventSubmission, WantedRun, submit};
 use timetables::NextAfter;
-
-pub(crate) use dispatch_os::owner::Standing;
 
 /// The hooks of a workspace, read anew when their files have changed. Asked at each event and each claim.
 pub(crate) trait HookSource: Send + Sync {
@@ -43,81 +42,72 @@ pub(crate) trait HookSource: Send + Sync {
 }
 
 /// What files hold.
-pub(crate) trait Contents: Send + Sync {
+pub(crate) trait FileHashes: Send + Sync {
     /// The content of each file, named relative to the workspace; none for one that is gone.
     fn hashes<'a>(&'a self, workspace: &'a Path, paths: Vec<String>) -> BoxFuture<'a, Vec<Option<ContentHash>>>;
 }
 
-/// Tells the living from the dead.
-pub(crate) trait Census: Send + Sync {
-    fn standing(&self, owner: &str) -> Standing;
-    /// Removes the traces of the dead, but not of those who hold runs.
-    fn forget_dead(&self, _holders: &[String]) {}
-}
-
 /// Somebody who wants to know what becomes of runs: the log file, the log of the program.
-pub(crate) type Chronicle = Arc<dyn Fn(&Run) + Send + Sync>;
+pub(crate) type RunObserver = Arc<dyn Fn(&Run) + Send + Sync>;
 
-/// What the engine needs of the world.
-pub(crate) struct Means {
+/// What the engine needs from outside.
+pub(crate) struct EnginePorts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) spawn: Arc<dyn Fn(BoxFuture<'static, ()>) + Send + Sync>,
     pub(crate) warn: Arc<dyn Fn(String) + Send + Sync>,
-    pub(crate) chronicle: Chronicle,
-    pub(crate) census: Arc<dyn Census>,
+    pub(crate) observer: RunObserver,
+    pub(crate) liveness: Arc<dyn OwnerLiveness>,
     pub(crate) owner: String,
     pub(crate) hooks: Arc<dyn HookSource>,
-    pub(crate) contents: Arc<dyn Contents>,
+    pub(crate) contents: Arc<dyn FileHashes>,
     pub(crate) next_after: NextAfter,
-    pub(crate) performer: Arc<dyn Performer>,
+    pub(crate) executor: Arc<dyn RunExecutor>,
 }
 
 /// A run of this process that goes.
-struct Going {
+struct RunningAttempt {
     number: u64,
     attempt: u32,
     workspace: PathBuf,
     cancel: CancelToken,
-    halt: Halt,
-    /// The files that the book knows it to write, by digest.
+    halt: StopReason,
+    /// The files that the store knows it to write, by digest.
     noted: BTreeSet<String>,
 }
 
 /// The engine of one process.
 pub(crate) struct Engine {
-    pub(crate) book: Arc<dyn Book>,
+    pub(crate) store: Arc<RunStore>,
     pub(crate) feed: RunFeed,
-    pub(crate) means: Means,
-    pub(crate) discretion: Discretion,
-    going: Mutex<BTreeMap<RunId, Going>>,
+    pub(crate) signal: WakeSignal,
+    pub(crate) ports: EnginePorts,
+    pub(crate) redaction: RedactionPolicy,
+    going: Mutex<BTreeMap<RunId, RunningAttempt>>,
     working: Mutex<BTreeSet<PathBuf>>,
     draining: AtomicBool,
 }
 
-/// How long running attempts may take to end by themselves when the program stops, and again once they are told.
-const DRAIN_MS: u64 = 3_000;
-const DRAIN_LOOK_MS: u64 = 10;
-
 impl Engine {
-    pub(crate) fn new(book: Arc<dyn Book>, means: Means, discretion: Discretion) -> Arc<Self> {
+    pub(crate) fn new(store: Arc<RunStore>, ports: EnginePorts, redaction: RedactionPolicy) -> Arc<Self> {
         Arc::new(Self {
-            book,
+            store,
             feed: RunFeed::default(),
-            means,
-            discretion,
+            signal: WakeSignal::default(),
+            ports,
+            redaction,
             going: Mutex::default(),
             working: Mutex::default(),
             draining: AtomicBool::new(false),
         })
     }
 
-    fn going(&self) -> MutexGuard<'_, BTreeMap<RunId, Going>> {
+    fn going(&self) -> MutexGuard<'_, BTreeMap<RunId, RunningAttempt>> {
         self.going.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
-        self.means.clock.now_ms()
+        self.ports.clock.now_ms()
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -126,7 +116,7 @@ impl Engine {
 
     /// Tells a step of a run.
     pub(crate) fn tell(&self, run: &Run) {
-        (self.means.chronicle)(run);
+        (self.ports.observer)(run);
         self.feed.tell(run);
     }
 
@@ -135,32 +125,30 @@ impl Engine {
         if self.is_draining() {
             return Err(RunsError::Refused("the program is about to end".to_owned()));
         }
-        let set = self.means.hooks.in_force(&event.workspace).await?;
-        let started = self.means.hooks.matching(&set, event);
+        let set = self.ports.hooks.in_force(&event.workspace).await?;
+        let started = self.ports.hooks.matching(&set, event);
         self.queue(event, &set, &started).await
     }
 
     /// Takes in what an event wants of these hooks.
     async fn queue(&self, event: &Event, set: &HookSet, started: &[StartedHook]) -> Result<Vec<Receipt>, RunsError> {
-        let ids = self.means.ids.as_ref();
-        let wanted: Vec<Wanted> = started
-            .iter()
-            .flat_map(|(hook, files)| intake::wanted(hook, files, event, &self.discretion, ids))
-            .collect();
-        self.store(event, set, wanted).await
+        let ids = self.ports.ids.as_ref();
+        let wanted: Vec<WantedRun> =
+            started.iter().flat_map(|(hook, files)| intake::wanted(hook, files, event, &self.redaction, ids)).collect();
+        self.queue_runs(event, set, wanted).await
     }
 
     /// Stores what is wanted, and wakes whoever works.
-    pub(crate) async fn store(
+    pub(crate) async fn queue_runs(
         &self,
         event: &Event,
         set: &HookSet,
-        wanted: Vec<Wanted>,
+        wanted: Vec<WantedRun>,
     ) -> Result<Vec<Receipt>, RunsError> {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let submission = Submission {
+        let submission = EventSubmission {
             workspace: name(&event.workspace),
             trigger: event.trigger.to_string(),
             source: event.source,
@@ -169,13 +157,13 @@ impl Engine {
             now_ms: self.now_ms(),
             queued_limit: set.limits.queued,
             seen: self.observed(&event.workspace),
-            sight: self.means.performer.sight(),
+            sight: self.ports.executor.sight(),
         };
         let durability = durability(event.source);
-        let submitted = step_with(self.book.as_ref(), durability, move |shelf| submit(shelf, submission)).await?;
+        let submitted = self.store.transact_with(durability, move |tx| submit(tx, submission)).await?;
         submitted.queued.iter().for_each(|run| self.tell(run));
         submitted.joined.iter().for_each(|run| self.feed.tell(run));
-        self.feed.ring();
+        self.signal.wake();
         Ok(submitted.receipts)
     }
 
@@ -183,13 +171,13 @@ impl Engine {
     fn observed(&self, workspace: &Path) -> BTreeSet<String> {
         let going: Vec<RunId> =
             self.going().iter().filter(|(_, going)| going.workspace == workspace).map(|(id, _)| id.clone()).collect();
-        going.iter().flat_map(|id| self.means.performer.observed(id)).map(|path| digest(&path)).collect()
+        going.iter().flat_map(|id| self.ports.executor.observed(id)).map(|path| digest(&path)).collect()
     }
 
     /// Stops a run of this process.
     pub(crate) fn stop(&self, id: &RunId) {
         if let Some(going) = self.going().get_mut(id) {
-            going.halt = Halt::Person;
+            going.halt = StopReason::Person;
             going.cancel.cancel();
         }
     }
@@ -197,19 +185,16 @@ impl Engine {
     /// Claims nothing more; what goes gets a moment, then it is stopped and waits again.
     pub(crate) async fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
-        self.feed.ring();
-        for halt in [Halt::None, Halt::Drain] {
-            let deadline = self.means.clock.monotonic_ms().saturating_add(DRAIN_MS);
-            for going in self.going().values_mut().filter(|_| halt == Halt::Drain) {
-                if going.halt == Halt::None {
-                    going.halt = Halt::Drain;
+        self.signal.wake();
+        let stop = || {
+            for attempt in self.going().values_mut() {
+                if attempt.halt == StopReason::None {
+                    attempt.halt = StopReason::Drain;
                 }
-                going.cancel.cancel();
+                attempt.cancel.cancel();
             }
-            while !self.going().is_empty() && self.means.clock.monotonic_ms() < deadline {
-                self.means.clock.sleep_ms(DRAIN_LOOK_MS).await;
-            }
-        }
+        };
+        dispatch_durable_queue::drain(self.ports.clock.as_ref(), || self.going().is_empty(), stop).await;
     }
 }
 
@@ -221,7 +206,7 @@ fn durability(source: Source) -> Durability {
     }
 }
 
-/// A workspace as the book names it.
+/// A workspace as the store names it.
 pub(crate) fn name(workspace: &Path) -> String {
     workspace.display().to_string()
 }

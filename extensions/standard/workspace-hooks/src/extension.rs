@@ -1,19 +1,17 @@
 //! Puts the engine together from what the host offers and what the other parts of this crate provide.
 
-use crate::book::Book;
-use crate::book::memory::MemoryBook;
-use crate::book::sql::SqlBook;
-use crate::book::tables::MIGRATIONS;
 use crate::content::content_hash;
 use crate::contract::{ContentHash, RUNS, Runs};
 use crate::custom_event::route;
-use crate::engine::discretion::Discretion;
+use crate::engine::redaction_policy::RedactionPolicy;
 use crate::engine::timetables::NextAfter;
-use crate::engine::{Chronicle, Contents, Engine, HookSource, Means};
+use crate::engine::{Engine, EnginePorts, FileHashes, HookSource, RunObserver};
 use crate::log_file;
-use crate::performer::Performer;
+use crate::run_executor::RunExecutor;
 use crate::run_service::RunService;
-use crate::runner::{self, performer};
+use crate::run_store::RunStore;
+use crate::run_store::tables::MIGRATIONS;
+use crate::runner::{self, executor};
 use crate::sources::HookFiles;
 use crate::timetable::next_after;
 use crate::worker::Workers;
@@ -21,15 +19,19 @@ use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::host::Host;
 use dispatch_contracts::ports::Level;
+use dispatch_contracts::storage::StorageBackend;
 use dispatch_os::owner::Owner;
 use dispatch_os::threads::offload;
 use dispatch_redact::{Allowed, UserPattern};
 use ext_session_orchestrator::contract::SESSIONS;
+use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use serde_json::Map;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// The namespace of the tables.
+const NAMESPACE: &str = "workspace-hooks";
 /// The folder of the owners' lock files, below the folder for state.
 const OWNERS: &str = "hook-owners";
 /// The folder of worktrees, patches and marks of attempts, below the folder for state.
@@ -75,16 +77,16 @@ pub(crate) struct EngineParts {
     pub(crate) hooks: Arc<dyn HookSource>,
     pub(crate) hash: fn(&Path) -> Option<ContentHash>,
     pub(crate) next_after: NextAfter,
-    pub(crate) performer: Arc<dyn Performer>,
-    pub(crate) discretion: Discretion,
+    pub(crate) executor: Arc<dyn RunExecutor>,
+    pub(crate) redaction: RedactionPolicy,
 }
 
 /// Starts the engine and provides it.
 pub(crate) async fn start(host: &Host, mut parts: EngineParts) -> Result<Arc<Engine>, ExtensionError> {
     let owner = Owner::register(&host.folders().state.join(OWNERS), host.ids().next_id());
     let owner = Arc::new(owner.map_err(ExtensionError::new)?);
-    let discretion = std::mem::take(&mut parts.discretion);
-    let engine = Engine::new(book(host).await?, means(host, owner, parts), discretion);
+    let redaction = std::mem::take(&mut parts.redaction);
+    let engine = Engine::new(Arc::new(store(host).await?), ports(host, owner, parts), redaction);
     let service: Arc<dyn Runs> = Arc::new(RunService { engine: Arc::clone(&engine) });
     host.provide(&RUNS, Arc::clone(&service)).map_err(ExtensionError::new)?;
     let workers = Workers::new(&host.folders().state);
@@ -96,19 +98,22 @@ pub(crate) async fn start(host: &Host, mut parts: EngineParts) -> Result<Arc<Eng
     Ok(engine)
 }
 
-/// Storage if it is there; without it nothing outlives the process.
-async fn book(host: &Host) -> Result<Arc<dyn Book>, ExtensionError> {
-    let Ok(storage) = host.storage() else {
-        host.log(Level::Info, "there is no storage: runs of hooks end with the program", Map::new());
-        return Ok(Arc::new(MemoryBook::default()));
-    };
-    host.define_migrations(MIGRATIONS.to_vec()).await?;
-    Ok(Arc::new(SqlBook::new(storage)))
+/// Storage if it is there; without it runs are in memory and end with the program.
+async fn store(host: &Host) -> Result<RunStore, ExtensionError> {
+    if let Ok(storage) = host.storage() {
+        host.define_migrations(MIGRATIONS.to_vec()).await?;
+        return Ok(RunStore::new(storage));
+    }
+    host.log(Level::Info, "no storage: runs of hooks end with the program", Map::new());
+    let backend = SqliteBackend::open(&Location::Memory).map_err(ExtensionError::new)?;
+    let storage = StorageBackend::open(&backend, NAMESPACE);
+    storage.migrate(MIGRATIONS.to_vec()).await.map_err(ExtensionError::new)?;
+    Ok(RunStore::new(storage))
 }
 
-fn means(host: &Host, owner: Arc<Owner>, parts: EngineParts) -> Means {
+fn ports(host: &Host, owner: Arc<Owner>, parts: EngineParts) -> EnginePorts {
     let (spawning, warning) = (host.clone(), host.clone());
-    Means {
+    EnginePorts {
         clock: host.clock(),
         ids: host.ids(),
         spawn: Arc::new(move |work| {
@@ -120,18 +125,18 @@ fn means(host: &Host, owner: Arc<Owner>, parts: EngineParts) -> Means {
             let _ = spawning.spawn("run", work);
         }),
         warn: Arc::new(move |message| warning.log(Level::Warn, &message, Map::new())),
-        chronicle: chronicle(host),
+        observer: observer(host),
         owner: owner.name().to_owned(),
-        census: owner,
+        liveness: owner,
         hooks: parts.hooks,
         contents: Arc::new(FileContents { hash: parts.hash }),
         next_after: parts.next_after,
-        performer: parts.performer,
+        executor: parts.executor,
     }
 }
 
 /// Each step of a run is a line in the workspace's log; its end is told in the program's own, too.
-fn chronicle(host: &Host) -> Chronicle {
+fn observer(host: &Host) -> RunObserver {
     let host = host.clone();
     Arc::new(move |run| {
         let record = run.record(None);
@@ -151,7 +156,7 @@ struct FileContents {
     hash: fn(&Path) -> Option<ContentHash>,
 }
 
-impl Contents for FileContents {
+impl FileHashes for FileContents {
     fn hashes<'a>(&'a self, workspace: &'a Path, paths: Vec<String>) -> BoxFuture<'a, Vec<Option<ContentHash>>> {
         let hash = self.hash;
         let files: Vec<PathBuf> = paths.into_iter().map(|path| workspace.join(path)).collect();
@@ -178,7 +183,7 @@ fn parts(host: &Host) -> EngineParts {
         hooks: Arc::new(HookFiles::new(host.folders())),
         hash: content_hash,
         next_after: Arc::new(next_after),
-        performer: performer(runner::RunnerPorts {
+        executor: executor(runner::RunnerPorts {
             state: host.folders().state.join(STATE),
             patterns: patterns.clone(),
             allowed: allowed.clone(),
@@ -186,6 +191,6 @@ fn parts(host: &Host) -> EngineParts {
             sessions: host.service(&SESSIONS).ok(),
             clock: host.clock(),
         }),
-        discretion: Discretion::new(patterns, allowed),
+        redaction: RedactionPolicy::new(patterns, allowed),
     }
 }

@@ -3,7 +3,6 @@
 pub mod contract;
 
 mod approval;
-mod book;
 mod config;
 mod content;
 mod custom_event;
@@ -11,14 +10,14 @@ mod engine;
 mod extension;
 mod git;
 mod listing;
-mod liveness;
 mod log_file;
 mod lsp;
 mod matching;
-mod performer;
 mod root;
+mod run_executor;
 mod run_feed;
 mod run_service;
+mod run_store;
 mod runner;
 mod sources;
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Hands changes of runs to whoever follows them, with the book as the truth behind it.
+//! Hands changes of runs to whoever follows them, with the store as the truth behind it.
 
-use crate::book::{Book, Place, Run};
 use crate::contract::{ExecutionRecord, RunsError};
+use crate::run_store::{ChangePosition, Run, RunStore};
 use dispatch_contracts::BoxStream;
 use dispatch_contracts::ports::Clock;
 use futures_channel::mpsc::{Receiver, Sender, channel};
@@ -10,16 +10,15 @@ use futures_util::{StreamExt, stream};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How often the book is looked at for what other processes changed.
+/// How often the store is looked at for what other processes changed.
 pub(crate) const LOOK_MS: u64 = 250;
-/// How much news a follower may leave unread; what is lost is found in the book.
+/// How much news a follower may leave unread; what is lost is found in the store.
 const UNREAD_LIMIT: usize = 1_024;
 
-/// Who follows, and who wants to be woken.
+/// Who follows the runs of which workspace.
 #[derive(Default)]
 pub(crate) struct RunFeed {
     followers: Mutex<Vec<(String, Sender<Run>)>>,
-    listeners: Mutex<Vec<Sender<()>>>,
 }
 
 impl RunFeed {
@@ -34,20 +33,6 @@ impl RunFeed {
         });
     }
 
-    /// Wakes everybody who listens.
-    pub(crate) fn ring(&self) {
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        // A wake that rings already needs no second push.
-        listeners.retain_mut(|wake| wake.try_send(()).map_or_else(|refused| refused.is_full(), |()| true));
-    }
-
-    /// Listens for the wake.
-    pub(crate) fn listen(&self) -> Receiver<()> {
-        let (wake, woken) = channel(0);
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(wake);
-        woken
-    }
-
     fn follow(&self, workspace: &str) -> Receiver<Run> {
         let (sender, receiver) = channel(UNREAD_LIMIT);
         self.followers.lock().unwrap_or_else(PoisonError::into_inner).push((workspace.to_owned(), sender));
@@ -56,12 +41,12 @@ impl RunFeed {
 }
 
 struct RunFollower {
-    book: Arc<dyn Book>,
+    store: Arc<RunStore>,
     clock: Arc<dyn Clock>,
     workspace: String,
     feed: Receiver<Run>,
-    /// How far the book was read.
-    place: Place,
+    /// How far the store was read.
+    place: ChangePosition,
     /// What was told beyond that place, by number.
     told: BTreeMap<u64, u64>,
     due: VecDeque<Run>,
@@ -69,15 +54,15 @@ struct RunFollower {
 
 /// Every change of a run of the workspace from now on.
 pub(crate) async fn follow(
-    book: Arc<dyn Book>,
+    store: Arc<RunStore>,
     clock: Arc<dyn Clock>,
     feed: &RunFeed,
     workspace: String,
 ) -> Result<BoxStream<'static, ExecutionRecord>, RunsError> {
-    // Following begins before the book is read, so that nothing falls between the two.
+    // Following begins before the store is read, so that nothing falls between the two.
     let feed = feed.follow(&workspace);
-    let place = book.last_place().await?;
-    let follower = RunFollower { book, clock, workspace, feed, place, told: BTreeMap::new(), due: VecDeque::new() };
+    let place = store.last_place().await?;
+    let follower = RunFollower { store, clock, workspace, feed, place, told: BTreeMap::new(), due: VecDeque::new() };
     Ok(stream::unfold(follower, |mut follower| async move {
         let record = follower.next().await?;
         Some((record, follower))
@@ -90,7 +75,7 @@ impl RunFollower {
         loop {
             if let Some(run) = self.due.pop_front() {
                 let logs = match run.status.is_over() {
-                    true => self.book.output(run.number).await.unwrap_or_default(),
+                    true => self.store.output(run.number).await.unwrap_or_default(),
                     false => None,
                 };
                 return Some(run.record(logs));
@@ -104,7 +89,7 @@ impl RunFollower {
     }
 
     fn take(&mut self, run: Run) {
-        let place = Place { version: run.version, number: run.number };
+        let place = ChangePosition { version: run.version, number: run.number };
         if place > self.place && self.told.get(&run.number).is_none_or(|told| *told < run.version) {
             self.told.insert(run.number, run.version);
             self.due.push_back(run);
@@ -114,9 +99,9 @@ impl RunFollower {
     async fn catch_up(&mut self) {
         loop {
             // What cannot be read now is tried again at the next look.
-            let changed = self.book.changed(&self.workspace, self.place).await.unwrap_or_default();
+            let changed = self.store.changed(&self.workspace, self.place).await.unwrap_or_default();
             let Some(last) = changed.last() else { return };
-            let place = Place { version: last.version, number: last.number };
+            let place = ChangePosition { version: last.version, number: last.number };
             changed.into_iter().for_each(|run| self.take(run));
             self.place = place;
             self.told.retain(|_, version| *version >= place.version);

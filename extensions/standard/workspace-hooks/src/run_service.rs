@@ -1,15 +1,15 @@
 //! The runs of hooks as a service: takes events in, answers what became of them, lets runs be watched.
 
-use crate::book::{Run, step};
 use crate::contract::{
     Event, ExecutionRecord, Hook, HookSet, Metrics, Receipt, RunId, RunQuery, Runs, RunsError, Source,
 };
 use crate::engine::arrival::sameness;
 use crate::engine::finish::take_back;
 use crate::engine::pace::day_start_ms;
-use crate::engine::submit::Wanted;
+use crate::engine::submit::WantedRun;
 use crate::engine::{Engine, name};
 use crate::run_feed::{LOOK_MS, follow};
+use crate::run_store::Run;
 use dispatch_contracts::{BoxFuture, BoxStream};
 use futures_util::StreamExt;
 use futures_util::future::select;
@@ -30,7 +30,7 @@ pub(crate) struct RunService {
 
 impl RunService {
     async fn find(&self, id: &str) -> Result<Run, RunsError> {
-        let mut found = self.engine.book.named(id).await?;
+        let mut found = self.engine.store.named(id).await?;
         match (found.pop(), found.is_empty()) {
             (Some(run), true) => Ok(run),
             (Some(_), false) => Err(RunsError::Refused(format!("several runs begin with `{id}`"))),
@@ -39,24 +39,24 @@ impl RunService {
     }
 
     async fn record(&self, run: &Run) -> Result<ExecutionRecord, RunsError> {
-        Ok(run.record(self.engine.book.output(run.number).await?))
+        Ok(run.record(self.engine.store.output(run.number).await?))
     }
 
     async fn until_over(&self, id: &RunId) -> Result<ExecutionRecord, RunsError> {
-        let mut changes = self.engine.feed.listen();
+        let mut changes = self.engine.signal.listen();
         loop {
             let run = self.find(&id.0).await?;
             if run.status.is_over() {
                 return self.record(&run).await;
             }
-            select(changes.next(), self.engine.means.clock.sleep_ms(LOOK_MS)).await;
+            select(changes.next(), self.engine.ports.clock.sleep_ms(LOOK_MS)).await;
         }
     }
 
     async fn until_idle(&self, workspace: &Path) -> Result<(), RunsError> {
-        let mut changes = self.engine.feed.listen();
-        while self.engine.book.is_busy(&name(workspace)).await? {
-            select(changes.next(), self.engine.means.clock.sleep_ms(LOOK_MS)).await;
+        let mut changes = self.engine.signal.listen();
+        while self.engine.store.is_busy(&name(workspace)).await? {
+            select(changes.next(), self.engine.ports.clock.sleep_ms(LOOK_MS)).await;
         }
         Ok(())
     }
@@ -64,13 +64,13 @@ impl RunService {
     async fn search(&self, query: &RunQuery) -> Result<Vec<ExecutionRecord>, RunsError> {
         let limit = query.limit.unwrap_or(LISTED).min(MAX_LISTED);
         let Some(text) = &query.text else {
-            let runs = self.engine.book.list(query, None, limit).await?;
+            let runs = self.engine.store.list(query, None, limit).await?;
             return Ok(runs.iter().map(|run| run.record(None)).collect());
         };
         let text = text.to_lowercase();
         let (mut found, mut before) = (Vec::new(), None);
         while found.len() < limit as usize {
-            let page = self.engine.book.list(query, before, SEARCH_PAGE).await?;
+            let page = self.engine.store.list(query, before, SEARCH_PAGE).await?;
             let Some(last) = page.last() else { break };
             before = Some(last.number);
             for run in page {
@@ -86,21 +86,21 @@ impl RunService {
     async fn take_back(&self, id: &RunId) -> Result<ExecutionRecord, RunsError> {
         let id = self.find(&id.0).await?.id;
         let (wanted, now_ms) = (id.clone(), self.engine.now_ms());
-        let run = step(self.engine.book.as_ref(), move |shelf| take_back(shelf, &wanted, now_ms)).await?;
+        let run = self.engine.store.transact(move |tx| take_back(tx, &wanted, now_ms)).await?;
         self.engine.stop(&id);
         if run.status.is_over() {
             self.engine.tell(&run);
         } else {
             self.engine.feed.tell(&run);
         }
-        self.engine.feed.ring();
+        self.engine.signal.wake();
         self.record(&run).await
     }
 
     async fn again(&self, id: &RunId) -> Result<RunId, RunsError> {
         let run = self.find(&id.0).await?;
         let workspace = PathBuf::from(&run.key.workspace);
-        let set = self.engine.means.hooks.in_force(&workspace).await?;
+        let set = self.engine.ports.hooks.in_force(&workspace).await?;
         let hook = hook_of(&set, &run)?;
         let event = Event {
             trigger: hook.trigger.clone(),
@@ -111,16 +111,16 @@ impl RunService {
             id: None,
             metadata: Map::new(),
         };
-        let receipts = self.engine.store(&event, &set, vec![self.repetition(&run, hook)]).await?;
+        let receipts = self.engine.queue_runs(&event, &set, vec![self.repetition(&run, hook)]).await?;
         let started = receipts.into_iter().find_map(|receipt| receipt.run);
         started.ok_or_else(|| RunsError::Refused("the run was not repeated".to_owned()))
     }
 
     /// The same run once more, with the hook as it is now.
-    fn repetition(&self, run: &Run, hook: &Hook) -> Wanted {
-        let id = RunId(self.engine.means.ids.next_id());
+    fn repetition(&self, run: &Run, hook: &Hook) -> WantedRun {
+        let id = RunId(self.engine.ports.ids.next_id());
         let of_a_file = run.key.is_of_a_file() && hook.trigger.is_of_files();
-        Wanted {
+        WantedRun {
             hook: hook.id.clone(),
             subject: if of_a_file { run.key.subject.clone() } else { format!("#{id}") },
             id,
@@ -135,7 +135,7 @@ impl RunService {
 
     async fn tally(&self, workspace: &Path) -> Result<Metrics, RunsError> {
         let from_ms = day_start_ms(self.engine.now_ms());
-        let tally = self.engine.book.tally(&name(workspace), from_ms).await?;
+        let tally = self.engine.store.tally(&name(workspace), from_ms).await?;
         let count = tally.latencies_ms.len() as u64;
         Ok(Metrics {
             active_executions: tally.running,
@@ -168,7 +168,7 @@ fn says(record: &ExecutionRecord, text: &str) -> bool {
 impl Runs for RunService {
     fn refresh<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<HookSet, RunsError>> {
         Box::pin(async move {
-            let set = self.engine.means.hooks.in_force(workspace).await?;
+            let set = self.engine.ports.hooks.in_force(workspace).await?;
             Ok(HookSet::clone(&set))
         })
     }
@@ -209,8 +209,8 @@ impl Runs for RunService {
         &'a self,
         workspace: &'a Path,
     ) -> BoxFuture<'a, Result<BoxStream<'static, ExecutionRecord>, RunsError>> {
-        let (book, clock) = (Arc::clone(&self.engine.book), Arc::clone(&self.engine.means.clock));
-        Box::pin(follow(book, clock, &self.engine.feed, name(workspace)))
+        let (store, clock) = (Arc::clone(&self.engine.store), Arc::clone(&self.engine.ports.clock));
+        Box::pin(follow(store, clock, &self.engine.feed, name(workspace)))
     }
 
     fn metrics<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<Metrics, RunsError>> {

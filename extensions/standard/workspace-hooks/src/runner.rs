@@ -21,7 +21,7 @@ mod stop;
 mod tests;
 
 use crate::contract::{Action, RunId, RunPlace, Runner, Usage};
-use crate::performer::{Again, Assignment, End, Performance, Performer, Settled, Sight};
+use crate::run_executor::{RetryAdvice, RunEnd, RunExecutor, RunJob, RunResult, SettledRun, WriteTracking};
 use child_record::{ObservedWrites, ObservedWritesByRun};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ports::Clock;
@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use known_agents::{KNOWN_AGENTS, KnownAgent, known_agent};
 
-/// What the performer needs of the world.
+/// What the executor needs of the world.
 pub(crate) struct RunnerPorts {
     /// Where worktrees, patches and marks of attempts are kept; for this crate alone.
     pub(crate) state: PathBuf,
@@ -49,8 +49,8 @@ pub(crate) struct RunnerPorts {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// The performer of real work. What a crashed process left in the state folder is taken away in the background.
-pub(crate) fn performer(ports: RunnerPorts) -> Arc<dyn Performer> {
+/// The executor of real work. What a crashed process left in the state folder is taken away in the background.
+pub(crate) fn executor(ports: RunnerPorts) -> Arc<dyn RunExecutor> {
     let state_folder = RunStateFolder::new(ports.state.clone());
     let crashed = state_folder.clone();
     // A system without threads has bigger worries; the next start tries again.
@@ -72,7 +72,7 @@ struct RunnerSet {
 
 /// One attempt on its way.
 struct RunAttempt<'a> {
-    assignment: &'a Assignment,
+    job: &'a RunJob,
     /// Where it works: the workspace or its place in a worktree.
     folder: PathBuf,
     place: RunPlace,
@@ -87,37 +87,37 @@ struct RunAttempt<'a> {
 }
 
 impl RunnerSet {
-    async fn attempt(&self, assignment: &Assignment) -> Performance {
-        let redactor = match OutputRedactor::of(&self.ports, &assignment.hook) {
+    async fn attempt(&self, job: &RunJob) -> RunResult {
+        let redactor = match OutputRedactor::of(&self.ports, &job.hook) {
             Ok(redactor) => Arc::new(redactor),
-            Err(error) => return failed(format!("the secret patterns cannot be used: {error}"), Again::Useless),
+            Err(error) => return failed(format!("the secret patterns cannot be used: {error}"), RetryAdvice::Useless),
         };
-        if assignment.cancel.is_cancelled() {
-            return ended(End::Canceled);
+        if job.cancel.is_cancelled() {
+            return ended(RunEnd::Canceled);
         }
         let attempt = RunAttempt {
-            assignment,
-            folder: assignment.workspace.clone(),
-            place: assignment.hook.place,
+            job,
+            folder: job.workspace.clone(),
+            place: job.hook.place,
             redactor: Arc::clone(&redactor),
-            deadline: Deadline::after_ms(assignment.hook.timeout_ms),
+            deadline: Deadline::after_ms(job.hook.timeout_ms),
             clock: &self.ports.clock,
             state_folder: &self.state_folder,
-            writes: self.writes.begin(&assignment.run, assignment.attempt),
+            writes: self.writes.begin(&job.run, job.attempt),
             is_blind: &self.is_blind,
         };
-        let performance = match attempt.place {
+        let result = match attempt.place {
             RunPlace::Tree => self.work(&attempt).await,
             RunPlace::Patch => self.work_aside(attempt).await,
         };
-        if note::is_due(assignment, &performance.end) {
-            note::leave(assignment, &performance, &redactor, self.ports.clock.now_ms());
+        if note::is_due(job, &result.end) {
+            note::leave(job, &result, &redactor, self.ports.clock.now_ms());
         }
-        performance
+        result
     }
 
-    async fn work(&self, attempt: &RunAttempt<'_>) -> Performance {
-        match (&attempt.assignment.hook.action, &attempt.assignment.hook.runner) {
+    async fn work(&self, attempt: &RunAttempt<'_>) -> RunResult {
+        match (&attempt.job.hook.action, &attempt.job.hook.runner) {
             (Action::Command(words), _) => command::run(attempt, words).await,
             (Action::Prompt(text), Runner::Agent { session }) => {
                 agent::run(attempt, self.ports.sessions.as_ref(), *session, text).await
@@ -128,40 +128,40 @@ impl RunnerSet {
     }
 
     /// The same in a worktree of its own. Only a run that ended well has a change to offer.
-    async fn work_aside(&self, attempt: RunAttempt<'_>) -> Performance {
+    async fn work_aside(&self, attempt: RunAttempt<'_>) -> RunResult {
         let worktree = match patch::PatchWorktree::set_up(&attempt).await {
             Ok(worktree) => worktree,
             Err(end) => return ended(end),
         };
         let attempt = RunAttempt { folder: worktree.folder(), ..attempt };
-        let mut performance = self.work(&attempt).await;
-        performance.wrote.clear();
-        let end = performance.end.clone();
+        let mut result = self.work(&attempt).await;
+        result.wrote.clear();
+        let end = result.end.clone();
         match worktree.put_away(&attempt, &end).await {
-            Ok(patch) => performance.patch = patch,
-            Err(end) => performance.end = end,
+            Ok(patch) => result.patch = patch,
+            Err(end) => result.end = end,
         }
-        performance
+        result
     }
 }
 
-impl Performer for RunnerSet {
-    fn perform(&self, assignment: Assignment) -> BoxFuture<'_, Performance> {
-        Box::pin(async move { self.attempt(&assignment).await })
+impl RunExecutor for RunnerSet {
+    fn execute(&self, job: RunJob) -> BoxFuture<'_, RunResult> {
+        Box::pin(async move { self.attempt(&job).await })
     }
 
-    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Settled> {
+    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, SettledRun> {
         Box::pin(async move {
             let marker = self.state_folder.exit_marker(run, attempt);
             // The guardian of a child outlives us by a moment, in which the child may still end well.
             if child_record::is_pending(&marker) {
-                return Settled::Pending;
+                return SettledRun::Pending;
             }
-            let performance = match child_record::ended(&marker) {
+            let result = match child_record::ended(&marker) {
                 Some(end) => Some(child::settled(end)),
                 None => agent::settle(&self.ports, &self.state_folder, run, attempt).await,
             };
-            performance.map_or(Settled::Unfinished, |performance| Settled::Ended(Box::new(performance)))
+            result.map_or(SettledRun::Unfinished, |result| SettledRun::Ended(Box::new(result)))
         })
     }
 
@@ -174,14 +174,14 @@ impl Performer for RunnerSet {
         self.writes.of(run)
     }
 
-    fn sight(&self) -> Sight {
-        if self.is_blind.load(Ordering::Relaxed) { Sight::Blind } else { Sight::Observes }
+    fn sight(&self) -> WriteTracking {
+        if self.is_blind.load(Ordering::Relaxed) { WriteTracking::Blind } else { WriteTracking::Observes }
     }
 }
 
-/// A performance of which nothing but its end is known.
-fn ended(end: End) -> Performance {
-    Performance {
+/// A result of which nothing but its end is known.
+fn ended(end: RunEnd) -> RunResult {
+    RunResult {
         end,
         exit_code: None,
         output: String::new(),
@@ -192,6 +192,6 @@ fn ended(end: End) -> Performance {
     }
 }
 
-fn failed(reason: impl Into<String>, again: Again) -> Performance {
-    ended(End::Failed { reason: reason.into(), again })
+fn failed(reason: impl Into<String>, again: RetryAdvice) -> RunResult {
+    ended(RunEnd::Failed { reason: reason.into(), again })
 }

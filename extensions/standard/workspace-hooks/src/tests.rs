@@ -1,18 +1,17 @@
-//! Seeded histories of many saves and several processes that are killed, stopped and restarted, on the book in
-//! memory and on SQLite; and what users of other tools complained about, as named tests.
+//! Seeded histories of many saves and several processes that are killed, stopped and restarted, on SQLite in
+//! memory and in a file; and what users of other tools complained about, as named tests.
 
 mod check;
 mod disk;
-mod faulty;
 mod guards;
 pub(crate) mod hooks;
 mod issues;
 mod limits;
-mod player;
+mod simulated_executor;
+mod simulation;
 mod storm;
-mod world;
 
-use world::{Shelf, World};
+use simulation::{Database, Simulation};
 
 /// How many seeds each kind of history is played with.
 const SEEDS: u64 = 48;
@@ -20,13 +19,19 @@ const SEEDS: u64 = 48;
 #[test]
 fn no_seed_breaks_an_invariant_in_memory() {
     for seed in 1..=SEEDS {
-        storm::storm(&World::new(seed, Shelf::Memory));
+        storm::storm(&Simulation::new(seed, Database::Memory));
     }
 }
 
 #[test]
-fn the_same_histories_hold_on_sqlite() {
+fn the_same_seed_gives_the_same_history() {
+    let history = || storm::storm(&Simulation::new(1, Database::Memory));
+    assert_eq!(history(), history());
+}
+
+#[test]
+fn the_same_histories_hold_in_a_file() {
     for seed in 1..=SEEDS / 8 {
-        storm::storm(&World::new(seed, Shelf::Sqlite));
+        storm::storm(&Simulation::new(seed, Database::File));
     }
 }

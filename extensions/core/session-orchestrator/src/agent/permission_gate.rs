@@ -3,8 +3,8 @@
 use super::AgentTurnRunner;
 use crate::approval_service::ApprovalService;
 use crate::contract::{Answer, ApprovalId, ApprovalRequest, Submission};
-use crate::turn_runner::TurnJob;
 use crate::permission::{CODE, Decision, Rights, decide};
+use crate::turn_runner::TurnJob;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::hooks::Denial;
 use dispatch_contracts::ids::TurnId;

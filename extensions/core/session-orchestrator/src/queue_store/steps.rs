@@ -110,7 +110,11 @@ pub(super) fn record(
     Ok(recorded)
 }
 
-pub(super) fn finish(tx: &mut dyn Transaction, lease: &Lease, finish: &TurnFinish) -> Result<Vec<DispatchView>, QueueError> {
+pub(super) fn finish(
+    tx: &mut dyn Transaction,
+    lease: &Lease,
+    finish: &TurnFinish,
+) -> Result<Vec<DispatchView>, QueueError> {
     let mut state = leased(tx, lease)?;
     ledger::end_turn(tx, &finish.turn, lease.token.fence, &finish.end, &finish.usage, finish.now_ms)?;
     let ended = state.finish(&finish.turn, &finish.reason, finish.now_ms);
@@ -169,7 +173,12 @@ fn settle(tx: &mut dyn Transaction, state: &mut SessionState, now_ms: u64) -> Re
     Ok(abandoned.changed)
 }
 
-pub(super) fn claim(tx: &mut dyn Transaction, claimant: &Claimant, now_ms: u64, limit: u32) -> Result<Vec<Lease>, QueueError> {
+pub(super) fn claim(
+    tx: &mut dyn Transaction,
+    claimant: &Claimant,
+    now_ms: u64,
+    limit: u32,
+) -> Result<Vec<Lease>, QueueError> {
     let ready = tx.query(&statement!(
         "SELECT session FROM session_leases WHERE ready_at <= ?1 AND lease_owner IS NULL ORDER BY ready_at LIMIT ?2",
         now_ms,

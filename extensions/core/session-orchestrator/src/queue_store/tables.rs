@@ -1,7 +1,7 @@
 //! The queue's tables, and how a session's state is read from them and written back in one transaction.
 
 use crate::contract::{DispatchId, DispatchState, Submission};
-use crate::state::{StoredDispatch, SessionState};
+use crate::state::{SessionState, StoredDispatch};
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::statement;
@@ -82,7 +82,10 @@ fn lease_row(record: &Record) -> Result<SessionState, StorageError> {
 }
 
 /// One dispatch and the label of its session.
-pub(super) fn find(tx: &mut dyn Transaction, id: &DispatchId) -> Result<Option<(SessionId, StoredDispatch)>, StorageError> {
+pub(super) fn find(
+    tx: &mut dyn Transaction,
+    id: &DispatchId,
+) -> Result<Option<(SessionId, StoredDispatch)>, StorageError> {
     let found = tx.query(&statement!(
         format!(
             "SELECT {ENTRY}, d.session FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id WHERE d.id = ?1"
@@ -157,7 +160,11 @@ pub(super) fn save(tx: &mut dyn Transaction, state: &SessionState) -> Result<(),
 }
 
 /// Writes a new dispatch.
-pub(super) fn insert(tx: &mut dyn Transaction, session: &SessionId, entry: &StoredDispatch) -> Result<(), StorageError> {
+pub(super) fn insert(
+    tx: &mut dyn Transaction,
+    session: &SessionId,
+    entry: &StoredDispatch,
+) -> Result<(), StorageError> {
     let submission = serde_json::to_string(&entry.submission)
         .map_err(|error| StorageError::GivenUp(format!("the input cannot be written: {error}")))?;
     tx.execute(&statement!(

@@ -1,7 +1,7 @@
 //! Turns whose steps follow from a seed: a few rows, a boundary for steering, an end.
 
-use crate::turn_runner::{TurnResult, TurnRunner, TurnJob};
 use crate::turn_environment::TurnEnvironment;
+use crate::turn_runner::{TurnJob, TurnResult, TurnRunner};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::conversation::{Chunk, ChunkState, Role, Row, RowBody};
 use dispatch_contracts::ids::RowId;

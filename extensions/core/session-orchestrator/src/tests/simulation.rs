@@ -69,8 +69,7 @@ impl Simulation {
         let (backend, folder) = open(database);
         let ledger: Arc<dyn Storage> = Arc::new(InlineStore(backend.open(NAMESPACE)));
         let joined: Arc<dyn Storage> = Arc::new(InlineStore(joined(&backend)));
-        let conversations =
-            wait(open_conversations(ledger, Arc::new(sim.clock()), Arc::clone(&ids) as _)).unwrap();
+        let conversations = wait(open_conversations(ledger, Arc::new(sim.clock()), Arc::clone(&ids) as _)).unwrap();
         wait(joined.migrate(MIGRATIONS.to_vec())).unwrap();
         Self {
             random: Arc::new(SeededRandom::new(seed)),

@@ -1,10 +1,10 @@
 //! One leased session: turn after turn, as long as something is due and the lease is ours.
 
-use super::{TurnScheduler, LEASE_MS, RENEW_MS};
-use crate::queue_store::{NextTurn, StartedTurn, QueueError, TurnFinish, Lease, TurnStart};
+use super::{LEASE_MS, RENEW_MS, TurnScheduler};
 use crate::contract::{SessionEvent, SessionNews};
-use crate::turn_runner::{TurnResult, TurnJob};
+use crate::queue_store::{Lease, NextTurn, QueueError, StartedTurn, TurnFinish, TurnStart};
 use crate::turn_environment::TurnEnvironment;
+use crate::turn_runner::{TurnJob, TurnResult};
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::conversation::Message;
 use dispatch_contracts::ids::TurnId;

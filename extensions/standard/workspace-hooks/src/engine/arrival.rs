@@ -1,8 +1,8 @@
 //! What a report does to the runs of its key: a new one, more for one that waits, or nothing.
 
 use super::guard::joined;
-use crate::book::{Doubt, Run, StoredFile};
 use crate::contract::{ContentHash, Source, Trigger};
+use crate::run_store::{ChangeSuspicion, Run, StoredFile};
 
 /// How long a run can be put off by further changes, in times of its debounce.
 const BURST_DEBOUNCES: u64 = 10;
@@ -11,7 +11,7 @@ const ECHO_MS: u64 = 2_000;
 
 /// When two reports of one key are about the same thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sameness {
+pub(crate) enum RunSameness {
     /// When the content is the same, however long ago.
     ByContent,
     /// When another reporter said it a moment ago: a file can be made, moved and removed again and again.
@@ -23,30 +23,30 @@ pub(crate) enum Sameness {
 }
 
 /// What two reports of a trigger have to have in common.
-pub(crate) fn sameness(trigger: &Trigger) -> Sameness {
+pub(crate) fn sameness(trigger: &Trigger) -> RunSameness {
     match trigger {
-        Trigger::DidSave | Trigger::WillSave => Sameness::ByContent,
-        Trigger::DidCreate | Trigger::DidDelete | Trigger::DidRename => Sameness::ByMoment,
-        Trigger::Schedule => Sameness::WhileWaiting,
-        Trigger::GitCommit | Trigger::Git(_) | Trigger::Manual | Trigger::Custom(_) => Sameness::Never,
+        Trigger::DidSave | Trigger::WillSave => RunSameness::ByContent,
+        Trigger::DidCreate | Trigger::DidDelete | Trigger::DidRename => RunSameness::ByMoment,
+        Trigger::Schedule => RunSameness::WhileWaiting,
+        Trigger::GitCommit | Trigger::Git(_) | Trigger::Manual | Trigger::Custom(_) => RunSameness::Never,
     }
 }
 
 /// What somebody says about a key.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Report {
+pub(crate) struct ChangeReport {
     pub(crate) source: Source,
-    pub(crate) sameness: Sameness,
+    pub(crate) sameness: RunSameness,
     pub(crate) content: Option<ContentHash>,
     pub(crate) files: Vec<StoredFile>,
-    pub(crate) doubt: Doubt,
+    pub(crate) doubt: ChangeSuspicion,
     pub(crate) debounce_ms: u64,
     pub(crate) now_ms: u64,
 }
 
 /// What becomes of a report.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum ArrivalVerdict {
     /// A new run.
     Queue {
         /// When it is due.
@@ -59,39 +59,39 @@ pub(crate) enum Verdict {
 }
 
 /// Decides, given the run of the key that waits and the one that was begun last.
-pub(crate) fn decide(report: &Report, waiting: Option<&Run>, last: Option<&Run>) -> Verdict {
+pub(crate) fn decide(report: &ChangeReport, waiting: Option<&Run>, last: Option<&Run>) -> ArrivalVerdict {
     if report.source == Source::Person {
-        return Verdict::Queue { not_before_ms: report.now_ms };
+        return ArrivalVerdict::Queue { not_before_ms: report.now_ms };
     }
-    if let Some(waiting) = waiting.filter(|_| report.sameness != Sameness::Never) {
-        return Verdict::Join(Box::new(join(waiting.clone(), report)));
+    if let Some(waiting) = waiting.filter(|_| report.sameness != RunSameness::Never) {
+        return ArrivalVerdict::Join(Box::new(join(waiting.clone(), report)));
     }
     if last.is_some_and(|last| is_known(report, last)) {
-        return Verdict::Unchanged;
+        return ArrivalVerdict::Unchanged;
     }
-    Verdict::Queue { not_before_ms: report.now_ms.saturating_add(report.debounce_ms) }
+    ArrivalVerdict::Queue { not_before_ms: report.now_ms.saturating_add(report.debounce_ms) }
 }
 
-fn is_known(report: &Report, last: &Run) -> bool {
+fn is_known(report: &ChangeReport, last: &Run) -> bool {
     match report.sameness {
-        Sameness::ByContent => last.settles(report.content.as_ref(), report.source),
-        Sameness::ByMoment => {
+        RunSameness::ByContent => last.settles(report.content.as_ref(), report.source),
+        RunSameness::ByMoment => {
             let recent = report.now_ms.saturating_sub(last.facts.heard_ms) <= ECHO_MS;
             recent && last.facts.source != report.source && last.content == report.content
         }
-        Sameness::WhileWaiting | Sameness::Never => false,
+        RunSameness::WhileWaiting | RunSameness::Never => false,
     }
 }
 
 /// The waiting run with the report in it. New content starts its wait anew, within a limit.
-fn join(mut run: Run, report: &Report) -> Run {
+fn join(mut run: Run, report: &ChangeReport) -> Run {
     let same = run.content == report.content && report.content.is_some();
     run.facts.heard_ms = report.now_ms;
     run.facts.doubt = joined(run.facts.doubt, report.doubt, same);
     if report.source != Source::Watcher && !run.is_personal() {
         run.facts.source = report.source;
     }
-    if same || report.sameness == Sameness::WhileWaiting {
+    if same || report.sameness == RunSameness::WhileWaiting {
         return run;
     }
     if run.facts.failures > 0 || run.attempts > 0 {

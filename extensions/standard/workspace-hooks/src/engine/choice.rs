@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A run that is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub(crate) struct RunCandidate {
     pub(crate) number: u64,
     pub(crate) hook: String,
     pub(crate) subject: String,
@@ -13,7 +13,7 @@ pub(crate) struct Candidate {
 
 /// What a hook may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct HookRoom {
     /// How many of its runs go at a time.
     pub(crate) concurrency: u32,
     /// How many may begin now.
@@ -23,9 +23,9 @@ pub(crate) struct Room {
 /// Chooses, given the hooks and subjects that run already. The hook with the fewest runs comes first, so that none
 /// waits behind the backlog of another; within it the oldest.
 pub(crate) fn choose(
-    mut candidates: Vec<Candidate>,
+    mut candidates: Vec<RunCandidate>,
     running: &[(String, String)],
-    rooms: &BTreeMap<String, Room>,
+    rooms: &BTreeMap<String, HookRoom>,
     cap: u32,
 ) -> Vec<u64> {
     let mut going: BTreeMap<String, u32> = BTreeMap::new();
@@ -39,12 +39,12 @@ pub(crate) fn choose(
     candidates.sort_by_key(|candidate| (candidate.due_ms, candidate.number));
     while free > 0 {
         candidates.retain(|candidate| {
-            let room = rooms.get(&candidate.hook).copied().unwrap_or(Room { concurrency: 0, allowance: 0 });
+            let room = rooms.get(&candidate.hook).copied().unwrap_or(HookRoom { concurrency: 0, allowance: 0 });
             let of = |counts: &BTreeMap<String, u32>| counts.get(&candidate.hook).copied().unwrap_or_default();
             let key = (candidate.hook.clone(), candidate.subject.clone());
             of(&going) < room.concurrency && of(&begun) < room.allowance && !taken.contains(&key)
         });
-        let count = |candidate: &Candidate| going.get(&candidate.hook).copied().unwrap_or_default();
+        let count = |candidate: &RunCandidate| going.get(&candidate.hook).copied().unwrap_or_default();
         let Some(at) = (0..candidates.len()).min_by_key(|at| candidates.get(*at).map(count)) else { break };
         let next = candidates.remove(at);
         *going.entry(next.hook.clone()).or_default() += 1;
@@ -61,18 +61,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn candidate(number: u64, hook: &str, subject: &str, due_ms: u64) -> Candidate {
-        Candidate { number, hook: hook.into(), subject: subject.into(), due_ms }
+    fn candidate(number: u64, hook: &str, subject: &str, due_ms: u64) -> RunCandidate {
+        RunCandidate { number, hook: hook.into(), subject: subject.into(), due_ms }
     }
 
-    fn rooms(of: &[(&str, u32)]) -> BTreeMap<String, Room> {
-        let room = |concurrency| Room { concurrency, allowance: u32::MAX };
+    fn rooms(of: &[(&str, u32)]) -> BTreeMap<String, HookRoom> {
+        let room = |concurrency| HookRoom { concurrency, allowance: u32::MAX };
         of.iter().map(|(hook, concurrency)| ((*hook).to_owned(), room(*concurrency))).collect()
     }
 
     #[test]
     fn a_backlog_of_one_hook_does_not_keep_another_waiting() {
-        let mut due: Vec<Candidate> = (0..100).map(|at| candidate(at, "many", &at.to_string(), at)).collect();
+        let mut due: Vec<RunCandidate> = (0..100).map(|at| candidate(at, "many", &at.to_string(), at)).collect();
         due.push(candidate(900, "one", "x", 5_000));
         let chosen = choose(due, &[], &rooms(&[("many", 16), ("one", 4)]), 4);
         assert!(chosen.contains(&900), "{chosen:?}");
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_hook_without_room_begins_nothing() {
         let due = vec![candidate(1, "gone", "a", 1), candidate(2, "rated", "a", 2), candidate(3, "rated", "b", 3)];
-        let rooms = BTreeMap::from([("rated".to_owned(), Room { concurrency: 4, allowance: 1 })]);
+        let rooms = BTreeMap::from([("rated".to_owned(), HookRoom { concurrency: 4, allowance: 1 })]);
         assert_eq!(choose(due, &[], &rooms, 16), [2]);
     }
 
@@ -102,7 +102,7 @@ mod tests {
             limits in prop::collection::vec(0_u32..6, 4),
             cap in 0_u32..12,
         ) {
-            let due: Vec<Candidate> = due.iter().enumerate()
+            let due: Vec<RunCandidate> = due.iter().enumerate()
                 .map(|(at, (hook, subject, due))| candidate(at as u64, &hook.to_string(), &subject.to_string(), *due))
                 .collect();
             let running: Vec<(String, String)> =
@@ -111,7 +111,7 @@ mod tests {
             let limits: Vec<(&str, u32)> = names.iter().map(String::as_str).zip(limits).collect();
             let chosen = choose(due.clone(), &running, &rooms(&limits), cap);
             prop_assert!(chosen.len() <= (cap as usize).saturating_sub(running.len()));
-            let picked: Vec<&Candidate> = due.iter().filter(|one| chosen.contains(&one.number)).collect();
+            let picked: Vec<&RunCandidate> = due.iter().filter(|one| chosen.contains(&one.number)).collect();
             for (hook, concurrency) in limits {
                 let before = running.iter().filter(|(name, _)| name == hook).count();
                 let now = picked.iter().filter(|one| one.hook == hook).count();

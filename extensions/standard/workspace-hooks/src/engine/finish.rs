@@ -1,83 +1,91 @@
-//! Ends attempts in the book, each in one step: by their process, by its successor, or by a person.
+//! Ends attempts in the store, each in one step: by their process, by its successor, or by a person.
 
-use super::ending::{Attempt, Failed, Halt, Next, after, after_death};
+use super::ending::{AttemptFollowUp, AttemptOutcome, CountsAsFailure, StopReason, after, after_death};
 use super::pace::day;
-use crate::book::{BookError, Run, Shelf, Write, WriteState};
 use crate::contract::{ContentHash, Retry, RunId, RunsError, Status};
-use crate::performer::Performance;
+use crate::run_executor::RunResult;
+use crate::run_store::{FileWrite, FileWriteState, Run, RunStoreError, RunTransaction};
+use dispatch_durable_queue::LeaseToken;
 use std::collections::BTreeMap;
 
-/// Which attempt is meant; whoever is not its owner any more has no say about it.
+/// The right to one attempt; whoever is not its owner any more has no say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ticket {
+pub(crate) struct RunLease {
     pub(crate) number: u64,
-    pub(crate) owner: String,
-    pub(crate) attempt: u32,
+    pub(crate) token: LeaseToken,
+}
+
+impl RunLease {
+    /// The lease under which an owner makes the present attempt of a run.
+    pub(crate) fn of(run: &Run, owner: &str) -> Self {
+        let token = LeaseToken { owner: owner.to_owned(), fence: u64::from(run.attempts) };
+        Self { number: run.number, token }
+    }
 }
 
 /// How an attempt ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Ending {
-    pub(crate) ticket: Ticket,
-    pub(crate) performance: Performance,
+pub(crate) struct AttemptEnding {
+    pub(crate) lease: RunLease,
+    pub(crate) result: RunResult,
     /// What the files that it wrote hold now, by the digest of their names.
     pub(crate) left: BTreeMap<String, Option<ContentHash>>,
     /// The names of those files as they may be shown.
     pub(crate) wrote: Vec<String>,
-    pub(crate) halt: Halt,
+    pub(crate) halt: StopReason,
     pub(crate) retry: Retry,
     pub(crate) now_ms: u64,
-    pub(crate) dice: u64,
+    pub(crate) random: u64,
 }
 
 /// Stores the end of an attempt.
-pub(crate) fn finish(shelf: &mut dyn Shelf, ending: Ending) -> Result<Run, BookError> {
-    let mut run = held(shelf, &ending.ticket)?;
-    let performance = &ending.performance;
-    let halt = if run.stop { Halt::Person } else { ending.halt };
-    let next = after(Attempt {
-        end: &performance.end,
+pub(crate) fn finish(tx: &mut RunTransaction<'_>, ending: AttemptEnding) -> Result<Run, RunStoreError> {
+    let mut run = held(tx, &ending.lease)?;
+    let result = &ending.result;
+    let halt = if run.stop { StopReason::Person } else { ending.halt };
+    let next = after(AttemptOutcome {
+        end: &result.end,
         halt,
         failures: run.facts.failures,
         retry: ending.retry,
         now_ms: ending.now_ms,
-        dice: ending.dice,
+        random: ending.random,
     });
-    run.facts.exit_code = performance.exit_code;
+    run.facts.exit_code = result.exit_code;
     run.facts.wrote.clone_from(&ending.wrote);
-    run.facts.session.clone_from(&performance.session);
-    run.facts.patch = performance.patch.as_ref().map(|path| path.display().to_string());
-    run.facts.usage.tokens = run.facts.usage.tokens.saturating_add(performance.usage.tokens);
-    run.facts.usage.micro_usd = run.facts.usage.micro_usd.saturating_add(performance.usage.micro_usd);
+    run.facts.session.clone_from(&result.session);
+    run.facts.patch = result.patch.as_ref().map(|path| path.display().to_string());
+    run.facts.usage.tokens = run.facts.usage.tokens.saturating_add(result.usage.tokens);
+    run.facts.usage.micro_usd = run.facts.usage.micro_usd.saturating_add(result.usage.micro_usd);
     run.facts.left = ending.left.get(&run.key.subject).map(|content| content.clone().unwrap_or_default());
     proceed(&mut run, next, ending.now_ms);
-    shelf.save(&mut run)?;
-    shelf.forget_live(run.number)?;
+    tx.save(&mut run)?;
+    tx.forget_live(run.number)?;
     for (path, content) in &ending.left {
-        shelf.forget_left(&run.key.workspace, path)?;
-        let write = Write {
+        tx.forget_left(&run.key.workspace, path)?;
+        let write = FileWrite {
             path: path.clone(),
             run: run.number,
-            state: WriteState::Left,
+            state: FileWriteState::Left,
             content: content.clone(),
             at_ms: ending.now_ms,
         };
-        shelf.keep_write(&run.key.workspace, &write)?;
+        tx.keep_write(&run.key.workspace, &write)?;
     }
-    if performance.usage != crate::contract::Usage::default() {
-        shelf.spend(&run.key.workspace, &run.key.hook, day(ending.now_ms), performance.usage)?;
+    if result.usage != crate::contract::Usage::default() {
+        tx.spend(&run.key.workspace, &run.key.hook, day(ending.now_ms), result.usage)?;
     }
-    if !performance.output.is_empty() {
-        shelf.keep_output(run.number, &performance.output)?;
+    if !result.output.is_empty() {
+        tx.keep_output(run.number, &result.output)?;
     }
     Ok(run)
 }
 
-fn proceed(run: &mut Run, next: Next, now_ms: u64) {
+fn proceed(run: &mut Run, next: AttemptFollowUp, now_ms: u64) {
     match next {
-        Next::Over { status, reason } => run.end(status, reason, now_ms),
-        Next::Again { not_before_ms, failed, reason } => {
-            if failed == Failed::Yes {
+        AttemptFollowUp::Over { status, reason } => run.end(status, reason, now_ms),
+        AttemptFollowUp::Again { not_before_ms, failed, reason } => {
+            if failed == CountsAsFailure::Yes {
                 run.facts.failures = run.facts.failures.saturating_add(1);
             }
             run.wait_until(not_before_ms, reason);
@@ -86,31 +94,30 @@ fn proceed(run: &mut Run, next: Next, now_ms: u64) {
 }
 
 /// Settles an attempt whose process died and whose end nobody knows. A person who wanted it to stop has it stopped.
-pub(crate) fn abandon(shelf: &mut dyn Shelf, ticket: &Ticket, now_ms: u64) -> Result<Run, BookError> {
-    let mut run = held(shelf, ticket)?;
+pub(crate) fn abandon(tx: &mut RunTransaction<'_>, lease: &RunLease, now_ms: u64) -> Result<Run, RunStoreError> {
+    let mut run = held(tx, lease)?;
     run.facts.interruptions = run.facts.interruptions.saturating_add(1);
     let next = match run.stop {
-        true => Next::Over { status: Status::Canceled, reason: "somebody took it back".to_owned() },
+        true => AttemptFollowUp::Over { status: Status::Canceled, reason: "somebody took it back".to_owned() },
         false => after_death(run.facts.interruptions, now_ms),
     };
     proceed(&mut run, next, now_ms);
-    shelf.save(&mut run)?;
-    shelf.forget_live(run.number)?;
+    tx.save(&mut run)?;
+    tx.forget_live(run.number)?;
     Ok(run)
 }
 
-fn held(shelf: &mut dyn Shelf, ticket: &Ticket) -> Result<Run, BookError> {
-    let run = shelf.find(ticket.number)?;
-    let ours = |run: &Run| {
-        run.status == Status::Running && run.owner.as_ref() == Some(&ticket.owner) && run.attempts == ticket.attempt
-    };
-    run.filter(ours).ok_or(BookError::Fenced)
+fn held(tx: &mut RunTransaction<'_>, lease: &RunLease) -> Result<Run, RunStoreError> {
+    let run = tx.find(lease.number)?;
+    let ours =
+        |run: &Run| run.status == Status::Running && lease.token.holds(run.owner.as_deref(), u64::from(run.attempts));
+    run.filter(ours).ok_or(RunStoreError::Fenced)
 }
 
 /// Takes a run back: one that waits ends, one that goes is asked to stop.
-pub(crate) fn take_back(shelf: &mut dyn Shelf, id: &RunId, now_ms: u64) -> Result<Run, BookError> {
+pub(crate) fn take_back(tx: &mut RunTransaction<'_>, id: &RunId, now_ms: u64) -> Result<Run, RunStoreError> {
     let unknown = || RunsError::Unknown { what: "run", name: id.0.clone() };
-    let mut run = shelf.named(id)?.ok_or_else(unknown)?;
+    let mut run = tx.named(id)?.ok_or_else(unknown)?;
     match run.status {
         Status::Queued => run.end(Status::Canceled, "somebody took it back", now_ms),
         Status::Running => {
@@ -119,6 +126,6 @@ pub(crate) fn take_back(shelf: &mut dyn Shelf, id: &RunId, now_ms: u64) -> Resul
         }
         over => return Err(RunsError::Refused(format!("the run is over: {}", over.word())).into()),
     }
-    shelf.save(&mut run)?;
+    tx.save(&mut run)?;
     Ok(run)
 }

@@ -1,58 +1,63 @@
 //! Whether a change is the work of a run of ours: such a change starts nothing.
 
-use crate::book::{Doubt, Write, WriteState};
 use crate::contract::{ContentHash, Source};
+use crate::run_store::{ChangeSuspicion, FileWrite, FileWriteState};
 
 /// Whether some run went when a change was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub(crate) enum RunPresence {
     Nobody,
     Somebody,
 }
 
 /// Whose work a change is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ChangeOrigin {
     /// A run's that has ended.
     Own,
     /// Somebody else's, as far as it is known.
-    Foreign(Doubt),
+    Foreign(ChangeSuspicion),
 }
 
 /// Whose work a reported change is. Whoever is not the file system knows that a person saved.
-pub(crate) fn origin(source: Source, content: Option<&ContentHash>, writes: &[Write], presence: Presence) -> Origin {
+pub(crate) fn origin(
+    source: Source,
+    content: Option<&ContentHash>,
+    writes: &[FileWrite],
+    presence: RunPresence,
+) -> ChangeOrigin {
     if source != Source::Watcher {
-        return Origin::Foreign(Doubt::Certain);
+        return ChangeOrigin::Foreign(ChangeSuspicion::Certain);
     }
     if left_so(writes, content) {
-        return Origin::Own;
+        return ChangeOrigin::Own;
     }
-    if writes.iter().any(|write| write.state == WriteState::Live) {
-        return Origin::Foreign(Doubt::Held);
+    if writes.iter().any(|write| write.state == FileWriteState::Live) {
+        return ChangeOrigin::Foreign(ChangeSuspicion::Held);
     }
     match presence {
-        Presence::Somebody => Origin::Foreign(Doubt::Doubtful),
-        Presence::Nobody => Origin::Foreign(Doubt::Certain),
+        RunPresence::Somebody => ChangeOrigin::Foreign(ChangeSuspicion::Doubtful),
+        RunPresence::Nobody => ChangeOrigin::Foreign(ChangeSuspicion::Certain),
     }
 }
 
-fn left_so(writes: &[Write], content: Option<&ContentHash>) -> bool {
-    writes.iter().any(|write| write.state == WriteState::Left && write.content.as_ref() == content)
+fn left_so(writes: &[FileWrite], content: Option<&ContentHash>) -> bool {
+    writes.iter().any(|write| write.state == FileWriteState::Left && write.content.as_ref() == content)
 }
 
 /// The doubt about a waiting run that takes another report in. Two contents of which the first was explained by
 /// nothing are certainly not both ours.
-pub(crate) fn joined(before: Doubt, report: Doubt, same_content: bool) -> Doubt {
+pub(crate) fn joined(before: ChangeSuspicion, report: ChangeSuspicion, same_content: bool) -> ChangeSuspicion {
     match (before, report) {
         (before, report) if same_content => before.min(report),
-        (Doubt::Held, report) => report,
-        _ => Doubt::Certain,
+        (ChangeSuspicion::Held, report) => report,
+        _ => ChangeSuspicion::Certain,
     }
 }
 
 /// What a doubt comes to when the run is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ruling {
+pub(crate) enum SuspicionRuling {
     /// It runs.
     Run,
     /// The run that may have made the change still goes.
@@ -63,71 +68,71 @@ pub(crate) enum Ruling {
 
 /// Decides about a run that is due: `reported` is what its last event said, `present` what the file holds now.
 pub(crate) fn rule(
-    doubt: Doubt,
+    doubt: ChangeSuspicion,
     reported: Option<&ContentHash>,
     present: Option<&ContentHash>,
-    writes: &[Write],
-) -> Ruling {
-    if doubt == Doubt::Certain {
-        return Ruling::Run;
+    writes: &[FileWrite],
+) -> SuspicionRuling {
+    if doubt == ChangeSuspicion::Certain {
+        return SuspicionRuling::Run;
     }
-    if writes.iter().any(|write| write.state == WriteState::Live) {
-        return Ruling::Wait;
+    if writes.iter().any(|write| write.state == FileWriteState::Live) {
+        return SuspicionRuling::Wait;
     }
     // Between two writes of one run the file held what nobody meant; only its last content counts.
-    let own = left_so(writes, reported) || (doubt == Doubt::Held && left_so(writes, present));
-    if own { Ruling::Own } else { Ruling::Run }
+    let own = left_so(writes, reported) || (doubt == ChangeSuspicion::Held && left_so(writes, present));
+    if own { SuspicionRuling::Own } else { SuspicionRuling::Run }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn write(state: WriteState, content: &str) -> Write {
-        Write { path: "p".into(), run: 1, state, content: Some(content.into()), at_ms: 0 }
+    fn write(state: FileWriteState, content: &str) -> FileWrite {
+        FileWrite { path: "p".into(), run: 1, state, content: Some(content.into()), at_ms: 0 }
     }
 
     #[test]
     fn only_what_a_run_left_is_its_own() {
-        let (left, live) = (write(WriteState::Left, "f"), write(WriteState::Live, ""));
+        let (left, live) = (write(FileWriteState::Left, "f"), write(FileWriteState::Live, ""));
         let (f, x) = ("f".to_owned(), "x".to_owned());
-        let check = |source, content, writes: &[Write], presence, expected| {
+        let check = |source, content, writes: &[FileWrite], presence, expected| {
             assert_eq!(origin(source, Some(content), writes, presence), expected, "{source:?} {content} {writes:?}");
         };
-        use Doubt::{Certain, Doubtful, Held};
-        use Presence::{Nobody, Somebody};
-        check(Source::Watcher, &f, std::slice::from_ref(&left), Nobody, Origin::Own);
-        check(Source::Watcher, &x, std::slice::from_ref(&left), Nobody, Origin::Foreign(Certain));
-        check(Source::Watcher, &x, std::slice::from_ref(&left), Somebody, Origin::Foreign(Doubtful));
-        check(Source::Watcher, &x, std::slice::from_ref(&live), Somebody, Origin::Foreign(Held));
-        check(Source::Editor, &f, std::slice::from_ref(&left), Nobody, Origin::Foreign(Certain));
-        check(Source::Editor, &f, std::slice::from_ref(&live), Somebody, Origin::Foreign(Certain));
+        use ChangeSuspicion::{Certain, Doubtful, Held};
+        use RunPresence::{Nobody, Somebody};
+        check(Source::Watcher, &f, std::slice::from_ref(&left), Nobody, ChangeOrigin::Own);
+        check(Source::Watcher, &x, std::slice::from_ref(&left), Nobody, ChangeOrigin::Foreign(Certain));
+        check(Source::Watcher, &x, std::slice::from_ref(&left), Somebody, ChangeOrigin::Foreign(Doubtful));
+        check(Source::Watcher, &x, std::slice::from_ref(&live), Somebody, ChangeOrigin::Foreign(Held));
+        check(Source::Editor, &f, std::slice::from_ref(&left), Nobody, ChangeOrigin::Foreign(Certain));
+        check(Source::Editor, &f, std::slice::from_ref(&live), Somebody, ChangeOrigin::Foreign(Certain));
     }
 
     #[test]
     fn a_doubt_ends_when_its_cause_does() {
-        let (left, live) = (write(WriteState::Left, "f"), write(WriteState::Live, ""));
+        let (left, live) = (write(FileWriteState::Left, "f"), write(FileWriteState::Live, ""));
         let (f, x) = ("f".to_owned(), "x".to_owned());
-        let check = |doubt, reported, present, writes: &[Write], expected| {
+        let check = |doubt, reported, present, writes: &[FileWrite], expected| {
             assert_eq!(rule(doubt, Some(reported), Some(present), writes), expected, "{doubt:?} {reported} {present}");
         };
-        check(Doubt::Certain, &f, &f, std::slice::from_ref(&left), Ruling::Run);
-        check(Doubt::Doubtful, &f, &f, std::slice::from_ref(&left), Ruling::Own);
-        check(Doubt::Doubtful, &x, &f, std::slice::from_ref(&left), Ruling::Run);
-        check(Doubt::Doubtful, &x, &x, std::slice::from_ref(&live), Ruling::Wait);
-        check(Doubt::Held, &x, &f, std::slice::from_ref(&left), Ruling::Own);
-        check(Doubt::Held, &x, &x, std::slice::from_ref(&left), Ruling::Run);
-        check(Doubt::Held, &x, &x, &[], Ruling::Run);
+        check(ChangeSuspicion::Certain, &f, &f, std::slice::from_ref(&left), SuspicionRuling::Run);
+        check(ChangeSuspicion::Doubtful, &f, &f, std::slice::from_ref(&left), SuspicionRuling::Own);
+        check(ChangeSuspicion::Doubtful, &x, &f, std::slice::from_ref(&left), SuspicionRuling::Run);
+        check(ChangeSuspicion::Doubtful, &x, &x, std::slice::from_ref(&live), SuspicionRuling::Wait);
+        check(ChangeSuspicion::Held, &x, &f, std::slice::from_ref(&left), SuspicionRuling::Own);
+        check(ChangeSuspicion::Held, &x, &x, std::slice::from_ref(&left), SuspicionRuling::Run);
+        check(ChangeSuspicion::Held, &x, &x, &[], SuspicionRuling::Run);
     }
 
     #[test]
     fn what_is_certain_stays_certain() {
-        for other in [Doubt::Certain, Doubt::Doubtful, Doubt::Held] {
-            assert_eq!(joined(Doubt::Certain, other, false), Doubt::Certain);
-            assert_eq!(joined(Doubt::Certain, other, true), Doubt::Certain);
-            assert_eq!(joined(other, Doubt::Certain, true), Doubt::Certain);
+        for other in [ChangeSuspicion::Certain, ChangeSuspicion::Doubtful, ChangeSuspicion::Held] {
+            assert_eq!(joined(ChangeSuspicion::Certain, other, false), ChangeSuspicion::Certain);
+            assert_eq!(joined(ChangeSuspicion::Certain, other, true), ChangeSuspicion::Certain);
+            assert_eq!(joined(other, ChangeSuspicion::Certain, true), ChangeSuspicion::Certain);
         }
-        assert_eq!(joined(Doubt::Doubtful, Doubt::Doubtful, false), Doubt::Certain);
-        assert_eq!(joined(Doubt::Held, Doubt::Held, false), Doubt::Held);
+        assert_eq!(joined(ChangeSuspicion::Doubtful, ChangeSuspicion::Doubtful, false), ChangeSuspicion::Certain);
+        assert_eq!(joined(ChangeSuspicion::Held, ChangeSuspicion::Held, false), ChangeSuspicion::Held);
     }
 }

@@ -1,8 +1,8 @@
 //! Turns an event and the hooks it starts into the runs that are wanted.
 
 use super::arrival::sameness;
-use super::discretion::{Discretion, digest};
-use super::submit::Wanted;
+use super::redaction_policy::{RedactionPolicy, digest};
+use super::submit::WantedRun;
 use crate::contract::{Event, FileChange, Hook, RunId, Source};
 use dispatch_contracts::ports::Ids;
 
@@ -11,18 +11,18 @@ pub(crate) fn wanted(
     hook: &Hook,
     files: &[FileChange],
     event: &Event,
-    discretion: &Discretion,
+    redaction: &RedactionPolicy,
     ids: &dyn Ids,
-) -> Vec<Wanted> {
-    let metadata = discretion.clean_map(hook, &event.metadata);
+) -> Vec<WantedRun> {
+    let metadata = redaction.clean_map(hook, &event.metadata);
     let make = |files: &[FileChange], subject: Option<String>, debounce_ms: u64| {
         let id = RunId(ids.next_id());
         let content = subject.as_ref().and_then(|_| files.first()?.content_hash.clone());
-        Wanted {
+        WantedRun {
             hook: hook.id.clone(),
             subject: subject.unwrap_or_else(|| format!("#{id}")),
             id,
-            files: files.iter().map(|file| discretion.cover(hook, file)).collect(),
+            files: files.iter().map(|file| redaction.cover(hook, file)).collect(),
             metadata: metadata.clone(),
             content,
             sameness: sameness(&hook.trigger),

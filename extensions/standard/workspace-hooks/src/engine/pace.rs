@@ -16,7 +16,7 @@ pub(crate) const fn day_start_ms(unix_ms: u64) -> u64 {
 
 /// How many runs may begin now, and why no more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum HookPace {
     /// So many.
     Free(u32),
     /// None before that time, because of this.
@@ -24,28 +24,28 @@ pub(crate) enum Pace {
 }
 
 /// The rate limit, given when the last runs began, newest first.
-pub(crate) fn rate(limit: Option<RateLimit>, begun_ms: &[u64], now_ms: u64) -> Pace {
-    let Some(limit) = limit else { return Pace::Free(u32::MAX) };
+pub(crate) fn rate(limit: Option<RateLimit>, begun_ms: &[u64], now_ms: u64) -> HookPace {
+    let Some(limit) = limit else { return HookPace::Free(u32::MAX) };
     let since_ms = now_ms.saturating_sub(limit.per_ms);
     let recent = begun_ms.iter().filter(|at| **at > since_ms && **at <= now_ms).count();
     match limit.runs.saturating_sub(u32::try_from(recent).unwrap_or(u32::MAX)) {
         0 => {
             let oldest_ms = begun_ms.iter().filter(|at| **at <= now_ms).take(limit.runs as usize).last();
             let until_ms = oldest_ms.map_or(now_ms, |at_ms| at_ms.saturating_add(limit.per_ms)).max(now_ms + 1);
-            Pace::Halted { reason: "it waits for its rate limit", until_ms }
+            HookPace::Halted { reason: "it waits for its rate limit", until_ms }
         }
-        free => Pace::Free(free),
+        free => HookPace::Free(free),
     }
 }
 
 /// What may be spent in a day.
-pub(crate) fn budget(budget: Budget, spent: Usage, now_ms: u64) -> Pace {
+pub(crate) fn budget(budget: Budget, spent: Usage, now_ms: u64) -> HookPace {
     let reached = |limit: Option<u64>, spent: u64| limit.is_some_and(|limit| spent >= limit);
     if reached(budget.tokens_per_day, spent.tokens) || reached(budget.micro_usd_per_day, spent.micro_usd) {
         let until_ms = day_start_ms(now_ms).saturating_add(DAY_MS);
-        return Pace::Halted { reason: "the budget of the day is spent; it waits for the next (UTC)", until_ms };
+        return HookPace::Halted { reason: "the budget of the day is spent; it waits for the next (UTC)", until_ms };
     }
-    Pace::Free(u32::MAX)
+    HookPace::Free(u32::MAX)
 }
 
 #[cfg(test)]
@@ -55,18 +55,18 @@ mod tests {
     #[test]
     fn a_rate_is_kept_over_a_moving_window() {
         let limit = Some(RateLimit { runs: 2, per_ms: 1_000 });
-        let table: [(&[u64], Pace); 5] = [
-            (&[], Pace::Free(2)),
-            (&[9_500], Pace::Free(1)),
-            (&[9_900, 9_500], Pace::Halted { reason: "it waits for its rate limit", until_ms: 10_500 }),
-            (&[9_900, 9_000], Pace::Free(1)),
+        let table: [(&[u64], HookPace); 5] = [
+            (&[], HookPace::Free(2)),
+            (&[9_500], HookPace::Free(1)),
+            (&[9_900, 9_500], HookPace::Halted { reason: "it waits for its rate limit", until_ms: 10_500 }),
+            (&[9_900, 9_000], HookPace::Free(1)),
             // The clock was set back.
-            (&[50_000, 40_000], Pace::Free(2)),
+            (&[50_000, 40_000], HookPace::Free(2)),
         ];
         for (begun, expected) in table {
             assert_eq!(rate(limit, begun, 10_000), expected, "{begun:?}");
         }
-        assert_eq!(rate(None, &[1, 1, 1], 1), Pace::Free(u32::MAX));
+        assert_eq!(rate(None, &[1, 1, 1], 1), HookPace::Free(u32::MAX));
     }
 
     #[test]
@@ -74,10 +74,10 @@ mod tests {
         let spent = Usage { tokens: 100, micro_usd: 5 };
         let limit =
             |tokens_per_day, micro_usd_per_day| budget(Budget { tokens_per_day, micro_usd_per_day }, spent, DAY_MS + 5);
-        assert_eq!(limit(None, None), Pace::Free(u32::MAX));
-        assert_eq!(limit(Some(101), Some(6)), Pace::Free(u32::MAX));
+        assert_eq!(limit(None, None), HookPace::Free(u32::MAX));
+        assert_eq!(limit(Some(101), Some(6)), HookPace::Free(u32::MAX));
         for halted in [limit(Some(100), None), limit(None, Some(5)), limit(Some(0), None)] {
-            assert!(matches!(halted, Pace::Halted { until_ms, .. } if until_ms == 2 * DAY_MS), "{halted:?}");
+            assert!(matches!(halted, HookPace::Halted { until_ms, .. } if until_ms == 2 * DAY_MS), "{halted:?}");
         }
     }
 

@@ -1,11 +1,12 @@
 //! Settles what processes left that are gone, and says that this one is there.
 
-use super::ending::Halt;
-use super::finish::{Ending, Ticket, abandon, finish};
-use super::{Engine, Standing, digest};
-use crate::book::{BookError, Run, Write, WriteState, step};
+use super::ending::StopReason;
+use super::finish::{AttemptEnding, RunLease, abandon, finish};
+use super::{Engine, digest};
 use crate::contract::{HookSet, Retry, RunId};
-use crate::performer::Settled;
+use crate::run_executor::SettledRun;
+use crate::run_store::{FileWrite, FileWriteState, Run, RunStoreError};
+use dispatch_durable_queue::Standing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -16,9 +17,14 @@ const NO_RETRY: Retry = Retry { count: 0, backoff_ms: 0, backoff_factor: 1.0 };
 
 impl Engine {
     /// Settles the runs of the dead: as they ended if that is known, else they wait again. Leaves those that go.
-    pub(super) async fn sweep(&self, workspace: &Path, running: &mut Vec<Run>, set: &HookSet) -> Result<(), BookError> {
+    pub(super) async fn sweep(
+        &self,
+        workspace: &Path,
+        running: &mut Vec<Run>,
+        set: &HookSet,
+    ) -> Result<(), RunStoreError> {
         let mut has_settled = false;
-        let others = running.iter().filter_map(|run| run.owner.clone()).filter(|owner| *owner != self.means.owner);
+        let others = running.iter().filter_map(|run| run.owner.clone()).filter(|owner| *owner != self.ports.owner);
         for owner in others.collect::<BTreeSet<String>>() {
             if !self.is_gone(&owner).await? {
                 continue;
@@ -31,7 +37,7 @@ impl Engine {
                     }
                     Ok(None) => running.push(run),
                     // Another process was faster.
-                    Err(BookError::Fenced) => {}
+                    Err(RunStoreError::Fenced) => {}
                     Err(error) => return Err(error),
                 }
             }
@@ -40,31 +46,37 @@ impl Engine {
     }
 
     /// Removes the traces of the dead whose runs are settled.
-    pub(super) async fn forget_dead(&self) -> Result<(), BookError> {
-        let holders = self.book.holders().await?;
-        self.means.census.forget_dead(&holders);
+    pub(super) async fn forget_dead(&self) -> Result<(), RunStoreError> {
+        let holders = self.store.holders().await?;
+        self.ports.liveness.forget_dead(&holders);
         Ok(())
     }
 
-    async fn is_gone(&self, owner: &str) -> Result<bool, BookError> {
-        match self.means.census.standing(owner) {
+    async fn is_gone(&self, owner: &str) -> Result<bool, RunStoreError> {
+        match self.ports.liveness.standing(owner) {
             Standing::Alive => Ok(false),
             Standing::Dead => Ok(true),
             Standing::Unknown => {
-                let heard_ms = self.book.heard(owner).await?.unwrap_or_default();
+                let heard_ms = self.store.heard(owner).await?.unwrap_or_default();
                 Ok(self.now_ms().saturating_sub(heard_ms) > SILENT_MS)
             }
         }
     }
 
     /// The run as it is then; none while it is not over.
-    async fn settle(&self, workspace: &Path, run: &Run, owner: &str, set: &HookSet) -> Result<Option<Run>, BookError> {
-        let settled = self.means.performer.settle(&run.id, run.attempts).await;
-        if settled == Settled::Pending {
+    async fn settle(
+        &self,
+        workspace: &Path,
+        run: &Run,
+        owner: &str,
+        set: &HookSet,
+    ) -> Result<Option<Run>, RunStoreError> {
+        let settled = self.ports.executor.settle(&run.id, run.attempts).await;
+        if settled == SettledRun::Pending {
             return Ok(None);
         }
         let stored = self.store_settled(workspace, run, owner, set, settled).await?;
-        self.means.performer.stored(&run.id, run.attempts);
+        self.ports.executor.stored(&run.id, run.attempts);
         Ok(Some(stored))
     }
 
@@ -74,34 +86,34 @@ impl Engine {
         run: &Run,
         owner: &str,
         set: &HookSet,
-        settled: Settled,
-    ) -> Result<Run, BookError> {
-        let ticket = Ticket { number: run.number, owner: owner.to_owned(), attempt: run.attempts };
+        settled: SettledRun,
+    ) -> Result<Run, RunStoreError> {
+        let lease = RunLease::of(run, owner);
         let now_ms = self.now_ms();
-        let Settled::Ended(performance) = settled else {
-            return step(self.book.as_ref(), move |shelf| abandon(shelf, &ticket, now_ms)).await;
+        let SettledRun::Ended(result) = settled else {
+            return self.store.transact(move |tx| abandon(tx, &lease, now_ms)).await;
         };
         let hook = set.hooks.iter().find(|hook| hook.id == run.key.hook);
         let (left, wrote) = match hook {
-            Some(hook) => self.left(workspace, hook, &performance.wrote, &[]).await,
+            Some(hook) => self.left(workspace, hook, &result.wrote, &[]).await,
             None => (BTreeMap::new(), Vec::new()),
         };
-        let ending = Ending {
-            ticket,
-            performance: *performance,
+        let ending = AttemptEnding {
+            lease,
+            result: *result,
             left,
             wrote,
-            halt: Halt::None,
+            halt: StopReason::None,
             retry: hook.map_or(NO_RETRY, |hook| hook.retry),
             now_ms,
-            dice: self.dice(),
+            random: self.random(),
         };
-        step(self.book.as_ref(), move |shelf| finish(shelf, ending)).await
+        self.store.transact(move |tx| finish(tx, ending)).await
     }
 
     /// Stops what others want stopped, and notes which files running attempts were seen to write.
-    pub(super) async fn attend(&self, workspace: &Path, running: &[Run]) -> Result<(), BookError> {
-        for run in running.iter().filter(|run| run.stop && run.owner.as_ref() == Some(&self.means.owner)) {
+    pub(super) async fn attend(&self, workspace: &Path, running: &[Run]) -> Result<(), RunStoreError> {
+        for run in running.iter().filter(|run| run.stop && run.owner.as_ref() == Some(&self.ports.owner)) {
             self.stop(&run.id);
         }
         let going: Vec<(RunId, u64)> = {
@@ -111,36 +123,43 @@ impl Engine {
         };
         let mut fresh = Vec::new();
         for (id, number) in going {
-            let observed = self.means.performer.observed(&id).into_iter().map(|path| digest(&path));
+            let observed = self.ports.executor.observed(&id).into_iter().map(|path| digest(&path));
             let mut going = self.going();
             let Some(going) = going.get_mut(&id) else { continue };
             let at_ms = self.now_ms();
             let new = observed.filter(|path| going.noted.insert(path.clone()));
-            fresh.extend(new.map(|path| Write { path, run: number, state: WriteState::Live, content: None, at_ms }));
+            fresh.extend(new.map(|path| FileWrite {
+                path,
+                run: number,
+                state: FileWriteState::Live,
+                content: None,
+                at_ms,
+            }));
         }
         if fresh.is_empty() {
             return Ok(());
         }
         let name = super::name(workspace);
-        step(self.book.as_ref(), move |shelf| {
-            for write in &fresh {
-                // An attempt may have ended meanwhile; what it left is known then.
-                let goes = shelf.find(write.run)?.is_some_and(|run| run.status == crate::contract::Status::Running);
-                if goes {
-                    shelf.keep_write(&name, write)?;
+        self.store
+            .transact(move |tx| {
+                for write in &fresh {
+                    // An attempt may have ended meanwhile; what it left is known then.
+                    let goes = tx.find(write.run)?.is_some_and(|run| run.status == crate::contract::Status::Running);
+                    if goes {
+                        tx.keep_write(&name, write)?;
+                    }
                 }
-            }
-            Ok(())
-        })
-        .await
+                Ok(())
+            })
+            .await
     }
 
     /// Says that this process is alive, if it holds anything.
-    pub(super) async fn beat(&self) -> Result<(), BookError> {
+    pub(super) async fn beat(&self) -> Result<(), RunStoreError> {
         if self.going().is_empty() {
             return Ok(());
         }
-        let (owner, now_ms) = (self.means.owner.clone(), self.now_ms());
-        step(self.book.as_ref(), move |shelf| shelf.beat(&owner, now_ms)).await
+        let (owner, now_ms) = (self.ports.owner.clone(), self.now_ms());
+        self.store.transact(move |tx| tx.beat(&owner, now_ms)).await
     }
 }

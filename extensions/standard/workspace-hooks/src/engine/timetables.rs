@@ -12,7 +12,7 @@ const LATE_MS: u64 = 60_000;
 
 /// A time that came.
 #[derive(Clone, Debug)]
-pub(crate) struct Due {
+pub(crate) struct DueHook {
     pub(crate) hook: Arc<Hook>,
     pub(crate) at_ms: u64,
 }
@@ -25,19 +25,19 @@ pub(crate) struct Timetables {
 
 /// What came since the last look.
 #[derive(Debug, Default)]
-pub(crate) struct Come {
-    pub(crate) due: Vec<Due>,
+pub(crate) struct DueHooks {
+    pub(crate) due: Vec<DueHook>,
     /// Times that came too long ago.
-    pub(crate) missed: Vec<Due>,
+    pub(crate) missed: Vec<DueHook>,
 }
 
 impl Timetables {
     /// What came until now. A time comes again until it is [`Timetables::done`].
-    pub(crate) fn come(&mut self, set: &HookSet, now_ms: u64, next_after: &NextAfter) -> Come {
+    pub(crate) fn come(&mut self, set: &HookSet, now_ms: u64, next_after: &NextAfter) -> DueHooks {
         let tables = |hook: &&Arc<Hook>| hook.trigger == Trigger::Schedule && hook.enabled && hook.schedule.is_some();
         let hooks: Vec<&Arc<Hook>> = set.hooks.iter().filter(tables).collect();
         self.next.retain(|id, _| hooks.iter().any(|hook| hook.id == *id));
-        let mut come = Come::default();
+        let mut come = DueHooks::default();
         for hook in hooks {
             let Some(table) = &hook.schedule else { continue };
             let known = self.next.entry(hook.id.clone()).or_insert_with(|| (String::new(), None));
@@ -45,7 +45,7 @@ impl Timetables {
                 *known = (table.clone(), next_after(table, now_ms));
             }
             let Some(at_ms) = known.1.filter(|at_ms| *at_ms <= now_ms) else { continue };
-            let due = Due { hook: Arc::clone(hook), at_ms };
+            let due = DueHook { hook: Arc::clone(hook), at_ms };
             if now_ms - at_ms > LATE_MS {
                 known.1 = next_after(table, now_ms);
                 come.missed.push(due);
@@ -57,7 +57,7 @@ impl Timetables {
     }
 
     /// A time was dealt with.
-    pub(crate) fn done(&mut self, due: &Due, next_after: &NextAfter) {
+    pub(crate) fn done(&mut self, due: &DueHook, next_after: &NextAfter) {
         if let Some((table, next)) = self.next.get_mut(&due.hook.id) {
             *next = next_after(table, due.at_ms);
         }

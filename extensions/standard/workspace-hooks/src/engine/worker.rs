@@ -1,10 +1,10 @@
 //! The loop that works off the queue of one workspace.
 
-use super::claim::{Claim, Claimed, Seen, cancel_waiting, claim};
-use super::timetables::{Due, Timetables};
+use super::claim::{ClaimedRuns, ObservedRun, RunClaim, cancel_waiting, claim};
+use super::timetables::{DueHook, Timetables};
 use super::{Engine, name};
-use crate::book::{BookError, Run, step};
 use crate::contract::{Event, FileChange, Hook, HookSet, RunsError, Source, Trigger};
+use crate::run_store::{Run, RunStoreError};
 use futures_util::StreamExt;
 use futures_util::future::select;
 use serde_json::{Map, json};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-/// How often the book is looked at while something waits or goes, and while nothing does.
+/// How often the store is looked at while something waits or goes, and while nothing does.
 const BUSY_MS: u64 = 250;
 const IDLE_MS: u64 = 1_000;
 /// How often runs of the dead are looked for, the living say so, and old records are cleared.
@@ -24,7 +24,7 @@ const MAX_CONSIDERED: u32 = 64;
 
 /// What a worker remembers between rounds.
 #[derive(Default)]
-struct Chores {
+struct WorkerTimers {
     timetables: Timetables,
     swept_ms: Option<u64>,
     beaten_ms: Option<u64>,
@@ -32,12 +32,12 @@ struct Chores {
 }
 
 /// The one worker of a workspace in this process. Dropping it makes room for another.
-struct Place<'a> {
+struct WorkerSlot<'a> {
     engine: &'a Engine,
     workspace: &'a Path,
 }
 
-impl<'a> Place<'a> {
+impl<'a> WorkerSlot<'a> {
     fn take(engine: &'a Engine, workspace: &'a Path) -> Result<Self, RunsError> {
         let fresh = engine.working.lock().unwrap_or_else(PoisonError::into_inner).insert(workspace.to_path_buf());
         let taken = || RunsError::Refused("this process works in the workspace already".to_owned());
@@ -45,7 +45,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for WorkerSlot<'_> {
     fn drop(&mut self) {
         self.engine.working.lock().unwrap_or_else(PoisonError::into_inner).remove(self.workspace);
     }
@@ -63,45 +63,45 @@ fn is_due(last_ms: &mut Option<u64>, every_ms: u64, now_ms: u64) -> bool {
 impl Engine {
     /// Works until the program ends.
     pub(crate) async fn work(self: &Arc<Self>, workspace: &Path) -> Result<(), RunsError> {
-        let _place = Place::take(self, workspace)?;
-        let mut door = self.feed.listen();
-        let mut chores = Chores::default();
+        let _place = WorkerSlot::take(self, workspace)?;
+        let mut woken = self.signal.listen();
+        let mut timers = WorkerTimers::default();
         while !self.is_draining() {
-            let pause_ms = match self.round(workspace, &mut chores).await {
+            let pause_ms = match self.round(workspace, &mut timers).await {
                 Ok(pause_ms) => pause_ms,
                 Err(error) => {
-                    (self.means.warn)(format!("the queue cannot be worked off now: {error}"));
+                    (self.ports.warn)(format!("the queue cannot be worked off now: {error}"));
                     IDLE_MS
                 }
             };
-            select(door.next(), self.means.clock.sleep_ms(pause_ms)).await;
+            select(woken.next(), self.ports.clock.sleep_ms(pause_ms)).await;
         }
         Ok(())
     }
 
     /// Does everything that is due; answers how long nothing is.
-    async fn round(self: &Arc<Self>, workspace: &Path, chores: &mut Chores) -> Result<u64, RunsError> {
-        let set = self.means.hooks.in_force(workspace).await?;
-        let mut running = self.book.running(&name(workspace)).await?;
+    async fn round(self: &Arc<Self>, workspace: &Path, timers: &mut WorkerTimers) -> Result<u64, RunsError> {
+        let set = self.ports.hooks.in_force(workspace).await?;
+        let mut running = self.store.running(&name(workspace)).await?;
         self.attend(workspace, &running).await?;
-        let ticks = self.means.clock.monotonic_ms();
-        if is_due(&mut chores.swept_ms, SWEEP_MS, ticks) {
+        let ticks = self.ports.clock.monotonic_ms();
+        if is_due(&mut timers.swept_ms, SWEEP_MS, ticks) {
             self.sweep(workspace, &mut running, &set).await?;
         }
-        if is_due(&mut chores.beaten_ms, BEAT_MS, ticks) {
+        if is_due(&mut timers.beaten_ms, BEAT_MS, ticks) {
             self.beat().await?;
         }
-        if is_due(&mut chores.cleared_ms, CLEAR_MS, ticks) {
+        if is_due(&mut timers.cleared_ms, CLEAR_MS, ticks) {
             let now_ms = self.now_ms();
-            step(self.book.as_ref(), move |shelf| shelf.clear(now_ms)).await?;
+            self.store.transact(move |tx| tx.clear(now_ms)).await?;
             self.forget_dead().await?;
         }
-        self.keep_timetables(workspace, &set, &mut chores.timetables).await;
+        self.keep_timetables(workspace, &set, &mut timers.timetables).await;
         let queue = self.claim(workspace, &set, &running).await?;
         let now_ms = self.now_ms();
         let is_active = queue.is_due || !running.is_empty();
         let look_ms = if is_active { BUSY_MS } else { IDLE_MS };
-        let next_ms = [queue.next_ms, chores.timetables.next_ms()].into_iter().flatten().min();
+        let next_ms = [queue.next_ms, timers.timetables.next_ms()].into_iter().flatten().min();
         Ok(next_ms.map_or(look_ms, |at_ms| at_ms.saturating_sub(now_ms).clamp(1, look_ms)))
     }
 
@@ -111,14 +111,14 @@ impl Engine {
         workspace: &Path,
         set: &Arc<HookSet>,
         running: &[Run],
-    ) -> Result<Queue, BookError> {
-        let book_name = name(workspace);
-        let mut queue = Queue { is_due: false, next_ms: None };
+    ) -> Result<QueueOutlook, RunStoreError> {
+        let store_name = name(workspace);
+        let mut queue = QueueOutlook { is_due: false, next_ms: None };
         let mut due = Vec::new();
         let hooks: BTreeMap<&str, &Arc<Hook>> = set.hooks.iter().map(|hook| (hook.id.as_str(), hook)).collect();
-        for id in self.book.hooks_waiting(&book_name).await? {
+        for id in self.store.hooks_waiting(&store_name).await? {
             let Some(hook) = hooks.get(id.as_str()).filter(|hook| hook.enabled) else {
-                self.retire(&book_name, set, &id).await?;
+                self.retire(&store_name, set, &id).await?;
                 continue;
             };
             let going = running.iter().filter(|run| run.key.hook == id).count();
@@ -127,7 +127,7 @@ impl Engine {
                 continue;
             }
             let now_ms = self.now_ms();
-            for run in self.book.heads(&book_name, &id, free.min(MAX_CONSIDERED)).await? {
+            for run in self.store.heads(&store_name, &id, free.min(MAX_CONSIDERED)).await? {
                 if run.not_before_ms <= now_ms {
                     queue.is_due = true;
                     due.push(run);
@@ -147,21 +147,21 @@ impl Engine {
         workspace: &Path,
         set: &Arc<HookSet>,
         due: Vec<Run>,
-    ) -> Result<(), BookError> {
+    ) -> Result<(), RunStoreError> {
         let mut names: BTreeMap<u64, Vec<Option<String>>> = BTreeMap::new();
         for run in &due {
-            let uncover = |file| self.discretion.uncover(workspace, file);
+            let uncover = |file| self.redaction.uncover(workspace, file);
             names.insert(run.number, run.facts.files.iter().map(uncover).collect());
         }
         let seen = self.look(workspace, &due, &names).await;
-        let claiming = Claim {
+        let claiming = RunClaim {
             workspace: name(workspace),
-            owner: self.means.owner.clone(),
+            owner: self.ports.owner.clone(),
             now_ms: self.now_ms(),
             set: Arc::clone(set),
             seen,
         };
-        let claimed: Claimed = step(self.book.as_ref(), move |shelf| claim(shelf, claiming)).await?;
+        let claimed: ClaimedRuns = self.store.transact(move |tx| claim(tx, claiming)).await?;
         claimed.canceled.iter().for_each(|run| self.tell(run));
         claimed.noted.iter().for_each(|run| self.feed.tell(run));
         for (run, hook) in claimed.begun {
@@ -179,16 +179,21 @@ impl Engine {
     }
 
     /// What the files of runs hold now.
-    async fn look(&self, workspace: &Path, due: &[Run], names: &BTreeMap<u64, Vec<Option<String>>>) -> Vec<Seen> {
+    async fn look(
+        &self,
+        workspace: &Path,
+        due: &[Run],
+        names: &BTreeMap<u64, Vec<Option<String>>>,
+    ) -> Vec<ObservedRun> {
         let known: Vec<String> = names.values().flatten().flatten().cloned().collect();
-        let hashes = self.means.contents.hashes(workspace, known).await;
+        let hashes = self.ports.contents.hashes(workspace, known).await;
         let mut hashes = hashes.into_iter();
         let mut present: BTreeMap<u64, Vec<_>> = BTreeMap::new();
         for (number, names) in names {
             let of = names.iter().map(|name| name.as_ref().and_then(|_| hashes.next().flatten()));
             present.insert(*number, of.collect());
         }
-        let seen = |run: &Run| Seen {
+        let seen = |run: &Run| ObservedRun {
             number: run.number,
             version: run.version,
             present: present.remove(&run.number).unwrap_or_default(),
@@ -197,7 +202,7 @@ impl Engine {
     }
 
     /// Cancels what waits of a hook that is not in force. A file that cannot be read removes no hook.
-    async fn retire(&self, workspace: &str, set: &HookSet, hook: &str) -> Result<(), BookError> {
+    async fn retire(&self, workspace: &str, set: &HookSet, hook: &str) -> Result<(), RunStoreError> {
         if !set.problems.is_empty() {
             return Ok(());
         }
@@ -209,18 +214,17 @@ impl Engine {
             None => "the hook was removed".to_owned(),
         };
         let (workspace, hook, now_ms) = (workspace.to_owned(), hook.to_owned(), self.now_ms());
-        let canceled =
-            step(self.book.as_ref(), move |shelf| cancel_waiting(shelf, &workspace, &hook, &reason, now_ms)).await?;
+        let canceled = self.store.transact(move |tx| cancel_waiting(tx, &workspace, &hook, &reason, now_ms)).await?;
         canceled.iter().for_each(|run| self.tell(run));
         Ok(())
     }
 
     /// Starts scheduled hooks. Several processes may: the event of a time has one name.
     async fn keep_timetables(&self, workspace: &Path, set: &HookSet, tables: &mut Timetables) {
-        let come = tables.come(set, self.now_ms(), &self.means.next_after);
-        for Due { hook, at_ms } in &come.missed {
+        let come = tables.come(set, self.now_ms(), &self.ports.next_after);
+        for DueHook { hook, at_ms } in &come.missed {
             let said = format!("hook `{}` was due at {at_ms} while nothing ran; that time is not made up for", hook.id);
-            (self.means.warn)(said);
+            (self.ports.warn)(said);
         }
         for due in &come.due {
             let event = Event {
@@ -233,15 +237,15 @@ impl Engine {
                 metadata: Map::from_iter([("dueMs".to_owned(), json!(due.at_ms))]),
             };
             match self.queue(&event, set, &[(Arc::clone(&due.hook), Vec::new())]).await {
-                Ok(_) => tables.done(due, &self.means.next_after),
-                Err(error) => (self.means.warn)(format!("hook `{}` could not be started: {error}", due.hook.id)),
+                Ok(_) => tables.done(due, &self.ports.next_after),
+                Err(error) => (self.ports.warn)(format!("hook `{}` could not be started: {error}", due.hook.id)),
             }
         }
     }
 }
 
 /// What was seen of the queue.
-struct Queue {
+struct QueueOutlook {
     /// Whether a run is due.
     is_due: bool,
     /// When the next waiting run is due.

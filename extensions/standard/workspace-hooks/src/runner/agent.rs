@@ -10,7 +10,7 @@ use super::run_state_folder::RunStateFolder;
 use super::stop::{StopReason, stopped};
 use super::{RunAttempt, RunnerPorts, ended, failed};
 use crate::contract::{RunId, RunPlace, SessionScope};
-use crate::performer::{Again, End, Performance};
+use crate::run_executor::{RetryAdvice, RunEnd, RunResult};
 use dispatch_contracts::ports::Clock;
 use dispatch_contracts::provider::ProviderErrorKind;
 use dispatch_contracts::turn::TurnEnd;
@@ -36,22 +36,22 @@ pub(super) async fn run(
     sessions: Option<&Arc<dyn Sessions>>,
     scope: SessionScope,
     text: &str,
-) -> Performance {
+) -> RunResult {
     let Some(sessions) = sessions else {
         return failed(
             "our own agent is not there: the extension session-orchestrator is switched off",
-            Again::Useless,
+            RetryAdvice::Useless,
         );
     };
     let label = label::of(attempt, scope);
-    let performance = match prompt(attempt, text) {
+    let result = match prompt(attempt, text) {
         Err(end) => ended(end),
         Ok(prompt) => match answer(attempt, sessions.as_ref(), &label, prompt).await {
-            Ok(performance) => performance,
+            Ok(result) => result,
             Err(error) => ended(refused(&attempt.redactor, &error)),
         },
     };
-    Performance { session: Some(label), ..performance }
+    RunResult { session: Some(label), ..result }
 }
 
 async fn answer(
@@ -59,21 +59,21 @@ async fn answer(
     sessions: &dyn Sessions,
     label: &str,
     prompt: String,
-) -> Result<Performance, SessionsError> {
-    let assignment = attempt.assignment;
-    let file = attempt.state_folder.dispatch_mark(&assignment.run, assignment.attempt);
-    let mut mark = DispatchMark::new(file, label, &assignment.hook.secret_patterns);
+) -> Result<RunResult, SessionsError> {
+    let job = attempt.job;
+    let file = attempt.state_folder.dispatch_mark(&job.run, job.attempt);
+    let mut mark = DispatchMark::new(file, label, &job.hook.secret_patterns);
     mark.keep();
     // Watching begins first, so that no row falls between.
     let mut events = sessions.watch(label, None).await?;
     let submission = Submission {
         session: label.to_owned(),
         text: prompt,
-        id: Some(sender_id(&assignment.run, assignment.attempt)),
+        id: Some(sender_id(&job.run, job.attempt)),
         source: SOURCE.to_owned(),
         ask: Ask::None,
         workdir: Some(attempt.folder.clone()),
-        secret_patterns: assignment.hook.secret_patterns.clone(),
+        secret_patterns: job.hook.secret_patterns.clone(),
         ..Submission::default()
     };
     let receipt = sessions.submit(submission).await?;
@@ -86,7 +86,7 @@ async fn answer(
     let mut tallies = TurnTallies::new(&attempt.folder);
     let (view, stop) = follow(attempt, sessions, &receipt.dispatch, &mut events, &mut tallies).await?;
     let tally = last_rows(attempt.clock, &view, &mut events, tallies).await;
-    Ok(performance(attempt, &view, stop, tally))
+    Ok(result(attempt, &view, stop, tally))
 }
 
 /// Follows the input until it is over; takes it back when the attempt has to stop.
@@ -97,7 +97,7 @@ async fn follow(
     events: &mut SessionEvents,
     tallies: &mut TurnTallies,
 ) -> Result<(DispatchView, Option<StopReason>), SessionsError> {
-    let stop = Box::pin(stopped(&attempt.assignment.cancel, attempt.clock, attempt.deadline));
+    let stop = Box::pin(stopped(&attempt.job.cancel, attempt.clock, attempt.deadline));
     let mut over = select(sessions.wait(dispatch), stop);
     let stop = loop {
         match select(&mut over, events.next()).await {
@@ -153,15 +153,10 @@ async fn last_rows(
     tallies.remove(turn)
 }
 
-fn performance(
-    attempt: &RunAttempt<'_>,
-    view: &DispatchView,
-    stop: Option<StopReason>,
-    tally: TurnTally,
-) -> Performance {
+fn result(attempt: &RunAttempt<'_>, view: &DispatchView, stop: Option<StopReason>, tally: TurnTally) -> RunResult {
     let end = match (end_of(&attempt.redactor, view, tally.end.as_ref()), stop) {
         // It came to its end before it could be stopped.
-        (End::Success, _) => End::Success,
+        (RunEnd::Success, _) => RunEnd::Success,
         (_, Some(stop)) => stop.end(),
         (end, None) => end,
     };
@@ -169,46 +164,53 @@ fn performance(
         RunPlace::Tree => tally.wrote(),
         RunPlace::Patch => Vec::new(),
     };
-    Performance { output: attempt.redactor.output(&tally.text()), usage: tally.usage(), wrote, ..ended(end) }
+    RunResult { output: attempt.redactor.output(&tally.text()), usage: tally.usage(), wrote, ..ended(end) }
 }
 
-fn end_of(redactor: &OutputRedactor, view: &DispatchView, turn: Option<&TurnEnd>) -> End {
-    let failed = |reason: String, again| End::Failed { reason: redactor.sentence(&reason), again };
+fn end_of(redactor: &OutputRedactor, view: &DispatchView, turn: Option<&TurnEnd>) -> RunEnd {
+    let failed = |reason: String, again| RunEnd::Failed { reason: redactor.sentence(&reason), again };
     match (view.state, turn) {
-        (DispatchState::Done, Some(TurnEnd::Finished)) => End::Success,
+        (DispatchState::Done, Some(TurnEnd::Finished)) => RunEnd::Success,
         (DispatchState::Done, Some(end)) => of_turn(redactor, end),
         (DispatchState::Done, None) => {
-            failed("the turn is over, but its last row could not be read".to_owned(), Again::Worthwhile)
+            failed("the turn is over, but its last row could not be read".to_owned(), RetryAdvice::Worthwhile)
         }
-        (DispatchState::Cancelled, _) => End::Canceled,
-        (DispatchState::Refused, _) => failed(format!("the session did not take it: {}", view.reason), Again::Useless),
-        (state, _) => failed(format!("the session left it {}: {}", state.word(), view.reason), Again::Worthwhile),
+        (DispatchState::Cancelled, _) => RunEnd::Canceled,
+        (DispatchState::Refused, _) => {
+            failed(format!("the session did not take it: {}", view.reason), RetryAdvice::Useless)
+        }
+        (state, _) => failed(format!("the session left it {}: {}", state.word(), view.reason), RetryAdvice::Worthwhile),
     }
 }
 
-fn of_turn(redactor: &OutputRedactor, end: &TurnEnd) -> End {
-    let failed = |reason: &str, again| End::Failed { reason: redactor.sentence(reason), again };
+fn of_turn(redactor: &OutputRedactor, end: &TurnEnd) -> RunEnd {
+    let failed = |reason: &str, again| RunEnd::Failed { reason: redactor.sentence(reason), again };
     match end {
-        TurnEnd::Finished => End::Success,
-        TurnEnd::Cancelled => failed("somebody stopped the turn", Again::Worthwhile),
-        TurnEnd::LimitReached { limit } => failed(&format!("the turn reached its limit: {limit:?}"), Again::Worthwhile),
+        TurnEnd::Finished => RunEnd::Success,
+        TurnEnd::Cancelled => failed("somebody stopped the turn", RetryAdvice::Worthwhile),
+        TurnEnd::LimitReached { limit } => {
+            failed(&format!("the turn reached its limit: {limit:?}"), RetryAdvice::Worthwhile)
+        }
         TurnEnd::ProviderFailed { error } => {
             let hopeless = matches!(
                 error.kind,
                 ProviderErrorKind::Auth | ProviderErrorKind::InvalidRequest | ProviderErrorKind::ContextLength
             );
-            failed(&error.message, if hopeless { Again::Useless } else { Again::Worthwhile })
+            failed(&error.message, if hopeless { RetryAdvice::Useless } else { RetryAdvice::Worthwhile })
         }
-        TurnEnd::StoreFailed { message } | TurnEnd::Faulted { message } => failed(message, Again::Worthwhile),
+        TurnEnd::StoreFailed { message } | TurnEnd::Faulted { message } => failed(message, RetryAdvice::Worthwhile),
     }
 }
 
-fn refused(redactor: &OutputRedactor, error: &SessionsError) -> End {
+fn refused(redactor: &OutputRedactor, error: &SessionsError) -> RunEnd {
     let again = match error {
-        SessionsError::Invalid(_) | SessionsError::Unknown { .. } => Again::Useless,
-        SessionsError::Full { .. } | SessionsError::Draining | SessionsError::Conversation(_) | SessionsError::Storage(_) => Again::Worthwhile,
+        SessionsError::Invalid(_) | SessionsError::Unknown { .. } => RetryAdvice::Useless,
+        SessionsError::Full { .. }
+        | SessionsError::Draining
+        | SessionsError::Conversation(_)
+        | SessionsError::Storage(_) => RetryAdvice::Worthwhile,
     };
-    End::Failed { reason: redactor.sentence(&error.to_string()), again }
+    RunEnd::Failed { reason: redactor.sentence(&error.to_string()), again }
 }
 
 /// The same for a repeated delivery of the same attempt.
@@ -223,7 +225,7 @@ pub(super) async fn settle(
     state_folder: &RunStateFolder,
     run: &RunId,
     attempt: u32,
-) -> Option<Performance> {
+) -> Option<RunResult> {
     let sessions = ports.sessions.as_ref()?.as_ref();
     let mark = DispatchMark::read(&state_folder.dispatch_mark(run, attempt))?;
     let dispatch = match mark.dispatch {
@@ -242,7 +244,7 @@ pub(super) async fn settle(
         TurnEnd::Cancelled => return None,
         end => of_turn(&redactor, end),
     };
-    Some(Performance {
+    Some(RunResult {
         output: redactor.output(&tally.text()),
         usage: tally.usage(),
         session: Some(mark.session),

@@ -4,7 +4,7 @@ use super::output::Transcript;
 use super::reply::{AgentReply, ReplyReader};
 use super::{RunAttempt, child_record, ended, failed};
 use crate::contract::RunPlace;
-use crate::performer::{Again, End, Performance};
+use crate::run_executor::{RetryAdvice, RunEnd, RunResult};
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_os::threads::offload;
 use dispatch_os::{Canceller, CaptureLimit, ChildOutcome, ChildSpec, DescendantPolicy, StartCause, StartFailure};
@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// A program to run for an attempt: where it works and what it may see are already said.
 pub(super) fn spec(attempt: &RunAttempt<'_>, words: &[String]) -> Option<ChildSpec> {
     let (program, arguments) = words.split_first()?;
-    let assignment = attempt.assignment;
+    let job = attempt.job;
     let mut child = ChildSpec::new(program)
         .args(arguments)
         .working_folder(&attempt.folder)
@@ -27,12 +27,12 @@ pub(super) fn spec(attempt: &RunAttempt<'_>, words: &[String]) -> Option<ChildSp
         .timeout(attempt.deadline.remaining())
         .grace(GRACE)
         .capture(CaptureLimit::NOTHING)
-        .variable("DISPATCH_HOOK_ID", &assignment.hook.id)
-        .variable("DISPATCH_RUN_ID", &assignment.run.0);
+        .variable("DISPATCH_HOOK_ID", &job.hook.id)
+        .variable("DISPATCH_RUN_ID", &job.run.0);
     if let Some(file) = super::event_json::first_file(attempt) {
         child = child.variable("DISPATCH_FILE", file);
     }
-    for name in &assignment.hook.pass_env {
+    for name in &job.hook.pass_env {
         child = child.pass_variable(name);
     }
     if attempt.place == RunPlace::Patch {
@@ -48,18 +48,18 @@ pub(super) async fn run(
     attempt: &RunAttempt<'_>,
     child: ChildSpec,
     reader: Option<ReplyReader>,
-) -> (Performance, Option<AgentReply>) {
+) -> (RunResult, Option<AgentReply>) {
     // A worktree goes with the process, so an end that is found later would be worth nothing.
     let child = match attempt.place {
         RunPlace::Tree => {
-            let child = child_record::mark_exit(child, &attempt.state_folder.exit_marker_for(attempt.assignment));
-            child_record::observe(child, &attempt.assignment.workspace, &attempt.writes)
+            let child = child_record::mark_exit(child, &attempt.state_folder.exit_marker_for(attempt.job));
+            child_record::observe(child, &attempt.job.workspace, &attempt.writes)
         }
         RunPlace::Patch => child,
     };
     let gathered = Arc::new(Mutex::new((Transcript::new(&attempt.redactor.redactor()), reader)));
     let gathering = Arc::clone(&gathered);
-    let outcome = blocking("workspace hook", &attempt.assignment.cancel, move |canceller| {
+    let outcome = blocking("workspace hook", &attempt.job.cancel, move |canceller| {
         child.run_with(canceller, &mut |stream, piece| {
             let mut gathered = gathering.lock().unwrap_or_else(PoisonError::into_inner);
             gathered.0.push(stream, piece);
@@ -70,7 +70,7 @@ pub(super) async fn run(
     });
     let outcome = match outcome.await {
         Ok(outcome) => outcome,
-        Err(reason) => return (failed(reason, Again::Worthwhile), None),
+        Err(reason) => return (failed(reason, RetryAdvice::Worthwhile), None),
     };
     if outcome.wrote.is_none()
         && attempt.place == RunPlace::Tree
@@ -79,18 +79,18 @@ pub(super) async fn run(
         attempt.is_blind.store(true, Ordering::Relaxed);
     }
     let Some(gathered) = Arc::into_inner(gathered) else {
-        return (failed("the output could not be read", Again::Worthwhile), None);
+        return (failed("the output could not be read", RetryAdvice::Worthwhile), None);
     };
     let (transcript, reader) = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (output, last_error) = transcript.finish();
-    let performance = Performance {
+    let result = RunResult {
         end: end_of(attempt, &outcome, &last_error),
         exit_code: outcome.exit_code(),
-        wrote: child_record::written(&outcome, &attempt.assignment.workspace),
+        wrote: child_record::written(&outcome, &attempt.job.workspace),
         output,
-        ..ended(End::Success)
+        ..ended(RunEnd::Success)
     };
-    (performance, reader.and_then(ReplyReader::finish))
+    (result, reader.and_then(ReplyReader::finish))
 }
 
 /// Runs work on a thread of its own, with a switch that is thrown when the attempt is cancelled or nobody waits.
@@ -113,51 +113,52 @@ pub(super) async fn blocking<T: Send + 'static>(
     })
 }
 
-/// The performance of an attempt whose end was found later; what it printed is lost.
-pub(super) fn settled(end: child_record::MarkedExit) -> Performance {
+/// The result of an attempt whose end was found later; what it printed is lost.
+pub(super) fn settled(end: child_record::MarkedExit) -> RunResult {
     let (end, exit_code) = match end {
-        child_record::MarkedExit::Code(0) => (End::Success, Some(0)),
+        child_record::MarkedExit::Code(0) => (RunEnd::Success, Some(0)),
         child_record::MarkedExit::Code(code) => (nonzero(code, ""), Some(code)),
         child_record::MarkedExit::Signal(signal) => (killed(signal), None),
     };
     let output = "[the process that kept the output of this run ended before the run did]\n".to_owned();
-    Performance { exit_code, output, ..ended(end) }
+    RunResult { exit_code, output, ..ended(end) }
 }
 
-fn end_of(attempt: &RunAttempt<'_>, outcome: &ChildOutcome, last_error: &str) -> End {
+fn end_of(attempt: &RunAttempt<'_>, outcome: &ChildOutcome, last_error: &str) -> RunEnd {
     match &outcome.end {
-        dispatch_os::ChildEnd::Exited { code: 0 } => End::Success,
+        dispatch_os::ChildEnd::Exited { code: 0 } => RunEnd::Success,
         dispatch_os::ChildEnd::Exited { code } => nonzero(*code, &attempt.redactor.sentence(last_error)),
         dispatch_os::ChildEnd::Signalled { signal } => killed(*signal),
-        dispatch_os::ChildEnd::TimedOut => End::Timeout,
-        dispatch_os::ChildEnd::Cancelled => End::Canceled,
+        dispatch_os::ChildEnd::TimedOut => RunEnd::Timeout,
+        dispatch_os::ChildEnd::Cancelled => RunEnd::Canceled,
         dispatch_os::ChildEnd::FailedToStart(failure) => not_started(attempt, failure),
-        dispatch_os::ChildEnd::StatusUnknown => {
-            End::Failed { reason: "the program ended and nobody can say how".to_owned(), again: Again::Worthwhile }
-        }
+        dispatch_os::ChildEnd::StatusUnknown => RunEnd::Failed {
+            reason: "the program ended and nobody can say how".to_owned(),
+            again: RetryAdvice::Worthwhile,
+        },
     }
 }
 
-fn nonzero(code: i32, last_error: &str) -> End {
+fn nonzero(code: i32, last_error: &str) -> RunEnd {
     let said = if last_error.is_empty() { String::new() } else { format!(": {last_error}") };
-    End::Failed { reason: format!("exit code {code}{said}"), again: Again::Worthwhile }
+    RunEnd::Failed { reason: format!("exit code {code}{said}"), again: RetryAdvice::Worthwhile }
 }
 
-fn killed(signal: i32) -> End {
-    End::Failed { reason: format!("killed by signal {signal}"), again: Again::Worthwhile }
+fn killed(signal: i32) -> RunEnd {
+    RunEnd::Failed { reason: format!("killed by signal {signal}"), again: RetryAdvice::Worthwhile }
 }
 
-fn not_started(attempt: &RunAttempt<'_>, failure: &StartFailure) -> End {
+fn not_started(attempt: &RunAttempt<'_>, failure: &StartFailure) -> RunEnd {
     let again = match failure.cause {
         StartCause::NotFound
         | StartCause::InterpreterNotFound
         | StartCause::NotExecutable
         | StartCause::BadWorkingFolder { .. }
-        | StartCause::ArgumentsTooLong => Again::Useless,
-        _ => Again::Worthwhile,
+        | StartCause::ArgumentsTooLong => RetryAdvice::Useless,
+        _ => RetryAdvice::Worthwhile,
     };
     let hint = failure.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-    End::Failed { reason: attempt.redactor.sentence(&format!("{failure}{hint}")), again }
+    RunEnd::Failed { reason: attempt.redactor.sentence(&format!("{failure}{hint}")), again }
 }
 
 struct StopOnDrop(Canceller);

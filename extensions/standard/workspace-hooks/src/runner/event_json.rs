@@ -7,29 +7,29 @@ use std::path::{Path, PathBuf};
 
 /// The event, with paths where the run works. Nothing is taken out of it: a program needs real names.
 pub(super) fn event(attempt: &RunAttempt<'_>) -> Value {
-    let assignment = attempt.assignment;
+    let job = attempt.job;
     json!({
-        "runId": assignment.run.0,
-        "hookId": assignment.hook.id,
-        "trigger": assignment.hook.trigger.to_string(),
+        "runId": job.run.0,
+        "hookId": job.hook.id,
+        "trigger": job.hook.trigger.to_string(),
         "workspaceRoot": attempt.folder.to_string_lossy(),
         "filePath": first_file(attempt).map(|path| path.to_string_lossy().into_owned()),
-        "files": assignment.files.iter().map(file).collect::<Vec<Value>>(),
-        "attempt": assignment.attempt,
+        "files": job.files.iter().map(file).collect::<Vec<Value>>(),
+        "attempt": job.attempt,
         "metadata": facts(attempt),
     })
 }
 
 /// What the event says and what the author of the hook wrote down; where both do, the author counts.
 fn facts(attempt: &RunAttempt<'_>) -> Map<String, Value> {
-    let mut facts = attempt.assignment.metadata.clone();
-    facts.extend(attempt.assignment.hook.metadata.clone());
+    let mut facts = attempt.job.metadata.clone();
+    facts.extend(attempt.job.hook.metadata.clone());
     facts
 }
 
 /// The file that a run of one file is about, absolute.
 pub(super) fn first_file(attempt: &RunAttempt<'_>) -> Option<PathBuf> {
-    attempt.assignment.files.first().map(|file| below(&attempt.folder, &file.path))
+    attempt.job.files.first().map(|file| below(&attempt.folder, &file.path))
 }
 
 /// A name with `/` between its parts as a path of this system.

@@ -4,11 +4,11 @@ use super::prompt::prompt;
 use super::reply::ReplyReader;
 use super::{KnownAgent, RunAttempt, child, ended, failed, known_agent};
 use crate::contract::AgentTemplate;
-use crate::performer::{Again, End, Performance};
+use crate::run_executor::{RetryAdvice, RunEnd, RunResult};
 
 const PLACE: &str = "{prompt}";
 
-pub(super) async fn run(attempt: &RunAttempt<'_>, called: &AgentTemplate, text: &str) -> Performance {
+pub(super) async fn run(attempt: &RunAttempt<'_>, called: &AgentTemplate, text: &str) -> RunResult {
     let known = known_agent(&called.name);
     let words = match known {
         Some(template) => template.command.iter().map(|word| (*word).to_owned()).collect(),
@@ -23,35 +23,35 @@ pub(super) async fn call(
     words: Vec<String>,
     known: Option<&KnownAgent>,
     text: &str,
-) -> Performance {
+) -> RunResult {
     let prompt = match prompt(attempt, text) {
         Ok(prompt) => prompt,
         Err(end) => return ended(end),
     };
     let (words, stdin) = hand_over(words, prompt);
     let Some(mut spec) = child::spec(attempt, &words) else {
-        return failed("the command of the agent is empty", Again::Useless);
+        return failed("the command of the agent is empty", RetryAdvice::Useless);
     };
     for name in known.map_or(&[][..], |template| template.login) {
         spec = spec.pass_variable(*name);
     }
     let reader = known.and_then(|template| ReplyReader::of(template.form));
-    let (mut performance, reply) = child::run(attempt, spec.stdin(stdin), reader).await;
-    let Some(reply) = reply else { return performance };
-    performance.usage = reply.usage;
+    let (mut result, reply) = child::run(attempt, spec.stdin(stdin), reader).await;
+    let Some(reply) = reply else { return result };
+    result.usage = reply.usage;
     if let Some(answer) = reply.text {
-        performance.output = match performance.end {
-            End::Success => attempt.redactor.output(&answer),
+        result.output = match result.end {
+            RunEnd::Success => attempt.redactor.output(&answer),
             // What it printed says why.
-            _ => attempt.redactor.output(&format!("{answer}\n\n{}", performance.output)),
+            _ => attempt.redactor.output(&format!("{answer}\n\n{}", result.output)),
         };
     }
     if let Some(said) = reply.failure
-        && matches!(performance.end, End::Success | End::Failed { again: Again::Worthwhile, .. })
+        && matches!(result.end, RunEnd::Success | RunEnd::Failed { again: RetryAdvice::Worthwhile, .. })
     {
-        performance.end = End::Failed { reason: attempt.redactor.sentence(&said), again: Again::Worthwhile };
+        result.end = RunEnd::Failed { reason: attempt.redactor.sentence(&said), again: RetryAdvice::Worthwhile };
     }
-    performance
+    result
 }
 
 /// The words with the prompt in its place, as one argument; or the prompt for standard input.

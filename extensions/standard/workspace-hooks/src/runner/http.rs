@@ -6,7 +6,7 @@ use super::prompt::prompt;
 use super::stop::or_stopped;
 use super::{RunAttempt, ended, event_json, failed};
 use crate::contract::Usage;
-use crate::performer::{Again, End, Performance};
+use crate::run_executor::{RetryAdvice, RunEnd, RunResult};
 use client::{Address, BadAddress};
 use dispatch_os::environment;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -22,14 +22,14 @@ pub(super) async fn run(
     url: &str,
     headers: &BTreeMap<String, String>,
     text: &str,
-) -> Performance {
+) -> RunResult {
     let request = match request(attempt, url, headers, text) {
         Ok(request) => request,
         Err(end) => return ended(end),
     };
     match or_stopped(attempt, exchange(request)).await {
         Err(stop) => ended(stop.end()),
-        Ok(Err(reason)) => failed(attempt.redactor.sentence(&reason), Again::Worthwhile),
+        Ok(Err(reason)) => failed(attempt.redactor.sentence(&reason), RetryAdvice::Worthwhile),
         Ok(Ok(answer)) => judged(attempt, &answer),
     }
 }
@@ -56,8 +56,9 @@ fn request(
     url: &str,
     headers: &BTreeMap<String, String>,
     text: &str,
-) -> Result<Request, End> {
-    let useless = |reason: String| End::Failed { reason: attempt.redactor.sentence(&reason), again: Again::Useless };
+) -> Result<Request, RunEnd> {
+    let useless =
+        |reason: String| RunEnd::Failed { reason: attempt.redactor.sentence(&reason), again: RetryAdvice::Useless };
     let address = Address::of(url).map_err(|error: BadAddress| useless(error.to_string()))?;
     let prompt = prompt(attempt, text)?;
     let body = json!({ "prompt": prompt, "event": attempt.redactor.json(event_json::event(attempt)) });
@@ -107,18 +108,18 @@ async fn read(answer: &mut Response, body: &mut Vec<u8>) -> Result<bool, reqwest
     Ok(true)
 }
 
-fn judged(attempt: &RunAttempt<'_>, answer: &Answer) -> Performance {
+fn judged(attempt: &RunAttempt<'_>, answer: &Answer) -> RunResult {
     let (said, usage) = understood(answer);
     let end = if answer.status.is_success() {
-        End::Success
+        RunEnd::Success
     } else {
-        let again = if is_passing(answer.status) { Again::Worthwhile } else { Again::Useless };
+        let again = if is_passing(answer.status) { RetryAdvice::Worthwhile } else { RetryAdvice::Useless };
         let hint =
             if answer.status.is_redirection() { "; redirects are not followed, give the final address" } else { "" };
-        End::Failed { reason: format!("the server answered {}{hint}", answer.status), again }
+        RunEnd::Failed { reason: format!("the server answered {}{hint}", answer.status), again }
     };
     let cut = if answer.is_whole { "" } else { "\n[the answer was longer]\n" };
-    Performance { output: attempt.redactor.output(&format!("{said}{cut}")), usage, ..ended(end) }
+    RunResult { output: attempt.redactor.output(&format!("{said}{cut}")), usage, ..ended(end) }
 }
 
 fn is_passing(status: StatusCode) -> bool {

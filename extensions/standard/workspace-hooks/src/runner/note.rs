@@ -1,7 +1,7 @@
 //! Leaves the result of a run where the hook pipeline finds it, for the next turn of a foreign agent.
 
 use super::output_redactor::OutputRedactor;
-use crate::performer::{Again, Assignment, End, Performance};
+use crate::run_executor::{RetryAdvice, RunEnd, RunJob, RunResult};
 use dispatch_os::paths::safe_file_name;
 use dispatch_os::time::rfc3339;
 use dispatch_os::{Access, Confined, OsError, ReplaceOptions};
@@ -17,20 +17,20 @@ const MAX_FILES: usize = 20;
 const MAX_NAME_CHARS: usize = 200;
 
 /// Whether this attempt is the last word of its run and somebody wants to hear it.
-pub(super) fn is_due(assignment: &Assignment, end: &End) -> bool {
+pub(super) fn is_due(job: &RunJob, end: &RunEnd) -> bool {
     let is_last = match end {
-        End::Success => true,
-        End::Canceled => false,
-        End::Failed { again: Again::Useless, .. } => true,
-        End::Failed { .. } | End::Timeout => assignment.attempt > assignment.hook.retry.count,
+        RunEnd::Success => true,
+        RunEnd::Canceled => false,
+        RunEnd::Failed { again: RetryAdvice::Useless, .. } => true,
+        RunEnd::Failed { .. } | RunEnd::Timeout => job.attempt > job.hook.retry.count,
     };
-    assignment.hook.tell_agent && is_last
+    job.hook.tell_agent && is_last
 }
 
 /// Leaves the note. A run does not fail because nobody can be told of it.
-pub(super) fn leave(assignment: &Assignment, performance: &Performance, redactor: &OutputRedactor, now_ms: u64) {
-    let note = note(assignment, performance, redactor, now_ms);
-    let _ = write(&assignment.workspace, &format!("{}.json", safe_file_name(&assignment.run.0)), &note);
+pub(super) fn leave(job: &RunJob, result: &RunResult, redactor: &OutputRedactor, now_ms: u64) {
+    let note = note(job, result, redactor, now_ms);
+    let _ = write(&job.workspace, &format!("{}.json", safe_file_name(&job.run.0)), &note);
 }
 
 fn write(workspace: &Path, name: &str, note: &[u8]) -> Result<(), OsError> {
@@ -43,28 +43,28 @@ fn write(workspace: &Path, name: &str, note: &[u8]) -> Result<(), OsError> {
     inbox.locate(&Path::new(INBOX).join(name))?.replace(note, owner)
 }
 
-fn note(assignment: &Assignment, performance: &Performance, redactor: &OutputRedactor, now_ms: u64) -> Vec<u8> {
-    let (status, reason) = match &performance.end {
-        End::Success => ("success", String::new()),
-        End::Failed { reason, .. } => ("failed", reason.clone()),
-        End::Timeout => ("timeout", format!("stopped after {} ms", assignment.hook.timeout_ms)),
-        End::Canceled => ("canceled", String::new()),
+fn note(job: &RunJob, result: &RunResult, redactor: &OutputRedactor, now_ms: u64) -> Vec<u8> {
+    let (status, reason) = match &result.end {
+        RunEnd::Success => ("success", String::new()),
+        RunEnd::Failed { reason, .. } => ("failed", reason.clone()),
+        RunEnd::Timeout => ("timeout", format!("stopped after {} ms", job.hook.timeout_ms)),
+        RunEnd::Canceled => ("canceled", String::new()),
     };
     let name = |path: &str| -> String { redactor.clean(path).chars().take(MAX_NAME_CHARS).collect() };
-    let files: Vec<String> = assignment.files.iter().take(MAX_FILES).map(|file| name(&file.path)).collect();
+    let files: Vec<String> = job.files.iter().take(MAX_FILES).map(|file| name(&file.path)).collect();
     let mut note = json!({
         "schemaVersion": 1,
-        "runId": assignment.run.0,
-        "hookId": redactor.sentence(&assignment.hook.id),
-        "trigger": assignment.hook.trigger.to_string(),
+        "runId": job.run.0,
+        "hookId": redactor.sentence(&job.hook.id),
+        "trigger": job.hook.trigger.to_string(),
         "files": files,
         "status": status,
         "reason": redactor.sentence(&reason),
         "endedAt": rfc3339(i64::try_from(now_ms).unwrap_or(i64::MAX)),
-        "patch": performance.patch.is_some(),
+        "patch": result.patch.is_some(),
         "summary": "",
     });
-    fit(&mut note, &performance.output);
+    fit(&mut note, &result.output);
     note.to_string().into_bytes()
 }
 

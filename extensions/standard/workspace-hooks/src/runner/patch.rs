@@ -5,7 +5,7 @@ mod git;
 use super::child::blocking;
 use super::run_state_folder::RunStateFolder;
 use super::{RunAttempt, event_json};
-use crate::performer::{Again, End};
+use crate::run_executor::{RetryAdvice, RunEnd};
 use dispatch_os::files::{create_dir_owner_only, read_text_at_most, replace_with};
 use dispatch_os::{Access, Canceller, Deadline, FileLock, LockKind, ReplaceOptions};
 use git::{Git, GitError, PrivateIndex};
@@ -38,15 +38,15 @@ pub(super) struct PatchWorktree {
 
 impl PatchWorktree {
     /// Makes the worktree and brings in what is not committed.
-    pub(super) async fn set_up(attempt: &RunAttempt<'_>) -> Result<Self, End> {
-        let assignment = attempt.assignment;
+    pub(super) async fn set_up(attempt: &RunAttempt<'_>) -> Result<Self, RunEnd> {
+        let job = attempt.job;
         let order = WorktreeRequest {
-            home: attempt.state_folder.worktree(&assignment.run, assignment.attempt),
-            workspace: assignment.workspace.clone(),
-            files: assignment.files.iter().map(|file| file.path.clone()).collect(),
+            home: attempt.state_folder.worktree(&job.run, job.attempt),
+            workspace: job.workspace.clone(),
+            files: job.files.iter().map(|file| file.path.clone()).collect(),
             deadline: attempt.deadline,
         };
-        let made = blocking("workspace hook worktree", &assignment.cancel, move |canceller| order.fill(canceller));
+        let made = blocking("workspace hook worktree", &job.cancel, move |canceller| order.fill(canceller));
         judged(attempt, made.await)
     }
 
@@ -56,10 +56,10 @@ impl PatchWorktree {
     }
 
     /// Keeps the change, if there is one and the work ended well, and takes the worktree away.
-    pub(super) async fn put_away(self, attempt: &RunAttempt<'_>, end: &End) -> Result<Option<PathBuf>, End> {
-        let (is_wanted, deadline) = (*end == End::Success, attempt.deadline);
-        let file = attempt.state_folder.patch(&attempt.assignment.run);
-        let kept = blocking("workspace hook patch", &attempt.assignment.cancel, move |canceller| {
+    pub(super) async fn put_away(self, attempt: &RunAttempt<'_>, end: &RunEnd) -> Result<Option<PathBuf>, RunEnd> {
+        let (is_wanted, deadline) = (*end == RunEnd::Success, attempt.deadline);
+        let file = attempt.state_folder.patch(&attempt.job.run);
+        let kept = blocking("workspace hook patch", &attempt.job.cancel, move |canceller| {
             if is_wanted { self.keep(&file, canceller, deadline) } else { Ok(None) }
         });
         judged(attempt, kept.await)
@@ -165,14 +165,14 @@ fn clear(home: &Path, repository: &Path) {
     }
 }
 
-fn judged<T>(attempt: &RunAttempt<'_>, outcome: Result<Result<T, GitError>, String>) -> Result<T, End> {
+fn judged<T>(attempt: &RunAttempt<'_>, outcome: Result<Result<T, GitError>, String>) -> Result<T, RunEnd> {
     match outcome {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(GitError::Canceled)) => Err(End::Canceled),
-        Ok(Err(GitError::TimedOut)) => Err(End::Timeout),
+        Ok(Err(GitError::Canceled)) => Err(RunEnd::Canceled),
+        Ok(Err(GitError::TimedOut)) => Err(RunEnd::Timeout),
         Ok(Err(error)) => {
-            Err(End::Failed { reason: attempt.redactor.sentence(&error.to_string()), again: error.again() })
+            Err(RunEnd::Failed { reason: attempt.redactor.sentence(&error.to_string()), again: error.again() })
         }
-        Err(reason) => Err(End::Failed { reason, again: Again::Worthwhile }),
+        Err(reason) => Err(RunEnd::Failed { reason, again: RetryAdvice::Worthwhile }),
     }
 }

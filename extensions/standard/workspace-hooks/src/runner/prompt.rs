@@ -3,7 +3,7 @@
 use super::RunAttempt;
 use super::event_json::event;
 use crate::contract::FileChange;
-use crate::performer::{Again, End};
+use crate::run_executor::{RetryAdvice, RunEnd};
 use std::fmt::Write;
 
 /// The most files that a prompt names one by one.
@@ -14,12 +14,12 @@ pub(super) const MAX_PROMPT_BYTES: usize = 1024 * 1024;
 const NAMES: [&str; 4] = ["file", "files", "trigger", "event"];
 
 /// The prompt without its secrets, or why it cannot be handed over.
-pub(super) fn prompt(attempt: &RunAttempt<'_>, text: &str) -> Result<String, End> {
-    let files = &attempt.assignment.files;
+pub(super) fn prompt(attempt: &RunAttempt<'_>, text: &str) -> Result<String, RunEnd> {
+    let files = &attempt.job.files;
     let value = |name: &str| match name {
         "file" => files.first().map(|file| shown(&file.path)).unwrap_or_default(),
         "files" => named(files, ""),
-        "trigger" => attempt.assignment.hook.trigger.to_string(),
+        "trigger" => attempt.job.hook.trigger.to_string(),
         _ => attempt.redactor.json(event(attempt)).to_string(),
     };
     let (mut filled, used) = fill(text, value);
@@ -29,15 +29,15 @@ pub(super) fn prompt(attempt: &RunAttempt<'_>, text: &str) -> Result<String, End
     let clean = attempt.redactor.clean(&filled);
     if clean.len() > MAX_PROMPT_BYTES {
         let reason = format!("the prompt has {} bytes with the event in it; at most {MAX_PROMPT_BYTES}", clean.len());
-        return Err(End::Failed { reason, again: Again::Useless });
+        return Err(RunEnd::Failed { reason, again: RetryAdvice::Useless });
     }
     Ok(clean)
 }
 
 /// What a prompt that names nothing of the event starts with.
 fn heading(attempt: &RunAttempt<'_>) -> String {
-    let mut heading = format!("Trigger: {}\n", attempt.assignment.hook.trigger);
-    let files = &attempt.assignment.files;
+    let mut heading = format!("Trigger: {}\n", attempt.job.hook.trigger);
+    let files = &attempt.job.files;
     if !files.is_empty() {
         let _ = writeln!(heading, "Files:\n{}", named(files, "- "));
     }

@@ -1,7 +1,7 @@
 //! What attempts leave in the state folder so that another process can find out how they ended.
 
 use crate::contract::RunId;
-use crate::performer::Assignment;
+use crate::run_executor::RunJob;
 use dispatch_os::files::create_dir_owner_only;
 use dispatch_os::paths::safe_file_name;
 use std::path::{Path, PathBuf};
@@ -27,10 +27,10 @@ impl RunStateFolder {
     }
 
     /// The same, in a folder that exists.
-    pub(super) fn exit_marker_for(&self, assignment: &Assignment) -> PathBuf {
+    pub(super) fn exit_marker_for(&self, job: &RunJob) -> PathBuf {
         // A marker that cannot be written costs a repetition after a crash and nothing else.
         let _ = create_dir_owner_only(&self.runs());
-        self.exit_marker(&assignment.run, assignment.attempt)
+        self.exit_marker(&job.run, job.attempt)
     }
 
     /// Where it is written which input of which session an attempt became.

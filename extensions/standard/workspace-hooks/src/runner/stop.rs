@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::RunAttempt;
-use crate::performer::End;
+use crate::run_executor::RunEnd;
 
 /// Why an attempt is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +18,10 @@ pub(super) enum StopReason {
 }
 
 impl StopReason {
-    pub(super) fn end(self) -> End {
+    pub(super) fn end(self) -> RunEnd {
         match self {
-            Self::Canceled => End::Canceled,
-            Self::TimeIsUp => End::Timeout,
+            Self::Canceled => RunEnd::Canceled,
+            Self::TimeIsUp => RunEnd::Timeout,
         }
     }
 }
@@ -36,7 +36,7 @@ pub(super) async fn stopped(cancel: &CancelToken, clock: &Arc<dyn Clock>, deadli
 
 /// The work's result, or why it was given up.
 pub(super) async fn or_stopped<T>(attempt: &RunAttempt<'_>, work: impl Future<Output = T>) -> Result<T, StopReason> {
-    let stop = std::pin::pin!(stopped(&attempt.assignment.cancel, attempt.clock, attempt.deadline));
+    let stop = std::pin::pin!(stopped(&attempt.job.cancel, attempt.clock, attempt.deadline));
     match select(std::pin::pin!(work), stop).await {
         Either::Left((value, _)) => Ok(value),
         Either::Right((stop, _)) => Err(stop),

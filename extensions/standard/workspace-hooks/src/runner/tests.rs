@@ -1,4 +1,4 @@
-//! The performer with real programs, real git, a real server and the real session queue.
+//! The executor with real programs, real git, a real server and the real session queue.
 
 mod agents;
 mod canaries;

@@ -1,25 +1,25 @@
 //! The invariants of the queue, checked on what a history left behind.
 
-use super::disk::Author;
-use super::world::World;
+use super::disk::FileAuthor;
+use super::simulation::Simulation;
 use crate::contract::{ExecutionRecord, Status};
-use crate::performer::End;
+use crate::run_executor::RunEnd;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks everything.
-pub(super) async fn check(world: &World) {
-    let records = world.records().await;
+pub(super) async fn check(simulation: &Simulation) {
+    let records = simulation.records().await;
     assert!(records.len() > 20, "a history without runs proves nothing");
-    every_limit_was_kept(world);
+    every_limit_was_kept(simulation);
     every_run_has_one_named_end(&records);
-    nothing_was_completed_twice(world);
-    the_book_says_what_happened(world, &records);
-    every_final_content_was_handled(world, &records);
+    nothing_was_completed_twice(simulation);
+    the_book_says_what_happened(simulation, &records);
+    every_final_content_was_handled(simulation, &records);
 }
 
-fn every_limit_was_kept(world: &World) {
-    assert_eq!(*world.stage.broken.lock().unwrap(), Vec::<String>::new());
-    assert!(*world.stage.most_at_once.lock().unwrap() > 1, "nothing ever ran at the same time");
+fn every_limit_was_kept(simulation: &Simulation) {
+    assert_eq!(*simulation.log.broken.lock().unwrap(), Vec::<String>::new());
+    assert!(*simulation.log.most_at_once.lock().unwrap() > 1, "nothing ever ran at the same time");
 }
 
 fn every_run_has_one_named_end(records: &[ExecutionRecord]) {
@@ -32,9 +32,9 @@ fn every_run_has_one_named_end(records: &[ExecutionRecord]) {
 }
 
 /// No content of a file was handled to a good end twice by one hook.
-fn nothing_was_completed_twice(world: &World) {
+fn nothing_was_completed_twice(simulation: &Simulation) {
     let mut completed: BTreeMap<(String, String, String), u32> = BTreeMap::new();
-    for played in world.stage.played.lock().unwrap().iter().filter(|played| played.end == End::Success) {
+    for played in simulation.log.ended.lock().unwrap().iter().filter(|played| played.end == RunEnd::Success) {
         let content = played.content.clone().expect("the file was there");
         let count = completed.entry((played.hook.clone(), played.path.clone(), content)).or_default();
         *count += 1;
@@ -42,19 +42,19 @@ fn nothing_was_completed_twice(world: &World) {
     }
 }
 
-/// A run ended well in the book if and only if it did, whoever died in between.
-fn the_book_says_what_happened(world: &World, records: &[ExecutionRecord]) {
-    let played = world.stage.played.lock().unwrap();
+/// A run ended well in the store if and only if it did, whoever died in between.
+fn the_book_says_what_happened(simulation: &Simulation, records: &[ExecutionRecord]) {
+    let played = simulation.log.ended.lock().unwrap();
     let good: BTreeSet<_> =
-        played.iter().filter(|played| played.end == End::Success).map(|played| &played.run).collect();
+        played.iter().filter(|played| played.end == RunEnd::Success).map(|played| &played.run).collect();
     let stored: BTreeSet<_> =
         records.iter().filter(|record| record.status == Status::Success).map(|record| &record.id).collect();
     assert_eq!(good, stored);
 }
 
 /// What a person left in a file was handled by each of its hooks; what a run left was not handled again and again.
-fn every_final_content_was_handled(world: &World, records: &[ExecutionRecord]) {
-    for (path, (content, author)) in world.disk.all() {
+fn every_final_content_was_handled(simulation: &Simulation, records: &[ExecutionRecord]) {
+    for (path, (content, author)) in simulation.disk.all() {
         let hooks: &[&str] = match path.starts_with("formatted/") {
             true => &["lint", "test", "docs", "flaky", "format"],
             false => &["lint", "test", "docs", "flaky"],
@@ -69,7 +69,7 @@ fn every_final_content_was_handled(world: &World, records: &[ExecutionRecord]) {
             let handled: Vec<&ExecutionRecord> = records.iter().filter(ours).collect();
             let good = handled.iter().filter(|record| record.status == Status::Success).count();
             assert!(good <= 1, "{hook} {path} {content}: {handled:#?}");
-            if author == Author::Person {
+            if author == FileAuthor::Person {
                 assert!(!handled.is_empty(), "{hook} never saw `{content}` in {path}");
             }
         }

@@ -1,7 +1,7 @@
 //! A workspace in memory: files with their content, and who wrote it.
 
 use crate::contract::ContentHash;
-use crate::engine::Contents;
+use crate::engine::FileHashes;
 use dispatch_contracts::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,20 +9,20 @@ use std::sync::Mutex;
 
 /// Who gave a file its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Author {
+pub(super) enum FileAuthor {
     Person,
     Run,
 }
 
 /// Files. Their content is its own hash.
 #[derive(Default)]
-pub(super) struct Disk {
-    files: Mutex<BTreeMap<String, (String, Author)>>,
+pub(super) struct SimulatedDisk {
+    files: Mutex<BTreeMap<String, (String, FileAuthor)>>,
     unreported: Mutex<BTreeSet<String>>,
 }
 
-impl Disk {
-    pub(super) fn write(&self, path: &str, content: &str, author: Author) {
+impl SimulatedDisk {
+    pub(super) fn write(&self, path: &str, content: &str, author: FileAuthor) {
         self.files.lock().unwrap().insert(path.to_owned(), (content.to_owned(), author));
         self.unreported.lock().unwrap().insert(path.to_owned());
     }
@@ -36,7 +36,7 @@ impl Disk {
         self.files.lock().unwrap().get(path).map(|(content, _)| content.clone())
     }
 
-    pub(super) fn all(&self) -> BTreeMap<String, (String, Author)> {
+    pub(super) fn all(&self) -> BTreeMap<String, (String, FileAuthor)> {
         self.files.lock().unwrap().clone()
     }
 
@@ -46,7 +46,7 @@ impl Disk {
     }
 }
 
-impl Contents for Disk {
+impl FileHashes for SimulatedDisk {
     fn hashes<'a>(&'a self, _workspace: &'a Path, paths: Vec<String>) -> BoxFuture<'a, Vec<Option<ContentHash>>> {
         let hashes = paths.iter().map(|path| self.content(path)).collect();
         Box::pin(std::future::ready(hashes))

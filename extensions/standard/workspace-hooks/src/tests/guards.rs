@@ -2,42 +2,43 @@
 
 use super::hooks::hook;
 use super::issues::{end, of, on_both, pause};
-use super::player::Act;
+use super::simulated_executor::SimulatedAttempt;
 use crate::contract::Runs;
 use crate::contract::{Change, Event, FileChange, Hook, Outcome, Source, Status, Trigger};
-use crate::performer::Assignment;
+use crate::run_executor::RunJob;
 
 /// Puts a file in form, once.
-fn format(takes_ms: u64) -> impl Fn(&Assignment, &super::faulty::Dice) -> Act {
-    move |assignment, _| {
-        let file = &assignment.files[0];
+fn format(takes_ms: u64) -> impl Fn(&RunJob, &dispatch_sim::SeededRandom) -> SimulatedAttempt {
+    move |job, _| {
+        let file = &job.files[0];
         let content = file.content_hash.clone().unwrap();
-        match assignment.hook.id.as_str() {
-            "format" if !content.starts_with("form:") => {
-                Act { writes: vec![(file.path.clone(), format!("form:{content}"))], ..Act::success(takes_ms) }
-            }
-            _ => Act::success(takes_ms),
+        match job.hook.id.as_str() {
+            "format" if !content.starts_with("form:") => SimulatedAttempt {
+                writes: vec![(file.path.clone(), format!("form:{content}"))],
+                ..SimulatedAttempt::success(takes_ms)
+            },
+            _ => SimulatedAttempt::success(takes_ms),
         }
     }
 }
 
 #[test]
 fn what_a_run_left_starts_nothing_and_what_a_person_does_then_does() {
-    on_both(async |world| {
-        world.set_hooks(vec![hook("format")]);
-        world.play(format(20));
-        let process = world.start("p");
-        world.save(&process, "x", "a").await;
-        world.settle().await;
-        let outcome = async |source| world.report(&process, "x", source).await.unwrap()[0].outcome;
+    on_both(async |simulation| {
+        simulation.set_hooks(vec![hook("format")]);
+        simulation.script(format(20));
+        let process = simulation.start("p");
+        simulation.save(&process, "x", "a").await;
+        simulation.settle().await;
+        let outcome = async |source| simulation.report(&process, "x", source).await.unwrap()[0].outcome;
         assert_eq!(outcome(Source::Watcher).await, Outcome::OwnChange);
-        world.write("x", "a");
+        simulation.write("x", "a");
         assert_eq!(outcome(Source::Watcher).await, Outcome::Queued, "somebody took the form out again");
-        world.settle().await;
-        assert_eq!(world.disk.content("x").as_deref(), Some("form:a"));
-        assert_eq!(of(world, "format").await.len(), 2);
+        simulation.settle().await;
+        assert_eq!(simulation.disk.content("x").as_deref(), Some("form:a"));
+        assert_eq!(of(simulation, "format").await.len(), 2);
         assert_eq!(outcome(Source::Editor).await, Outcome::Queued, "an editor that saves it is believed");
-        world.settle().await;
+        simulation.settle().await;
         assert_eq!(outcome(Source::Editor).await, Outcome::Unchanged, "once");
         assert_eq!(outcome(Source::Watcher).await, Outcome::OwnChange);
         end(&[&process]).await;
@@ -46,20 +47,20 @@ fn what_a_run_left_starts_nothing_and_what_a_person_does_then_does() {
 
 #[test]
 fn content_that_comes_back_by_somebody_else_is_handled() {
-    on_both(async |world| {
+    on_both(async |simulation| {
         let mut lint = hook("lint");
         lint.debounce_ms = 0;
-        world.set_hooks(vec![hook("format"), lint]);
-        world.play(format(20));
-        let process = world.start("p");
-        world.save(&process, "x", "a").await;
-        world.settle().await;
-        assert_eq!(world.report(&process, "x", Source::Watcher).await.unwrap()[0].outcome, Outcome::OwnChange);
+        simulation.set_hooks(vec![hook("format"), lint]);
+        simulation.script(format(20));
+        let process = simulation.start("p");
+        simulation.save(&process, "x", "a").await;
+        simulation.settle().await;
+        assert_eq!(simulation.report(&process, "x", Source::Watcher).await.unwrap()[0].outcome, Outcome::OwnChange);
         for content in ["form:b", "form:a"] {
-            world.write("x", content);
-            let receipts = world.report(&process, "x", Source::Watcher).await.unwrap();
+            simulation.write("x", content);
+            let receipts = simulation.report(&process, "x", Source::Watcher).await.unwrap();
             assert_eq!(receipts.iter().map(|one| one.outcome).collect::<Vec<_>>(), [Outcome::Queued; 2], "{content}");
-            world.settle().await;
+            simulation.settle().await;
         }
         end(&[&process]).await;
     });
@@ -67,22 +68,22 @@ fn content_that_comes_back_by_somebody_else_is_handled() {
 
 #[test]
 fn a_change_by_a_run_that_still_goes_is_held_until_it_ends() {
-    on_both(async |world| {
-        world.set_hooks(vec![hook("format"), hook("lint")]);
-        world.play(format(10_000));
-        let (runner, watcher) = (world.start("runner"), world.visit("watcher"));
-        world.save(&runner, "x", "a").await;
-        // It writes after five seconds; the other process learns it from the book.
-        pause(world, 7_000).await;
-        assert_eq!(world.disk.content("x").as_deref(), Some("form:a"));
+    on_both(async |simulation| {
+        simulation.set_hooks(vec![hook("format"), hook("lint")]);
+        simulation.script(format(10_000));
+        let (runner, watcher) = (simulation.start("runner"), simulation.visit("watcher"));
+        simulation.save(&runner, "x", "a").await;
+        // It writes after five seconds; the other process learns it from the store.
+        pause(simulation, 7_000).await;
+        assert_eq!(simulation.disk.content("x").as_deref(), Some("form:a"));
         for process in [&runner, &watcher] {
-            let receipts = world.report(process, "x", Source::Watcher).await.unwrap();
+            let receipts = simulation.report(process, "x", Source::Watcher).await.unwrap();
             for receipt in receipts {
                 assert!(matches!(receipt.outcome, Outcome::Held | Outcome::Coalesced), "{receipt:?}");
             }
         }
-        world.settle().await;
-        let runs = world.records().await;
+        simulation.settle().await;
+        let runs = simulation.records().await;
         assert_eq!(runs.len(), 2, "what was held turned out to be nothing: {runs:#?}");
         end(&[&runner, &watcher]).await;
     });
@@ -90,16 +91,16 @@ fn a_change_by_a_run_that_still_goes_is_held_until_it_ends() {
 
 #[test]
 fn a_person_who_edits_while_a_run_writes_is_heard() {
-    on_both(async |world| {
-        world.set_hooks(vec![hook("format"), hook("lint")]);
-        world.play(format(10_000));
-        let process = world.start("p");
-        world.save(&process, "x", "a").await;
-        pause(world, 7_000).await;
-        let receipts = world.save(&process, "x", "form:mine").await;
+    on_both(async |simulation| {
+        simulation.set_hooks(vec![hook("format"), hook("lint")]);
+        simulation.script(format(10_000));
+        let process = simulation.start("p");
+        simulation.save(&process, "x", "a").await;
+        pause(simulation, 7_000).await;
+        let receipts = simulation.save(&process, "x", "form:mine").await;
         assert_eq!(receipts.iter().map(|one| one.outcome).collect::<Vec<_>>(), [Outcome::Queued; 2]);
-        world.settle().await;
-        let seen = of(world, "lint").await;
+        simulation.settle().await;
+        let seen = of(simulation, "lint").await;
         assert_eq!(seen.last().unwrap().content_hash.as_deref(), Some("form:mine"));
         end(&[&process]).await;
     });
@@ -107,17 +108,17 @@ fn a_person_who_edits_while_a_run_writes_is_heard() {
 
 #[test]
 fn an_undone_change_needs_no_second_run() {
-    on_both(async |world| {
-        world.set_hooks(vec![hook("h")]);
-        let process = world.start("p");
+    on_both(async |simulation| {
+        simulation.set_hooks(vec![hook("h")]);
+        let process = simulation.start("p");
         for content in ["a", "b", "a"] {
-            world.save(&process, "x", content).await;
+            simulation.save(&process, "x", content).await;
             if content == "a" {
-                world.settle().await;
+                simulation.settle().await;
             }
         }
-        world.settle().await;
-        let runs = of(world, "h").await;
+        simulation.settle().await;
+        let runs = of(simulation, "h").await;
         assert_eq!(runs.iter().map(|run| run.status).collect::<Vec<_>>(), [Status::Success, Status::Canceled]);
         assert!(runs[1].reason.contains("handled this content"), "{}", runs[1].reason);
         end(&[&process]).await;
@@ -126,17 +127,17 @@ fn an_undone_change_needs_no_second_run() {
 
 #[test]
 fn a_file_that_is_gone_again_needs_no_run_but_a_hook_of_removals_does() {
-    on_both(async |world| {
-        world.set_hooks(vec![hook("saved"), Hook { trigger: Trigger::DidDelete, ..hook("removed") }]);
-        let process = world.start("p");
-        world.save(&process, "x", "a").await;
-        world.disk.remove("x");
+    on_both(async |simulation| {
+        simulation.set_hooks(vec![hook("saved"), Hook { trigger: Trigger::DidDelete, ..hook("removed") }]);
+        let process = simulation.start("p");
+        simulation.save(&process, "x", "a").await;
+        simulation.disk.remove("x");
         let files = vec![FileChange { path: "x".into(), change: Change::Deleted, content_hash: None }];
-        let event = Event { trigger: Trigger::DidDelete, files, ..world.event("x", Source::Watcher) };
-        process.desk.submit(event).await.unwrap();
-        world.settle().await;
-        assert_eq!(of(world, "saved").await[0].reason, "the file is gone");
-        assert_eq!(of(world, "removed").await[0].status, Status::Success);
+        let event = Event { trigger: Trigger::DidDelete, files, ..simulation.event("x", Source::Watcher) };
+        process.service.submit(event).await.unwrap();
+        simulation.settle().await;
+        assert_eq!(of(simulation, "saved").await[0].reason, "the file is gone");
+        assert_eq!(of(simulation, "removed").await[0].status, Status::Success);
         end(&[&process]).await;
     });
 }

@@ -1,4 +1,4 @@
-//! Hooks for tests.
+//! SimulatedHooks for tests.
 
 use crate::contract::{Action, Budget, Hook, Retry, RunPlace, Runner, SessionScope, Trigger};
 

@@ -140,7 +140,7 @@ fn interrupt(tx: &mut dyn Transaction, turn: &Turn, now_ms: u64) -> Result<(), S
         format!(
             "SELECT {} FROM agent_messages m
              WHERE m.turn = ?1 AND m.kind IN ('step_ended', 'turn_ended') ORDER BY m.seq",
-            records::ROW
+            ROW
         ),
         &turn.id
     ))?;

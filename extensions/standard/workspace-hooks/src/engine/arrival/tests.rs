@@ -1,15 +1,15 @@
 //! Tables of reports and what they do.
 
 use super::*;
-use crate::book::{Facts, Key};
 use crate::contract::{RunId, Status, Usage};
+use crate::run_store::{RunFacts, RunKey};
 use proptest::prelude::*;
 
 fn run(status: Status, content: &str) -> Run {
     Run {
         number: 1,
         id: RunId("r1".into()),
-        key: Key { workspace: "w".into(), hook: "h".into(), subject: "s".into() },
+        key: RunKey { workspace: "w".into(), hook: "h".into(), subject: "s".into() },
         status,
         content: Some(content.into()),
         attempts: 0,
@@ -21,13 +21,13 @@ fn run(status: Status, content: &str) -> Run {
         owner: None,
         stop: false,
         version: 1,
-        facts: Facts {
+        facts: RunFacts {
             trigger: "onDidSaveTextDocument".into(),
             source: Source::Watcher,
             files: Vec::new(),
             metadata: serde_json::Map::new(),
             left: None,
-            doubt: Doubt::Certain,
+            doubt: ChangeSuspicion::Certain,
             failures: 0,
             interruptions: 0,
             burst_ms: 1_000,
@@ -42,23 +42,23 @@ fn run(status: Status, content: &str) -> Run {
     }
 }
 
-fn report(source: Source, content: &str, now_ms: u64) -> Report {
-    Report {
+fn report(source: Source, content: &str, now_ms: u64) -> ChangeReport {
+    ChangeReport {
         source,
-        sameness: Sameness::ByContent,
+        sameness: RunSameness::ByContent,
         content: Some(content.into()),
         files: Vec::new(),
-        doubt: Doubt::Certain,
+        doubt: ChangeSuspicion::Certain,
         debounce_ms: 200,
         now_ms,
     }
 }
 
-fn due(verdict: &Verdict) -> u64 {
+fn due(verdict: &ArrivalVerdict) -> u64 {
     match verdict {
-        Verdict::Queue { not_before_ms } => *not_before_ms,
-        Verdict::Join(run) => run.not_before_ms,
-        Verdict::Unchanged => 0,
+        ArrivalVerdict::Queue { not_before_ms } => *not_before_ms,
+        ArrivalVerdict::Join(run) => run.not_before_ms,
+        ArrivalVerdict::Unchanged => 0,
     }
 }
 
@@ -66,13 +66,13 @@ fn due(verdict: &Verdict) -> u64 {
 fn content_that_a_run_stands_for_needs_no_other() {
     let said = report(Source::Watcher, "a", 5_000);
     let table = [
-        (Status::Success, "a", Verdict::Unchanged),
-        (Status::Running, "a", Verdict::Unchanged),
-        (Status::Failed, "a", Verdict::Queue { not_before_ms: 5_200 }),
-        (Status::Timeout, "a", Verdict::Queue { not_before_ms: 5_200 }),
-        (Status::Canceled, "a", Verdict::Queue { not_before_ms: 5_200 }),
-        (Status::Success, "b", Verdict::Queue { not_before_ms: 5_200 }),
-        (Status::Running, "b", Verdict::Queue { not_before_ms: 5_200 }),
+        (Status::Success, "a", ArrivalVerdict::Unchanged),
+        (Status::Running, "a", ArrivalVerdict::Unchanged),
+        (Status::Failed, "a", ArrivalVerdict::Queue { not_before_ms: 5_200 }),
+        (Status::Timeout, "a", ArrivalVerdict::Queue { not_before_ms: 5_200 }),
+        (Status::Canceled, "a", ArrivalVerdict::Queue { not_before_ms: 5_200 }),
+        (Status::Success, "b", ArrivalVerdict::Queue { not_before_ms: 5_200 }),
+        (Status::Running, "b", ArrivalVerdict::Queue { not_before_ms: 5_200 }),
     ];
     for (status, content, expected) in table {
         assert_eq!(decide(&said, None, Some(&run(status, content))), expected, "{status:?} {content}");
@@ -83,24 +83,24 @@ fn content_that_a_run_stands_for_needs_no_other() {
 fn what_a_run_left_counts_and_not_what_it_found() {
     let mut last = run(Status::Success, "a");
     last.facts.left = Some("formatted".into());
-    assert_eq!(decide(&report(Source::Watcher, "formatted", 5_000), None, Some(&last)), Verdict::Unchanged);
-    assert_ne!(decide(&report(Source::Watcher, "a", 5_000), None, Some(&last)), Verdict::Unchanged);
+    assert_eq!(decide(&report(Source::Watcher, "formatted", 5_000), None, Some(&last)), ArrivalVerdict::Unchanged);
+    assert_ne!(decide(&report(Source::Watcher, "a", 5_000), None, Some(&last)), ArrivalVerdict::Unchanged);
     let saved = decide(&report(Source::Editor, "formatted", 5_000), None, Some(&last));
-    assert_ne!(saved, Verdict::Unchanged, "a person may have saved that while the run ended");
+    assert_ne!(saved, ArrivalVerdict::Unchanged, "a person may have saved that while the run ended");
 }
 
 #[test]
 fn unread_content_is_always_new() {
-    let said = Report { content: None, ..report(Source::Watcher, "", 5_000) };
+    let said = ChangeReport { content: None, ..report(Source::Watcher, "", 5_000) };
     let last = Run { content: None, ..run(Status::Success, "") };
-    assert_eq!(decide(&said, None, Some(&last)), Verdict::Queue { not_before_ms: 5_200 });
+    assert_eq!(decide(&said, None, Some(&last)), ArrivalVerdict::Queue { not_before_ms: 5_200 });
 }
 
 #[test]
 fn a_person_always_gets_a_run_at_once() {
     let said = report(Source::Person, "a", 5_000);
     let verdict = decide(&said, Some(&run(Status::Queued, "a")), Some(&run(Status::Success, "a")));
-    assert_eq!(verdict, Verdict::Queue { not_before_ms: 5_000 });
+    assert_eq!(verdict, ArrivalVerdict::Queue { not_before_ms: 5_000 });
 }
 
 #[test]
@@ -117,28 +117,37 @@ fn new_content_ends_the_wait_for_a_repetition_and_its_count() {
     waiting.attempts = 2;
     waiting.facts.failures = 2;
     waiting.not_before_ms = 90_000;
-    let Verdict::Join(same) = decide(&report(Source::Watcher, "a", 60_000), Some(&waiting), None) else { panic!() };
+    let ArrivalVerdict::Join(same) = decide(&report(Source::Watcher, "a", 60_000), Some(&waiting), None) else {
+        panic!()
+    };
     assert_eq!((same.not_before_ms, same.facts.failures), (90_000, 2));
-    let Verdict::Join(new) = decide(&report(Source::Watcher, "b", 60_000), Some(&waiting), None) else { panic!() };
+    let ArrivalVerdict::Join(new) = decide(&report(Source::Watcher, "b", 60_000), Some(&waiting), None) else {
+        panic!()
+    };
     assert_eq!((new.not_before_ms, new.facts.failures, new.attempts), (60_200, 0, 2));
 }
 
 #[test]
 fn a_file_that_is_removed_twice_is_told_twice() {
-    let said = |source, now_ms| Report { sameness: Sameness::ByMoment, content: None, ..report(source, "", now_ms) };
+    let said =
+        |source, now_ms| ChangeReport { sameness: RunSameness::ByMoment, content: None, ..report(source, "", now_ms) };
     let last = Run { content: None, ..run(Status::Success, "") };
-    assert_eq!(decide(&said(Source::Editor, 1_500), None, Some(&last)), Verdict::Unchanged, "the watcher said so");
-    assert_ne!(decide(&said(Source::Watcher, 1_500), None, Some(&last)), Verdict::Unchanged);
-    assert_ne!(decide(&said(Source::Editor, 9_000), None, Some(&last)), Verdict::Unchanged);
+    assert_eq!(
+        decide(&said(Source::Editor, 1_500), None, Some(&last)),
+        ArrivalVerdict::Unchanged,
+        "the watcher said so"
+    );
+    assert_ne!(decide(&said(Source::Watcher, 1_500), None, Some(&last)), ArrivalVerdict::Unchanged);
+    assert_ne!(decide(&said(Source::Editor, 9_000), None, Some(&last)), ArrivalVerdict::Unchanged);
 }
 
 #[test]
 fn each_commit_and_each_sent_event_is_one_of_its_own() {
     for trigger in [Trigger::GitCommit, Trigger::Git("pre-push".into()), Trigger::Custom("x".into()), Trigger::Manual] {
-        assert_eq!(sameness(&trigger), Sameness::Never);
+        assert_eq!(sameness(&trigger), RunSameness::Never);
     }
-    let said = Report { sameness: Sameness::Never, ..report(Source::Git, "a", 5_000) };
-    assert!(matches!(decide(&said, Some(&run(Status::Queued, "a")), None), Verdict::Queue { .. }));
+    let said = ChangeReport { sameness: RunSameness::Never, ..report(Source::Git, "a", 5_000) };
+    assert!(matches!(decide(&said, Some(&run(Status::Queued, "a")), None), ArrivalVerdict::Queue { .. }));
 }
 
 proptest! {
@@ -149,7 +158,7 @@ proptest! {
         for (at, step) in steps.into_iter().enumerate() {
             now_ms += step;
             let said = report(Source::Watcher, &at.to_string(), now_ms);
-            let Verdict::Join(next) = decide(&said, Some(&waiting), None) else { panic!("it waits") };
+            let ArrivalVerdict::Join(next) = decide(&said, Some(&waiting), None) else { panic!("it waits") };
             prop_assert!(next.not_before_ms <= 1_000 + 10 * 200);
             waiting = *next;
         }

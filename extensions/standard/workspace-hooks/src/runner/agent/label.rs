@@ -10,12 +10,12 @@ const HASH_BYTES: usize = 8;
 const HASH_DIGITS: usize = 2 * HASH_BYTES;
 
 pub(super) fn of(attempt: &RunAttempt<'_>, scope: SessionScope) -> String {
-    let assignment = attempt.assignment;
-    let hook = part(&assignment.hook.id, MAX_PART_BYTES / 3);
+    let job = attempt.job;
+    let hook = part(&job.hook.id, MAX_PART_BYTES / 3);
     match scope {
         SessionScope::Hook => format!("hook:{hook}"),
-        SessionScope::Run => format!("hook:{hook}:{}", part(&assignment.run.0, MAX_PART_BYTES / 2)),
-        SessionScope::File => match assignment.files.first() {
+        SessionScope::Run => format!("hook:{hook}:{}", part(&job.run.0, MAX_PART_BYTES / 2)),
+        SessionScope::File => match job.files.first() {
             Some(file) => {
                 let clean = attempt.redactor.clean(&file.path);
                 format!("hook:{hook}:{}", named(&clean, &file.path, MAX_PART_BYTES / 2))

@@ -1,6 +1,6 @@
 //! The few things that git is asked for, each as one bounded child without hooks, pagers and questions.
 
-use crate::performer::Again;
+use crate::run_executor::RetryAdvice;
 use dispatch_os::{Canceller, CaptureLimit, ChildEnd, ChildSpec, Deadline, DescendantPolicy, OsError};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -52,10 +52,12 @@ pub(super) enum GitError {
 }
 
 impl GitError {
-    pub(super) fn again(&self) -> Again {
+    pub(super) fn again(&self) -> RetryAdvice {
         match self {
-            Self::NoGit | Self::NoRepository | Self::NoCommit | Self::NotText | Self::TooLarge(_) => Again::Useless,
-            _ => Again::Worthwhile,
+            Self::NoGit | Self::NoRepository | Self::NoCommit | Self::NotText | Self::TooLarge(_) => {
+                RetryAdvice::Useless
+            }
+            _ => RetryAdvice::Worthwhile,
         }
     }
 }

@@ -2,15 +2,15 @@
 
 use super::runner_host::{CANARY, RunnerHost, everything, run};
 use crate::contract::{Action, AgentTemplate, Runner};
-use crate::performer::Performance;
+use crate::run_executor::RunResult;
 
 const VARIABLE: &str = "WORKSPACE_HOOKS_CANARY_TOKEN";
 /// No built-in form knows it; it is a secret because of where it stands.
 const VALUE: &str = "plainly secret words of a test";
 
-fn leaves(host: &RunnerHost, secrets: &[&str]) -> Performance {
-    let performance = run(host.perform());
-    let mut left = format!("{performance:?}");
+fn leaves(host: &RunnerHost, secrets: &[&str]) -> RunResult {
+    let result = run(host.execute());
+    let mut left = format!("{result:?}");
     if host.state().exists() {
         left.push_str(&everything(&host.state()));
     }
@@ -23,7 +23,7 @@ fn leaves(host: &RunnerHost, secrets: &[&str]) -> Performance {
         let tail = &secret[secret.len() - 12..];
         assert!(!left.contains(tail), "the end of it: {left}");
     }
-    performance
+    result
 }
 
 #[test]
@@ -35,8 +35,8 @@ fn in_output_errors_and_file_names() {
     ));
     host.hook.tell_agent = true;
     host.about(&format!("src/{CANARY}.rs"));
-    let performance = leaves(&host, &[CANARY]);
-    assert!(performance.output.contains("[REDACTED]") && format!("{:?}", performance.end).contains("[REDACTED]"));
+    let result = leaves(&host, &[CANARY]);
+    assert!(result.output.contains("[REDACTED]") && format!("{:?}", result.end).contains("[REDACTED]"));
     assert!(host.workspace().join(".akira/inbox/run-1.json").exists());
 }
 
@@ -52,8 +52,8 @@ fn in_patterns_of_the_hook() {
     host.hook.tell_agent = true;
     leaves(&host, &["ACME-1234567890abcdef"]);
     host.hook.secret_patterns = vec!["(".to_owned()];
-    let performance = run(host.perform());
-    assert!(performance.output.is_empty(), "nothing runs that could not be covered");
+    let result = run(host.execute());
+    assert!(result.output.is_empty(), "nothing runs that could not be covered");
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn canary_in_the_environment() {
     let mut host =
         RunnerHost::script(&format!("echo \"${VARIABLE}\"; echo \"$CARGO_PKG_VERSION ${VARIABLE}\" >&2; exit 5"));
     host.hook.tell_agent = true;
-    assert_eq!(run(host.perform()).output.trim(), "", "nothing is handed on unasked");
+    assert_eq!(run(host.execute()).output.trim(), "", "nothing is handed on unasked");
     host.hook.pass_env = vec![VARIABLE.to_owned(), "CARGO_PKG_VERSION".to_owned()];
-    let performance = leaves(&host, &[VALUE]);
-    assert!(performance.output.contains("0.1.0"), "what is no secret stays: {}", performance.output);
+    let result = leaves(&host, &[VALUE]);
+    assert!(result.output.contains("0.1.0"), "what is no secret stays: {}", result.output);
     host.hook.action = Action::Prompt("{trigger}".to_owned());
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/{VALUE}", closed.local_addr().unwrap());

@@ -1,7 +1,7 @@
 //! Plain programs: what they get, how they end, what is kept of them.
 
 use super::runner_host::{LONG_MS, RunnerHost, failure, run};
-use crate::performer::{Again, End};
+use crate::run_executor::{RetryAdvice, RunEnd};
 use dispatch_contracts::cancel::CancelToken;
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -11,9 +11,9 @@ fn a_program_gets_the_event_and_its_few_variables() {
     let mut host = RunnerHost::script("cat > event.json; env > env.txt; pwd; printf 'done\\n' >&2");
     host.about("src/a b.rs");
     host.about("src/c.rs");
-    let performance = run(host.perform());
-    assert_eq!((&performance.end, performance.exit_code), (&End::Success, Some(0)), "{}", performance.output);
-    assert!(performance.output.contains(host.workspace().to_str().unwrap()) && performance.output.contains("done\n"));
+    let result = run(host.execute());
+    assert_eq!((&result.end, result.exit_code), (&RunEnd::Success, Some(0)), "{}", result.output);
+    assert!(result.output.contains(host.workspace().to_str().unwrap()) && result.output.contains("done\n"));
     let event: Value = serde_json::from_slice(&std::fs::read(host.workspace().join("event.json")).unwrap()).unwrap();
     let file = host.workspace().join("src/a b.rs");
     assert_eq!(
@@ -37,44 +37,44 @@ fn a_program_gets_the_event_and_its_few_variables() {
 #[test]
 fn a_variable_is_handed_on_only_if_the_hook_asks() {
     let mut host = RunnerHost::script("echo \"<$CARGO_PKG_NAME>\"");
-    assert_eq!(run(host.perform()).output, "<>\n");
+    assert_eq!(run(host.execute()).output, "<>\n");
     host.hook.pass_env = vec!["CARGO_PKG_NAME".to_owned()];
-    assert_eq!(run(host.perform()).output, "<ext-workspace-hooks>\n");
+    assert_eq!(run(host.execute()).output, "<ext-workspace-hooks>\n");
 }
 
 #[test]
 fn words_are_never_a_shell_line() {
     let host = RunnerHost::command(&["printf", "%s|", "$(touch owned)", "a;b", "*", ""]);
-    assert_eq!(run(host.perform()).output, "$(touch owned)|a;b|*||");
+    assert_eq!(run(host.execute()).output, "$(touch owned)|a;b|*||");
     assert!(!host.workspace().join("owned").exists());
 }
 
 #[test]
 fn ends_are_told_apart() {
-    let check = |host: RunnerHost, reason: &str, again: Again, code: Option<i32>| {
-        let performance = run(host.perform());
-        let (said, found) = failure(&performance);
+    let check = |host: RunnerHost, reason: &str, again: RetryAdvice, code: Option<i32>| {
+        let result = run(host.execute());
+        let (said, found) = failure(&result);
         assert!(said.contains(reason), "{said}");
-        assert_eq!((found, performance.exit_code), (again, code), "{said}");
+        assert_eq!((found, result.exit_code), (again, code), "{said}");
     };
     check(
         RunnerHost::script("echo out; echo no such thing >&2; exit 3"),
         "exit code 3: no such thing",
-        Again::Worthwhile,
+        RetryAdvice::Worthwhile,
         Some(3),
     );
-    check(RunnerHost::script("exit 1"), "exit code 1", Again::Worthwhile, Some(1));
-    check(RunnerHost::script("kill -9 $$"), "signal 9", Again::Worthwhile, None);
-    check(RunnerHost::command(&["dispatch-no-such-program"]), "no such program", Again::Useless, None);
-    check(RunnerHost::command(&["./missing"]), "no such program", Again::Useless, None);
-    check(RunnerHost::command(&[]), "empty", Again::Useless, None);
+    check(RunnerHost::script("exit 1"), "exit code 1", RetryAdvice::Worthwhile, Some(1));
+    check(RunnerHost::script("kill -9 $$"), "signal 9", RetryAdvice::Worthwhile, None);
+    check(RunnerHost::command(&["dispatch-no-such-program"]), "no such program", RetryAdvice::Useless, None);
+    check(RunnerHost::command(&["./missing"]), "no such program", RetryAdvice::Useless, None);
+    check(RunnerHost::command(&[]), "empty", RetryAdvice::Useless, None);
     let host = RunnerHost::command(&["./plain.txt"]);
     host.write("plain.txt", "text");
-    check(host, "not executable", Again::Useless, None);
+    check(host, "not executable", RetryAdvice::Useless, None);
     let host = RunnerHost::script("true");
-    let assignment = crate::performer::Assignment { workspace: host.workspace().join("gone"), ..host.assignment() };
-    let performance = run(host.performer().perform(assignment));
-    assert_eq!(failure(&performance).1, Again::Useless);
+    let job = crate::run_executor::RunJob { workspace: host.workspace().join("gone"), ..host.job() };
+    let result = run(host.executor().execute(job));
+    assert_eq!(failure(&result).1, RetryAdvice::Useless);
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn time_that_is_up_takes_the_whole_tree() {
     let mut host = RunnerHost::script("(sleep 300; touch late) & sh -c 'echo begun; sleep 300'");
     host.hook.timeout_ms = 1_500;
     let started = Instant::now();
-    let performance = run(host.perform());
-    assert_eq!(performance.end, End::Timeout);
-    assert_eq!(performance.output, "begun\n", "what was printed until then is kept");
+    let result = run(host.execute());
+    assert_eq!(result.end, RunEnd::Timeout);
+    assert_eq!(result.output, "begun\n", "what was printed until then is kept");
     assert!(started.elapsed() < Duration::from_millis(LONG_MS));
 }
 
@@ -99,12 +99,12 @@ fn a_cancel_stops_it_now_or_before_it_begins() {
         }
         cancel.cancel();
     });
-    assert_eq!(run(host.perform()).end, End::Canceled);
+    assert_eq!(run(host.execute()).end, RunEnd::Canceled);
     waiting.join().unwrap();
     let mut host = RunnerHost::script("touch begun");
     host.cancel = CancelToken::new();
     host.cancel.cancel();
-    assert_eq!(run(host.perform()).end, End::Canceled);
+    assert_eq!(run(host.execute()).end, RunEnd::Canceled);
     assert!(!host.workspace().join("begun").exists());
 }
 
@@ -113,8 +113,8 @@ fn nobody_waiting_any_more_stops_it_too() {
     let host = RunnerHost::script("touch begun; sleep 300; touch late");
     let begun = host.workspace().join("begun");
     run(async {
-        let performer = host.performer();
-        let mut work = performer.perform(host.assignment());
+        let executor = host.executor();
+        let mut work = executor.execute(host.job());
         while !begun.exists() {
             let tick = Box::pin(tokio::time::sleep(Duration::from_millis(5)));
             if let futures_util::future::Either::Left(_) = futures_util::future::select(&mut work, tick).await {
@@ -136,35 +136,38 @@ fn nothing_is_known_of_an_attempt_that_left_no_mark() {
 #[test]
 fn the_end_of_a_program_is_known_without_the_process_that_ran_it() {
     use crate::contract::RunId;
-    for (script, end, code) in [("true", End::Success, Some(0)), ("exit 7", failed("exit code 7"), Some(7))] {
+    for (script, end, code) in [("true", RunEnd::Success, Some(0)), ("exit 7", failed("exit code 7"), Some(7))] {
         let host = RunnerHost::script(script);
-        run(host.perform());
+        run(host.execute());
         let settled = run(host.settle("run-1", 1)).unwrap();
         assert_eq!((settled.end, settled.exit_code), (end, code), "{script}");
         assert_eq!(run(host.settle("run-1", 2)), None);
-        host.performer().stored(&RunId("run-1".to_owned()), 1);
+        host.executor().stored(&RunId("run-1".to_owned()), 1);
         assert_eq!(run(host.settle("run-1", 1)), None, "nobody wants to know it any more");
     }
     let mut host = RunnerHost::script("sleep 300");
     host.hook.timeout_ms = 300;
-    assert_eq!(run(host.perform()).end, End::Timeout);
+    assert_eq!(run(host.execute()).end, RunEnd::Timeout);
     let settled = run(host.settle("run-1", 1));
     assert_eq!(settled, None, "an end that we made is none of its own");
 }
 
 /// Work on an attempt that has begun and goes on until `go` is there.
 #[cfg(target_os = "linux")]
-fn while_it_goes(host: &RunnerHost, work: impl Fn(&dyn crate::performer::Performer)) -> crate::performer::Performance {
-    let performer = host.performer();
+fn while_it_goes(
+    host: &RunnerHost,
+    work: impl Fn(&dyn crate::run_executor::RunExecutor),
+) -> crate::run_executor::RunResult {
+    let executor = host.executor();
     run(async {
-        let mut going = performer.perform(host.assignment());
+        let mut going = executor.execute(host.job());
         while !host.workspace().join("begun").exists() {
             let tick = Box::pin(tokio::time::sleep(Duration::from_millis(5)));
             if let futures_util::future::Either::Left(_) = futures_util::future::select(&mut going, tick).await {
                 panic!("it has not ended");
             }
         }
-        work(performer.as_ref());
+        work(executor.as_ref());
         host.write("go", "");
         going.await
     })
@@ -174,49 +177,51 @@ fn while_it_goes(host: &RunnerHost, work: impl Fn(&dyn crate::performer::Perform
 #[test]
 fn an_attempt_that_goes_has_no_end_yet() {
     use crate::contract::RunId;
-    use crate::performer::Settled;
+    use crate::run_executor::SettledRun;
     let host = RunnerHost::script("touch begun; until [ -e go ]; do sleep 0.01; done");
     let id = RunId("run-1".to_owned());
-    let performance = while_it_goes(&host, |performer| {
-        let settled = std::thread::scope(|scope| scope.spawn(|| run(performer.settle(&id, 1))).join().unwrap());
-        assert_eq!(settled, Settled::Pending);
+    let result = while_it_goes(&host, |executor| {
+        let settled = std::thread::scope(|scope| scope.spawn(|| run(executor.settle(&id, 1))).join().unwrap());
+        assert_eq!(settled, SettledRun::Pending);
     });
-    assert_eq!(performance.end, End::Success);
-    assert_eq!(run(host.settle("run-1", 1)).map(|settled| settled.end), Some(End::Success));
+    assert_eq!(result.end, RunEnd::Success);
+    assert_eq!(run(host.settle("run-1", 1)).map(|settled| settled.end), Some(RunEnd::Success));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn what_an_attempt_writes_is_known_while_it_goes() {
     use crate::contract::RunId;
-    use crate::performer::Sight;
+    use crate::run_executor::WriteTracking;
     let script = "mkdir -p out; (echo x > 'out/a b.txt'); echo y > /tmp/../dev/null; touch begun; \
                   until [ -e go ]; do sleep 0.01; done; echo z > late";
     let host = RunnerHost::script(script);
     let id = RunId("run-1".to_owned());
-    let performance = while_it_goes(&host, |performer| {
+    let result = while_it_goes(&host, |executor| {
         // Where the system lets nobody observe, nothing is seen, and that is known when the first child has ended.
-        let observed = performer.observed(&id);
+        let observed = executor.observed(&id);
         if !observed.is_empty() {
             assert_eq!(observed, ["begun", "out", "out/a b.txt"]);
-            assert_eq!(performer.sight(), Sight::Observes);
+            assert_eq!(executor.sight(), WriteTracking::Observes);
         }
-        assert_eq!(performer.observed(&RunId("run-2".to_owned())), Vec::<String>::new());
+        assert_eq!(executor.observed(&RunId("run-2".to_owned())), Vec::<String>::new());
     });
-    assert_eq!(performance.end, End::Success);
-    let performer = host.performer();
-    run(performer.perform(host.assignment()));
-    match performer.sight() {
-        Sight::Observes => assert!(performer.observed(&id).contains(&"late".to_owned()), "until its end is stored"),
-        Sight::Blind => assert_eq!(performer.observed(&id), Vec::<String>::new()),
+    assert_eq!(result.end, RunEnd::Success);
+    let executor = host.executor();
+    run(executor.execute(host.job()));
+    match executor.sight() {
+        WriteTracking::Observes => {
+            assert!(executor.observed(&id).contains(&"late".to_owned()), "until its end is stored")
+        }
+        WriteTracking::Blind => assert_eq!(executor.observed(&id), Vec::<String>::new()),
     }
-    performer.stored(&id, 1);
-    assert_eq!(performer.observed(&id), Vec::<String>::new());
+    executor.stored(&id, 1);
+    assert_eq!(executor.observed(&id), Vec::<String>::new());
 }
 
 #[cfg(target_os = "linux")]
-fn failed(reason: &str) -> End {
-    End::Failed { reason: reason.to_owned(), again: Again::Worthwhile }
+fn failed(reason: &str) -> RunEnd {
+    RunEnd::Failed { reason: reason.to_owned(), again: RetryAdvice::Worthwhile }
 }
 
 #[cfg(target_os = "linux")]
@@ -225,9 +230,9 @@ fn files_that_a_program_wrote_are_named() {
     let host =
         RunnerHost::script("mkdir -p out; echo x > out/a.txt; (echo y > 'b c.txt') & cat out/a.txt > /dev/null; wait");
     host.write("old.txt", "x");
-    let performance = run(host.perform());
+    let result = run(host.execute());
     for name in ["out/a.txt", "b c.txt"] {
-        assert!(performance.wrote.iter().any(|wrote| wrote == name), "{name}: {:?}", performance.wrote);
+        assert!(result.wrote.iter().any(|wrote| wrote == name), "{name}: {:?}", result.wrote);
     }
-    assert!(!performance.wrote.iter().any(|wrote| wrote == "old.txt"), "{:?}", performance.wrote);
+    assert!(!result.wrote.iter().any(|wrote| wrote == "old.txt"), "{:?}", result.wrote);
 }

@@ -12,11 +12,11 @@ fn note(host: &RunnerHost) -> Option<Value> {
 #[test]
 fn a_note_is_left_when_the_last_word_is_spoken() {
     let mut host = RunnerHost::script("seq 100000; echo fine");
-    run(host.perform());
+    run(host.execute());
     assert_eq!(note(&host), None, "nobody asked for it");
     host.hook.tell_agent = true;
     host.about("src/a.rs");
-    run(host.perform());
+    run(host.execute());
     let found = note(&host).unwrap();
     assert_eq!((found["status"].as_str(), found["hookId"].as_str()), (Some("success"), Some("check")));
     assert_eq!(found["files"], serde_json::json!(["src/a.rs"]));
@@ -29,10 +29,10 @@ fn a_note_is_left_when_the_last_word_is_spoken() {
 fn a_failure_is_told_when_no_attempt_is_left() {
     let mut host = RunnerHost::script("echo broken >&2; exit 2");
     (host.hook.tell_agent, host.hook.retry.count) = (true, 1);
-    run(host.perform());
+    run(host.execute());
     assert_eq!(note(&host), None, "it will be tried again");
     host.attempt = 2;
-    run(host.perform());
+    run(host.execute());
     let found = note(&host).unwrap();
     assert_eq!((found["status"].as_str(), found["reason"].as_str()), (Some("failed"), Some("exit code 2: broken")));
 }
@@ -46,11 +46,11 @@ fn no_note_goes_through_a_link() {
     let outside = host.folder.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::os::unix::fs::symlink(&outside, host.workspace().join(".akira")).unwrap();
-    let performance = run(host.perform());
-    assert_eq!(performance.output, "fine\n");
+    let result = run(host.execute());
+    assert_eq!(result.output, "fine\n");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
     std::fs::remove_file(host.workspace().join(".akira")).unwrap();
-    run(host.perform());
+    run(host.execute());
     let mode = host.workspace().join(".akira/inbox/run-1.json").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }

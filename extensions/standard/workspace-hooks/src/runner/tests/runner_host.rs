@@ -1,13 +1,13 @@
-//! A workspace, a state folder, a hook, and the performer on a real runtime.
+//! A workspace, a state folder, a hook, and the executor on a real runtime.
 
 use crate::contract::{
     Action, Budget, Change, FileChange, Hook, Retry, RunId, RunPlace, Runner, SessionScope, Trigger,
 };
-use crate::performer::{Assignment, End, Performance, Performer, Settled};
+use crate::run_executor::{RunEnd, RunExecutor, RunJob, RunResult, SettledRun};
 use crate::runner::child_record::ObservedWrites;
 use crate::runner::output_redactor::OutputRedactor;
 use crate::runner::run_state_folder::RunStateFolder;
-use crate::runner::{RunAttempt, RunnerPorts, performer};
+use crate::runner::{RunAttempt, RunnerPorts, executor};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::ports::Clock;
@@ -78,8 +78,8 @@ impl RunnerHost {
         self.files.push(FileChange { path: name.to_owned(), change: Change::Changed, content_hash });
     }
 
-    pub(super) fn assignment(&self) -> Assignment {
-        Assignment {
+    pub(super) fn job(&self) -> RunJob {
+        RunJob {
             run: RunId("run-1".to_owned()),
             hook: Arc::new(self.hook.clone()),
             workspace: self.workspace(),
@@ -100,19 +100,19 @@ impl RunnerHost {
         }
     }
 
-    pub(super) fn performer(&self) -> Arc<dyn Performer> {
-        performer(self.ports())
+    pub(super) fn executor(&self) -> Arc<dyn RunExecutor> {
+        executor(self.ports())
     }
 
-    /// Work on an attempt that the performer would have begun.
+    /// Work on an attempt that the executor would have begun.
     pub(super) async fn attempt<T>(
         &self,
-        assignment: &Assignment,
+        job: &RunJob,
         work: impl for<'a> FnOnce(&'a RunAttempt<'a>) -> BoxFuture<'a, T>,
     ) -> T {
         let (ports, state_folder) = (self.ports(), RunStateFolder::new(self.state()));
         let attempt = RunAttempt {
-            assignment,
+            job,
             folder: self.workspace(),
             place: self.hook.place,
             redactor: Arc::new(OutputRedactor::of(&ports, &self.hook).unwrap()),
@@ -125,18 +125,18 @@ impl RunnerHost {
         work(&attempt).await
     }
 
-    pub(super) async fn perform(&self) -> Performance {
-        self.performer().perform(self.assignment()).await
+    pub(super) async fn execute(&self) -> RunResult {
+        self.executor().execute(self.job()).await
     }
 
     /// How an attempt ended whose process is gone, if it did.
-    pub(super) async fn settle(&self, run: &str, attempt: u32) -> Option<Performance> {
+    pub(super) async fn settle(&self, run: &str, attempt: u32) -> Option<RunResult> {
         loop {
-            match self.performer().settle(&RunId(run.to_owned()), attempt).await {
-                Settled::Ended(performance) => return Some(*performance),
-                Settled::Unfinished => return None,
+            match self.executor().settle(&RunId(run.to_owned()), attempt).await {
+                SettledRun::Ended(result) => return Some(*result),
+                SettledRun::Unfinished => return None,
                 // A child that another test starts has all our files open for a moment.
-                Settled::Pending => tokio::time::sleep(Duration::from_millis(5)).await,
+                SettledRun::Pending => tokio::time::sleep(Duration::from_millis(5)).await,
             }
         }
     }
@@ -179,10 +179,10 @@ pub(super) fn hook() -> Hook {
 }
 
 /// Why an attempt failed, and whether another would make sense.
-pub(super) fn failure(performance: &Performance) -> (&str, crate::performer::Again) {
-    match &performance.end {
-        End::Failed { reason, again } => (reason, *again),
-        end => panic!("it is {end:?}: {}", performance.output),
+pub(super) fn failure(result: &RunResult) -> (&str, crate::run_executor::RetryAdvice) {
+    match &result.end {
+        RunEnd::Failed { reason, again } => (reason, *again),
+        end => panic!("it is {end:?}: {}", result.output),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::runner_host::{CANARY, RunnerHost, failure, run};
 use crate::contract::{Action, Runner, Usage};
-use crate::performer::{Again, End};
+use crate::run_executor::{RetryAdvice, RunEnd};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -60,9 +60,9 @@ fn host(url: &str, headers: &[(&str, &str)]) -> RunnerHost {
 fn a_server_gets_prompt_event_and_headers() {
     let (url, told) =
         server(vec![answer("200 OK", r#"{"output": "all good", "usage": {"tokens": 12, "microUsd": 3}}"#)]);
-    let performance = run(host(&url, &[("authorization", "Bearer ${CARGO_PKG_NAME}"), ("x-plain", "yes")]).perform());
-    assert_eq!((performance.end, performance.output.as_str()), (End::Success, "all good"));
-    assert_eq!(performance.usage, Usage { tokens: 12, micro_usd: 3 });
+    let result = run(host(&url, &[("authorization", "Bearer ${CARGO_PKG_NAME}"), ("x-plain", "yes")]).execute());
+    assert_eq!((result.end, result.output.as_str()), (RunEnd::Success, "all good"));
+    assert_eq!(result.usage, Usage { tokens: 12, micro_usd: 3 });
     let (head, body) = told.recv().unwrap();
     assert!(
         head.starts_with("POST /hook?key=") && head.contains("authorization: Bearer ext-workspace-hooks"),
@@ -79,20 +79,20 @@ fn a_server_gets_prompt_event_and_headers() {
 #[test]
 fn answers_are_judged_by_their_number() {
     for (status, expected) in [
-        ("500 Oops", Again::Worthwhile),
-        ("503 Later", Again::Worthwhile),
-        ("429 Slow", Again::Worthwhile),
-        ("408 Slow", Again::Worthwhile),
-        ("400 Bad", Again::Useless),
-        ("401 Who", Again::Useless),
-        ("404 Gone", Again::Useless),
+        ("500 Oops", RetryAdvice::Worthwhile),
+        ("503 Later", RetryAdvice::Worthwhile),
+        ("429 Slow", RetryAdvice::Worthwhile),
+        ("408 Slow", RetryAdvice::Worthwhile),
+        ("400 Bad", RetryAdvice::Useless),
+        ("401 Who", RetryAdvice::Useless),
+        ("404 Gone", RetryAdvice::Useless),
     ] {
         let (url, _told) = server(vec![answer(status, &format!("because of {CANARY}"))]);
-        let performance = run(host(&url, &[]).perform());
-        let (reason, again) = failure(&performance);
+        let result = run(host(&url, &[]).execute());
+        let (reason, again) = failure(&result);
         assert_eq!(again, expected, "{status}");
-        assert!(reason.contains(&status[..3]) && !format!("{performance:?}").contains(CANARY), "{performance:?}");
-        assert_eq!(performance.output, "because of [REDACTED]");
+        assert!(reason.contains(&status[..3]) && !format!("{result:?}").contains(CANARY), "{result:?}");
+        assert_eq!(result.output, "because of [REDACTED]");
     }
 }
 
@@ -102,8 +102,8 @@ fn a_redirect_is_not_followed() {
     let moved =
         format!("HTTP/1.1 307 Moved\r\nlocation: {elsewhere}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
     let (url, _told) = server(vec![moved]);
-    let performance = run(host(&url, &[]).perform());
-    assert_eq!(failure(&performance).1, Again::Useless);
+    let result = run(host(&url, &[]).execute());
+    assert_eq!(failure(&result).1, RetryAdvice::Useless);
     assert!(other.try_recv().is_err(), "nothing went elsewhere");
 }
 
@@ -112,9 +112,9 @@ fn a_server_that_is_not_there_may_come_back() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/x?key={CANARY}", closed.local_addr().unwrap());
     drop(closed);
-    let performance = run(host(&url, &[]).perform());
-    assert_eq!(failure(&performance).1, Again::Worthwhile);
-    assert!(!format!("{performance:?}").contains(CANARY), "{performance:?}");
+    let result = run(host(&url, &[]).execute());
+    assert_eq!(failure(&result).1, RetryAdvice::Worthwhile);
+    assert!(!format!("{result:?}").contains(CANARY), "{result:?}");
 }
 
 #[test]
@@ -125,21 +125,21 @@ fn what_cannot_be_sent_is_said_without_its_value() {
         ("http://127.0.0.1:9/x", &[("x", "${DISPATCH_TEST_NEVER_SET}")], "DISPATCH_TEST_NEVER_SET"),
         ("http://127.0.0.1:9/x", &[("bad name", "v")], "bad name"),
     ] {
-        let performance = run(host(url, headers).perform());
-        let (reason, again) = failure(&performance);
+        let result = run(host(url, headers).execute());
+        let (reason, again) = failure(&result);
         assert!(reason.contains(word), "{reason}");
-        assert_eq!(again, Again::Useless, "{url}");
+        assert_eq!(again, RetryAdvice::Useless, "{url}");
     }
 }
 
 #[test]
 fn a_long_answer_is_cut_and_a_silent_server_given_up() {
     let (url, _told) = server(vec![answer("200 OK", &"x".repeat(3 * 1024 * 1024))]);
-    let performance = run(host(&url, &[]).perform());
-    assert_eq!(performance.end, End::Success);
-    assert!(performance.output.len() <= 256 * 1024 && performance.output.contains("bytes left out"));
+    let result = run(host(&url, &[]).execute());
+    assert_eq!(result.end, RunEnd::Success);
+    assert!(result.output.len() <= 256 * 1024 && result.output.contains("bytes left out"));
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut waiting = host(&format!("http://{}/x", silent.local_addr().unwrap()), &[]);
     waiting.hook.timeout_ms = 300;
-    assert_eq!(run(waiting.perform()).end, End::Timeout);
+    assert_eq!(run(waiting.execute()).end, RunEnd::Timeout);
 }

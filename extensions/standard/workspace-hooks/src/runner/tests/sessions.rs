@@ -2,7 +2,7 @@
 
 use super::runner_host::{CANARY, RunnerHost, WallClock, failure, run};
 use crate::contract::{Action, RunPlace, Runner, SessionScope, Usage};
-use crate::performer::{Again, End};
+use crate::run_executor::{RetryAdvice, RunEnd};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::extension::{Extension, ExtensionError};
@@ -184,11 +184,11 @@ fn a_prompt_becomes_a_turn_that_works_in_the_workspace() {
         let write = json!({"path": "src/new.rs", "content": "fn main() {}\n"});
         let steps = vec![calls("write_file", &write), says("I wrote it.", 7)];
         let agent = AgentHost::new(&format!("mend {{file}} with {CANARY}"), SessionScope::Hook, steps).await;
-        let performance = agent.host.perform().await;
-        assert_eq!(performance.end, End::Success, "{}", performance.output);
-        assert_eq!((performance.output.as_str(), performance.session.as_deref()), ("I wrote it.", Some("hook:check")));
-        assert_eq!(performance.usage, Usage { tokens: 107, micro_usd: 0 });
-        assert_eq!(performance.wrote, ["src/new.rs"]);
+        let result = agent.host.execute().await;
+        assert_eq!(result.end, RunEnd::Success, "{}", result.output);
+        assert_eq!((result.output.as_str(), result.session.as_deref()), ("I wrote it.", Some("hook:check")));
+        assert_eq!(result.usage, Usage { tokens: 107, micro_usd: 0 });
+        assert_eq!(result.wrote, ["src/new.rs"]);
         assert!(agent.host.workspace().join("src/new.rs").exists());
         assert!(agent.asked(0).contains("mend src/a.rs with [REDACTED]"), "{}", agent.asked(0));
     });
@@ -199,8 +199,8 @@ fn nobody_is_asked_so_what_needs_a_word_is_refused() {
     run(async {
         let patch = json!({"patch": "*** Begin Patch\n*** Add File: x\n+x\n*** End Patch"});
         let agent = AgentHost::new("go", SessionScope::Hook, vec![calls("apply_patch", &patch), says("No.", 1)]).await;
-        let performance = agent.host.perform().await;
-        assert_eq!((performance.end, performance.wrote.len()), (End::Success, 0));
+        let result = agent.host.execute().await;
+        assert_eq!((result.end, result.wrote.len()), (RunEnd::Success, 0));
         assert!(!agent.host.workspace().join("x").exists());
     });
 }
@@ -209,10 +209,10 @@ fn nobody_is_asked_so_what_needs_a_word_is_refused() {
 fn the_same_attempt_again_is_the_same_input() {
     run(async {
         let agent = AgentHost::new("go", SessionScope::Hook, vec![says("once", 1), says("twice", 1)]).await;
-        assert_eq!(agent.host.perform().await.output, "once");
-        assert_eq!(agent.host.perform().await.output, "once", "the same turn is found again");
-        let again = crate::performer::Assignment { attempt: 2, ..agent.host.assignment() };
-        assert_eq!(agent.host.performer().perform(again).await.output, "twice");
+        assert_eq!(agent.host.execute().await.output, "once");
+        assert_eq!(agent.host.execute().await.output, "once", "the same turn is found again");
+        let again = crate::run_executor::RunJob { attempt: 2, ..agent.host.job() };
+        assert_eq!(agent.host.executor().execute(again).await.output, "twice");
         assert_eq!(agent.model.requests.lock().unwrap().len(), 2);
         assert!(agent.asked(1).contains("once"), "one conversation for the hook");
     });
@@ -223,14 +223,14 @@ fn sessions_are_named_by_hook_file_or_run() {
     run(async {
         for (scope, label) in [(SessionScope::File, "hook:check:src/a.rs"), (SessionScope::Run, "hook:check:run-1")] {
             let agent = AgentHost::new("go", scope, vec![says("ok", 1)]).await;
-            assert_eq!(agent.host.perform().await.session.as_deref(), Some(label));
+            assert_eq!(agent.host.execute().await.session.as_deref(), Some(label));
         }
         let mut agent = AgentHost::new("go", SessionScope::File, vec![says("ok", 1)]).await;
         agent.host.files.clear();
         agent.host.about(&format!("a b/{CANARY}.rs"));
-        let performance = agent.host.perform().await;
-        assert_eq!(performance.end, End::Success);
-        assert!(!format!("{performance:?}").contains(CANARY), "{performance:?}");
+        let result = agent.host.execute().await;
+        assert_eq!(result.end, RunEnd::Success);
+        assert!(!format!("{result:?}").contains(CANARY), "{result:?}");
     });
 }
 
@@ -238,17 +238,17 @@ fn sessions_are_named_by_hook_file_or_run() {
 fn a_model_that_fails_is_a_failure_with_its_reason() {
     run(async {
         for (kind, again) in
-            [(ProviderErrorKind::Auth, Again::Useless), (ProviderErrorKind::Unavailable, Again::Worthwhile)]
+            [(ProviderErrorKind::Auth, RetryAdvice::Useless), (ProviderErrorKind::Unavailable, RetryAdvice::Worthwhile)]
         {
             let error = ProviderError::new(kind, format!("refused {CANARY}"));
             let agent = AgentHost::new("go", SessionScope::Hook, vec![Some(Err(error))]).await;
-            let performance = agent.host.perform().await;
-            assert_eq!(failure(&performance), ("refused [REDACTED]", again));
+            let result = agent.host.execute().await;
+            assert_eq!(failure(&result), ("refused [REDACTED]", again));
         }
         let mut host = RunnerHost::new();
         host.hook.action = Action::Prompt("go".to_owned());
-        let performance = host.perform().await;
-        assert!(failure(&performance).0.contains("session-orchestrator"));
+        let result = host.execute().await;
+        assert!(failure(&result).0.contains("session-orchestrator"));
     });
 }
 
@@ -257,7 +257,7 @@ fn time_and_cancel_stop_the_turn_and_wait_for_it() {
     run(async {
         let mut agent = AgentHost::new("go", SessionScope::Hook, vec![None, says("after", 1)]).await;
         agent.host.hook.timeout_ms = 500;
-        assert_eq!(agent.host.perform().await.end, End::Timeout);
+        assert_eq!(agent.host.execute().await.end, RunEnd::Timeout);
         let sessions = agent.host.sessions.clone().unwrap();
         assert!(sessions.queue(None).await.unwrap().is_empty(), "nothing goes on");
         let agent = AgentHost::new("go", SessionScope::Hook, vec![None]).await;
@@ -266,7 +266,7 @@ fn time_and_cancel_stop_the_turn_and_wait_for_it() {
             begun.notified().await;
             cancel.cancel();
         });
-        assert_eq!(agent.host.perform().await.end, End::Canceled);
+        assert_eq!(agent.host.execute().await.end, RunEnd::Canceled);
     });
 }
 
@@ -274,14 +274,14 @@ fn time_and_cancel_stop_the_turn_and_wait_for_it() {
 fn after_a_crash_the_end_is_found_or_the_input_taken_back() {
     run(async {
         let agent = AgentHost::new("go", SessionScope::Hook, vec![says("done anyway", 3)]).await;
-        agent.host.perform().await;
+        agent.host.execute().await;
         let settled = agent.host.settle("run-1", 1).await.unwrap();
-        assert_eq!((settled.end, settled.output.as_str()), (End::Success, "done anyway"));
+        assert_eq!((settled.end, settled.output.as_str()), (RunEnd::Success, "done anyway"));
         assert_eq!((settled.usage.tokens, settled.session.as_deref()), (103, Some("hook:check")));
 
         let agent = AgentHost::new("go", SessionScope::Hook, vec![None]).await;
-        let performer = agent.host.performer();
-        let work = performer.perform(agent.host.assignment());
+        let executor = agent.host.executor();
+        let work = executor.execute(agent.host.job());
         let begun = Box::pin(agent.model.begun.notified());
         assert!(matches!(futures_util::future::select(work, begun).await, futures_util::future::Either::Right(_)));
         // The future is gone as if the process were; the turn is not.
@@ -309,10 +309,10 @@ fn in_patch_mode_the_turn_works_in_the_worktree() {
             let done = std::process::Command::new("git").args(words).current_dir(agent.host.workspace()).status();
             assert!(done.unwrap().success());
         }
-        let performance = agent.host.perform().await;
-        assert_eq!((&performance.end, performance.wrote.len()), (&End::Success, 0), "{}", performance.output);
+        let result = agent.host.execute().await;
+        assert_eq!((&result.end, result.wrote.len()), (&RunEnd::Success, 0), "{}", result.output);
         assert!(!agent.host.workspace().join("new.rs").exists());
-        let patch = std::fs::read_to_string(performance.patch.unwrap()).unwrap();
+        let patch = std::fs::read_to_string(result.patch.unwrap()).unwrap();
         assert!(patch.contains("b/new.rs"), "{patch}");
     });
 }

@@ -2,7 +2,7 @@
 
 use super::runner_host::{RunnerHost, failure, run};
 use crate::contract::{RunId, RunPlace};
-use crate::performer::{Again, End};
+use crate::run_executor::{RetryAdvice, RunEnd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,10 +43,10 @@ fn repository(script: &str) -> RunnerHost {
 }
 
 fn patch_of(host: &RunnerHost) -> (Option<PathBuf>, String) {
-    let performance = run(host.perform());
-    assert_eq!(performance.end, End::Success, "{}", performance.output);
-    assert_eq!(performance.wrote, [""; 0]);
-    (performance.patch, performance.output)
+    let result = run(host.execute());
+    assert_eq!(result.end, RunEnd::Success, "{}", result.output);
+    assert_eq!(result.wrote, [""; 0]);
+    (result.patch, result.output)
 }
 
 fn assert_put_away(host: &RunnerHost) {
@@ -91,12 +91,12 @@ fn no_change_is_no_patch_and_a_failure_offers_none() {
     assert_eq!(patch_of(&host).0, None);
     assert_put_away(&host);
     let host = repository("echo half >> kept.txt; exit 1");
-    let performance = run(host.perform());
-    assert_eq!((failure(&performance).1, &performance.patch), (Again::Worthwhile, &None));
+    let result = run(host.execute());
+    assert_eq!((failure(&result).1, &result.patch), (RetryAdvice::Worthwhile, &None));
     assert_put_away(&host);
     let mut host = repository("sleep 300");
     host.hook.timeout_ms = 3_000;
-    assert_eq!(run(host.perform()).end, End::Timeout);
+    assert_eq!(run(host.execute()).end, RunEnd::Timeout);
     assert_put_away(&host);
 }
 
@@ -107,11 +107,11 @@ fn a_workspace_below_the_top_works_in_its_own_place() {
     git(&host.workspace(), &["add", "-A"]);
     git(&host.workspace(), &["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "second"]);
     host.about("inner.txt");
-    let assignment = crate::performer::Assignment { workspace: below.clone(), ..host.assignment() };
-    let performance = run(host.performer().perform(assignment));
-    assert_eq!(performance.end, End::Success, "{}", performance.output);
-    assert!(performance.output.contains("tree/deep/er/inner.txt"), "{}", performance.output);
-    let patch = std::fs::read_to_string(performance.patch.unwrap()).unwrap();
+    let job = crate::run_executor::RunJob { workspace: below.clone(), ..host.job() };
+    let result = run(host.executor().execute(job));
+    assert_eq!(result.end, RunEnd::Success, "{}", result.output);
+    assert!(result.output.contains("tree/deep/er/inner.txt"), "{}", result.output);
+    let patch = std::fs::read_to_string(result.patch.unwrap()).unwrap();
     assert!(patch.contains("a/deep/er/inner.txt"), "{patch}");
     assert_eq!(std::fs::read_to_string(below.join("inner.txt")).unwrap(), "x\n");
 }
@@ -143,13 +143,13 @@ fn kinds_that_changed_since_the_commit_come_along_and_nothing_is_written_through
 fn without_a_repository_or_a_commit_there_is_a_hint() {
     let mut host = RunnerHost::script("true");
     host.hook.place = RunPlace::Patch;
-    let performance = run(host.perform());
-    let (reason, again) = failure(&performance);
+    let result = run(host.execute());
+    let (reason, again) = failure(&result);
     assert!(reason.contains("git repository") && reason.contains("`place`"), "{reason}");
-    assert_eq!(again, Again::Useless);
+    assert_eq!(again, RetryAdvice::Useless);
     git(&host.workspace(), &["init", "-q"]);
-    let performance = run(host.perform());
-    assert!(failure(&performance).0.contains("commit"), "{performance:?}");
+    let result = run(host.execute());
+    assert!(failure(&result).0.contains("commit"), "{result:?}");
 }
 
 #[test]

@@ -1,24 +1,23 @@
-//! Several processes on one book and one disk, and the hand that kills, stops and restarts them.
+//! Several processes on one database and one disk, and the hand that kills, stops and restarts them.
 
-use super::disk::{Author, Disk};
-use super::faulty::{Dice, Faulty};
-use super::player::{Act, Player, Script, Stage};
-use crate::book::Book;
-use crate::book::memory::MemoryBook;
-use crate::book::sql::SqlBook;
-use crate::book::tables::MIGRATIONS;
+use super::disk::{FileAuthor, SimulatedDisk};
+use super::simulated_executor::{AttemptScript, ExecutorLog, SimulatedAttempt, SimulatedExecutor};
 use crate::contract::{
     Change, Event, ExecutionRecord, FileChange, Hook, HookLimits, HookSet, Receipt, RunQuery, Runs, RunsError, Source,
     Trigger,
 };
-use crate::engine::discretion::Discretion;
-use crate::engine::{Census, Engine, HookSource, Means, Standing};
+use crate::engine::redaction_policy::RedactionPolicy;
+use crate::engine::{Engine, EnginePorts, HookSource};
 use crate::matching::StartedHook;
+use crate::run_executor::RunJob;
 use crate::run_service::RunService;
+use crate::run_store::RunStore;
+use crate::run_store::tables::MIGRATIONS;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ports::Spawner;
 use dispatch_contracts::storage::{Storage, StorageBackend};
-use dispatch_sim::{CountingIds, InlineStore, Sim, SimClock, wait};
+use dispatch_durable_queue::Standing;
+use dispatch_sim::{CountingIds, FaultyStore, InlineStore, SeededRandom, Sim, SimClock, StoreFaults, wait};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use futures_util::future::{AbortHandle, abortable};
 use std::path::{Path, PathBuf};
@@ -28,23 +27,25 @@ use std::sync::{Arc, Mutex};
 /// The most runs that go at once in a history.
 pub(super) const CAP: u32 = 6;
 
-/// What a history is played on.
+/// Where SQLite keeps what a history writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shelf {
+pub(super) enum Database {
     Memory,
-    Sqlite,
+    File,
 }
 
 /// A simulated machine with one workspace.
-pub(super) struct World {
+pub(super) struct Simulation {
     pub(super) sim: Sim,
-    pub(super) dice: Arc<Dice>,
-    pub(super) book: Arc<dyn Book>,
-    pub(super) disk: Arc<Disk>,
-    pub(super) stage: Arc<Stage>,
+    pub(super) random: Arc<SeededRandom>,
+    /// The store as nobody disturbs it.
+    pub(super) store: RunStore,
+    pub(super) disk: Arc<SimulatedDisk>,
+    pub(super) log: Arc<ExecutorLog>,
     pub(super) fails: Arc<AtomicBool>,
-    pub(super) script: Mutex<Script>,
-    hooks: Arc<Hooks>,
+    pub(super) script: Mutex<AttemptScript>,
+    hooks: Arc<SimulatedHooks>,
+    storage: Arc<dyn Storage>,
     ids: Arc<CountingIds>,
     dead: Arc<Mutex<Vec<String>>>,
     _folder: Option<tempfile::TempDir>,
@@ -53,7 +54,7 @@ pub(super) struct World {
 /// One process.
 pub(super) struct Process {
     pub(super) engine: Arc<Engine>,
-    pub(super) desk: RunService,
+    pub(super) service: RunService,
     pub(super) frozen: Arc<AtomicBool>,
     name: String,
     threads: Arc<Mutex<Vec<AbortHandle>>>,
@@ -66,7 +67,7 @@ impl Process {
         self.dead.lock().unwrap().push(self.name.clone());
     }
 
-    /// `kill -9`: nothing of it runs any more, and the census knows.
+    /// `kill -9`: nothing of it runs any more, and the liveness knows.
     pub(super) fn kill(&self) {
         self.threads.lock().unwrap().iter().for_each(AbortHandle::abort);
         self.dead.lock().unwrap().push(self.name.clone());
@@ -74,9 +75,9 @@ impl Process {
 }
 
 /// The hooks in force: a hook fits every file that starts with one of its patterns.
-pub(super) struct Hooks(pub(super) Mutex<Arc<HookSet>>);
+pub(super) struct SimulatedHooks(pub(super) Mutex<Arc<HookSet>>);
 
-impl HookSource for Hooks {
+impl HookSource for SimulatedHooks {
     fn in_force<'a>(&'a self, _workspace: &'a Path) -> BoxFuture<'a, Result<Arc<HookSet>, RunsError>> {
         Box::pin(std::future::ready(Ok(Arc::clone(&self.0.lock().unwrap()))))
     }
@@ -97,33 +98,25 @@ impl HookSource for Hooks {
     }
 }
 
-struct KnownDead(Arc<Mutex<Vec<String>>>);
-
-impl Census for KnownDead {
-    fn standing(&self, owner: &str) -> Standing {
-        let dead = self.0.lock().unwrap().iter().any(|dead| dead == owner);
-        if dead { Standing::Dead } else { Standing::Alive }
-    }
-}
-
 /// The one workspace.
 pub(super) fn workspace() -> PathBuf {
     PathBuf::from("/w")
 }
 
-impl World {
-    pub(super) fn new(seed: u64, shelf: Shelf) -> Self {
+impl Simulation {
+    pub(super) fn new(seed: u64, database: Database) -> Self {
         let sim = Sim::new(seed);
-        let (book, folder) = book(shelf);
-        let (disk, dead) = (Arc::new(Disk::default()), Arc::<Mutex<Vec<String>>>::default());
+        let (storage, folder) = open(database);
+        let (disk, dead) = (Arc::new(SimulatedDisk::default()), Arc::<Mutex<Vec<String>>>::default());
         Self {
-            dice: Arc::new(Dice::new(seed)),
-            book,
-            stage: Arc::new(Stage::new(Arc::clone(&disk), Arc::clone(&dead), CAP as usize)),
+            random: Arc::new(SeededRandom::new(seed)),
+            store: RunStore::new(Arc::clone(&storage)),
+            storage,
+            log: Arc::new(ExecutorLog::new(Arc::clone(&disk), Arc::clone(&dead), CAP as usize)),
             disk,
             fails: Arc::default(),
-            script: Mutex::new(Arc::new(|_, _| Act::success(20))),
-            hooks: Arc::new(Hooks(Mutex::default())),
+            script: Mutex::new(Arc::new(|_, _| SimulatedAttempt::success(20))),
+            hooks: Arc::new(SimulatedHooks(Mutex::default())),
             ids: Arc::default(),
             dead,
             _folder: folder,
@@ -147,7 +140,7 @@ impl World {
     }
 
     /// Says what every attempt does.
-    pub(super) fn play(&self, script: impl Fn(&crate::performer::Assignment, &Dice) -> Act + Send + Sync + 'static) {
+    pub(super) fn script(&self, script: impl Fn(&RunJob, &SeededRandom) -> SimulatedAttempt + Send + Sync + 'static) {
         *self.script.lock().unwrap() = Arc::new(script);
     }
 
@@ -155,22 +148,27 @@ impl World {
     pub(super) fn visit(&self, name: &str) -> Process {
         let threads: Arc<Mutex<Vec<AbortHandle>>> = Arc::default();
         let frozen = Arc::new(AtomicBool::new(false));
-        let faulty = Faulty {
-            inner: Arc::clone(&self.book),
+        let faults = StoreFaults {
             clock: self.clock(),
-            dice: Arc::clone(&self.dice),
+            random: Arc::clone(&self.random),
             frozen: Arc::clone(&frozen),
             fails: Arc::clone(&self.fails),
         };
+        let store = RunStore::new(Arc::new(FaultyStore { inner: Arc::clone(&self.storage), faults }));
+        let dead = Arc::clone(&self.dead);
+        let standing = move |owner: &str| match dead.lock().unwrap().iter().any(|dead| dead == owner) {
+            true => Standing::Dead,
+            false => Standing::Alive,
+        };
         let (spawner, handles) = (self.sim.spawner(), Arc::clone(&threads));
-        let player = Player {
-            stage: Arc::clone(&self.stage),
+        let executor = SimulatedExecutor {
+            log: Arc::clone(&self.log),
             clock: self.clock(),
-            dice: Arc::clone(&self.dice),
+            random: Arc::clone(&self.random),
             process: name.to_owned(),
             script: self.script.lock().unwrap().clone(),
         };
-        let means = Means {
+        let ports = EnginePorts {
             clock: Arc::new(self.clock()),
             ids: Arc::clone(&self.ids) as _,
             spawn: Arc::new(move |work| {
@@ -181,24 +179,24 @@ impl World {
                 }));
             }),
             warn: Arc::new(|_| ()),
-            chronicle: Arc::new(|_| ()),
-            census: Arc::new(KnownDead(Arc::clone(&self.dead))),
+            observer: Arc::new(|_| ()),
+            liveness: Arc::new(standing),
             owner: name.to_owned(),
             hooks: Arc::clone(&self.hooks) as _,
             contents: Arc::clone(&self.disk) as _,
             next_after: Arc::new(|_, now_ms| Some((now_ms / 60_000 + 1) * 60_000)),
-            performer: Arc::new(player),
+            executor: Arc::new(executor),
         };
-        let engine = Engine::new(Arc::new(faulty), means, Discretion::default());
-        let desk = RunService { engine: Arc::clone(&engine) };
-        Process { engine, desk, frozen, name: name.to_owned(), threads, dead: Arc::clone(&self.dead) }
+        let engine = Engine::new(Arc::new(store), ports, RedactionPolicy::default());
+        let service = RunService { engine: Arc::clone(&engine) };
+        Process { engine, service, frozen, name: name.to_owned(), threads, dead: Arc::clone(&self.dead) }
     }
 
     /// A process that works off the queue.
     pub(super) fn start(&self, name: &str) -> Process {
         let process = self.visit(name);
         let engine = Arc::clone(&process.engine);
-        (process.engine.means.spawn)(Box::pin(async move {
+        (process.engine.ports.spawn)(Box::pin(async move {
             let _ = engine.work(&workspace()).await;
         }));
         process
@@ -206,12 +204,12 @@ impl World {
 
     /// A person saves; nobody is told yet.
     pub(super) fn write(&self, path: &str, content: &str) {
-        self.disk.write(path, content, Author::Person);
+        self.disk.write(path, content, FileAuthor::Person);
     }
 
     /// Somebody tells a process about a file as it is now.
     pub(super) async fn report(&self, to: &Process, path: &str, source: Source) -> Result<Vec<Receipt>, RunsError> {
-        to.desk.submit(self.event(path, source)).await
+        to.service.submit(self.event(path, source)).await
     }
 
     pub(super) fn event(&self, path: &str, source: Source) -> Event {
@@ -239,7 +237,7 @@ impl World {
     pub(super) async fn settle(&self) {
         let name = crate::engine::name(&workspace());
         for _ in 0..20_000 {
-            if !self.book.is_busy(&name).await.unwrap() {
+            if !self.store.is_busy(&name).await.unwrap() {
                 return;
             }
             dispatch_contracts::ports::Clock::sleep_ms(&self.clock(), 100).await;
@@ -249,19 +247,17 @@ impl World {
 
     /// Every run, oldest first.
     pub(super) async fn records(&self) -> Vec<ExecutionRecord> {
-        let mut runs = self.book.list(&RunQuery::default(), None, 100_000).await.unwrap();
+        let mut runs = self.store.list(&RunQuery::default(), None, 100_000).await.unwrap();
         runs.reverse();
         runs.iter().map(|run| run.record(None)).collect()
     }
 }
 
-fn book(shelf: Shelf) -> (Arc<dyn Book>, Option<tempfile::TempDir>) {
-    if shelf == Shelf::Memory {
-        return (Arc::new(MemoryBook::default()), None);
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let backend = SqliteBackend::open(&Location::File(folder.path().join("d.db"))).unwrap();
+fn open(database: Database) -> (Arc<dyn Storage>, Option<tempfile::TempDir>) {
+    let folder = (database == Database::File).then(|| tempfile::tempdir().unwrap());
+    let location = folder.as_ref().map_or(Location::Memory, |it| Location::File(it.path().join("d.db")));
+    let backend = SqliteBackend::open(&location).unwrap();
     let storage: Arc<dyn Storage> = Arc::new(InlineStore(backend.open("workspace-hooks")));
     wait(storage.migrate(MIGRATIONS.to_vec())).unwrap();
-    (Arc::new(SqlBook::new(storage)), Some(folder))
+    (storage, folder)
 }

@@ -1,4 +1,4 @@
-//! One run as the book keeps it.
+//! One run as the store keeps it.
 
 use crate::contract::{Change, ContentHash, ExecutionRecord, FileChange, RunId, Source, Status, Usage};
 use dispatch_os::time::rfc3339;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// What runs of one hook must not handle at the same time: a file, everything, or one event.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub(crate) struct RunKey {
     pub(crate) workspace: String,
     pub(crate) hook: String,
     pub(crate) subject: String,
@@ -16,7 +16,7 @@ pub(crate) struct Key {
 /// Whether a change that the file system reported may be the work of a run of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Doubt {
+pub(crate) enum ChangeSuspicion {
     /// It is not.
     #[default]
     Certain,
@@ -39,10 +39,10 @@ pub(crate) struct StoredFile {
 /// A run. The times are Unix milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Run {
-    /// Its place in the book; 0 until it has one.
+    /// Its place in the store; 0 until it has one.
     pub(crate) number: u64,
     pub(crate) id: RunId,
-    pub(crate) key: Key,
+    pub(crate) key: RunKey,
     pub(crate) status: Status,
     /// The content that the last event reported; once it is claimed, what the file held then.
     pub(crate) content: Option<ContentHash>,
@@ -58,13 +58,13 @@ pub(crate) struct Run {
     pub(crate) stop: bool,
     /// Grows with every change of any run.
     pub(crate) version: u64,
-    pub(crate) facts: Facts,
+    pub(crate) facts: RunFacts,
 }
 
 /// What no statement asks about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Facts {
+pub(crate) struct RunFacts {
     pub(crate) trigger: String,
     pub(crate) source: Source,
     pub(crate) files: Vec<StoredFile>,
@@ -73,7 +73,7 @@ pub(crate) struct Facts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) left: Option<ContentHash>,
     #[serde(default)]
-    pub(crate) doubt: Doubt,
+    pub(crate) doubt: ChangeSuspicion,
     /// Failed attempts with the present content.
     #[serde(default)]
     pub(crate) failures: u32,
@@ -170,7 +170,7 @@ impl Run {
     }
 }
 
-impl Key {
+impl RunKey {
     /// Whether the subject is a file.
     pub(crate) fn is_of_a_file(&self) -> bool {
         !self.subject.is_empty() && !self.subject.starts_with('#')

@@ -1,11 +1,11 @@
 //! One attempt of one run, from its claim to its stored end.
 
-use super::ending::Halt;
-use super::finish::{Ending, Ticket, finish};
-use super::{Engine, Going, digest};
-use crate::book::{BookError, Run, step};
+use super::ending::StopReason;
+use super::finish::{AttemptEnding, RunLease, finish};
+use super::{Engine, RunningAttempt, digest};
 use crate::contract::{ContentHash, FileChange, Hook, RunId, Usage};
-use crate::performer::{Again, Assignment, End, Performance, Sight};
+use crate::run_executor::{RetryAdvice, RunEnd, RunJob, RunResult, WriteTracking};
+use crate::run_store::{Run, RunStoreError};
 use dispatch_contracts::cancel::CancelToken;
 use futures_util::FutureExt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,16 +23,16 @@ impl Engine {
     /// Begins an attempt in the background.
     pub(super) fn begin(self: &Arc<Self>, workspace: &Path, run: Run, hook: Arc<Hook>, files: Vec<FileChange>) {
         let cancel = CancelToken::new();
-        let going = Going {
+        let going = RunningAttempt {
             number: run.number,
             attempt: run.attempts,
             workspace: workspace.to_path_buf(),
             cancel: cancel.clone(),
-            halt: Halt::None,
+            halt: StopReason::None,
             noted: BTreeSet::new(),
         };
         self.going().insert(run.id.clone(), going);
-        let assignment = Assignment {
+        let job = RunJob {
             run: run.id.clone(),
             hook,
             workspace: workspace.to_path_buf(),
@@ -42,10 +42,10 @@ impl Engine {
             cancel,
         };
         let this = Arc::clone(self);
-        (self.means.spawn)(Box::pin(async move {
-            this.play(&run, assignment).await;
+        (self.ports.spawn)(Box::pin(async move {
+            this.attempt(&run, job).await;
             this.gone(&run);
-            this.feed.ring();
+            this.signal.wake();
         }));
     }
 
@@ -57,30 +57,30 @@ impl Engine {
         }
     }
 
-    async fn play(&self, run: &Run, assignment: Assignment) {
-        let hook = Arc::clone(&assignment.hook);
-        let (workspace, files) = (assignment.workspace.clone(), assignment.files.clone());
-        let performing = AssertUnwindSafe(self.means.performer.perform(assignment)).catch_unwind();
-        let performance = performing.await.unwrap_or_else(|_| broken());
-        let ticket = Ticket { number: run.number, owner: self.means.owner.clone(), attempt: run.attempts };
-        let own: Vec<FileChange> = match self.means.performer.sight() {
-            Sight::Observes => Vec::new(),
-            Sight::Blind => files,
+    async fn attempt(&self, run: &Run, job: RunJob) {
+        let hook = Arc::clone(&job.hook);
+        let (workspace, files) = (job.workspace.clone(), job.files.clone());
+        let executing = AssertUnwindSafe(self.ports.executor.execute(job)).catch_unwind();
+        let result = executing.await.unwrap_or_else(|_| broken());
+        let lease = RunLease::of(run, &self.ports.owner);
+        let own: Vec<FileChange> = match self.ports.executor.sight() {
+            WriteTracking::Observes => Vec::new(),
+            WriteTracking::Blind => files,
         };
-        let (left, wrote) = self.left(&workspace, &hook, &performance.wrote, &own).await;
-        let halt = self.going().get(&run.id).map_or(Halt::None, |going| going.halt);
-        let ending = Ending {
-            ticket,
-            performance,
+        let (left, wrote) = self.left(&workspace, &hook, &result.wrote, &own).await;
+        let halt = self.going().get(&run.id).map_or(StopReason::None, |going| going.halt);
+        let ending = AttemptEnding {
+            lease,
+            result,
             left,
             wrote,
             halt,
             retry: hook.retry,
             now_ms: self.now_ms(),
-            dice: self.dice(),
+            random: self.random(),
         };
         self.end(&run.id, ending).await;
-        self.means.performer.stored(&run.id, run.attempts);
+        self.ports.executor.stored(&run.id, run.attempts);
     }
 
     /// What the files hold that an attempt wrote, and their names as they may be shown. `own` are files that count as
@@ -101,46 +101,46 @@ impl Engine {
         if paths.is_empty() {
             return (BTreeMap::new(), Vec::new());
         }
-        let now = self.means.contents.hashes(workspace, paths.clone()).await;
+        let now = self.ports.contents.hashes(workspace, paths.clone()).await;
         let changed = paths.into_iter().zip(now).filter(|(path, now)| {
             wrote.iter().any(|known| known == path) || before.get(path.as_str()).is_none_or(|before| **before != *now)
         });
         let (mut left, mut shown) = (BTreeMap::new(), Vec::new());
         for (path, content) in changed {
-            shown.push(self.discretion.clean(hook, &path));
+            shown.push(self.redaction.clean(hook, &path));
             left.insert(digest(&path), content);
         }
         (left, shown)
     }
 
     /// Stores an end, however long it takes: an attempt whose end is lost would be made again.
-    async fn end(&self, id: &RunId, ending: Ending) {
+    async fn end(&self, id: &RunId, ending: AttemptEnding) {
         let mut pause_ms = FIRST_PAUSE_MS;
         loop {
             let attempt = ending.clone();
-            match step(self.book.as_ref(), move |shelf| finish(shelf, attempt)).await {
+            match self.store.transact(move |tx| finish(tx, attempt)).await {
                 Ok(run) => return self.tell(&run),
-                Err(BookError::Fenced) => {
-                    return (self.means.warn)(format!("run {id} was taken over by another process"));
+                Err(RunStoreError::Fenced) => {
+                    return (self.ports.warn)(format!("run {id} was taken over by another process"));
                 }
-                Err(error) => (self.means.warn)(format!("the end of run {id} cannot be stored yet: {error}")),
+                Err(error) => (self.ports.warn)(format!("the end of run {id} cannot be stored yet: {error}")),
             }
-            self.means.clock.sleep_ms(pause_ms).await;
+            self.ports.clock.sleep_ms(pause_ms).await;
             pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
         }
     }
 
     /// A number that nobody can foresee, from an id that is unique.
-    pub(super) fn dice(&self) -> u64 {
+    pub(super) fn random(&self) -> u64 {
         let fold = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        self.means.ids.next_id().bytes().fold(0xcbf2_9ce4_8422_2325, fold)
+        self.ports.ids.next_id().bytes().fold(0xcbf2_9ce4_8422_2325, fold)
     }
 }
 
-fn broken() -> Performance {
+fn broken() -> RunResult {
     let reason = "the runner broke off; the log of the program says why".to_owned();
-    Performance {
-        end: End::Failed { reason, again: Again::Worthwhile },
+    RunResult {
+        end: RunEnd::Failed { reason, again: RetryAdvice::Worthwhile },
         exit_code: None,
         output: String::new(),
         wrote: Vec::new(),

@@ -1,7 +1,7 @@
 //! Keeps secrets out of what is stored about an event, file names included, and finds such a file again.
 
-use crate::book::StoredFile;
 use crate::contract::{Change, FileChange, Hook};
+use crate::run_store::StoredFile;
 use dispatch_os::digest::{hex, sha256};
 use dispatch_redact::{Allowed, Options, Redactor, UserPattern};
 use serde_json::{Map, Value};
@@ -27,7 +27,7 @@ pub(crate) fn digest(text: &str) -> String {
 
 /// What may be stored.
 #[derive(Default)]
-pub(crate) struct Discretion {
+pub(crate) struct RedactionPolicy {
     /// The user's own forms of secrets, for every hook.
     patterns: Vec<UserPattern>,
     /// What is never taken for a secret.
@@ -36,7 +36,7 @@ pub(crate) struct Discretion {
     names: Mutex<BTreeMap<String, String>>,
 }
 
-impl Discretion {
+impl RedactionPolicy {
     /// With forms of secrets for every hook, and what is never taken for one.
     pub(crate) fn new(patterns: Vec<UserPattern>, allowed: Vec<Allowed>) -> Self {
         Self { patterns, allowed, ..Self::default() }
@@ -50,7 +50,7 @@ impl Discretion {
         }
     }
 
-    /// Facts without secrets.
+    /// RunFacts without secrets.
     pub(crate) fn clean_map(&self, hook: &Hook, map: &Map<String, Value>) -> Map<String, Value> {
         let mut value = Value::Object(map.clone());
         match (self.redactor(hook), &mut value) {
@@ -151,11 +151,11 @@ mod tests {
         std::fs::write(folder.path().join(SECRET), "x").unwrap();
         let mut hook = hook("h");
         hook.secret_patterns = vec!["hunter2[a-z0-9-]*".into()];
-        let discretion = Discretion::default();
-        let stored = discretion.cover(&hook, &change(SECRET));
+        let redaction = RedactionPolicy::default();
+        let stored = redaction.cover(&hook, &change(SECRET));
         assert!(!serde_json::to_string(&stored).unwrap().contains("hunter2"), "{stored:?}");
-        assert_eq!(discretion.uncover(folder.path(), &stored).as_deref(), Some(SECRET));
-        let restarted = Discretion::default();
+        assert_eq!(redaction.uncover(folder.path(), &stored).as_deref(), Some(SECRET));
+        let restarted = RedactionPolicy::default();
         assert_eq!(restarted.uncover(folder.path(), &stored).as_deref(), Some(SECRET));
         std::fs::remove_file(folder.path().join(SECRET)).unwrap();
         assert_eq!(restarted.uncover(folder.path(), &stored), None);
@@ -163,12 +163,12 @@ mod tests {
 
     #[test]
     fn a_plain_name_stays_and_an_unusable_pattern_hides_everything() {
-        let discretion = Discretion::default();
+        let redaction = RedactionPolicy::default();
         let mut hook = hook("h");
-        assert_eq!(discretion.cover(&hook, &change("src/a.rs")).veil, None);
+        assert_eq!(redaction.cover(&hook, &change("src/a.rs")).veil, None);
         hook.secret_patterns = vec!["(".into()];
-        assert_eq!(discretion.clean(&hook, "anything"), HIDDEN);
+        assert_eq!(redaction.clean(&hook, "anything"), HIDDEN);
         let map = serde_json::json!({ "a": "b" });
-        assert_eq!(discretion.clean_map(&hook, map.as_object().unwrap()), Map::new());
+        assert_eq!(redaction.clean_map(&hook, map.as_object().unwrap()), Map::new());
     }
 }

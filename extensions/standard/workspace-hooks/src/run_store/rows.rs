@@ -1,7 +1,7 @@
 //! How a run is read from its row and written to it.
 
-use crate::book::{Facts, Key, Run};
 use crate::contract::{RunId, Status};
+use crate::run_store::{Run, RunFacts, RunKey};
 use dispatch_contracts::storage::{Columns, Record, SqlValue, StorageError};
 
 /// The columns that [`run`] reads.
@@ -10,7 +10,7 @@ pub(super) const RUN: &str = "number, id, workspace, hook, subject, status, cont
 
 /// A record that begins with the columns of a run.
 pub(super) fn run(record: &Record) -> Result<Run, StorageError> {
-    let facts: Facts = serde_json::from_str(record.text(16)?)
+    let facts: RunFacts = serde_json::from_str(record.text(16)?)
         .map_err(|error| StorageError::Corrupt(format!("a run cannot be read: {error}")))?;
     Ok(Run {
         number: record.unsigned(0)?,
@@ -32,8 +32,8 @@ pub(super) fn run(record: &Record) -> Result<Run, StorageError> {
 }
 
 /// Three columns that name a key.
-pub(super) fn key(record: &Record, from: usize) -> Result<Key, StorageError> {
-    Ok(Key {
+pub(super) fn key(record: &Record, from: usize) -> Result<RunKey, StorageError> {
+    Ok(RunKey {
         workspace: record.text(from)?.to_owned(),
         hook: record.text(from + 1)?.to_owned(),
         subject: record.text(from + 2)?.to_owned(),

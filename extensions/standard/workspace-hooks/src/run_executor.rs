@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// One attempt of one run.
 #[derive(Clone)]
-pub(crate) struct Assignment {
+pub(crate) struct RunJob {
     pub(crate) run: RunId,
     pub(crate) hook: Arc<Hook>,
     pub(crate) workspace: PathBuf,
@@ -18,18 +18,18 @@ pub(crate) struct Assignment {
     /// With the content hashes that the run was claimed for.
     pub(crate) files: Vec<FileChange>,
     pub(crate) metadata: Map<String, Value>,
-    /// Cancelled when somebody takes the run back or the program ends. The time limit is the performer's own.
+    /// Cancelled when somebody takes the run back or the program ends. The time limit is the executor's own.
     pub(crate) cancel: CancelToken,
 }
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum RunEnd {
     Success,
     Failed {
         /// One sentence, free of secrets.
         reason: String,
-        again: Again,
+        again: RetryAdvice,
     },
     Timeout,
     Canceled,
@@ -37,15 +37,15 @@ pub(crate) enum End {
 
 /// Whether the same attempt could go better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Again {
+pub(crate) enum RetryAdvice {
     Worthwhile,
     Useless,
 }
 
 /// What an attempt leaves. Every text is free of secrets and cut to size.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Performance {
-    pub(crate) end: End,
+pub(crate) struct RunResult {
+    pub(crate) end: RunEnd,
     pub(crate) exit_code: Option<i32>,
     pub(crate) output: String,
     /// Files of the workspace that it wrote, relative to it, as far as it is known.
@@ -58,7 +58,7 @@ pub(crate) struct Performance {
 
 /// Whether it is seen which files an attempt writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub(crate) enum WriteTracking {
     /// `wrote` and `observed` are complete.
     Observes,
     /// Nothing is known: what becomes of a run's own files while it goes counts as its work.
@@ -67,9 +67,9 @@ pub(crate) enum Sight {
 
 /// What is known of an attempt whose process died before it could store the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Settled {
+pub(crate) enum SettledRun {
     /// It came to its end.
-    Ended(Box<Performance>),
+    Ended(Box<RunResult>),
     /// It never got that far.
     Unfinished,
     /// It is not over yet, but will be soon.
@@ -77,11 +77,11 @@ pub(crate) enum Settled {
 }
 
 /// Does the work of runs.
-pub(crate) trait Performer: Send + Sync {
+pub(crate) trait RunExecutor: Send + Sync {
     /// Makes one attempt. Ends in time whatever happens, and leaves no process behind.
-    fn perform(&self, assignment: Assignment) -> BoxFuture<'_, Performance>;
+    fn execute(&self, job: RunJob) -> BoxFuture<'_, RunResult>;
     /// How an attempt ended whose process died before it could store the end.
-    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, Settled>;
+    fn settle<'a>(&'a self, run: &'a RunId, attempt: u32) -> BoxFuture<'a, SettledRun>;
     /// The end of an attempt is stored: nobody will want to know it again.
     fn stored(&self, _run: &RunId, _attempt: u32) {}
     /// Files of the workspace that an attempt which goes here was seen to write so far, relative to it. Asked often.
@@ -89,5 +89,5 @@ pub(crate) trait Performer: Send + Sync {
         Vec::new()
     }
     /// Whether it is seen which files an attempt writes.
-    fn sight(&self) -> Sight;
+    fn sight(&self) -> WriteTracking;
 }

@@ -1,35 +1,43 @@
-//! What a step does, as statements of one transaction.
+//! What one transaction can do to the runs: small reads by index, and writes.
 
 use super::rows::{RUN, key, run, values};
-use crate::book::shelf::{CLEARED_AT_ONCE, KEPT_MS, KEPT_RECORDS, WRITES_KEPT_MS};
-use crate::book::{BookError, Key, Run, Shelf, Write, WriteState};
 use crate::contract::{RunId, Usage};
+use crate::run_store::{FileWrite, FileWriteState, Run, RunKey, RunStoreError};
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, Statement, StorageError, Transaction};
 
-/// The book within one transaction.
-pub(super) struct SqlShelf<'a> {
+/// Records older than this go.
+const KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+/// The most records that are kept.
+const KEPT_RECORDS: u64 = 50_000;
+/// How long it is known who wrote a file.
+const WRITES_KEPT_MS: u64 = 24 * 60 * 60 * 1000;
+/// The most rows that one clearing removes, so that nobody waits for it.
+const CLEARED_AT_ONCE: u32 = 1_000;
+
+/// The runs within one transaction.
+pub(crate) struct RunTransaction<'a> {
     tx: &'a mut dyn Transaction,
-    /// The version of everything that this step changes.
+    /// The version of everything that this transaction changes.
     version: Option<u64>,
 }
 
-impl<'a> SqlShelf<'a> {
+impl<'a> RunTransaction<'a> {
     pub(super) fn new(tx: &'a mut dyn Transaction) -> Self {
         Self { tx, version: None }
     }
 
-    fn one(&mut self, statement: &Statement) -> Result<Option<Run>, BookError> {
+    fn one(&mut self, statement: &Statement) -> Result<Option<Run>, RunStoreError> {
         let found = self.tx.query(statement)?;
         Ok(found.first().map(run).transpose()?)
     }
 
-    fn number(&mut self, statement: &Statement) -> Result<Option<u64>, BookError> {
+    fn number(&mut self, statement: &Statement) -> Result<Option<u64>, RunStoreError> {
         let found = self.tx.query(statement)?;
         Ok(found.first().map(|record| record.unsigned(0)).transpose()?)
     }
 
-    fn version(&mut self) -> Result<u64, BookError> {
+    fn version(&mut self) -> Result<u64, RunStoreError> {
         if let Some(version) = self.version {
             return Ok(version);
         }
@@ -39,18 +47,17 @@ impl<'a> SqlShelf<'a> {
         self.version = Some(version);
         Ok(version)
     }
-}
 
-impl Shelf for SqlShelf<'_> {
-    fn find(&mut self, number: u64) -> Result<Option<Run>, BookError> {
+    pub(crate) fn find(&mut self, number: u64) -> Result<Option<Run>, RunStoreError> {
         self.one(&statement!(format!("SELECT {RUN} FROM hook_runs WHERE number = ?1"), number))
     }
 
-    fn named(&mut self, id: &RunId) -> Result<Option<Run>, BookError> {
+    pub(crate) fn named(&mut self, id: &RunId) -> Result<Option<Run>, RunStoreError> {
         self.one(&statement!(format!("SELECT {RUN} FROM hook_runs WHERE id = ?1"), id.0.as_str()))
     }
 
-    fn waiting(&mut self, key: &Key) -> Result<Option<Run>, BookError> {
+    /// The newest run of a key that waits.
+    pub(crate) fn waiting(&mut self, key: &RunKey) -> Result<Option<Run>, RunStoreError> {
         self.one(&statement!(
             format!(
                 "SELECT {RUN} FROM hook_runs WHERE workspace = ?1 AND hook = ?2 AND subject = ?3
@@ -62,7 +69,8 @@ impl Shelf for SqlShelf<'_> {
         ))
     }
 
-    fn last_begun(&mut self, key: &Key) -> Result<Option<Run>, BookError> {
+    /// The run of a key that was begun last.
+    pub(crate) fn last_begun(&mut self, key: &RunKey) -> Result<Option<Run>, RunStoreError> {
         self.one(&statement!(
             format!(
                 "SELECT {RUN} FROM hook_runs WHERE workspace = ?1 AND hook = ?2 AND subject = ?3
@@ -74,18 +82,20 @@ impl Shelf for SqlShelf<'_> {
         ))
     }
 
-    fn running(&mut self, workspace: &str) -> Result<Vec<Key>, BookError> {
+    /// The keys of the runs that go.
+    pub(crate) fn running(&mut self, workspace: &str) -> Result<Vec<RunKey>, RunStoreError> {
         let query = "SELECT workspace, hook, subject FROM hook_runs WHERE workspace = ?1 AND status = 'running'";
         let found = self.tx.query(&statement!(query, workspace))?;
         Ok(found.iter().map(|record| key(record, 0)).collect::<Result<_, _>>()?)
     }
 
-    fn waiting_count(&mut self, workspace: &str) -> Result<u64, BookError> {
+    pub(crate) fn waiting_count(&mut self, workspace: &str) -> Result<u64, RunStoreError> {
         let query = "SELECT COUNT(*) FROM hook_runs WHERE workspace = ?1 AND status = 'queued'";
         Ok(self.number(&statement!(query, workspace))?.unwrap_or_default())
     }
 
-    fn waiting_of(&mut self, workspace: &str, hook: &str, limit: u32) -> Result<Vec<Run>, BookError> {
+    /// Waiting runs of a hook.
+    pub(crate) fn waiting_of(&mut self, workspace: &str, hook: &str, limit: u32) -> Result<Vec<Run>, RunStoreError> {
         let query = format!(
             "SELECT {RUN} FROM hook_runs WHERE workspace = ?1 AND hook = ?2 AND status = 'queued'
              ORDER BY not_before LIMIT ?3"
@@ -94,14 +104,15 @@ impl Shelf for SqlShelf<'_> {
         Ok(found.iter().map(run).collect::<Result<_, _>>()?)
     }
 
-    fn begun_since(
+    /// When runs of a hook began, newest first, none before `since_ms` or after `now_ms`.
+    pub(crate) fn begun_since(
         &mut self,
         workspace: &str,
         hook: &str,
         since_ms: u64,
         now_ms: u64,
         limit: u32,
-    ) -> Result<Vec<u64>, BookError> {
+    ) -> Result<Vec<u64>, RunStoreError> {
         let found = self.tx.query(&statement!(
             "SELECT started_at FROM hook_runs WHERE workspace = ?1 AND hook = ?2
              AND started_at IS NOT NULL AND started_at > ?3 AND started_at <= ?4
@@ -115,14 +126,14 @@ impl Shelf for SqlShelf<'_> {
         Ok(found.iter().map(|record| record.unsigned(0)).collect::<Result<_, _>>()?)
     }
 
-    fn spent(&mut self, workspace: &str, hook: &str, day: u64) -> Result<Usage, BookError> {
+    pub(crate) fn spent(&mut self, workspace: &str, hook: &str, day: u64) -> Result<Usage, RunStoreError> {
         let query = "SELECT tokens, micro_usd FROM hook_spending WHERE workspace = ?1 AND hook = ?2 AND day = ?3";
         let found = self.tx.query(&statement!(query, workspace, hook, day))?;
         let Some(record) = found.first() else { return Ok(Usage::default()) };
         Ok(Usage { tokens: record.unsigned(0)?, micro_usd: record.unsigned(1)? })
     }
 
-    fn spend(&mut self, workspace: &str, hook: &str, day: u64, usage: Usage) -> Result<(), BookError> {
+    pub(crate) fn spend(&mut self, workspace: &str, hook: &str, day: u64, usage: Usage) -> Result<(), RunStoreError> {
         self.tx.execute(&statement!(
             "INSERT INTO hook_spending (workspace, hook, day, tokens, micro_usd) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (workspace, hook, day) DO UPDATE SET
@@ -137,21 +148,23 @@ impl Shelf for SqlShelf<'_> {
         Ok(())
     }
 
-    fn note_event(&mut self, workspace: &str, event: &str, now_ms: u64) -> Result<bool, BookError> {
+    /// Notes an event; false if it is known already.
+    pub(crate) fn note_event(&mut self, workspace: &str, event: &str, now_ms: u64) -> Result<bool, RunStoreError> {
         let insert = "INSERT INTO hook_events (workspace, event, at) VALUES (?1, ?2, ?3)
                       ON CONFLICT (workspace, event) DO NOTHING";
         Ok(self.tx.execute(&statement!(insert, workspace, event, now_ms))? > 0)
     }
 
-    fn writes(&mut self, workspace: &str, path: &str) -> Result<Vec<Write>, BookError> {
+    /// Who wrote a file.
+    pub(crate) fn writes(&mut self, workspace: &str, path: &str) -> Result<Vec<FileWrite>, RunStoreError> {
         let query = "SELECT run, live, content, at FROM hook_writes WHERE workspace = ?1 AND path = ?2";
         let found = self.tx.query(&statement!(query, workspace, path))?;
         let mut writes = Vec::with_capacity(found.len());
         for record in &found {
-            writes.push(Write {
+            writes.push(FileWrite {
                 path: path.to_owned(),
                 run: record.unsigned(0)?,
-                state: if record.unsigned(1)? == 0 { WriteState::Left } else { WriteState::Live },
+                state: if record.unsigned(1)? == 0 { FileWriteState::Left } else { FileWriteState::Live },
                 content: record.optional_text(2)?.map(str::to_owned),
                 at_ms: record.unsigned(3)?,
             });
@@ -159,7 +172,7 @@ impl Shelf for SqlShelf<'_> {
         Ok(writes)
     }
 
-    fn keep_write(&mut self, workspace: &str, write: &Write) -> Result<(), BookError> {
+    pub(crate) fn keep_write(&mut self, workspace: &str, write: &FileWrite) -> Result<(), RunStoreError> {
         self.tx.execute(&statement!(
             "INSERT INTO hook_writes (workspace, path, run, live, content, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT (workspace, path, run) DO UPDATE SET
@@ -167,25 +180,28 @@ impl Shelf for SqlShelf<'_> {
             workspace,
             &write.path,
             write.run,
-            write.state == WriteState::Live,
+            write.state == FileWriteState::Live,
             write.content.as_deref(),
             write.at_ms
         ))?;
         Ok(())
     }
 
-    fn forget_left(&mut self, workspace: &str, path: &str) -> Result<(), BookError> {
+    /// Forgets what ended runs left of a file: it holds something else now.
+    pub(crate) fn forget_left(&mut self, workspace: &str, path: &str) -> Result<(), RunStoreError> {
         let delete = "DELETE FROM hook_writes WHERE workspace = ?1 AND path = ?2 AND live = 0";
         self.tx.execute(&statement!(delete, workspace, path))?;
         Ok(())
     }
 
-    fn forget_live(&mut self, run: u64) -> Result<(), BookError> {
+    /// Forgets what a run was seen to write.
+    pub(crate) fn forget_live(&mut self, run: u64) -> Result<(), RunStoreError> {
         self.tx.execute(&statement!("DELETE FROM hook_writes WHERE run = ?1 AND live = 1", run))?;
         Ok(())
     }
 
-    fn insert(&mut self, run: &mut Run) -> Result<(), BookError> {
+    /// Puts a new run in; it gets its number and its version.
+    pub(crate) fn insert(&mut self, run: &mut Run) -> Result<(), RunStoreError> {
         run.version = self.version()?;
         let insert = Statement::new(
             "INSERT INTO hook_runs (id, workspace, hook, subject, status, content, attempts, reason, queued_at,
@@ -198,7 +214,8 @@ impl Shelf for SqlShelf<'_> {
         Ok(())
     }
 
-    fn save(&mut self, run: &mut Run) -> Result<(), BookError> {
+    /// Stores a run as it is now, with a new version.
+    pub(crate) fn save(&mut self, run: &mut Run) -> Result<(), RunStoreError> {
         run.version = self.version()?;
         let mut parameters = values(run)?;
         parameters.push(run.number.into());
@@ -212,26 +229,28 @@ impl Shelf for SqlShelf<'_> {
         Ok(())
     }
 
-    fn remove(&mut self, number: u64) -> Result<(), BookError> {
+    pub(crate) fn remove(&mut self, number: u64) -> Result<(), RunStoreError> {
         self.tx.execute(&statement!("DELETE FROM hook_runs WHERE number = ?1", number))?;
         Ok(())
     }
 
-    fn keep_output(&mut self, number: u64, output: &str) -> Result<(), BookError> {
+    pub(crate) fn keep_output(&mut self, number: u64, output: &str) -> Result<(), RunStoreError> {
         let insert = "INSERT INTO hook_outputs (run, output) VALUES (?1, ?2)
                       ON CONFLICT (run) DO UPDATE SET output = excluded.output";
         self.tx.execute(&statement!(insert, number, output))?;
         Ok(())
     }
 
-    fn beat(&mut self, owner: &str, now_ms: u64) -> Result<(), BookError> {
+    /// Says that an owner is alive.
+    pub(crate) fn beat(&mut self, owner: &str, now_ms: u64) -> Result<(), RunStoreError> {
         let insert = "INSERT INTO hook_owners (name, heard_at) VALUES (?1, ?2)
                       ON CONFLICT (name) DO UPDATE SET heard_at = excluded.heard_at";
         self.tx.execute(&statement!(insert, owner, now_ms))?;
         Ok(())
     }
 
-    fn clear(&mut self, now_ms: u64) -> Result<u64, BookError> {
+    /// Removes what is too old; answers how many runs went.
+    pub(crate) fn clear(&mut self, now_ms: u64) -> Result<u64, RunStoreError> {
         let over = "SELECT number FROM hook_runs WHERE ended_at IS NOT NULL ORDER BY number DESC LIMIT 1 OFFSET ?1";
         let last = self.number(&statement!(over, KEPT_RECORDS))?.unwrap_or_default();
         let before_ms = now_ms.saturating_sub(KEPT_MS);
