@@ -86,7 +86,7 @@ pub enum ConversationError {
         label: String,
     },
     /// Somebody has the label already.
-    #[error("there is a session `{label}` already")]
+    #[error("session `{label}` exists already")]
     LabelTaken {
         /// The label.
         label: String,
@@ -100,7 +100,7 @@ pub enum ConversationError {
         problem: &'static str,
     },
     /// The turn is none of the session's.
-    #[error("turn `{turn}` is no part of session `{label}`")]
+    #[error("turn `{turn}` is not part of session `{label}`")]
     NoTurn {
         /// The session.
         label: String,

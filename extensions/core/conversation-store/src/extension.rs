@@ -5,6 +5,7 @@ use crate::schema::{TextIndex, migrations};
 use crate::store::Ledger;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::{Host, HostError};
 use dispatch_contracts::ports::{Clock, Ids};
 use dispatch_contracts::storage::{Storage, StorageError};
@@ -36,6 +37,10 @@ struct ConversationStore;
 impl Extension for ConversationStore {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn harness(&self) -> Harness {
+        dispatch_contracts::harness!()
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {

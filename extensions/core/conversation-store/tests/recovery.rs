@@ -1,14 +1,14 @@
 //! Whatever prefix of its rows a turn left behind, the history is one that every provider takes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/rig.rs"]
-mod rig;
+#[path = "support/test_ledger.rs"]
+mod test_ledger;
 
 use dispatch_contracts::conversation::{ResultStatus, Role, Row, RowBody, project, validate};
 use dispatch_contracts::turn::TurnEnd;
 use dispatch_kernel::reconcile::reconcile;
 use proptest::prelude::*;
-use rig::{Rig, asked, ended, row, started, step_ended, text};
+use test_ledger::{TestLedger, asked, ended, row, started, step_ended, text};
 
 /// What one step of a turn did with each of its calls.
 #[derive(Clone, Copy, Debug)]
@@ -65,23 +65,23 @@ proptest! {
 
     #[test]
     fn any_prefix_of_a_turn_is_a_valid_history(steps in prop::collection::vec(step(), 1..4), cut in 0.0..1.0_f64) {
-        let rig = Rig::memory();
-        let session = rig.session("main");
-        rig.exchange(&session, "t0", "before", "it");
+        let ledger = TestLedger::memory();
+        let session = ledger.session("main");
+        ledger.exchange(&session, "t0", "before", "it");
         let rows = rows_of("t1", &steps);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a small number")]
         let kept = (rows.len() as f64 * cut) as usize;
-        rig.begin(&session, "t1", 2);
-        rig.append_all(&session, 2, rows[..kept].to_vec());
-        let cut = rig.run(rig.conversations.history("main")).unwrap();
+        ledger.begin(&session, "t1", 2);
+        ledger.append_all(&session, 2, rows[..kept].to_vec());
+        let cut = ledger.run(ledger.conversations.history("main")).unwrap();
         prop_assert_eq!(validate(&cut.messages), Ok(()));
         let again = reconcile(&cut.rows);
         prop_assert_eq!(&again.rows, &cut.rows, "repairing twice changes nothing");
         prop_assert_eq!(&project(&again.rows), &cut.messages);
-        prop_assert_eq!(rig.run(rig.conversations.history("main")).unwrap(), cut);
-        rig.begin(&session, "t2", 3);
-        rig.append_all(&session, 3, rows_of("t2", &steps));
-        let next = rig.run(rig.conversations.history("main")).unwrap();
+        prop_assert_eq!(ledger.run(ledger.conversations.history("main")).unwrap(), cut);
+        ledger.begin(&session, "t2", 3);
+        ledger.append_all(&session, 3, rows_of("t2", &steps));
+        let next = ledger.run(ledger.conversations.history("main")).unwrap();
         prop_assert_eq!(validate(&next.messages), Ok(()));
     }
 }

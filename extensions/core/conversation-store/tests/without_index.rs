@@ -1,15 +1,15 @@
 //! A database that cannot index words: the same ledger, searched by looking.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/rig.rs"]
-mod rig;
+#[path = "support/test_ledger.rs"]
+mod test_ledger;
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::{Record, Statement, Storage, StorageError, TransactionWork};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
-use rig::Rig;
 use std::sync::Arc;
+use test_ledger::TestLedger;
 
 /// A store that knows no function of SQLite's own.
 struct Plain(Arc<dyn Storage>);
@@ -49,18 +49,18 @@ impl Storage for Plain {
 #[test]
 fn what_was_said_is_found_and_goes_with_its_session() {
     let backend = SqliteBackend::open(&Location::Memory).unwrap();
-    let rig = Rig::over(backend, |store| Arc::new(Plain(store)));
-    let session = rig.session("main");
-    rig.exchange(&session, "t1", "Where is the keyboard?", "Under the 100% table_top.");
-    rig.exchange(&session, "t2", "and the mouse", "there");
+    let ledger = TestLedger::over(backend, |store| Arc::new(Plain(store)));
+    let session = ledger.session("main");
+    ledger.exchange(&session, "t1", "Where is the keyboard?", "Under the 100% table_top.");
+    ledger.exchange(&session, "t2", "and the mouse", "there");
     let found = |question: &str| {
-        let hits = rig.run(rig.conversations.search(question, 10)).unwrap();
+        let hits = ledger.run(ledger.conversations.search(question, 10)).unwrap();
         hits.into_iter().map(|hit| hit.turn.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(found("the"), ["t2", "t1"]);
     assert_eq!(found("KEYBOARD is"), ["t1"]);
     assert_eq!(found("100% table_top"), ["t1"]);
     assert!(found("1_0").is_empty(), "a pattern is taken by its letters");
-    rig.run(rig.conversations.delete("main")).unwrap();
+    ledger.run(ledger.conversations.delete("main")).unwrap();
     assert!(found("the").is_empty());
 }

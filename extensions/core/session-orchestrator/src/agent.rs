@@ -6,10 +6,10 @@ mod redacted_tool;
 
 use crate::approval_service::ApprovalService;
 use crate::contract::{CONTEXT, Submission, ToolChoice, TurnContext};
-use crate::fallback::{Chain, PassedOver};
+use crate::fallback::{ModelChain, PassedOver};
 use crate::inputs::conversation;
 use crate::queue_store::StartedTurn;
-use crate::redaction::{Redacting, redactor_with};
+use crate::redaction::{RedactingSink, redactor_with};
 use crate::spill::SpillFolder;
 use crate::turn_environment::TurnEnvironment;
 use crate::turn_runner::{TurnJob, TurnResult, TurnRunner};
@@ -125,7 +125,7 @@ impl AgentTurnRunner {
             Err(error) => return faulted(&format!("the forms of secrets cannot be used: {error}")),
         };
         let gate = PermissionGate::new(self, &job, &submission);
-        let redacting = Redacting { sink: environment, redactor: Arc::clone(&redactor) };
+        let redacting = RedactingSink { sink: environment, redactor: Arc::clone(&redactor) };
         let spill = SpillFolder {
             folder: self.host.folders().data.join("outputs").join(job.lease.session.as_str()),
             redactor: Arc::clone(&redactor),
@@ -135,7 +135,7 @@ impl AgentTurnRunner {
         let outcome = run_turn(TurnInput {
             session: job.lease.session.clone(),
             turn: job.begun.turn.clone(),
-            provider: Arc::new(Chain { choices, passed_over: self.passed_over() }),
+            provider: Arc::new(ModelChain { choices, passed_over: self.passed_over() }),
             model,
             options: context.options,
             system: context.system,

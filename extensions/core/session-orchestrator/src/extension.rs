@@ -11,6 +11,7 @@ use crate::session_service::SessionService;
 use crate::turn_scheduler::{SchedulerPorts, TurnScheduler};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::{Host, STORAGE};
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::storage::StorageBackend;
@@ -27,17 +28,21 @@ const OWN_NAMESPACE: &str = "session-orchestrator";
 /// The session orchestrator.
 #[must_use]
 pub fn extension() -> Arc<dyn Extension> {
-    Arc::new(Orchestrator::default())
+    Arc::new(SessionOrchestrator::default())
 }
 
 #[derive(Default)]
-struct Orchestrator {
+struct SessionOrchestrator {
     scheduler: Mutex<Option<Arc<TurnScheduler>>>,
 }
 
-impl Extension for Orchestrator {
+impl Extension for SessionOrchestrator {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn harness(&self) -> Harness {
+        dispatch_contracts::harness!()
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// One model of a provider.
 #[derive(Clone)]
-pub(crate) struct Choice {
+pub(crate) struct ModelChoice {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) model: String,
 }
@@ -19,8 +19,8 @@ pub(crate) struct Choice {
 pub(crate) type PassedOver = Arc<dyn Fn(&str, &ProviderError) + Send + Sync>;
 
 /// Tries models in order.
-pub(crate) struct Chain {
-    pub(crate) choices: Vec<Choice>,
+pub(crate) struct ModelChain {
+    pub(crate) choices: Vec<ModelChoice>,
     /// Told when a model is passed over.
     pub(crate) passed_over: PassedOver,
 }
@@ -30,8 +30,8 @@ const fn may_help(kind: ProviderErrorKind) -> bool {
     !matches!(kind, ProviderErrorKind::Cancelled | ProviderErrorKind::InvalidRequest)
 }
 
-struct Trial {
-    left: VecDeque<Choice>,
+struct ModelTrial {
+    left: VecDeque<ModelChoice>,
     request: ModelRequest,
     cancel: CancelToken,
     current: Option<(String, ModelStream)>,
@@ -39,7 +39,7 @@ struct Trial {
     passed_over: PassedOver,
 }
 
-impl Trial {
+impl ModelTrial {
     fn open_next(&mut self) -> bool {
         let Some(choice) = self.left.pop_front() else { return false };
         let request = ModelRequest { model: choice.model.clone(), ..self.request.clone() };
@@ -48,9 +48,9 @@ impl Trial {
     }
 }
 
-impl Provider for Chain {
+impl Provider for ModelChain {
     fn stream(&self, request: ModelRequest, cancel: CancelToken) -> ModelStream {
-        let trial = Trial {
+        let trial = ModelTrial {
             left: self.choices.iter().cloned().collect(),
             request,
             cancel,

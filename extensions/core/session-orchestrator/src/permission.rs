@@ -15,7 +15,7 @@ pub(crate) const CODE: &str = "PERMISSION";
 
 /// What is decided without a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum CallDecision {
     Run,
     Refuse(Denial),
     /// A person must say; with everything they should know.
@@ -23,7 +23,7 @@ pub(crate) enum Decision {
 }
 
 /// Who asks for what, under which rules.
-pub(crate) struct Rights<'a> {
+pub(crate) struct CallRights<'a> {
     pub(crate) configured: &'a [PermissionRule],
     /// The sender's own; they only make it stricter.
     pub(crate) sender: &'a [PermissionRule],
@@ -34,8 +34,8 @@ pub(crate) struct Rights<'a> {
 }
 
 /// Decides over one call.
-pub(crate) fn decide(proposal: &Proposal, rights: &Rights<'_>) -> Decision {
-    let Asked { requests, certain } = asked(&proposal.call, rights.workdir);
+pub(crate) fn decide(proposal: &Proposal, rights: &CallRights<'_>) -> CallDecision {
+    let PermissionQuestions { requests, certain } = asked(&proposal.call, rights.workdir);
     let mut configured = verdict(rights.configured, &requests, Some(proposal.effect));
     if let Some(decision) = configured.as_mut().filter(|it| it.verdict == Verdict::Allow && !certain) {
         decision.verdict = Verdict::Ask;
@@ -46,7 +46,7 @@ pub(crate) fn decide(proposal: &Proposal, rights: &Rights<'_>) -> Decision {
     let mut questions = proposal.questions.clone();
     match strictest {
         Some(PermissionDecision { verdict: Verdict::Deny, reason, .. }) => {
-            return Decision::Refuse(Denial { code: CODE.to_owned(), reason });
+            return CallDecision::Refuse(Denial { code: CODE.to_owned(), reason });
         }
         Some(PermissionDecision { verdict: Verdict::Ask, reason, .. }) if !is_remembered(proposal, rights) => {
             questions.push(Question { code: CODE.to_owned(), reason });
@@ -54,9 +54,9 @@ pub(crate) fn decide(proposal: &Proposal, rights: &Rights<'_>) -> Decision {
         _ => {}
     }
     match (questions.is_empty(), rights.ask) {
-        (true, _) | (false, Ask::All) => Decision::Run,
-        (false, Ask::Person) => Decision::Ask(questions),
-        (false, Ask::None) => Decision::Refuse(nobody(&questions)),
+        (true, _) | (false, Ask::All) => CallDecision::Run,
+        (false, Ask::Person) => CallDecision::Ask(questions),
+        (false, Ask::None) => CallDecision::Refuse(nobody(&questions)),
     }
 }
 
@@ -93,31 +93,31 @@ const fn strictness(verdict: Verdict) -> u8 {
     }
 }
 
-fn is_remembered(proposal: &Proposal, rights: &Rights<'_>) -> bool {
+fn is_remembered(proposal: &Proposal, rights: &CallRights<'_>) -> bool {
     let asked = targets(&proposal.call.arguments, rights.workdir);
     asked.into_iter().all(|target| rights.remembered.contains(&(proposal.call.name.clone(), target)))
 }
 
 /// The questions that a call puts to the rules.
-struct Asked {
+struct PermissionQuestions {
     requests: Vec<PermissionRequest>,
     /// Whether they are all there is to ask.
     certain: bool,
 }
 
 /// One question per file that a call names and per command that a shell text holds.
-fn asked(call: &ToolCall, workdir: &Path) -> Asked {
+fn asked(call: &ToolCall, workdir: &Path) -> PermissionQuestions {
     let request = |target: String| PermissionRequest { permission: call.name.clone(), target };
     let whole = targets(&call.arguments, workdir).into_iter().map(request);
     let Some(command) = call.arguments.get("command").and_then(|command| command.as_str()) else {
-        return Asked { requests: whole.collect(), certain: true };
+        return PermissionQuestions { requests: whole.collect(), certain: true };
     };
     let cwd = workdir.to_string_lossy();
     let effects = analyze(command, &ShellContext { cwd: &cwd, home: None });
     let parts: Vec<PermissionRequest> =
         effects.commands.iter().filter(|part| part.exact).map(|part| request(part.argv.join(" "))).collect();
     let certain = !parts.is_empty() && parts.len() == effects.commands.len() && effects.is_known();
-    Asked { requests: if certain { parts } else { whole.chain(parts).collect() }, certain }
+    PermissionQuestions { requests: if certain { parts } else { whole.chain(parts).collect() }, certain }
 }
 
 #[cfg(test)]

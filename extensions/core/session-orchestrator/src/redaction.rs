@@ -26,12 +26,12 @@ pub(crate) fn redactor_with(settings: &Settings, more: &[String]) -> Result<Reda
 }
 
 /// A sink behind which nothing secret is stored.
-pub(crate) struct Redacting<'a> {
+pub(crate) struct RedactingSink<'a> {
     pub(crate) sink: &'a dyn StepSink,
     pub(crate) redactor: Arc<Redactor>,
 }
 
-impl Redacting<'_> {
+impl RedactingSink<'_> {
     /// The same for what is shown while the turn runs.
     pub(crate) fn watcher(&self, inner: Arc<dyn Fn(TurnEvent) + Send + Sync>) -> Arc<dyn Fn(TurnEvent) + Send + Sync> {
         let redactor = Arc::clone(&self.redactor);
@@ -44,7 +44,7 @@ impl Redacting<'_> {
     }
 }
 
-impl StepSink for Redacting<'_> {
+impl StepSink for RedactingSink<'_> {
     fn record<'a>(&'a self, row: &'a Row) -> BoxFuture<'a, Result<(), SinkError>> {
         Box::pin(async move {
             let row = cleaned(&self.redactor, row);

@@ -26,7 +26,7 @@ impl SpillFolder {
         files::create_dir_owner_only(&self.folder).map_err(|error| SpillError(error.to_string()))?;
         let path = self.folder.join(format!("{}.txt", safe_file_name(name)));
         // A call id is unique in its session; a file of that name is what an earlier try left.
-        let _ = std::fs::remove_file(&path);
+        let _ = files::remove_file(&path);
         let mut file = files::create_new(&path, Access::OwnerOnly).map_err(|error| SpillError(error.to_string()))?;
         file.write_all(self.redactor.redact(text).as_bytes()).map_err(|error| SpillError(error.to_string()))?;
         Ok(path.display().to_string())

@@ -2,9 +2,9 @@
 //! made through SQLite.
 
 use crate::database::Database;
-use crate::place::beside;
+use crate::resolved_location::beside;
 use dispatch_contracts::storage::StorageError;
-use dispatch_os::files::{Access, create_new};
+use dispatch_os::files::{self, Access, create_new};
 use dispatch_os::time::unix_ms;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
@@ -22,19 +22,19 @@ const UNFINISHED_AGE: Duration = Duration::from_secs(60 * 60);
 pub(crate) fn make(database: &Database) -> Result<Option<PathBuf>, StorageError> {
     let Some(path) = database.place.path() else { return Ok(None) };
     remove_unfinished(path);
-    let target = beside(path, &format!(".{:013}-{}{SUFFIX}", unix_ms().max(0), std::process::id()));
+    let target = beside(path, &format!(".{:013}-{}{SUFFIX}", unix_ms().max(0), dispatch_os::process::id()));
     let part = beside(&target, UNFINISHED);
     let copied = copy(database, &part).and_then(|()| {
-        std::fs::rename(&part, &target).map_err(|error| format!("cannot name {}: {error}", target.display()))
+        files::rename(&part, &target).map_err(|error| format!("cannot name {}: {error}", target.display()))
     });
     if let Err(why) = copied {
-        _ = std::fs::remove_file(&part);
-        let said = format!("no backup could be made before its tables are changed, so they were not: {why}");
+        _ = files::remove_file(&part);
+        let said = format!("cannot make a backup, so the tables were not changed: {why}");
         return Err(StorageError::Unwritable(said));
     }
     for old in all(path).into_iter().rev().skip(KEPT_BACKUPS) {
         // One that stays costs room, nothing else.
-        _ = std::fs::remove_file(old);
+        _ = files::remove_file(old);
     }
     Ok(Some(target))
 }
@@ -52,7 +52,7 @@ fn copy(database: &Database, part: &Path) -> Result<(), String> {
     let backup = Backup::new(database.trusted(), &mut target).map_err(|error| error.to_string())?;
     match backup.step(-1).map_err(|error| error.to_string())? {
         StepResult::Done => Ok(()),
-        _ => Err("somebody else holds the database".to_owned()),
+        _ => Err("another process holds the database".to_owned()),
     }
 }
 
@@ -66,11 +66,11 @@ fn all(path: &Path) -> Vec<PathBuf> {
 /// A copy that a killed process left behind is of no use to anybody. A young one may be under way.
 fn remove_unfinished(path: &Path) {
     let is_old = |part: &PathBuf| {
-        let written = part.symlink_metadata().and_then(|metadata| metadata.modified());
+        let written = files::symlink_metadata(part).and_then(|metadata| metadata.modified());
         written.is_ok_and(|written| written.elapsed().is_ok_and(|age| age > UNFINISHED_AGE))
     };
     for part in siblings(path, UNFINISHED).into_iter().filter(is_old) {
-        _ = std::fs::remove_file(part);
+        _ = files::remove_file(part);
     }
 }
 
@@ -78,7 +78,7 @@ fn siblings(path: &Path, suffix: &str) -> Vec<PathBuf> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return Vec::new();
     };
-    let Ok(entries) = folder.read_dir() else { return Vec::new() };
+    let Ok(entries) = files::read_dir(folder) else { return Vec::new() };
     let start = format!("{name}.");
     let ours = |found: &str| {
         let middle = found.strip_prefix(&start).and_then(|rest| rest.strip_suffix(suffix));

@@ -1,9 +1,9 @@
 //! One connection with its guard: opened the same way everywhere, running statements for whoever asks.
 
-use crate::bookkeeping;
 use crate::error::translate;
-use crate::guard::{Guard, Mode, Scope};
-use crate::place::Place;
+use crate::guard::{GuardMode, NamespaceScope, TableGuard};
+use crate::layout;
+use crate::resolved_location::ResolvedLocation;
 use dispatch_contracts::storage::{Durability, Record, SqlValue, Statement, StorageError};
 use dispatch_os::time::monotonic_ms;
 use rusqlite::config::DbConfig;
@@ -38,7 +38,7 @@ const FULL_LOG_PAGES: i32 = 4000;
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum ConnectionPurpose {
     /// Reads and writes.
     Write,
     /// Reads.
@@ -48,8 +48,8 @@ pub(crate) enum Purpose {
 /// A guarded connection.
 pub(crate) struct Database {
     pub(crate) connection: Connection,
-    pub(crate) guard: Guard,
-    pub(crate) place: Place,
+    pub(crate) guard: TableGuard,
+    pub(crate) place: ResolvedLocation,
     /// How long one statement may run.
     pub(crate) statement_limit_ms: Cell<u64>,
     deadline: Arc<AtomicU64>,
@@ -60,7 +60,7 @@ pub(crate) struct Database {
 
 impl Database {
     /// Opens the place. A file is there already; it may be empty.
-    pub(crate) fn open(place: &Place, purpose: Purpose) -> Result<Self, StorageError> {
+    pub(crate) fn open(place: &ResolvedLocation, purpose: ConnectionPurpose) -> Result<Self, StorageError> {
         let told = |error| translate(place, &error);
         let mut connection = connect(place, purpose).map_err(told)?;
         configure(&connection, purpose).map_err(told)?;
@@ -69,9 +69,9 @@ impl Database {
         connection
             .progress_handler(STEPS_BETWEEN_CHECKS, Some(move || monotonic_ms() > watched.load(Ordering::Relaxed)))
             .map_err(told)?;
-        let guard = Guard::post(&mut connection).map_err(told)?;
+        let guard = TableGuard::post(&mut connection).map_err(told)?;
         let log_pages = Arc::new(AtomicI32::new(0));
-        if purpose == Purpose::Write {
+        if purpose == ConnectionPurpose::Write {
             // This also keeps SQLite from folding the log within a commit.
             let counted = Arc::clone(&log_pages);
             let count = move |_: &mut Wal, pages| {
@@ -121,7 +121,7 @@ impl Database {
 
     /// The connection for statements of the backend itself.
     pub(crate) fn trusted(&self) -> &Connection {
-        self.guard.serve(Mode::Trusted);
+        self.guard.serve(GuardMode::Trusted);
         &self.connection
     }
 
@@ -145,14 +145,14 @@ impl Database {
             .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
             .map_err(told)?;
         if self.schema.get() != Some(version) {
-            self.guard.learn(bookkeeping::owners(&self.connection).map_err(told)?);
+            self.guard.learn(layout::owners(&self.connection).map_err(told)?);
             self.schema.set(Some(version));
         }
         Ok(())
     }
 
     /// Runs a statement for a store; gives the number of rows it changed.
-    pub(crate) fn execute(&self, scope: &Arc<Scope>, statement: &Statement) -> Result<u64, StorageError> {
+    pub(crate) fn execute(&self, scope: &Arc<NamespaceScope>, statement: &Statement) -> Result<u64, StorageError> {
         self.run(scope, statement, |database, prepared| {
             let mut rows = prepared.raw_query();
             while rows.next().map_err(|error| database.told(&error))?.is_some() {}
@@ -163,17 +163,21 @@ impl Database {
     }
 
     /// Runs a query for a store outside a transaction, where nothing may be changed.
-    pub(crate) fn look(&self, scope: &Arc<Scope>, statement: &Statement) -> Result<Vec<Record>, StorageError> {
+    pub(crate) fn look(&self, scope: &Arc<NamespaceScope>, statement: &Statement) -> Result<Vec<Record>, StorageError> {
         self.run(scope, statement, |database, prepared| {
             if !prepared.readonly() {
-                return Err(StorageError::Statement("it changes something, which takes a transaction".to_owned()));
+                return Err(StorageError::Statement("it changes something; use a transaction".to_owned()));
             }
             database.read_all(prepared)
         })
     }
 
     /// Runs a query for a store in a transaction.
-    pub(crate) fn query(&self, scope: &Arc<Scope>, statement: &Statement) -> Result<Vec<Record>, StorageError> {
+    pub(crate) fn query(
+        &self,
+        scope: &Arc<NamespaceScope>,
+        statement: &Statement,
+    ) -> Result<Vec<Record>, StorageError> {
         self.run(scope, statement, |database, prepared| database.read_all(prepared))
     }
 
@@ -186,18 +190,18 @@ impl Database {
 
     fn run<T>(
         &self,
-        scope: &Arc<Scope>,
+        scope: &Arc<NamespaceScope>,
         statement: &Statement,
         work: impl FnOnce(&Self, &mut CachedStatement<'_>) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        self.guard.serve(Mode::Scoped(Arc::clone(scope)));
+        self.guard.serve(GuardMode::Scoped(Arc::clone(scope)));
         self.deadline.store(monotonic_ms().saturating_add(self.statement_limit_ms.get()), Ordering::Relaxed);
         let outcome = self.prepare(scope, statement).and_then(|mut prepared| work(self, &mut prepared));
         self.deadline.store(NO_DEADLINE, Ordering::Relaxed);
         outcome
     }
 
-    fn prepare(&self, scope: &Scope, statement: &Statement) -> Result<CachedStatement<'_>, StorageError> {
+    fn prepare(&self, scope: &NamespaceScope, statement: &Statement) -> Result<CachedStatement<'_>, StorageError> {
         let told = |error| self.told(&error);
         let text = format!("{}{}", scope.mark, statement.sql);
         let mut prepared = self.connection.prepare_cached(&text).map_err(told)?;
@@ -207,7 +211,7 @@ impl Database {
             return Err(StorageError::Statement(said));
         }
         for (index, value) in (1..).zip(&statement.parameters) {
-            prepared.raw_bind_parameter(index, Bound(value)).map_err(told)?;
+            prepared.raw_bind_parameter(index, BoundValue(value)).map_err(told)?;
         }
         Ok(prepared)
     }
@@ -234,17 +238,17 @@ impl Database {
     }
 }
 
-fn connect(place: &Place, purpose: Purpose) -> rusqlite::Result<Connection> {
-    let Place::File(path) = place else { return Connection::open_in_memory() };
+fn connect(place: &ResolvedLocation, purpose: ConnectionPurpose) -> rusqlite::Result<Connection> {
+    let ResolvedLocation::File(path) = place else { return Connection::open_in_memory() };
     let access = match purpose {
-        Purpose::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
-        Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        ConnectionPurpose::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        ConnectionPurpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
     };
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     Connection::open_with_flags(path, flags)
 }
 
-fn configure(connection: &Connection, purpose: Purpose) -> rusqlite::Result<()> {
+fn configure(connection: &Connection, purpose: ConnectionPurpose) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_WAIT)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
@@ -257,18 +261,18 @@ fn configure(connection: &Connection, purpose: Purpose) -> rusqlite::Result<()> 
     // Sorting never fills the disk behind the user's back.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     match purpose {
-        Purpose::Write => {
+        ConnectionPurpose::Write => {
             connection.pragma_update(None, "synchronous", "FULL")?;
             connection.pragma_update(None, "journal_size_limit", LOG_LIMIT_BYTES)?;
             connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)
         }
-        Purpose::Read => connection.pragma_update(None, "cache_size", -READER_CACHE_KIB),
+        ConnectionPurpose::Read => connection.pragma_update(None, "cache_size", -READER_CACHE_KIB),
     }
 }
 
-struct Bound<'a>(&'a SqlValue);
+struct BoundValue<'a>(&'a SqlValue);
 
-impl ToSql for Bound<'_> {
+impl ToSql for BoundValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self.0 {
             SqlValue::Null => ToSqlOutput::Owned(Value::Null),
@@ -288,7 +292,7 @@ fn read(value: ValueRef<'_>, column: usize) -> Result<SqlValue, StorageError> {
         ValueRef::Blob(value) => SqlValue::Blob(value.to_vec()),
         ValueRef::Text(value) => match std::str::from_utf8(value) {
             Ok(text) => SqlValue::Text(text.to_owned()),
-            Err(_) => return Err(StorageError::Statement(format!("column {column} holds text that is no UTF-8"))),
+            Err(_) => return Err(StorageError::Statement(format!("column {column} holds text that is not UTF-8"))),
         },
     })
 }

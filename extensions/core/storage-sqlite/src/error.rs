@@ -1,12 +1,13 @@
 //! What SQLite says, in the words of the storage contract.
 
 use crate::backup;
-use crate::place::Place;
+use crate::database::STATEMENT_LIMIT_MS;
+use crate::resolved_location::ResolvedLocation;
 use dispatch_contracts::storage::StorageError;
 use rusqlite::ErrorCode;
 
 /// Translates a failure. Texts of SQLite name tables and columns, never values.
-pub(crate) fn translate(place: &Place, error: &rusqlite::Error) -> StorageError {
+pub(crate) fn translate(place: &ResolvedLocation, error: &rusqlite::Error) -> StorageError {
     let said = error_text(error);
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) => StorageError::Constraint(said),
@@ -14,11 +15,13 @@ pub(crate) fn translate(place: &Place, error: &rusqlite::Error) -> StorageError 
             StorageError::Busy
         }
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StorageError::Corrupt(damaged(place, &said)),
-        Some(ErrorCode::DiskFull) => StorageError::Unwritable(format!("{}: no room is left", name(place))),
+        Some(ErrorCode::DiskFull) => StorageError::Unwritable(format!("{}: the disk is full", name(place))),
         Some(
             ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::SystemIoFailure,
         ) => StorageError::Unwritable(format!("{}: {said}", name(place))),
-        Some(ErrorCode::OperationInterrupted) => StorageError::Statement("it took too long and was stopped".to_owned()),
+        Some(ErrorCode::OperationInterrupted) => {
+            StorageError::Statement(format!("timed out after {} s", STATEMENT_LIMIT_MS / 1_000))
+        }
         _ => StorageError::Statement(said),
     }
 }
@@ -37,15 +40,15 @@ fn error_text(error: &rusqlite::Error) -> String {
     }
 }
 
-fn damaged(place: &Place, said: &str) -> String {
+fn damaged(place: &ResolvedLocation, said: &str) -> String {
     let Some(path) = place.path() else { return said.to_owned() };
     let advice = match backup::newest(path) {
         Some(backup) => format!("the newest backup is {}", backup.display()),
-        None => "there is no backup of it".to_owned(),
+        None => "it has no backup".to_owned(),
     };
     format!("{}: {said}; nothing in it was changed or removed, and {advice}", path.display())
 }
 
-fn name(place: &Place) -> String {
+fn name(place: &ResolvedLocation) -> String {
     place.path().map_or_else(|| "memory".to_owned(), |path| path.display().to_string())
 }

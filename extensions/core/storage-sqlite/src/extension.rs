@@ -4,6 +4,7 @@ use crate::contract::Location;
 use crate::store::SqliteBackend;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::{Host, STORAGE};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +33,10 @@ impl SqliteStorage {
 impl Extension for SqliteStorage {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn harness(&self) -> Harness {
+        dispatch_contracts::harness!()
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {

@@ -1,8 +1,8 @@
 //! Who may touch which table: asked by SQLite for every table and action while it compiles a statement.
 
-mod judge;
+mod rules;
 
-use judge::{Judged, judge};
+use rules::{TableVerdict, decide};
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthContext, Authorization};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ pub(crate) const RESERVED_PREFIX: &str = "dispatch_";
 
 /// The namespaces that a store reaches.
 #[derive(Debug)]
-pub(crate) struct Scope {
+pub(crate) struct NamespaceScope {
     /// Put before the text of every statement: statements are compiled and checked once per scope, and
     /// one that was compiled for one scope must never serve another.
     pub(crate) mark: String,
@@ -23,18 +23,18 @@ pub(crate) struct Scope {
 
 /// Whom SQLite works for at the moment.
 #[derive(Clone)]
-pub(crate) enum Mode {
+pub(crate) enum GuardMode {
     /// The backend itself.
     Trusted,
     /// A store.
-    Scoped(Arc<Scope>),
+    Scoped(Arc<NamespaceScope>),
     /// A migration of this namespace.
     Migrating(String),
 }
 
 /// What the check knows.
-struct Watch {
-    mode: Mode,
+struct GuardState {
+    mode: GuardMode,
     /// Tables in lower case, and whose they are.
     owners: BTreeMap<String, String>,
     /// Tables that the statement under way makes.
@@ -43,14 +43,15 @@ struct Watch {
 }
 
 /// The check of one connection.
-pub(crate) struct Guard {
-    watch: Arc<Mutex<Watch>>,
+pub(crate) struct TableGuard {
+    watch: Arc<Mutex<GuardState>>,
 }
 
-impl Guard {
+impl TableGuard {
     /// Sets a guard over a connection; it trusts until it is told otherwise.
     pub(crate) fn post(connection: &mut Connection) -> rusqlite::Result<Self> {
-        let watch = Watch { mode: Mode::Trusted, owners: BTreeMap::new(), fresh: BTreeSet::new(), refusal: None };
+        let watch =
+            GuardState { mode: GuardMode::Trusted, owners: BTreeMap::new(), fresh: BTreeSet::new(), refusal: None };
         let watch = Arc::new(Mutex::new(watch));
         let asked = Arc::clone(&watch);
         connection.authorizer(Some(move |context: AuthContext<'_>| lock(&asked).answer(&context)))?;
@@ -58,7 +59,7 @@ impl Guard {
     }
 
     /// Says whom the next statements are for.
-    pub(crate) fn serve(&self, mode: Mode) {
+    pub(crate) fn serve(&self, mode: GuardMode) {
         let mut watch = lock(&self.watch);
         watch.mode = mode;
         watch.fresh.clear();
@@ -76,22 +77,22 @@ impl Guard {
     }
 }
 
-impl Watch {
+impl GuardState {
     fn answer(&mut self, context: &AuthContext<'_>) -> Authorization {
         let owner = |table: &str| {
             let table = table.to_lowercase();
             match &self.mode {
-                Mode::Migrating(namespace) if self.fresh.contains(&table) => Some(namespace.as_str()),
+                GuardMode::Migrating(namespace) if self.fresh.contains(&table) => Some(namespace.as_str()),
                 _ => self.owners.get(&table).map(String::as_str),
             }
         };
-        match judge(&self.mode, &owner, context) {
-            Judged::Allowed => Authorization::Allow,
-            Judged::Makes(table) => {
+        match decide(&self.mode, &owner, context) {
+            TableVerdict::Allowed => Authorization::Allow,
+            TableVerdict::Makes(table) => {
                 self.fresh.insert(table.to_lowercase());
                 Authorization::Allow
             }
-            Judged::Refused(why) => {
+            TableVerdict::Refused(why) => {
                 self.refusal.get_or_insert(why);
                 Authorization::Deny
             }
@@ -99,6 +100,6 @@ impl Watch {
     }
 }
 
-fn lock(watch: &Mutex<Watch>) -> MutexGuard<'_, Watch> {
+fn lock(watch: &Mutex<GuardState>) -> MutexGuard<'_, GuardState> {
     watch.lock().unwrap_or_else(PoisonError::into_inner)
 }

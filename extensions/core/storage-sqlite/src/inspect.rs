@@ -4,9 +4,9 @@ use crate::backup;
 use crate::contract::Location;
 use crate::database::BUSY_WAIT;
 use crate::error::translate;
-use crate::place::{Place, beside};
+use crate::resolved_location::{ResolvedLocation, beside};
 use dispatch_contracts::storage::StorageError;
-use dispatch_os::files::{Exposure, free_bytes};
+use dispatch_os::files::{Exposure, free_bytes, symlink_metadata};
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ const LITTLE_ROOM_BYTES: u64 = 256 * 1024 * 1024;
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inspection {
+pub struct DatabaseInspection {
     /// The file; none for a database in memory, and none when there is no file yet.
     pub path: Option<PathBuf>,
     /// Its size.
@@ -31,12 +31,12 @@ pub struct Inspection {
     /// The newest copy from before a migration.
     pub backup: Option<PathBuf>,
     /// What is wrong; empty when all is well.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<DatabaseProblem>,
 }
 
 /// Something wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct DatabaseProblem {
     /// What is wrong.
     pub what: String,
     /// What to do about it.
@@ -45,17 +45,22 @@ pub struct Problem {
 
 /// Looks at a database that need not be there. Reads all of it, so it takes a while for a large one.
 #[must_use]
-pub fn inspect(location: &Location) -> Inspection {
-    let Location::File(named) = location else { return Inspection::default() };
-    let path = match Place::find(named) {
+pub fn inspect(location: &Location) -> DatabaseInspection {
+    let Location::File(named) = location else { return DatabaseInspection::default() };
+    let path = match ResolvedLocation::find(named) {
         Ok(Some(path)) => path,
-        Ok(None) => return Inspection { free_bytes: named.parent().and_then(free_bytes), ..Inspection::default() },
+        Ok(None) => {
+            return DatabaseInspection {
+                free_bytes: named.parent().and_then(free_bytes),
+                ..DatabaseInspection::default()
+            };
+        }
         Err(error) => {
             let hint = "name a regular file in `storage.url`";
-            return Inspection { problems: vec![problem(error, hint)], ..Inspection::default() };
+            return DatabaseInspection { problems: vec![problem(error, hint)], ..DatabaseInspection::default() };
         }
     };
-    let mut found = Inspection {
+    let mut found = DatabaseInspection {
         bytes: size(&path),
         log_bytes: size(&beside(&path, "-wal")),
         free_bytes: path.parent().and_then(free_bytes),
@@ -75,11 +80,11 @@ pub fn inspect(location: &Location) -> Inspection {
     found
 }
 
-fn surroundings(path: &Path) -> Vec<Problem> {
+fn surroundings(path: &Path) -> Vec<DatabaseProblem> {
     let mut problems = Vec::new();
     let folder = path.parent().unwrap_or(path);
     for place in [path, folder] {
-        let Ok(metadata) = place.symlink_metadata() else { continue };
+        let Ok(metadata) = symlink_metadata(place) else { continue };
         let exposure = Exposure::of(&metadata);
         if !exposure.owned {
             let what = format!("{} belongs to another user", place.display());
@@ -97,7 +102,7 @@ fn surroundings(path: &Path) -> Vec<Problem> {
     problems
 }
 
-fn content(path: &Path, backup: Option<&Path>) -> Vec<Problem> {
+fn content(path: &Path, backup: Option<&Path>) -> Vec<DatabaseProblem> {
     let hint = match backup {
         Some(backup) => {
             format!("stop every process that uses it, keep a copy, and put {} in its place", backup.display())
@@ -110,7 +115,7 @@ fn content(path: &Path, backup: Option<&Path>) -> Vec<Problem> {
     match check(path) {
         Ok(findings) => findings.into_iter().map(|finding| problem(finding, &hint)).collect(),
         Err(error) => {
-            let error = translate(&Place::File(path.to_owned()), &error);
+            let error = translate(&ResolvedLocation::File(path.to_owned()), &error);
             let hint = match error {
                 StorageError::Busy => "another process holds it; try again",
                 _ => &hint,
@@ -138,9 +143,9 @@ fn check(path: &Path) -> rusqlite::Result<Vec<String>> {
 }
 
 fn size(path: &Path) -> u64 {
-    path.symlink_metadata().map_or(0, |metadata| metadata.len())
+    symlink_metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-fn problem(what: impl ToString, hint: &str) -> Problem {
-    Problem { what: what.to_string(), hint: hint.to_owned() }
+fn problem(what: impl ToString, hint: &str) -> DatabaseProblem {
+    DatabaseProblem { what: what.to_string(), hint: hint.to_owned() }
 }

@@ -1,7 +1,6 @@
 //! Keeps everybody's data in one SQLite file, or in memory.
 
 mod backup;
-mod bookkeeping;
 pub mod contract;
 mod database;
 mod deferred;
@@ -9,10 +8,11 @@ mod error;
 mod extension;
 mod guard;
 mod inspect;
+mod job_queue;
+mod layout;
 mod migrate;
-mod place;
-mod queue;
 mod readers;
+mod resolved_location;
 mod store;
 mod writer;
 

@@ -2,10 +2,10 @@
 //! be doing the same.
 
 use crate::backup;
-use crate::bookkeeping::{self, Found};
 use crate::database::Database;
 use crate::error::concerns_everybody;
-use crate::guard::Mode;
+use crate::guard::GuardMode;
+use crate::layout::{self, FoundDatabase};
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::StorageError;
 use dispatch_kernel::services::migration::plan;
@@ -15,16 +15,16 @@ use dispatch_os::time::unix_ms;
 /// before the first of them; afterwards it counts as new, so that one start makes one copy.
 pub(crate) fn migrate(
     database: &Database,
-    found: &mut Found,
+    found: &mut FoundDatabase,
     namespace: &str,
     declared: &[Migration],
 ) -> Result<(), StorageError> {
     if pending(database, namespace, declared)?.is_none() {
         return Ok(());
     }
-    if *found == Found::Existing {
+    if *found == FoundDatabase::Existing {
         backup::make(database)?;
-        *found = Found::New;
+        *found = FoundDatabase::New;
     }
     loop {
         database.command("BEGIN IMMEDIATE")?;
@@ -54,7 +54,7 @@ fn pending<'a>(
     namespace: &str,
     declared: &'a [Migration],
 ) -> Result<Option<&'a Migration>, StorageError> {
-    let applied = bookkeeping::applied(database.trusted(), namespace).map_err(|error| database.told(&error))?;
+    let applied = layout::applied(database.trusted(), namespace).map_err(|error| database.told(&error))?;
     match plan(declared, &applied) {
         Ok(steps) => Ok(steps.first()),
         Err(problem) => Err(StorageError::Migration(format!("`{namespace}`: {problem}"))),
@@ -63,20 +63,20 @@ fn pending<'a>(
 
 fn take(database: &Database, namespace: &str, step: &Migration) -> Result<(), StorageError> {
     let told = |error| database.told(&error);
-    let owners = bookkeeping::owners(database.trusted()).map_err(told)?;
+    let owners = layout::owners(database.trusted()).map_err(told)?;
     database.guard.learn(owners);
     for statement in step.statements {
-        database.guard.serve(Mode::Migrating(namespace.to_owned()));
+        database.guard.serve(GuardMode::Migrating(namespace.to_owned()));
         run(database, statement).map_err(|error| match told(error) {
             error if concerns_everybody(&error) => error,
             error => {
                 StorageError::Migration(format!("`{namespace}`: migration {} (`{}`): {error}", step.version, step.name))
             }
         })?;
-        let owners = bookkeeping::claim(database.trusted(), namespace).map_err(told)?;
+        let owners = layout::claim(database.trusted(), namespace).map_err(told)?;
         database.guard.learn(owners);
     }
-    bookkeeping::record(database.trusted(), namespace, step, unix_ms()).map_err(told)
+    layout::record(database.trusted(), namespace, step, unix_ms()).map_err(told)
 }
 
 fn run(database: &Database, statement: &str) -> rusqlite::Result<()> {

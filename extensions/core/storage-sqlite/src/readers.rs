@@ -1,15 +1,15 @@
 //! A few threads that read, each with a connection of its own: made when they are needed, gone when
 //! they are not.
 
-use crate::database::{Database, Purpose};
-use crate::place::Place;
-use crate::queue::{Queue, Refused, Taken};
-use crate::writer::{Answer, Errand};
+use crate::database::{ConnectionPurpose, Database};
+use crate::job_queue::{JobQueue, JobRefused, TakenJobs};
+use crate::resolved_location::ResolvedLocation;
+use crate::writer::{DatabaseJob, StorageAnswer};
 use dispatch_contracts::storage::StorageError;
+use dispatch_os::threads::{JoinHandle, is_current, spawn};
 use futures_channel::oneshot::Sender;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The most readers.
@@ -20,45 +20,45 @@ pub(crate) const QUEUE_LIMIT: usize = 4 * 1024;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A read and whom to answer.
-struct Read {
-    errand: Errand,
-    reply: Sender<Answer>,
+struct ReadJob {
+    job: DatabaseJob,
+    reply: Sender<StorageAnswer>,
 }
 
 /// The readers of one file.
 pub(crate) struct Readers {
-    shared: Arc<Shared>,
+    shared: Arc<ReaderPool>,
 }
 
 /// What the readers share with whoever asks them.
-struct Shared {
-    place: Place,
-    queue: Queue<Read>,
+struct ReaderPool {
+    place: ResolvedLocation,
+    queue: JobQueue<ReadJob>,
     /// Held while a read is handed over and while a reader leaves, so that no read is left to nobody.
-    threads: Mutex<Threads>,
+    threads: Mutex<ReaderThreads>,
 }
 
 #[derive(Default)]
-struct Threads {
+struct ReaderThreads {
     /// Those that will look at the queue again.
     serving: usize,
     handles: Vec<JoinHandle<()>>,
 }
 
 impl Readers {
-    pub(crate) fn new(place: Place) -> Self {
-        Self { shared: Arc::new(Shared { place, queue: Queue::new(QUEUE_LIMIT), threads: Mutex::default() }) }
+    pub(crate) fn new(place: ResolvedLocation) -> Self {
+        Self { shared: Arc::new(ReaderPool { place, queue: JobQueue::new(QUEUE_LIMIT), threads: Mutex::default() }) }
     }
 
     /// Hands a read to whoever is free.
-    pub(crate) fn submit(&self, errand: Errand, reply: Sender<Answer>) -> Result<(), StorageError> {
+    pub(crate) fn submit(&self, job: DatabaseJob, reply: Sender<StorageAnswer>) -> Result<(), StorageError> {
         let mut threads = self.shared.threads();
-        let free = self.shared.queue.push(Read { errand, reply }).map_err(told)?;
+        let free = self.shared.queue.push(ReadJob { job, reply }).map_err(told)?;
         if free > 0 || threads.serving >= READER_LIMIT {
             return Ok(());
         }
         let shared = Arc::clone(&self.shared);
-        let started = std::thread::Builder::new().name("storage-reader".to_owned()).spawn(move || shared.serve());
+        let started = spawn("storage-reader", move || shared.serve());
         match started {
             Ok(thread) => {
                 threads.handles.retain(|thread| !thread.is_finished());
@@ -69,7 +69,7 @@ impl Readers {
             Err(_) if threads.serving > 0 => Ok(()),
             Err(error) => {
                 self.shared.queue.clear();
-                Err(StorageError::Unwritable(format!("no thread could be started: {error}")))
+                Err(StorageError::Unwritable(format!("cannot start a thread: {error}")))
             }
         }
     }
@@ -78,14 +78,14 @@ impl Readers {
     pub(crate) fn close(&self) {
         self.shared.queue.close();
         let handles = std::mem::take(&mut self.shared.threads().handles);
-        for thread in handles.into_iter().filter(|thread| thread.thread().id() != std::thread::current().id()) {
+        for thread in handles.into_iter().filter(|thread| !is_current(thread)) {
             _ = thread.join();
         }
     }
 }
 
-impl Shared {
-    fn threads(&self) -> MutexGuard<'_, Threads> {
+impl ReaderPool {
+    fn threads(&self) -> MutexGuard<'_, ReaderThreads> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -93,8 +93,8 @@ impl Shared {
         let mut database = None;
         loop {
             match self.queue.take(1, Some(PATIENCE)) {
-                Taken::Jobs(reads) => reads.into_iter().for_each(|read| self.answer(&mut database, read)),
-                Taken::Idle | Taken::Closed => {
+                TakenJobs::Jobs(reads) => reads.into_iter().for_each(|read| self.answer(&mut database, read)),
+                TakenJobs::Idle | TakenJobs::Closed => {
                     let mut threads = self.threads();
                     if self.queue.is_empty() {
                         threads.serving -= 1;
@@ -105,18 +105,18 @@ impl Shared {
         }
     }
 
-    fn answer(&self, database: &mut Option<Database>, Read { errand, reply }: Read) {
+    fn answer(&self, database: &mut Option<Database>, ReadJob { job, reply }: ReadJob) {
         if reply.is_canceled() {
             return;
         }
         let opened = match database.take() {
             Some(opened) => Ok(opened),
-            None => Database::open(&self.place, Purpose::Read),
+            None => Database::open(&self.place, ConnectionPurpose::Read),
         };
         // A reader that fails must not take the thread with it; the caller sees that no answer comes.
         let answer = catch_unwind(AssertUnwindSafe(|| {
             opened.and_then(|opened| {
-                let answer = opened.refresh().and_then(|()| errand(&opened));
+                let answer = opened.refresh().and_then(|()| job(&opened));
                 // A connection that met damage or a lost file is not used again.
                 if !matches!(answer, Err(StorageError::Corrupt(_) | StorageError::Unwritable(_))) {
                     *database = Some(opened);
@@ -131,9 +131,9 @@ impl Shared {
 }
 
 /// What a refused caller is told.
-pub(crate) fn told(refused: Refused) -> StorageError {
+pub(crate) fn told(refused: JobRefused) -> StorageError {
     match refused {
-        Refused::Full => StorageError::Busy,
-        Refused::Closed => StorageError::Unwritable("the storage is closed".to_owned()),
+        JobRefused::Full => StorageError::Busy,
+        JobRefused::Closed => StorageError::Unwritable("the storage is closed".to_owned()),
     }
 }

@@ -2,50 +2,50 @@
 
 mod values;
 
-use crate::bookkeeping::{self, Found};
 use crate::contract::Location;
-use crate::database::{BUSY_WAIT, Database, Purpose};
-use crate::guard::Scope;
-use crate::place::Place;
-use crate::queue::Queue;
+use crate::database::{BUSY_WAIT, ConnectionPurpose, Database};
+use crate::guard::NamespaceScope;
+use crate::job_queue::JobQueue;
+use crate::layout::{self, FoundDatabase};
 use crate::readers::{Readers, told};
-use crate::writer::{self, Answer, Errand, Job, Task, Work};
+use crate::resolved_location::ResolvedLocation;
+use crate::writer::{self, DatabaseJob, StorageAnswer, WriteJob, WriteTask, WriterJob};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::{
     Durability, Record, Statement, Storage, StorageBackend, StorageError, TransactionWork,
 };
 use dispatch_os::Deadline;
+use dispatch_os::threads::{JoinHandle, is_current, sleep, spawn};
 use futures_channel::oneshot::{Sender, channel};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 const OPENING_PAUSE: Duration = Duration::from_millis(5);
 
 /// One database, opened. Its threads end when the last store of it is gone.
 pub struct SqliteBackend {
-    engine: Arc<Engine>,
+    threads: Arc<DatabaseThreads>,
 }
 
 impl SqliteBackend {
     /// Opens a database, and makes it if it is missing.
     pub fn open(location: &Location) -> Result<Self, StorageError> {
-        let place = Place::prepare(location)?;
+        let place = ResolvedLocation::prepare(location)?;
         let (database, found) = open_patiently(&place)?;
-        Ok(Self { engine: Arc::new(Engine::start(place, database, found)?) })
+        Ok(Self { threads: Arc::new(DatabaseThreads::start(place, database, found)?) })
     }
 
     /// Finishes what was asked for, folds the log into the file and closes it. Stores that are still
     /// around are refused from now on.
     pub fn close(&self) {
-        self.engine.close();
+        self.threads.close();
     }
 
     fn store(&self, namespaces: Vec<String>) -> Arc<dyn Storage> {
-        let scope = self.engine.scope(namespaces);
-        Arc::new(Store { engine: Arc::clone(&self.engine), scope })
+        let scope = self.threads.scope(namespaces);
+        Arc::new(SqliteStore { threads: Arc::clone(&self.threads), scope })
     }
 }
 
@@ -62,69 +62,70 @@ impl StorageBackend for SqliteBackend {
 
 /// Two processes that begin a log at the same moment are told at once that it is busy, without the
 /// wait that is set for everything else.
-fn open_patiently(place: &Place) -> Result<(Database, Found), StorageError> {
+fn open_patiently(place: &ResolvedLocation) -> Result<(Database, FoundDatabase), StorageError> {
     let deadline = Deadline::after(BUSY_WAIT);
     loop {
-        let opened = Database::open(place, Purpose::Write).and_then(|database| {
-            let found = bookkeeping::establish(&database)?;
+        let opened = Database::open(place, ConnectionPurpose::Write).and_then(|database| {
+            let found = layout::establish(&database)?;
             Ok((database, found))
         });
         match opened {
-            Err(StorageError::Busy) if !deadline.expired() => std::thread::sleep(OPENING_PAUSE),
+            Err(StorageError::Busy) if !deadline.expired() => sleep(OPENING_PAUSE),
             other => return other,
         }
     }
 }
 
 /// The threads of one database.
-struct Engine {
-    place: Place,
-    queue: Arc<Queue<Job>>,
+struct DatabaseThreads {
+    place: ResolvedLocation,
+    queue: Arc<JobQueue<WriterJob>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     readers: Readers,
-    scopes: Mutex<BTreeMap<Vec<String>, Arc<Scope>>>,
+    scopes: Mutex<BTreeMap<Vec<String>, Arc<NamespaceScope>>>,
 }
 
-impl Engine {
-    fn start(place: Place, database: Database, found: Found) -> Result<Self, StorageError> {
-        let queue = Arc::new(Queue::new(writer::QUEUE_LIMIT));
+impl DatabaseThreads {
+    fn start(place: ResolvedLocation, database: Database, found: FoundDatabase) -> Result<Self, StorageError> {
+        let queue = Arc::new(JobQueue::new(writer::QUEUE_LIMIT));
         let jobs = Arc::clone(&queue);
-        let writer = std::thread::Builder::new()
-            .name("storage-writer".to_owned())
-            .spawn(move || writer::serve(&database, found, &jobs))
-            .map_err(|error| StorageError::Unwritable(format!("no thread could be started: {error}")))?;
+        let writer = spawn("storage-writer", move || writer::serve(&database, found, &jobs))
+            .map_err(|error| StorageError::Unwritable(format!("cannot start a thread: {error}")))?;
         let readers = Readers::new(place.clone());
         Ok(Self { place, queue, writer: Mutex::new(Some(writer)), readers, scopes: Mutex::default() })
     }
 
     /// One scope per set of namespaces, so that its statements are compiled once.
-    fn scope(&self, namespaces: Vec<String>) -> Arc<Scope> {
+    fn scope(&self, namespaces: Vec<String>) -> Arc<NamespaceScope> {
         let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
         let mark = format!("/*{}*/ ", scopes.len());
-        let made = || Arc::new(Scope { mark, namespaces: namespaces.clone() });
+        let made = || Arc::new(NamespaceScope { mark, namespaces: namespaces.clone() });
         Arc::clone(scopes.entry(namespaces.clone()).or_insert_with(made))
     }
 
     /// Asks one of the threads, and waits for its answer.
-    async fn ask(&self, submit: impl FnOnce(&Self, Sender<Answer>) -> Result<(), StorageError>) -> Answer {
+    async fn ask(
+        &self,
+        submit: impl FnOnce(&Self, Sender<StorageAnswer>) -> Result<(), StorageError>,
+    ) -> StorageAnswer {
         let (reply, answer) = channel();
         submit(self, reply)?;
-        answer.await.unwrap_or_else(|_| Err(StorageError::Unwritable("the storage stopped".to_owned())))
+        answer.await.unwrap_or_else(|_| Err(StorageError::Unwritable("the storage has stopped".to_owned())))
     }
 
-    async fn write(&self, task: Task, durability: Durability) -> Answer {
-        self.ask(|engine, reply| engine.push(Job::Write(Work { task, durability, reply }))).await
+    async fn write(&self, task: WriteTask, durability: Durability) -> StorageAnswer {
+        self.ask(|threads, reply| threads.push(WriterJob::Write(WriteJob { task, durability, reply }))).await
     }
 
-    async fn read(&self, errand: Errand) -> Answer {
-        self.ask(|engine, reply| match engine.place {
-            Place::File(_) => engine.readers.submit(errand, reply),
-            Place::Memory => engine.push(Job::Read(errand, reply)),
+    async fn read(&self, job: DatabaseJob) -> StorageAnswer {
+        self.ask(|threads, reply| match threads.place {
+            ResolvedLocation::File(_) => threads.readers.submit(job, reply),
+            ResolvedLocation::Memory => threads.push(WriterJob::Read(job, reply)),
         })
         .await
     }
 
-    fn push(&self, job: Job) -> Result<(), StorageError> {
+    fn push(&self, job: WriterJob) -> Result<(), StorageError> {
         self.queue.push(job).map(drop).map_err(told)
     }
 
@@ -133,41 +134,44 @@ impl Engine {
         self.queue.close();
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The last store may be dropped by a work, and a thread cannot wait for itself.
-        if let Some(writer) = writer.filter(|writer| writer.thread().id() != std::thread::current().id()) {
+        if let Some(writer) = writer.filter(|writer| !is_current(writer)) {
             _ = writer.join();
         }
     }
 }
 
-impl Drop for Engine {
+impl Drop for DatabaseThreads {
     fn drop(&mut self) {
         self.close();
     }
 }
 
 /// The store of one namespace, and of those joined to it.
-struct Store {
-    engine: Arc<Engine>,
-    scope: Arc<Scope>,
+struct SqliteStore {
+    threads: Arc<DatabaseThreads>,
+    scope: Arc<NamespaceScope>,
 }
 
-impl Store {
+impl SqliteStore {
     fn namespace(&self) -> String {
         self.scope.namespaces.first().cloned().unwrap_or_default()
     }
 }
 
-impl Storage for Store {
+impl Storage for SqliteStore {
     fn migrate(&self, migrations: Vec<Migration>) -> BoxFuture<'_, Result<(), StorageError>> {
         Box::pin(async move {
             let namespace = self.namespace();
-            self.engine.ask(|engine, reply| engine.push(Job::Migrate(namespace, migrations, reply))).await.map(drop)
+            self.threads
+                .ask(|threads, reply| threads.push(WriterJob::Migrate(namespace, migrations, reply)))
+                .await
+                .map(drop)
         })
     }
 
     fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
         let scope = Arc::clone(&self.scope);
-        Box::pin(self.engine.read(Box::new(move |database| database.look(&scope, &statement))))
+        Box::pin(self.threads.read(Box::new(move |database| database.look(&scope, &statement))))
     }
 
     fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
@@ -179,26 +183,26 @@ impl Storage for Store {
         durability: Durability,
         work: TransactionWork,
     ) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
-        Box::pin(self.engine.write(Task::Scoped(Arc::clone(&self.scope), work), durability))
+        Box::pin(self.threads.write(WriteTask::Scoped(Arc::clone(&self.scope), work), durability))
     }
 
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StorageError>> {
         Box::pin(async move {
-            let found = self.engine.read(values::get(self.namespace(), key)).await?;
+            let found = self.threads.read(values::get(self.namespace(), key)).await?;
             Ok(values::blobs(found).pop())
         })
     }
 
     fn put<'a>(&'a self, key: &'a str, value: Option<Vec<u8>>) -> BoxFuture<'a, Result<(), StorageError>> {
         Box::pin(async move {
-            let errand = values::put(self.namespace(), key, value)?;
-            self.engine.write(Task::Errand(errand), Durability::Disk).await.map(drop)
+            let job = values::put(self.namespace(), key, value)?;
+            self.threads.write(WriteTask::Backend(job), Durability::Disk).await.map(drop)
         })
     }
 
     fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, StorageError>> {
         Box::pin(async move {
-            let found = self.engine.read(values::keys(self.namespace(), prefix)).await?;
+            let found = self.threads.read(values::keys(self.namespace(), prefix)).await?;
             let text = |key: Vec<u8>| String::from_utf8(key).ok();
             Ok(values::blobs(found).into_iter().filter_map(text).collect())
         })

@@ -5,12 +5,12 @@
 #[cfg(test)]
 mod tests;
 
-use crate::bookkeeping::Found;
 use crate::database::Database;
 use crate::error::concerns_everybody;
-use crate::guard::Scope;
+use crate::guard::NamespaceScope;
+use crate::job_queue::{JobQueue, TakenJobs};
+use crate::layout::FoundDatabase;
 use crate::migrate::migrate;
-use crate::queue::{Queue, Taken};
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::{Durability, Record, Statement, StorageError, Transaction, TransactionWork};
 use futures_channel::oneshot::Sender;
@@ -27,51 +27,51 @@ pub(crate) const GROUP_LIMIT: usize = 512;
 const QUIET: Duration = Duration::from_millis(50);
 
 /// What the answers of works and queries are.
-pub(crate) type Answer = Result<Vec<Record>, StorageError>;
+pub(crate) type StorageAnswer = Result<Vec<Record>, StorageError>;
 
 /// Something for the backend itself to do with the connection.
-pub(crate) type Errand = Box<dyn FnOnce(&Database) -> Answer + Send>;
+pub(crate) type DatabaseJob = Box<dyn FnOnce(&Database) -> StorageAnswer + Send>;
 
 /// A work and whom to answer.
-pub(crate) struct Work {
-    pub(crate) task: Task,
+pub(crate) struct WriteJob {
+    pub(crate) task: WriteTask,
     pub(crate) durability: Durability,
-    pub(crate) reply: Sender<Answer>,
+    pub(crate) reply: Sender<StorageAnswer>,
 }
 
 /// Whose work it is.
-pub(crate) enum Task {
+pub(crate) enum WriteTask {
     /// A store's.
-    Scoped(Arc<Scope>, TransactionWork),
+    Scoped(Arc<NamespaceScope>, TransactionWork),
     /// The backend's own.
-    Errand(Errand),
+    Backend(DatabaseJob),
 }
 
 /// What the thread can be asked for.
-pub(crate) enum Job {
+pub(crate) enum WriterJob {
     /// A durable change.
-    Write(Work),
+    Write(WriteJob),
     /// A look at what is committed; for a database that only this thread has.
-    Read(Errand, Sender<Answer>),
+    Read(DatabaseJob, Sender<StorageAnswer>),
     /// The migrations of a namespace.
-    Migrate(String, Vec<Migration>, Sender<Answer>),
+    Migrate(String, Vec<Migration>, Sender<StorageAnswer>),
 }
 
 /// Works until the queue is closed and empty, then folds the log into the file.
-pub(crate) fn serve(database: &Database, mut found: Found, queue: &Queue<Job>) {
+pub(crate) fn serve(database: &Database, mut found: FoundDatabase, queue: &JobQueue<WriterJob>) {
     loop {
         let jobs = match queue.take(GROUP_LIMIT, database.has_long_log().then_some(QUIET)) {
-            Taken::Jobs(jobs) => jobs,
-            Taken::Idle => {
+            TakenJobs::Jobs(jobs) => jobs,
+            TakenJobs::Idle => {
                 database.fold_log();
                 continue;
             }
-            Taken::Closed => break,
+            TakenJobs::Closed => break,
         };
         let mut group = Vec::new();
         for job in jobs {
             match job {
-                Job::Write(work) => group.push(work),
+                WriterJob::Write(work) => group.push(work),
                 other => {
                     commit(database, std::mem::take(&mut group));
                     // If it fails badly, its caller sees that no answer comes; the others are served on.
@@ -91,31 +91,31 @@ pub(crate) fn serve(database: &Database, mut found: Found, queue: &Queue<Job>) {
     _ = database.command("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-fn alone(database: &Database, found: &mut Found, job: Job) {
+fn alone(database: &Database, found: &mut FoundDatabase, job: WriterJob) {
     let (answer, reply) = match job {
-        Job::Read(errand, reply) => (database.refresh().and_then(|()| errand(database)), reply),
-        Job::Migrate(namespace, steps, reply) => {
+        WriterJob::Read(job, reply) => (database.refresh().and_then(|()| job(database)), reply),
+        WriterJob::Migrate(namespace, steps, reply) => {
             let durable = database.set_durability(Durability::Disk);
             (durable.and_then(|()| migrate(database, found, &namespace, &steps)).map(|()| Vec::new()), reply)
         }
-        Job::Write(work) => return commit(database, vec![work]),
+        WriterJob::Write(work) => return commit(database, vec![work]),
     };
     // A caller that went away does not need the answer.
     _ = reply.send(answer);
 }
 
 /// How one work of a group ended.
-enum Ended {
+enum WriteOutcome {
     /// It alone succeeded or was rolled back.
-    Alone(Answer),
+    Alone(StorageAnswer),
     /// SQLite rolled the whole group back.
     GroupLost(StorageError),
 }
 
 /// Runs the works of a group and commits them. After a loss of the group the rest gets another.
-fn commit(database: &Database, works: Vec<Work>) {
+fn commit(database: &Database, works: Vec<WriteJob>) {
     // A caller that went away before its work began has withdrawn it.
-    let works: Vec<Work> = works.into_iter().filter(|work| !work.reply.is_canceled()).collect();
+    let works: Vec<WriteJob> = works.into_iter().filter(|work| !work.reply.is_canceled()).collect();
     let Some(durability) = works.iter().map(|work| work.durability).max() else { return };
     let mut rest = works.into_iter().peekable();
     while rest.peek().is_some() {
@@ -127,8 +127,8 @@ fn commit(database: &Database, works: Vec<Work>) {
         let mut lost = None;
         for work in rest.by_ref() {
             match run(database, work.task) {
-                Ended::Alone(answer) => done.push((work.reply, answer)),
-                Ended::GroupLost(error) => {
+                WriteOutcome::Alone(answer) => done.push((work.reply, answer)),
+                WriteOutcome::GroupLost(error) => {
                     lost = Some(spread(&error));
                     done.push((work.reply, Err(error)));
                     break;
@@ -158,24 +158,24 @@ fn begin(database: &Database) -> Result<(), StorageError> {
     database.refresh().inspect_err(|_| _ = database.command("ROLLBACK"))
 }
 
-fn run(database: &Database, task: Task) -> Ended {
+fn run(database: &Database, task: WriteTask) -> WriteOutcome {
     if let Err(error) = database.command("SAVEPOINT work") {
-        return Ended::GroupLost(error);
+        return WriteOutcome::GroupLost(error);
     }
     let answer = catch_unwind(AssertUnwindSafe(|| match task {
-        Task::Scoped(scope, work) => work(&mut Running { database, scope: &scope }),
-        Task::Errand(errand) => errand(database),
+        WriteTask::Scoped(scope, work) => work(&mut RunningTransaction { database, scope: &scope }),
+        WriteTask::Backend(job) => job(database),
     }));
     let answer = answer.unwrap_or_else(|_| Err(StorageError::GivenUp("the work panicked".to_owned())));
     if database.connection.is_autocommit() {
         let error = answer.err().unwrap_or_else(|| gone(database));
-        return Ended::GroupLost(error);
+        return WriteOutcome::GroupLost(error);
     }
     let answer = answer.and_then(|records| promises_kept(database).map(|()| records));
     let undone = if answer.is_ok() { Ok(()) } else { database.command("ROLLBACK TO work") };
     match undone.and_then(|()| database.command("RELEASE work")) {
-        Ok(()) => Ended::Alone(answer),
-        Err(error) => Ended::GroupLost(error),
+        Ok(()) => WriteOutcome::Alone(answer),
+        Err(error) => WriteOutcome::GroupLost(error),
     }
 }
 
@@ -193,12 +193,12 @@ fn gone(database: &Database) -> StorageError {
 }
 
 /// What a work sees.
-struct Running<'a> {
+struct RunningTransaction<'a> {
     database: &'a Database,
-    scope: &'a Arc<Scope>,
+    scope: &'a Arc<NamespaceScope>,
 }
 
-impl Running<'_> {
+impl RunningTransaction<'_> {
     /// After a full disk SQLite may have rolled everything back; what a work that goes on regardless
     /// writes then would stand alone.
     fn check(&self) -> Result<(), StorageError> {
@@ -206,7 +206,7 @@ impl Running<'_> {
     }
 }
 
-impl Transaction for Running<'_> {
+impl Transaction for RunningTransaction<'_> {
     fn execute(&mut self, statement: &Statement) -> Result<u64, StorageError> {
         self.check()?;
         self.database.execute(self.scope, statement)

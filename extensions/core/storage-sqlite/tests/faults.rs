@@ -200,7 +200,7 @@ fn a_damaged_file_is_told_and_left_as_it_is() {
     let garbage = b"this was a database once ".repeat(400);
     std::fs::write(&path, &garbage).unwrap();
     match open(&path).map(drop) {
-        Err(StorageError::Corrupt(said)) => assert!(said.contains("there is no backup"), "{said}"),
+        Err(StorageError::Corrupt(said)) => assert!(said.contains("it has no backup"), "{said}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(std::fs::read(&path).unwrap(), garbage);

@@ -1,7 +1,7 @@
 //! Which provider and which model answer: what was asked for, what is configured, what is there.
 
 use super::no_model;
-use crate::fallback::Choice;
+use crate::fallback::ModelChoice;
 use dispatch_contracts::provider::{Provider, ProviderError};
 use dispatch_contracts::settings::Settings;
 use dispatch_kernel::host::{ExtensionHost, Owned};
@@ -33,14 +33,14 @@ pub(super) async fn choices(
     models: &[String],
     settings: &Settings,
     kernel: &ExtensionHost,
-) -> Result<Vec<Choice>, ProviderError> {
+) -> Result<Vec<ModelChoice>, ProviderError> {
     let known = kernel.providers();
     let default = default_provider(settings, &known)
         .ok_or_else(|| no_model("no extension offers a model provider".to_owned()))?;
     let find = |name: &str| known.iter().find(|provider| provider.name == name).map(|it| Arc::clone(&it.item));
     let missing = |name: &str| {
         let names: Vec<&str> = known.iter().map(|provider| provider.name.as_str()).collect();
-        no_model(format!("there is no model provider `{name}`; there are: {}", names.join(", ")))
+        no_model(format!("unknown model provider `{name}`; available: {}", names.join(", ")))
     };
     if models.is_empty() {
         let provider = find(&default).ok_or_else(|| missing(&default))?;
@@ -48,7 +48,7 @@ pub(super) async fn choices(
         let first = offered.into_iter().next().ok_or_else(|| {
             no_model(format!("`{default}` offers no model; name one with `[model] model = ...` or DISPATCH_MODEL"))
         })?;
-        return Ok(vec![Choice { provider, model: first.id }]);
+        return Ok(vec![ModelChoice { provider, model: first.id }]);
     }
     let choice = |model: &String| {
         let (name, model) = match model.split_once('/') {
@@ -56,7 +56,7 @@ pub(super) async fn choices(
             _ => (default.as_str(), model.as_str()),
         };
         let provider = find(name).ok_or_else(|| missing(name))?;
-        Ok(Choice { provider, model: model.to_owned() })
+        Ok(ModelChoice { provider, model: model.to_owned() })
     };
     models.iter().map(choice).collect()
 }

@@ -3,7 +3,7 @@
 use super::AgentTurnRunner;
 use crate::approval_service::ApprovalService;
 use crate::contract::{Answer, ApprovalId, ApprovalRequest, Submission};
-use crate::permission::{CODE, Decision, Rights, decide};
+use crate::permission::{CODE, CallDecision, CallRights, decide};
 use crate::turn_runner::TurnJob;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::hooks::Denial;
@@ -43,7 +43,7 @@ impl PermissionGate {
 
     async fn judge(&self, proposal: Proposal) -> Option<Denial> {
         let remembered = self.approvals.remembered(&self.session);
-        let rights = Rights {
+        let rights = CallRights {
             configured: &self.rules,
             sender: &self.submission.rules,
             ask: self.submission.ask,
@@ -51,9 +51,9 @@ impl PermissionGate {
             workdir: &self.workdir,
         };
         let questions = match decide(&proposal, &rights) {
-            Decision::Run => return None,
-            Decision::Refuse(denial) => return Some(denial),
-            Decision::Ask(questions) => questions,
+            CallDecision::Run => return None,
+            CallDecision::Refuse(denial) => return Some(denial),
+            CallDecision::Ask(questions) => questions,
         };
         let request = ApprovalRequest {
             id: ApprovalId(self.ids.next_id()),

@@ -54,12 +54,12 @@ impl Tool for RedactedTool {
     }
 }
 
-type Stream = StreamRedactor<Arc<Redactor>>;
+type RedactedStream = StreamRedactor<Arc<Redactor>>;
 
 /// LiveOutput output on its way; a secret that comes in pieces is one all the same.
 struct LiveOutput {
     sink: OutputSink,
-    streams: Mutex<[Option<Stream>; 2]>,
+    streams: Mutex<[Option<RedactedStream>; 2]>,
 }
 
 impl LiveOutput {

@@ -19,14 +19,14 @@ fn decided(
     ask: Ask,
 ) -> String {
     let proposal = Proposal { call, effect, questions: Vec::new() };
-    word(&decide(&proposal, &Rights { configured, sender, ask, remembered: &[], workdir: Path::new("/w") }))
+    word(&decide(&proposal, &CallRights { configured, sender, ask, remembered: &[], workdir: Path::new("/w") }))
 }
 
-fn word(decision: &Decision) -> String {
+fn word(decision: &CallDecision) -> String {
     match decision {
-        Decision::Run => "run".to_owned(),
-        Decision::Refuse(_) => "refuse".to_owned(),
-        Decision::Ask(questions) => format!("ask {}", questions.len()),
+        CallDecision::Run => "run".to_owned(),
+        CallDecision::Refuse(_) => "refuse".to_owned(),
+        CallDecision::Ask(questions) => format!("ask {}", questions.len()),
     }
 }
 
@@ -71,8 +71,13 @@ fn every_command_of_a_line_is_judged() {
 fn what_was_allowed_for_the_session_is_not_asked_again_but_a_guards_question_is() {
     let made = call("write_file", json!({"path": "a"}));
     let remembered = [("write_file".to_owned(), "a".to_owned())];
-    let rights =
-        Rights { configured: &[], sender: &[], ask: Ask::Person, remembered: &remembered, workdir: Path::new("/w") };
+    let rights = CallRights {
+        configured: &[],
+        sender: &[],
+        ask: Ask::Person,
+        remembered: &remembered,
+        workdir: Path::new("/w"),
+    };
     let quiet = Proposal { call: made.clone(), effect: Effect::Changes, questions: Vec::new() };
     assert_eq!(word(&decide(&quiet, &rights)), "run");
     let questions = vec![Question { code: "SG01".into(), reason: "it edits the rules".into() }];

@@ -1,14 +1,14 @@
 //! Keys and values of a namespace, in a table of the backend's own. Keys are kept as bytes: they sort
 //! and compare the same everywhere, null characters included.
 
-use crate::writer::Errand;
+use crate::writer::DatabaseJob;
 use dispatch_contracts::storage::{Record, SqlValue, StorageError};
 use rusqlite::params;
 
 /// The longest key.
 const MAX_KEY_BYTES: usize = 1024;
 
-pub(super) fn get(namespace: String, key: &str) -> Errand {
+pub(super) fn get(namespace: String, key: &str) -> DatabaseJob {
     let key = key.as_bytes().to_vec();
     Box::new(move |database| {
         let read = || -> rusqlite::Result<Vec<Record>> {
@@ -21,7 +21,7 @@ pub(super) fn get(namespace: String, key: &str) -> Errand {
     })
 }
 
-pub(super) fn put(namespace: String, key: &str, value: Option<Vec<u8>>) -> Result<Errand, StorageError> {
+pub(super) fn put(namespace: String, key: &str, value: Option<Vec<u8>>) -> Result<DatabaseJob, StorageError> {
     if key.len() > MAX_KEY_BYTES {
         let said = format!("a key has at most {MAX_KEY_BYTES} bytes, and this one has {}", key.len());
         return Err(StorageError::Statement(said));
@@ -44,7 +44,7 @@ pub(super) fn put(namespace: String, key: &str, value: Option<Vec<u8>>) -> Resul
     }))
 }
 
-pub(super) fn keys(namespace: String, prefix: &str) -> Errand {
+pub(super) fn keys(namespace: String, prefix: &str) -> DatabaseJob {
     let first = prefix.as_bytes().to_vec();
     let behind = behind(&first);
     Box::new(move |database| {

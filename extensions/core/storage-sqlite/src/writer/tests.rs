@@ -1,10 +1,10 @@
 //! Groups that meet a full disk, a statement without end, or a caller that went away.
 
 use super::*;
-use crate::bookkeeping::establish;
 use crate::contract::Location;
-use crate::database::Purpose;
-use crate::place::Place;
+use crate::database::ConnectionPurpose;
+use crate::layout::establish;
+use crate::resolved_location::ResolvedLocation;
 use crate::store::SqliteBackend;
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, SqlValue, StorageBackend as _};
@@ -15,13 +15,13 @@ const NOTES: Migration =
     Migration { version: 1, name: "notes", statements: &["CREATE TABLE notes (id INTEGER PRIMARY KEY, body BLOB)"] };
 const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) ";
 
-fn scope() -> Arc<Scope> {
-    Arc::new(Scope { mark: "/*0*/".to_owned(), namespaces: vec!["a".to_owned()] })
+fn scope() -> Arc<NamespaceScope> {
+    Arc::new(NamespaceScope { mark: "/*0*/".to_owned(), namespaces: vec!["a".to_owned()] })
 }
 
 fn database(location: &Location) -> Database {
-    let place = Place::prepare(location).unwrap();
-    let database = Database::open(&place, Purpose::Write).unwrap();
+    let place = ResolvedLocation::prepare(location).unwrap();
+    let database = Database::open(&place, ConnectionPurpose::Write).unwrap();
     let mut found = establish(&database).unwrap();
     migrate(&database, &mut found, "a", &[NOTES]).unwrap();
     database
@@ -41,16 +41,16 @@ fn replace(id: i64) -> TransactionWork {
     })
 }
 
-fn group(database: &Database, works: Vec<TransactionWork>) -> Vec<Answer> {
+fn group(database: &Database, works: Vec<TransactionWork>) -> Vec<StorageAnswer> {
     group_of(database, works.into_iter().map(|work| (Durability::Disk, work)).collect())
 }
 
-fn group_of(database: &Database, works: Vec<(Durability, TransactionWork)>) -> Vec<Answer> {
-    let (works, answers): (Vec<Work>, Vec<Receiver<Answer>>) = works
+fn group_of(database: &Database, works: Vec<(Durability, TransactionWork)>) -> Vec<StorageAnswer> {
+    let (works, answers): (Vec<WriteJob>, Vec<Receiver<StorageAnswer>>) = works
         .into_iter()
         .map(|(durability, work)| {
             let (reply, answer) = channel();
-            (Work { task: Task::Scoped(scope(), work), durability, reply }, answer)
+            (WriteJob { task: WriteTask::Scoped(scope(), work), durability, reply }, answer)
         })
         .unzip();
     commit(database, works);
@@ -68,7 +68,7 @@ fn synchronous(database: &Database) -> i64 {
 }
 
 /// What was answered with success is there, and nothing else is.
-fn check(database: &Database, answers: &[Answer]) {
+fn check(database: &Database, answers: &[StorageAnswer]) {
     let good = (0..).zip(answers).filter(|(_, answer)| answer.is_ok()).map(|(id, _)| id).collect::<Vec<i64>>();
     assert!(database.connection.is_autocommit(), "no transaction is left open");
     assert_eq!(kept(database), good, "{answers:?}");
@@ -122,7 +122,10 @@ fn a_caller_that_went_away_before_its_turn_has_withdrawn_its_work() {
     let database = database(&Location::Memory);
     let (reply, answer) = channel();
     drop(answer);
-    commit(&database, vec![Work { task: Task::Scoped(scope(), insert(0, 1)), durability: Durability::Disk, reply }]);
+    commit(
+        &database,
+        vec![WriteJob { task: WriteTask::Scoped(scope(), insert(0, 1)), durability: Durability::Disk, reply }],
+    );
     assert_eq!(kept(&database), [0_i64; 0]);
 }
 
@@ -140,7 +143,7 @@ fn a_group_is_as_durable_as_the_most_careful_of_its_works_asks() {
         (vec![disk], waiting),
     ] {
         let answers = group_of(&database, works.iter().map(|durability| (*durability, replace(0))).collect());
-        assert!(answers.iter().all(Answer::is_ok), "{answers:?}");
+        assert!(answers.iter().all(StorageAnswer::is_ok), "{answers:?}");
         assert_eq!(synchronous(&database), expected, "{works:?}");
     }
     assert_eq!(kept(&database), [0]);
@@ -149,12 +152,12 @@ fn a_group_is_as_durable_as_the_most_careful_of_its_works_asks() {
 #[test]
 fn a_migration_reaches_the_disk_whatever_came_before() {
     let folder = tempfile::tempdir().unwrap();
-    let place = Place::prepare(&Location::File(folder.path().join("x.db"))).unwrap();
-    let database = Database::open(&place, Purpose::Write).unwrap();
+    let place = ResolvedLocation::prepare(&Location::File(folder.path().join("x.db"))).unwrap();
+    let database = Database::open(&place, ConnectionPurpose::Write).unwrap();
     let mut found = establish(&database).unwrap();
     database.set_durability(Durability::Process).unwrap();
     let (reply, mut answer) = channel();
-    alone(&database, &mut found, Job::Migrate("a".to_owned(), vec![NOTES], reply));
+    alone(&database, &mut found, WriterJob::Migrate("a".to_owned(), vec![NOTES], reply));
     assert_eq!(answer.try_recv().unwrap().unwrap(), Ok(Vec::new()));
     assert_eq!(synchronous(&database), 2);
 }

@@ -2,7 +2,7 @@
 
 use crate::database::Database;
 use crate::guard::RESERVED_PREFIX;
-use crate::place::Place;
+use crate::resolved_location::ResolvedLocation;
 use dispatch_contracts::migration::{AppliedMigration, Migration};
 use dispatch_contracts::storage::StorageError;
 use rusqlite::{Connection, params};
@@ -22,7 +22,7 @@ const TABLES: &str = "
 
 /// Whether the data was there before this program came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum FoundDatabase {
     /// Nothing was there.
     New,
     /// Tables were there.
@@ -31,7 +31,7 @@ pub(crate) enum Found {
 
 /// Makes an opened database ours: the write-ahead log, and the tables above. A file of another program
 /// or of a newer version of this one is left as it is.
-pub(crate) fn establish(database: &Database) -> Result<Found, StorageError> {
+pub(crate) fn establish(database: &Database) -> Result<FoundDatabase, StorageError> {
     let told = |error| database.told(&error);
     let connection = database.trusted();
     let (layout, tables) = look(connection).map_err(told)?;
@@ -45,7 +45,7 @@ pub(crate) fn establish(database: &Database) -> Result<Found, StorageError> {
             database.place.path().map(|path| path.display().to_string()).unwrap_or_default()
         )));
     }
-    if matches!(database.place, Place::File(_)) {
+    if matches!(database.place, ResolvedLocation::File(_)) {
         keep_log(connection).map_err(told)?;
     }
     if layout < LAYOUT {
@@ -56,7 +56,7 @@ pub(crate) fn establish(database: &Database) -> Result<Found, StorageError> {
             error
         })?;
     }
-    Ok(if layout == 0 { Found::New } else { Found::Existing })
+    Ok(if layout == 0 { FoundDatabase::New } else { FoundDatabase::Existing })
 }
 
 /// A file system that cannot share memory between processes cannot keep a write-ahead log.

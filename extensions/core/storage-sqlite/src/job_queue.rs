@@ -5,20 +5,20 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Jobs in the order they came.
-pub(crate) struct Queue<T> {
+pub(crate) struct JobQueue<T> {
     limit: usize,
-    state: Mutex<State<T>>,
+    state: Mutex<JobQueueState<T>>,
     changed: Condvar,
 }
 
-struct State<T> {
+struct JobQueueState<T> {
     jobs: VecDeque<T>,
     waiting: usize,
     closed: bool,
 }
 
 /// What a waiting thread gets.
-pub(crate) enum Taken<T> {
+pub(crate) enum TakenJobs<T> {
     /// Something to do.
     Jobs(Vec<T>),
     /// Nothing came for as long as the thread would wait.
@@ -29,27 +29,27 @@ pub(crate) enum Taken<T> {
 
 /// Why a job was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum JobRefused {
     /// The queue is as long as it may be.
     Full,
     /// The queue is closed.
     Closed,
 }
 
-impl<T> Queue<T> {
+impl<T> JobQueue<T> {
     pub(crate) fn new(limit: usize) -> Self {
-        let state = State { jobs: VecDeque::new(), waiting: 0, closed: false };
+        let state = JobQueueState { jobs: VecDeque::new(), waiting: 0, closed: false };
         Self { limit, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Adds a job. Says how many threads are free to take one.
-    pub(crate) fn push(&self, job: T) -> Result<usize, Refused> {
+    pub(crate) fn push(&self, job: T) -> Result<usize, JobRefused> {
         let mut state = self.state();
         if state.closed {
-            return Err(Refused::Closed);
+            return Err(JobRefused::Closed);
         }
         if state.jobs.len() >= self.limit {
-            return Err(Refused::Full);
+            return Err(JobRefused::Full);
         }
         state.jobs.push_back(job);
         let free = state.waiting.saturating_sub(state.jobs.len() - 1);
@@ -59,22 +59,22 @@ impl<T> Queue<T> {
     }
 
     /// Takes all there is, up to `most`; waits for the first, as long as `patience` lasts.
-    pub(crate) fn take(&self, most: usize, patience: Option<Duration>) -> Taken<T> {
+    pub(crate) fn take(&self, most: usize, patience: Option<Duration>) -> TakenJobs<T> {
         let mut state = self.state();
         while state.jobs.is_empty() {
             if state.closed {
-                return Taken::Closed;
+                return TakenJobs::Closed;
             }
             state.waiting += 1;
             let timed_out;
             (state, timed_out) = self.wait(state, patience);
             state.waiting -= 1;
             if timed_out && state.jobs.is_empty() {
-                return if state.closed { Taken::Closed } else { Taken::Idle };
+                return if state.closed { TakenJobs::Closed } else { TakenJobs::Idle };
             }
         }
         let count = state.jobs.len().min(most);
-        Taken::Jobs(state.jobs.drain(..count).collect())
+        TakenJobs::Jobs(state.jobs.drain(..count).collect())
     }
 
     /// Takes no more jobs; those that are in it are still given out.
@@ -96,9 +96,9 @@ impl<T> Queue<T> {
 
     fn wait<'a>(
         &'a self,
-        state: MutexGuard<'a, State<T>>,
+        state: MutexGuard<'a, JobQueueState<T>>,
         patience: Option<Duration>,
-    ) -> (MutexGuard<'a, State<T>>, bool) {
+    ) -> (MutexGuard<'a, JobQueueState<T>>, bool) {
         match patience {
             None => (self.changed.wait(state).unwrap_or_else(PoisonError::into_inner), false),
             Some(patience) => {
@@ -109,7 +109,7 @@ impl<T> Queue<T> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, JobQueueState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -118,25 +118,25 @@ impl<T> Queue<T> {
 mod tests {
     use super::*;
 
-    fn jobs(taken: Taken<u8>) -> Option<Vec<u8>> {
+    fn jobs(taken: TakenJobs<u8>) -> Option<Vec<u8>> {
         match taken {
-            Taken::Jobs(jobs) => Some(jobs),
-            Taken::Idle | Taken::Closed => None,
+            TakenJobs::Jobs(jobs) => Some(jobs),
+            TakenJobs::Idle | TakenJobs::Closed => None,
         }
     }
 
     #[test]
     fn it_is_bounded_and_gives_out_what_it_has_after_it_was_closed() {
-        let queue = Queue::new(3);
-        assert!(matches!(queue.take(1, Some(Duration::ZERO)), Taken::Idle));
+        let queue = JobQueue::new(3);
+        assert!(matches!(queue.take(1, Some(Duration::ZERO)), TakenJobs::Idle));
         for job in 0..3 {
             assert_eq!(queue.push(job), Ok(0));
         }
-        assert_eq!(queue.push(3), Err(Refused::Full));
+        assert_eq!(queue.push(3), Err(JobRefused::Full));
         assert_eq!(jobs(queue.take(2, None)), Some(vec![0, 1]));
         queue.close();
-        assert_eq!(queue.push(4), Err(Refused::Closed));
+        assert_eq!(queue.push(4), Err(JobRefused::Closed));
         assert_eq!(jobs(queue.take(2, None)), Some(vec![2]));
-        assert!(matches!(queue.take(2, None), Taken::Closed));
+        assert!(matches!(queue.take(2, None), TakenJobs::Closed));
     }
 }

@@ -3,20 +3,20 @@
 
 use crate::contract::Location;
 use dispatch_contracts::storage::StorageError;
-use dispatch_os::files::{Access, create_dir_owner_only, create_new};
+use dispatch_os::files::{Access, canonicalize, create_dir_owner_only, create_new, symlink_metadata};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Where the data is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ResolvedLocation {
     /// In this file, below a folder whose links are resolved.
     File(PathBuf),
     /// In memory.
     Memory,
 }
 
-impl Place {
+impl ResolvedLocation {
     /// Makes the folder and the file if they are missing.
     pub(crate) fn prepare(location: &Location) -> Result<Self, StorageError> {
         let Location::File(path) = location else { return Ok(Self::Memory) };
@@ -68,26 +68,24 @@ fn parts(path: &Path) -> Result<(&Path, &std::ffi::OsStr), StorageError> {
 /// SQLite refuses links anywhere in a path; those in the folders above are the user's own business.
 fn resolved(path: &Path) -> Result<PathBuf, StorageError> {
     let (folder, name) = parts(path)?;
-    let folder = folder
-        .canonicalize()
+    let folder = canonicalize(folder)
         .map_err(|error| StorageError::Unwritable(format!("cannot open folder {}: {error}", folder.display())))?;
     Ok(folder.join(name))
 }
 
 fn exists(path: &Path) -> bool {
-    !matches!(path.symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)
+    !matches!(symlink_metadata(path), Err(error) if error.kind() == ErrorKind::NotFound)
 }
 
 fn check_kind(path: &Path) -> Result<(), StorageError> {
-    let metadata = path
-        .symlink_metadata()
+    let metadata = symlink_metadata(path)
         .map_err(|error| StorageError::Unwritable(format!("cannot look at {}: {error}", path.display())))?;
     if metadata.is_symlink() {
         let said = format!("{} is a symbolic link; name the file itself in `storage.url`", path.display());
         return Err(StorageError::Unwritable(said));
     }
     if !metadata.is_file() {
-        return Err(StorageError::Unwritable(format!("{} is no regular file", path.display())));
+        return Err(StorageError::Unwritable(format!("{} is not a regular file", path.display())));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The rules of the guard as a function: one action of a statement in, a verdict out.
 
-use super::{Mode, RESERVED_PREFIX};
+use super::{GuardMode, RESERVED_PREFIX};
 use rusqlite::hooks::{AuthAction, AuthContext};
 
 /// Read by the full-text index to see that its file has changed.
@@ -10,28 +10,32 @@ const MODULES: &[&str] = &["fts5", "fts5vocab"];
 /// Table functions that read nothing but their arguments.
 const TABLE_FUNCTIONS: &[&str] = &["json_each", "json_tree"];
 
-pub(super) enum Judged {
+pub(super) enum TableVerdict {
     Allowed,
     /// Allowed, and the statement makes this table.
     Makes(String),
     Refused(String),
 }
 
-pub(super) fn judge<'a>(mode: &Mode, owner: &dyn Fn(&str) -> Option<&'a str>, context: &AuthContext<'_>) -> Judged {
+pub(super) fn decide<'a>(
+    mode: &GuardMode,
+    owner: &dyn Fn(&str) -> Option<&'a str>,
+    context: &AuthContext<'_>,
+) -> TableVerdict {
     match mode {
-        Mode::Trusted => Judged::Allowed,
-        Mode::Scoped(scope) => {
+        GuardMode::Trusted => TableVerdict::Allowed,
+        GuardMode::Scoped(scope) => {
             let mine = |table: &str| match owner(table) {
-                Some(owner) if scope.namespaces.iter().any(|known| known == owner) => Judged::Allowed,
-                None if is_name_of_query(&context.action) => Judged::Allowed,
+                Some(owner) if scope.namespaces.iter().any(|known| known == owner) => TableVerdict::Allowed,
+                None if is_name_of_query(&context.action) => TableVerdict::Allowed,
                 other => foreign(table, other),
             };
             scoped(&context.action, &mine)
         }
-        Mode::Migrating(namespace) => {
+        GuardMode::Migrating(namespace) => {
             let mine = |table: &str| match owner(table) {
-                Some(owner) if owner == namespace => Judged::Allowed,
-                None if is_name_of_query(&context.action) => Judged::Allowed,
+                Some(owner) if owner == namespace => TableVerdict::Allowed,
+                None if is_name_of_query(&context.action) => TableVerdict::Allowed,
                 other => foreign(table, other),
             };
             migrating(&context.action, &mine)
@@ -40,15 +44,17 @@ pub(super) fn judge<'a>(mode: &Mode, owner: &dyn Fn(&str) -> Option<&'a str>, co
 }
 
 /// What a store may do: read and change rows.
-fn scoped(action: &AuthAction<'_>, mine: &dyn Fn(&str) -> Judged) -> Judged {
+fn scoped(action: &AuthAction<'_>, mine: &dyn Fn(&str) -> TableVerdict) -> TableVerdict {
     match action {
-        AuthAction::Select | AuthAction::Recursive | AuthAction::Function { .. } => Judged::Allowed,
-        AuthAction::Read { table_name, .. } if TABLE_FUNCTIONS.contains(table_name) => Judged::Allowed,
+        AuthAction::Select | AuthAction::Recursive | AuthAction::Function { .. } => TableVerdict::Allowed,
+        AuthAction::Read { table_name, .. } if TABLE_FUNCTIONS.contains(table_name) => TableVerdict::Allowed,
         AuthAction::Read { table_name, .. }
         | AuthAction::Insert { table_name }
         | AuthAction::Update { table_name, .. }
         | AuthAction::Delete { table_name } => mine(table_name),
-        AuthAction::Pragma { pragma_name, pragma_value: None } if *pragma_name == HARMLESS_PRAGMA => Judged::Allowed,
+        AuthAction::Pragma { pragma_name, pragma_value: None } if *pragma_name == HARMLESS_PRAGMA => {
+            TableVerdict::Allowed
+        }
         AuthAction::Pragma { .. } => refused("a store may not change or read the settings of the database"),
         AuthAction::Attach { .. } | AuthAction::Detach { .. } => refused("a store may not open other databases"),
         AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => {
@@ -59,7 +65,7 @@ fn scoped(action: &AuthAction<'_>, mine: &dyn Fn(&str) -> Judged) -> Judged {
 }
 
 /// What a migration may do: all of that, and make and change its own tables.
-fn migrating(action: &AuthAction<'_>, mine: &dyn Fn(&str) -> Judged) -> Judged {
+fn migrating(action: &AuthAction<'_>, mine: &dyn Fn(&str) -> TableVerdict) -> TableVerdict {
     match action {
         AuthAction::CreateTable { table_name } => make(table_name),
         AuthAction::CreateView { view_name } => make(view_name),
@@ -72,14 +78,14 @@ fn migrating(action: &AuthAction<'_>, mine: &dyn Fn(&str) -> Judged) -> Judged {
         | AuthAction::DropVtable { table_name, .. }
         | AuthAction::DropView { view_name: table_name }
         | AuthAction::AlterTable { table_name, .. } => mine(table_name),
-        AuthAction::Reindex { .. } => Judged::Allowed,
+        AuthAction::Reindex { .. } => TableVerdict::Allowed,
         AuthAction::Read { table_name, .. }
         | AuthAction::Insert { table_name }
         | AuthAction::Update { table_name, .. }
         | AuthAction::Delete { table_name }
             if is_catalogue(table_name) =>
         {
-            Judged::Allowed
+            TableVerdict::Allowed
         }
         other => scoped(other, mine),
     }
@@ -99,20 +105,20 @@ fn is_catalogue(table: &str) -> bool {
     ["sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_sequence"].contains(&table)
 }
 
-fn make(table: &str) -> Judged {
+fn make(table: &str) -> TableVerdict {
     if table.to_lowercase().starts_with(RESERVED_PREFIX) {
         return refused(&format!("names that start with `{RESERVED_PREFIX}` are the backend's own"));
     }
-    Judged::Makes(table.to_owned())
+    TableVerdict::Makes(table.to_owned())
 }
 
-fn foreign(table: &str, owner: Option<&str>) -> Judged {
+fn foreign(table: &str, owner: Option<&str>) -> TableVerdict {
     match owner {
         Some(owner) => refused(&format!("table `{table}` belongs to `{owner}`")),
         None => refused(&format!("table `{table}` belongs to no migration of this store")),
     }
 }
 
-fn refused(why: &str) -> Judged {
-    Judged::Refused(why.to_owned())
+fn refused(why: &str) -> TableVerdict {
+    TableVerdict::Refused(why.to_owned())
 }

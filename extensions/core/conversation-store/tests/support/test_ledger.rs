@@ -1,5 +1,5 @@
 //! A ledger over a real SQLite database, and a writer of turns.
-#![allow(dead_code, reason = "each test binary uses a part of the rig")]
+#![allow(dead_code, reason = "each test binary uses a part of the ledger")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use dispatch_contracts::BoxFuture;
@@ -42,7 +42,7 @@ impl Ids for CountingIds {
     }
 }
 
-pub(crate) struct Rig {
+pub(crate) struct TestLedger {
     pub(crate) backend: SqliteBackend,
     pub(crate) conversations: Arc<dyn Conversations>,
     /// As the orchestrator opens it.
@@ -52,7 +52,7 @@ pub(crate) struct Rig {
     runtime: tokio::runtime::Runtime,
 }
 
-impl Rig {
+impl TestLedger {
     pub(crate) fn file() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let location = Location::File(folder.path().join("dispatch.db"));
@@ -64,8 +64,8 @@ impl Rig {
     }
 
     fn open(location: &Location, folder: Option<TempDir>) -> Self {
-        let rig = Self::over(SqliteBackend::open(location).unwrap(), |store| store);
-        Self { folder, ..rig }
+        let ledger = Self::over(SqliteBackend::open(location).unwrap(), |store| store);
+        Self { folder, ..ledger }
     }
 
     /// A ledger over a backend whose store is seen through something.
