@@ -22,7 +22,6 @@ pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
 
 /// A named thread that is yet to start: for another stack size, or within a [`scope`].
 #[inline]
-#[must_use]
 pub fn builder(name: &str) -> Builder {
     Builder::new().name(name.to_owned())
 }
