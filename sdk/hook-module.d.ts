@@ -105,6 +105,12 @@ export interface HookAction {
   updatedInput?: Record<string, unknown>;
   /** Text for the model. */
   additionalContext?: { key?: string; value: string }[];
+  /** Text for the user, where the host can show it. */
+  systemMessage?: string;
+  /** After a tool: what the model sees in place of its result; the first module that gives one counts. */
+  updatedOutput?: unknown;
+  /** Why the agent should stop altogether; a host that cannot stop refuses the call instead. */
+  halt?: string;
   /** A merge patch of the state: pointers that may be written twice, no lists and no counters. */
   statePatch?: Record<string, unknown>;
   /** Records for `events.jsonl`. */

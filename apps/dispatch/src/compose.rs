@@ -24,6 +24,11 @@ pub fn bundled() -> Vec<Arc<dyn Extension>> {
     ]
 }
 
+/// The names of those, in the order they run.
+pub(crate) fn guard_names() -> Vec<&'static str> {
+    guards().into_iter().map(|module| module.spec().name).collect()
+}
+
 /// What judges the tool calls of any agent, ours included.
 pub(crate) fn guards() -> Vec<&'static dyn Module> {
     with_intents(native_modules())

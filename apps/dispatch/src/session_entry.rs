@@ -1,10 +1,9 @@
 //! What a command of the user's leaves in a session: records in the log, and the state they imply.
 
 use crate::failure::Failure;
-use dispatch_hook_module::{EmittedRecord, Ids, MAIN_AGENT, Paths, Record, SessionState, next_work_id};
-use dispatch_os::files::read_at_most;
+use dispatch_hook_module::{EmittedRecord, Ids, MAIN_AGENT, Paths, Record, SessionState, hook_run_id, next_work_id};
 use dispatch_os::{Ulid, time};
-use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
+use ext_hook_pipeline::config::Config;
 use ext_hook_pipeline::session_files::{Batch, Journal, SessionFolder, next_run_ms, read_state, rebuild_state};
 use serde_json::Value;
 
@@ -36,7 +35,7 @@ pub(crate) fn write(
         work_id: state.work_id().map_or_else(|| next_work_id(None), str::to_owned),
         agent_id: MAIN_AGENT.to_owned(),
         turn_id: state.last_turn_id(),
-        hook_run_id: format!("{EVENT}-{}-{now_ms}", state.last_turn_id()),
+        hook_run_id: hook_run_id(EVENT, state.last_turn_id(), now_ms),
     };
     let mut carried = patch.clone();
     let records = records.into_iter().map(|emitted| {
@@ -47,9 +46,7 @@ pub(crate) fn write(
         Record::new(Ulid::generate().to_string(), ts.clone(), &ids, EVENT, emitted.kind, module, data)
     });
     let batch = Batch { records: records.collect(), patches: patch.into_iter().collect(), ..Batch::default() };
-    let redactor = read_at_most(&paths.config_file(), CONFIG_LIMIT_BYTES)
-        .map_or_else(|_| Config::default(), |bytes| Config::parse(&bytes).0)
-        .redactor();
+    let redactor = Config::load(&paths.config_file()).0.redactor();
     let journal = Journal { folder, redactor: &redactor };
     let failures = journal.commit(batch, None, &format!("{ts} {}", ids.hook_run_id));
     match failures.into_iter().next() {

@@ -3,10 +3,10 @@
 use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_hook_module::{HOOKS_FOLDER, Paths, WORK_FOLDER, find_workspace};
-use dispatch_os::files::{self, read_at_most};
+use dispatch_os::files;
 use dispatch_os::paths::safe_file_name;
 use dispatch_os::time::UNIX_EPOCH;
-use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
+use ext_hook_pipeline::manifest::PipelineManifest;
 use ext_intents::contract::IntentWorkspace;
 use std::path::{Path, PathBuf};
 
@@ -60,11 +60,7 @@ impl Workspace {
 
     /// The manifest of its pipeline, with the problems found in the file.
     pub(crate) fn manifest(&self) -> (PipelineManifest, Vec<String>) {
-        match read_at_most(&self.paths("modules").manifest_file(), MANIFEST_LIMIT_BYTES) {
-            Ok(bytes) => PipelineManifest::parse(&bytes),
-            Err(error) if error.is_not_found() => Default::default(),
-            Err(error) => (PipelineManifest::default(), vec![error.to_string()]),
-        }
+        PipelineManifest::load(&self.paths("modules").manifest_file())
     }
 
     /// The path relative to the workspace, if it is inside.

@@ -1,27 +1,16 @@
 //! What was decided about a hook event, and the bytes that tell the host.
 
+use dispatch_hook_module::Decision;
 use serde::Serialize;
 use serde_json::Value;
-
-/// The decision on one hook event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Verdict {
-    /// No objection. It never answers the host's own permission prompt.
-    #[default]
-    Pass,
-    /// Permitted on purpose: the host need not ask the user.
-    Grant,
-    /// The user must confirm.
-    Ask,
-    /// Not permitted.
-    Deny,
-}
 
 /// A host-neutral answer, ready to be spelled in a dialect.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
-    /// The decision.
-    pub verdict: Verdict,
+    /// The decision. No objection alone never answers the host's own permission prompt.
+    pub decision: Decision,
+    /// With no objection: permitted on purpose, so the host need not ask the user.
+    pub grant: bool,
     /// Why, in words for the model and the user.
     pub reason: Option<String>,
     /// A stable name for the reason, such as `SCOPE_VIOLATION`.
@@ -45,16 +34,22 @@ impl Answer {
         Self::default()
     }
 
+    /// Permitted on purpose.
+    #[must_use]
+    pub fn granted() -> Self {
+        Self { grant: true, ..Self::default() }
+    }
+
     /// A refusal.
     #[must_use]
     pub fn deny(reason: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Deny, reason: Some(reason.into()), ..Self::default() }
+        Self { decision: Decision::Deny, reason: Some(reason.into()), ..Self::default() }
     }
 
     /// A question to the user.
     #[must_use]
     pub fn ask(reason: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Ask, reason: Some(reason.into()), ..Self::default() }
+        Self { decision: Decision::Ask, reason: Some(reason.into()), ..Self::default() }
     }
 }
 

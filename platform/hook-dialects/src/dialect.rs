@@ -50,6 +50,8 @@ pub struct Dialect {
     infer: for<'a> fn(Fields<'a>) -> Option<&'a str>,
     /// Reads what only this host has, on top of the fields all hosts share.
     read: fn(Fields<'_>, &mut HookEvent),
+    /// Whose tool names the event uses, where they are not the host's own.
+    tool_table: fn(&str) -> Option<&'static str>,
     /// Writes what is left to say.
     spell: fn(&HookEvent, &Outcome<'_>) -> Reply,
 }
@@ -121,12 +123,19 @@ impl Dialect {
         }
     }
 
+    /// Whose tool names the host uses at this event, where they are not its own.
+    #[must_use]
+    pub fn tool_table(&self, host_event: &str) -> Option<&'static str> {
+        (self.tool_table)(host_event)
+    }
+
     fn to_event(&self, payload: Map<String, Value>, event_argument: Option<&str>, hints: &Hints) -> HookEvent {
         let fields = Fields::new(&payload);
         let named = self.support.event_keys.iter().find_map(|key| fields.str(key));
         let host_event = self.host_event(event_argument, named, || (self.infer)(fields));
         let name = self.event_name(&host_event);
         let mut event = HookEvent::new(name, self.id(), host_event, Value::Null);
+        event.tool_table = self.tool_table(&event.host_event);
         read::shared(fields, &mut event);
         (self.read)(fields, &mut event);
         if event.cwd.is_none() {
@@ -252,6 +261,10 @@ fn empty_object(_: &EventName) -> &'static [u8] {
 }
 
 fn infer_nothing(_: Fields<'_>) -> Option<&str> {
+    None
+}
+
+fn own_tools(_: &str) -> Option<&'static str> {
     None
 }
 

@@ -7,5 +7,5 @@ mod answer;
 pub mod dialect;
 pub mod register;
 
-pub use answer::{Answer, EXIT_BLOCKED, Reply, Verdict};
+pub use answer::{Answer, EXIT_BLOCKED, Reply};
 pub use dialect::{Dialect, Hints, InputError, ParseFailure, Parsed};

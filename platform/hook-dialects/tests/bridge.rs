@@ -103,7 +103,7 @@ fn the_bridge_passes_events_on_and_applies_the_answers() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let rewrite = Answer { updated_input: Some(json!({"command": "npm test -- --ci"})), ..Answer::default() };
-    let grant = Answer { verdict: dispatch_hook_dialects::Verdict::Grant, ..Answer::default() };
+    let grant = Answer::granted();
     let replies = BTreeMap::from([
         ("tool.execute.before", reply("tool.execute.before", &rewrite)),
         ("tool.execute.after", reply("tool.execute.after", &Answer::deny("Lint failed"))),

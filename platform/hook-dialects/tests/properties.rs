@@ -3,8 +3,8 @@
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use dispatch_hook_dialects::dialect::{self, Dialect, Hints, TEXT_LIMIT_BYTES};
-use dispatch_hook_dialects::{Answer, Reply, Verdict};
-use dispatch_hook_module::EventName;
+use dispatch_hook_dialects::{Answer, Reply};
+use dispatch_hook_module::{Decision, EventName};
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -109,9 +109,9 @@ fn any_text() -> impl Strategy<Value = Option<String>> {
     ])
 }
 
-fn any_answer(verdicts: &'static [Verdict]) -> impl Strategy<Value = Answer> {
+fn any_answer(decisions: &'static [(Decision, bool)]) -> impl Strategy<Value = Answer> {
     (
-        proptest::sample::select(verdicts),
+        proptest::sample::select(decisions),
         any_text(),
         proptest::option::of("[A-Z_]{1,10}"),
         proptest::collection::vec("[ -~é\n]{0,30}", 0..3),
@@ -120,16 +120,19 @@ fn any_answer(verdicts: &'static [Verdict]) -> impl Strategy<Value = Answer> {
         proptest::option::of(any_json()),
         any_text(),
     )
-        .prop_map(|(verdict, reason, code, context, system_message, updated_input, updated_output, halt)| Answer {
-            verdict,
-            reason,
-            code,
-            context,
-            system_message,
-            updated_input,
-            updated_output,
-            halt,
-        })
+        .prop_map(
+            |((decision, grant), reason, code, context, system_message, updated_input, updated_output, halt)| Answer {
+                decision,
+                grant,
+                reason,
+                code,
+                context,
+                system_message,
+                updated_input,
+                updated_output,
+                halt,
+            },
+        )
 }
 
 /// The reply's JSON, after checking that the reply is one its host can read.
@@ -220,8 +223,9 @@ fn render(dialect: &Dialect, event: &str, payload: &str, answer: &Answer) -> (Re
     (reply, parsed.event.host_event)
 }
 
-const NO_GRANT: &[Verdict] = &[Verdict::Pass, Verdict::Ask, Verdict::Deny];
-const ANY: &[Verdict] = &[Verdict::Pass, Verdict::Grant, Verdict::Ask, Verdict::Deny];
+const NO_GRANT: &[(Decision, bool)] = &[(Decision::Allow, false), (Decision::Ask, false), (Decision::Deny, false)];
+const ANY: &[(Decision, bool)] =
+    &[(Decision::Allow, false), (Decision::Allow, true), (Decision::Ask, false), (Decision::Deny, false)];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]

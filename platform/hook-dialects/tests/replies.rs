@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dispatch_hook_dialects::dialect::{self, Hints};
-use dispatch_hook_dialects::{Answer, Reply, Verdict};
+use dispatch_hook_dialects::{Answer, Reply};
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn context(text: &str) -> Answer {
 }
 
 fn grant(updated_input: Option<Value>) -> Answer {
-    Answer { verdict: Verdict::Grant, updated_input, ..Answer::default() }
+    Answer { updated_input, ..Answer::granted() }
 }
 
 fn halt(reason: &str) -> Answer {

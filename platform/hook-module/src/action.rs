@@ -57,6 +57,15 @@ pub struct HookAction {
     /// Text the model should read.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub additional_context: Vec<ContextNote>,
+    /// Text the user should read, where the host can show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_message: Option<String>,
+    /// After a tool: what the model sees in place of its result. The first module that gives one counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_output: Option<Value>,
+    /// Why the agent should stop altogether; a host that cannot stop refuses the call instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub halt: Option<String>,
     /// A merge patch of `state.json`: pointers that may be written twice, no lists and no counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_patch: Option<Value>,

@@ -20,7 +20,7 @@ use crate::state::SessionState;
 use crate::unattended::Unattended;
 
 pub use capability::{Capabilities, Neo4jCapability};
-pub use ids::{Ids, MAIN_AGENT, WORK_ID_DIGITS, agent_key, next_agent_id, next_work_id, work_number};
+pub use ids::{Ids, MAIN_AGENT, WORK_ID_DIGITS, agent_key, hook_run_id, next_agent_id, next_work_id, work_number};
 pub use notes::{LogLevel, LogLine, Notes};
 pub use paths::{HOOKS_FOLDER, ModuleFolders, Paths, WORK_FOLDER};
 pub use view::{RuleException, SessionView};

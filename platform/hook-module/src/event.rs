@@ -102,6 +102,8 @@ pub struct HookEvent {
     pub session_id: Option<String>,
     /// The tool as the host names it.
     pub tool_name: Option<String>,
+    /// Whose tool names `tool_name` uses, where they are not the host's own.
+    pub tool_table: Option<&'static str>,
     /// The server behind the tool, for hosts that name it apart from the tool.
     pub mcp_server: Option<String>,
     /// The tool's input; `Null` for events without a tool, text for a bare patch.
@@ -148,6 +150,7 @@ impl HookEvent {
             host_event,
             session_id: None,
             tool_name: None,
+            tool_table: None,
             mcp_server: None,
             tool_input: Value::Null,
             tool_use_id: None,
@@ -170,15 +173,10 @@ impl HookEvent {
 }
 
 impl HookEvent {
-    /// Whose tool names `tool_name` uses. Copilot CLI has two sets: its PascalCase events rename the
-    /// tools as Claude Code does and keep its own arguments.
+    /// Whose tool names `tool_name` uses.
     #[must_use]
     pub fn tool_host(&self) -> &'static str {
-        let renamed = self.host_event.starts_with(|first: char| first.is_ascii_uppercase());
-        match self.host {
-            "copilot-cli" if renamed => "copilot-cli-pascal",
-            host => host,
-        }
+        self.tool_table.unwrap_or(self.host)
     }
 }
 

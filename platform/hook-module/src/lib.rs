@@ -13,6 +13,8 @@ mod module;
 mod own_commands;
 pub mod phase;
 mod record;
+#[cfg(feature = "service")]
+pub mod service;
 pub mod state;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -25,8 +27,8 @@ pub use classify::classify;
 pub use clock::{Clock, SystemClock, milliseconds};
 pub use context::{
     Capabilities, Context, Effects, HOOKS_FOLDER, Ids, LogLevel, LogLine, MAIN_AGENT, ModuleFolders, Neo4jCapability,
-    Notes, Paths, RuleException, SessionView, Timers, WORK_FOLDER, WORK_ID_DIGITS, agent_key, next_agent_id,
-    next_work_id, work_number,
+    Notes, Paths, RuleException, SessionView, Timers, WORK_FOLDER, WORK_ID_DIGITS, agent_key, hook_run_id,
+    next_agent_id, next_work_id, work_number,
 };
 pub use event::{EventName, HookEvent, same_name, sid};
 pub use module::{Module, ModuleError, ModuleSpec};

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::action::HookAction;
 use crate::classify::classify;
 use crate::clock::Clock;
-use crate::context::{Context, Effects, Ids, Notes, Paths, RuleException, Timers};
+use crate::context::{Context, Effects, Ids, Notes, Paths, RuleException, Timers, hook_run_id};
 use crate::event::{EventName, HookEvent};
 use crate::module::{Module, ModuleError};
 use crate::record::{Record, RecordType};
@@ -78,7 +78,7 @@ impl TestInvocation {
             work_id: "w001".to_owned(),
             agent_id: "u00".to_owned(),
             turn_id: 1,
-            hook_run_id: format!("{name}-1-{NOW_MS}"),
+            hook_run_id: hook_run_id(name.as_str(), 1, NOW_MS),
         };
         Self {
             event,

@@ -1,11 +1,19 @@
 //! `config.json`: one section per module and a few settings of the pipeline itself. No mistake in it blocks.
 
+use std::path::Path;
+
+use dispatch_os::files::read_at_most;
 use dispatch_redact::{Allowed, Compile, Options, Redactor, UserPattern};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::session_settings::SessionSettings;
+
 /// The largest configuration that is read.
 pub const CONFIG_LIMIT_BYTES: u64 = 1024 * 1024;
+
+/// Where the settings about sessions are.
+const SESSION_SECTION: &str = "session";
 
 /// What `p.jsonl` keeps of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -59,10 +67,25 @@ impl Config {
             Err(error) => return (Self::default(), vec![format!("the configuration is not JSON: {error}")]),
         };
         let mut problems = Vec::new();
-        let prompts = sections.get("prompts").or_else(|| sections.get("session")?.get("prompts"));
+        let prompts = sections.get("prompts").or_else(|| sections.get(SESSION_SECTION)?.get("prompts"));
         let prompts = part(prompts, "prompts", &mut problems);
         let redact = part(sections.get("redact"), "redact", &mut problems);
         (Self { prompts, redact, sections }, problems)
+    }
+
+    /// The configuration in a file, or the defaults, with what is wrong with it.
+    #[must_use]
+    pub fn load(path: &Path) -> (Self, Vec<String>) {
+        read_or_default(path, CONFIG_LIMIT_BYTES, Self::parse)
+    }
+
+    /// What is set about sessions; the defaults where that cannot be used.
+    pub(crate) fn session(&self) -> SessionSettings {
+        let section = self.section(SESSION_SECTION);
+        if section.is_null() {
+            return SessionSettings::default();
+        }
+        SessionSettings::deserialize(section).unwrap_or_default()
     }
 
     /// The section of a module; `null` if it has none.
@@ -93,6 +116,27 @@ impl PatternEntry {
                 UserPattern { name: name.clone(), regex: regex.clone(), keywords: keywords.clone() }
             }
         }
+    }
+}
+
+/// A file of rules as `parse` reads it; the default if there is none or it cannot be read, which is told.
+pub(crate) fn read_or_default<T: Default>(
+    path: &Path,
+    limit_bytes: u64,
+    parse: impl FnOnce(&[u8]) -> (T, Vec<String>),
+) -> (T, Vec<String>) {
+    let (bytes, problem) = read_rules(path, limit_bytes);
+    let (value, mut problems) = bytes.map_or_else(Default::default, |bytes| parse(&bytes));
+    problems.extend(problem);
+    (value, problems)
+}
+
+/// The bytes of a file of rules, and why they could not be read; a file that does not exist is no problem.
+pub(crate) fn read_rules(path: &Path, limit_bytes: u64) -> (Option<Vec<u8>>, Option<String>) {
+    match read_at_most(path, limit_bytes) {
+        Ok(bytes) => (Some(bytes), None),
+        Err(error) if error.is_not_found() => (None, None),
+        Err(error) => (None, Some(format!("{error}, so the defaults hold"))),
     }
 }
 

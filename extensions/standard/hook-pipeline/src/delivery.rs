@@ -1,10 +1,15 @@
 //! Tells a second delivery of an event from a new one, and keeps the answer that the first one got.
 
-use dispatch_hook_dialects::{Answer, Verdict};
-use dispatch_hook_module::HookEvent;
+use dispatch_hook_dialects::Answer;
 use dispatch_hook_module::digest::short_key;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use dispatch_hook_module::{Decision, HookEvent};
+use serde_json::{Map, Value};
+
+/// The words of the log for a decision and its grant.
+const PASS: &str = "pass";
+const GRANT: &str = "grant";
+const ASK: &str = "ask";
+const DENY: &str = "deny";
 
 /// The key of a delivery: equal for the same call, event and configuration in one session.
 /// Nothing for events that carry no id of their own.
@@ -24,64 +29,51 @@ pub fn delivery_key(event: &HookEvent, session_id: &str, configuration: &str) ->
 }
 
 /// An answer as the log keeps it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StoredAnswer {
-    verdict: StoredVerdict,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    code: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    context: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    updated_input: Option<Value>,
+#[must_use]
+pub fn store_answer(answer: &Answer) -> Value {
+    let verdict = match (answer.decision, answer.grant) {
+        (Decision::Deny, _) => DENY,
+        (Decision::Ask, _) => ASK,
+        (Decision::Allow, true) => GRANT,
+        (Decision::Allow, false) => PASS,
+    };
+    let mut fields = Map::from_iter([("verdict".to_owned(), verdict.into())]);
+    let mut put = |name: &str, value: Option<Value>| {
+        fields.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    put("reason", answer.reason.clone().map(Value::from));
+    put("code", answer.code.clone().map(Value::from));
+    put("context", (!answer.context.is_empty()).then(|| answer.context.clone().into()));
+    put("systemMessage", answer.system_message.clone().map(Value::from));
+    put("updatedInput", answer.updated_input.clone());
+    put("updatedOutput", answer.updated_output.clone());
+    put("halt", answer.halt.clone().map(Value::from));
+    Value::Object(fields)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum StoredVerdict {
-    Pass,
-    Grant,
-    Ask,
-    Deny,
-}
-
-impl From<&Answer> for StoredAnswer {
-    fn from(answer: &Answer) -> Self {
-        let verdict = match answer.verdict {
-            Verdict::Pass => StoredVerdict::Pass,
-            Verdict::Grant => StoredVerdict::Grant,
-            Verdict::Ask => StoredVerdict::Ask,
-            Verdict::Deny => StoredVerdict::Deny,
-        };
-        Self {
-            verdict,
-            reason: answer.reason.clone(),
-            code: answer.code.clone(),
-            context: answer.context.clone(),
-            updated_input: answer.updated_input.clone(),
-        }
-    }
-}
-
-impl From<StoredAnswer> for Answer {
-    fn from(stored: StoredAnswer) -> Self {
-        let verdict = match stored.verdict {
-            StoredVerdict::Pass => Verdict::Pass,
-            StoredVerdict::Grant => Verdict::Grant,
-            StoredVerdict::Ask => Verdict::Ask,
-            StoredVerdict::Deny => Verdict::Deny,
-        };
-        Self {
-            verdict,
-            reason: stored.reason,
-            code: stored.code,
-            context: stored.context,
-            updated_input: stored.updated_input,
-            ..Self::default()
-        }
-    }
+/// The answer in what the log keeps; nothing if the log does not say what was decided.
+#[must_use]
+pub fn read_answer(stored: &Value) -> Option<Answer> {
+    let (decision, grant) = match stored.get("verdict")?.as_str()? {
+        DENY => (Decision::Deny, false),
+        ASK => (Decision::Ask, false),
+        GRANT => (Decision::Allow, true),
+        PASS => (Decision::Allow, false),
+        _ => return None,
+    };
+    let text = |name: &str| stored.get(name).and_then(Value::as_str).map(str::to_owned);
+    let context = stored.get("context").and_then(Value::as_array).into_iter().flatten();
+    Some(Answer {
+        decision,
+        grant,
+        reason: text("reason"),
+        code: text("code"),
+        context: context.filter_map(Value::as_str).map(str::to_owned).collect(),
+        system_message: text("systemMessage"),
+        updated_input: stored.get("updatedInput").cloned(),
+        updated_output: stored.get("updatedOutput").cloned(),
+        halt: text("halt"),
+    })
 }
 
 #[cfg(test)]
@@ -108,12 +100,28 @@ mod tests {
 
     #[test]
     fn an_answer_survives_being_stored() {
-        let mut answer = Answer::deny("no");
-        answer.code = Some("UB01".to_owned());
-        answer.context.push("why".to_owned());
-        answer.updated_input = Some(json!({"a": 1}));
-        let text = serde_json::to_string(&StoredAnswer::from(&answer)).expect("serialisable");
-        let back: StoredAnswer = serde_json::from_str(&text).expect("readable");
-        assert_eq!(Answer::from(back), answer);
+        let full = Answer {
+            code: Some("UB01".to_owned()),
+            context: vec!["why".to_owned()],
+            system_message: Some("look".to_owned()),
+            updated_input: Some(json!({"a": 1})),
+            updated_output: Some(json!("text")),
+            halt: Some("enough".to_owned()),
+            ..Answer::deny("no")
+        };
+        for answer in [full, Answer::pass(), Answer::granted(), Answer::ask("sure?")] {
+            let text = store_answer(&answer).to_string();
+            let back: Value = serde_json::from_str(&text).expect("readable");
+            assert_eq!(read_answer(&back), Some(answer), "{text}");
+        }
+        assert_eq!(read_answer(&json!({"verdict": "perhaps"})), None);
+    }
+
+    #[test]
+    fn the_log_keeps_the_words_it_always_had() {
+        let stored = Answer { code: Some("UB01".to_owned()), ..Answer::deny("no") };
+        assert_eq!(store_answer(&stored), json!({"verdict": "deny", "reason": "no", "code": "UB01"}));
+        assert_eq!(store_answer(&Answer::pass()), json!({"verdict": "pass"}));
+        assert_eq!(store_answer(&Answer::granted()), json!({"verdict": "grant"}));
     }
 }

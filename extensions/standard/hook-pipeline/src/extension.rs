@@ -16,6 +16,7 @@ use dispatch_contracts::hooks::{
     REQUEST_BEFORE, RequestBefore, TOOL_AFTER, TOOL_BEFORE, TURN_SEALED, ToolAfter, ToolBefore, TurnSealed,
 };
 use dispatch_contracts::host::Host;
+use dispatch_hook_module::service::{HOOK_MODULES, HookModules, SharedModule};
 use dispatch_hook_module::{HookEvent, Module};
 
 use crate::modules::native_modules;
@@ -53,43 +54,68 @@ impl Extension for Pipeline {
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
-        let desk = Arc::new(Desk { modules: self.modules, host: host.clone(), conversations: Mutex::default() });
-        Box::pin(std::future::ready(register(&host, &desk).map_err(ExtensionError::new)))
+        let modules = Arc::new(ModuleList { own: self.modules, added: Mutex::default() });
+        let service = Arc::new(PipelineService { modules, host: host.clone(), conversations: Mutex::default() });
+        Box::pin(std::future::ready(register(&host, &service).map_err(ExtensionError::new)))
     }
 }
 
-fn register(host: &Host, desk: &Arc<Desk>) -> Result<(), dispatch_contracts::host::HostError> {
-    let before = Arc::clone(desk);
+fn register(host: &Host, service: &Arc<PipelineService>) -> Result<(), dispatch_contracts::host::HostError> {
+    host.provide(&HOOK_MODULES, Arc::clone(&service.modules) as Arc<dyn HookModules>)?;
+    let before = Arc::clone(service);
     host.filter(&TOOL_BEFORE, GUARD_PRIORITY, move |value| {
-        let desk = Arc::clone(&before);
-        async move { desk.before_tool(value).await }
+        let service = Arc::clone(&before);
+        async move { service.before_tool(value).await }
     })?;
-    let after = Arc::clone(desk);
+    let after = Arc::clone(service);
     host.filter(&TOOL_AFTER, RESULT_PRIORITY, move |value| {
-        let desk = Arc::clone(&after);
-        async move { desk.after_tool(value).await }
+        let service = Arc::clone(&after);
+        async move { service.after_tool(value).await }
     })?;
-    let request = Arc::clone(desk);
+    let request = Arc::clone(service);
     host.filter(&REQUEST_BEFORE, REQUEST_PRIORITY, move |value| {
-        let desk = Arc::clone(&request);
-        async move { desk.before_request(value).await }
+        let service = Arc::clone(&request);
+        async move { service.before_request(value).await }
     })?;
-    let sealed = Arc::clone(desk);
+    let sealed = Arc::clone(service);
     host.on(&TURN_SEALED, move |value| {
-        let desk = Arc::clone(&sealed);
-        async move { desk.turn_sealed(&value).await }
+        let service = Arc::clone(&sealed);
+        async move { service.turn_sealed(&value).await }
     })?;
     Ok(())
 }
 
+/// The modules of this crate, and those of other extensions.
+struct ModuleList {
+    own: ModuleSource,
+    added: Mutex<Vec<SharedModule>>,
+}
+
+impl ModuleList {
+    fn all(&self) -> Vec<&'static dyn Module> {
+        let added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = added.iter().map(|module| *module as &'static dyn Module);
+        (self.own)().into_iter().chain(added).collect()
+    }
+}
+
+impl HookModules for ModuleList {
+    fn add(&self, module: SharedModule) {
+        let is_known = self.all().iter().any(|known| known.spec().name == module.spec().name);
+        if !is_known {
+            self.added.lock().unwrap_or_else(PoisonError::into_inner).push(module);
+        }
+    }
+}
+
 /// What the handlers share.
-struct Desk {
-    modules: ModuleSource,
+struct PipelineService {
+    modules: Arc<ModuleList>,
     host: Host,
     conversations: Mutex<Conversations>,
 }
 
-impl Desk {
+impl PipelineService {
     /// `PreToolUse`: refuses, changes or lets pass.
     async fn before_tool(&self, mut value: ToolBefore) -> Result<ToolBefore, HandlerError> {
         if value.denied.is_some() {
@@ -107,6 +133,9 @@ impl Desk {
     async fn after_tool(&self, mut value: ToolAfter) -> Result<ToolAfter, HandlerError> {
         let mut notes = self.conversations().take_for_call(&value.turn, &value.call.id);
         let outcome = self.submit(events::after_tool(&value)?).await?;
+        if let Some(text) = verdict::new_result(&outcome) {
+            value.result.text = text;
+        }
         notes.extend(verdict::texts(&outcome));
         for note in notes {
             value.result.text.push_str("\n\n[hook pipeline] ");
@@ -147,7 +176,7 @@ impl Desk {
     }
 
     async fn submit(&self, event: HookEvent) -> Result<Outcome, HandlerError> {
-        worker::submit(self.modules, self.host.clone(), event).await
+        worker::submit(Arc::clone(&self.modules), self.host.clone(), event).await
     }
 
     fn conversations(&self) -> MutexGuard<'_, Conversations> {

@@ -22,6 +22,7 @@ pub mod schema;
 #[cfg(feature = "scripts")]
 pub mod script_module;
 pub mod session_files;
+mod session_settings;
 #[cfg(test)]
 mod test_session;
 #[cfg(feature = "scripts")]

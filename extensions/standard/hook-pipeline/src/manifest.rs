@@ -1,12 +1,15 @@
 //! `dispatch.manifest.json`: which modules run, in which order, with how much time. Read so that no mistake in it blocks.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use dispatch_hook_module::phase::{self, PhasePolicy};
 use dispatch_hook_module::{EventName, Unattended};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::config::read_or_default;
 
 /// The largest manifest that is read.
 pub const MANIFEST_LIMIT_BYTES: u64 = 256 * 1024;
@@ -109,6 +112,12 @@ impl PipelineManifest {
                 (Self::default(), vec![problem])
             }
         }
+    }
+
+    /// The manifest in a file, or the defaults, with what is wrong with it.
+    #[must_use]
+    pub fn load(path: &Path) -> (Self, Vec<String>) {
+        read_or_default(path, MANIFEST_LIMIT_BYTES, Self::parse)
     }
 
     /// How long an event may take.

@@ -24,24 +24,8 @@ pub(crate) use rlm_work::PolicyRule;
 pub use rlm_work::RlmWork;
 pub use self_guard::SelfGuard;
 pub use session::Session;
-pub(crate) use session::{Settings as SessionSettings, starts_new_work};
 pub use stop_synth::StopSynth;
 pub use workspace_results::WorkspaceResults;
-
-/// The names that `init` writes and that the documentation explains, in the order they run.
-pub const NATIVE_NAMES: [&str; 11] = [
-    "session",
-    "self-guard",
-    "graph-pretooluse",
-    "intents",
-    "planGraph-exec",
-    "plan-subagent-contract",
-    "rlm-work",
-    "memory-journal",
-    "memory-activation",
-    "workspace-results",
-    "stop-synth",
-];
 
 /// Every module of this crate. A new one adds its line here and nothing else.
 #[must_use]

@@ -24,7 +24,7 @@ use dispatch_hook_module::{
 };
 use dispatch_toolcall::ToolCall;
 
-use crate::delivery::{StoredAnswer, delivery_key};
+use crate::delivery::{delivery_key, read_answer};
 use crate::pipeline::{Folded, ModuleEnvironment, PhaseGate, Said, Slot, Stamps, fold, select};
 use crate::report::DecisionReport;
 use crate::session_files::{Journal, SessionFolder};
@@ -269,7 +269,7 @@ impl EventRun<'_> {
             unattended: setup.manifest.unattended,
             session: &session.view,
             rewrite_owner: &setup.manifest.rewrite_owner,
-            stamps: if setup.stamps_input() { Stamps::InInput } else { Stamps::Logged },
+            stamps: if setup.config.session().stamp_input { Stamps::InInput } else { Stamps::Logged },
         };
         let mut folded = fold(&selection.slots, self.event, call, &environment);
         folded.patches.extend(found.map(|what| Said { module: PIPELINE.to_owned(), what }));
@@ -386,6 +386,5 @@ impl EventRun<'_> {
 }
 
 fn stored_answer(record: &Record) -> Option<Answer> {
-    let stored = record.data.get("answer")?.clone();
-    serde_json::from_value::<StoredAnswer>(stored).ok().map(Answer::from)
+    read_answer(record.data.get("answer")?)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use dispatch_hook_module::state::merge;
 use dispatch_hook_module::testing::{MemoryView, NOW_MS, TestInvocation};
 use dispatch_hook_module::{
-    Decision, EmittedRecord, EventName, HookAction, Module, Record, RecordType, SessionState, WriteMode,
+    Decision, EmittedRecord, EventName, HookAction, Module, Record, RecordType, SessionState, WriteMode, hook_run_id,
 };
 use dispatch_redact::Redactor;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(crate) struct TestSession {
     pub(crate) view: MemoryView,
     pub(crate) state: SessionState,
     pub(crate) turn_id: u64,
-    runs: usize,
+    runs: i64,
 }
 
 impl TestSession {
@@ -30,7 +30,7 @@ impl TestSession {
         }
         self.runs += 1;
         scene.ids.turn_id = self.turn_id;
-        scene.ids.hook_run_id = format!("{}-{}-{}", scene.event.name, self.turn_id, self.runs);
+        scene.ids.hook_run_id = hook_run_id(scene.event.name.as_str(), self.turn_id, self.runs);
         scene.view = self.view.clone();
         scene.state = self.state.clone();
         let mut actions: Vec<HookAction> = Vec::new();

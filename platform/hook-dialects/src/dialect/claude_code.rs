@@ -5,7 +5,7 @@ use dispatch_hook_module::{EventName, HookEvent};
 use super::nested::{Interrupt, NestedWire};
 use super::settle::Outcome;
 use super::support::{Abilities, Channel, EventSupport, OTHER, Support, row};
-use super::{Dialect, infer_nothing, read_nothing};
+use super::{Dialect, infer_nothing, own_tools, read_nothing};
 use crate::answer::Reply;
 
 const SAY: Abilities = Abilities::MESSAGE.and(Abilities::HALT);
@@ -78,6 +78,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     go_on,
     infer: infer_nothing,
     read: read_nothing,
+    tool_table: own_tools,
     spell,
 };
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::fields::Fields;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, infer_nothing};
+use super::{Dialect, infer_nothing, own_tools};
 use crate::answer::Reply;
 
 const CONTEXT: Abilities = Abilities::CONTEXT.and(Abilities::HALT);
@@ -52,6 +52,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     go_on,
     infer: infer_nothing,
     read,
+    tool_table: own_tools,
     spell,
 };
 

@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::nested::{Interrupt, NestedWire, SpecificWire};
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, empty_object, infer_nothing};
+use super::{Dialect, empty_object, infer_nothing, own_tools};
 use crate::answer::Reply;
 
 const SAY: Abilities = Abilities::MESSAGE.and(Abilities::HALT);
@@ -54,6 +54,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     go_on: empty_object,
     infer: infer_nothing,
     read,
+    tool_table: own_tools,
     spell,
 };
 

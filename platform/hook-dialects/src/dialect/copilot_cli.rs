@@ -67,6 +67,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     go_on: empty_object,
     infer,
     read: read_nothing,
+    tool_table,
     spell,
 };
 
@@ -184,4 +185,9 @@ fn as_text(output: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// The events in PascalCase rename the tools as Claude Code does, and keep the host's own arguments.
+fn tool_table(host_event: &str) -> Option<&'static str> {
+    host_event.starts_with(|first: char| first.is_ascii_uppercase()).then_some("copilot-cli-pascal")
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, Support, row};
-use super::{Dialect, empty_object, infer_nothing, read_nothing};
+use super::{Dialect, empty_object, infer_nothing, own_tools, read_nothing};
 use crate::answer::Reply;
 
 const EVENTS: &[EventSupport] = &[row(
@@ -29,6 +29,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     go_on: empty_object,
     infer: infer_nothing,
     read: read_nothing,
+    tool_table: own_tools,
     spell,
 };
 

@@ -8,7 +8,7 @@ use super::fields::{Fields, unfold};
 use super::read::input_of;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, infer_nothing};
+use super::{Dialect, infer_nothing, own_tools};
 use crate::answer::Reply;
 
 const BLOCK: Abilities = Abilities::DENY.and(Abilities::MESSAGE);
@@ -54,6 +54,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     go_on,
     infer: infer_nothing,
     read,
+    tool_table: own_tools,
     spell,
 };
 

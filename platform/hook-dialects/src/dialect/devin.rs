@@ -5,7 +5,7 @@ use dispatch_hook_module::{EventName, HookEvent};
 use super::nested::NestedWire;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, empty_object, infer_nothing, read_nothing};
+use super::{Dialect, empty_object, infer_nothing, own_tools, read_nothing};
 use crate::answer::Reply;
 
 const EVENTS: &[EventSupport] = &[
@@ -33,6 +33,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     go_on: empty_object,
     infer: infer_nothing,
     read: read_nothing,
+    tool_table: own_tools,
     spell,
 };
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::fields::Fields;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, exit_row, row};
-use super::{Dialect, empty_object, infer_nothing};
+use super::{Dialect, empty_object, infer_nothing, own_tools};
 use crate::answer::{Reply, json_line};
 
 const EVENTS: &[EventSupport] = &[
@@ -40,6 +40,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     go_on: empty_object,
     infer: infer_nothing,
     read,
+    tool_table: own_tools,
     spell,
 };
 

@@ -16,6 +16,16 @@ pub const HINT_VARIABLES: [&str; 12] = [
     "USER_PROMPT",
 ];
 
+/// The variables among them that hold the project's folder.
+const PROJECT_VARIABLES: [&str; 6] = [
+    "CURSOR_PROJECT_DIR",
+    "GEMINI_PROJECT_DIR",
+    "FACTORY_PROJECT_DIR",
+    "DEVIN_PROJECT_DIR",
+    "CRUSH_PROJECT_DIR",
+    "CLAUDE_PROJECT_DIR",
+];
+
 /// What the caller knows about its process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hints {
@@ -42,14 +52,17 @@ impl Hints {
         self
     }
 
-    /// The value of a variable, if it is set.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
+    }
+
+    /// The projects that the variables of hosts name.
+    pub fn project_folders(&self) -> impl Iterator<Item = &str> {
+        PROJECT_VARIABLES.into_iter().filter_map(|name| self.get(name))
     }
 
     /// The directory the process runs in.

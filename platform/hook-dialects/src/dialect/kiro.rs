@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::hints::Hints;
 use super::settle::Outcome;
 use super::support::{Abilities, Channel, EventSupport, OTHER, Support, exit_row, row};
-use super::{Dialect, read_nothing};
+use super::{Dialect, own_tools, read_nothing};
 use crate::answer::Reply;
 
 const GATE: Abilities = Abilities::DENY.and(Abilities::CONTEXT);
@@ -56,6 +56,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     go_on: nothing,
     infer,
     read: read_nothing,
+    tool_table: own_tools,
     spell,
 };
 

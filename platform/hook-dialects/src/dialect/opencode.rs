@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::fields::Fields;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, empty_object};
+use super::{Dialect, empty_object, own_tools};
 use crate::answer::Reply;
 
 const EVENTS: &[EventSupport] = &[
@@ -43,6 +43,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     go_on: empty_object,
     infer,
     read,
+    tool_table: own_tools,
     spell,
 };
 

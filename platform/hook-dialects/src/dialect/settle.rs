@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use dispatch_hook_module::{EventName, HookEvent};
+use dispatch_hook_module::{Decision, EventName, HookEvent};
 use serde_json::Value;
 
 use super::support::Abilities;
-use crate::answer::{Answer, Verdict};
+use crate::answer::Answer;
 
 /// The longest text a reply carries; hosts cut or spill to a file from about 10 000 on.
 pub const TEXT_LIMIT_BYTES: usize = 9_900;
@@ -79,11 +79,11 @@ pub(crate) fn settle<'a>(event: &HookEvent, answer: &'a Answer, abilities: Abili
 /// The reasons to deny and to ask, after asking became denying where nobody can be asked.
 fn refusal(event: &HookEvent, answer: &Answer, abilities: Abilities) -> (Option<String>, Option<String>) {
     let halted = halt_text(answer).filter(|_| !abilities.has(Abilities::HALT) && !event.name.is_stop());
-    match (answer.verdict, halted) {
-        (Verdict::Deny, _) => (Some(reason_text(answer, DENIED)), None),
+    match (answer.decision, halted) {
+        (Decision::Deny, _) => (Some(reason_text(answer, DENIED)), None),
         (_, Some(halt)) => (Some(cut(halt.to_owned())), None),
-        (Verdict::Ask, None) if abilities.has(Abilities::ASK) => (None, Some(reason_text(answer, CONFIRM))),
-        (Verdict::Ask, None) if event.name == EventName::PreToolUse => {
+        (Decision::Ask, None) if abilities.has(Abilities::ASK) => (None, Some(reason_text(answer, CONFIRM))),
+        (Decision::Ask, None) if event.name == EventName::PreToolUse => {
             let reason = reason_text(answer, CONFIRM);
             (Some(cut(format!("{reason}\n{CANNOT_ASK}"))), None)
         }
@@ -92,7 +92,8 @@ fn refusal(event: &HookEvent, answer: &Answer, abilities: Abilities) -> (Option<
 }
 
 fn grant(answer: &Answer, abilities: Abilities) -> Option<&str> {
-    let granted = answer.verdict == Verdict::Grant && answer.halt.is_none() && abilities.has(Abilities::GRANT);
+    let granted =
+        answer.decision == Decision::Allow && answer.grant && answer.halt.is_none() && abilities.has(Abilities::GRANT);
     granted.then(|| answer.reason.as_deref().unwrap_or_default())
 }
 
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_halt_the_host_cannot_express_denies_before_and_lets_go_at_a_stop() {
-        let answer = Answer { halt: Some("Budget exceeded".to_owned()), verdict: Verdict::Grant, ..Answer::default() };
+        let answer = Answer { halt: Some("Budget exceeded".to_owned()), ..Answer::granted() };
         let abilities = Abilities::DENY.and(Abilities::GRANT);
         let pre = settle(&event(EventName::PreToolUse), &answer, abilities);
         assert_eq!(pre.deny.as_deref(), Some("Budget exceeded"));

@@ -12,6 +12,8 @@ const LAST_AGENT: u32 = 99;
 const FIRST_WORK: &str = "w001";
 const LAST_WORK: u32 = 999;
 const MAX_KEY_BYTES: usize = 64;
+/// What the id of a run keeps of an event's name.
+const MAX_EVENT_CHARS: usize = 64;
 
 /// Who and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +30,14 @@ pub struct Ids {
     pub turn_id: u64,
     /// `<event>-<turn>-<milliseconds>`.
     pub hook_run_id: String,
+}
+
+/// The id of a run: `<event>-<turn>-<milliseconds>`, the event without what would break that form.
+#[must_use]
+pub fn hook_run_id(event: &str, turn_id: u64, run_ms: i64) -> String {
+    let name: String = event.chars().filter(char::is_ascii_alphanumeric).take(MAX_EVENT_CHARS).collect();
+    let name = if name.is_empty() { "Unknown" } else { name.as_str() };
+    format!("{name}-{turn_id}-{run_ms}")
 }
 
 /// The id of the work after `current`; the first one if there is none.
@@ -79,6 +89,14 @@ mod tests {
         assert_eq!(next_agent_id([].into_iter()), "a01");
         assert_eq!(next_agent_id(["a01", "a07", "u00", "zz"].into_iter()), "a08");
         assert_eq!(next_agent_id(["a99"].into_iter()), "a01");
+    }
+
+    #[test]
+    fn the_id_of_a_run_has_three_parts_whatever_the_event_is_called() {
+        let table = [("Stop", "Stop-2-5"), ("tool.execute-before", "toolexecutebefore-2-5"), ("--", "Unknown-2-5")];
+        for (event, expected) in table {
+            assert_eq!(hook_run_id(event, 2, 5), expected);
+        }
     }
 
     #[test]

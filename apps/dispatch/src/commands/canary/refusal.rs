@@ -154,8 +154,7 @@ mod tests {
             assert_eq!(health, RegistrationHealth::Ok, "{host}: {detail}");
             assert!(detail.contains("UB01") && detail.contains("too wide"), "{host}: {detail}");
             assert_eq!(render(&Answer::pass()).0, RegistrationHealth::Drift, "{host}");
-            let granted = Answer { verdict: dispatch_hook_dialects::Verdict::Grant, ..Answer::pass() };
-            assert_eq!(render(&granted).0, RegistrationHealth::Drift, "{host}");
+            assert_eq!(render(&Answer::granted()).0, RegistrationHealth::Drift, "{host}");
             let told = Answer { context: vec!["hello".to_owned()], ..Answer::pass() };
             assert_eq!(render(&told).0, RegistrationHealth::Drift, "{host}");
         }

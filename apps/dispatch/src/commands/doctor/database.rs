@@ -5,7 +5,7 @@ use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_os::{files, time};
-use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
+use ext_hook_pipeline::config::Config;
 use ext_hook_pipeline::neo4j::{SECTION, is_configured, probe};
 use ext_hook_pipeline::session_files::read_state;
 use std::time::Duration;
@@ -20,8 +20,7 @@ pub(super) fn finding(loaded: &Loaded) -> Option<DoctorFinding> {
     if !files::is_dir(workspace.root.join(HOOKS_FOLDER)) {
         return None;
     }
-    let bytes = files::read_at_most(&workspace.paths("").config_file(), CONFIG_LIMIT_BYTES).ok()?;
-    let (config, _) = Config::parse(&bytes);
+    let (config, _) = Config::load(&workspace.paths("").config_file());
     let section = config.section(SECTION);
     if !is_configured(section) {
         return None;

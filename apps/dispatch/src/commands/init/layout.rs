@@ -1,10 +1,10 @@
 //! The files of `.ai/hooks`: what they hold at first, and what becomes of one that is there.
 
+use crate::compose;
 use dispatch_hook_module::{EventName, HOOKS_FOLDER, WORK_FOLDER};
 
 use crate::schemas::SHIPPED;
 use ext_hook_pipeline::manifest::{ModuleEntry, PipelineManifest};
-use ext_hook_pipeline::modules::NATIVE_NAMES;
 use serde_json::{Value, json};
 
 const CONFIG: &str = include_str!("assets/config.json");
@@ -112,7 +112,7 @@ impl LayoutFile {
 fn wanted_modules(set: ModuleSet) -> Vec<&'static str> {
     match set {
         ModuleSet::Default => ext_hook_pipeline::manifest::DEFAULT_MODULES.to_vec(),
-        ModuleSet::Full => NATIVE_NAMES.to_vec(),
+        ModuleSet::Full => compose::guard_names(),
     }
 }
 

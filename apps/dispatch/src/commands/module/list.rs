@@ -9,7 +9,6 @@ use crate::workspace::Workspace;
 use dispatch_hook_module::Paths;
 use dispatch_trust::{Trust, read_content};
 use ext_hook_pipeline::manifest::PipelineManifest;
-use ext_hook_pipeline::modules::NATIVE_NAMES;
 use serde::Serialize;
 
 /// The file that a script module's folder holds, in order of preference.
@@ -66,7 +65,7 @@ fn modules(manifest: &PipelineManifest, paths: &Paths, trust: &Trust) -> Vec<Lis
     }
     let listed = |(name, enabled, priority): (String, bool, Option<i32>)| {
         let own = native.iter().find(|module| module.spec().name == name);
-        let kind = if NATIVE_NAMES.contains(&name.as_str()) { "native" } else { "script" };
+        let kind = if compose::guard_names().contains(&name.as_str()) { "native" } else { "script" };
         let state = match (enabled, own) {
             (false, _) => "off",
             (true, Some(_)) => "runs",

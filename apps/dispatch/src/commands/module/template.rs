@@ -1,11 +1,11 @@
 //! Makes a script module that works, so that writing one begins with changing one.
 
 use crate::app::Status;
+use crate::compose;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::workspace::Workspace;
 use dispatch_os::files::{Access, create_new};
-use ext_hook_pipeline::modules::NATIVE_NAMES;
 use std::io::Write;
 
 /// What a script module may use, for editors.
@@ -42,7 +42,7 @@ pub(super) fn make(
     language: Language,
     printer: &Printer,
 ) -> Result<Status, Failure> {
-    if NATIVE_NAMES.contains(&name) {
+    if compose::guard_names().contains(&name) {
         return Err(Failure::usage(format!("`{name}` is a built-in module")).hint("choose another name"));
     }
     let folder = workspace.paths("modules").module_source(name);

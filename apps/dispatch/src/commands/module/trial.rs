@@ -10,12 +10,12 @@ use crate::workspace::Workspace;
 use dispatch_hook_dialects::dialect;
 use dispatch_hook_module::{
     Clock, Context, Effects, HookAction, HookEvent, Ids, LogLine, MAIN_AGENT, Module, ModuleError, ModuleSpec, Paths,
-    SystemClock, Timers, classify, next_work_id, sid,
+    SystemClock, Timers, classify, hook_run_id, next_work_id, sid,
 };
 use dispatch_os::files::read_at_most;
 use dispatch_trust::{Trust, read_content};
-use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
-use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
+use ext_hook_pipeline::config::Config;
+use ext_hook_pipeline::manifest::PipelineManifest;
 use ext_hook_pipeline::pipeline::{ModuleEnvironment, Slot, Stamps, fold};
 use ext_hook_pipeline::run::{FoundScript, ScriptModules};
 use ext_hook_pipeline::script_module::Scripts;
@@ -183,10 +183,8 @@ fn play(
     shown: String,
     event_file: &EventFile,
 ) -> ModuleTrial {
-    let manifest = read_at_most(&paths.manifest_file(), MANIFEST_LIMIT_BYTES)
-        .map_or_else(|_| PipelineManifest::default(), |bytes| PipelineManifest::parse(&bytes).0);
-    let config = read_at_most(&paths.config_file(), CONFIG_LIMIT_BYTES)
-        .map_or_else(|_| Config::default(), |bytes| Config::parse(&bytes).0);
+    let (manifest, _) = PipelineManifest::load(&paths.manifest_file());
+    let (config, _) = Config::load(&paths.config_file());
     let state = read_state(paths).unwrap_or_default();
     let clock = SystemClock::start();
     let budget_ms = manifest.budget_ms(&event.name);
@@ -195,7 +193,7 @@ fn play(
         work_id: state.work_id().map_or_else(|| next_work_id(None), str::to_owned),
         agent_id: MAIN_AGENT.to_owned(),
         turn_id: state.last_turn_id(),
-        hook_run_id: format!("{}-{}-{}", event.name, state.last_turn_id(), clock.unix_ms()),
+        hook_run_id: hook_run_id(event.name.as_str(), state.last_turn_id(), clock.unix_ms()),
     };
     let environment = ModuleEnvironment {
         ids: &ids,

@@ -7,10 +7,9 @@ use crate::printer::Printer;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::{Decision, EventName, HookEvent, Paths, SessionState};
-use dispatch_os::files::read_at_most;
 use dispatch_os::process::ChildSpec;
 use ext_hook_pipeline::Invocation;
-use ext_hook_pipeline::config::{CONFIG_LIMIT_BYTES, Config};
+use ext_hook_pipeline::config::Config;
 use ext_hook_pipeline::plan::ValidationResult;
 use ext_hook_pipeline::run::{Past, judge};
 use serde::Serialize;
@@ -114,9 +113,7 @@ fn run(command: &str, workspace: &Workspace, paths: &Paths) -> NodeCheck {
     let output = if outcome.succeeded() {
         Vec::new()
     } else {
-        let redactor = read_at_most(&paths.config_file(), CONFIG_LIMIT_BYTES)
-            .map_or_else(|_| Config::default(), |bytes| Config::parse(&bytes).0)
-            .redactor();
+        let redactor = Config::load(&paths.config_file()).0.redactor();
         let said = format!("{}\n{}", outcome.stdout.text().trim_end(), outcome.stderr.text().trim_end());
         let said = lines(redactor.redact(said.trim()).as_ref(), usize::MAX);
         said.into_iter().rev().take(SHOWN_LINES).rev().collect()

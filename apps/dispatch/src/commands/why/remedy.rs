@@ -1,8 +1,8 @@
 //! What would have to change for the answer to be another one.
 
+use crate::compose;
 use dispatch_hook_module::Decision;
 
-use ext_hook_pipeline::modules::NATIVE_NAMES;
 use ext_hook_pipeline::pipeline::PHASE_GATE;
 use ext_hook_pipeline::report::DecisionReport;
 
@@ -66,7 +66,7 @@ fn lasting(module: &str, code: Option<&str>, decision: Decision) -> Option<Strin
         }
         ("rlm-work", _) => "the rules are in .ai/hooks/rlm-policy.json".to_owned(),
         ("intents", _) => "the intents and their files are in .orchestration/active_intents.yaml".to_owned(),
-        (name, _) if NATIVE_NAMES.contains(&name) => {
+        (name, _) if compose::guard_names().contains(&name) => {
             format!("`enabled: false` for `{name}` in .ai/hooks/dispatch.manifest.json switches the module off")
         }
         (name, _) => format!("the rule is in the script .ai/hooks/features/{name}"),

@@ -2,13 +2,16 @@
 
 use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::hooks::{Denial, Question, ToolBefore};
-use dispatch_hook_dialects::{Answer, Verdict};
+use dispatch_hook_dialects::Answer;
+use dispatch_hook_module::Decision;
 use serde_json::Value;
 
 use crate::run::Outcome;
 
 /// What a rule without a code of its own is called.
 const NO_CODE: &str = "POLICY";
+/// A module wants the agent to stop, which our own agent does by not running the call.
+const HALT: &str = "HALT";
 const OUT_OF_TIME: &str = "BUDGET_EXCEEDED";
 
 /// Puts the decision into the call. Hands back text for the model that goes with a call that passes.
@@ -18,7 +21,7 @@ pub(super) fn apply(outcome: &Outcome, value: &mut ToolBefore) -> Result<Vec<Str
         value.denied = Some(denial);
         return Ok(Vec::new());
     }
-    if answer.verdict == Verdict::Ask {
+    if answer.decision == Decision::Ask {
         value.questions.push(Question { code: code(answer), reason: reason(answer) });
     }
     match &answer.updated_input {
@@ -31,20 +34,31 @@ pub(super) fn apply(outcome: &Outcome, value: &mut ToolBefore) -> Result<Vec<Str
 
 fn denial(outcome: &Outcome) -> Option<Denial> {
     let answer = &outcome.answer;
-    match answer.verdict {
-        Verdict::Deny => Some(Denial { code: code(answer), reason: with_context(reason(answer), answer) }),
-        // Our own agent can wait, so a guard that was not asked has not agreed.
-        Verdict::Pass | Verdict::Grant | Verdict::Ask => outcome.out_of_time_at.as_ref().map(|module| Denial {
-            code: OUT_OF_TIME.to_owned(),
-            reason: format!("Time ran out before `{module}` was asked; try again."),
-        }),
+    if answer.decision == Decision::Deny {
+        return Some(Denial { code: code(answer), reason: with_context(reason(answer), answer) });
+    }
+    if let Some(why) = &answer.halt {
+        return Some(Denial { code: HALT.to_owned(), reason: with_context(why.clone(), answer) });
+    }
+    // Our own agent can wait, so a guard that was not asked has not agreed.
+    outcome.out_of_time_at.as_ref().map(|module| Denial {
+        code: OUT_OF_TIME.to_owned(),
+        reason: format!("Time ran out before `{module}` was asked; try again."),
+    })
+}
+
+/// What the model reads in place of the tool's result.
+pub(super) fn new_result(outcome: &Outcome) -> Option<String> {
+    match outcome.answer.updated_output.as_ref()? {
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
     }
 }
 
 /// Everything the model should read where nothing can be refused: an objection, then context.
 pub(super) fn texts(outcome: &Outcome) -> Vec<String> {
     let answer = &outcome.answer;
-    let objection = (answer.verdict == Verdict::Deny).then(|| match &answer.code {
+    let objection = (answer.decision == Decision::Deny).then(|| match &answer.code {
         Some(code) => format!("{code}: {}", reason(answer)),
         None => reason(answer),
     });

@@ -3,6 +3,7 @@
 //! The kernel's ports start futures only, so the thread is started here. A turn waits for it no longer
 //! than its filter allows, and the fault budget ends an extension whose threads keep hanging.
 
+use std::sync::Arc;
 use std::thread;
 
 use dispatch_contracts::hook::HandlerError;
@@ -13,18 +14,18 @@ use dispatch_hook_module::{Effects, HookEvent, Module, SystemClock};
 use dispatch_os::environment;
 use futures_channel::oneshot;
 
-use super::ModuleSource;
+use super::ModuleList;
 use super::answered::{Answered, AnsweredScripts};
 use crate::run::{Invocation, Outcome, submit as run};
 use crate::user_scripts::UserScripts;
 use crate::watch::Unwatched;
 
 /// Handles one event off the executor. A panic of the pipeline itself is an error, never a "go on".
-pub(super) async fn submit(modules: ModuleSource, host: Host, event: HookEvent) -> Result<Outcome, HandlerError> {
+pub(super) async fn submit(modules: Arc<ModuleList>, host: Host, event: HookEvent) -> Result<Outcome, HandlerError> {
     let (sender, receiver) = oneshot::channel();
     let work = move || {
         // Whoever waited may have given up; the event is on record all the same.
-        let _ = sender.send(handle(modules, &host, &event));
+        let _ = sender.send(handle(&modules, &host, &event));
     };
     thread::Builder::new()
         .name("hook pipeline".to_owned())
@@ -33,9 +34,9 @@ pub(super) async fn submit(modules: ModuleSource, host: Host, event: HookEvent) 
     receiver.await.map_err(|_| HandlerError("the pipeline broke".to_owned()))
 }
 
-fn handle(modules: ModuleSource, host: &Host, event: &HookEvent) -> Outcome {
+fn handle(modules: &ModuleList, host: &Host, event: &HookEvent) -> Outcome {
     let rules = |request: &PermissionRequest| host.permission(request);
-    let answered: Vec<_> = modules().into_iter().map(|inner| Answered { inner, rules: &rules }).collect();
+    let answered: Vec<_> = modules.all().into_iter().map(|inner| Answered { inner, rules: &rules }).collect();
     let modules: Vec<&dyn Module> = answered.iter().map(|module| module as &dyn Module).collect();
     let scripts = AnsweredScripts { inner: UserScripts::default(), rules: &rules };
     let home = environment::variable("HOME").ok().flatten();

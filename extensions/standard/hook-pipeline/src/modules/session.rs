@@ -6,7 +6,6 @@ mod start;
 mod stop;
 mod subagent;
 mod tool;
-mod work;
 
 #[cfg(test)]
 mod tests;
@@ -14,29 +13,10 @@ mod tests;
 use dispatch_hook_module::digest::sha256_hex;
 use dispatch_hook_module::phase::Phase;
 use dispatch_hook_module::{Context, EventName, HookAction, Module, ModuleError, ModuleSpec, RecordType};
-use serde::Deserialize;
 use serde_json::json;
-
-pub(crate) use work::starts_new_work;
 
 /// Keeps the record of a session.
 pub struct Session;
-
-/// What can be set for the module.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct Settings {
-    /// Regular expressions; a prompt that matches one starts new work.
-    pub(crate) new_work_on: Vec<String>,
-    /// Whether ids are put into the tool's input.
-    pub(crate) stamp_input: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { new_work_on: vec![work::DEFAULT_NEW_WORK.to_owned()], stamp_input: false }
-    }
-}
 
 /// The facts of the module.
 const SPEC: ModuleSpec<'static> = ModuleSpec {

@@ -19,9 +19,6 @@ use super::rewrite::{STAMP_PREFIX, rewritten, stamped};
 use super::select::Slot;
 use crate::config::Config;
 
-/// The only module whose stamps count.
-const STAMP_OWNER: &str = "session";
-
 /// Where stamps go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stamps {
@@ -111,6 +108,9 @@ impl Flow<'_> {
         let objection = self.objection(&name, &action);
         run.decision = Some(objection);
         self.folded.runs.push(run);
+        if slot.spec.keeps_session {
+            self.folded.session_keeper = Some(name.clone());
+        }
         let update = self.keep(&name, action, objection);
         if objection != Decision::Allow {
             return Next::Stop;
@@ -186,6 +186,11 @@ impl Flow<'_> {
         }
         folded.grant |= action.grant && action.decision.unwrap_or_default() == Decision::Allow;
         folded.context.extend(action.additional_context);
+        folded.system_messages.extend(action.system_message);
+        folded.halt = folded.halt.take().or(action.halt);
+        if let Some(output) = action.updated_output {
+            keep_output(folded, &self.event.name, name, output);
+        }
         Folded::say(&mut folded.patches, name, action.state_patch);
         for record in action.emit_events {
             keep_record(folded, name, record);
@@ -300,6 +305,19 @@ impl Flow<'_> {
     }
 }
 
+/// The first replacement of a tool's result counts.
+fn keep_output(folded: &mut Folded, event: &EventName, name: &str, output: serde_json::Value) {
+    let refusal = if *event != EventName::PostToolUse {
+        "only the result of a tool can be replaced"
+    } else if folded.updated_output.is_some() {
+        "the result was replaced before"
+    } else {
+        folded.updated_output = Some(output);
+        return;
+    };
+    Folded::say(&mut folded.warnings, name, [format!("a new result by `{name}` is ignored: {refusal}")]);
+}
+
 /// The run's own record is the pipeline's to write.
 fn keep_record(folded: &mut Folded, name: &str, record: EmittedRecord) {
     if record.kind == RecordType::HookRun {
@@ -311,8 +329,8 @@ fn keep_record(folded: &mut Folded, name: &str, record: EmittedRecord) {
 }
 
 fn keep_stamps(folded: &mut Folded, name: &str, stamps: serde_json::Map<String, serde_json::Value>) {
-    if name != STAMP_OWNER {
-        let warning = format!("stamps of `{name}` are ignored: only `{STAMP_OWNER}` stamps");
+    if folded.session_keeper.as_deref() != Some(name) {
+        let warning = format!("stamps of `{name}` are ignored: it does not keep the session");
         Folded::say(&mut folded.warnings, name, [warning]);
         return;
     }

@@ -1,6 +1,6 @@
 //! The result of a fold: one decision, and everything that is to be kept.
 
-use dispatch_hook_dialects::{Answer, Verdict};
+use dispatch_hook_dialects::Answer;
 use dispatch_hook_module::{Artifact, ContextNote, Decision, EmittedRecord, FileWrite, LogLine, RuleException};
 use serde_json::{Map, Value};
 
@@ -39,7 +39,15 @@ pub struct Folded {
     pub decided_by: Option<String>,
     /// Text for the model.
     pub context: Vec<ContextNote>,
-    /// The stamps of `session`.
+    /// Text for the user.
+    pub system_messages: Vec<String>,
+    /// What the model sees in place of the tool's result.
+    pub updated_output: Option<Value>,
+    /// Why the agent should stop altogether.
+    pub halt: Option<String>,
+    /// The module that keeps the session, if it ran.
+    pub session_keeper: Option<String>,
+    /// The stamps of the module that keeps the session.
     pub metadata: Map<String, Value>,
     /// The whole tool input as it should be, if it changed.
     pub updated_input: Option<Value>,
@@ -71,12 +79,6 @@ impl Folded {
     /// The answer for the host.
     #[must_use]
     pub fn answer(&self) -> Answer {
-        let verdict = match self.decision {
-            Decision::Deny => Verdict::Deny,
-            Decision::Ask => Verdict::Ask,
-            Decision::Allow if self.grant => Verdict::Grant,
-            Decision::Allow => Verdict::Pass,
-        };
         let mut context: Vec<String> = Vec::new();
         for note in &self.context {
             if !note.value.is_empty() && !context.contains(&note.value) {
@@ -84,12 +86,15 @@ impl Folded {
             }
         }
         Answer {
-            verdict,
+            decision: self.decision,
+            grant: self.grant,
             reason: self.reason.clone(),
             code: self.code.clone(),
             context,
+            system_message: (!self.system_messages.is_empty()).then(|| self.system_messages.join("\n")),
             updated_input: self.updated_input.clone().filter(|_| self.decision != Decision::Deny),
-            ..Answer::default()
+            updated_output: self.updated_output.clone(),
+            halt: self.halt.clone(),
         }
     }
 

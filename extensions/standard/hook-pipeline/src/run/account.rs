@@ -1,6 +1,6 @@
 //! Turns the result of a fold into what is written: records, prompts, artifacts, state.
 
-use dispatch_hook_dialects::{Answer, Verdict};
+use dispatch_hook_dialects::Answer;
 use dispatch_hook_module::digest::sha256_of_json;
 use dispatch_hook_module::phase::kind_name;
 use dispatch_hook_module::state::merge;
@@ -14,7 +14,7 @@ use super::open::OpenSession;
 use super::setup::Setup;
 use super::subject::subject_of;
 use crate::config::PromptAudit;
-use crate::delivery::StoredAnswer;
+use crate::delivery::store_answer;
 use crate::pipeline::{Folded, Said};
 use crate::report::module_reports;
 use crate::session_files::Batch;
@@ -38,7 +38,13 @@ impl Account<'_> {
     pub(super) fn batch(&self, folded: Folded, call: Option<&ToolCall>, key: Option<String>, answer: &Answer) -> Batch {
         let mut batch = Batch::default();
         for said in &folded.records {
-            self.keep_record(&mut batch, said.module.as_str(), said.what.kind.clone(), said.what.data.clone());
+            let is_keeper = folded.session_keeper.as_deref() == Some(said.module.as_str());
+            let is_prompt = is_keeper && said.what.kind == RecordType::Prompt;
+            let mut data = said.what.data.clone();
+            if is_prompt {
+                batch.prompts.push(self.audit_line(&mut data));
+            }
+            batch.records.push(self.record(said.what.kind.clone(), &said.module, data));
         }
         for said in &folded.excused {
             let exception = &said.what;
@@ -64,7 +70,7 @@ impl Account<'_> {
     /// A second delivery: one record, and nothing else.
     pub(super) fn repetition(&self, first: &Record, answer: &Answer) -> Batch {
         let data = json!({
-            "decision": decision_of(answer).as_str(),
+            "decision": answer.decision.as_str(),
             "reason": answer.reason,
             "code": answer.code,
             "host": self.run.event.host,
@@ -74,7 +80,7 @@ impl Account<'_> {
             "first": first.hook_run_id,
         });
         let mut record = self.record(RecordType::HookRun, PIPELINE, data);
-        record.decision = Some(decision_of(answer));
+        record.decision = Some(answer.decision);
         record.ms = Some(milliseconds(self.run.invocation.clock.elapsed()));
         Batch { records: vec![record], ..Batch::default() }
     }
@@ -104,13 +110,6 @@ impl Account<'_> {
         let id = Ulid::generate().to_string();
         let event = self.run.event.name.as_str();
         Record::new(id, self.session.ts.clone(), &self.session.ids, event, kind, module, data)
-    }
-
-    fn keep_record(&self, batch: &mut Batch, module: &str, kind: RecordType, mut data: Value) {
-        if kind == RecordType::Prompt && module == "session" {
-            batch.prompts.push(self.audit_line(&mut data));
-        }
-        batch.records.push(self.record(kind, module, data));
     }
 
     /// The line for `p.jsonl`; the record keeps the beginning of the text only.
@@ -232,18 +231,10 @@ impl Account<'_> {
 
     /// The answer for a second delivery, unless redaction would change it: then it is worked out again.
     fn storable(&self, answer: &Answer) -> Value {
-        let stored = serde_json::to_value(StoredAnswer::from(answer)).unwrap_or_default();
+        let stored = store_answer(answer);
         let mut redacted = stored.clone();
         self.setup.config.redactor().redact_json(&mut redacted);
         if redacted == stored { stored } else { Value::Null }
-    }
-}
-
-fn decision_of(answer: &Answer) -> Decision {
-    match answer.verdict {
-        Verdict::Pass | Verdict::Grant => Decision::Allow,
-        Verdict::Ask => Decision::Ask,
-        Verdict::Deny => Decision::Deny,
     }
 }
 

@@ -1,11 +1,10 @@
 //! Derives the ids of an invocation.
 
 use dispatch_hook_module::{
-    EventName, HookEvent, Ids, MAIN_AGENT, SessionState, agent_key, next_agent_id, next_work_id,
+    EventName, HookEvent, Ids, MAIN_AGENT, SessionState, agent_key, hook_run_id, next_agent_id, next_work_id,
 };
 
 use crate::config::Config;
-use crate::modules::starts_new_work;
 
 /// The ids that the event and what is known of the session imply.
 pub(super) fn derive(
@@ -21,9 +20,7 @@ pub(super) fn derive(
     let turn_id = if is_prompt { last_turn + 1 } else { last_turn };
     let prompt = event.prompt.as_deref().unwrap_or_default();
     let work_id = match state.work_id() {
-        Some(current) if is_prompt && starts_new_work(state, prompt, config.section("session")) => {
-            next_work_id(Some(current))
-        }
+        Some(current) if is_prompt && config.session().starts_new_work(state, prompt) => next_work_id(Some(current)),
         Some(current) => current.to_owned(),
         None => next_work_id(None),
     };
@@ -32,7 +29,7 @@ pub(super) fn derive(
         work_id,
         agent_id: agent_id(event, state),
         turn_id,
-        hook_run_id: format!("{}-{turn_id}-{run_ms}", name_for_id(event)),
+        hook_run_id: hook_run_id(event.name.as_str(), turn_id, run_ms),
     }
 }
 
@@ -61,11 +58,4 @@ fn subagent(event: &HookEvent) -> Option<String> {
 fn agent_id_known<'s>(event: &HookEvent, state: &'s SessionState) -> Option<&'s str> {
     let key = subagent(event)?;
     state.agents().get(key.as_str()).copied()
-}
-
-/// A host's own event name, without what would break the form of the id.
-fn name_for_id(event: &HookEvent) -> String {
-    const LONGEST: usize = 64;
-    let name: String = event.name.as_str().chars().filter(char::is_ascii_alphanumeric).take(LONGEST).collect();
-    if name.is_empty() { "Unknown".to_owned() } else { name }
 }

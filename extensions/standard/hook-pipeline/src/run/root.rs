@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dispatch_hook_dialects::dialect::{HINT_VARIABLES, Hints};
+use dispatch_hook_dialects::dialect::Hints;
 use dispatch_hook_module::{HOOKS_FOLDER, HookEvent, nearest_with_rules};
 use dispatch_os::paths::normalise_path;
 
@@ -17,9 +17,7 @@ pub(super) fn find(invocation: &Invocation<'_>, event: &HookEvent) -> Option<Pat
         return root.join(HOOKS_FOLDER).is_dir().then(|| root.to_path_buf());
     }
     let hints = invocation.hints;
-    let named = HINT_VARIABLES.into_iter().filter(|name| name.ends_with("_PROJECT_DIR"));
-    let named = named.filter_map(|name| hints.get(name));
-    let starts = event.cwd.as_deref().into_iter().chain(named).chain(hints.process_cwd());
+    let starts = event.cwd.as_deref().into_iter().chain(hints.project_folders()).chain(hints.process_cwd());
     starts.filter_map(|start| absolute(start, hints)).find_map(|start| nearest_with_rules(&start))
 }
 

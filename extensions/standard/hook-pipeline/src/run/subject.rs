@@ -50,6 +50,7 @@ pub fn event_of(record: &Record) -> Option<(HookEvent, bool)> {
     let text = |name: &str| subject.get(name).and_then(Value::as_str).map(str::to_owned);
     let name = EventName::known(&record.event).unwrap_or_else(|| EventName::Other(record.event.clone()));
     let mut event = HookEvent::new(name, dialect.id(), text("hostEvent").unwrap_or_default(), Value::Null);
+    event.tool_table = dialect.tool_table(&event.host_event);
     event.tool_name = text("toolName");
     event.mcp_server = text("mcpServer");
     event.tool_use_id = text("toolUseId");

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dispatch_hook_dialects::Answer;
 use dispatch_hook_dialects::dialect::{self, hosts_markdown};
-use dispatch_hook_dialects::{Answer, Verdict};
-use dispatch_hook_module::{Artifact, EventName, FileWrite, HookAction, HookEvent, RecordType};
+use dispatch_hook_module::{Artifact, Decision, EventName, FileWrite, HookAction, HookEvent, RecordType};
 use dispatch_kernel::services::schema::{check, unsupported_keywords};
 use serde_json::{Value, json};
 
@@ -79,9 +79,11 @@ fn every_native_reply_is_a_hook_output() {
     let native = dialect::by_name("native").expect("native");
     for name in EventName::KNOWN {
         let event = HookEvent::new(name.clone(), "native", name.as_str().to_owned(), Value::Null);
-        for verdict in [Verdict::Pass, Verdict::Grant, Verdict::Ask, Verdict::Deny] {
+        let all = [(Decision::Allow, false), (Decision::Allow, true), (Decision::Ask, false), (Decision::Deny, false)];
+        for (decision, grant) in all {
             let answer = Answer {
-                verdict,
+                decision,
+                grant,
                 reason: Some("because".to_owned()),
                 code: Some("UB01".to_owned()),
                 context: vec!["read this".to_owned()],

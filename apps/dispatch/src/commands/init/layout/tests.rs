@@ -32,12 +32,23 @@ fn the_set_decides_which_modules_run() {
         names(&manifest_text(ModuleSet::Default)),
         ["session", "self-guard", "graph-pretooluse", "intents", "planGraph-exec"]
     );
-    assert_eq!(names(&manifest_text(ModuleSet::Full)), NATIVE_NAMES);
+    assert_eq!(names(&manifest_text(ModuleSet::Full)), compose::guard_names());
+}
+
+#[test]
+fn what_modules_say_about_themselves_is_what_the_manifest_means_by_default() {
+    let guards = compose::guards();
+    let on: Vec<&str> =
+        guards.iter().map(|guard| guard.spec()).filter(|spec| spec.on_by_default).map(|spec| spec.name).collect();
+    assert_eq!(on, wanted_modules(ModuleSet::Default));
+    let owners: Vec<&str> =
+        guards.iter().map(|guard| guard.spec()).filter(|spec| spec.rewrites_input).map(|spec| spec.name).collect();
+    assert_eq!(owners, [PipelineManifest::default().rewrite_owner]);
 }
 
 #[test]
 fn every_module_and_every_knob_is_explained() {
-    for name in NATIVE_NAMES {
+    for name in compose::guard_names() {
         assert!(README.contains(&format!("| `{name}` |")), "{name}");
     }
     let config: Value = serde_json::from_str(CONFIG).unwrap();

@@ -74,3 +74,17 @@ fn an_objection_where_nothing_can_be_refused_is_text() {
     assert_eq!(texts(&outcome(answer)), ["ST01: Tests are owed.", "more"]);
     assert!(texts(&outcome(Answer::ask("ignored"))).is_empty());
 }
+
+#[test]
+fn a_halt_refuses_the_call() {
+    let halted = outcome(Answer { halt: Some("Budget exceeded".to_owned()), ..Answer::granted() });
+    assert_eq!(denied(&halted), Some(("HALT".to_owned(), "Budget exceeded".to_owned())));
+}
+
+#[test]
+fn a_new_result_is_text_whatever_a_module_gave() {
+    let replaced = |value| new_result(&outcome(Answer { updated_output: value, ..Answer::pass() }));
+    assert_eq!(replaced(Some(json!("[redacted]"))).as_deref(), Some("[redacted]"));
+    assert_eq!(replaced(Some(json!({"rows": 1}))).as_deref(), Some(r#"{"rows":1}"#));
+    assert_eq!(replaced(None), None);
+}

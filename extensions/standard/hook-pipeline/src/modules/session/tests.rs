@@ -72,8 +72,12 @@ fn the_first_prompt_begins_planning() {
 
 #[test]
 fn new_work_starts_after_completion_or_when_the_prompt_says_so() {
+    let settings = |section: &Value| {
+        let file = json!({"session": section}).to_string();
+        crate::config::Config::parse(file.as_bytes()).0.session()
+    };
     let state = |phase: &str| {
-        dispatch_hook_module::state::SessionState::from_value(json!({"core": {"workId": "w001", "phase": phase}}))
+        dispatch_hook_module::SessionState::from_value(json!({"core": {"workId": "w001", "phase": phase}}))
     };
     let table = [
         ("EXECUTING", "go on", Value::Null, false),
@@ -86,13 +90,16 @@ fn new_work_starts_after_completion_or_when_the_prompt_says_so() {
         ("EXECUTING", "x", json!({"newWorkOn": ["x{1000000}"]}), false),
     ];
     for (phase, prompt, config, expected) in table {
-        assert_eq!(starts_new_work(&state(phase), prompt, &config), expected, "{phase} {prompt} {config}");
+        assert_eq!(settings(&config).starts_new_work(&state(phase), prompt), expected, "{phase} {prompt} {config}");
     }
     let config = json!({"newWorkOn": ["next.*ticket", "[^a-z]{3}!"]});
-    assert!(starts_new_work(&state("EXECUTING"), "take the next open ticket", &config), "patterns with a dot match");
-    assert!(starts_new_work(&state("EXECUTING"), "123!", &config), "patterns with a negated class match");
     assert!(
-        !starts_new_work(&dispatch_hook_module::state::SessionState::default(), "/new", &Value::Null),
+        settings(&config).starts_new_work(&state("EXECUTING"), "take the next open ticket"),
+        "patterns with a dot match"
+    );
+    assert!(settings(&config).starts_new_work(&state("EXECUTING"), "123!"), "patterns with a negated class match");
+    assert!(
+        !settings(&Value::Null).starts_new_work(&dispatch_hook_module::SessionState::default(), "/new"),
         "the first work is no new one"
     );
 }

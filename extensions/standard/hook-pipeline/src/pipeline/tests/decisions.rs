@@ -1,6 +1,5 @@
 //! How one decision comes of many, and what failures do to it.
 
-use dispatch_hook_dialects::Verdict;
 use dispatch_hook_module::{Decision, EmittedRecord, EventName, HookAction, ModuleError, RecordType, Unattended};
 use proptest::prelude::*;
 use serde_json::json;
@@ -35,11 +34,13 @@ fn no_opinion_is_no_objection_and_answers_no_prompt() {
     let quiet = module("quiet", |_| HookAction::none());
     let allow = module("allow", |_| HookAction { decision: Some(Decision::Allow), ..HookAction::none() });
     let folded = fold_all(&before_tool(), &[&quiet, &allow]);
-    assert_eq!(folded.answer().verdict, Verdict::Pass);
+    assert_eq!((folded.answer().decision, folded.answer().grant), (Decision::Allow, false));
     let grant = module("grant", |_| HookAction { grant: true, ..HookAction::none() });
-    assert_eq!(fold_all(&before_tool(), &[&quiet, &grant]).answer().verdict, Verdict::Grant);
+    let granted = fold_all(&before_tool(), &[&quiet, &grant]).answer();
+    assert_eq!((granted.decision, granted.grant), (Decision::Allow, true));
     let deny = module("deny", |_| HookAction::deny("D", "no"));
-    assert_eq!(fold_all(&before_tool(), &[&grant, &deny]).answer().verdict, Verdict::Deny);
+    let denied = fold_all(&before_tool(), &[&grant, &deny]).answer();
+    assert_eq!((denied.decision, denied.grant), (Decision::Deny, false));
 }
 
 #[test]
@@ -188,4 +189,31 @@ proptest! {
         let asked: u32 = modules.iter().map(|module| module.asked.get()).sum();
         prop_assert_eq!(asked as usize, first.map_or(choices.len(), |index| index + 1));
     }
+}
+
+#[test]
+fn messages_are_joined_and_the_first_halt_counts() {
+    let say = |text: &'static str| {
+        module(text, move |_| HookAction {
+            system_message: Some(text.to_owned()),
+            halt: Some(text.to_owned()),
+            ..HookAction::none()
+        })
+    };
+    let answer = fold_all(&before_tool(), &[&say("one"), &say("two")]).answer();
+    assert_eq!((answer.system_message.as_deref(), answer.halt.as_deref()), (Some("one\ntwo"), Some("one")));
+}
+
+#[test]
+fn only_a_tools_result_is_replaced_and_only_once() {
+    let replace = |name: &'static str| {
+        module(name, move |_| HookAction { updated_output: Some(name.into()), ..HookAction::none() })
+    };
+    let mut after = before_tool();
+    after.name = EventName::PostToolUse;
+    let folded = fold_all(&after, &[&replace("first"), &replace("second")]);
+    assert_eq!(folded.answer().updated_output, Some("first".into()));
+    assert_eq!(folded.warnings.len(), 1);
+    let before = fold_all(&before_tool(), &[&replace("first")]);
+    assert_eq!((before.answer().updated_output, before.warnings.len()), (None, 1));
 }

@@ -57,6 +57,7 @@ impl Module for StandIn {
             priority: self.priority,
             hot_path_safe: self.hot_path_safe,
             critical: self.critical,
+            keeps_session: self.name == "session",
             ..ModuleSpec::named(self.name)
         }
     }
