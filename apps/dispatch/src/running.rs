@@ -18,7 +18,7 @@ use dispatch_kernel::host::{Boot, Candidate, DisabledStore, ExtensionHost, Ports
 use dispatch_kernel::services::builtin::permission_rules;
 use dispatch_kernel::services::permission::evaluate;
 use ext_conversation_store::contract::CONVERSATIONS;
-use ext_provider_openai_compat::contract::{Choice, LocalServer, choose, discover, needs_discovery};
+use ext_provider_openai_compat::contract::{LocalServer, ProviderChoice, choose_provider, discover, needs_discovery};
 use ext_session_orchestrator::contract::SESSIONS;
 use ext_workspace_hooks::contract::RUNS;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub(crate) enum Threads {
 pub(crate) struct Running {
     runtime: tokio::runtime::Runtime,
     host: ExtensionHost,
-    model: Option<Choice>,
+    model: Option<ProviderChoice>,
 }
 
 impl Running {
@@ -93,7 +93,7 @@ impl Running {
     }
 
     /// Which model answers, and why; `None` if no model was chosen.
-    pub(crate) const fn model(&self) -> Option<&Choice> {
+    pub(crate) const fn model(&self) -> Option<&ProviderChoice> {
         self.model.as_ref()
     }
 
@@ -135,7 +135,7 @@ async fn booted(input: Boot) -> Result<ExtensionHost, Failure> {
 
 /// Which model answers, and what was found on the way.
 pub(crate) struct ChosenModel {
-    pub(crate) choice: Choice,
+    pub(crate) choice: ProviderChoice,
     /// The model servers of this machine; not looked for where the settings name one.
     pub(crate) found: Vec<LocalServer>,
 }
@@ -143,12 +143,12 @@ pub(crate) struct ChosenModel {
 /// The configured model, else a server on this machine, else the rehearsal.
 pub(crate) async fn chosen_model(settings: &Settings) -> ChosenModel {
     let found = if needs_discovery(settings) { discover().await } else { Vec::new() };
-    ChosenModel { choice: choose(settings, &found), found }
+    ChosenModel { choice: choose_provider(settings, &found), found }
 }
 
 /// The settings with the model that answers.
-fn with_model(settings: Settings, choice: &Choice) -> Settings {
-    let Choice { provider, base_url, model, .. } = choice.clone();
+fn with_model(settings: Settings, choice: &ProviderChoice) -> Settings {
+    let ProviderChoice { provider, base_url, model, .. } = choice.clone();
     let chosen = [("model.provider", Some(provider)), ("model.base_url", base_url), ("model.model", model)];
     let set = chosen.into_iter().filter_map(|(name, value)| Some((name, value?)));
     set.fold(

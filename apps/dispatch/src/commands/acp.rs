@@ -26,7 +26,7 @@ pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, printer:
     });
     running.shutdown();
     if outcome.is_err() {
-        printer.warn("the editor's connection broke");
+        printer.warn("the connection to the editor broke");
     }
     outcome.map(|()| Status::Done)
 }

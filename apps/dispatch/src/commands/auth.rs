@@ -10,20 +10,20 @@ use clap::{Subcommand, ValueEnum};
 use dispatch_contracts::secret::Secret;
 use dispatch_os::files::read_stream_at_most;
 use dispatch_os::{terminal, time};
-use ext_auth_apikey::contract::{Audience, KeyEntry, KeyError, KeyStore, MAX_KEY_BYTES, NewKey, Place, all_keys};
+use ext_auth_apikey::contract::{Audience, KeyEntry, KeyError, KeyLocation, KeyStore, MAX_KEY_BYTES, NewKey, all_keys};
 use serde_json::json;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuthCommand {
-    /// Keep a key for a server; it is read from standard input or asked for, never an argument
+    /// Store a key for a server; it is read from standard input or a prompt, never from an argument
     Add(AddRequest),
-    /// Print what keys there are, where they are, and for which server each is
+    /// List the keys, where each is stored, and the server it is for
     List {
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
-    /// Forget a key that was added
+    /// Remove a key that was added
     Remove {
         /// The key's name, or the server it is for
         name: String,
@@ -31,7 +31,7 @@ pub(crate) enum AuthCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Ask a server for its models with the key that is for it
+    /// Ask a server for its models with its key
     Test {
         /// The server's address; default: model.base_url
         server: Option<String>,
@@ -45,13 +45,13 @@ pub(crate) enum AuthCommand {
 pub(crate) struct AddRequest {
     /// The one server the key is for, such as https://api.openai.com; default: that of model.base_url
     server: Option<String>,
-    /// What to call it; default: the server's name
+    /// The name of the key; default: the host of the server
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The header that carries it, where that is not `Authorization: Bearer`
+    /// The header that carries the key; default: `Authorization: Bearer`
     #[arg(long, value_name = "HEADER")]
     header: Option<String>,
-    /// Where to keep it
+    /// Where to store the key
     #[arg(long, value_enum, default_value_t = StoreName::Best)]
     store: StoreName,
     /// Print one JSON object instead of text
@@ -63,7 +63,7 @@ pub(crate) struct AddRequest {
 enum StoreName {
     /// The keyring of the session if there is one, else the file
     Best,
-    /// The keyring or nowhere
+    /// The keyring; fails if there is none
     Keyring,
     /// A file that only you can read
     File,
@@ -89,9 +89,9 @@ fn add(loaded: &Loaded, store: &KeyStore, request: &AddRequest, printer: &Printe
         header: request.header.clone(),
         key: read_key(&audience)?,
         place: match request.store {
-            StoreName::Best => Place::Best,
-            StoreName::Keyring => Place::Keyring,
-            StoreName::File => Place::File,
+            StoreName::Best => KeyLocation::Best,
+            StoreName::Keyring => KeyLocation::Keyring,
+            StoreName::File => KeyLocation::File,
         },
         audience,
     })?;
@@ -99,13 +99,13 @@ fn add(loaded: &Loaded, store: &KeyStore, request: &AddRequest, printer: &Printe
         printer.json(&json!({ "added": added }))?;
     } else {
         printer
-            .out(&format!("the key `{}` is kept ({}) and goes to {} alone", added.name, added.source, added.audience));
+            .out(&format!("stored the key `{}` ({}); it is sent to {} only", added.name, added.source, added.audience));
         printer.note("`dispatch auth test` tries it");
     }
     Ok(Status::Done)
 }
 
-/// One line from the prompt or all of a pipe. An argument would be seen by every user of the machine.
+/// One line from the prompt, or all of standard input. Every user of the machine can see arguments.
 fn read_key(audience: &Audience) -> Result<Secret, Failure> {
     if terminal::is_interactive() {
         let typed = terminal::ask_secret(&format!("Key for {audience} (it is not shown): "))?;
@@ -125,7 +125,7 @@ fn list(loaded: &Loaded, store: &KeyStore, format: Format, printer: &Printer) ->
     }
     if found.is_empty() {
         printer.out("no keys");
-        printer.note("`dispatch auth add` keeps one; a server on this machine usually needs none");
+        printer.note("`dispatch auth add` stores one; a server on this machine usually needs none");
         return Ok(Status::Done);
     }
     printer.out(&table(&found.iter().map(row).collect::<Vec<_>>()));
@@ -143,12 +143,10 @@ fn remove(store: &KeyStore, name: &str, format: Format, printer: &Printer) -> Re
     if format == Format::Json {
         printer.json(&json!({ "removed": removed }))?;
     } else {
-        removed
-            .iter()
-            .for_each(|key| printer.out(&format!("the key `{}` for {} is forgotten", key.name, key.audience)));
+        removed.iter().for_each(|key| printer.out(&format!("removed the key `{}` for {}", key.name, key.audience)));
     }
     if removed.is_empty() {
-        let failure = Failure::usage(format!("there is no key `{name}` that was added"));
+        let failure = Failure::usage(format!("no added key is named `{name}`"));
         return Err(failure.hint("`dispatch auth list` shows all; a key in a variable is removed where it is set"));
     }
     Ok(Status::Done)
@@ -168,10 +166,12 @@ fn no_server() -> Failure {
 impl From<KeyError> for Failure {
     fn from(error: KeyError) -> Self {
         let failure = match &error {
-            KeyError::NoAudience { .. } | KeyError::NoKey { .. } => Self::usage(error.to_string()),
+            KeyError::InvalidAddress { .. } | KeyError::InvalidKey { .. } => Self::usage(error.to_string()),
             KeyError::Damaged { .. } | KeyError::TooNew { .. } => Self::configuration(error.to_string()),
             KeyError::Os(dispatch_os::OsError::OpenToOthers { .. }) => Self::configuration(error.to_string()),
-            KeyError::Keyring { .. } | KeyError::Os(_) => Self::internal(error.to_string()),
+            KeyError::Keyring { .. } | KeyError::Thread(_) | KeyError::Interrupted | KeyError::Os(_) => {
+                Self::internal(error.to_string())
+            }
         };
         match error.hint() {
             Some(hint) => failure.hint(hint),

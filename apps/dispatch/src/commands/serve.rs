@@ -1,4 +1,4 @@
-//! `dispatch serve`: our own agent for programs and people elsewhere, until somebody ends it.
+//! `dispatch serve`: serves our own agent to other programs until it is stopped.
 
 use crate::app::Status;
 use crate::failure::Failure;
@@ -6,14 +6,14 @@ use crate::printer::Printer;
 use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use crate::stopping::asked_to_stop;
+use core::net::SocketAddr;
 use dispatch_contracts::extension::Extension;
 use ext_transport_http::contract::{Reach, TRANSPORT, Transport, TransportError};
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeRequest {
-    /// The address to listen on; port 0 is any that is free
+    /// The address to listen on; port 0 takes any free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4747", conflicts_with = "stdio")]
     listen: SocketAddr,
 
@@ -70,9 +70,13 @@ async fn over_network(transport: &dyn Transport, request: &ServeRequest, printer
 impl From<TransportError> for Failure {
     fn from(error: TransportError) -> Self {
         let failure = match &error {
-            TransportError::NotLoopback { .. } => Self::usage(error.to_string()).hint("--allow-remote asks for it"),
-            TransportError::Bind { .. } | TransportError::Token { .. } => Self::configuration(error.to_string()),
-            TransportError::Stream(_) | TransportError::Missing(_) => Self::internal(error.to_string()),
+            TransportError::NotLoopback { .. } => {
+                Self::usage(error.to_string()).hint("--allow-remote lets other machines connect")
+            }
+            TransportError::Bind { .. } | TransportError::TokenFile { .. } | TransportError::InvalidToken { .. } => {
+                Self::configuration(error.to_string())
+            }
+            TransportError::Stream(_) => Self::internal(error.to_string()),
         };
         match error.hint() {
             Some(hint) => failure.hint(hint),

@@ -1,9 +1,11 @@
 //! What a key is for: one server, by scheme, host and port.
+//!
+//! Pure.
 
 use crate::error::KeyError;
+use dispatch_http::is_loopback_host;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::IpAddr;
 
 /// The longest address that is looked at.
 const MAX_ADDRESS_BYTES: usize = 2048;
@@ -23,7 +25,7 @@ impl Audience {
     /// machine.
     pub fn parse(address: &str) -> Result<Self, KeyError> {
         let text = address.trim();
-        Self::read(text).ok_or_else(|| KeyError::NoAudience { text: without_user(text) })
+        Self::read(text).ok_or_else(|| KeyError::InvalidAddress { text: without_user(text) })
     }
 
     fn read(text: &str) -> Option<Self> {
@@ -45,7 +47,7 @@ impl Audience {
             Some("https") => true,
             Some("http") => false,
             Some(_) => return None,
-            None => !is_loopback(&host),
+            None => !is_loopback_host(&host),
         };
         let usual = if is_encrypted { 443 } else { 80 };
         Some(Self { is_encrypted, host, port: port.unwrap_or(usual) })
@@ -53,7 +55,7 @@ impl Audience {
 
     /// Whether the server is on this machine.
     pub fn is_loopback(&self) -> bool {
-        is_loopback(&self.host)
+        is_loopback_host(&self.host)
     }
 
     /// The host's name, lower case.
@@ -89,7 +91,7 @@ impl From<Audience> for String {
     }
 }
 
-/// Host and port of an authority; one with a user name is none, because that is where passwords hide.
+/// Host and port of an authority; one with a user name is refused, because that is where passwords hide.
 fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     if authority.contains('@') {
         return None;
@@ -106,18 +108,10 @@ fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
 
 fn is_host(host: &str) -> bool {
     if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return inner.parse::<std::net::Ipv6Addr>().is_ok();
+        return inner.parse::<core::net::Ipv6Addr>().is_ok();
     }
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
     !host.is_empty() && host.chars().all(is_allowed) && !host.starts_with(['.', '-']) && !host.contains("..")
-}
-
-fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    match bare.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
 }
 
 fn without_user(text: &str) -> String {
@@ -154,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_server_is_refused() {
+    fn an_invalid_address_is_refused() {
         for address in [
             "",
             " ",

@@ -2,7 +2,7 @@
 
 pub use crate::audience::Audience;
 pub use crate::error::KeyError;
-pub use crate::key_store::{KeyEntry, KeyStore, MAX_KEY_BYTES, NewKey, Place, all_keys};
+pub use crate::key_store::{KeyEntry, KeyLocation, KeyStore, MAX_KEY_BYTES, NewKey, all_keys};
 pub use crate::variables::{OWN_VARIABLE, PROVIDER_VARIABLES};
 
 /// The credential source.

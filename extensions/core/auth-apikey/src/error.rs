@@ -1,4 +1,4 @@
-//! Why a key could not be found, kept or removed, in words that never hold it.
+//! Why a key could not be found, stored or removed, in words without the key.
 
 use dispatch_contracts::secret::SecretError;
 use dispatch_os::OsError;
@@ -7,15 +7,15 @@ use std::path::PathBuf;
 /// A failure with keys.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The text names no server.
-    #[error("`{text}` is no address of a server")]
-    NoAudience {
+    /// The text is not the address of a server.
+    #[error("invalid server address `{text}`")]
+    InvalidAddress {
         /// The text, without what could be a password in it.
         text: String,
     },
-    /// The key is empty, too long, or holds what no key holds.
-    #[error("that is no key: {why}")]
-    NoKey {
+    /// The key is empty, too long, or holds characters that a key cannot hold.
+    #[error("invalid key: {why}")]
+    InvalidKey {
         /// What is wrong with it.
         why: &'static str,
     },
@@ -41,6 +41,12 @@ pub enum KeyError {
         /// What it said, without the key.
         why: String,
     },
+    /// No thread could be started to work with keys.
+    #[error("cannot start a thread to work with keys")]
+    Thread(#[source] std::io::Error),
+    /// The work with keys panicked.
+    #[error("the work with keys was interrupted")]
+    Interrupted,
     /// The operating system refused.
     #[error(transparent)]
     Os(#[from] OsError),
@@ -50,11 +56,16 @@ impl KeyError {
     /// What the user can do about it, where there is something.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NoAudience { .. } => Some("it looks like https://api.openai.com or http://127.0.0.1:11434"),
-            Self::NoKey { .. } => Some("a key is one line of visible letters, read from standard input or the prompt"),
-            Self::Damaged { .. } => Some("repair it, or move it away and add the keys again; it is never overwritten"),
+            Self::InvalidAddress { .. } => Some("write it like https://api.openai.com or http://127.0.0.1:11434"),
+            Self::InvalidKey { .. } => {
+                Some("a key is one line of visible letters, read from standard input or the prompt")
+            }
+            Self::Damaged { .. } => {
+                Some("repair it, or move it away and add the keys again; a damaged file is not overwritten")
+            }
             Self::TooNew { .. } => Some("update Dispatch, or move the file away and add the keys again"),
-            Self::Keyring { .. } => Some("`dispatch auth add --store file` keeps the key in a file instead"),
+            Self::Keyring { .. } => Some("`dispatch auth add --store file` stores the key in a file instead"),
+            Self::Thread(_) | Self::Interrupted => None,
             Self::Os(error) => error.hint(),
         }
     }

@@ -6,9 +6,10 @@ use crate::contract::APIKEY;
 use crate::key_file::KeyFile;
 use crate::key_store::KeyStore;
 use crate::variables::ENVIRONMENT;
-use crate::vault::Vaults;
+use crate::vault::SecretVaults;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::{Host, HostError, SECRETS};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,14 +17,18 @@ use std::sync::Arc;
 /// The extension.
 #[must_use]
 pub fn extension() -> Arc<dyn Extension> {
-    Arc::new(Keys)
+    Arc::new(ApiKeyExtension)
 }
 
-struct Keys;
+struct ApiKeyExtension;
 
-impl Extension for Keys {
+impl Extension for ApiKeyExtension {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn harness(&self) -> Harness {
+        dispatch_contracts::harness!()
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
@@ -37,11 +42,11 @@ fn register(host: &Host) -> Result<(), HostError> {
     let base_url: Option<String> = host.all_settings()?.read("model.base_url");
     let keys = ApiKeys {
         store: KeyStore::open(&data),
-        // An address that is none is the provider's to complain about; no key goes there.
+        // The provider reports an invalid address; no key is sent there.
         configured: named.or(base_url).and_then(|address| Audience::parse(&address).ok()),
         read_variable: ENVIRONMENT,
     };
     host.define_auth(APIKEY, Arc::new(keys))?;
-    host.provide(&SECRETS, Arc::new(Vaults { file: KeyFile::in_folder(&data) }))?;
+    host.provide(&SECRETS, Arc::new(SecretVaults { file: KeyFile::in_folder(&data) }))?;
     Ok(())
 }

@@ -20,12 +20,12 @@ const VERSION: u32 = 1;
 /// What the file holds.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Content {
+pub(crate) struct KeyFileContent {
     pub(crate) version: u32,
     pub(crate) keys: Vec<StoredKey>,
     /// The secrets of extensions, by namespace and name.
     #[serde(default)]
-    pub(crate) secrets: BTreeMap<String, BTreeMap<String, Hidden>>,
+    pub(crate) secrets: BTreeMap<String, BTreeMap<String, HiddenSecret>>,
 }
 
 /// A key that was added.
@@ -38,15 +38,15 @@ pub(crate) struct StoredKey {
     /// The header that carries it, where that is not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<String>,
-    pub(crate) kept: Kept,
+    pub(crate) kept: KeyMaterial,
 }
 
 /// Where the key itself is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kept {
+pub(crate) enum KeyMaterial {
     /// Here.
-    Here(Hidden),
+    Here(HiddenSecret),
     /// In the keyring, under the key's name; this is how it ends.
     Keyring {
         /// The last letters, for lists.
@@ -56,15 +56,15 @@ pub(crate) enum Kept {
 
 /// A secret that is written to this file and shown nowhere.
 #[derive(Debug, Clone)]
-pub(crate) struct Hidden(pub(crate) Secret);
+pub(crate) struct HiddenSecret(pub(crate) Secret);
 
-impl Serialize for Hidden {
+impl Serialize for HiddenSecret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.expose())
     }
 }
 
-impl<'de> Deserialize<'de> for Hidden {
+impl<'de> Deserialize<'de> for HiddenSecret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(|text| Self(Secret::new(text)))
     }
@@ -83,17 +83,19 @@ impl KeyFile {
     }
 
     /// What it holds; nothing if it is not there.
-    pub(crate) fn read(&self) -> Result<Content, KeyError> {
+    pub(crate) fn read(&self) -> Result<KeyFileContent, KeyError> {
         let bytes = match read_private_at_most(&self.path, MAX_FILE_BYTES) {
             Ok(bytes) => bytes,
-            Err(error) if error.is_not_found() => return Ok(Content { version: VERSION, ..Content::default() }),
+            Err(error) if error.is_not_found() => {
+                return Ok(KeyFileContent { version: VERSION, ..KeyFileContent::default() });
+            }
             Err(error) => return Err(error.into()),
         };
         // A list in the place of the table would be read as its fields in order.
         if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
             return Err(KeyError::Damaged { path: self.path.clone(), why: "it does not begin with `{`".to_owned() });
         }
-        let content: Content = serde_json::from_slice(&bytes).map_err(|error| self.damaged(&error))?;
+        let content: KeyFileContent = serde_json::from_slice(&bytes).map_err(|error| self.damaged(&error))?;
         if content.version > VERSION {
             return Err(KeyError::TooNew { path: self.path.clone(), version: content.version });
         }
@@ -101,7 +103,10 @@ impl KeyFile {
     }
 
     /// Changes the content. What cannot be read is not written over; an error of `change` writes nothing.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Content) -> Result<T, KeyError>) -> Result<T, KeyError> {
+    pub(crate) fn change<T>(
+        &self,
+        change: impl FnOnce(&mut KeyFileContent) -> Result<T, KeyError>,
+    ) -> Result<T, KeyError> {
         if let Some(folder) = self.path.parent() {
             create_dir_owner_only(folder)?;
         }

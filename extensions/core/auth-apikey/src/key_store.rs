@@ -2,7 +2,7 @@
 
 use crate::audience::Audience;
 use crate::error::KeyError;
-use crate::key_file::{Hidden, Kept, KeyFile, StoredKey};
+use crate::key_file::{HiddenSecret, KeyFile, KeyMaterial, StoredKey};
 use crate::keyring::Keyring;
 use crate::variables::{self, ENVIRONMENT};
 use dispatch_contracts::secret::Secret;
@@ -42,12 +42,12 @@ pub struct NewKey {
     /// The key.
     pub key: Secret,
     /// Where to keep it.
-    pub place: Place,
+    pub place: KeyLocation,
 }
 
 /// Where a key is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum KeyLocation {
     /// In the keyring of the session if there is one that works, else in the file.
     #[default]
     Best,
@@ -108,7 +108,7 @@ impl KeyStore {
                 if by_name { key.name == name_or_server } else { Some(&key.audience) == audience.as_ref() }
             };
             let removed: Vec<StoredKey> = content.keys.iter().filter(|key| is_meant(key)).cloned().collect();
-            for key in removed.iter().filter(|key| matches!(key.kept, Kept::Keyring { .. })) {
+            for key in removed.iter().filter(|key| matches!(key.kept, KeyMaterial::Keyring { .. })) {
                 self.require_keyring()?.remove(&key.name)?;
             }
             content.keys.retain(|key| !is_meant(key));
@@ -120,24 +120,26 @@ impl KeyStore {
     pub(crate) fn find(&self, audience: &Audience) -> Result<Option<(Secret, Option<String>)>, KeyError> {
         let mut keys = self.file.read()?.keys;
         keys.retain(|key| key.audience == *audience);
-        keys.sort_by_key(|key| (matches!(key.kept, Kept::Here(_)), std::cmp::Reverse(key.added_ms)));
+        keys.sort_by_key(|key| (matches!(key.kept, KeyMaterial::Here(_)), std::cmp::Reverse(key.added_ms)));
         let Some(key) = keys.into_iter().next() else { return Ok(None) };
         let secret = match key.kept {
-            Kept::Here(Hidden(secret)) => secret,
-            Kept::Keyring { .. } => self.ask_keyring(key.name, key.added_ms)?,
+            KeyMaterial::Here(HiddenSecret(secret)) => secret,
+            KeyMaterial::Keyring { .. } => self.ask_keyring(key.name, key.added_ms)?,
         };
         Ok(Some((secret, key.header)))
     }
 
-    fn keep(&self, name: &str, key: Secret, place: Place) -> Result<Kept, KeyError> {
+    fn keep(&self, name: &str, key: Secret, place: KeyLocation) -> Result<KeyMaterial, KeyError> {
         let ends_with = ending(&key);
         match (place, &self.keyring) {
-            (Place::Keyring, _) => {
+            (KeyLocation::Keyring, _) => {
                 self.require_keyring()?.put(name, &key)?;
-                Ok(Kept::Keyring { ends_with })
+                Ok(KeyMaterial::Keyring { ends_with })
             }
-            (Place::Best, Some(keyring)) if keyring.put(name, &key).is_ok() => Ok(Kept::Keyring { ends_with }),
-            _ => Ok(Kept::Here(Hidden(key))),
+            (KeyLocation::Best, Some(keyring)) if keyring.put(name, &key).is_ok() => {
+                Ok(KeyMaterial::Keyring { ends_with })
+            }
+            _ => Ok(KeyMaterial::Here(HiddenSecret(key))),
         }
     }
 
@@ -172,8 +174,8 @@ pub fn all_keys(store: &KeyStore, configured: Option<&Audience>) -> Result<Vec<K
 
 fn entry(key: &StoredKey) -> KeyEntry {
     let (source, ends_with) = match &key.kept {
-        Kept::Here(Hidden(secret)) => ("file", ending(secret)),
-        Kept::Keyring { ends_with } => ("keyring", ends_with.clone()),
+        KeyMaterial::Here(HiddenSecret(secret)) => ("file", ending(secret)),
+        KeyMaterial::Keyring { ends_with } => ("keyring", ends_with.clone()),
     };
     KeyEntry {
         name: key.name.clone(),
@@ -194,7 +196,7 @@ fn ending(key: &Secret) -> String {
 
 fn checked(key: &Secret) -> Result<Secret, KeyError> {
     let text = key.expose().trim();
-    let refused = |why| Err(KeyError::NoKey { why });
+    let refused = |why| Err(KeyError::InvalidKey { why });
     if text.is_empty() {
         return refused("it is empty");
     }
@@ -214,7 +216,7 @@ fn checked_name(name: String) -> Result<String, KeyError> {
     if is_fit && !name.starts_with('-') {
         Ok(name)
     } else {
-        Err(KeyError::NoKey { why: "its name is empty, too long or strange" })
+        Err(KeyError::InvalidKey { why: "its name is empty, too long or strange" })
     }
 }
 
@@ -232,7 +234,7 @@ mod tests {
         KeyStore { file: KeyFile::in_folder(folder), keyring, remembered: Arc::default() }
     }
 
-    fn new_key(place: Place) -> NewKey {
+    fn new_key(place: KeyLocation) -> NewKey {
         let audience = Audience::parse("https://a.example").unwrap();
         NewKey { name: None, audience, header: None, key: Secret::new("canary"), place }
     }
@@ -243,10 +245,10 @@ mod tests {
         for keyring in [None, Some(broken)] {
             let folder = tempfile::tempdir().unwrap();
             let store = store(folder.path(), keyring);
-            let error = store.add(new_key(Place::Keyring)).unwrap_err();
+            let error = store.add(new_key(KeyLocation::Keyring)).unwrap_err();
             assert!(matches!(error, KeyError::Keyring { .. }), "{error}");
             assert!(store.list().unwrap().is_empty(), "nothing is kept");
-            assert_eq!(store.add(new_key(Place::Best)).unwrap().source, "file");
+            assert_eq!(store.add(new_key(KeyLocation::Best)).unwrap().source, "file");
         }
     }
 
@@ -256,7 +258,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let keyring = crate::keyring::tests::stand_in(folder.path());
         let store = store(folder.path(), Some(keyring));
-        let added = store.add(new_key(Place::Best)).unwrap();
+        let added = store.add(new_key(KeyLocation::Best)).unwrap();
         assert_eq!(added.source, "keyring");
         assert!(!std::fs::read_to_string(folder.path().join("keys.json")).unwrap().contains("canary"));
         let audience = added.audience.clone();

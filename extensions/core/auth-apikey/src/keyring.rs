@@ -69,7 +69,7 @@ impl Keyring {
         Ok(Secret::new(text))
     }
 
-    /// Forgets a key; one that is not there is no error.
+    /// Removes a key; a missing one is not an error.
     pub(crate) fn remove(&self, name: &str) -> Result<(), KeyError> {
         let child = match self {
             Self::SecretTool(program) => self.child(program).args(["clear", "service", SERVICE, "name", name]),

@@ -1,6 +1,7 @@
-//! Runs work that waits for files and processes on a thread of its own.
+//! Runs work that waits for files and processes on another thread.
 
 use crate::error::KeyError;
+use dispatch_os::threads;
 use futures_channel::oneshot;
 
 /// The result of blocking work, without holding up the caller's runtime.
@@ -8,11 +9,10 @@ pub(crate) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, KeyError> + Send + 'static,
 ) -> Result<T, KeyError> {
     let (sender, receiver) = oneshot::channel();
-    let started = std::thread::Builder::new().name("keys".to_owned()).spawn(move || {
-        // Nobody waiting any more is no failure.
+    let started = threads::spawn("keys", move || {
+        // The caller may have stopped waiting.
         let _ = sender.send(work());
     });
-    let lost = |why: String| KeyError::Keyring { why };
-    started.map_err(|error| lost(format!("no thread could be started: {error}")))?;
-    receiver.await.unwrap_or_else(|_| Err(lost("the work on keys was broken off".to_owned())))
+    started.map_err(KeyError::Thread)?;
+    receiver.await.unwrap_or(Err(KeyError::Interrupted))
 }

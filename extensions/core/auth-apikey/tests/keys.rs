@@ -11,7 +11,7 @@ use dispatch_contracts::ports::{Clock, Ids, LogRecord, LogSink, Spawner};
 use dispatch_contracts::secret::{Secret, SecretError};
 use dispatch_contracts::settings::Settings;
 use dispatch_kernel::host::{Boot, Candidate, ExtensionHost, MemoryDisabledStore, Ports, boot};
-use ext_auth_apikey::contract::{Audience, KeyError, KeyStore, NewKey, Place};
+use ext_auth_apikey::contract::{Audience, KeyError, KeyLocation, KeyStore, NewKey};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn new_key(server: &str, key: &str) -> NewKey {
         audience: Audience::parse(server).unwrap(),
         header: None,
         key: Secret::new(key),
-        place: Place::File,
+        place: KeyLocation::File,
     }
 }
 
@@ -164,7 +164,10 @@ fn a_key_is_in_no_debug_no_list_and_no_error() {
     }
     for bad in ["", " \n", "canary key", "canary\u{e9}", "canary\u{0}", &"canary".repeat(10_000)] {
         let error = store.add(new_key("https://c.example", bad)).unwrap_err();
-        assert!(matches!(error, KeyError::NoKey { .. }) && !format!("{error} {error:?}").contains("canary"), "{error}");
+        assert!(
+            matches!(error, KeyError::InvalidKey { .. }) && !format!("{error} {error:?}").contains("canary"),
+            "{error}"
+        );
     }
 }
 

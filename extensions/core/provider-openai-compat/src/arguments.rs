@@ -1,4 +1,6 @@
-//! Watches the arguments of a tool call stream in and says when their JSON object is closed.
+//! Detects when the JSON object of streamed tool call arguments is complete.
+//!
+//! Pure.
 
 /// The state of an object that arrives in pieces. A prefix of an object is never an object, so a
 /// closed one is complete although the server has not said so yet.
@@ -8,16 +10,16 @@ pub(crate) struct ObjectWatch {
     in_string: bool,
     escaped: bool,
     has_content: bool,
-    state: State,
+    state: ObjectState,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ObjectState {
     #[default]
     Before,
     Inside,
     Closed,
-    /// The text is no single object.
+    /// The text is not a single object.
     Other,
 }
 
@@ -29,7 +31,7 @@ impl ObjectWatch {
 
     /// Whether the object is closed.
     pub(crate) fn is_closed(&self) -> bool {
-        self.state == State::Closed
+        self.state == ObjectState::Closed
     }
 
     /// Whether the object is closed and holds something: some servers send `{}` first and the real
@@ -40,14 +42,14 @@ impl ObjectWatch {
 
     fn step(&mut self, byte: u8) {
         match self.state {
-            State::Inside => self.inside(byte),
-            State::Other => {}
-            State::Before if byte == b'{' => {
-                self.state = State::Inside;
+            ObjectState::Inside => self.inside(byte),
+            ObjectState::Other => {}
+            ObjectState::Before if byte == b'{' => {
+                self.state = ObjectState::Inside;
                 self.depth = 1;
             }
-            State::Before | State::Closed if byte.is_ascii_whitespace() => {}
-            State::Before | State::Closed => self.state = State::Other,
+            ObjectState::Before | ObjectState::Closed if byte.is_ascii_whitespace() => {}
+            ObjectState::Before | ObjectState::Closed => self.state = ObjectState::Other,
         }
     }
 
@@ -71,7 +73,7 @@ impl ObjectWatch {
             _ => {}
         }
         if self.depth == 0 {
-            self.state = State::Closed;
+            self.state = ObjectState::Closed;
         }
     }
 }

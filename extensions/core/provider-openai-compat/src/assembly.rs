@@ -1,4 +1,6 @@
 //! Puts tool calls together from the pieces that servers send, each in its own way.
+//!
+//! Pure.
 
 use crate::arguments::ObjectWatch;
 use serde_json::Value;
@@ -8,7 +10,7 @@ pub(crate) const MAX_CALLS: usize = 1024;
 
 /// A call that is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WholeCall {
+pub(crate) struct CompleteCall {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: String,
@@ -16,14 +18,14 @@ pub(crate) struct WholeCall {
 
 /// The calls of one reply, in the order in which they began.
 #[derive(Debug, Default)]
-pub(crate) struct Assembly {
-    calls: Vec<Pending>,
+pub(crate) struct CallAssembly {
+    calls: Vec<PendingCall>,
     /// Calls that were given away already; always the first ones.
     given: usize,
 }
 
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingCall {
     index: Option<u64>,
     id: String,
     name: String,
@@ -33,18 +35,18 @@ struct Pending {
 
 /// One piece of a call, as a server sent it.
 #[derive(Debug, Default)]
-struct Piece {
+struct CallFragment {
     index: Option<u64>,
     id: String,
     name: String,
     arguments: String,
 }
 
-impl Assembly {
+impl CallAssembly {
     /// Takes one element of `tool_calls`, or an old `function_call`, and gives the calls that are
     /// complete now.
-    pub(crate) fn push(&mut self, element: &Value) -> Vec<WholeCall> {
-        let piece = Piece::read(element);
+    pub(crate) fn push(&mut self, element: &Value) -> Vec<CompleteCall> {
+        let piece = CallFragment::read(element);
         match self.target(&piece) {
             Some(at) => {
                 if let Some(call) = self.calls.get_mut(at) {
@@ -52,7 +54,7 @@ impl Assembly {
                 }
             }
             None if self.calls.len() < MAX_CALLS => {
-                let mut call = Pending { index: piece.index, ..Pending::default() };
+                let mut call = PendingCall { index: piece.index, ..PendingCall::default() };
                 call.add(piece);
                 self.calls.push(call);
             }
@@ -62,15 +64,15 @@ impl Assembly {
     }
 
     /// Gives every call that is left: the model has stopped.
-    pub(crate) fn finish(&mut self) -> Vec<WholeCall> {
+    pub(crate) fn finish(&mut self) -> Vec<CompleteCall> {
         let rest = self.calls.get_mut(self.given..).unwrap_or_default();
-        let whole = rest.iter_mut().filter(|call| !call.is_nothing()).map(Pending::take).collect();
+        let whole = rest.iter_mut().filter(|call| !call.is_nothing()).map(PendingCall::take).collect();
         self.given = self.calls.len();
         whole
     }
 
     /// Which call a piece belongs to; `None` begins a new one.
-    fn target(&self, piece: &Piece) -> Option<usize> {
+    fn target(&self, piece: &CallFragment) -> Option<usize> {
         let last = self.calls.len().checked_sub(1)?;
         if let Some(index) = piece.index {
             let at = self.calls.iter().rposition(|call| call.index == Some(index))?;
@@ -89,7 +91,7 @@ impl Assembly {
         (!begins).then_some(last)
     }
 
-    fn take_complete(&mut self) -> Vec<WholeCall> {
+    fn take_complete(&mut self) -> Vec<CompleteCall> {
         let mut complete = Vec::new();
         let last = self.calls.len().saturating_sub(1);
         while let Some(call) = self.calls.get_mut(self.given) {
@@ -104,8 +106,8 @@ impl Assembly {
     }
 }
 
-impl Pending {
-    fn add(&mut self, piece: Piece) {
+impl PendingCall {
+    fn add(&mut self, piece: CallFragment) {
         if self.id.is_empty() {
             self.id = piece.id;
         }
@@ -125,22 +127,22 @@ impl Pending {
         self.arguments.push_str(&piece.arguments);
     }
 
-    fn take(&mut self) -> WholeCall {
+    fn take(&mut self) -> CompleteCall {
         let arguments = std::mem::take(&mut self.arguments);
         let arguments = if arguments.trim().is_empty() { "{}".to_owned() } else { arguments };
-        WholeCall { id: self.id.clone(), name: self.name.clone(), arguments }
+        CompleteCall { id: self.id.clone(), name: self.name.clone(), arguments }
     }
 
     fn is_nothing(&self) -> bool {
         self.name.is_empty() && self.arguments.trim().is_empty()
     }
 
-    fn is_begun_again_by(&self, piece: &Piece) -> bool {
+    fn is_begun_again_by(&self, piece: &CallFragment) -> bool {
         self.watch.is_closed() && !piece.name.is_empty() && !piece.arguments.is_empty()
     }
 }
 
-impl Piece {
+impl CallFragment {
     fn read(element: &Value) -> Self {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         // The old form has the function's fields at the top.

@@ -1,35 +1,38 @@
-//! One HTTP exchange with a server: the request out, the answer judged.
+//! One HTTP exchange with a model server.
 
-use crate::client::{self, Clients};
+use crate::client::{self, HttpClients};
 use crate::credentials::SentCredential;
 use crate::endpoint::Endpoint;
-use crate::failure::{self, Refusal};
+use crate::failure::{self, ErrorAnswer};
 use dispatch_contracts::provider::{ProviderError, ProviderErrorKind};
+use dispatch_http::root_cause;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response};
 
-/// How much of an answer that is no success is read.
+/// How much of an error answer is read.
 pub(crate) const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// What is asked.
-pub(crate) struct Ask<'a> {
+/// A request to a model server.
+pub(crate) struct ServerRequest<'a> {
     pub(crate) method: Method,
     pub(crate) call: &'a str,
     pub(crate) body: Vec<u8>,
 }
 
-/// Sends a request and gives the answer if it is a success.
+/// Sends a request and returns the answer if its status is a success.
 pub(crate) async fn send(
-    clients: &Clients,
+    clients: &HttpClients,
     endpoint: &Endpoint,
     credential: &SentCredential,
-    ask: Ask<'_>,
+    wanted: ServerRequest<'_>,
     now_ms: u64,
 ) -> Result<Response, ProviderError> {
     let server = endpoint.origin();
     let client = clients.for_endpoint(endpoint)?;
-    let request =
-        client.request(ask.method, endpoint.url(ask.call)).headers(headers(endpoint, credential)?).body(ask.body);
+    let request = client
+        .request(wanted.method, endpoint.url(wanted.call))
+        .headers(headers(endpoint, credential)?)
+        .body(wanted.body);
     let answer = request.send().await.map_err(|error| client::failed(&error, &server))?;
     if answer.status().is_success() {
         return Ok(answer);
@@ -41,7 +44,7 @@ pub(crate) async fn send(
 pub(crate) async fn read_whole(mut answer: Response, limit: usize) -> Result<Vec<u8>, ProviderError> {
     let mut whole = Vec::new();
     let failed = |error: reqwest::Error| {
-        let message = format!("the answer broke off: {}", client::innermost(&error));
+        let message = format!("the answer broke off: {}", root_cause(&error));
         ProviderError::new(ProviderErrorKind::Network, message)
     };
     while let Some(piece) = answer.chunk().await.map_err(failed)? {
@@ -84,12 +87,12 @@ async fn refused(mut answer: Response, server: &str, secrets: &[String], now_ms:
             break;
         }
     }
-    let refusal = Refusal {
+    let answered = ErrorAnswer {
         status,
         body: &String::from_utf8_lossy(&body),
         location: header(LOCATION.as_str()),
         retry_after_ms: failure::retry_after_ms(header("retry-after-ms"), header("retry-after"), now_ms),
         server,
     };
-    failure::of_answer(&refusal, secrets)
+    failure::of_answer(&answered, secrets)
 }

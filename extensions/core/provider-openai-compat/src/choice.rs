@@ -1,4 +1,6 @@
-//! Decides which provider answers, from the settings and what was found.
+//! Decides which provider answers, from the settings and the servers that were found.
+//!
+//! Pure.
 
 use crate::contract::{OPENAI_COMPAT, REHEARSAL};
 use crate::discovery::LocalServer;
@@ -8,7 +10,7 @@ use serde::Serialize;
 /// Which provider answers, and with what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Choice {
+pub struct ProviderChoice {
     /// The provider's name.
     pub provider: String,
     /// Where it is reached, as far as that is known here.
@@ -21,19 +23,19 @@ pub struct Choice {
 
 /// The provider for these settings. `discovered` counts only where the settings name no server, so
 /// looking can be left out when [`needs_discovery`] says so.
-pub fn choose(settings: &Settings, discovered: &[LocalServer]) -> Choice {
+pub fn choose_provider(settings: &Settings, discovered: &[LocalServer]) -> ProviderChoice {
     let read = |name: &str| settings.read::<String>(name).filter(|text| !text.trim().is_empty());
     let (provider, base_url, model) = (read("model.provider"), read("model.base_url"), read("model.model"));
     if let Some(provider) = provider.filter(|provider| provider != OPENAI_COMPAT || base_url.is_some()) {
-        return Choice { reason: "model.provider names it".to_owned(), provider, base_url, model };
+        return ProviderChoice { reason: "model.provider names it".to_owned(), provider, base_url, model };
     }
     if base_url.is_some() {
         let reason = "model.base_url is set".to_owned();
-        return Choice { provider: OPENAI_COMPAT.to_owned(), base_url, model, reason };
+        return ProviderChoice { provider: OPENAI_COMPAT.to_owned(), base_url, model, reason };
     }
     if let Some(server) = discovered.iter().find(|server| !server.models.is_empty() || model.is_some()) {
         let first = server.models.first().map(|model| model.id.clone());
-        return Choice {
+        return ProviderChoice {
             provider: OPENAI_COMPAT.to_owned(),
             base_url: Some(server.base_url.clone()),
             model: model.or(first),
@@ -42,10 +44,10 @@ pub fn choose(settings: &Settings, discovered: &[LocalServer]) -> Choice {
     }
     if read("model.provider").is_some() {
         let reason = "model.provider names it, but model.base_url is not set and no local server was found".to_owned();
-        return Choice { provider: OPENAI_COMPAT.to_owned(), base_url: None, model, reason };
+        return ProviderChoice { provider: OPENAI_COMPAT.to_owned(), base_url: None, model, reason };
     }
     let reason = "no model is configured and no local server was found".to_owned();
-    Choice { provider: REHEARSAL.to_owned(), base_url: None, model: None, reason }
+    ProviderChoice { provider: REHEARSAL.to_owned(), base_url: None, model: None, reason }
 }
 
 /// Whether it matters what runs on this machine.
@@ -88,7 +90,7 @@ mod tests {
             (vec![(provider, "openai-compat")], vec![], (OPENAI_COMPAT, None, None)),
             (vec![(provider, "other"), (model, "m")], vec![server(&["q"])], ("other", None, Some("m"))),
         ] {
-            let choice = choose(&settings(&set), &found);
+            let choice = choose_provider(&settings(&set), &found);
             let seen = (choice.provider.as_str(), choice.base_url.as_deref(), choice.model.as_deref());
             assert_eq!(seen, expected, "{set:?}");
         }

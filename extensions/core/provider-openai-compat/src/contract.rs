@@ -1,6 +1,6 @@
 //! What other extensions and the program may use of this one.
 
-pub use crate::choice::{Choice, choose, needs_discovery};
+pub use crate::choice::{ProviderChoice, choose_provider, needs_discovery};
 pub use crate::discovery::{LocalServer, discover};
 
 /// The provider that speaks with servers.

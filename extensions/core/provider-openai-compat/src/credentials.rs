@@ -9,7 +9,7 @@ use dispatch_kernel::host::HOST;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use std::sync::Arc;
 
-/// A credential as it stands in a request.
+/// A credential as it is sent.
 pub(crate) struct SentCredential {
     /// The header, marked so that nothing prints it.
     pub(crate) header: Option<(HeaderName, HeaderValue)>,
@@ -17,7 +17,7 @@ pub(crate) struct SentCredential {
     pub(crate) secrets: Vec<String>,
 }
 
-/// The credential for a server. A server that no source has a key for is asked without one: many need none.
+/// The credential for a server. Without one the server is asked without a key: many need none.
 pub(crate) async fn for_audience(host: &Host, audience: &str) -> Result<SentCredential, ProviderError> {
     let scope = AuthScope { provider: OPENAI_COMPAT.to_owned(), audience: audience.to_owned() };
     for source in sources(host) {
@@ -50,6 +50,6 @@ fn sent(name: HeaderName, value: &str, secret: &str) -> Result<SentCredential, P
 }
 
 fn unfit(what: &str) -> ProviderError {
-    let message = format!("{what} holds characters that cannot be sent; `dispatch auth add` takes it anew");
+    let message = format!("{what} holds characters that cannot be sent; replace it with `dispatch auth add`");
     ProviderError::new(ProviderErrorKind::Auth, message)
 }

@@ -1,6 +1,6 @@
 //! Looks for model servers on this machine.
 
-use crate::client::Clients;
+use crate::client::HttpClients;
 use crate::endpoint::Endpoint;
 use crate::models;
 use dispatch_contracts::provider::ModelInfo;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long a server has to list its models. A port that nobody listens on answers at once.
+/// How long a server may take to list its models. A closed port answers at once.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The largest list that is read while looking.
 const MAX_PROBE_BYTES: usize = 1024 * 1024;
@@ -36,14 +36,14 @@ pub async fn discover() -> Vec<LocalServer> {
 }
 
 pub(crate) async fn discover_at(places: &[(&str, u16)]) -> Vec<LocalServer> {
-    let clients = Clients::default();
+    let clients = HttpClients::default();
     let probes = places.iter().map(|(name, port)| probe(&clients, name, *port));
     let mut found: Vec<LocalServer> = join_all(probes).await.into_iter().flatten().collect();
     found.sort_by_key(|server| server.models.is_empty());
     found
 }
 
-async fn probe(clients: &Clients, name: &str, port: u16) -> Option<LocalServer> {
+async fn probe(clients: &HttpClients, name: &str, port: u16) -> Option<LocalServer> {
     let base_url = format!("http://127.0.0.1:{port}/v1");
     let endpoint = Endpoint::at(&base_url).ok()?;
     let client = clients.for_endpoint(&endpoint).ok()?;

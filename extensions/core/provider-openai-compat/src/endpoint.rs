@@ -1,9 +1,9 @@
-//! Where a server is, read from the settings and checked once.
+//! Where a model server is, read from the settings and checked once.
 
 use dispatch_contracts::provider::{ProviderError, ProviderErrorKind};
+use dispatch_http::ClientKind;
 use reqwest::Url;
 use serde_json::{Map, Value};
-use std::net::IpAddr;
 
 /// A server and how to speak with it.
 #[derive(Debug, Clone)]
@@ -35,12 +35,12 @@ impl Endpoint {
             let message = format!("model.base_url {why}; it looks like http://127.0.0.1:11434/v1");
             ProviderError::new(ProviderErrorKind::InvalidRequest, message)
         };
-        let mut base = Url::parse(address.trim()).map_err(|error| wrong(&format!("is not an address ({error})")))?;
+        let mut base = Url::parse(address.trim()).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
             return Err(wrong("must begin with http:// or https://"));
         }
         if !base.username().is_empty() || base.password().is_some() {
-            return Err(wrong("must not hold a user name or a password: `dispatch auth add` keeps keys"));
+            return Err(wrong("must not hold a user name or a password; `dispatch auth add` stores keys"));
         }
         base.set_fragment(None);
         let path = base.path().trim_end_matches('/');
@@ -63,19 +63,9 @@ impl Endpoint {
         self.base.origin().ascii_serialization()
     }
 
-    /// Whether the server is on this machine.
-    pub(crate) fn is_loopback(&self) -> bool {
-        let host = self.base.host_str().unwrap_or_default();
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        match bare.parse::<IpAddr>() {
-            Ok(address) => address.is_loopback(),
-            Err(_) => host == "localhost" || host.ends_with(".localhost"),
-        }
-    }
-
-    /// Whether the connection is encrypted.
-    pub(crate) fn is_encrypted(&self) -> bool {
-        self.base.scheme() == "https"
+    /// Which HTTP client the server needs.
+    pub(crate) fn client_kind(&self) -> ClientKind {
+        ClientKind::of(&self.base)
     }
 }
 
@@ -104,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_said_without_its_password() {
+    fn an_invalid_address_is_reported_without_its_password() {
         for address in ["", "localhost:11434", "ftp://a", "file:///etc", "http://", "http://me:hunter2@a/v1"] {
             let error = Endpoint::at(address).unwrap_err();
             assert!(error.message.contains("model.base_url") && !error.message.contains("hunter2"), "{error}");
@@ -118,18 +108,5 @@ mod tests {
         assert_eq!(endpoint.headers, [("X-A".to_owned(), "1".to_owned())]);
         assert_eq!(endpoint.options["top_k"], 2);
         assert!(Endpoint::read(&json!({ "model": "m" })).is_none());
-    }
-
-    #[test]
-    fn loopback_is_told_from_the_rest() {
-        for (address, expected) in [
-            ("http://127.0.0.2/", true),
-            ("http://localhost:1", true),
-            ("http://[::1]", true),
-            ("http://localhost.evil.example", false),
-            ("http://10.0.0.1", false),
-        ] {
-            assert_eq!(Endpoint::at(address).unwrap().is_loopback(), expected, "{address}");
-        }
     }
 }

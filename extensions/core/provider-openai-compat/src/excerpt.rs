@@ -1,4 +1,6 @@
-//! Shows a little of what a server said, without secrets and without control characters.
+//! Shortens what a server said, with secrets and control characters removed.
+//!
+//! Pure.
 
 use dispatch_redact::Redactor;
 

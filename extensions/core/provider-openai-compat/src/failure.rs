@@ -1,4 +1,6 @@
-//! Says what kind of failure a server's answer is, and puts it into words without secrets.
+//! Classifies a server's failure and words it without secrets.
+//!
+//! Pure.
 
 mod context_length;
 mod retry_after;
@@ -9,8 +11,8 @@ use crate::excerpt::{excerpt, page_title};
 use dispatch_contracts::provider::{ProviderError, ProviderErrorKind};
 use serde_json::Value;
 
-/// An answer that is no reply.
-pub(crate) struct Refusal<'a> {
+/// An answer with an error status.
+pub(crate) struct ErrorAnswer<'a> {
     /// The HTTP status.
     pub(crate) status: u16,
     /// The start of the body.
@@ -23,19 +25,19 @@ pub(crate) struct Refusal<'a> {
     pub(crate) server: &'a str,
 }
 
-/// An answer with a status that is no success.
-pub(crate) fn of_answer(refusal: &Refusal<'_>, secrets: &[String]) -> ProviderError {
-    let Refusal { status, body, server, .. } = refusal;
-    let said = read(&serde_json::from_str(body).unwrap_or_else(|_| Value::from(*body)));
-    let kind = kind(Some(*status), &said);
-    let words = spoken(&said, secrets);
+/// The failure that an error status means.
+pub(crate) fn of_answer(answer: &ErrorAnswer<'_>, secrets: &[String]) -> ProviderError {
+    let ErrorAnswer { status, body, server, .. } = answer;
+    let report = read(&serde_json::from_str(body).unwrap_or_else(|_| Value::from(*body)));
+    let kind = kind(Some(*status), &report);
+    let words = spoken(&report, secrets);
     let message = match kind {
-        _ if (300..400).contains(status) => return redirected(refusal, secrets),
-        ProviderErrorKind::Auth if said.is_out_of_credit(Some(*status)) => {
+        _ if (300..400).contains(status) => return redirected(answer, secrets),
+        ProviderErrorKind::Auth if report.is_out_of_credit(Some(*status)) => {
             format!("{server} refused the call because the account has no credit left ({status}){words}")
         }
         ProviderErrorKind::Auth => {
-            format!("{server} refused the key ({status}){words}; `dispatch auth add` keeps a key for this address")
+            format!("{server} refused the key ({status}){words}; `dispatch auth add` stores a key for this server")
         }
         ProviderErrorKind::RateLimited => format!("{server} asks to slow down ({status}){words}"),
         ProviderErrorKind::ContextLength => format!("the conversation does not fit the model{words}"),
@@ -47,17 +49,17 @@ pub(crate) fn of_answer(refusal: &Refusal<'_>, secrets: &[String]) -> ProviderEr
         }
         _ => format!("{server} refused the request ({status}){words}"),
     };
-    ProviderError { kind, message, retry_after_ms: refusal.retry_after_ms }
+    ProviderError { kind, message, retry_after_ms: answer.retry_after_ms }
 }
 
 /// An error object inside a stream or in an answer that claims success.
 pub(crate) fn in_stream(chunk: &Value, secrets: &[String]) -> ProviderError {
-    let said = read(chunk);
-    let kind = kind(said.status, &said);
-    ProviderError::new(kind, format!("the model server reported an error{}", spoken(&said, secrets)))
+    let report = read(chunk);
+    let kind = kind(report.status, &report);
+    ProviderError::new(kind, format!("the model server reported an error{}", spoken(&report, secrets)))
 }
 
-/// An event that is no JSON.
+/// An event that is not JSON.
 pub(crate) fn not_json(data: &str, secrets: &[String]) -> ProviderError {
     let message = format!("the model's stream holds something that is not JSON: {}", excerpt(data, secrets));
     ProviderError::new(ProviderErrorKind::BrokenStream, message)
@@ -92,19 +94,19 @@ pub(crate) fn is_error(chunk: &Value) -> bool {
 
 /// What a server said about a failure, in whichever shape.
 #[derive(Default)]
-struct Said {
+struct ErrorReport {
     status: Option<u16>,
     code: String,
     message: String,
 }
 
-impl Said {
+impl ErrorReport {
     fn is_out_of_credit(&self, status: Option<u16>) -> bool {
         status == Some(402) || self.code.contains("insufficient_quota") || self.code.contains("billing")
     }
 }
 
-fn read(body: &Value) -> Said {
+fn read(body: &Value) -> ErrorReport {
     let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
     let field = |name: &str| error.get(name).filter(|value| !value.is_null());
     let status = ["code", "status", "status_code"].into_iter().filter_map(field).find_map(number);
@@ -115,12 +117,12 @@ fn read(body: &Value) -> Said {
         _ => {
             let named = ["message", "detail", "error", "reason"].into_iter().find_map(field);
             let told = named.map_or_else(String::new, in_words);
-            // What the server behind a router said is more to the point.
+            // What the server behind a router said is more specific.
             let behind = error.pointer("/metadata/raw").map(in_words).filter(|raw| !raw.is_empty());
             [Some(told), behind].into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
         }
     };
-    Said { status, code, message }
+    ErrorReport { status, code, message }
 }
 
 fn number(value: &Value) -> Option<u16> {
@@ -132,14 +134,14 @@ fn in_words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn kind(status: Option<u16>, said: &Said) -> ProviderErrorKind {
+fn kind(status: Option<u16>, report: &ErrorReport) -> ProviderErrorKind {
     use ProviderErrorKind::{Auth, ContextLength, InvalidRequest, RateLimited, Unavailable};
-    let message = said.message.to_ascii_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| said.code.contains(word) || message.contains(word));
-    if context_length::is_code(&said.code) {
+    let message = report.message.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| report.code.contains(word) || message.contains(word));
+    if context_length::is_code(&report.code) {
         return ContextLength;
     }
-    if said.is_out_of_credit(status) {
+    if report.is_out_of_credit(status) {
         return Auth;
     }
     match status {
@@ -162,22 +164,22 @@ fn kind(status: Option<u16>, said: &Said) -> ProviderErrorKind {
     }
 }
 
-fn spoken(said: &Said, secrets: &[String]) -> String {
-    if let Some(title) = page_title(&said.message) {
+fn spoken(report: &ErrorReport, secrets: &[String]) -> String {
+    if let Some(title) = page_title(&report.message) {
         let title = excerpt(&title, secrets);
         return if title.is_empty() { String::new() } else { format!(": a web page titled \"{title}\"") };
     }
-    let words = if said.message.trim().is_empty() { &said.code } else { &said.message };
+    let words = if report.message.trim().is_empty() { &report.code } else { &report.message };
     let words = excerpt(words, secrets);
     if words.is_empty() { words } else { format!(": {words}") }
 }
 
-fn redirected(refusal: &Refusal<'_>, secrets: &[String]) -> ProviderError {
-    let target = refusal.location.map_or_else(String::new, |location| format!(" to {}", excerpt(location, secrets)));
+fn redirected(answer: &ErrorAnswer<'_>, secrets: &[String]) -> ProviderError {
+    let target = answer.location.map_or_else(String::new, |location| format!(" to {}", excerpt(location, secrets)));
     let message = format!(
-        "{} sends the call on{target} ({}), and a key is never sent to an address it was not given for; \
+        "{} redirects{target} ({}), and a key is sent only to the server it was added for; \
          if that is the right server, set model.base_url to it",
-        refusal.server, refusal.status
+        answer.server, answer.status
     );
     ProviderError::new(ProviderErrorKind::InvalidRequest, message)
 }

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answer_reader;
 mod arguments;
 mod assembly;
 mod attempt;
@@ -14,7 +15,6 @@ mod endpoint;
 mod excerpt;
 mod extension;
 mod failure;
-mod intake;
 mod models;
 mod provider;
 mod reasoning;

@@ -1,4 +1,6 @@
-//! Reads the list of models, in the forms that servers give it.
+//! Reads the list of models, in the forms that servers send it.
+//!
+//! Pure.
 
 use dispatch_contracts::provider::ModelInfo;
 use serde_json::Value;
@@ -19,7 +21,7 @@ const CONTEXT_POINTERS: [&str; 9] = [
     "/max_input_tokens",
 ];
 
-/// The models of a list; `None` if the document is no list of models.
+/// The models of a list; `None` if the document is not a list of models.
 pub(crate) fn read(document: &Value) -> Option<Vec<ModelInfo>> {
     let list = [document.get("data"), document.get("models"), Some(document)];
     let list = list.into_iter().flatten().find_map(Value::as_array)?;

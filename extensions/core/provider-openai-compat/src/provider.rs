@@ -1,15 +1,15 @@
-//! The provider `openai-compat`: finds its server, sends the call, tries again where that helps.
+//! The provider `openai-compat`: finds its server, sends the call, retries where that helps.
 
 mod call;
 
-use crate::attempt::{self, Ask};
-use crate::client::Clients;
+use crate::attempt::{self, ServerRequest};
+use crate::client::HttpClients;
 use crate::credentials::{self, SentCredential};
 use crate::discovery;
 use crate::endpoint::Endpoint;
 use crate::models;
 use crate::retry;
-use call::Call;
+use call::ModelCall;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::host::Host;
@@ -30,64 +30,64 @@ const DEFAULT_IDLE_TIMEOUT_MS: u64 = 300_000;
 const MAX_LIST_BYTES: usize = 16 * 1024 * 1024;
 /// How long a list of models may take.
 const LIST_TIMEOUT_MS: u64 = 20_000;
-/// How long a server that was found by looking is relied on.
+/// How long a discovered server is reused before looking again.
 const FOUND_FOR_MS: u64 = 60_000;
 
-/// The provider. Clones of its inside serve the calls that are under way.
-pub(crate) struct OpenAiCompat {
-    desk: Arc<Desk>,
+/// The provider.
+pub(crate) struct OpenAiCompatProvider {
+    shared: Arc<ProviderShared>,
 }
 
-/// What the calls share.
-pub(crate) struct Desk {
+/// What all calls share.
+pub(crate) struct ProviderShared {
     host: Host,
-    clients: Clients,
+    clients: HttpClients,
     model: Value,
     idle_timeout_ms: u64,
     attempts: u32,
-    found: Mutex<Option<Found>>,
+    found: Mutex<Option<DiscoveredEndpoint>>,
 }
 
-/// A server that was found by looking, and when.
+/// A server that was discovered on this machine, and when.
 #[derive(Clone)]
-struct Found {
+struct DiscoveredEndpoint {
     endpoint: Endpoint,
     model: Option<String>,
     at_ms: u64,
 }
 
-impl OpenAiCompat {
+impl OpenAiCompatProvider {
     /// The provider for these settings; opens nothing yet.
     pub(crate) fn new(host: Host, all: &Settings) -> Self {
         let own = host.settings();
-        let desk = Desk {
-            clients: Clients::default(),
+        let shared = ProviderShared {
+            clients: HttpClients::default(),
             model: tree(&all.section("model")),
             idle_timeout_ms: own.read("idle_timeout_ms").unwrap_or(DEFAULT_IDLE_TIMEOUT_MS),
             attempts: own.read("attempts").unwrap_or(retry::DEFAULT_ATTEMPTS),
             found: Mutex::default(),
             host,
         };
-        Self { desk: Arc::new(desk) }
+        Self { shared: Arc::new(shared) }
     }
 }
 
-impl Provider for OpenAiCompat {
+impl Provider for OpenAiCompatProvider {
     fn stream(&self, request: ModelRequest, cancel: CancelToken) -> ModelStream {
-        let call = Call::new(Arc::clone(&self.desk), request, cancel);
+        let call = ModelCall::new(Arc::clone(&self.shared), request, cancel);
         Box::pin(stream::unfold(call, |mut call| async move { call.next().await.map(|item| (item, call)) }))
     }
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, ProviderError>> {
         Box::pin(async move {
-            let endpoint = self.desk.endpoint().await?;
-            let credential = credentials::for_audience(&self.desk.host, &endpoint.origin()).await?;
-            self.desk.models(&endpoint, &credential).await
+            let endpoint = self.shared.endpoint().await?;
+            let credential = credentials::for_audience(&self.shared.host, &endpoint.origin()).await?;
+            self.shared.models(&endpoint, &credential).await
         })
     }
 }
 
-impl Desk {
+impl ProviderShared {
     /// The server of the settings, else one that runs on this machine.
     async fn endpoint(&self) -> Result<Endpoint, ProviderError> {
         match Endpoint::read(&self.model) {
@@ -96,7 +96,7 @@ impl Desk {
         }
     }
 
-    async fn find(&self) -> Result<Found, ProviderError> {
+    async fn find(&self) -> Result<DiscoveredEndpoint, ProviderError> {
         let now_ms = self.host.clock().monotonic_ms();
         let known = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(found) = known.filter(|found| now_ms.saturating_sub(found.at_ms) < FOUND_FOR_MS) {
@@ -108,12 +108,12 @@ impl Desk {
             return Err(ProviderError::new(ProviderErrorKind::InvalidRequest, message));
         };
         let model = server.models.first().map(|model| model.id.clone());
-        let found = Found { endpoint: Endpoint::at(&server.base_url)?, model, at_ms: now_ms };
+        let found = DiscoveredEndpoint { endpoint: Endpoint::at(&server.base_url)?, model, at_ms: now_ms };
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
         Ok(found)
     }
 
-    /// The model to ask for when the request names none: that of the settings, else the first on offer.
+    /// The model for a request that names none: that of the settings, else the first one that the server lists.
     async fn default_model(&self, endpoint: &Endpoint, credential: &SentCredential) -> Result<String, ProviderError> {
         if let Some(model) = self.model.get("model").and_then(Value::as_str) {
             return Ok(model.to_owned());
@@ -133,8 +133,8 @@ impl Desk {
         let server = endpoint.origin();
         let now_ms = self.host.clock().now_ms();
         let asked = pin!(async {
-            let ask = Ask { method: Method::GET, call: "models", body: Vec::new() };
-            let answer = attempt::send(&self.clients, endpoint, credential, ask, now_ms).await?;
+            let request = ServerRequest { method: Method::GET, call: "models", body: Vec::new() };
+            let answer = attempt::send(&self.clients, endpoint, credential, request, now_ms).await?;
             attempt::read_whole(answer, MAX_LIST_BYTES).await
         });
         let timeout = self.host.clock().sleep_ms(LIST_TIMEOUT_MS);
@@ -143,7 +143,7 @@ impl Desk {
             Either::Right(_) => {
                 return Err(ProviderError::new(
                     ProviderErrorKind::Timeout,
-                    format!("{server} did not list its models in time"),
+                    format!("{server} did not list its models within {} s", LIST_TIMEOUT_MS / 1_000),
                 ));
             }
         };

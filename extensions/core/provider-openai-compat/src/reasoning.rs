@@ -1,4 +1,6 @@
 //! Remembers in which form a server tells its reasoning, so that it gets it back in the same form.
+//!
+//! Pure.
 
 use serde_json::{Map, Value, json};
 

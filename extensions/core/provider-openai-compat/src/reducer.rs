@@ -1,6 +1,8 @@
 //! Turns the chunks of a reply into model events, whatever dialect of the protocol the server speaks.
+//!
+//! Pure.
 
-use crate::assembly::{Assembly, WholeCall};
+use crate::assembly::{CallAssembly, CompleteCall};
 use crate::failure;
 use crate::reasoning::Reasoning;
 use crate::tool_names::ToolNames;
@@ -12,10 +14,10 @@ const DONE: &str = "[DONE]";
 
 /// The reply so far.
 #[derive(Debug, Default)]
-pub(crate) struct Reducer {
+pub(crate) struct ReplyReducer {
     names: ToolNames,
     secrets: Vec<String>,
-    calls: Assembly,
+    calls: CallAssembly,
     reasoning: Reasoning,
     finish: Option<Finish>,
     saw_choice: bool,
@@ -23,16 +25,16 @@ pub(crate) struct Reducer {
     is_over: bool,
 }
 
-type Events = Result<Vec<ModelEvent>, ProviderError>;
+type ReducedEvents = Result<Vec<ModelEvent>, ProviderError>;
 
-impl Reducer {
+impl ReplyReducer {
     /// A reducer that knows the tools as the server was told, and what must not show up in errors.
     pub(crate) fn new(names: ToolNames, secrets: Vec<String>) -> Self {
         Self { names, secrets, ..Self::default() }
     }
 
     /// Takes the data of one event of a stream.
-    pub(crate) fn push(&mut self, event_name: &str, data: &str) -> Events {
+    pub(crate) fn push(&mut self, event_name: &str, data: &str) -> ReducedEvents {
         let data = data.trim();
         if self.is_over || data.is_empty() {
             return Ok(Vec::new());
@@ -53,7 +55,7 @@ impl Reducer {
     }
 
     /// Takes one parsed chunk, or a whole reply of a server that does not stream.
-    pub(crate) fn chunk(&mut self, chunk: &Value) -> Events {
+    pub(crate) fn chunk(&mut self, chunk: &Value) -> ReducedEvents {
         if failure::is_error(chunk) {
             return Err(failure::in_stream(chunk, &self.secrets));
         }
@@ -72,7 +74,7 @@ impl Reducer {
     }
 
     /// The stream has ended without `[DONE]`.
-    pub(crate) fn end(&mut self) -> Events {
+    pub(crate) fn end(&mut self) -> ReducedEvents {
         if self.is_over {
             return Ok(Vec::new());
         }
@@ -86,7 +88,7 @@ impl Reducer {
         self.done()
     }
 
-    fn done(&mut self) -> Events {
+    fn done(&mut self) -> ReducedEvents {
         if !self.saw_choice {
             let message = "the model's stream ended before the model said anything";
             return Err(ProviderError::new(ProviderErrorKind::BrokenStream, message));
@@ -170,7 +172,7 @@ impl Reducer {
         self.call(rest, events);
     }
 
-    fn call(&mut self, whole: Vec<WholeCall>, events: &mut Vec<ModelEvent>) {
+    fn call(&mut self, whole: Vec<CompleteCall>, events: &mut Vec<ModelEvent>) {
         self.called |= !whole.is_empty();
         events.extend(whole.into_iter().map(|call| ModelEvent::ToolCall {
             id: call.id,

@@ -14,7 +14,7 @@ use dispatch_contracts::provider::{
 };
 use futures_util::future::{Either, select};
 use futures_util::stream;
-use reply::Reply;
+use reply::RehearsedReply;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -22,25 +22,23 @@ use std::sync::Arc;
 const DEFAULT_WORD_MS: u64 = 8;
 
 /// The provider.
-pub(crate) struct Rehearsal {
+pub(crate) struct RehearsalProvider {
     clock: Arc<dyn Clock>,
     word_ms: u64,
 }
 
-impl Rehearsal {
+impl RehearsalProvider {
     pub(crate) fn new(host: &Host) -> Self {
         let word_ms = host.settings().read("rehearsal_word_ms").unwrap_or(DEFAULT_WORD_MS);
         Self { clock: host.clock(), word_ms }
     }
 }
 
-impl Provider for Rehearsal {
+impl Provider for RehearsalProvider {
     fn stream(&self, request: ModelRequest, cancel: CancelToken) -> ModelStream {
-        let performance =
-            Performance { events: events(&request), clock: Arc::clone(&self.clock), word_ms: self.word_ms, cancel };
-        Box::pin(stream::unfold(performance, |mut performance| async move {
-            performance.next().await.map(|item| (item, performance))
-        }))
+        let reply =
+            RehearsalStream { events: events(&request), clock: Arc::clone(&self.clock), word_ms: self.word_ms, cancel };
+        Box::pin(stream::unfold(reply, |mut reply| async move { reply.next().await.map(|item| (item, reply)) }))
     }
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, ProviderError>> {
@@ -50,14 +48,14 @@ impl Provider for Rehearsal {
 }
 
 /// A reply that is being said.
-struct Performance {
+struct RehearsalStream {
     events: VecDeque<ModelEvent>,
     clock: Arc<dyn Clock>,
     word_ms: u64,
     cancel: CancelToken,
 }
 
-impl Performance {
+impl RehearsalStream {
     async fn next(&mut self) -> Option<Result<ModelEvent, ProviderError>> {
         let event = self.events.pop_front()?;
         if self.word_ms > 0 && matches!(event, ModelEvent::TextDelta { .. }) {
@@ -80,7 +78,7 @@ impl Performance {
 
 /// Everything that will be said, word by word.
 fn events(request: &ModelRequest) -> VecDeque<ModelEvent> {
-    let Reply { text, calls } = reply::reply(request);
+    let RehearsedReply { text, calls } = reply::reply(request);
     let earlier = request.messages.iter().flat_map(|message| message.calls()).count();
     let finish = if calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
     let words = text.split_inclusive(' ').map(|word| ModelEvent::TextDelta { text: word.to_owned() });

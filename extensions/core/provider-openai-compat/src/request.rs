@@ -1,4 +1,6 @@
 //! Writes a model request as the chat protocol wants it.
+//!
+//! Pure.
 
 mod history;
 

@@ -1,4 +1,6 @@
-//! Decides whether and when a failed call is tried again.
+//! Decides whether and when a failed call is retried.
+//!
+//! Pure.
 
 use dispatch_contracts::provider::{ProviderError, ProviderErrorKind};
 
@@ -6,14 +8,14 @@ use dispatch_contracts::provider::{ProviderError, ProviderErrorKind};
 pub(crate) const DEFAULT_ATTEMPTS: u32 = 4;
 const FIRST_WAIT_MS: u64 = 500;
 const LONGEST_WAIT_MS: u64 = 8_000;
-/// A server that asks for a longer wait gets none: whoever called may have a better idea.
+/// A server that asks for a longer wait is not retried: the caller decides.
 pub(crate) const MAX_RETRY_AFTER_MS: u64 = 60_000;
 /// How much of a wait is left to chance, in percent.
 const JITTER_PERCENT: u64 = 25;
 
-/// How long to wait before the next try; `None` to give up. `attempt` counts from 1, `dice` is any
-/// random number.
-pub(crate) fn wait_ms(error: &ProviderError, attempt: u32, attempts: u32, dice: u64) -> Option<u64> {
+/// How long to wait before the next try; `None` to give up. `attempt` counts from 1, `random` is any
+/// number.
+pub(crate) fn wait_ms(error: &ProviderError, attempt: u32, attempts: u32, random: u64) -> Option<u64> {
     use ProviderErrorKind::{Network, RateLimited, Unavailable};
     if attempt >= attempts || !matches!(error.kind, RateLimited | Unavailable | Network) {
         return None;
@@ -22,13 +24,13 @@ pub(crate) fn wait_ms(error: &ProviderError, attempt: u32, attempts: u32, dice: 
     match error.retry_after_ms {
         Some(asked) if asked > MAX_RETRY_AFTER_MS => None,
         // Never earlier than asked; a little later, so that not everybody comes back at once.
-        Some(asked) => Some(asked + jitter(asked.max(FIRST_WAIT_MS), dice)),
-        None => Some(doubled - jitter(doubled, dice)),
+        Some(asked) => Some(asked + jitter(asked.max(FIRST_WAIT_MS), random)),
+        None => Some(doubled - jitter(doubled, random)),
     }
 }
 
-fn jitter(ms: u64, dice: u64) -> u64 {
-    dice % (ms * JITTER_PERCENT / 100 + 1)
+fn jitter(ms: u64, random: u64) -> u64 {
+    random % (ms * JITTER_PERCENT / 100 + 1)
 }
 
 #[cfg(test)]
@@ -41,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_pass_is_tried_again() {
+    fn only_transient_failures_are_retried() {
         use ProviderErrorKind::*;
         for (kind, again) in [
             (RateLimited, true),
@@ -76,8 +78,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chance_stays_in_bounds(attempt in 1_u32..100, dice: u64, asked in proptest::option::of(0_u64..100_000)) {
-            if let Some(ms) = wait_ms(&error(ProviderErrorKind::Unavailable, asked), attempt, u32::MAX, dice) {
+        fn chance_stays_in_bounds(attempt in 1_u32..100, random: u64, asked in proptest::option::of(0_u64..100_000)) {
+            if let Some(ms) = wait_ms(&error(ProviderErrorKind::Unavailable, asked), attempt, u32::MAX, random) {
                 prop_assert!(ms <= MAX_RETRY_AFTER_MS * 5 / 4);
                 prop_assert!(asked.is_none_or(|asked| ms >= asked));
                 prop_assert!(asked.is_some() || ms >= FIRST_WAIT_MS * 3 / 4);

@@ -1,4 +1,6 @@
 //! Cuts a byte stream into server-sent events, however the network cut it before.
+//!
+//! Pure.
 
 use std::mem;
 
@@ -18,7 +20,7 @@ pub(crate) struct SseEvent {
 
 /// A line or an event is longer than [`MAX_EVENT_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooLong;
+pub(crate) struct SseEventTooLong;
 
 /// The state between two pieces of the stream.
 #[derive(Debug, Default)]
@@ -32,7 +34,7 @@ pub(crate) struct SseDecoder {
 
 impl SseDecoder {
     /// Takes the next piece and gives the events that are complete with it.
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, SseEventTooLong> {
         let mut complete = Vec::new();
         while !bytes.is_empty() {
             // CR LF is one line end, also when the network cuts between the two.
@@ -54,20 +56,20 @@ impl SseDecoder {
     }
 
     /// The event that the end of the stream left without its empty line, if its data is there.
-    pub(crate) fn finish(&mut self) -> Result<Option<SseEvent>, TooLong> {
+    pub(crate) fn finish(&mut self) -> Result<Option<SseEvent>, SseEventTooLong> {
         let last = if self.line.is_empty() { None } else { self.end_line()? };
         Ok(last.or_else(|| self.end_event()))
     }
 
-    fn extend_line(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+    fn extend_line(&mut self, bytes: &[u8]) -> Result<(), SseEventTooLong> {
         if self.line.len() + bytes.len() > MAX_EVENT_BYTES {
-            return Err(TooLong);
+            return Err(SseEventTooLong);
         }
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<SseEvent>, TooLong> {
+    fn end_line(&mut self) -> Result<Option<SseEvent>, SseEventTooLong> {
         let bytes = mem::take(&mut self.line);
         let mut line = bytes.as_slice();
         if !mem::replace(&mut self.past_first_line, true) {
@@ -90,9 +92,9 @@ impl SseDecoder {
         Ok(None)
     }
 
-    fn add_data(&mut self, value: &[u8]) -> Result<(), TooLong> {
+    fn add_data(&mut self, value: &[u8]) -> Result<(), SseEventTooLong> {
         if self.event.data.len() + value.len() > MAX_EVENT_BYTES {
-            return Err(TooLong);
+            return Err(SseEventTooLong);
         }
         if mem::replace(&mut self.has_data, true) {
             self.event.data.push('\n');
@@ -168,11 +170,11 @@ mod tests {
         let mut decoder = SseDecoder::default();
         let piece = vec![b'x'; MAX_EVENT_BYTES];
         assert_eq!(decoder.push(&piece), Ok(Vec::new()));
-        assert_eq!(decoder.push(b"x"), Err(TooLong));
+        assert_eq!(decoder.push(b"x"), Err(SseEventTooLong));
         let mut lines = SseDecoder::default();
         let line = format!("data: {}\n", "x".repeat(MAX_EVENT_BYTES / 2));
         assert!(lines.push(line.as_bytes()).is_ok());
-        assert_eq!(lines.push(format!("{line}data: x\n{line}").as_bytes()), Err(TooLong));
+        assert_eq!(lines.push(format!("{line}data: x\n{line}").as_bytes()), Err(SseEventTooLong));
     }
 
     proptest! {

@@ -1,10 +1,12 @@
-//! Tool names as servers take them, and the way back.
+//! Maps tool names to names that servers accept, and back.
+//!
+//! Pure.
 
 use dispatch_contracts::tool::ToolSpec;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The longest name that servers take.
+/// The longest name that servers accept.
 const MAX_NAME_LETTERS: usize = 64;
 
 /// Names that had to be changed, by the name the server knows.
@@ -36,7 +38,7 @@ impl ToolNames {
         names
     }
 
-    /// The name to tell the server. A name from an older part of the history may be of no present tool.
+    /// The name to tell the server. A name from the history may belong to a tool that is gone.
     pub(crate) fn theirs<'a>(&'a self, ours: &'a str) -> Cow<'a, str> {
         match self.theirs_by_ours.get(ours) {
             Some(theirs) => Cow::Borrowed(theirs),

@@ -15,7 +15,7 @@ fn a_key_is_added_listed_and_removed_without_being_shown() {
     let context = TestContext::new();
     let added = add(&context, &["https://api.openai.com/v1", "--name", "mine"]);
     assert_eq!(added.status, 0, "{added:?}");
-    assert_eq!(added.stdout, "the key `mine` is kept (file) and goes to https://api.openai.com alone\n");
+    assert_eq!(added.stdout, "stored the key `mine` (file); it is sent to https://api.openai.com only\n");
     let listed = context.dispatch(&["auth", "list"]);
     assert!(listed.stdout.starts_with("mine  https://api.openai.com  file  ...wxyz  20"), "{listed:?}");
     let json = context.dispatch(&["auth", "list", "--json"]).json();

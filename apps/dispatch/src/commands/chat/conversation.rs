@@ -12,7 +12,7 @@ use crate::plain::one_line;
 use crate::printer::{Printer, table};
 use crate::stopping::Interrupts;
 use ext_conversation_store::contract::{Conversations, SessionFilter, check_label};
-use ext_provider_openai_compat::contract::{Choice, REHEARSAL};
+use ext_provider_openai_compat::contract::{ProviderChoice, REHEARSAL};
 use ext_session_orchestrator::contract::{MAX_TEXT_BYTES, Submission};
 use futures_util::FutureExt;
 use std::io::{BufRead, Read};
@@ -38,7 +38,7 @@ pub(super) struct Conversation<'a> {
     pub(super) conversations: Option<Arc<dyn Conversations>>,
     /// What is sent with every message; its session and model can change on the way.
     pub(super) submission: Submission,
-    pub(super) choice: Choice,
+    pub(super) choice: ProviderChoice,
     /// Ctrl-C between two prompts, where no line is being read: it must not end the program in the middle.
     pub(super) interrupts: Interrupts,
 }

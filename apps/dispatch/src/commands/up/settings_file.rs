@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use dispatch_os::OsError;
-use dispatch_os::files::{Access, create_dir_owner_only, create_new};
+use dispatch_os::files::{self, Access, create_dir_owner_only, create_new};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -10,21 +10,21 @@ const FILE_NAME: &str = "dispatch.toml";
 const TEXT: &str = include_str!("dispatch.toml");
 
 /// The file, and whether it is new.
-pub(super) struct Written {
+pub(super) struct SettingsFile {
     pub(super) path: PathBuf,
     pub(super) is_new: bool,
 }
 
-/// Writes the file if there is none.
-pub(super) fn write(config_folder: &Path) -> Result<Written, Failure> {
+/// Writes the file unless it exists.
+pub(super) fn write(config_folder: &Path) -> Result<SettingsFile, Failure> {
     let path = config_folder.join(FILE_NAME);
-    if path.symlink_metadata().is_ok() {
-        return Ok(Written { path, is_new: false });
+    if files::symlink_metadata(&path).is_ok() {
+        return Ok(SettingsFile { path, is_new: false });
     }
     create_dir_owner_only(config_folder)?;
     let written = create_new(&path, Access::OwnerOnly)?.write_all(TEXT.as_bytes());
     written.map_err(|source| OsError::Io { action: "write", path: path.clone(), source })?;
-    Ok(Written { path, is_new: true })
+    Ok(SettingsFile { path, is_new: true })
 }
 
 #[cfg(test)]

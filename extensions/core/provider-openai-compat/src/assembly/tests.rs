@@ -6,9 +6,9 @@ use serde_json::json;
 /// The calls of a stream as `id name arguments`, and after which piece each came (the end is the
 /// number of pieces).
 fn assemble(pieces: &[Value]) -> Vec<(usize, String)> {
-    let mut assembly = Assembly::default();
+    let mut assembly = CallAssembly::default();
     let mut found = Vec::new();
-    let words = |call: WholeCall| format!("{} {} {}", call.id, call.name, call.arguments);
+    let words = |call: CompleteCall| format!("{} {} {}", call.id, call.name, call.arguments);
     for (at, piece) in pieces.iter().enumerate() {
         found.extend(assembly.push(piece).into_iter().map(|call| (at, words(call))));
     }

@@ -1,4 +1,6 @@
 //! The many ways in which servers say that a conversation is too long.
+//!
+//! Pure.
 
 /// Codes and types that say nothing else.
 const CODES: [&str; 5] = [

@@ -1,4 +1,6 @@
 //! Reads when a server wants to be asked again.
+//!
+//! Pure.
 
 use jiff::fmt::rfc2822;
 

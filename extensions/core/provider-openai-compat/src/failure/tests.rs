@@ -5,8 +5,8 @@ use ProviderErrorKind::{Auth, ContextLength, InvalidRequest, RateLimited, Unavai
 use serde_json::json;
 
 fn answered(status: u16, body: &str) -> ProviderError {
-    let refusal = Refusal { status, body, location: None, retry_after_ms: None, server: "http://127.0.0.1:1" };
-    of_answer(&refusal, &["secret-key-0123456789".to_owned()])
+    let answer = ErrorAnswer { status, body, location: None, retry_after_ms: None, server: "http://127.0.0.1:1" };
+    of_answer(&answer, &["secret-key-0123456789".to_owned()])
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn words_hold_no_key_and_no_page() {
 #[test]
 fn a_redirect_says_where_to() {
     let location = Some("https://elsewhere.example/v1");
-    let refusal = Refusal { status: 308, body: "", location, retry_after_ms: None, server: "http://a" };
-    let error = of_answer(&refusal, &[]);
+    let answer = ErrorAnswer { status: 308, body: "", location, retry_after_ms: None, server: "http://a" };
+    let error = of_answer(&answer, &[]);
     assert_eq!(error.kind, InvalidRequest);
     assert!(error.message.contains("https://elsewhere.example/v1"), "{error}");
 }

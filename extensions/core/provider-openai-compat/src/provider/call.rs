@@ -1,16 +1,16 @@
 //! One model call, from the first try to its last event.
 
-use super::Desk;
-use crate::attempt::{self, Ask};
-use crate::client;
+use super::ProviderShared;
+use crate::answer_reader::AnswerReader;
+use crate::attempt::{self, ServerRequest};
 use crate::credentials;
-use crate::intake::Intake;
-use crate::reducer::Reducer;
+use crate::reducer::ReplyReducer;
 use crate::request;
 use crate::retry;
 use crate::tool_names::ToolNames;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::provider::{ModelEvent, ModelRequest, ProviderError, ProviderErrorKind};
+use dispatch_http::root_cause;
 use futures_util::future::{Either, select};
 use reqwest::{Method, Response};
 use std::collections::VecDeque;
@@ -18,14 +18,14 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-type Item = Result<ModelEvent, ProviderError>;
+type StreamItem = Result<ModelEvent, ProviderError>;
 
-/// A call under way. Dropping it closes the connection.
-pub(super) struct Call {
-    desk: Arc<Desk>,
+/// A call that has not ended. Dropping it closes the connection.
+pub(super) struct ModelCall {
+    shared: Arc<ProviderShared>,
     request: ModelRequest,
     cancel: CancelToken,
-    phase: Phase,
+    phase: CallPhase,
     attempt: u32,
     /// Whether the caller has seen an event of this call; from then on nothing may be tried again.
     passed_on: bool,
@@ -34,16 +34,16 @@ pub(super) struct Call {
     failed: Option<ProviderError>,
 }
 
-enum Phase {
+enum CallPhase {
     Begin,
-    Reading(Box<Reading>),
+    Reading(Box<OpenAnswer>),
     Over,
 }
 
 /// An answer that is being read.
-struct Reading {
+struct OpenAnswer {
     answer: Response,
-    intake: Intake,
+    reader: AnswerReader,
     server: String,
 }
 
@@ -53,13 +53,13 @@ enum Interrupted {
     Silent,
 }
 
-impl Call {
-    pub(super) fn new(desk: Arc<Desk>, request: ModelRequest, cancel: CancelToken) -> Self {
+impl ModelCall {
+    pub(super) fn new(shared: Arc<ProviderShared>, request: ModelRequest, cancel: CancelToken) -> Self {
         Self {
-            desk,
+            shared,
             request,
             cancel,
-            phase: Phase::Begin,
+            phase: CallPhase::Begin,
             attempt: 0,
             passed_on: false,
             asks_for_usage: true,
@@ -69,9 +69,9 @@ impl Call {
     }
 
     /// The next item of the stream.
-    pub(super) async fn next(&mut self) -> Option<Item> {
+    pub(super) async fn next(&mut self) -> Option<StreamItem> {
         loop {
-            if matches!(self.phase, Phase::Over) && self.ready.is_empty() && self.failed.is_none() {
+            if matches!(self.phase, CallPhase::Over) && self.ready.is_empty() && self.failed.is_none() {
                 return None;
             }
             if self.cancel.is_cancelled() {
@@ -82,12 +82,12 @@ impl Call {
                 if matches!(event, ModelEvent::Finished { .. }) {
                     self.ready.clear();
                     self.failed = None;
-                    self.phase = Phase::Over;
+                    self.phase = CallPhase::Over;
                 }
                 return Some(Ok(event));
             }
             if let Some(error) = self.failed.take() {
-                self.phase = Phase::Over;
+                self.phase = CallPhase::Over;
                 return Some(Err(error));
             }
             self.advance().await;
@@ -95,10 +95,10 @@ impl Call {
     }
 
     async fn advance(&mut self) {
-        match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Over => {}
-            Phase::Begin => self.begin().await,
-            Phase::Reading(reading) => self.read(reading).await,
+        match std::mem::replace(&mut self.phase, CallPhase::Over) {
+            CallPhase::Over => {}
+            CallPhase::Begin => self.begin().await,
+            CallPhase::Reading(reading) => self.read(reading).await,
         }
     }
 
@@ -106,40 +106,41 @@ impl Call {
         self.attempt += 1;
         let outcome = self.within_time(self.open()).await;
         match outcome {
-            Ok(Ok(reading)) => self.phase = Phase::Reading(Box::new(reading)),
+            Ok(Ok(reading)) => self.phase = CallPhase::Reading(Box::new(reading)),
             Ok(Err(error)) => self.give_up_or_try_again(error).await,
             Err(Interrupted::Cancelled) => self.failed = Some(self.cancelled()),
             Err(Interrupted::Silent) => self.failed = Some(self.silent("the server")),
         }
     }
 
-    async fn open(&self) -> Result<Reading, ProviderError> {
-        let desk = &self.desk;
-        let endpoint = desk.endpoint().await?;
+    async fn open(&self) -> Result<OpenAnswer, ProviderError> {
+        let shared = &self.shared;
+        let endpoint = shared.endpoint().await?;
         let server = endpoint.origin();
-        let credential = credentials::for_audience(&desk.host, &server).await?;
+        let credential = credentials::for_audience(&shared.host, &server).await?;
         let names = ToolNames::new(&self.request.tools);
         let mut body = request::body(&self.request, &endpoint.options, &names);
         if self.request.model.is_empty() {
-            body.insert("model".to_owned(), desk.default_model(&endpoint, &credential).await?.into());
+            body.insert("model".to_owned(), shared.default_model(&endpoint, &credential).await?.into());
         }
         if !self.asks_for_usage {
             body.shift_remove(request::USAGE_OPTION);
         }
         let body = serde_json::to_vec(&body)
             .map_err(|error| ProviderError::new(ProviderErrorKind::InvalidRequest, error.to_string()))?;
-        let ask = Ask { method: Method::POST, call: "chat/completions", body };
-        let answer = attempt::send(&desk.clients, &endpoint, &credential, ask, desk.host.clock().now_ms()).await?;
-        let reducer = Reducer::new(names, credential.secrets.clone());
-        Ok(Reading { answer, intake: Intake::new(reducer, credential.secrets), server })
+        let request = ServerRequest { method: Method::POST, call: "chat/completions", body };
+        let answer =
+            attempt::send(&shared.clients, &endpoint, &credential, request, shared.host.clock().now_ms()).await?;
+        let reducer = ReplyReducer::new(names, credential.secrets.clone());
+        Ok(OpenAnswer { answer, reader: AnswerReader::new(reducer, credential.secrets), server })
     }
 
-    async fn read(&mut self, mut reading: Box<Reading>) {
+    async fn read(&mut self, mut reading: Box<OpenAnswer>) {
         let piece = self.within_time(reading.answer.chunk()).await;
         let (events, error) = match piece {
-            Ok(Ok(Some(bytes))) => reading.intake.push(&bytes),
+            Ok(Ok(Some(bytes))) => reading.reader.push(&bytes),
             Ok(Ok(None)) => {
-                let (events, error) = reading.intake.finish();
+                let (events, error) = reading.reader.finish();
                 return self.take(events, error).await;
             }
             Ok(Err(error)) => (Vec::new(), Some(self.broken(&error, &reading.server))),
@@ -147,7 +148,7 @@ impl Call {
             Err(Interrupted::Silent) => (Vec::new(), Some(self.silent(&reading.server))),
         };
         if error.is_none() {
-            self.phase = Phase::Reading(reading);
+            self.phase = CallPhase::Reading(reading);
         }
         self.take(events, error).await;
     }
@@ -167,24 +168,24 @@ impl Call {
         if self.asks_for_usage && is_about_usage(&error) {
             self.asks_for_usage = false;
             self.attempt = self.attempt.saturating_sub(1);
-            self.phase = Phase::Begin;
+            self.phase = CallPhase::Begin;
             return;
         }
-        let dice = u64::from_str_radix(&dispatch_os::ids::hex_id(8), 16).unwrap_or_default();
-        let Some(wait_ms) = retry::wait_ms(&error, self.attempt, self.desk.attempts, dice) else {
+        let random = u64::from_str_radix(&dispatch_os::ids::hex_id(8), 16).unwrap_or_default();
+        let Some(wait_ms) = retry::wait_ms(&error, self.attempt, self.shared.attempts, random) else {
             self.failed = Some(error);
             return;
         };
-        let waited = select(self.cancel.cancelled(), self.desk.host.clock().sleep_ms(wait_ms)).await;
+        let waited = select(self.cancel.cancelled(), self.shared.host.clock().sleep_ms(wait_ms)).await;
         match waited {
             Either::Left(_) => self.failed = Some(self.cancelled()),
-            Either::Right(_) => self.phase = Phase::Begin,
+            Either::Right(_) => self.phase = CallPhase::Begin,
         }
     }
 
-    /// Waits for the server, but not past a cancel and not for ever.
+    /// Waits for the server until the call is cancelled or the server was silent for the idle timeout.
     async fn within_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
-        let silence = self.desk.host.clock().sleep_ms(self.desk.idle_timeout_ms);
+        let silence = self.shared.host.clock().sleep_ms(self.shared.idle_timeout_ms);
         match select(self.cancel.cancelled(), select(pin!(work), silence)).await {
             Either::Left(_) => Err(Interrupted::Cancelled),
             Either::Right((Either::Left((outcome, _)), _)) => Ok(outcome),
@@ -193,7 +194,7 @@ impl Call {
     }
 
     fn cancelled(&mut self) -> ProviderError {
-        self.phase = Phase::Over;
+        self.phase = CallPhase::Over;
         self.ready.clear();
         self.failed = None;
         ProviderError::new(ProviderErrorKind::Cancelled, "the model call was cancelled")
@@ -201,16 +202,16 @@ impl Call {
 
     fn silent(&self, server: &str) -> ProviderError {
         let message = format!(
-            "{server} was silent for {} seconds; extensions.provider-openai-compat.idle_timeout_ms allows it more",
-            self.desk.idle_timeout_ms / 1000
+            "{server} was silent for {} s (`extensions.provider-openai-compat.idle_timeout_ms`)",
+            self.shared.idle_timeout_ms / 1000
         );
         ProviderError::new(ProviderErrorKind::Timeout, message)
     }
 
-    /// Before the first event a broken connection is one more connection problem; later the reply is torn.
+    /// Before the first event a broken connection is a network error that can be retried; later the reply is incomplete.
     fn broken(&self, error: &reqwest::Error, server: &str) -> ProviderError {
         let kind = if self.passed_on { ProviderErrorKind::BrokenStream } else { ProviderErrorKind::Network };
-        let message = format!("the connection to {server} broke off: {}", client::innermost(error));
+        let message = format!("the connection to {server} broke off: {}", root_cause(error));
         ProviderError::new(kind, message)
     }
 }

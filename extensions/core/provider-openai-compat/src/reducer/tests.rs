@@ -21,7 +21,7 @@ fn finished(finish: Finish) -> ModelEvent {
 
 /// The events of a stream that ends without `[DONE]`, with the error at the end if there is one.
 fn reduce(chunks: &[Value]) -> (Vec<ModelEvent>, Option<ProviderError>) {
-    let mut reducer = Reducer::default();
+    let mut reducer = ReplyReducer::default();
     let mut events = Vec::new();
     for chunk in chunks {
         match reducer.push("", &chunk.to_string()) {
@@ -101,7 +101,7 @@ fn reasoning_is_sealed_when_something_else_follows() {
 fn a_call_is_told_before_the_model_stops() {
     let call =
         json!({ "tool_calls": [{ "index": 0, "id": "c", "function": { "name": "a", "arguments": "{\"x\":1}" } }] });
-    let mut reducer = Reducer::default();
+    let mut reducer = ReplyReducer::default();
     let told = reducer.push("", &delta(call).to_string()).unwrap();
     let expected = ModelEvent::ToolCall { id: "c".to_owned(), name: "a".to_owned(), arguments: "{\"x\":1}".to_owned() };
     assert_eq!(told, [expected]);
@@ -142,7 +142,7 @@ fn reasons_to_stop() {
 
 #[test]
 fn nothing_follows_the_end() {
-    let mut reducer = Reducer::default();
+    let mut reducer = ReplyReducer::default();
     reducer.push("", &delta(json!({ "content": "a" })).to_string()).unwrap();
     assert_eq!(reducer.push("", "[DONE]").unwrap(), [finished(Finish::Stop)]);
     assert_eq!(reducer.push("", "[DONE]").unwrap(), []);
@@ -162,7 +162,7 @@ fn a_stream_that_stops_early_is_broken_and_loses_nothing_complete() {
     let (events, error) = reduce(&[delta(half)]);
     assert_eq!((events, error.unwrap().kind), (vec![], ProviderErrorKind::BrokenStream), "half a call is no call");
     assert_eq!(reduce(&[]).1.unwrap().kind, ProviderErrorKind::BrokenStream);
-    assert_eq!(Reducer::default().push("", "[DONE]").unwrap_err().kind, ProviderErrorKind::BrokenStream);
+    assert_eq!(ReplyReducer::default().push("", "[DONE]").unwrap_err().kind, ProviderErrorKind::BrokenStream);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn errors_inside_the_stream_end_it() {
         ("error", "Overloaded".to_owned()),
         ("", json!({ "choices": [{ "index": 0, "error": { "message": "Overloaded", "code": 502 } }] }).to_string()),
     ] {
-        let error = Reducer::default().push(name, &data).unwrap_err();
+        let error = ReplyReducer::default().push(name, &data).unwrap_err();
         assert_eq!(error.kind, ProviderErrorKind::Unavailable, "{data}");
         assert!(error.message.contains("Overloaded"), "{error}");
     }
@@ -206,7 +206,7 @@ fn names_find_their_way_back() {
         parameters: json!({}),
         concurrency_safe: true,
     };
-    let mut reducer = Reducer::new(ToolNames::new(&[tool]), Vec::new());
+    let mut reducer = ReplyReducer::new(ToolNames::new(&[tool]), Vec::new());
     let call =
         json!({ "tool_calls": [{ "id": "c", "function": { "name": "mcp_git_log", "arguments": "{\"x\":1}" } }] });
     let told = reducer.push("", &delta(call).to_string()).unwrap();

@@ -1,8 +1,10 @@
 //! What a message asks for, found by rule.
+//!
+//! Pure.
 
 /// One thing that a message asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum RehearsedAction {
     Read {
         path: String,
     },
@@ -59,61 +61,66 @@ pub(super) const FORMS: [&str; 9] = [
 ];
 
 /// What the lines of a message ask for. Text over several lines belongs to the `write` above it.
-pub(super) fn actions(text: &str) -> Vec<Action> {
-    if let written @ Action::Write { .. } = action(text) {
+pub(super) fn actions(text: &str) -> Vec<RehearsedAction> {
+    if let written @ RehearsedAction::Write { .. } = action(text) {
         return vec![written];
     }
-    let found: Vec<Action> = text.lines().map(action).filter(|action| *action != Action::Talk).collect();
-    if found.is_empty() { vec![Action::Talk] } else { found }
+    let found: Vec<RehearsedAction> =
+        text.lines().map(action).filter(|action| *action != RehearsedAction::Talk).collect();
+    if found.is_empty() { vec![RehearsedAction::Talk] } else { found }
 }
 
-fn action(text: &str) -> Action {
+fn action(text: &str) -> RehearsedAction {
     let text = text.trim();
     let (verb, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
     let verb = verb.trim_end_matches([':', ',', '.', '!', '?']).to_ascii_lowercase();
-    let incomplete = |form| Action::Incomplete { form };
+    let incomplete = |form| RehearsedAction::Incomplete { form };
     match verb.as_str() {
-        "read" | "show" | "cat" | "open" if !rest.is_empty() => Action::Read { path: unquoted(without_article(rest)) },
+        "read" | "show" | "cat" | "open" if !rest.is_empty() => {
+            RehearsedAction::Read { path: unquoted(without_article(rest)) }
+        }
         "read" | "cat" => incomplete("read FILE"),
         "list" | "ls" => {
             let folder = without_article(rest);
             let path = (!folder.is_empty() && !["files", "files."].contains(&folder)).then(|| unquoted(folder));
-            Action::List { path }
+            RehearsedAction::List { path }
         }
         "search" | "grep" if !rest.is_empty() => {
-            Action::Search { pattern: unquoted(rest.strip_prefix("for ").unwrap_or(rest)) }
+            RehearsedAction::Search { pattern: unquoted(rest.strip_prefix("for ").unwrap_or(rest)) }
         }
         "search" | "grep" => incomplete("search TEXT"),
-        "find" if !rest.is_empty() => Action::Find { pattern: unquoted(without_article(rest)) },
+        "find" if !rest.is_empty() => RehearsedAction::Find { pattern: unquoted(without_article(rest)) },
         "find" => incomplete("find NAME"),
-        "run" | "execute" | "$" if !rest.is_empty() => Action::Run { command: rest.trim_matches('`').to_owned() },
+        "run" | "execute" | "$" if !rest.is_empty() => {
+            RehearsedAction::Run { command: rest.trim_matches('`').to_owned() }
+        }
         "run" | "execute" => incomplete("run COMMAND"),
         "write" | "create" => write(rest).unwrap_or_else(|| incomplete("write FILE: TEXT")),
         "replace" | "edit" | "change" => replace(rest).unwrap_or_else(|| incomplete("replace OLD with NEW in FILE")),
-        "todo" | "remember" if !rest.is_empty() => Action::Todo { text: rest.to_owned() },
+        "todo" | "remember" if !rest.is_empty() => RehearsedAction::Todo { text: rest.to_owned() },
         "todo" => incomplete("todo TEXT"),
         "call" if !rest.is_empty() => {
             let (tool, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, "{}"));
-            Action::Call { tool: unquoted(tool), arguments: arguments.trim().to_owned() }
+            RehearsedAction::Call { tool: unquoted(tool), arguments: arguments.trim().to_owned() }
         }
-        _ if asks_back(text) => Action::Recall,
-        _ => Action::Talk,
+        _ if asks_back(text) => RehearsedAction::Recall,
+        _ => RehearsedAction::Talk,
     }
 }
 
-fn write(rest: &str) -> Option<Action> {
+fn write(rest: &str) -> Option<RehearsedAction> {
     let (path, content) = rest.split_once(':').filter(|(path, _)| !path.trim().is_empty())?;
     let content = content.strip_prefix(' ').unwrap_or(content);
     let content = content.strip_prefix('\n').unwrap_or(content);
-    Some(Action::Write { path: unquoted(without_article(path.trim())), content: content.to_owned() })
+    Some(RehearsedAction::Write { path: unquoted(without_article(path.trim())), content: content.to_owned() })
 }
 
-fn replace(rest: &str) -> Option<Action> {
+fn replace(rest: &str) -> Option<RehearsedAction> {
     let (old, behind) = rest.split_once(" with ").or_else(|| rest.split_once(" to "))?;
     let (new, path) = behind.rsplit_once(" in ")?;
     let (old, new, path) = (unquoted(old), unquoted(new), unquoted(path));
-    (!old.is_empty() && !path.is_empty()).then_some(Action::Replace { path, old, new })
+    (!old.is_empty() && !path.is_empty()).then_some(RehearsedAction::Replace { path, old, new })
 }
 
 fn asks_back(text: &str) -> bool {
@@ -139,7 +146,7 @@ fn unquoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn one(text: &str) -> Action {
+    fn one(text: &str) -> RehearsedAction {
         let found = actions(text);
         assert_eq!(found.len(), 1, "{text}: {found:?}");
         found.into_iter().next().unwrap()
@@ -147,34 +154,38 @@ mod tests {
 
     #[test]
     fn what_people_write() {
-        let read = |path: &str| Action::Read { path: path.to_owned() };
-        let write = |path: &str, content: &str| Action::Write { path: path.to_owned(), content: content.to_owned() };
-        let replace =
-            |old: &str, new: &str, path: &str| Action::Replace { path: path.into(), old: old.into(), new: new.into() };
+        let read = |path: &str| RehearsedAction::Read { path: path.to_owned() };
+        let write =
+            |path: &str, content: &str| RehearsedAction::Write { path: path.to_owned(), content: content.to_owned() };
+        let replace = |old: &str, new: &str, path: &str| RehearsedAction::Replace {
+            path: path.into(),
+            old: old.into(),
+            new: new.into(),
+        };
         for (text, expected) in [
             ("read notes.txt", read("notes.txt")),
             ("Read the file `a b.txt`", read("a b.txt")),
-            ("read", Action::Incomplete { form: "read FILE" }),
-            ("list", Action::List { path: None }),
-            ("ls src", Action::List { path: Some("src".into()) }),
-            ("list the files", Action::List { path: None }),
-            ("search for \"fn main\"", Action::Search { pattern: "fn main".into() }),
-            ("find *.rs", Action::Find { pattern: "*.rs".into() }),
-            ("run cargo test -- --nocapture", Action::Run { command: "cargo test -- --nocapture".into() }),
-            ("run `ls -l`", Action::Run { command: "ls -l".into() }),
+            ("read", RehearsedAction::Incomplete { form: "read FILE" }),
+            ("list", RehearsedAction::List { path: None }),
+            ("ls src", RehearsedAction::List { path: Some("src".into()) }),
+            ("list the files", RehearsedAction::List { path: None }),
+            ("search for \"fn main\"", RehearsedAction::Search { pattern: "fn main".into() }),
+            ("find *.rs", RehearsedAction::Find { pattern: "*.rs".into() }),
+            ("run cargo test -- --nocapture", RehearsedAction::Run { command: "cargo test -- --nocapture".into() }),
+            ("run `ls -l`", RehearsedAction::Run { command: "ls -l".into() }),
             ("write a.txt: hello there", write("a.txt", "hello there")),
             ("write a.txt:\nread b\nlist", write("a.txt", "read b\nlist")),
-            ("write a.txt", Action::Incomplete { form: "write FILE: TEXT" }),
+            ("write a.txt", RehearsedAction::Incomplete { form: "write FILE: TEXT" }),
             ("replace a with b in c.txt", replace("a", "b", "c.txt")),
             ("edit \"x with y\" to 'z in w' in d.txt", replace("\"x", "y\" to 'z in w'", "d.txt")),
             ("replace a with  in c.txt", replace("a", "", "c.txt")),
-            ("edit c.txt", Action::Incomplete { form: "replace OLD with NEW in FILE" }),
-            ("todo buy milk", Action::Todo { text: "buy milk".into() }),
-            ("call my_tool {\"a\":1}", Action::Call { tool: "my_tool".into(), arguments: "{\"a\":1}".into() }),
-            ("What did I say before?", Action::Recall),
-            ("hello", Action::Talk),
-            ("", Action::Talk),
-            ("ünïcödé 𝄞", Action::Talk),
+            ("edit c.txt", RehearsedAction::Incomplete { form: "replace OLD with NEW in FILE" }),
+            ("todo buy milk", RehearsedAction::Todo { text: "buy milk".into() }),
+            ("call my_tool {\"a\":1}", RehearsedAction::Call { tool: "my_tool".into(), arguments: "{\"a\":1}".into() }),
+            ("What did I say before?", RehearsedAction::Recall),
+            ("hello", RehearsedAction::Talk),
+            ("", RehearsedAction::Talk),
+            ("ünïcödé 𝄞", RehearsedAction::Talk),
         ] {
             assert_eq!(one(text), expected, "{text}");
         }
@@ -183,6 +194,6 @@ mod tests {
     #[test]
     fn each_line_may_ask_for_something() {
         let found = actions("please do this:\nread a\nlist\n");
-        assert_eq!(found, [Action::Read { path: "a".into() }, Action::List { path: None }]);
+        assert_eq!(found, [RehearsedAction::Read { path: "a".into() }, RehearsedAction::List { path: None }]);
     }
 }

@@ -1,6 +1,8 @@
 //! What the rehearsal says to a history, and which tools it calls.
+//!
+//! Pure.
 
-use super::action::{Action, FORMS, actions};
+use super::action::{FORMS, RehearsedAction, actions};
 use super::{report, schema};
 use dispatch_contracts::conversation::{Chunk, Message, Role};
 use dispatch_contracts::provider::ModelRequest;
@@ -15,38 +17,38 @@ const QUOTED_LETTERS: usize = 400;
 
 /// Everything of one step.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Reply {
+pub(super) struct RehearsedReply {
     pub(super) text: String,
-    pub(super) calls: Vec<Called>,
+    pub(super) calls: Vec<RehearsedCall>,
 }
 
 /// A tool call to make.
 #[derive(Debug, PartialEq)]
-pub(super) struct Called {
+pub(super) struct RehearsedCall {
     pub(super) tool: String,
     pub(super) arguments: Value,
 }
 
 /// The answer to the end of a history.
-pub(super) fn reply(request: &ModelRequest) -> Reply {
+pub(super) fn reply(request: &ModelRequest) -> RehearsedReply {
     match request.messages.last() {
         Some(last) if last.role == Role::Tool => after_tools(request, last),
         Some(last) => to_user(request, &text_of(last)),
-        None => Reply { text: LABEL.to_owned(), calls: Vec::new() },
+        None => RehearsedReply { text: LABEL.to_owned(), calls: Vec::new() },
     }
 }
 
-fn after_tools(request: &ModelRequest, results: &Message) -> Reply {
+fn after_tools(request: &ModelRequest, results: &Message) -> RehearsedReply {
     let asked = request.messages.iter().rev().nth(1);
     let mut text = report::report(asked, results);
     let steered = text_of(results);
     if !steered.is_empty() {
         text.push_str(&format!("\n\nMeanwhile you said: \"{}\"", quoted(&steered)));
     }
-    Reply { text, calls: Vec::new() }
+    RehearsedReply { text, calls: Vec::new() }
 }
 
-fn to_user(request: &ModelRequest, message: &str) -> Reply {
+fn to_user(request: &ModelRequest, message: &str) -> RehearsedReply {
     let mut lines = vec![LABEL.to_owned()];
     let mut calls = Vec::new();
     for action in actions(message) {
@@ -59,13 +61,13 @@ fn to_user(request: &ModelRequest, message: &str) -> Reply {
             None => lines.push(talk(request, &action, message)),
         }
     }
-    Reply { text: lines.join("\n\n"), calls }
+    RehearsedReply { text: lines.join("\n\n"), calls }
 }
 
-fn talk(request: &ModelRequest, action: &Action, message: &str) -> String {
+fn talk(request: &ModelRequest, action: &RehearsedAction, message: &str) -> String {
     match action {
-        Action::Incomplete { form } => format!("Something is missing; the form is: {form}"),
-        Action::Recall => {
+        RehearsedAction::Incomplete { form } => format!("Something is missing; the form is: {form}"),
+        RehearsedAction::Recall => {
             let said: Vec<String> = request.messages.iter().filter(|it| it.role == Role::User).map(text_of).collect();
             match said.iter().rev().nth(1) {
                 Some(before) => format!("Before this you said: \"{}\"", quoted(before)),
@@ -91,40 +93,40 @@ fn help(message: &str, tools: &[ToolSpec]) -> String {
 }
 
 /// The call for an action; `None` if it needs no tool, an error in words if the tool is not there.
-fn tool_call(action: &Action, tools: &[ToolSpec]) -> Option<Result<Called, String>> {
+fn tool_call(action: &RehearsedAction, tools: &[ToolSpec]) -> Option<Result<RehearsedCall, String>> {
     const PATH: &[&str] = &["path", "file_path", "file", "filename"];
     const PATTERN: &[&str] = &["pattern", "query", "regex", "text", "glob"];
     let (names, values): (&[&str], Vec<(&[&str], &str)>) = match action {
-        Action::Read { path } => (&["read_file", "read"], vec![(PATH, path)]),
-        Action::List { path } => {
+        RehearsedAction::Read { path } => (&["read_file", "read"], vec![(PATH, path)]),
+        RehearsedAction::List { path } => {
             let place = path.as_deref().map(|path| (PATH, path));
             (&["list_files", "list_directory", "list"], place.into_iter().collect())
         }
-        Action::Search { pattern } => (&["search_files", "search", "grep"], vec![(PATTERN, pattern)]),
-        Action::Find { pattern } => (&["find_files", "glob", "find"], vec![(PATTERN, pattern)]),
-        Action::Run { command } => (&["run_shell", "shell", "bash"], vec![(&["command", "cmd"], command)]),
-        Action::Write { path, content } => {
+        RehearsedAction::Search { pattern } => (&["search_files", "search", "grep"], vec![(PATTERN, pattern)]),
+        RehearsedAction::Find { pattern } => (&["find_files", "glob", "find"], vec![(PATTERN, pattern)]),
+        RehearsedAction::Run { command } => (&["run_shell", "shell", "bash"], vec![(&["command", "cmd"], command)]),
+        RehearsedAction::Write { path, content } => {
             (&["write_file", "write"], vec![(PATH, path), (&["content", "text"], content)])
         }
-        Action::Replace { path, old, new } => (
+        RehearsedAction::Replace { path, old, new } => (
             &["edit_file", "edit"],
             vec![(PATH, path), (&["old_text", "old_string", "old"], old), (&["new_text", "new_string", "new"], new)],
         ),
-        Action::Todo { text } => return Some(by_schema(tools, "todo", text)),
-        Action::Call { tool, arguments } => return Some(by_name(tools, tool, arguments)),
-        Action::Recall | Action::Incomplete { .. } | Action::Talk => return None,
+        RehearsedAction::Todo { text } => return Some(by_schema(tools, "todo", text)),
+        RehearsedAction::Call { tool, arguments } => return Some(by_name(tools, tool, arguments)),
+        RehearsedAction::Recall | RehearsedAction::Incomplete { .. } | RehearsedAction::Talk => return None,
     };
     let Some(tool) = schema::offered(tools, names) else { return Some(Err(missing(names, tools))) };
-    let called = schema::arguments(tool, &values).map(|arguments| Called { tool: tool.name.clone(), arguments });
+    let called = schema::arguments(tool, &values).map(|arguments| RehearsedCall { tool: tool.name.clone(), arguments });
     Some(called.ok_or_else(|| format!("I do not understand the parameters of `{}`.", tool.name)))
 }
 
-fn by_schema(tools: &[ToolSpec], name: &str, text: &str) -> Result<Called, String> {
+fn by_schema(tools: &[ToolSpec], name: &str, text: &str) -> Result<RehearsedCall, String> {
     let found = tools.iter().find(|tool| tool.name.contains(name)).ok_or_else(|| missing(&[name], tools))?;
-    Ok(Called { tool: found.name.clone(), arguments: schema::filled(&found.parameters, text) })
+    Ok(RehearsedCall { tool: found.name.clone(), arguments: schema::filled(&found.parameters, text) })
 }
 
-fn by_name(tools: &[ToolSpec], name: &str, arguments: &str) -> Result<Called, String> {
+fn by_name(tools: &[ToolSpec], name: &str, arguments: &str) -> Result<RehearsedCall, String> {
     let found = schema::offered(tools, &[name]).ok_or_else(|| missing(&[name], tools))?;
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     if !arguments.is_object() {
@@ -133,7 +135,7 @@ fn by_name(tools: &[ToolSpec], name: &str, arguments: &str) -> Result<Called, St
             json!({ "path": "a.txt" })
         ));
     }
-    Ok(Called { tool: found.name.clone(), arguments })
+    Ok(RehearsedCall { tool: found.name.clone(), arguments })
 }
 
 fn missing(names: &[&str], tools: &[ToolSpec]) -> String {

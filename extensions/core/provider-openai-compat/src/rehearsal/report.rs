@@ -1,4 +1,6 @@
 //! Says what tools answered, no better and no worse than it was.
+//!
+//! Pure.
 
 use dispatch_contracts::conversation::{Message, ResultStatus, ToolCall, ToolResult};
 use serde_json::Value;

@@ -1,4 +1,6 @@
 //! Fits arguments to the schema of a tool that is offered, so that only what is there is called.
+//!
+//! Pure.
 
 use dispatch_contracts::tool::ToolSpec;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,6 @@
 //! Messages of a history as messages of the chat protocol.
+//!
+//! Pure.
 
 use crate::reasoning::{DETAILS, given_back};
 use crate::tool_names::ToolNames;
@@ -8,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// Whether a message belongs to the turn that is going on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Age {
+enum MessageAge {
     Present,
     Past,
 }
@@ -23,7 +25,7 @@ pub(super) fn messages(request: &ModelRequest, names: &ToolNames) -> Vec<Value> 
     }
     let last_user = request.messages.iter().rposition(|message| message.role == Role::User);
     for (at, message) in request.messages.iter().enumerate() {
-        let age = if last_user.is_none_or(|last| at > last) { Age::Present } else { Age::Past };
+        let age = if last_user.is_none_or(|last| at > last) { MessageAge::Present } else { MessageAge::Past };
         match message.role {
             Role::User => written.push(json!({ "role": "user", "content": content(&message.chunks) })),
             Role::Assistant => written.push(assistant(message, age, names)),
@@ -47,7 +49,7 @@ fn content(chunks: &[Chunk]) -> Value {
     chunks.iter().filter_map(part).collect()
 }
 
-fn assistant(message: &Message, age: Age, names: &ToolNames) -> Value {
+fn assistant(message: &Message, age: MessageAge, names: &ToolNames) -> Value {
     let mut written = Map::new();
     written.insert("role".to_owned(), json!("assistant"));
     let text = text_of(&message.chunks);
@@ -62,11 +64,11 @@ fn assistant(message: &Message, age: Age, names: &ToolNames) -> Value {
 
 /// Sealed reasoning always goes back. Plain reasoning goes back only while its turn lasts: models that
 /// think between tool calls need it there, and older ones refuse it anywhere else.
-fn reasoning(chunks: &[Chunk], age: Age, written: &mut Map<String, Value>) {
+fn reasoning(chunks: &[Chunk], age: MessageAge, written: &mut Map<String, Value>) {
     for chunk in chunks {
         let Chunk::Reasoning { text, signature } = chunk else { continue };
         let Some((field, value)) = given_back(text, signature.as_deref()) else { continue };
-        if field != DETAILS && age == Age::Past {
+        if field != DETAILS && age == MessageAge::Past {
             continue;
         }
         match (written.get_mut(field), value) {

@@ -1,6 +1,6 @@
 //! What a healthy call does, and how it is stopped.
 
-use crate::rig::{KEY, Setup, collect, question, text_of};
+use crate::host::{KEY, TestHostSetup, collect, question, text_of};
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::conversation::{Message, Role};
 use dispatch_contracts::provider::{Finish, ModelEvent, ModelInfo, ProviderErrorKind};
@@ -19,7 +19,7 @@ async fn saw_close(model: ScriptedModel) -> bool {
 #[tokio::test]
 async fn a_reply_streams_and_the_request_is_well_formed() {
     let model = ScriptedModel::playing([Reply::say("good morning to you")]);
-    let setup = Setup::at(&model.base_url())
+    let setup = TestHostSetup::at(&model.base_url())
         .key_for(&model.base_url())
         .set("model.headers.X-Team", json!("blue"))
         .set("model.options.temperature", json!(0.5));
@@ -50,8 +50,8 @@ async fn a_call_comes_while_the_server_still_speaks() {
     ] } }] });
     let steps = [Step::event(&call), Step::UntilClosedMs(20_000)];
     let model = ScriptedModel::playing([Reply::steps(steps)]);
-    let rig = Setup::at(&model.base_url()).boot().await;
-    let mut stream = rig.provider("openai-compat").stream(question("hi"), CancelToken::new());
+    let host = TestHostSetup::at(&model.base_url()).boot().await;
+    let mut stream = host.provider("openai-compat").stream(question("hi"), CancelToken::new());
     let first = tokio::time::timeout(LONG, stream.next()).await.unwrap();
     assert!(matches!(first, Some(Ok(ModelEvent::ToolCall { .. }))), "{first:?}");
     drop(stream);
@@ -61,9 +61,9 @@ async fn a_call_comes_while_the_server_still_speaks() {
 #[tokio::test]
 async fn cancelling_closes_the_connection() {
     let model = ScriptedModel::playing([Reply::steps([Step::say("one"), Step::UntilClosedMs(20_000)])]);
-    let rig = Setup::at(&model.base_url()).boot().await;
+    let host = TestHostSetup::at(&model.base_url()).boot().await;
     let cancel = CancelToken::new();
-    let mut stream = rig.provider("openai-compat").stream(question("hi"), cancel.clone());
+    let mut stream = host.provider("openai-compat").stream(question("hi"), cancel.clone());
     assert!(stream.next().await.unwrap().is_ok());
     let waiting = tokio::spawn(async move { stream.next().await });
     cancel.cancel();
@@ -75,9 +75,9 @@ async fn cancelling_closes_the_connection() {
 #[tokio::test]
 async fn cancelling_before_the_answer_closes_the_connection_too() {
     let silent = ScriptedModel::playing([Reply::steps([Step::UntilClosedMs(20_000)])]);
-    let rig = Setup::at(&silent.base_url()).boot().await;
+    let host = TestHostSetup::at(&silent.base_url()).boot().await;
     let cancel = CancelToken::new();
-    let stream = rig.provider("openai-compat").stream(question("hi"), cancel.clone());
+    let stream = host.provider("openai-compat").stream(question("hi"), cancel.clone());
     let waiting = tokio::spawn(collect(stream));
     let (seen, silent) =
         tokio::task::spawn_blocking(move || (silent.saw_requests_within(1, LONG), silent)).await.unwrap();
@@ -91,10 +91,10 @@ async fn cancelling_before_the_answer_closes_the_connection_too() {
 #[tokio::test]
 async fn a_cancelled_token_sends_nothing() {
     let model = ScriptedModel::playing([Reply::say("never")]);
-    let rig = Setup::at(&model.base_url()).boot().await;
+    let host = TestHostSetup::at(&model.base_url()).boot().await;
     let cancel = CancelToken::new();
     cancel.cancel();
-    let (events, error) = collect(rig.provider("openai-compat").stream(question("hi"), cancel)).await;
+    let (events, error) = collect(host.provider("openai-compat").stream(question("hi"), cancel)).await;
     assert_eq!((events, error.unwrap().kind), (vec![], ProviderErrorKind::Cancelled));
     assert_eq!(model.requests(), []);
 }
@@ -103,8 +103,8 @@ async fn a_cancelled_token_sends_nothing() {
 async fn models_are_listed() {
     let list = json!({ "data": [{ "id": "a", "context_length": 4096 }, { "id": "b" }] });
     let model = ScriptedModel::start(Script { models: Reply::json(200, &list), ..Script::default() });
-    let rig = Setup::at(&model.base_url()).key_for(&model.base_url()).in_real_time().boot().await;
-    let found = rig.provider("openai-compat").models().await.unwrap();
+    let host = TestHostSetup::at(&model.base_url()).key_for(&model.base_url()).in_real_time().boot().await;
+    let found = host.provider("openai-compat").models().await.unwrap();
     let expected = |id: &str, context_tokens| ModelInfo { id: id.to_owned(), context_tokens };
     assert_eq!(found, [expected("a", Some(4096)), expected("b", None)]);
     assert!(model.requests()[0].header("authorization").is_some());
@@ -113,10 +113,10 @@ async fn models_are_listed() {
 #[tokio::test]
 async fn a_request_without_a_model_takes_the_first_on_offer() {
     let model = ScriptedModel::playing([Reply::say("hi")]);
-    let rig = Setup::at(&model.base_url()).in_real_time().boot().await;
+    let host = TestHostSetup::at(&model.base_url()).in_real_time().boot().await;
     let mut request = question("hi");
     request.model = String::new();
-    assert_eq!(rig.ask(request).await.1, None);
+    assert_eq!(host.ask(request).await.1, None);
     assert_eq!(model.requests().last().unwrap().json()["model"], "scripted");
 }
 
@@ -124,7 +124,7 @@ async fn a_request_without_a_model_takes_the_first_on_offer() {
 async fn a_server_that_does_not_stream_is_understood() {
     let whole = json!({ "choices": [{ "message": { "content": "all at once" }, "finish_reason": "stop" }] });
     let model = ScriptedModel::playing([Reply::json(200, &whole)]);
-    let (events, error) = Setup::at(&model.base_url()).boot().await.ask(question("hi")).await;
+    let (events, error) = TestHostSetup::at(&model.base_url()).boot().await.ask(question("hi")).await;
     assert_eq!((text_of(&events).as_str(), error), ("all at once", None));
 }
 
@@ -133,7 +133,7 @@ async fn ten_megabytes_in_one_delta() {
     let large = "x".repeat(10 * 1024 * 1024);
     let chunk = json!({ "choices": [{ "delta": { "content": large }, "finish_reason": "stop" }] });
     let model = ScriptedModel::playing([Reply::events([chunk])]);
-    let (events, error) = Setup::at(&model.base_url()).boot().await.ask(question("hi")).await;
+    let (events, error) = TestHostSetup::at(&model.base_url()).boot().await.ask(question("hi")).await;
     assert_eq!((text_of(&events).len(), error), (large.len(), None));
 }
 
@@ -142,14 +142,14 @@ async fn bytes_cut_anywhere_and_no_done() {
     let text = "Grüße 🦀";
     let chunk = json!({ "choices": [{ "delta": { "content": text }, "finish_reason": "stop" }] });
     let model = ScriptedModel::playing([Reply::steps([Step::ByteByByte(format!("data: {chunk}\r\n\r\n"))])]);
-    let (events, error) = Setup::at(&model.base_url()).boot().await.ask(question("hi")).await;
+    let (events, error) = TestHostSetup::at(&model.base_url()).boot().await.ask(question("hi")).await;
     assert_eq!((text_of(&events).as_str(), error), (text, None));
 }
 
 #[tokio::test]
 async fn the_rehearsal_needs_no_server() {
-    let rig = Setup::default().boot().await;
-    let rehearsal = rig.provider("rehearsal");
+    let host = TestHostSetup::default().boot().await;
+    let rehearsal = host.provider("rehearsal");
     let (events, error) = collect(rehearsal.stream(question("hello"), CancelToken::new())).await;
     assert_eq!(error, None);
     assert!(text_of(&events).starts_with("rehearsal: no model is configured"), "{events:?}");

@@ -3,5 +3,5 @@
 
 mod behaviour;
 mod failures;
+mod host;
 mod origins;
-mod rig;

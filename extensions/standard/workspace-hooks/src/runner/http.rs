@@ -7,7 +7,7 @@ use super::stop::or_stopped;
 use super::{RunAttempt, ended, event_json, failed};
 use crate::contract::Usage;
 use crate::run_executor::{RetryAdvice, RunEnd, RunResult};
-use client::{Address, BadAddress};
+use client::{ServerAddress, ServerAddressError};
 use dispatch_os::environment;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, StatusCode};
@@ -39,13 +39,13 @@ pub(super) fn variables(value: &str) -> impl Iterator<Item = &str> {
     value.split("${").skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
 }
 
-struct Request {
-    address: Address,
+struct PromptRequest {
+    address: ServerAddress,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
-struct Answer {
+struct PromptAnswer {
     status: StatusCode,
     body: Vec<u8>,
     is_whole: bool,
@@ -56,10 +56,10 @@ fn request(
     url: &str,
     headers: &BTreeMap<String, String>,
     text: &str,
-) -> Result<Request, RunEnd> {
+) -> Result<PromptRequest, RunEnd> {
     let useless =
         |reason: String| RunEnd::Failed { reason: attempt.redactor.sentence(&reason), again: RetryAdvice::Useless };
-    let address = Address::of(url).map_err(|error: BadAddress| useless(error.to_string()))?;
+    let address = ServerAddress::parse(url).map_err(|error: ServerAddressError| useless(error.to_string()))?;
     let prompt = prompt(attempt, text)?;
     let body = json!({ "prompt": prompt, "event": attempt.redactor.json(event_json::event(attempt)) });
     let mut sent = HeaderMap::new();
@@ -73,7 +73,7 @@ fn request(
         value.set_sensitive(true);
         sent.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| unfit())?, value);
     }
-    Ok(Request { address, headers: sent, body: body.to_string().into_bytes() })
+    Ok(PromptRequest { address, headers: sent, body: body.to_string().into_bytes() })
 }
 
 /// The value with the variables in it; else the name of the one that is not set.
@@ -86,14 +86,14 @@ fn filled(value: &str) -> Result<String, String> {
     Ok(filled)
 }
 
-async fn exchange(request: Request) -> Result<Answer, String> {
+async fn exchange(request: PromptRequest) -> Result<PromptAnswer, String> {
     let server = request.address.origin();
     let sending = request.address.client()?.post(request.address.url()).headers(request.headers).body(request.body);
-    let mut answer = sending.send().await.map_err(|error| client::failed(&error, &server))?;
+    let mut answer = sending.send().await.map_err(|error| client::connection_failed(&error, &server))?;
     let status = answer.status();
     let mut body = Vec::new();
-    let is_whole = read(&mut answer, &mut body).await.map_err(|error| client::failed(&error, &server))?;
-    Ok(Answer { status, body, is_whole })
+    let is_whole = read(&mut answer, &mut body).await.map_err(|error| client::connection_failed(&error, &server))?;
+    Ok(PromptAnswer { status, body, is_whole })
 }
 
 /// Reads as much as is kept; says whether that was all.
@@ -108,7 +108,7 @@ async fn read(answer: &mut Response, body: &mut Vec<u8>) -> Result<bool, reqwest
     Ok(true)
 }
 
-fn judged(attempt: &RunAttempt<'_>, answer: &Answer) -> RunResult {
+fn judged(attempt: &RunAttempt<'_>, answer: &PromptAnswer) -> RunResult {
     let (said, usage) = understood(answer);
     let end = if answer.status.is_success() {
         RunEnd::Success
@@ -127,7 +127,7 @@ fn is_passing(status: StatusCode) -> bool {
 }
 
 /// `{"output", "usage": {"tokens", "microUsd"}}` where the server speaks it, else the body as it is.
-fn understood(answer: &Answer) -> (String, Usage) {
+fn understood(answer: &PromptAnswer) -> (String, Usage) {
     let plain = || (String::from_utf8_lossy(&answer.body).into_owned(), Usage::default());
     let Ok(Value::Object(fields)) = serde_json::from_slice(&answer.body) else { return plain() };
     let usage = fields.get("usage").and_then(|usage| serde_json::from_value(usage.clone()).ok()).unwrap_or_default();

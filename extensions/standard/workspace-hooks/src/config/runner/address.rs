@@ -3,7 +3,8 @@
 use crate::config::fields::Located;
 use crate::config::findings::Findings;
 use crate::config::limits::MAX_URL_BYTES;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use core::net::Ipv6Addr;
+use dispatch_http::is_loopback_host;
 
 /// The address, or a finding. What a prompt says is nobody else's business on the way.
 pub(super) fn read(found: &Located<&str>, findings: &mut Findings) -> Option<String> {
@@ -36,7 +37,7 @@ fn fault(url: &str) -> Option<(&'static str, &'static str)> {
     let Some(host) = host(authority) else { return Some(("the address names no host", FORM)) };
     match scheme {
         "https" => None,
-        "http" if is_loopback(host) => None,
+        "http" if is_loopback_host(host) => None,
         "http" => Some(("an address without TLS must be on this machine", "use https")),
         _ => Some(("only http and https are known", FORM)),
     }
@@ -59,12 +60,6 @@ fn host(authority: &str) -> Option<&str> {
     (!host.is_empty() && port_fits).then_some(host)
 }
 
-fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
-        || host.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +73,8 @@ mod tests {
             "http://127.0.0.1:1",
             "http://127.9.9.9/x",
             "http://[::1]:9000/x",
+            "http://[::ffff:127.0.0.1]/",
+            "http://hooks.localhost:8080/",
             "https://[2001:db8::1]/x",
         ] {
             assert_eq!(fault(url), None, "{url}");
@@ -92,7 +89,7 @@ mod tests {
             "http://127.0.0.1@example.com/",
             "https://user:word@example.com/",
             "http://2130706433/",
-            "http://[::ffff:127.0.0.1]/",
+            "http://[::ffff:10.0.0.1]/",
             "http://[::1",
             "http://[::1]x",
             "http:///path",

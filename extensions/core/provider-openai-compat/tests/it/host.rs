@@ -30,12 +30,12 @@ const HURRIED_MS: u64 = 100_000;
 
 /// Real time, but waiting for the next try takes none; the waits are written down.
 #[derive(Default)]
-pub(crate) struct HurriedClock {
+pub(crate) struct SkippingClock {
     pub(crate) waits: Mutex<Vec<u64>>,
     hurries: AtomicBool,
 }
 
-impl Clock for HurriedClock {
+impl Clock for SkippingClock {
     fn now_ms(&self) -> u64 {
         u64::try_from(dispatch_os::time::unix_ms()).unwrap()
     }
@@ -53,9 +53,9 @@ impl Clock for HurriedClock {
     }
 }
 
-struct Numbers;
+struct RandomIds;
 
-impl Ids for Numbers {
+impl Ids for RandomIds {
     fn next_id(&self) -> String {
         dispatch_os::ids::hex_id(16)
     }
@@ -69,18 +69,18 @@ impl Spawner for OnRuntime {
     }
 }
 
-struct NoLog;
+struct SilentLog;
 
-impl LogSink for NoLog {
+impl LogSink for SilentLog {
     fn write(&self, _record: LogRecord) {}
 }
 
 /// An extension with one key for one audience.
-struct KeyRing {
+struct OneKeyExtension {
     audience: String,
 }
 
-impl Extension for KeyRing {
+impl Extension for OneKeyExtension {
     fn manifest(&self) -> Cow<'_, str> {
         let manifest = json!({
             "id": "key-ring", "name": "Key ring", "version": "1.0.0", "apiVersion": "^0.1", "tier": "standard",
@@ -90,16 +90,16 @@ impl Extension for KeyRing {
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
-        let auth = Arc::new(OneKey { audience: self.audience.clone() });
+        let auth = Arc::new(OneKeySource { audience: self.audience.clone() });
         Box::pin(async move { host.define_auth("ring", auth).map(|_| ()).map_err(ExtensionError::new) })
     }
 }
 
-struct OneKey {
+struct OneKeySource {
     audience: String,
 }
 
-impl Auth for OneKey {
+impl Auth for OneKeySource {
     fn credential<'a>(&'a self, scope: &'a AuthScope) -> BoxFuture<'a, Result<Credential, SecretError>> {
         let found = if scope.audience == self.audience {
             Ok(Credential::Bearer(Secret::new(KEY)))
@@ -111,20 +111,20 @@ impl Auth for OneKey {
 }
 
 /// The running host.
-pub(crate) struct Rig {
+pub(crate) struct TestHost {
     pub(crate) host: ExtensionHost,
-    pub(crate) clock: Arc<HurriedClock>,
+    pub(crate) clock: Arc<SkippingClock>,
 }
 
-/// How a rig is set up.
+/// How a host is set up.
 #[derive(Default)]
-pub(crate) struct Setup {
+pub(crate) struct TestHostSetup {
     pub(crate) settings: Vec<(String, Value)>,
     pub(crate) audience: String,
     pub(crate) real_time: bool,
 }
 
-impl Setup {
+impl TestHostSetup {
     pub(crate) fn at(base_url: &str) -> Self {
         Self { settings: vec![("model.base_url".to_owned(), json!(base_url))], ..Self::default() }
     }
@@ -144,16 +144,16 @@ impl Setup {
         self
     }
 
-    pub(crate) async fn boot(self) -> Rig {
-        let clock = Arc::new(HurriedClock::default());
+    pub(crate) async fn boot(self) -> TestHost {
+        let clock = Arc::new(SkippingClock::default());
         let setting = |(name, value)| (name, Setting { value, origin: Origin::BuiltIn });
-        let ring: Arc<dyn Extension> = Arc::new(KeyRing { audience: self.audience });
+        let ring: Arc<dyn Extension> = Arc::new(OneKeyExtension { audience: self.audience });
         let host = boot(Boot {
             ports: Ports {
                 clock: clock.clone(),
-                ids: Arc::new(Numbers),
+                ids: Arc::new(RandomIds),
                 spawner: Arc::new(OnRuntime),
-                log: Arc::new(NoLog),
+                log: Arc::new(SilentLog),
             },
             extensions: [ring, ext_provider_openai_compat::extension()].map(Candidate::bundled).into(),
             settings: Settings::new(self.settings.into_iter().map(setting).collect()),
@@ -171,11 +171,11 @@ impl Setup {
         .unwrap();
         // The host's own deadlines at the start are real.
         clock.hurries.store(!self.real_time, Ordering::Release);
-        Rig { host, clock }
+        TestHost { host, clock }
     }
 }
 
-impl Rig {
+impl TestHost {
     pub(crate) fn provider(&self, name: &str) -> Arc<dyn Provider> {
         let found = self.host.providers().into_iter().find(|provider| provider.name == name);
         found.unwrap().item

@@ -6,16 +6,16 @@ use proptest::prelude::*;
 use serde_json::json;
 
 fn take<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<ModelEvent>, Option<ProviderError>) {
-    let mut intake = Intake::new(Reducer::default(), Vec::new());
+    let mut reader = AnswerReader::new(ReplyReducer::default(), Vec::new());
     let mut events = Vec::new();
     for piece in pieces {
-        let (more, error) = intake.push(piece);
+        let (more, error) = reader.push(piece);
         events.extend(more);
         if error.is_some() {
             return (events, error);
         }
     }
-    let (more, error) = intake.finish();
+    let (more, error) = reader.finish();
     events.extend(more);
     (events, error)
 }

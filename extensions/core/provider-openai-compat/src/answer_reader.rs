@@ -1,7 +1,9 @@
 //! Takes the bytes of a successful answer and gives model events, whether the server streamed or not.
+//!
+//! Pure.
 
 use crate::failure;
-use crate::reducer::Reducer;
+use crate::reducer::ReplyReducer;
 use crate::sse::{MAX_EVENT_BYTES, SseDecoder};
 use dispatch_contracts::provider::{ModelEvent, ProviderError, ProviderErrorKind};
 use serde_json::Value;
@@ -14,38 +16,36 @@ const SHOWN_BYTES: usize = 4096;
 
 /// The answer so far.
 #[derive(Debug)]
-pub(crate) struct Intake {
-    form: Form,
-    reducer: Reducer,
+pub(crate) struct AnswerReader {
+    form: AnswerForm,
+    reducer: ReplyReducer,
     secrets: Vec<String>,
 }
 
-/// What the first bytes said. The declared content type is not asked: servers get it wrong both ways.
+/// What the first bytes say. The declared content type is ignored: servers get it wrong both ways.
 #[derive(Debug)]
-enum Form {
+enum AnswerForm {
     Unknown(Vec<u8>),
     Events(SseDecoder),
     Document(Vec<u8>),
 }
 
-type Events = Result<Vec<ModelEvent>, ProviderError>;
-
-impl Intake {
-    /// An intake of an answer that has not begun.
-    pub(crate) fn new(reducer: Reducer, secrets: Vec<String>) -> Self {
-        Self { form: Form::Unknown(Vec::new()), reducer, secrets }
+impl AnswerReader {
+    /// A reader of an answer that has not begun.
+    pub(crate) fn new(reducer: ReplyReducer, secrets: Vec<String>) -> Self {
+        Self { form: AnswerForm::Unknown(Vec::new()), reducer, secrets }
     }
 
     /// Takes the next bytes. An error comes behind the events that stood before it.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> (Vec<ModelEvent>, Option<ProviderError>) {
-        if let Form::Unknown(start) = &mut self.form {
+        if let AnswerForm::Unknown(start) = &mut self.form {
             start.extend_from_slice(bytes);
             let Some(first) = first_letter(start) else { return (Vec::new(), None) };
             let start = std::mem::take(start);
             if matches!(first, b'{' | b'[' | b'<') {
-                self.form = Form::Document(Vec::new());
+                self.form = AnswerForm::Document(Vec::new());
             } else {
-                self.form = Form::Events(SseDecoder::default());
+                self.form = AnswerForm::Events(SseDecoder::default());
             }
             return self.push_known(&start);
         }
@@ -55,12 +55,12 @@ impl Intake {
     /// The answer has ended.
     pub(crate) fn finish(&mut self) -> (Vec<ModelEvent>, Option<ProviderError>) {
         let outcome = match &mut self.form {
-            Form::Unknown(_) => self.reducer.end(),
-            Form::Events(decoder) => match decoder.finish() {
+            AnswerForm::Unknown(_) => self.reducer.end(),
+            AnswerForm::Events(decoder) => match decoder.finish() {
                 Ok(last) => return self.finish_events(last.as_ref().map(|event| (&*event.name, &*event.data))),
                 Err(_) => Err(too_long()),
             },
-            Form::Document(bytes) => {
+            AnswerForm::Document(bytes) => {
                 let bytes = std::mem::take(bytes);
                 self.document(&bytes)
             }
@@ -70,15 +70,15 @@ impl Intake {
 
     fn push_known(&mut self, bytes: &[u8]) -> (Vec<ModelEvent>, Option<ProviderError>) {
         match &mut self.form {
-            Form::Unknown(_) => (Vec::new(), None),
-            Form::Document(document) => {
+            AnswerForm::Unknown(_) => (Vec::new(), None),
+            AnswerForm::Document(document) => {
                 if document.len() + bytes.len() > MAX_DOCUMENT_BYTES {
                     return (Vec::new(), Some(too_long()));
                 }
                 document.extend_from_slice(bytes);
                 (Vec::new(), None)
             }
-            Form::Events(decoder) => {
+            AnswerForm::Events(decoder) => {
                 let Ok(found) = decoder.push(bytes) else { return (Vec::new(), Some(too_long())) };
                 let mut events = Vec::new();
                 for event in found {
@@ -108,7 +108,7 @@ impl Intake {
     }
 
     /// A server that ignores `stream` sends the whole reply as one document; others an error or a page.
-    fn document(&mut self, bytes: &[u8]) -> Events {
+    fn document(&mut self, bytes: &[u8]) -> Result<Vec<ModelEvent>, ProviderError> {
         let Ok(document) = serde_json::from_slice::<Value>(bytes) else {
             let start = String::from_utf8_lossy(bytes.get(..SHOWN_BYTES).unwrap_or(bytes));
             return Err(failure::not_a_reply(&start, &self.secrets));
@@ -122,7 +122,7 @@ impl Intake {
     }
 }
 
-fn split(outcome: Events) -> (Vec<ModelEvent>, Option<ProviderError>) {
+fn split(outcome: Result<Vec<ModelEvent>, ProviderError>) -> (Vec<ModelEvent>, Option<ProviderError>) {
     match outcome {
         Ok(events) => (events, None),
         Err(error) => (Vec::new(), Some(error)),
@@ -139,7 +139,7 @@ fn first_letter(start: &[u8]) -> Option<u8> {
 }
 
 fn too_long() -> ProviderError {
-    let message = format!("the server sent more than {} MB in one piece", MAX_EVENT_BYTES / (1024 * 1024));
+    let message = format!("the server sent more than {} MiB in one event", MAX_EVENT_BYTES / (1024 * 1024));
     ProviderError::new(ProviderErrorKind::BrokenStream, message)
 }
 
