@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What went wrong at an extension's boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
     /// `activate` failed, panicked or did not return in time.
@@ -21,6 +22,7 @@ pub enum FaultKind {
 
 /// One fault of one extension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
     /// Whose fault it is.

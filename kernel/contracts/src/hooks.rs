@@ -74,6 +74,7 @@ pub struct ToolBefore {
 
 /// A guard's question to a person about a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Question {
     /// A short code that rules and people refer to.
     pub code: String,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How tool calls of one step are started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct DispatchPolicy {
     /// How many run at once: 0 for no limit, 1 for one after the other.

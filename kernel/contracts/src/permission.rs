@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a rule or an evaluation says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Go on without asking.
@@ -16,6 +17,7 @@ pub enum Verdict {
 
 /// One rule. In both patterns `*` stands for any text and `?` for one character.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PermissionRule {
     /// What is asked for: a tool name or a capability.

@@ -62,6 +62,7 @@ pub enum ModelEvent {
 
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
     /// It was done.
@@ -76,6 +77,7 @@ pub enum Finish {
 
 /// Tokens of one or more model calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub struct Usage {
     /// Tokens read.
@@ -100,6 +102,7 @@ impl Usage {
 
 /// What kind of failure a provider had; decides whether another try makes sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderErrorKind {
     /// The credential was missing or refused.
@@ -124,6 +127,7 @@ pub enum ProviderErrorKind {
 
 /// A provider's failure, in words without secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("{message}")]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderError {

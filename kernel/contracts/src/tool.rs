@@ -51,6 +51,7 @@ pub enum Effect {
 
 /// A stream that a tool prints on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OutputStream {
     /// Standard output.

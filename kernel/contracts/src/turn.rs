@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a turn ended. Every turn ends in one of these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum TurnEnd {
     /// The model had nothing more to say or do.
@@ -40,6 +41,7 @@ pub enum TurnEnd {
 
 /// The limits of a turn that can end it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// Model calls in one turn.
@@ -98,6 +100,7 @@ impl Approver for ApproveUnasked {
 
 /// What a client may watch while a turn runs. Dropping one loses nothing: the rows hold it all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TurnEvent {
     /// A model call begins.

@@ -120,6 +120,7 @@ pub enum ConversationError {
 
 /// One conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
     /// Stays the same when the label changes.
@@ -149,6 +150,7 @@ pub struct Session {
 
 /// Where a fork began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ForkPoint {
     /// Of which session; it may be gone since.
@@ -174,6 +176,7 @@ pub struct SessionFilter {
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TurnState {
     /// Somebody drives it, or did until a moment ago.
@@ -186,6 +189,7 @@ pub enum TurnState {
 
 /// One reply of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
     /// Unique in the database.
@@ -272,6 +276,7 @@ pub struct History {
 
 /// Something that was said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Hit {
     /// The label of a session that has the turn in its history.

@@ -1,42 +1,46 @@
 //! The Agent Client Protocol, version 1: editors drive our agent over standard streams.
 //!
-//! A session of the protocol is one of ours, named by its label. Prompts run beside everything else;
-//! other requests are answered in the order they came.
+//! A session of the protocol is one of ours, named by its label. Prompts run concurrently; other
+//! requests are answered in order.
 
 mod agent;
 mod prompt;
-mod replay;
 mod rpc;
 mod tool;
+mod updates;
 
-use crate::contract::{Input, Output, TransportError};
-use crate::desk::Desk;
-use crate::line::{Line, LineReader, write_line};
+use crate::contract::{ClientInput, ClientOutput, TransportError};
+use crate::line::{InputLine, LineReader, write_line};
+use crate::services::TransportServices;
 use crate::settings::MAX_MESSAGE_BYTES;
-use agent::Agent;
-use rpc::{Incoming, Peer, RpcError};
+use agent::AcpAgent;
+use rpc::{RpcError, RpcMessage, RpcPeer};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinSet;
 
-/// Messages that wait for a client that reads slowly; more of them make the sender wait.
+/// Messages that wait for a client that reads slowly; when there are more, the sender waits.
 const MAX_UNSENT: usize = 256;
-/// How long running prompts have to stop when the client is gone.
+/// How long running prompts may take to stop when the client is gone.
 const STOP_TIMEOUT_MS: u64 = 5_000;
-/// Prompts and closings at once; one more is answered only when one of them is over.
+/// Prompts at once; the next message is read when one of them has ended.
 const MAX_PROMPTS: usize = 64;
 
 /// Serves one client until its input ends or the program closes.
-pub(crate) async fn serve(desk: Arc<Desk>, input: Input, output: Output) -> Result<(), TransportError> {
+pub(crate) async fn serve(
+    services: Arc<TransportServices>,
+    input: ClientInput,
+    output: ClientOutput,
+) -> Result<(), TransportError> {
     let (sender, unsent) = channel(MAX_UNSENT);
     let writing = tokio::spawn(write_all(unsent, output));
-    let peer = Arc::new(Peer::new(sender));
-    let agent = Arc::new(Agent::new(Arc::clone(&desk), Arc::clone(&peer)));
+    let peer = Arc::new(RpcPeer::new(sender));
+    let agent = Arc::new(AcpAgent::new(Arc::clone(&services), Arc::clone(&peer)));
     let mut prompts = JoinSet::new();
     let mut reader = LineReader::new(input, MAX_MESSAGE_BYTES);
-    let closing = desk.closing.clone();
+    let closing = services.closing.clone();
     let outcome = loop {
         tokio::select! {
             () = closing.cancelled() => break Ok(()),
@@ -53,12 +57,12 @@ pub(crate) async fn serve(desk: Arc<Desk>, input: Input, output: Output) -> Resu
     let stopped = async { while prompts.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(Duration::from_millis(STOP_TIMEOUT_MS), stopped).await;
     drop((agent, peer, prompts));
-    // What was already said still goes out, unless nobody takes it.
+    // What is queued still goes out, unless the client has stopped reading.
     let _ = tokio::time::timeout(Duration::from_millis(STOP_TIMEOUT_MS), writing).await;
     outcome
 }
 
-async fn write_all(mut unsent: Receiver<String>, mut output: Output) {
+async fn write_all(mut unsent: Receiver<String>, mut output: ClientOutput) {
     while let Some(message) = unsent.recv().await {
         if write_line(&mut output, &message).await.is_err() {
             return;
@@ -66,16 +70,20 @@ async fn write_all(mut unsent: Receiver<String>, mut output: Output) {
     }
 }
 
-async fn hear(agent: &Arc<Agent>, peer: &Arc<Peer>, line: Line, prompts: &mut JoinSet<()>) {
+async fn hear(agent: &Arc<AcpAgent>, peer: &Arc<RpcPeer>, line: InputLine, prompts: &mut JoinSet<()>) {
     let incoming = match line {
-        Line::Text(text) => rpc::read(&text),
-        Line::TooLong => Incoming::Broken { id: Value::Null, error: RpcError::invalid("the message is too long") },
-        Line::NotText => Incoming::Broken { id: Value::Null, error: RpcError::parse("the message is no UTF-8") },
+        InputLine::Text(text) => rpc::read(&text),
+        InputLine::TooLong => {
+            RpcMessage::Broken { id: Value::Null, error: RpcError::invalid("the message is longer than 32 MiB") }
+        }
+        InputLine::NotText => {
+            RpcMessage::Broken { id: Value::Null, error: RpcError::parse("the message is not valid UTF-8") }
+        }
     };
     match incoming {
-        Incoming::Request { id, method, params } if method == "session/prompt" => {
+        RpcMessage::Request { id, method, params } if method == "session/prompt" => {
             let (agent, peer) = (Arc::clone(agent), Arc::clone(peer));
-            // Taken in the order of arrival, so that a cancellation behind it finds it.
+            // Registered in the order of arrival, so that a later cancellation finds it.
             let begun = agent.begin_prompt(params);
             prompts.spawn(async move {
                 let outcome = match begun {
@@ -85,12 +93,12 @@ async fn hear(agent: &Arc<Agent>, peer: &Arc<Peer>, line: Line, prompts: &mut Jo
                 peer.respond(id, outcome).await;
             });
         }
-        Incoming::Request { id, method, params } => {
+        RpcMessage::Request { id, method, params } => {
             let outcome = agent.answer(&method, params).await;
             peer.respond(id, outcome).await;
         }
-        Incoming::Notification { method, params } => agent.notified(&method, params).await,
-        Incoming::Response { id, result } => peer.settle(id, result),
-        Incoming::Broken { id, error } => peer.respond(id, Err(error)).await,
+        RpcMessage::Notification { method, params } => agent.notified(&method, params).await,
+        RpcMessage::Response { id, result } => peer.settle(id, result),
+        RpcMessage::Broken { id, error } => peer.respond(id, Err(error)).await,
     }
 }

@@ -1,4 +1,4 @@
-//! What the program around the extensions may use: opening a port, and talking over two streams.
+//! What the program around the extensions may use: opening a port, and serving a client over two streams.
 //!
 //! Activating the extension opens nothing: a program that only chats has no server in it.
 //!
@@ -7,9 +7,10 @@
 //! the JSON body (`null` if there is none). What it answers is sent with status 200; its error is
 //! sent as a refusal of the request.
 
+use core::net::SocketAddr;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::service::Service;
-use std::net::SocketAddr;
+use dispatch_os::OsError;
 use std::path::PathBuf;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -22,34 +23,34 @@ pub enum Reach {
     /// From this machine; another address is refused.
     #[default]
     Loopback,
-    /// From wherever the address is reachable; somebody asked for that in so many words.
+    /// From wherever the address is reachable; the user asked for that explicitly.
     Network,
 }
 
 /// A server that listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bound {
+pub struct BoundServer {
     /// Where; with the port that was chosen if none was named.
     pub addr: SocketAddr,
     /// The file with the token that every request needs.
     pub token_file: PathBuf,
 }
 
-/// Where a client's words come from.
-pub type Input = Box<dyn AsyncRead + Send + Unpin>;
-/// Where the words for a client go.
-pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
+/// What a client sends.
+pub type ClientInput = Box<dyn AsyncRead + Send + Unpin>;
+/// What is sent to a client.
+pub type ClientOutput = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Why nobody can be served.
+/// Why clients cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    /// The address is reachable from outside and nobody asked for that.
-    #[error("{addr} can be reached from other machines, which nobody asked for")]
+    /// The address is reachable from other machines, and only loopback was allowed.
+    #[error("{addr} can be reached from other machines, and only loopback addresses are allowed")]
     NotLoopback {
         /// The address.
         addr: SocketAddr,
     },
-    /// The address is taken or not ours.
+    /// The address is in use, or does not belong to this machine.
     #[error("cannot listen on {addr}: {source}")]
     Bind {
         /// The address.
@@ -57,20 +58,25 @@ pub enum TransportError {
         /// Why not.
         source: std::io::Error,
     },
-    /// The token could not be read or made.
-    #[error("the token in {} cannot be used: {problem}", file.display())]
-    Token {
+    /// The file of the token could not be read or written.
+    #[error("cannot use the token in {}: {source}", file.display())]
+    TokenFile {
         /// Where it is kept.
         file: PathBuf,
-        /// What is wrong.
-        problem: String,
+        /// Why not.
+        source: OsError,
     },
-    /// The other end of a stream is gone.
-    #[error("the connection broke: {0}")]
+    /// The file holds something that cannot be a token.
+    #[error("cannot use the token in {}: {problem}", file.display())]
+    InvalidToken {
+        /// Where it is kept.
+        file: PathBuf,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The client closed the stream, or it failed.
+    #[error("the connection to the client broke: {0}")]
     Stream(#[from] std::io::Error),
-    /// A part of the program that is needed is not there.
-    #[error("{0}")]
-    Missing(String),
 }
 
 impl TransportError {
@@ -78,24 +84,26 @@ impl TransportError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotLoopback { .. } => {
-                Some("listen on 127.0.0.1, or say that other machines may connect; they need the token then too")
+                Some("listen on 127.0.0.1, or allow other machines to connect; they need the token too")
             }
-            Self::Bind { .. } => Some("choose another port, or port 0 for any that is free"),
-            Self::Token { .. } => Some("remove the file; a new token is made at the next start"),
-            Self::Stream(_) | Self::Missing(_) => None,
+            Self::Bind { .. } => Some("choose another port, or port 0 for any free one"),
+            Self::TokenFile { .. } | Self::InvalidToken { .. } => {
+                Some("remove the file; the next start creates a new token")
+            }
+            Self::Stream(_) => None,
         }
     }
 }
 
-/// The ways in.
+/// Serves clients over HTTP, over JSON lines and over the Agent Client Protocol.
 pub trait Transport: Send + Sync {
     /// Opens a port and serves in the background until [`Transport::close`].
-    fn listen(&self, addr: SocketAddr, reach: Reach) -> BoxFuture<'_, Result<Bound, TransportError>>;
+    fn listen(&self, addr: SocketAddr, reach: Reach) -> BoxFuture<'_, Result<BoundServer, TransportError>>;
     /// Speaks JSON lines until the input ends: the same messages as the WebSocket.
-    fn stdio(&self, input: Input, output: Output) -> BoxFuture<'_, Result<(), TransportError>>;
+    fn stdio(&self, input: ClientInput, output: ClientOutput) -> BoxFuture<'_, Result<(), TransportError>>;
     /// Speaks the Agent Client Protocol until the input ends.
-    fn acp(&self, input: Input, output: Output) -> BoxFuture<'_, Result<(), TransportError>>;
-    /// Takes nothing new, tells the clients, lets running turns come to a boundary, and closes. Takes
+    fn acp(&self, input: ClientInput, output: ClientOutput) -> BoxFuture<'_, Result<(), TransportError>>;
+    /// Accepts nothing new, tells the clients, lets running turns come to a boundary, and closes. Takes
     /// a bounded time.
     fn close(&self) -> BoxFuture<'_, ()>;
 }

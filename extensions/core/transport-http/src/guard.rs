@@ -1,4 +1,6 @@
-//! Who may ask: decisions about a request's head, as functions from values to values.
+//! Decides who may send requests, from the head of a request.
+//!
+//! Pure.
 
 mod authority;
 mod bearer;
@@ -7,5 +9,5 @@ mod rate;
 
 pub(crate) use authority::{HostPolicy, check_host};
 pub(crate) use bearer::{SUBPROTOCOL, shown_token};
-pub(crate) use origin::{Caller, check_origin};
+pub(crate) use origin::{RequestOrigin, check_origin};
 pub(crate) use rate::RateLimit;

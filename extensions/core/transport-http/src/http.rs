@@ -1,12 +1,15 @@
-//! The server: connections, who may use them, and what is answered.
+//! The HTTP server: connections, who may use them, and what is answered.
 
-mod body;
+mod admission;
+mod answers;
 mod chat;
 mod connection;
-mod door;
+mod contributed;
+mod describe;
 mod events;
-mod extra;
+mod input;
 mod openapi;
+mod operation;
 mod read;
 mod routes;
 mod server;
@@ -14,4 +17,4 @@ mod socket;
 mod stall;
 mod write;
 
-pub(crate) use server::Server;
+pub(crate) use server::HttpServer;

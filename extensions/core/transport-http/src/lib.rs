@@ -1,18 +1,19 @@
 //! Serves sessions over HTTP, server-sent events, WebSocket and standard streams.
 
 mod acp;
+mod approval_answer;
 pub mod contract;
-mod desk;
+mod dispatch_follower;
 mod extension;
-mod follow;
 mod guard;
 mod http;
 mod line;
 mod message;
+mod message_channel;
 mod openai;
 mod refusal;
+mod services;
 mod settings;
-mod talk;
 mod token;
 
 pub use extension::extension;

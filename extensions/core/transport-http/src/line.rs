@@ -5,12 +5,12 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 
 /// One line of a client.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum InputLine {
     /// What it says, without its end.
     Text(String),
-    /// It was longer than the limit and is gone; the next one begins behind it.
+    /// It was longer than the limit and was skipped.
     TooLong,
-    /// It was no UTF-8.
+    /// It was not valid UTF-8.
     NotText,
 }
 
@@ -29,7 +29,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 
     /// The next line that is not empty; `None` when the input ended. A last line without an end
     /// was cut off by a crash of its sender, so it is not taken.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let chunk = self.input.fill_buf().await?;
             if chunk.is_empty() {
@@ -53,15 +53,15 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    fn finish(&mut self) -> Option<Line> {
+    fn finish(&mut self) -> Option<InputLine> {
         let bytes = std::mem::take(&mut self.held);
         if std::mem::take(&mut self.overflown) {
-            return Some(Line::TooLong);
+            return Some(InputLine::TooLong);
         }
         match String::from_utf8(bytes) {
             Ok(text) if text.trim().is_empty() => None,
-            Ok(text) => Some(Line::Text(text)),
-            Err(_) => Some(Line::NotText),
+            Ok(text) => Some(InputLine::Text(text)),
+            Err(_) => Some(InputLine::NotText),
         }
     }
 }
@@ -79,7 +79,7 @@ pub(crate) async fn write_line(output: &mut (impl AsyncWrite + Unpin), text: &st
 mod tests {
     use super::*;
 
-    async fn read(bytes: &[u8], limit: usize) -> Vec<Line> {
+    async fn read(bytes: &[u8], limit: usize) -> Vec<InputLine> {
         let mut reader = LineReader::new(bytes, limit);
         let mut lines = Vec::new();
         while let Some(line) = reader.next().await.unwrap() {
@@ -90,15 +90,15 @@ mod tests {
 
     #[tokio::test]
     async fn lines_are_bounded_and_damage_stays_in_its_line() {
-        let text = |text: &str| Line::Text(text.to_owned());
+        let text = |text: &str| InputLine::Text(text.to_owned());
         for (bytes, expected) in [
             (&b""[..], vec![]),
             (b"one\ntwo\n", vec![text("one"), text("two")]),
             (b"\n \r\none\r\n", vec![text("one\r")]),
             (b"one\ntorn", vec![text("one")]),
-            (b"123456789\nok\n", vec![Line::TooLong, text("ok")]),
+            (b"123456789\nok\n", vec![InputLine::TooLong, text("ok")]),
             (b"12345678\n", vec![text("12345678")]),
-            (b"\xff\xfe\nok\n", vec![Line::NotText, text("ok")]),
+            (b"\xff\xfe\nok\n", vec![InputLine::NotText, text("ok")]),
         ] {
             assert_eq!(read(bytes, 8).await, expected, "{bytes:?}");
         }

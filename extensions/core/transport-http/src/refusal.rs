@@ -1,16 +1,27 @@
-//! Why a client does not get what it asked for: a status, a code for programs, words for people.
+//! Why a request is refused: a status, a code for programs, a message for people.
+//!
+//! Pure.
 
 use dispatch_contracts::host::HostError;
 use ext_conversation_store::contract::ConversationError;
 use ext_session_orchestrator::contract::{ApprovalError, SessionsError};
 use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How long a client is asked to wait where nobody knows better.
+/// How long a client is asked to wait where nothing better is known.
 const RETRY_AFTER_MS: u64 = 1_000;
 
+/// The body of every refusal.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Error")]
+pub(crate) struct ErrorBody<'a> {
+    pub(crate) error: &'a Refusal,
+}
+
 /// A refused request. Holds nothing of the inside of the program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline, description = "Why the request was refused.")]
 pub(crate) struct Refusal {
     #[serde(skip)]
     pub(crate) status: StatusCode,
@@ -55,14 +66,14 @@ impl Refusal {
     }
 
     pub(crate) fn closing() -> Self {
-        let said = SessionsError::Draining.to_string();
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "draining", said).retry_after(RETRY_AFTER_MS)
+        let message = SessionsError::Draining.to_string();
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "draining", message).retry_after(RETRY_AFTER_MS)
     }
 
     /// Something failed that should not have; the client learns no more than that.
     pub(crate) fn internal(cause: impl ToString) -> Self {
-        let said = "the server could not do this; its log says why";
-        let refusal = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", said);
+        let message = "the request failed; the server's log says why";
+        let refusal = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message);
         Self { cause: Some(cause.to_string()), ..refusal }
     }
 
@@ -81,27 +92,27 @@ impl Refusal {
 
 impl From<SessionsError> for Refusal {
     fn from(error: SessionsError) -> Self {
-        let said = error.to_string();
+        let message = error.to_string();
         match error {
-            SessionsError::Invalid(_) => Self::invalid(said),
-            SessionsError::Unknown { .. } => Self::not_found(said),
+            SessionsError::Invalid(_) => Self::invalid(message),
+            SessionsError::Unknown { .. } => Self::not_found(message),
             SessionsError::Full { .. } => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "full", said).retry_after(RETRY_AFTER_MS)
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "full", message).retry_after(RETRY_AFTER_MS)
             }
             SessionsError::Draining => Self::closing(),
-            SessionsError::Conversation(_) | SessionsError::Storage(_) => Self::internal(said),
+            SessionsError::Conversation(_) | SessionsError::Storage(_) => Self::internal(message),
         }
     }
 }
 
 impl From<ConversationError> for Refusal {
     fn from(error: ConversationError) -> Self {
-        let said = error.to_string();
+        let message = error.to_string();
         match error {
-            ConversationError::BadLabel { .. } => Self::invalid(said),
-            ConversationError::NoSession { .. } => Self::not_found(said).hint("GET /v1/sessions lists the sessions"),
-            ConversationError::NoTurn { .. } => Self::not_found(said),
-            ConversationError::LabelTaken { .. } | ConversationError::Running { .. } => Self::conflict(said),
+            ConversationError::BadLabel { .. } => Self::invalid(message),
+            ConversationError::NoSession { .. } => Self::not_found(message).hint("GET /v1/sessions lists the sessions"),
+            ConversationError::NoTurn { .. } => Self::not_found(message),
+            ConversationError::LabelTaken { .. } | ConversationError::Running { .. } => Self::conflict(message),
             other => Self::internal(other),
         }
     }
@@ -117,8 +128,8 @@ impl From<HostError> for Refusal {
     fn from(error: HostError) -> Self {
         match error {
             HostError::NoService { .. } => {
-                let said = "this needs an extension that is not running";
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", said).hint("GET /v1/extensions lists them")
+                let message = "this needs an extension that is not running";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).hint("GET /v1/extensions lists them")
             }
             other => Self::internal(other),
         }

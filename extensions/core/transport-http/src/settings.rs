@@ -1,4 +1,6 @@
-//! What a user can set about the server, and the limits that nobody can.
+//! The settings of the server, and its fixed limits.
+//!
+//! Pure.
 
 use dispatch_contracts::settings::Settings;
 
@@ -6,24 +8,24 @@ use dispatch_contracts::settings::Settings;
 pub(crate) const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 /// The largest body of any other request.
 pub(crate) const MAX_BODY_BYTES: usize = 1024 * 1024;
-/// How long the head of a request may take, and how long a connection may say nothing.
+/// How long the head of a request may take, and how long a connection may be silent.
 pub(crate) const HEADER_TIMEOUT_MS: u64 = 30_000;
 /// How long the body of a request may take.
 pub(crate) const BODY_TIMEOUT_MS: u64 = 60_000;
-/// How long a client may leave us with bytes that it does not take.
+/// How long a write may wait for the client to read.
 pub(crate) const WRITE_STALL_MS: u64 = 60_000;
 /// How many event streams and WebSockets are open at once.
 pub(crate) const MAX_STREAMS: usize = 128;
-/// How long clients and turns have to come to an end when the server closes.
+/// How long clients and turns may take to end when the server closes.
 pub(crate) const CLOSE_TIMEOUT_MS: u64 = 10_000;
-/// How often a silent event stream says that it lives.
+/// How often a silent event stream sends a comment to keep the connection open.
 pub(crate) const HEARTBEAT_MS: u64 = 15_000;
-/// How long a provider may take to say which models it has.
+/// How long a provider may take to list its models.
 pub(crate) const MODELS_TIMEOUT_MS: u64 = 5_000;
 /// How many clients the rate limit remembers.
 pub(crate) const MAX_CLIENTS: usize = 1_024;
 /// Requests per second and at once of clients without a token.
-pub(crate) const STRANGER_RATE: Rate = Rate { per_second: 5, burst: 30 };
+pub(crate) const STRANGER_RATE: RequestRate = RequestRate { per_second: 5, burst: 30 };
 
 const DEFAULT_RATE: u32 = 500;
 /// A client may be quicker than its rate for this long.
@@ -33,7 +35,7 @@ const MAX_CONNECTIONS: usize = 65_536;
 
 /// How quickly requests may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rate {
+pub(crate) struct RequestRate {
     /// On average.
     pub(crate) per_second: u32,
     /// At once.
@@ -45,12 +47,12 @@ pub(crate) struct Rate {
 pub(crate) struct ServerSettings {
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) allowed_origins: Vec<String>,
-    pub(crate) rate: Rate,
+    pub(crate) rate: RequestRate,
     pub(crate) max_connections: usize,
 }
 
 impl ServerSettings {
-    /// Reads the extension's own section; what is missing or of another type has its default.
+    /// Reads the extension's section; a value that is missing or has the wrong type gets its default.
     pub(crate) fn read(settings: &Settings) -> Self {
         let lower = |name| {
             let found: Vec<String> = settings.read(name).unwrap_or_default();
@@ -61,7 +63,7 @@ impl ServerSettings {
         Self {
             allowed_hosts: lower("allowed_hosts"),
             allowed_origins: lower("allowed_origins"),
-            rate: Rate { per_second, burst: per_second.saturating_mul(BURST_SECONDS) },
+            rate: RequestRate { per_second, burst: per_second.saturating_mul(BURST_SECONDS) },
             max_connections: connections.clamp(1, MAX_CONNECTIONS),
         }
     }

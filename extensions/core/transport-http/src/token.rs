@@ -1,10 +1,10 @@
-//! The token that every client shows: made once, kept for the owner alone, compared without telling how far it fits.
+//! The token that every client sends: created once, readable by its owner alone, compared in constant time.
 
 use crate::contract::TransportError;
 use dispatch_contracts::secret::Secret;
 use dispatch_os::files::{create_dir_owner_only, read_text_at_most, replace_with};
 use dispatch_os::ids::hex_id;
-use dispatch_os::{Access, Durability, FileLock, LockKind, ReplaceOptions};
+use dispatch_os::{Access, Durability, FileLock, LockKind, OsError, ReplaceOptions};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::time::Duration;
@@ -44,15 +44,15 @@ pub(crate) fn token_file(data: &Path) -> std::path::PathBuf {
     data.join(FILE_NAME)
 }
 
-/// Reads the token, or makes it at the first start. Two programs that start at once agree on one.
+/// Reads the token, or creates it at the first start. Two programs that start at once agree on one.
 pub(crate) fn read_or_make(data: &Path) -> Result<Secret, TransportError> {
     let file = token_file(data);
-    let failed = |problem: String| TransportError::Token { file: file.clone(), problem };
-    create_dir_owner_only(data).map_err(|error| failed(error.to_string()))?;
+    let failed = |source: OsError| TransportError::TokenFile { file: file.clone(), source };
+    create_dir_owner_only(data).map_err(failed)?;
     let lock = FileLock::acquire(&data.join(LOCK_NAME), LockKind::Exclusive, LOCK_WAIT);
-    let _lock = lock.map_err(|error| failed(error.to_string()))?;
+    let _lock = lock.map_err(failed)?;
     match read_text_at_most(&file, MAX_FILE_BYTES) {
-        Ok(text) => accept(&text).map_err(|problem| failed(problem.to_owned())),
+        Ok(text) => accept(&text).map_err(|problem| TransportError::InvalidToken { file: file.clone(), problem }),
         Err(error) if error.is_not_found() => {
             let token = hex_id(TOKEN_DIGITS);
             let options = ReplaceOptions {
@@ -60,10 +60,10 @@ pub(crate) fn read_or_make(data: &Path) -> Result<Secret, TransportError> {
                 access: Access::OwnerOnly,
                 ..ReplaceOptions::default()
             };
-            replace_with(&file, format!("{token}\n").as_bytes(), options).map_err(|error| failed(error.to_string()))?;
+            replace_with(&file, format!("{token}\n").as_bytes(), options).map_err(failed)?;
             Ok(Secret::new(token))
         }
-        Err(error) => Err(failed(error.to_string())),
+        Err(error) => Err(failed(error)),
     }
 }
 
@@ -74,7 +74,7 @@ fn accept(text: &str) -> Result<Secret, &'static str> {
         return Err("it has fewer than 32 characters");
     }
     if !token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~+/=".contains(&byte)) {
-        return Err("it has characters that no header can carry");
+        return Err("it has characters that a header cannot carry");
     }
     Ok(Secret::new(token))
 }
@@ -118,7 +118,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(token_file(folder.path()), bad).unwrap();
             let said = read_or_make(folder.path()).unwrap_err().to_string();
-            assert!(said.contains("cannot be used") && (bad.is_empty() || !said.contains(bad)), "{said}");
+            assert!(said.contains("cannot use the token") && (bad.is_empty() || !said.contains(bad)), "{said}");
             assert_eq!(std::fs::read_to_string(token_file(folder.path())).unwrap(), bad, "nothing is overwritten");
         }
     }

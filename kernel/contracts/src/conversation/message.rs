@@ -9,6 +9,7 @@ pub const INVALID_ARGUMENTS: &str = "invalid_arguments";
 
 /// Who speaks. The system prompt is not a message; it travels beside the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// A person, or a program in its place.
@@ -21,6 +22,7 @@ pub enum Role {
 
 /// One role's content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
@@ -53,6 +55,7 @@ impl Message {
 
 /// One piece of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Chunk {
     /// Plain text.
@@ -90,6 +93,7 @@ impl Chunk {
 
 /// A picture, as base64 text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Image {
     /// For example `image/png`.
     pub media_type: String,
@@ -99,6 +103,7 @@ pub struct Image {
 
 /// The model's request to run a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCall {
     /// Unique within the history.
     pub id: CallId,
@@ -110,6 +115,7 @@ pub struct ToolCall {
 
 /// How a call ended: it ran, it did not run, or its end is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResultStatus {
     /// It ran and succeeded.
@@ -126,6 +132,7 @@ pub enum ResultStatus {
 
 /// The answer to one tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResult {
     /// The call that is answered.
     pub call: CallId,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// One row of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// Unique within the session; a repair makes the same id every time.
     pub id: RowId,
@@ -27,6 +28,7 @@ pub struct Row {
 
 /// Whether a chunk is all there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChunkState {
     /// Complete, or a complete part with more to come.
@@ -38,6 +40,7 @@ pub enum ChunkState {
 
 /// What a row records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RowBody {
     /// A piece of a message. Long text comes in several parts of one index.

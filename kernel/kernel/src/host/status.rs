@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// How an extension is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "camelCase")]
 pub enum ExtensionState {
     /// Its turn to start has not come, or it is starting.
@@ -56,6 +57,7 @@ impl ExtensionState {
 
 /// One line of the list of extensions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Extension"))]
 #[serde(rename_all = "camelCase")]
 pub struct ExtensionStatus {
     /// Its id; made up from its place in the list when the manifest names none.
@@ -64,6 +66,7 @@ pub struct ExtensionStatus {
     pub origin: String,
     /// Its version, where the manifest could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub version: Option<Version>,
     /// Its tier, where the manifest could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,11 +12,13 @@ pub const APPROVALS: Service<dyn Approvals> = Service::new("session-orchestrator
 
 /// Names one question.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
 pub struct ApprovalId(pub String);
 
 /// A call that waits for a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Approval"))]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequest {
     /// The question's name.

@@ -23,6 +23,7 @@ pub const SESSIONS: Service<dyn Sessions> = Service::new("session-orchestrator/s
 
 /// Names one dispatch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
 pub struct DispatchId(String);
 
@@ -46,6 +47,7 @@ impl fmt::Display for DispatchId {
 
 /// How input meets a session that is busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Enters the running turn at its next boundary; becomes a turn of its own if there is none.
@@ -61,6 +63,7 @@ pub enum Mode {
 
 /// Who answers when a call needs a person's word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Ask {
     /// Whoever watches the session.
@@ -145,6 +148,7 @@ pub struct Receipt {
 
 /// Where a dispatch stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DispatchState {
     /// It waits.
@@ -185,6 +189,7 @@ impl DispatchState {
 
 /// A dispatch and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Dispatch"))]
 #[serde(rename_all = "camelCase")]
 pub struct DispatchView {
     /// Its id.
@@ -213,6 +218,7 @@ pub struct DispatchView {
 
 /// What taking a dispatch back did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CancelOutcome {
     /// It was waiting and is gone.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// One thing that happened. Only a stored row has a place; a client that comes back names the last
 /// place it saw and misses nothing that lasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionEvent {
     /// The row's place in the session, for rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,6 +23,7 @@ pub struct SessionEvent {
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum SessionNews {
     /// A row was stored.

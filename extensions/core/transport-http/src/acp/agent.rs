@@ -1,12 +1,12 @@
 //! The agent's side of the protocol: sessions, modes, prompts and questions.
 
-use super::prompt::{Block, compose};
-use super::replay::Teller;
-use super::rpc::{Peer, RpcError, typed};
+use super::prompt::{PromptBlock, compose};
+use super::rpc::{RpcError, RpcPeer, typed};
 use super::tool;
-use crate::desk::Desk;
-use crate::follow::{Ended, Follow, Reply, Update, failure, rows_as_replies};
-use crate::openai::finish_reason;
+use super::updates::ReplyUpdates;
+use crate::dispatch_follower::{DispatchFollower, DispatchUpdate, EndedDispatch, ReplyEvent, failure, rows_as_replies};
+use crate::openai::{ChatFinishReason, finish_reason};
+use crate::services::TransportServices;
 use dispatch_contracts::conversation::Role;
 use dispatch_contracts::turn::{Limit, TurnEnd};
 use dispatch_os::time::rfc3339;
@@ -23,23 +23,23 @@ const PROTOCOL_VERSION: u16 = 1;
 const PAGE: u32 = 50;
 
 /// Serves one client.
-pub(super) struct Agent {
-    desk: Arc<Desk>,
-    peer: Arc<Peer>,
-    open: Mutex<BTreeMap<String, Open>>,
+pub(super) struct AcpAgent {
+    services: Arc<TransportServices>,
+    peer: Arc<RpcPeer>,
+    open: Mutex<BTreeMap<String, OpenSessionState>>,
 }
 
 /// A session that the client has open.
 #[derive(Clone, Debug, Default)]
-struct Open {
+struct OpenSessionState {
     cwd: PathBuf,
-    mode: ModeName,
-    prompt: Option<Running>,
+    mode: PermissionMode,
+    prompt: Option<RunningPrompt>,
 }
 
 /// A prompt that runs, or is about to.
 #[derive(Clone, Debug, Default)]
-struct Running {
+struct RunningPrompt {
     dispatch: Option<DispatchId>,
     is_cancelled: bool,
 }
@@ -47,7 +47,7 @@ struct Running {
 /// Who answers questions, as the client names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum ModeName {
+enum PermissionMode {
     #[default]
     Ask,
     Allow,
@@ -56,33 +56,33 @@ enum ModeName {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct NewSession {
+struct NewSessionParams {
     cwd: PathBuf,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OpenSession {
+struct OpenSessionParams {
     session_id: String,
     cwd: PathBuf,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OfSession {
+struct SessionParams {
     session_id: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct SetMode {
+struct SetModeParams {
     session_id: String,
-    mode_id: ModeName,
+    mode_id: PermissionMode,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ListSessions {
+struct ListSessionsParams {
     #[serde(default)]
     cwd: Option<PathBuf>,
     #[serde(default)]
@@ -93,19 +93,19 @@ struct ListSessions {
 #[serde(rename_all = "camelCase")]
 struct PromptParams {
     session_id: String,
-    prompt: Vec<Block>,
+    prompt: Vec<PromptBlock>,
 }
 
-/// A prompt that was taken in.
-pub(super) struct Prompt {
+/// A prompt that is registered and not yet submitted.
+pub(super) struct AcceptedPrompt {
     session: String,
     cwd: PathBuf,
     submission: Submission,
 }
 
-impl Agent {
-    pub(super) fn new(desk: Arc<Desk>, peer: Arc<Peer>) -> Self {
-        Self { desk, peer, open: Mutex::default() }
+impl AcpAgent {
+    pub(super) fn new(services: Arc<TransportServices>, peer: Arc<RpcPeer>) -> Self {
+        Self { services, peer, open: Mutex::default() }
     }
 
     /// Answers every request but a prompt.
@@ -115,24 +115,24 @@ impl Agent {
             "authenticate" | "logout" => Ok(json!({})),
             "session/new" => self.new_session(typed(params)?),
             "session/load" => {
-                let wanted: OpenSession = typed(params)?;
+                let wanted: OpenSessionParams = typed(params)?;
                 self.open_existing(&wanted).await?;
                 self.replay(&wanted).await?;
-                Ok(json!({"modes": modes(ModeName::default())}))
+                Ok(json!({"modes": modes(PermissionMode::default())}))
             }
             "session/resume" => {
                 self.open_existing(&typed(params)?).await?;
-                Ok(json!({"modes": modes(ModeName::default())}))
+                Ok(json!({"modes": modes(PermissionMode::default())}))
             }
             "session/list" => self.list(typed(params)?).await,
             "session/delete" => {
-                let OfSession { session_id } = typed(params)?;
+                let SessionParams { session_id } = typed(params)?;
                 self.close(&session_id).await;
-                self.desk.conversations()?.delete(&session_id).await.map_err(refused)?;
+                self.services.conversations()?.delete(&session_id).await.map_err(refused)?;
                 Ok(json!({}))
             }
             "session/close" => {
-                let OfSession { session_id } = typed(params)?;
+                let SessionParams { session_id } = typed(params)?;
                 self.close(&session_id).await;
                 Ok(json!({}))
             }
@@ -141,10 +141,10 @@ impl Agent {
         }
     }
 
-    /// Takes a word that wants no answer.
+    /// Handles a notification.
     pub(super) async fn notified(&self, method: &str, params: Value) {
         if method == "session/cancel"
-            && let Ok(OfSession { session_id }) = typed(params)
+            && let Ok(SessionParams { session_id }) = typed(params)
         {
             self.cancel(&session_id).await;
         }
@@ -158,16 +158,16 @@ impl Agent {
         }
     }
 
-    /// Takes a prompt in: from here on a cancellation finds it.
-    pub(super) fn begin_prompt(&self, params: Value) -> Result<Prompt, RpcError> {
+    /// Registers a prompt: from here on a cancellation finds it.
+    pub(super) fn begin_prompt(&self, params: Value) -> Result<AcceptedPrompt, RpcError> {
         let PromptParams { session_id, prompt } = typed(params)?;
         let (text, images) = compose(prompt)?;
         let mut all = self.open();
         let open = all.get_mut(&session_id).ok_or_else(|| unknown(&session_id))?;
         if open.prompt.is_some() {
-            return Err(RpcError::invalid("the session has a prompt that still runs; cancel it first"));
+            return Err(RpcError::invalid("the session has a running prompt; cancel it first"));
         }
-        open.prompt = Some(Running::default());
+        open.prompt = Some(RunningPrompt::default());
         let submission = Submission {
             session: session_id.clone(),
             text,
@@ -177,11 +177,11 @@ impl Agent {
             workdir: Some(open.cwd.clone()),
             ..Submission::default()
         };
-        Ok(Prompt { session: session_id, cwd: open.cwd.clone(), submission })
+        Ok(AcceptedPrompt { session: session_id, cwd: open.cwd.clone(), submission })
     }
 
     /// Runs a prompt to its end, with updates on the way.
-    pub(super) async fn run_prompt(&self, prompt: Prompt) -> Result<Value, RpcError> {
+    pub(super) async fn run_prompt(&self, prompt: AcceptedPrompt) -> Result<Value, RpcError> {
         let outcome = self.follow(&prompt).await;
         if let Some(open) = self.open().get_mut(&prompt.session) {
             open.prompt = None;
@@ -189,42 +189,44 @@ impl Agent {
         outcome
     }
 
-    async fn follow(&self, prompt: &Prompt) -> Result<Value, RpcError> {
-        let mut follow = Follow::submit(&self.desk, prompt.submission.clone()).await?;
-        if self.note_dispatch(&prompt.session, &follow.dispatch) {
-            self.desk
+    async fn follow(&self, prompt: &AcceptedPrompt) -> Result<Value, RpcError> {
+        let mut follower = DispatchFollower::submit(&self.services, prompt.submission.clone()).await?;
+        if self.note_dispatch(&prompt.session, &follower.dispatch) {
+            self.services
                 .sessions()?
-                .cancel(&follow.dispatch)
+                .cancel(&follower.dispatch)
                 .await
                 .map_err(|error| RpcError::internal(error.to_string()))?;
         }
-        let mut teller = Teller::new(prompt.cwd.clone());
+        let mut updates = ReplyUpdates::new(prompt.cwd.clone());
         loop {
-            match follow.next().await? {
-                Some(Update::Reply(Reply::Asked(request))) => self.put_question(*request, prompt.cwd.clone()),
-                Some(Update::Reply(reply)) => {
-                    if let Some(update) = teller.tell(Role::Assistant, &reply) {
+            match follower.next().await? {
+                Some(DispatchUpdate::Reply(ReplyEvent::Asked(request))) => {
+                    self.put_question(*request, prompt.cwd.clone())
+                }
+                Some(DispatchUpdate::Reply(reply)) => {
+                    if let Some(update) = updates.update_for(Role::Assistant, &reply) {
                         self.update(&prompt.session, update).await;
                     }
                 }
-                Some(Update::Over(ended)) => return self.stopped(&ended),
-                None => return Err(RpcError::internal("the prompt ended without an end")),
+                Some(DispatchUpdate::Over(ended)) => return self.stopped(&ended),
+                None => return Err(RpcError::internal("the prompt ended without a final state")),
             }
         }
     }
 
-    fn stopped(&self, ended: &Ended) -> Result<Value, RpcError> {
+    fn stopped(&self, ended: &EndedDispatch) -> Result<Value, RpcError> {
         if let Some(reason) = stop_reason(ended) {
             return Ok(json!({"stopReason": reason}));
         }
-        let refusal = failure(ended).unwrap_or_else(|| crate::refusal::Refusal::internal("a turn has no end"));
-        self.desk.note(&refusal);
+        let refusal = failure(ended).unwrap_or_else(|| crate::refusal::Refusal::internal("a turn has no final state"));
+        self.services.note(&refusal);
         Err(RpcError::internal(refusal.message))
     }
 
-    /// Asks the client about a call, beside everything else: updates go on meanwhile.
+    /// Asks the client about a call, concurrently: updates continue meanwhile.
     fn put_question(&self, request: ApprovalRequest, cwd: PathBuf) {
-        let (desk, peer) = (Arc::clone(&self.desk), Arc::clone(&self.peer));
+        let (services, peer) = (Arc::clone(&self.services), Arc::clone(&self.peer));
         tokio::spawn(async move {
             let reasons: Vec<&str> = request.questions.iter().map(|question| question.reason.as_str()).collect();
             let mut fields = tool::describe(&request.call, &cwd);
@@ -245,23 +247,23 @@ impl Agent {
                 Some("session") => Answer::Session,
                 _ => Answer::Deny { reason: None },
             };
-            if let Ok(approvals) = desk.approvals() {
-                // Somebody else may have been faster, or the turn was stopped.
+            if let Ok(approvals) = services.approvals() {
+                // Another client may have answered first, or the turn was stopped.
                 let _ = approvals.answer(&request.id, answer).await;
             }
         });
     }
 
-    fn new_session(&self, wanted: NewSession) -> Result<Value, RpcError> {
+    fn new_session(&self, wanted: NewSessionParams) -> Result<Value, RpcError> {
         let cwd = absolute(wanted.cwd)?;
-        let label = format!("acp-{}", self.desk.fresh_id());
-        self.open().insert(label.clone(), Open { cwd, ..Open::default() });
-        Ok(json!({"sessionId": label, "modes": modes(ModeName::default())}))
+        let label = format!("acp-{}", self.services.fresh_id());
+        self.open().insert(label.clone(), OpenSessionState { cwd, ..OpenSessionState::default() });
+        Ok(json!({"sessionId": label, "modes": modes(PermissionMode::default())}))
     }
 
-    async fn open_existing(&self, wanted: &OpenSession) -> Result<(), RpcError> {
+    async fn open_existing(&self, wanted: &OpenSessionParams) -> Result<(), RpcError> {
         let cwd = absolute(wanted.cwd.clone())?;
-        let found = self.desk.conversations()?.session(&wanted.session_id).await.map_err(refused)?;
+        let found = self.services.conversations()?.session(&wanted.session_id).await.map_err(refused)?;
         let known = found.is_some() || self.open().contains_key(&wanted.session_id);
         if !known {
             return Err(unknown(&wanted.session_id));
@@ -272,29 +274,33 @@ impl Agent {
         Ok(())
     }
 
-    async fn replay(&self, wanted: &OpenSession) -> Result<(), RpcError> {
-        let history = match self.desk.conversations()?.history(&wanted.session_id).await {
+    async fn replay(&self, wanted: &OpenSessionParams) -> Result<(), RpcError> {
+        let history = match self.services.conversations()?.history(&wanted.session_id).await {
             Ok(history) => history,
             Err(ConversationError::NoSession { .. }) => return Ok(()),
             Err(error) => return Err(refused(error)),
         };
-        let mut teller = Teller::new(wanted.cwd.clone());
+        let mut updates = ReplyUpdates::new(wanted.cwd.clone());
         for (role, reply) in rows_as_replies(&history.rows) {
-            if let Some(update) = teller.tell(role, &reply) {
+            if let Some(update) = updates.update_for(role, &reply) {
                 self.update(&wanted.session_id, update).await;
             }
         }
         Ok(())
     }
 
-    async fn list(&self, wanted: ListSessions) -> Result<Value, RpcError> {
+    async fn list(&self, wanted: ListSessionsParams) -> Result<Value, RpcError> {
         let before = match &wanted.cursor {
-            Some(cursor) => Some(cursor.parse().map_err(|_| RpcError::params("`cursor` is none of ours"))?),
+            Some(cursor) => Some(
+                cursor
+                    .parse()
+                    .map_err(|_| RpcError::params("invalid `cursor`; use `nextCursor` of the previous page"))?,
+            ),
             None => None,
         };
         let filter = SessionFilter { updated_before_ms: before, limit: PAGE, ..SessionFilter::default() };
-        let found = self.desk.conversations()?.sessions(filter).await.map_err(refused)?;
-        let elsewhere = wanted.cwd.unwrap_or_else(|| self.desk.folders().workdir);
+        let found = self.services.conversations()?.sessions(filter).await.map_err(refused)?;
+        let elsewhere = wanted.cwd.unwrap_or_else(|| self.services.folders().workdir);
         let open = self.open();
         let described = found.iter().map(|session| {
             let cwd = open.get(&session.label).map_or(&elsewhere, |open| &open.cwd);
@@ -307,7 +313,7 @@ impl Agent {
         Ok(listed)
     }
 
-    async fn set_mode(&self, wanted: SetMode) -> Result<Value, RpcError> {
+    async fn set_mode(&self, wanted: SetModeParams) -> Result<Value, RpcError> {
         self.open().get_mut(&wanted.session_id).ok_or_else(|| unknown(&wanted.session_id))?.mode = wanted.mode_id;
         let update = json!({"sessionUpdate": "current_mode_update", "currentModeId": wanted.mode_id.word()});
         self.update(&wanted.session_id, update).await;
@@ -326,8 +332,8 @@ impl Agent {
             running.is_cancelled = true;
             running.dispatch.clone()
         };
-        if let (Some(dispatch), Ok(sessions)) = (dispatch, self.desk.sessions()) {
-            // One that is over needs no cancelling.
+        if let (Some(dispatch), Ok(sessions)) = (dispatch, self.services.sessions()) {
+            // One that has ended cannot be cancelled.
             let _ = sessions.cancel(&dispatch).await;
         }
     }
@@ -344,12 +350,12 @@ impl Agent {
         self.peer.notify("session/update", json!({"sessionId": label, "update": update})).await;
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<String, Open>> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<String, OpenSessionState>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl ModeName {
+impl PermissionMode {
     fn ask(self) -> Ask {
         match self {
             Self::Ask => Ask::Person,
@@ -381,13 +387,13 @@ fn capabilities() -> Value {
     })
 }
 
-fn modes(current: ModeName) -> Value {
+fn modes(current: PermissionMode) -> Value {
     json!({
         "currentModeId": current.word(),
         "availableModes": [
-            {"id": "ask", "name": "Ask", "description": "You are asked where the rules want a person's word."},
-            {"id": "allow", "name": "Allow", "description": "Every question is a yes; what rules refuse stays refused."},
-            {"id": "deny", "name": "Deny", "description": "Every question is a no."},
+            {"id": "ask", "name": "Ask", "description": "You are asked where the rules need a person's decision."},
+            {"id": "allow", "name": "Allow", "description": "Every question is answered yes; what the rules refuse stays refused."},
+            {"id": "deny", "name": "Deny", "description": "Every question is answered no."},
         ],
     })
 }
@@ -402,7 +408,7 @@ fn info(session: &Session, cwd: &str) -> Value {
 }
 
 /// Why a prompt ended, in the protocol's words; `None` when it failed.
-fn stop_reason(ended: &Ended) -> Option<&'static str> {
+fn stop_reason(ended: &EndedDispatch) -> Option<&'static str> {
     if ended.view.state == DispatchState::Cancelled || ended.turn_end() == Some(&TurnEnd::Cancelled) {
         return Some("cancelled");
     }
@@ -413,9 +419,9 @@ fn stop_reason(ended: &Ended) -> Option<&'static str> {
         TurnEnd::LimitReached { limit: Limit::Steps } => Some("max_turn_requests"),
         TurnEnd::LimitReached { .. } => Some("max_tokens"),
         TurnEnd::Finished => Some(match finish_reason(ended.log.as_ref()) {
-            "length" => "max_tokens",
-            "content_filter" => "refusal",
-            _ => "end_turn",
+            ChatFinishReason::Length => "max_tokens",
+            ChatFinishReason::ContentFilter => "refusal",
+            ChatFinishReason::Stop => "end_turn",
         }),
         _ => None,
     }
@@ -426,7 +432,7 @@ fn absolute(cwd: PathBuf) -> Result<PathBuf, RpcError> {
 }
 
 fn unknown(label: &str) -> RpcError {
-    RpcError::not_found(format!("there is no session `{}`", label.chars().take(60).collect::<String>()))
+    RpcError::not_found(format!("unknown session `{}`", label.chars().take(60).collect::<String>()))
 }
 
 fn refused(error: ConversationError) -> RpcError {

@@ -1,4 +1,6 @@
 //! A prompt's content as text and pictures for a session.
+//!
+//! Pure.
 
 use super::rpc::RpcError;
 use dispatch_contracts::conversation::Image;
@@ -7,7 +9,7 @@ use serde::Deserialize;
 /// A piece of a prompt.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Block {
+pub(super) enum PromptBlock {
     Text {
         text: String,
     },
@@ -22,14 +24,14 @@ pub(super) enum Block {
         name: String,
     },
     Resource {
-        resource: Resource,
+        resource: EmbeddedResource,
     },
     #[serde(other)]
     Other,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Resource {
+pub(super) struct EmbeddedResource {
     uri: String,
     #[serde(default)]
     text: Option<String>,
@@ -37,23 +39,23 @@ pub(super) struct Resource {
 
 /// The text and the pictures of a prompt. Embedded files are set apart from the user's own words;
 /// a link becomes the path that the agent's tools can read.
-pub(super) fn compose(blocks: Vec<Block>) -> Result<(String, Vec<Image>), RpcError> {
+pub(super) fn compose(blocks: Vec<PromptBlock>) -> Result<(String, Vec<Image>), RpcError> {
     let (mut text, mut images, mut attached) = (String::new(), Vec::new(), String::new());
     for block in blocks {
         match block {
-            Block::Text { text: words } => text.push_str(&words),
-            Block::Image { data, mime_type } => images.push(Image { media_type: mime_type, data }),
-            Block::ResourceLink { uri, name } => {
+            PromptBlock::Text { text: words } => text.push_str(&words),
+            PromptBlock::Image { data, mime_type } => images.push(Image { media_type: mime_type, data }),
+            PromptBlock::ResourceLink { uri, name } => {
                 let path = uri.strip_prefix("file://").unwrap_or(&uri);
                 text.push_str(if path.is_empty() { &name } else { path });
             }
-            Block::Resource { resource: Resource { uri, text: Some(content) } } => {
+            PromptBlock::Resource { resource: EmbeddedResource { uri, text: Some(content) } } => {
                 let path = uri.strip_prefix("file://").unwrap_or(&uri);
                 text.push_str(path);
                 let end = if content.ends_with('\n') { "" } else { "\n" };
                 attached.push_str(&format!("\n\n<file path=\"{path}\">\n{content}{end}</file>"));
             }
-            Block::Resource { .. } | Block::Other => {
+            PromptBlock::Resource { .. } | PromptBlock::Other => {
                 return Err(RpcError::params("a prompt may hold text, pictures, links and embedded text files"));
             }
         }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
-/// Why a request was not done.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RpcError {
     code: i32,
@@ -31,7 +31,7 @@ impl RpcError {
 
     pub(super) fn no_method(method: &str) -> Self {
         let shown: String = method.chars().take(60).collect();
-        Self::new(-32_601, format!("there is no method `{shown}`"))
+        Self::new(-32_601, format!("unknown method `{shown}`"))
     }
 
     pub(super) fn params(message: impl Into<String>) -> Self {
@@ -59,33 +59,36 @@ impl From<Refusal> for RpcError {
 
 /// What came from the client.
 #[derive(Debug, PartialEq)]
-pub(super) enum Incoming {
+pub(super) enum RpcMessage {
     Request { id: Value, method: String, params: Value },
     Notification { method: String, params: Value },
     Response { id: u64, result: Option<Value> },
     Broken { id: Value, error: RpcError },
 }
 
-/// Reads one message. What is no request and no answer of ours is told to its sender.
-pub(super) fn read(text: &str) -> Incoming {
+/// Reads one message. One that is neither a request nor an answer is reported to its sender.
+pub(super) fn read(text: &str) -> RpcMessage {
     let mut fields: Map<String, Value> = match serde_json::from_str(text) {
         Ok(fields) => fields,
-        Err(error) => return Incoming::Broken { id: Value::Null, error: RpcError::parse(error.to_string()) },
+        Err(error) => return RpcMessage::Broken { id: Value::Null, error: RpcError::parse(error.to_string()) },
     };
     let id = fields.remove("id");
     let params = fields.remove("params").unwrap_or_default();
     match (fields.remove("method"), id) {
-        (Some(Value::String(method)), None) => Incoming::Notification { method, params },
+        (Some(Value::String(method)), None) => RpcMessage::Notification { method, params },
         (Some(Value::String(method)), Some(id)) if matches!(id, Value::String(_) | Value::Number(_)) => {
-            Incoming::Request { id, method, params }
+            RpcMessage::Request { id, method, params }
         }
         (None, Some(Value::Number(id))) => match id.as_u64() {
-            Some(id) => Incoming::Response { id, result: fields.remove("result") },
-            None => Incoming::Broken { id: Value::Null, error: RpcError::invalid("an answer to nothing we asked") },
+            Some(id) => RpcMessage::Response { id, result: fields.remove("result") },
+            None => {
+                RpcMessage::Broken { id: Value::Null, error: RpcError::invalid("a response to an unknown request") }
+            }
         },
-        (_, id) => {
-            Incoming::Broken { id: id.unwrap_or_default(), error: RpcError::invalid("neither request nor answer") }
-        }
+        (_, id) => RpcMessage::Broken {
+            id: id.unwrap_or_default(),
+            error: RpcError::invalid("neither a request nor a response"),
+        },
     }
 }
 
@@ -95,13 +98,13 @@ pub(super) fn typed<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
 }
 
 /// The client at the other end.
-pub(super) struct Peer {
+pub(super) struct RpcPeer {
     out: Mutex<Option<Sender<String>>>,
     pending: Mutex<BTreeMap<u64, oneshot::Sender<Option<Value>>>>,
     next: AtomicU64,
 }
 
-impl Peer {
+impl RpcPeer {
     pub(super) fn new(out: Sender<String>) -> Self {
         Self { out: Mutex::new(Some(out)), pending: Mutex::default(), next: AtomicU64::new(1) }
     }
@@ -120,25 +123,25 @@ impl Peer {
         self.send(&message).await;
     }
 
-    /// Asks the client and waits for its answer; `None` when it has none or is gone.
+    /// Sends a request to the client and waits for its answer; `None` when it has none or is gone.
     pub(super) async fn ask(&self, method: &str, params: Value) -> Option<Value> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (reply, answered) = oneshot::channel();
         lock(&self.pending).insert(id, reply);
-        let _forget = Forget { peer: self, id };
+        let _pending = PendingRequest { peer: self, id };
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
         answered.await.ok().flatten()
     }
 
-    /// Takes an answer to something that was asked.
+    /// Takes the answer to a request of ours.
     pub(super) fn settle(&self, id: u64, result: Option<Value>) {
         if let Some(reply) = lock(&self.pending).remove(&id) {
-            // Who asked may have stopped waiting.
+            // The waiter may be gone.
             let _ = reply.send(result);
         }
     }
 
-    /// The client will answer nothing more.
+    /// The client will send no more answers.
     pub(super) fn hang_up(&self) {
         lock(&self.pending).clear();
     }
@@ -146,20 +149,20 @@ impl Peer {
     async fn send(&self, message: &Value) {
         let Some(out) = lock(&self.out).clone() else { return };
         if out.send(message.to_string()).await.is_err() {
-            // Nobody takes it any more: who waits for an answer must not wait for ever.
+            // The client is gone: whoever waits for an answer must not wait for ever.
             lock(&self.out).take();
             self.hang_up();
         }
     }
 }
 
-/// A question that nobody waits for any more.
-struct Forget<'a> {
-    peer: &'a Peer,
+/// Removes a request from the pending ones when its waiter is gone.
+struct PendingRequest<'a> {
+    peer: &'a RpcPeer,
     id: u64,
 }
 
-impl Drop for Forget<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         lock(&self.peer.pending).remove(&self.id);
     }
@@ -175,15 +178,15 @@ mod tests {
 
     #[test]
     fn messages_are_told_apart() {
-        let request = Incoming::Request { id: 1.into(), method: "m".into(), params: json!({"a": 1}) };
+        let request = RpcMessage::Request { id: 1.into(), method: "m".into(), params: json!({"a": 1}) };
         assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#), request);
-        let request = Incoming::Request { id: "x".into(), method: "m".into(), params: Value::Null };
+        let request = RpcMessage::Request { id: "x".into(), method: "m".into(), params: Value::Null };
         assert_eq!(read(r#"{"id":"x","method":"m"}"#), request);
-        assert_eq!(read(r#"{"method":"m"}"#), Incoming::Notification { method: "m".into(), params: Value::Null });
-        assert_eq!(read(r#"{"id":4,"result":{}}"#), Incoming::Response { id: 4, result: Some(json!({})) });
-        assert_eq!(read(r#"{"id":4,"error":{"code":1,"message":""}}"#), Incoming::Response { id: 4, result: None });
+        assert_eq!(read(r#"{"method":"m"}"#), RpcMessage::Notification { method: "m".into(), params: Value::Null });
+        assert_eq!(read(r#"{"id":4,"result":{}}"#), RpcMessage::Response { id: 4, result: Some(json!({})) });
+        assert_eq!(read(r#"{"id":4,"error":{"code":1,"message":""}}"#), RpcMessage::Response { id: 4, result: None });
         for bad in ["", "[]", "{}", r#"{"id":null,"method":"m"}"#, r#"{"id":-1,"result":1}"#, r#"{"method":1}"#] {
-            assert!(matches!(read(bad), Incoming::Broken { .. }), "{bad}");
+            assert!(matches!(read(bad), RpcMessage::Broken { .. }), "{bad}");
         }
     }
 }

@@ -1,4 +1,6 @@
 //! Tool calls as an editor shows them: what kind, where, and what changes.
+//!
+//! Pure.
 
 use dispatch_contracts::conversation::{ResultStatus, ToolCall, ToolResult};
 use dispatch_toolcall::{Access, ReportedCall, ToolCall as Seen, ToolKind};

@@ -1,9 +1,11 @@
-//! Which names the server answers to, so that a page whose name was pointed at this machine gets nothing.
+//! Decides which Host headers are accepted, so that DNS rebinding gets nothing.
+//!
+//! Pure.
 
+use core::net::{IpAddr, SocketAddr};
 use http::HeaderMap;
 use http::header::HOST;
 use http::uri::Authority;
-use std::net::{IpAddr, SocketAddr};
 
 /// The names that count.
 #[derive(Clone, Debug)]

@@ -1,4 +1,6 @@
 //! Where a client may show its token: the Authorization header, or the subprotocols of a WebSocket.
+//!
+//! Pure.
 
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};

@@ -1,4 +1,6 @@
-//! Whether a web page may ask: only one that this server gave out, or one that the user named.
+//! Decides which web pages may send requests: those of this server, and those that the user named.
+//!
+//! Pure.
 
 use http::HeaderMap;
 use http::header::{HeaderValue, ORIGIN};
@@ -8,7 +10,7 @@ const FETCH_SITE: &str = "sec-fetch-site";
 
 /// Who calls, as far as a browser says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Caller {
+pub(crate) enum RequestOrigin {
     /// No browser, or a page of this server.
     Own,
     /// A page that the user named; it needs leave to read the answer.
@@ -16,22 +18,26 @@ pub(crate) enum Caller {
 }
 
 /// Refuses what a foreign page caused. `host` is the checked authority of the request.
-pub(crate) fn check_origin(headers: &HeaderMap, host: &Authority, allowed: &[String]) -> Result<Caller, &'static str> {
+pub(crate) fn check_origin(
+    headers: &HeaderMap,
+    host: &Authority,
+    allowed: &[String],
+) -> Result<RequestOrigin, &'static str> {
     let mut origins = headers.get_all(ORIGIN).iter();
     let origin = origins.next();
     if origins.next().is_some() {
         return Err("the request has more than one Origin header");
     }
-    let Some(origin) = origin else { return check_site(headers).map(|()| Caller::Own) };
+    let Some(origin) = origin else { return check_site(headers).map(|()| RequestOrigin::Own) };
     let text = origin.to_str().map_err(|_| "the Origin header cannot be read")?.to_ascii_lowercase();
     if allowed.contains(&text) {
-        return Ok(Caller::Named(origin.clone()));
+        return Ok(RequestOrigin::Named(origin.clone()));
     }
     let same = text.strip_prefix("http://").is_some_and(|rest| rest == host.as_str().to_ascii_lowercase());
     if !same {
         return Err("web pages of other origins may not use this server");
     }
-    check_site(headers).map(|()| Caller::Own)
+    check_site(headers).map(|()| RequestOrigin::Own)
 }
 
 fn check_site(headers: &HeaderMap) -> Result<(), &'static str> {
@@ -45,7 +51,7 @@ fn check_site(headers: &HeaderMap) -> Result<(), &'static str> {
 mod tests {
     use super::*;
 
-    fn check(pairs: &[(&'static str, &str)]) -> Result<Caller, &'static str> {
+    fn check(pairs: &[(&'static str, &str)]) -> Result<RequestOrigin, &'static str> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             headers.append(*name, value.parse().unwrap());
@@ -61,10 +67,10 @@ mod tests {
             &[("origin", "http://127.0.0.1:7070"), (FETCH_SITE, "same-origin")],
             &[(FETCH_SITE, "none")],
         ] {
-            assert_eq!(check(pairs), Ok(Caller::Own), "{pairs:?}");
+            assert_eq!(check(pairs), Ok(RequestOrigin::Own), "{pairs:?}");
         }
         let named = check(&[("origin", "https://app.example"), (FETCH_SITE, "cross-site")]);
-        assert_eq!(named, Ok(Caller::Named(HeaderValue::from_static("https://app.example"))));
+        assert_eq!(named, Ok(RequestOrigin::Named(HeaderValue::from_static("https://app.example"))));
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! How quickly a client may ask: a bucket of tokens per address, refilled with time.
+//! Limits the requests per second of each client: a token bucket per address.
+//!
+//! Pure.
 
-use crate::settings::Rate;
+use crate::settings::RequestRate;
+use core::net::IpAddr;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 /// One token, in the unit that a millisecond refills: a rate per second is so many units per millisecond.
 const UNIT: u64 = 1_000;
@@ -11,19 +13,19 @@ const UNIT: u64 = 1_000;
 /// the same as none.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
-    rate: Rate,
+    rate: RequestRate,
     max_clients: usize,
-    buckets: BTreeMap<IpAddr, Bucket>,
+    buckets: BTreeMap<IpAddr, TokenBucket>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+struct TokenBucket {
     units: u64,
     at_ms: u64,
 }
 
 impl RateLimit {
-    pub(crate) fn new(rate: Rate, max_clients: usize) -> Self {
+    pub(crate) fn new(rate: RequestRate, max_clients: usize) -> Self {
         Self { rate, max_clients, buckets: BTreeMap::new() }
     }
 
@@ -38,9 +40,9 @@ impl RateLimit {
             // More addresses than anybody honest has: the newcomer waits until one of them rests.
             return Err(UNIT / per_ms.max(1) + 1);
         }
-        let bucket = self.buckets.entry(client).or_insert(Bucket { units: full, at_ms: now_ms });
+        let bucket = self.buckets.entry(client).or_insert(TokenBucket { units: full, at_ms: now_ms });
         let refill = now_ms.saturating_sub(bucket.at_ms).saturating_mul(per_ms);
-        *bucket = Bucket { units: bucket.units.saturating_add(refill).min(full), at_ms: now_ms };
+        *bucket = TokenBucket { units: bucket.units.saturating_add(refill).min(full), at_ms: now_ms };
         if bucket.units >= UNIT {
             bucket.units -= UNIT;
             return Ok(());
@@ -65,7 +67,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const RATE: Rate = Rate { per_second: 10, burst: 3 };
+    const RATE: RequestRate = RequestRate { per_second: 10, burst: 3 };
 
     fn address(last: u8) -> IpAddr {
         IpAddr::from([127, 0, 0, last])

@@ -1,18 +1,19 @@
 //! One connection: its requests, one after the other, under the limits on time.
 
 use super::stall::StallLimit;
-use crate::desk::Desk;
 use crate::guard::{HostPolicy, RateLimit};
 use crate::openai::Continuations;
+use crate::services::TransportServices;
 use crate::settings::{HEADER_TIMEOUT_MS, MAX_CLIENTS, MAX_STREAMS, STRANGER_RATE, ServerSettings, WRITE_STALL_MS};
 use crate::token::TokenCheck;
 use axum::Router;
+use axum::extract::State;
+use core::net::SocketAddr;
 use dispatch_contracts::cancel::CancelToken;
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -21,30 +22,38 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The most of a request or an answer that is held between the client and us.
 const MAX_BUFFER_BYTES: usize = 64 * 1024;
 
+/// How handlers take what all connections share.
+pub(super) type ServerState = State<Arc<ServerShared>>;
+
 /// What all connections of a server share.
-pub(super) struct Shared {
-    pub(super) desk: Arc<Desk>,
+pub(super) struct ServerShared {
+    pub(super) services: Arc<TransportServices>,
     pub(super) hosts: HostPolicy,
     pub(super) origins: Vec<String>,
     pub(super) token: TokenCheck,
-    /// Who has the token and who has not are counted apart, so that strangers lock nobody out.
+    /// Clients with the token and clients without are counted apart, so that strangers cannot lock out the others.
     pub(super) known: Mutex<RateLimit>,
     pub(super) strangers: Mutex<RateLimit>,
     pub(super) streams: Arc<Semaphore>,
     pub(super) continuations: Mutex<Continuations>,
 }
 
-/// A request's connection: who is there, and the right to be there, which a WebSocket takes along.
+/// The connection of a request: the client's address, and the permit that a WebSocket keeps after the request.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct ClientConnection {
     pub(super) peer: SocketAddr,
     pub(super) permit: Arc<OwnedSemaphorePermit>,
 }
 
-impl Shared {
-    pub(super) fn new(desk: Arc<Desk>, hosts: HostPolicy, settings: ServerSettings, token: TokenCheck) -> Self {
+impl ServerShared {
+    pub(super) fn new(
+        services: Arc<TransportServices>,
+        hosts: HostPolicy,
+        settings: ServerSettings,
+        token: TokenCheck,
+    ) -> Self {
         Self {
-            desk,
+            services,
             hosts,
             origins: settings.allowed_origins,
             token,
@@ -62,11 +71,11 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Answers requests until the client or the program closes the connection.
-pub(super) async fn serve(stream: TcpStream, line: Line, router: Router, closing: CancelToken) {
+pub(super) async fn serve(stream: TcpStream, client: ClientConnection, router: Router, closing: CancelToken) {
     let stream = StallLimit::new(stream, Duration::from_millis(WRITE_STALL_MS));
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: http::Request<Incoming>| {
-        request.extensions_mut().insert(line.clone());
+        request.extensions_mut().insert(client.clone());
         router.call(request)
     });
     let mut server = hyper::server::conn::http1::Builder::new();
@@ -75,7 +84,7 @@ pub(super) async fn serve(stream: TcpStream, line: Line, router: Router, closing
     let connection = server.serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::pin!(connection);
     tokio::select! {
-        // A client that breaks off, or says what is no HTTP, is no news.
+        // A client that breaks off or does not speak HTTP is not worth a log entry.
         _ = connection.as_mut() => return,
         () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
     }

@@ -1,43 +1,113 @@
-//! The API as a document, with the routes that other extensions add.
+//! The API as an OpenAPI document: the route table, and the routes that other extensions add.
 
-use super::connection::Shared;
-use super::routes;
-use crate::refusal::Refusal;
+use super::admission::needs_token;
+use super::connection::ServerShared;
+use super::operation::{OperationDocument, SchemaSet};
+use super::routes::{RouteTable, route_table};
+use crate::refusal::{ErrorBody, Refusal};
 use axum::Json;
 use axum::extract::State;
 use dispatch_contracts::contribution::Route;
 use dispatch_kernel::host::Owned;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
-const DOCUMENT: &str = include_str!("openapi/document.json");
+const ABOUT: &str = "Sessions of Dispatch's own agent. Every request but /healthz needs the server's token; it is in \
+                     the file that `dispatch serve` names.";
+const TAGS: [(&str, &str); 5] = [
+    ("sessions", "Conversations."),
+    ("dispatches", "Messages on their way."),
+    ("approvals", "Questions to a person."),
+    ("openai", "For clients of OpenAI."),
+    ("server", "The server itself."),
+];
 
-pub(super) async fn document(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Refusal> {
-    let mut document: Value = serde_json::from_str(DOCUMENT).map_err(Refusal::internal)?;
-    document["info"]["version"] = env!("CARGO_PKG_VERSION").into();
-    let routes = shared.desk.extensions()?.routes();
+/// The document, as it is sent.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct ApiDocument(Value);
+
+impl JsonSchema for ApiDocument {
+    fn schema_name() -> Cow<'static, str> {
+        "ApiDocument".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "object", "required": ["openapi", "paths"]})
+    }
+}
+
+/// Answers with the document as it is now: the routes of extensions come and go with them.
+pub(super) async fn document(State(shared): State<Arc<ServerShared>>) -> Result<Json<ApiDocument>, Refusal> {
+    static OWN: OnceLock<Value> = OnceLock::new();
+    let mut document = OWN.get_or_init(|| own_document(&route_table())).clone();
+    let routes = shared.services.extensions()?.routes();
     if let Some(paths) = document["paths"].as_object_mut() {
-        add(paths, &routes);
+        add_contributed(paths, &routes);
     }
-    Ok(Json(document))
+    Ok(Json(ApiDocument(document)))
 }
 
-/// Adds contributed routes; one that this server answers itself is never asked.
-fn add(paths: &mut Map<String, Value>, routes: &[Owned<Route>]) {
-    let table = routes::table();
+/// The document of the routes of this server.
+fn own_document(table: &RouteTable) -> Value {
+    let mut schemas = SchemaSet::new();
+    let mut paths = Map::new();
+    for route in table.routes() {
+        let mut operation = OperationDocument::new();
+        (route.describe)(&mut operation, route.spec.success, &mut schemas);
+        let mut fields = Map::from_iter([
+            ("operationId".to_owned(), route.spec.id.into()),
+            ("summary".to_owned(), route.spec.summary.into()),
+            ("tags".to_owned(), json!([route.spec.tag])),
+        ]);
+        fields.append(&mut operation.into_fields());
+        if !needs_token(route.spec.path) {
+            fields.insert("security".to_owned(), json!([]));
+        }
+        paths.entry(route.spec.path).or_insert_with(|| json!({}))[route.spec.method.to_ascii_lowercase()] =
+            Value::Object(fields);
+    }
+    let error = json!({"application/json": {"schema": schemas.answer::<ErrorBody>()}});
+    let tags = TAGS.map(|(name, about)| json!({"name": name, "description": about}));
+    let license = env!("CARGO_PKG_LICENSE");
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Dispatch",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": ABOUT,
+            "license": {"name": license, "identifier": license},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"token": []}],
+        "tags": tags,
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "responses": {"Error": {"description": "The request was refused.", "content": error}},
+            "schemas": schemas.into_definitions(),
+        },
+    })
+}
+
+/// Adds contributed routes; the server answers its own routes itself, so one with the same method and path is left out.
+fn add_contributed(paths: &mut Map<String, Value>, routes: &[Owned<Route>]) {
     for route in routes {
-        let (method, path) = (route.item.method.to_ascii_uppercase(), route.item.path);
-        if table.served().contains(&(method.as_str(), path)) {
-            continue;
-        }
-        let item = paths.entry(path).or_insert_with(|| json!({}));
+        let item = paths.entry(route.item.path).or_insert_with(|| json!({}));
         if let Some(operations) = item.as_object_mut() {
-            operations.insert(method.to_ascii_lowercase(), operation(route));
+            operations.entry(route.item.method.to_ascii_lowercase()).or_insert_with(|| contributed(route));
         }
     }
 }
 
-fn operation(route: &Owned<Route>) -> Value {
+fn contributed(route: &Owned<Route>) -> Value {
     let names = route.item.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let parameters: Vec<Value> =
         names.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})).collect();
@@ -53,44 +123,4 @@ fn operation(route: &Owned<Route>) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn every_route_is_in_the_document_and_every_path_is_served() {
-        let document: Value = serde_json::from_str(DOCUMENT).unwrap();
-        let mut described = BTreeSet::new();
-        for (path, item) in document["paths"].as_object().unwrap() {
-            for method in item.as_object().unwrap().keys() {
-                described.insert((method.to_ascii_uppercase(), path.clone()));
-            }
-        }
-        let table = routes::table();
-        let served: BTreeSet<(String, String)> =
-            table.served().iter().map(|(method, path)| ((*method).to_owned(), (*path).to_owned())).collect();
-        assert_eq!(described, served);
-    }
-
-    #[test]
-    fn every_reference_leads_somewhere_and_every_keyword_is_checked() {
-        let document: Value = serde_json::from_str(DOCUMENT).unwrap();
-        let mut open = vec![&document];
-        while let Some(value) = open.pop() {
-            if let Some(target) = value.get("$ref").and_then(Value::as_str) {
-                assert!(document.pointer(target.trim_start_matches('#')).is_some(), "{target}");
-            }
-            match value {
-                Value::Object(fields) => open.extend(fields.values()),
-                Value::Array(items) => open.extend(items),
-                _ => {}
-            }
-        }
-        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
-            let mut root = schema.clone();
-            root["components"] = document["components"].clone();
-            let unsupported = dispatch_kernel::services::schema::unsupported_keywords(&root);
-            assert!(unsupported.is_empty(), "{name}: {unsupported:?}");
-        }
-    }
-}
+mod tests;

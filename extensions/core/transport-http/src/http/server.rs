@@ -1,64 +1,73 @@
-//! The port: takes connections in, as many as allowed, until the program closes.
+//! The listener: accepts connections, at most as many as allowed, until the program closes.
 
-use super::connection::{Line, Shared, serve};
-use super::routes;
+use super::connection::{ClientConnection, ServerShared, serve};
+use super::routes::route_table;
 use crate::contract::TransportError;
-use crate::desk::Desk;
 use crate::guard::HostPolicy;
+use crate::services::TransportServices;
 use crate::token::TokenCheck;
 use axum::Router;
+use core::net::SocketAddr;
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::secret::Secret;
 use serde_json::{Map, json};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-/// How long to wait when the system gives no more connections, for example for want of file handles.
+/// How long to wait when the system has no more connections to give, for example for lack of file handles.
 const ACCEPT_PAUSE_MS: u64 = 100;
 
 /// A port that is listened on.
-pub(crate) struct Server {
+pub(crate) struct HttpServer {
     pub(crate) addr: SocketAddr,
     listening: JoinHandle<()>,
     connections: Arc<Semaphore>,
     max_connections: u32,
 }
 
-impl Server {
+impl HttpServer {
     /// Opens the port and serves in the background.
-    pub(crate) async fn open(desk: &Arc<Desk>, addr: SocketAddr, token: &Secret) -> Result<Self, TransportError> {
+    pub(crate) async fn open(
+        services: &Arc<TransportServices>,
+        addr: SocketAddr,
+        token: &Secret,
+    ) -> Result<Self, TransportError> {
         let failed = |source| TransportError::Bind { addr, source };
         let listener = TcpListener::bind(addr).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        let settings = desk.settings();
+        let settings = services.settings();
         let connections = Arc::new(Semaphore::new(settings.max_connections));
         let max_connections = u32::try_from(settings.max_connections).unwrap_or(u32::MAX);
         let policy = HostPolicy { bound, allowed: settings.allowed_hosts.clone() };
-        let shared = Arc::new(Shared::new(Arc::clone(desk), policy, settings, TokenCheck::new(token)));
-        let router = routes::table().into_router(shared);
-        let listening = tokio::spawn(accept(listener, Arc::clone(desk), router, Arc::clone(&connections)));
+        let shared = Arc::new(ServerShared::new(Arc::clone(services), policy, settings, TokenCheck::new(token)));
+        let router = route_table().into_router(shared);
+        let listening = tokio::spawn(accept(listener, Arc::clone(services), router, Arc::clone(&connections)));
         Ok(Self { addr: bound, listening, connections, max_connections })
     }
 
-    /// Resolves when nobody listens any more and the last connection is gone.
+    /// Resolves when the port is closed and the last connection has ended.
     pub(crate) async fn closed(self) {
         let _ = self.listening.await;
         let _ = self.connections.acquire_many(self.max_connections).await;
     }
 }
 
-async fn accept(listener: TcpListener, desk: Arc<Desk>, router: Router, connections: Arc<Semaphore>) {
+async fn accept(listener: TcpListener, services: Arc<TransportServices>, router: Router, connections: Arc<Semaphore>) {
     tokio::select! {
-        () = desk.closing.cancelled() => {}
-        () = accept_all(&listener, &desk, &router, &connections) => {}
+        () = services.closing.cancelled() => {}
+        () = accept_all(&listener, &services, &router, &connections) => {}
     }
 }
 
-async fn accept_all(listener: &TcpListener, desk: &Arc<Desk>, router: &Router, connections: &Arc<Semaphore>) {
+async fn accept_all(
+    listener: &TcpListener,
+    services: &Arc<TransportServices>,
+    router: &Router,
+    connections: &Arc<Semaphore>,
+) {
     loop {
         // Without a permit the newcomer waits in the system's queue, which is bounded too.
         let Ok(permit) = Arc::clone(connections).acquire_owned().await else { return };
@@ -66,12 +75,12 @@ async fn accept_all(listener: &TcpListener, desk: &Arc<Desk>, router: &Router, c
             Ok((stream, peer)) => {
                 // Small messages must not wait for each other; a system that refuses this is only slower.
                 let _ = stream.set_nodelay(true);
-                let line = Line { peer, permit: Arc::new(permit) };
-                tokio::spawn(serve(stream, line, router.clone(), desk.closing.clone()));
+                let client = ClientConnection { peer, permit: Arc::new(permit) };
+                tokio::spawn(serve(stream, client, router.clone(), services.closing.clone()));
             }
             Err(error) => {
                 let fields = Map::from_iter([("cause".to_owned(), json!(error.to_string()))]);
-                desk.log(Level::Warn, "a connection could not be taken", fields);
+                services.log(Level::Warn, "cannot accept a connection", fields);
                 tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
             }
         }

@@ -1,15 +1,15 @@
-//! The WebSocket: the conversation of messages over one connection.
+//! The WebSocket: JSON messages over one connection.
 
-use super::connection::{Line, Shared};
+use super::answers::ProtocolSwitch;
+use super::connection::{ClientConnection, ServerState};
 use crate::guard::SUBPROTOCOL;
+use crate::message_channel::{IncomingMessage, serve_messages};
 use crate::refusal::Refusal;
 use crate::settings::MAX_MESSAGE_BYTES;
-use crate::talk::{Heard, talk};
 use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::response::Response;
 use futures_util::{SinkExt, StreamExt};
 use http::StatusCode;
 use std::future::ready;
@@ -19,12 +19,12 @@ use std::sync::Arc;
 const MAX_UNSENT_BYTES: usize = 4 * 1024 * 1024;
 
 pub(super) async fn open(
-    State(shared): State<Arc<Shared>>,
-    Extension(line): Extension<Line>,
+    State(shared): ServerState,
+    Extension(client): Extension<ClientConnection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Result<Response, Refusal> {
+) -> Result<ProtocolSwitch, Refusal> {
     let upgrade = upgrade
-        .map_err(|_| Refusal::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", "this address speaks WebSocket"))?;
+        .map_err(|_| Refusal::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", "this path speaks WebSocket"))?;
     let permit =
         Arc::clone(&shared.streams).try_acquire_owned().map_err(|_| Refusal::busy("too many WebSockets are open"))?;
     let upgrade = upgrade
@@ -32,19 +32,19 @@ pub(super) async fn open(
         .max_message_size(MAX_MESSAGE_BYTES)
         .max_frame_size(MAX_MESSAGE_BYTES)
         .max_write_buffer_size(MAX_UNSENT_BYTES);
-    let desk = Arc::clone(&shared.desk);
-    Ok(upgrade.on_upgrade(async move |socket: WebSocket| {
+    let services = Arc::clone(&shared.services);
+    Ok(ProtocolSwitch(upgrade.on_upgrade(async move |socket: WebSocket| {
         let (said, heard) = socket.split();
         let heard = heard.take_while(|message| ready(message.is_ok())).filter_map(|message| {
             ready(match message {
-                Ok(Message::Text(text)) => Some(Heard::Text(text.as_str().to_owned())),
-                Ok(Message::Binary(_)) => Some(Heard::Garbled("messages are text, not bytes")),
+                Ok(Message::Text(text)) => Some(IncomingMessage::Text(text.as_str().to_owned())),
+                Ok(Message::Binary(_)) => Some(IncomingMessage::Unreadable("messages are text, not bytes")),
                 _ => None,
             })
         });
         let said = said.with(|text: String| ready(Ok::<_, axum::Error>(Message::Text(text.into()))));
-        // A client that is gone needs no farewell.
-        let _ = talk(desk, "websocket", heard, said).await;
-        drop((line.permit, permit));
-    }))
+        // A client that is gone needs no answer.
+        let _ = serve_messages(services, "websocket", heard, said).await;
+        drop((client.permit, permit));
+    })))
 }

@@ -1,4 +1,4 @@
-//! A connection that ends when its client leaves written bytes untaken for too long.
+//! Ends a connection whose client stops reading.
 
 use std::future::Future;
 use std::io;

@@ -1,8 +1,9 @@
-//! What changes something: messages, answers, and the sessions themselves.
+//! Handlers that change something: messages, answers, and the sessions themselves.
 
-use super::body::{Named, Posted};
-use super::connection::Shared;
-use crate::desk::AnswerWire;
+use super::answers::{Accepted, ApprovalReceipt, CancelReceipt, Created, MessageReceipt, NoContent};
+use super::connection::ServerState;
+use super::input::{FromHead, JsonBody, SessionLabel};
+use crate::approval_answer::ApprovalAnswerWire;
 use crate::message::MessageWire;
 use crate::refusal::Refusal;
 use crate::settings::{MAX_BODY_BYTES, MAX_MESSAGE_BYTES};
@@ -11,70 +12,74 @@ use axum::extract::State;
 use dispatch_contracts::ids::TurnId;
 use ext_conversation_store::contract::{ConversationError, Session};
 use ext_session_orchestrator::contract::{ApprovalId, DispatchId};
-use http::StatusCode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
-use std::sync::Arc;
 
-type Shop = State<Arc<Shared>>;
-type Small<T> = Posted<T, MAX_BODY_BYTES>;
+/// A JSON body without a message in it.
+type SmallBody<T> = JsonBody<T, MAX_BODY_BYTES>;
 
-/// Answers when the message is durable, never before.
+/// Answers once the message is durable.
 pub(super) async fn submit(
-    State(shared): Shop,
-    Named(label): Named,
-    Posted(message): Posted<MessageWire, MAX_MESSAGE_BYTES>,
-) -> Result<(StatusCode, Json<Value>), Refusal> {
-    let receipt = shared.desk.sessions()?.submit(message.into_submission(label.clone(), "http")).await?;
-    let said = json!({
-        "dispatch": receipt.dispatch,
-        "session": label,
-        "sessionId": receipt.session,
-        "fresh": receipt.fresh,
-    });
-    Ok((StatusCode::ACCEPTED, Json(said)))
+    State(shared): ServerState,
+    FromHead(SessionLabel(label)): FromHead<SessionLabel>,
+    JsonBody(message): JsonBody<MessageWire, MAX_MESSAGE_BYTES>,
+) -> Result<Accepted<MessageReceipt>, Refusal> {
+    let receipt = shared.services.sessions()?.submit(message.into_submission(label.clone(), "http")).await?;
+    Ok(Accepted(MessageReceipt {
+        dispatch: receipt.dispatch,
+        session: label,
+        session_id: receipt.session,
+        fresh: receipt.fresh,
+    }))
 }
 
-pub(super) async fn cancel(State(shared): Shop, Named(id): Named) -> Result<Json<Value>, Refusal> {
-    let id = DispatchId::new(id);
-    let outcome = shared.desk.sessions()?.cancel(&id).await?;
-    Ok(Json(json!({"dispatch": id, "outcome": outcome})))
+pub(super) async fn cancel(
+    State(shared): ServerState,
+    FromHead(dispatch): FromHead<DispatchId>,
+) -> Result<Json<CancelReceipt>, Refusal> {
+    let outcome = shared.services.sessions()?.cancel(&dispatch).await?;
+    Ok(Json(CancelReceipt { dispatch, outcome }))
 }
 
 pub(super) async fn answer(
-    State(shared): Shop,
-    Named(id): Named,
-    Posted(answer): Small<AnswerWire>,
-) -> Result<Json<Value>, Refusal> {
-    let id = ApprovalId(id);
-    answer.give(&shared.desk, &id).await?;
-    Ok(Json(json!({"approval": id})))
+    State(shared): ServerState,
+    FromHead(approval): FromHead<ApprovalId>,
+    JsonBody(answer): SmallBody<ApprovalAnswerWire>,
+) -> Result<Json<ApprovalReceipt>, Refusal> {
+    answer.give(&shared.services, &approval).await?;
+    Ok(Json(ApprovalReceipt { approval }))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ForkWire {
+#[schemars(rename = "ForkSession")]
+pub(super) struct ForkSessionWire {
+    /// The label of the new session.
     label: String,
+    /// The turn to continue from; the last one by default.
     #[serde(default)]
     turn: Option<TurnId>,
 }
 
 pub(super) async fn fork(
-    State(shared): Shop,
-    Named(label): Named,
-    Posted(wanted): Small<ForkWire>,
-) -> Result<(StatusCode, Json<Session>), Refusal> {
-    let made = shared.desk.conversations()?.fork(&label, wanted.turn.as_ref(), &wanted.label).await?;
-    Ok((StatusCode::CREATED, Json(made)))
+    State(shared): ServerState,
+    FromHead(SessionLabel(label)): FromHead<SessionLabel>,
+    JsonBody(wanted): SmallBody<ForkSessionWire>,
+) -> Result<Created<Session>, Refusal> {
+    let made = shared.services.conversations()?.fork(&label, wanted.turn.as_ref(), &wanted.label).await?;
+    Ok(Created(made))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ChangeWire {
+#[schemars(rename = "ChangeSession")]
+pub(super) struct ChangeSessionWire {
+    /// The new label.
     #[serde(default)]
     label: Option<String>,
-    /// Absent leaves the title, `null` takes it away.
+    /// The new title; absent keeps the title, `null` removes it.
     #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "Option<String>")]
     title: Option<Option<String>>,
 }
 
@@ -83,11 +88,11 @@ fn present<'de, D: Deserializer<'de>>(field: D) -> Result<Option<Option<String>>
 }
 
 pub(super) async fn change(
-    State(shared): Shop,
-    Named(mut label): Named,
-    Posted(wanted): Small<ChangeWire>,
+    State(shared): ServerState,
+    FromHead(SessionLabel(mut label)): FromHead<SessionLabel>,
+    JsonBody(wanted): SmallBody<ChangeSessionWire>,
 ) -> Result<Json<Session>, Refusal> {
-    let conversations = shared.desk.conversations()?;
+    let conversations = shared.services.conversations()?;
     if let Some(title) = wanted.title {
         conversations.set_title(&label, title.as_deref()).await?;
     }
@@ -98,7 +103,10 @@ pub(super) async fn change(
     Ok(Json(now.ok_or(ConversationError::NoSession { label })?))
 }
 
-pub(super) async fn delete(State(shared): Shop, Named(label): Named) -> Result<StatusCode, Refusal> {
-    shared.desk.conversations()?.delete(&label).await?;
-    Ok(StatusCode::NO_CONTENT)
+pub(super) async fn delete(
+    State(shared): ServerState,
+    FromHead(SessionLabel(label)): FromHead<SessionLabel>,
+) -> Result<NoContent, Refusal> {
+    shared.services.conversations()?.delete(&label).await?;
+    Ok(NoContent)
 }

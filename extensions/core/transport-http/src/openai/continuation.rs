@@ -1,16 +1,18 @@
-//! Which session a client goes on with that sends its whole conversation each time and names none.
+//! Which session continues for a client that sends its whole conversation each time and names no session.
 //!
-//! A conversation is known by a fingerprint of all its messages. After a reply the session is noted
+//! Pure.
+//!
+//! A conversation is identified by a fingerprint of all its messages. After a reply the session is noted
 //! under the conversation with that reply; a request whose earlier messages have this fingerprint
-//! goes on there. Each note is used once: a second branch from the same point is a session of its own.
+//! continues there. Each note is used once: a second branch from the same point gets a new session.
 
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How many conversations are remembered; one that is forgotten goes on in a new session.
+/// How many conversations are remembered; a forgotten one continues in a new session.
 const MAX_NOTES: usize = 1_024;
 
-/// Stands for a conversation.
+/// Identifies a conversation by its messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fingerprint([u8; 32]);
 
@@ -27,7 +29,7 @@ impl Fingerprint {
     }
 }
 
-/// The sessions that may be gone on with.
+/// The sessions that can be continued.
 #[derive(Default)]
 pub(crate) struct Continuations {
     notes: BTreeMap<Fingerprint, String>,

@@ -1,15 +1,19 @@
-//! What a client asks for: its last words, the conversation before them, and which session it means.
+//! What a client asks for: its last message, the conversation before it, and which session it means.
+//!
+//! Pure.
 
 use super::continuation::Fingerprint;
 use crate::refusal::Refusal;
 use dispatch_contracts::conversation::Image;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// The body of a request; what is not listed is for models, and ours decides about it.
-#[derive(Debug, Deserialize)]
+/// The body of a request; other fields are ignored, because the session decides about them.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ChatRequest {
+    /// `dispatch` for the configured model.
     #[serde(default)]
     pub(crate) model: String,
     messages: Vec<ChatMessage>,
@@ -17,55 +21,59 @@ pub(crate) struct ChatRequest {
     pub(crate) stream: Option<bool>,
     #[serde(default)]
     stream_options: Option<StreamOptions>,
+    /// The label of the session, if nothing else names it.
     #[serde(default)]
     user: Option<String>,
+    /// `session` is the label of the session; `show_tools: text` shows tool calls as text.
     #[serde(default)]
     metadata: Option<Map<String, Value>>,
+    /// How many replies; only 1 is accepted.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 1))]
     n: Option<u32>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct StreamOptions {
     #[serde(default)]
     include_usage: Option<bool>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct ChatMessage {
     role: String,
     #[serde(default)]
-    content: Option<Content>,
+    content: Option<ChatContent>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum Content {
+enum ChatContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ChatContentPart>),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part {
+enum ChatContentPart {
     Text {
         text: String,
     },
     ImageUrl {
-        image_url: ImageUrl,
+        image_url: ChatImageUrl,
     },
     #[serde(other)]
     Other,
 }
 
-#[derive(Debug, Deserialize)]
-struct ImageUrl {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ChatImageUrl {
     url: String,
 }
 
 /// What becomes of the tool calls of our own agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tools {
+pub(crate) enum ToolVisibility {
     /// The client sees what was said.
     Hidden,
     /// The client sees a line for each call, too.
@@ -74,7 +82,7 @@ pub(crate) enum Tools {
 
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct ChatPlan {
     /// The client's last words.
     pub(crate) text: String,
     pub(crate) images: Vec<Image>,
@@ -85,17 +93,17 @@ pub(crate) struct Plan {
     /// The same in words, for a session that knows nothing; empty when there is nothing to know.
     pub(crate) told_before: String,
     pub(crate) include_usage: bool,
-    pub(crate) tools: Tools,
+    pub(crate) tools: ToolVisibility,
 }
 
 impl ChatRequest {
     /// Reads the conversation. `header` is the session that the request's headers name.
-    pub(crate) fn plan(&self, header: Option<&str>) -> Result<Plan, Refusal> {
+    pub(crate) fn plan(&self, header: Option<&str>) -> Result<ChatPlan, Refusal> {
         if self.n.is_some_and(|n| n != 1) {
             return Err(Refusal::invalid("`n` must be 1: a session has one next reply"));
         }
         let Some((last, before)) = self.messages.split_last().filter(|(last, _)| last.role == "user") else {
-            return Err(Refusal::invalid("the last message must be the user's"));
+            return Err(Refusal::invalid("the last message must have the role `user`"));
         };
         let metadata = |name: &str| self.metadata.as_ref().and_then(|fields| fields.get(name)?.as_str());
         let session = header.or_else(|| metadata("session")).or(self.user.as_deref());
@@ -108,14 +116,14 @@ impl ChatRequest {
         if text.trim().is_empty() && images.is_empty() {
             return Err(Refusal::invalid("the last message is empty"));
         }
-        Ok(Plan {
+        Ok(ChatPlan {
             text,
             images,
             session: session.filter(|name| !name.is_empty()).map(ToOwned::to_owned),
             before: fingerprint,
             told_before: tell(before),
             include_usage: self.stream_options.as_ref().and_then(|options| options.include_usage) == Some(true),
-            tools: if metadata("show_tools") == Some("text") { Tools::AsText } else { Tools::Hidden },
+            tools: if metadata("show_tools") == Some("text") { ToolVisibility::AsText } else { ToolVisibility::Hidden },
         })
     }
 }
@@ -124,10 +132,10 @@ impl ChatMessage {
     fn words(&self) -> String {
         match &self.content {
             None => String::new(),
-            Some(Content::Text(text)) => text.clone(),
-            Some(Content::Parts(parts)) => {
+            Some(ChatContent::Text(text)) => text.clone(),
+            Some(ChatContent::Parts(parts)) => {
                 let texts = parts.iter().filter_map(|part| match part {
-                    Part::Text { text } => Some(text.as_str()),
+                    ChatContentPart::Text { text } => Some(text.as_str()),
                     _ => None,
                 });
                 texts.collect::<Vec<_>>().join("\n")
@@ -136,15 +144,15 @@ impl ChatMessage {
     }
 
     fn images(&self) -> Result<Vec<Image>, Refusal> {
-        let Some(Content::Parts(parts)) = &self.content else { return Ok(Vec::new()) };
+        let Some(ChatContent::Parts(parts)) = &self.content else { return Ok(Vec::new()) };
         let mut images = Vec::new();
         for part in parts {
             match part {
-                Part::Text { .. } => {}
-                Part::ImageUrl { image_url } => images.push(data_url(&image_url.url).ok_or_else(|| {
-                    Refusal::invalid("a picture must be a `data:` address with base64 in it; nothing is fetched")
+                ChatContentPart::Text { .. } => {}
+                ChatContentPart::ImageUrl { image_url } => images.push(data_url(&image_url.url).ok_or_else(|| {
+                    Refusal::invalid("an image must be a `data:` URL with base64 data; nothing is fetched")
                 })?),
-                Part::Other => return Err(Refusal::invalid("a message may hold text and pictures")),
+                ChatContentPart::Other => return Err(Refusal::invalid("a message may hold text and images only")),
             }
         }
         Ok(images)
@@ -182,7 +190,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn plan(body: Value, header: Option<&str>) -> Result<Plan, Refusal> {
+    fn plan(body: Value, header: Option<&str>) -> Result<ChatPlan, Refusal> {
         serde_json::from_value::<ChatRequest>(body).unwrap().plan(header)
     }
 

@@ -1,12 +1,12 @@
-//! The Agent Client Protocol with real frames over pipes.
+//! The Agent TestClient Protocol with real frames over pipes.
 
-use crate::rig::Rig;
+use crate::server::TestServer;
 use dispatch_support::{Reply, Step};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines};
 
-struct Editor {
+struct AcpEditor {
     out: DuplexStream,
     lines: Lines<BufReader<DuplexStream>>,
     next: u64,
@@ -14,11 +14,11 @@ struct Editor {
     answer: &'static str,
 }
 
-impl Editor {
-    fn open(rig: &Rig, answer: &'static str) -> (Self, tokio::task::JoinHandle<()>) {
+impl AcpEditor {
+    fn open(server: &TestServer, answer: &'static str) -> (Self, tokio::task::JoinHandle<()>) {
         let (out, theirs) = tokio::io::duplex(1 << 16);
         let (said, hearing) = tokio::io::duplex(1 << 16);
-        let transport = Arc::clone(&rig.transport);
+        let transport = Arc::clone(&server.transport);
         let served = tokio::spawn(async move { transport.acp(Box::new(theirs), Box::new(said)).await.unwrap() });
         (Self { out, lines: BufReader::new(hearing).lines(), next: 0, updates: Vec::new(), answer }, served)
     }
@@ -72,8 +72,8 @@ impl Editor {
         answer["result"].clone()
     }
 
-    async fn new_session(&mut self, rig: &Rig) -> String {
-        let made = self.ask("session/new", json!({"cwd": rig.workdir(), "mcpServers": []})).await;
+    async fn new_session(&mut self, server: &TestServer) -> String {
+        let made = self.ask("session/new", json!({"cwd": server.workdir(), "mcpServers": []})).await;
         made["sessionId"].as_str().unwrap().to_owned()
     }
 
@@ -91,26 +91,26 @@ fn prompt(session: &str, text: &str) -> Value {
     json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]})
 }
 
-fn writing() -> Rig {
+fn writing() -> TestServer {
     let call = Reply::call(&[("c1", "write_file", json!({"path": "out.txt", "content": "made"}))]);
-    Rig::playing([call, Reply::say("It is done.")])
+    TestServer::playing([call, Reply::say("It is done.")])
 }
 
 #[test]
 fn an_editor_prompts_is_asked_and_sees_the_change() {
-    let rig = writing();
-    rig.block_on(async {
-        let (mut editor, served) = Editor::open(&rig, "once");
+    let server = writing();
+    server.block_on(async {
+        let (mut editor, served) = AcpEditor::open(&server, "once");
         let hello = editor.ask("initialize", json!({"protocolVersion": 1, "clientCapabilities": {}})).await;
         assert_eq!(hello["protocolVersion"], 1);
         assert_eq!(hello["agentCapabilities"]["loadSession"], true);
-        let session = editor.new_session(&rig).await;
+        let session = editor.new_session(&server).await;
         let end = editor.ask("session/prompt", prompt(&session, "write")).await;
         assert_eq!(end, json!({"stopReason": "end_turn"}));
         assert_eq!(editor.text("agent_message_chunk"), "It is done.");
         let made = editor.updates.iter().find(|update| update["sessionUpdate"] == "tool_call").unwrap();
         assert_eq!((made["kind"].as_str(), made["status"].as_str()), (Some("edit"), Some("pending")));
-        let path = rig.workdir().join("out.txt");
+        let path = server.workdir().join("out.txt");
         assert_eq!(made["locations"][0]["path"], json!(path));
         let last = editor.updates.iter().rfind(|update| update["sessionUpdate"] == "tool_call_update").unwrap();
         assert_eq!(last["status"], "completed");
@@ -120,7 +120,7 @@ fn an_editor_prompts_is_asked_and_sees_the_change() {
         let listed = editor.ask("session/list", json!({})).await;
         assert_eq!(listed["sessions"][0]["sessionId"], json!(session));
         editor.updates.clear();
-        editor.ask("session/load", json!({"sessionId": session, "cwd": rig.workdir(), "mcpServers": []})).await;
+        editor.ask("session/load", json!({"sessionId": session, "cwd": server.workdir(), "mcpServers": []})).await;
         assert_eq!(editor.kinds(), ["user_message_chunk", "tool_call", "tool_call_update", "agent_message_chunk"]);
         drop(editor);
         served.await.unwrap();
@@ -129,23 +129,23 @@ fn an_editor_prompts_is_asked_and_sees_the_change() {
 
 #[test]
 fn a_no_keeps_the_file_as_it_was() {
-    let rig = writing();
-    rig.block_on(async {
-        let (mut editor, _served) = Editor::open(&rig, "deny");
-        let session = editor.new_session(&rig).await;
+    let server = writing();
+    server.block_on(async {
+        let (mut editor, _served) = AcpEditor::open(&server, "deny");
+        let session = editor.new_session(&server).await;
         editor.ask("session/prompt", prompt(&session, "write")).await;
         let last = editor.updates.iter().rfind(|update| update["sessionUpdate"] == "tool_call_update").unwrap();
         assert_eq!(last["status"], "failed");
-        assert!(!rig.workdir().join("out.txt").exists());
+        assert!(!server.workdir().join("out.txt").exists());
     });
 }
 
 #[test]
 fn a_prompt_is_cancelled() {
-    let rig = Rig::playing([Reply::steps([Step::say("Thinking "), Step::UntilClosedMs(60_000)])]);
-    rig.block_on(async {
-        let (mut editor, _served) = Editor::open(&rig, "once");
-        let session = editor.new_session(&rig).await;
+    let server = TestServer::playing([Reply::steps([Step::say("Thinking "), Step::UntilClosedMs(60_000)])]);
+    server.block_on(async {
+        let (mut editor, _served) = AcpEditor::open(&server, "once");
+        let session = editor.new_session(&server).await;
         let running = editor.begin("session/prompt", prompt(&session, "long")).await;
         loop {
             let message = editor.read().await;
@@ -162,10 +162,10 @@ fn a_prompt_is_cancelled() {
 
 #[test]
 fn an_editor_that_goes_away_stops_its_prompts() {
-    let rig = Rig::playing([Reply::steps([Step::say("Thinking "), Step::UntilClosedMs(60_000)])]);
-    rig.block_on(async {
-        let (mut editor, served) = Editor::open(&rig, "once");
-        let session = editor.new_session(&rig).await;
+    let server = TestServer::playing([Reply::steps([Step::say("Thinking "), Step::UntilClosedMs(60_000)])]);
+    server.block_on(async {
+        let (mut editor, served) = AcpEditor::open(&server, "once");
+        let session = editor.new_session(&server).await;
         editor.begin("session/prompt", prompt(&session, "long")).await;
         loop {
             if editor.read().await["params"]["update"]["sessionUpdate"] == "agent_message_chunk" {
@@ -175,14 +175,14 @@ fn an_editor_that_goes_away_stops_its_prompts() {
         drop(editor);
         served.await.unwrap();
     });
-    assert!(rig.model.saw_close_within(crate::rig::PATIENCE));
+    assert!(server.model.saw_close_within(crate::server::PATIENCE));
 }
 
 #[test]
 fn what_is_wrong_is_told() {
-    let rig = Rig::playing([]);
-    rig.block_on(async {
-        let (mut editor, _served) = Editor::open(&rig, "once");
+    let server = TestServer::playing([]);
+    server.block_on(async {
+        let (mut editor, _served) = AcpEditor::open(&server, "once");
         for (method, params, code) in [
             ("no/such", json!({}), -32601),
             ("session/new", json!({"cwd": "relative", "mcpServers": []}), -32602),
@@ -196,7 +196,7 @@ fn what_is_wrong_is_told() {
         }
         editor.out.write_all(b"{\n").await.unwrap();
         assert_eq!(editor.read().await["error"]["code"], -32700);
-        let session = editor.new_session(&rig).await;
+        let session = editor.new_session(&server).await;
         editor.ask("session/set_mode", json!({"sessionId": session, "modeId": "allow"})).await;
         assert_eq!(editor.kinds(), ["current_mode_update"]);
         let failed = editor.begin("session/prompt", prompt(&session, "hi")).await;

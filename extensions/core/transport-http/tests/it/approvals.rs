@@ -1,41 +1,41 @@
 //! Questions to a person, answered over HTTP.
 
-use crate::client::Events;
-use crate::rig::Rig;
+use crate::client::EventReader;
+use crate::server::TestServer;
 use dispatch_support::Reply;
 use serde_json::{Value, json};
 
-fn asking() -> (Rig, String, Value) {
+fn asking() -> (TestServer, String, Value) {
     let call = Reply::call(&[("c1", "write_file", json!({"path": "out.txt", "content": "made"}))]);
-    let rig = Rig::playing([call, Reply::say("Done.")]);
-    let client = rig.client();
-    let events = Events::open(&client, "/v1/sessions/main/events", &[]);
+    let server = TestServer::playing([call, Reply::say("Done.")]);
+    let client = server.client();
+    let events = EventReader::open(&client, "/v1/sessions/main/events", &[]);
     let posted = client.post("/v1/sessions/main/messages", &json!({"text": "write", "ask": "person"})).expect(202);
     let asked = events.into_iter().find(|sent| sent.event == "asked").unwrap().json();
     let open = client.get("/v1/approvals?session=main").expect(200).json();
     assert_eq!(open["approvals"][0]["id"], asked["request"]["id"], "{open}");
     let dispatch = posted.json()["dispatch"].as_str().unwrap().to_owned();
-    (rig, dispatch, asked["request"].clone())
+    (server, dispatch, asked["request"].clone())
 }
 
 #[test]
 fn a_yes_lets_the_call_run() {
-    let (rig, dispatch, request) = asking();
+    let (server, dispatch, request) = asking();
     let path = format!("/v1/approvals/{}", request["id"].as_str().unwrap());
-    assert_eq!(rig.client().post(&path, &json!({"answer": "perhaps"})).expect(400).code(), "invalid");
-    rig.client().post(&path, &json!({"answer": "once"})).expect(200);
-    assert_eq!(rig.client().post(&path, &json!({"answer": "once"})).expect(404).code(), "not_found");
-    rig.ended(&dispatch);
-    assert_eq!(std::fs::read_to_string(rig.workdir().join("out.txt")).unwrap(), "made");
+    assert_eq!(server.client().post(&path, &json!({"answer": "perhaps"})).expect(400).code(), "invalid");
+    server.client().post(&path, &json!({"answer": "once"})).expect(200);
+    assert_eq!(server.client().post(&path, &json!({"answer": "once"})).expect(404).code(), "not_found");
+    server.ended(&dispatch);
+    assert_eq!(std::fs::read_to_string(server.workdir().join("out.txt")).unwrap(), "made");
 }
 
 #[test]
 fn a_no_is_told_to_the_model() {
-    let (rig, dispatch, request) = asking();
+    let (server, dispatch, request) = asking();
     let path = format!("/v1/approvals/{}", request["id"].as_str().unwrap());
-    rig.client().post(&path, &json!({"answer": "deny", "reason": "not today"})).expect(200);
-    rig.ended(&dispatch);
-    assert!(!rig.workdir().join("out.txt").exists());
-    let history = rig.client().get("/v1/sessions/main/messages").expect(200).body;
+    server.client().post(&path, &json!({"answer": "deny", "reason": "not today"})).expect(200);
+    server.ended(&dispatch);
+    assert!(!server.workdir().join("out.txt").exists());
+    let history = server.client().get("/v1/sessions/main/messages").expect(200).body;
     assert!(history.contains("not today"), "{history}");
 }

@@ -1,7 +1,7 @@
 //! Chat completions as OpenAI's clients ask for them.
 
-use crate::client::Sent;
-use crate::rig::{PATIENCE, Rig};
+use crate::client::ServerSentEvent;
+use crate::server::{PATIENCE, TestServer};
 use dispatch_support::{Reply, Step};
 use serde_json::{Value, json};
 
@@ -9,39 +9,41 @@ fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
 }
 
-fn pieces(body: &str) -> Vec<Sent> {
+fn pieces(body: &str) -> Vec<ServerSentEvent> {
     let blocks = body.split("\n\n").filter(|block| block.starts_with("data: "));
-    blocks.map(|block| Sent { data: block["data: ".len()..].to_owned(), ..Sent::default() }).collect()
+    blocks
+        .map(|block| ServerSentEvent { data: block["data: ".len()..].to_owned(), ..ServerSentEvent::default() })
+        .collect()
 }
 
 #[test]
 fn a_whole_answer() {
-    let rig = Rig::playing([Reply::say("Hello there.")]);
+    let server = TestServer::playing([Reply::say("Hello there.")]);
     let body = json!({"model": "dispatch", "messages": [user("hi")], "user": "main"});
-    let answer = rig.client().post("/v1/chat/completions", &body).expect(200);
+    let answer = server.client().post("/v1/chat/completions", &body).expect(200);
     assert_eq!(answer.header("x-dispatch-session"), Some("main"));
     let said = answer.json();
     assert_eq!(said["object"], "chat.completion");
     assert_eq!(said["choices"][0]["message"], json!({"role": "assistant", "content": "Hello there.", "refusal": null}));
     assert_eq!(said["choices"][0]["finish_reason"], "stop");
     assert!(said["usage"]["total_tokens"].is_u64());
-    let history = rig.client().get("/v1/sessions/main/messages").expect(200).json();
+    let history = server.client().get("/v1/sessions/main/messages").expect(200).json();
     assert_eq!(history["messages"].as_array().unwrap().len(), 2);
 }
 
 #[test]
 fn an_answer_in_pieces() {
     let call = Reply::call(&[("c1", "write_file", json!({"path": "out.txt", "content": "made"}))]);
-    let rig = Rig::playing([call, Reply::say("It is done.")]);
+    let server = TestServer::playing([call, Reply::say("It is done.")]);
     let body = json!({
         "model": "dispatch", "messages": [user("write")], "stream": true, "stream_options": {"include_usage": true},
     });
     let headers = [("Content-Type", "application/json"), ("X-Dispatch-Ask", "all"), ("X-Dispatch-Session", "s")];
     let answer =
-        rig.client().request("POST", "/v1/chat/completions", &headers, body.to_string().as_bytes()).expect(200);
+        server.client().request("POST", "/v1/chat/completions", &headers, body.to_string().as_bytes()).expect(200);
     let pieces = pieces(&answer.body);
     assert_eq!(pieces.last().unwrap().data, "[DONE]");
-    let chunks: Vec<Value> = pieces[..pieces.len() - 1].iter().map(Sent::json).collect();
+    let chunks: Vec<Value> = pieces[..pieces.len() - 1].iter().map(ServerSentEvent::json).collect();
     assert_eq!(chunks[0]["choices"][0]["delta"]["role"], "assistant");
     let text: String = chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
     assert_eq!(text, "It is done.");
@@ -51,14 +53,14 @@ fn an_answer_in_pieces() {
     assert_eq!(cost["choices"], json!([]));
     assert!(cost["usage"]["prompt_tokens"].is_u64());
     assert!(chunks.iter().all(|chunk| chunk["id"] == chunks[0]["id"] && chunk["object"] == "chat.completion.chunk"));
-    assert_eq!(std::fs::read_to_string(rig.workdir().join("out.txt")).unwrap(), "made");
+    assert_eq!(std::fs::read_to_string(server.workdir().join("out.txt")).unwrap(), "made");
 }
 
 #[test]
 fn a_client_that_sends_everything_goes_on_in_its_session() {
-    let rig = Rig::playing([Reply::say("One."), Reply::say("Two."), Reply::say("Other.")]);
+    let server = TestServer::playing([Reply::say("One."), Reply::say("Two."), Reply::say("Other.")]);
     let ask = |messages: Value| {
-        let answer = rig.client().post("/v1/chat/completions", &json!({"messages": messages})).expect(200);
+        let answer = server.client().post("/v1/chat/completions", &json!({"messages": messages})).expect(200);
         let text = answer.json()["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
         (answer.header("x-dispatch-session").unwrap().to_owned(), text)
     };
@@ -68,30 +70,30 @@ fn a_client_that_sends_everything_goes_on_in_its_session() {
     assert_eq!(first, second);
     let (third, _) = ask(branch);
     assert_ne!(first, third, "a second branch is a session of its own");
-    let told = rig.model.requests().last().unwrap().body.to_string();
+    let told = server.model.requests().last().unwrap().body.to_string();
     assert!(told.contains("You said") && told.contains("One."), "{told}");
 }
 
 #[test]
 fn a_client_that_leaves_stops_the_turn() {
-    let rig = Rig::playing([Reply::steps([Step::say("Thinking "), Step::UntilClosedMs(60_000)])]);
+    let server = TestServer::playing([Reply::steps([Step::say("Thinking "), Step::UntilClosedMs(60_000)])]);
     let body = json!({"messages": [user("hi")], "stream": true}).to_string();
     let headers = [("Content-Type", "application/json")];
-    let stream = rig.client().send("POST", "/v1/chat/completions", &headers, body.as_bytes());
-    assert!(rig.model.saw_requests_within(1, PATIENCE));
+    let stream = server.client().send("POST", "/v1/chat/completions", &headers, body.as_bytes());
+    assert!(server.model.saw_requests_within(1, PATIENCE));
     drop(stream);
-    assert!(rig.model.saw_close_within(PATIENCE), "the model is let go");
+    assert!(server.model.saw_close_within(PATIENCE), "the model is let go");
 }
 
 #[test]
 fn failures_have_a_status_and_words() {
-    let rig = Rig::playing([]);
-    let failed = rig.client().post("/v1/chat/completions", &json!({"messages": [user("hi")]})).expect(502);
+    let server = TestServer::playing([]);
+    let failed = server.client().post("/v1/chat/completions", &json!({"messages": [user("hi")]})).expect(502);
     assert_eq!(failed.code(), "provider_failed");
-    let streamed = rig.client().post("/v1/chat/completions", &json!({"messages": [user("hi")], "stream": true}));
+    let streamed = server.client().post("/v1/chat/completions", &json!({"messages": [user("hi")], "stream": true}));
     let last = pieces(&streamed.expect(200).body).pop().unwrap().json();
     assert_eq!(last["error"]["code"], "provider_failed", "{last}");
-    let models = rig.client().get("/v1/models").expect(200).json();
+    let models = server.client().get("/v1/models").expect(200).json();
     let ids: Vec<&str> = models["data"].as_array().unwrap().iter().filter_map(|model| model["id"].as_str()).collect();
     assert!(ids.contains(&"dispatch") && ids.contains(&"openai-compat/scripted"), "{ids:?}");
 }

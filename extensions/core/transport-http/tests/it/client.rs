@@ -1,24 +1,24 @@
 //! A plain HTTP client: bytes out, status, headers and body in.
 
-use crate::rig::PATIENCE;
+use crate::server::PATIENCE;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 #[derive(Clone)]
-pub(crate) struct Client {
+pub(crate) struct TestClient {
     pub(crate) addr: SocketAddr,
     pub(crate) token: Option<String>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpAnswer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl HttpAnswer {
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
@@ -39,24 +39,24 @@ impl Answer {
     }
 }
 
-impl Client {
+impl TestClient {
     pub(crate) fn stranger(&self) -> Self {
         Self { token: None, ..self.clone() }
     }
 
-    pub(crate) fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> HttpAnswer {
         self.request("GET", path, &[], b"")
     }
 
-    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> HttpAnswer {
         self.request("POST", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
     }
 
-    pub(crate) fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    pub(crate) fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
         let mut stream = self.send(method, path, headers, body);
         let answer = read_head(&mut stream);
         let body = if method == "HEAD" { String::new() } else { rest(&mut stream, &answer) };
-        Answer { body, ..answer }
+        HttpAnswer { body, ..answer }
     }
 
     /// Sends a request and gives the stream that the answer comes on.
@@ -85,7 +85,7 @@ impl Client {
 }
 
 /// The status and the headers.
-pub(crate) fn read_head(stream: &mut BufReader<TcpStream>) -> Answer {
+pub(crate) fn read_head(stream: &mut BufReader<TcpStream>) -> HttpAnswer {
     let mut line = String::new();
     stream.read_line(&mut line).unwrap();
     let status = line.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{line:?}"));
@@ -96,10 +96,10 @@ pub(crate) fn read_head(stream: &mut BufReader<TcpStream>) -> Answer {
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    Answer { status, headers, body: String::new() }
+    HttpAnswer { status, headers, body: String::new() }
 }
 
-fn rest(stream: &mut BufReader<TcpStream>, head: &Answer) -> String {
+fn rest(stream: &mut BufReader<TcpStream>, head: &HttpAnswer) -> String {
     if head.header("transfer-encoding") == Some("chunked") {
         let mut body = String::new();
         while let Some(chunk) = read_chunk(stream) {
@@ -125,26 +125,26 @@ pub(crate) fn read_chunk(stream: &mut BufReader<TcpStream>) -> Option<String> {
 
 /// One server-sent event.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Sent {
+pub(crate) struct ServerSentEvent {
     pub(crate) id: Option<u64>,
     pub(crate) event: String,
     pub(crate) data: String,
 }
 
-impl Sent {
+impl ServerSentEvent {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.data).unwrap()
     }
 }
 
 /// Reads server-sent events as they come.
-pub(crate) struct Events {
+pub(crate) struct EventReader {
     stream: BufReader<TcpStream>,
     held: String,
 }
 
-impl Events {
-    pub(crate) fn open(client: &Client, path: &str, headers: &[(&str, &str)]) -> Self {
+impl EventReader {
+    pub(crate) fn open(client: &TestClient, path: &str, headers: &[(&str, &str)]) -> Self {
         let mut stream = client.send("GET", path, headers, b"");
         let head = read_head(&mut stream).expect(200);
         assert_eq!(head.header("content-type"), Some("text/event-stream"));
@@ -152,13 +152,13 @@ impl Events {
     }
 }
 
-impl Iterator for Events {
-    type Item = Sent;
+impl Iterator for EventReader {
+    type Item = ServerSentEvent;
 
-    fn next(&mut self) -> Option<Sent> {
+    fn next(&mut self) -> Option<ServerSentEvent> {
         loop {
             if let Some((block, rest)) = self.held.split_once("\n\n") {
-                let mut sent = Sent::default();
+                let mut sent = ServerSentEvent::default();
                 for line in block.lines() {
                     match line.split_once(": ") {
                         Some(("id", id)) => sent.id = Some(id.parse().unwrap()),
@@ -168,7 +168,7 @@ impl Iterator for Events {
                     }
                 }
                 self.held = rest.to_owned();
-                if sent != Sent::default() {
+                if sent != ServerSentEvent::default() {
                     return Some(sent);
                 }
                 continue;

@@ -1,7 +1,7 @@
 //! The API document against the real server: every operation is asked, every answer fits its schema.
 
-use crate::client::{Answer, Client};
-use crate::rig::Rig;
+use crate::client::{HttpAnswer, TestClient};
+use crate::server::TestServer;
 use dispatch_kernel::services::schema::check;
 use dispatch_support::{After, Reply, Script};
 use serde_json::{Value, json};
@@ -34,9 +34,10 @@ const ELSEWHERE: &[&str] = &["getEvents", "openWebSocket", "answerApproval"];
 
 #[test]
 fn every_operation_answers_as_described() {
-    let rig = Rig::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });
-    let dispatch = rig.say("main", "hi")["id"].as_str().unwrap().to_owned();
-    let client = rig.client();
+    let server =
+        TestServer::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });
+    let dispatch = server.say("main", "hi")["id"].as_str().unwrap().to_owned();
+    let client = server.client();
     let document = client.get("/openapi.json").expect(200).json();
     let mut asked = Vec::new();
     for (id, path, body) in requests() {
@@ -58,7 +59,7 @@ fn every_operation_answers_as_described() {
     for (path, item) in document["paths"].as_object().unwrap() {
         for operation in item.as_object().unwrap().values() {
             let Some(id) = operation["operationId"].as_str() else {
-                assert!(["/v1/notes/{id}", "/v1/broken"].contains(&path.as_str()), "{path} is a guest's");
+                assert!(["/v1/notes/{id}", "/v1/broken"].contains(&path.as_str()), "{path} is contributed");
                 continue;
             };
             assert!(asked.contains(&id) || ELSEWHERE.contains(&id), "{id} is not tested");
@@ -68,8 +69,8 @@ fn every_operation_answers_as_described() {
 
 #[test]
 fn refusals_fit_their_schema_everywhere() {
-    let rig = Rig::playing([]);
-    let document = rig.client().get("/openapi.json").expect(200).json();
+    let server = TestServer::playing([]);
+    let document = server.client().get("/openapi.json").expect(200).json();
     let schema = json!({"$ref": "#/components/schemas/Error"});
     for (path, item) in document["paths"].as_object().unwrap() {
         for method in item.as_object().unwrap().keys() {
@@ -77,7 +78,7 @@ fn refusals_fit_their_schema_everywhere() {
             if path == "/healthz" {
                 continue;
             }
-            let refused = send(&rig.client().stranger(), &method.to_ascii_uppercase(), &path, None).expect(401);
+            let refused = send(&server.client().stranger(), &method.to_ascii_uppercase(), &path, None).expect(401);
             fits(&document, &schema, &refused.json(), &path);
         }
     }
@@ -91,13 +92,13 @@ fn refusals_fit_their_schema_everywhere() {
         ("GET", "/v1/broken"),
         ("GET", "/v1/sessions?limit=x"),
     ] {
-        let answer = send(&rig.client(), method, path, None);
+        let answer = send(&server.client(), method, path, None);
         assert!(answer.status >= 400, "{path}: {answer:?}");
         fits(&document, &schema, &answer.json(), path);
     }
 }
 
-fn send(client: &Client, method: &str, path: &str, body: Option<&Value>) -> Answer {
+fn send(client: &TestClient, method: &str, path: &str, body: Option<&Value>) -> HttpAnswer {
     let text = body.map(Value::to_string).unwrap_or_default();
     let headers: &[(&str, &str)] = if body.is_some() { &[("Content-Type", "application/json")] } else { &[] };
     client.request(method, path, headers, text.as_bytes())
@@ -110,7 +111,7 @@ fn find<'a>(document: &'a Value, id: &str) -> Option<(String, &'a Value)> {
     Some((method.to_ascii_uppercase(), operation))
 }
 
-fn response<'a>(document: &'a Value, operation: &'a Value, answer: &Answer) -> (String, &'a Value) {
+fn response<'a>(document: &'a Value, operation: &'a Value, answer: &HttpAnswer) -> (String, &'a Value) {
     let status = answer.status.to_string();
     let responses = &operation["responses"];
     let (status, found) = match responses.get(&status) {

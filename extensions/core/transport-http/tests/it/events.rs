@@ -1,12 +1,12 @@
 //! The event stream: order, resuming without gap or repetition, and clients that do not read.
 
-use crate::client::{Client, Events, Sent};
-use crate::rig::Rig;
+use crate::client::{EventReader, ServerSentEvent, TestClient};
+use crate::server::TestServer;
 use dispatch_support::{After, Reply, Script, Step};
 use serde_json::json;
 
 /// The stored rows up to the end of so many turns.
-fn rows(events: Events, turns: usize) -> Vec<Sent> {
+fn rows(events: EventReader, turns: usize) -> Vec<ServerSentEvent> {
     let mut ended = 0;
     let mut rows = Vec::new();
     for sent in events.filter(|sent| sent.event == "row") {
@@ -19,23 +19,23 @@ fn rows(events: Events, turns: usize) -> Vec<Sent> {
     rows
 }
 
-fn talk(rig: &Rig, times: usize) {
+fn talk(server: &TestServer, times: usize) {
     for _ in 0..times {
-        rig.say("main", "hi");
+        server.say("main", "hi");
     }
 }
 
-fn echo() -> Rig {
+fn echo() -> TestServer {
     let replies = vec![Reply::say("one two three four")];
-    Rig::script(Script { replies, after: After::RepeatLast, ..Script::default() })
+    TestServer::script(Script { replies, after: After::RepeatLast, ..Script::default() })
 }
 
 #[test]
 fn a_client_that_comes_back_misses_nothing_and_sees_nothing_twice() {
-    let rig = echo();
-    talk(&rig, 3);
-    let client = rig.client();
-    let all = rows(Events::open(&client, "/v1/sessions/main/events?after=0", &[]), 3);
+    let server = echo();
+    talk(&server, 3);
+    let client = server.client();
+    let all = rows(EventReader::open(&client, "/v1/sessions/main/events?after=0", &[]), 3);
     let places: Vec<u64> = all.iter().map(|sent| sent.id.unwrap()).collect();
     assert_eq!(places, (1..=places.len() as u64).collect::<Vec<_>>());
     for sent in &all {
@@ -45,10 +45,10 @@ fn a_client_that_comes_back_misses_nothing_and_sees_nothing_twice() {
         let after = format!("/v1/sessions/main/events?after={place}");
         let turns = all.iter().filter(|sent| sent.id.unwrap() > *place && sent.json()["row"]["kind"] == "turn_ended");
         let turns = turns.count();
-        let resumed = rows(Events::open(&client, &after, &[]), turns);
+        let resumed = rows(EventReader::open(&client, &after, &[]), turns);
         assert_eq!(resumed, all[*place as usize..], "after {place}");
         let place = place.to_string();
-        let by_header = Events::open(&client, "/v1/sessions/main/events?after=0", &[("Last-Event-ID", &place)]);
+        let by_header = EventReader::open(&client, "/v1/sessions/main/events?after=0", &[("Last-Event-ID", &place)]);
         assert_eq!(rows(by_header, turns), resumed);
     }
     client.request("GET", "/v1/sessions/main/events", &[("Last-Event-ID", "x")], b"").expect(400);
@@ -57,9 +57,9 @@ fn a_client_that_comes_back_misses_nothing_and_sees_nothing_twice() {
 
 #[test]
 fn news_comes_while_it_happens() {
-    let rig = echo();
-    let client = rig.client();
-    let events = Events::open(&client, "/v1/sessions/main/events", &[]);
+    let server = echo();
+    let client = server.client();
+    let events = EventReader::open(&client, "/v1/sessions/main/events", &[]);
     let posted = client.post("/v1/sessions/main/messages", &json!({"text": "hi"})).expect(202).json();
     let (mut live, mut states) = (String::new(), Vec::new());
     for sent in events {
@@ -84,11 +84,11 @@ fn news_comes_while_it_happens() {
 fn a_client_that_does_not_read_is_told_and_loses_no_row() {
     // More than sockets and queues hold: what waits for the reader is bounded, so live news is lost.
     let flood = Step::Repeat { text: format!("data: {}\n\n", delta(&"x".repeat(200))), times: 12_000 };
-    let rig = Rig::playing([Reply::steps([flood, Step::say("end"), Step::event(&finish()), Step::done()])]);
-    let client = rig.client();
-    let asleep = Events::open(&client, "/v1/sessions/main/events?after=0", &[]);
+    let server = TestServer::playing([Reply::steps([flood, Step::say("end"), Step::event(&finish()), Step::done()])]);
+    let client = server.client();
+    let asleep = EventReader::open(&client, "/v1/sessions/main/events?after=0", &[]);
     let posted = client.post("/v1/sessions/main/messages", &json!({"text": "flood"})).expect(202).json();
-    assert_eq!(rig.ended(posted["dispatch"].as_str().unwrap())["state"], "done");
+    assert_eq!(server.ended(posted["dispatch"].as_str().unwrap())["state"], "done");
     let (mut live, mut lagged, mut places, mut text) = (0, 0, Vec::new(), String::new());
     for sent in asleep {
         match sent.event.as_str() {
@@ -122,9 +122,10 @@ fn delta(text: &str) -> serde_json::Value {
 
 #[test]
 fn too_many_streams_are_refused() {
-    let rig = echo();
-    let client: Client = rig.client();
-    let open: Vec<Events> = (0..128).map(|_| Events::open(&client, "/v1/sessions/main/events", &[])).collect();
+    let server = echo();
+    let client: TestClient = server.client();
+    let open: Vec<EventReader> =
+        (0..128).map(|_| EventReader::open(&client, "/v1/sessions/main/events", &[])).collect();
     let refused = client.get("/v1/sessions/main/events").expect(503);
     assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("busy", Some("1")));
     drop(open);

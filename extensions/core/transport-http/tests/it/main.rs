@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod acp;
+mod admission;
 mod approvals;
 mod chat;
 mod client;
 mod document;
-mod door;
 mod events;
 mod messages;
-mod rig;
+mod server;
 mod socket;
 mod stdio;

@@ -1,17 +1,17 @@
 //! Messages in and what becomes of them: durable receipts, the same id twice, cancelling, history, forks.
 
-use crate::rig::{PATIENCE, Rig};
+use crate::server::{PATIENCE, TestServer};
 use dispatch_support::{After, Reply, Script, Step};
 use serde_json::{Value, json};
 
 #[test]
 fn a_message_is_answered_and_the_conversation_can_be_read() {
-    let rig = Rig::playing([Reply::say("Hello there."), Reply::say("Again.")]);
-    let client = rig.client();
-    let view = rig.say("main", "hi");
+    let server = TestServer::playing([Reply::say("Hello there."), Reply::say("Again.")]);
+    let client = server.client();
+    let view = server.say("main", "hi");
     assert_eq!((view["state"].as_str(), view["session"].as_str()), (Some("done"), Some("main")), "{view}");
     assert!(view["turn"].is_string());
-    rig.say("main", "more");
+    server.say("main", "more");
     let history = client.get("/v1/sessions/main/messages").expect(200).json();
     let said: Vec<String> = history["messages"]
         .as_array()
@@ -30,46 +30,49 @@ fn a_message_is_answered_and_the_conversation_can_be_read() {
 
 #[test]
 fn the_same_id_is_the_same_dispatch() {
-    let rig = Rig::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });
+    let server =
+        TestServer::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });
     let post = |text: &str| {
         let body = json!({"text": text, "id": "my-1", "mode": "followup", "ask": "none"});
-        rig.client().post("/v1/sessions/main/messages", &body).expect(202).json()
+        server.client().post("/v1/sessions/main/messages", &body).expect(202).json()
     };
     let (first, second) = (post("once"), post("once"));
     assert_eq!(first["dispatch"], second["dispatch"]);
     assert_eq!((first["fresh"].as_bool(), second["fresh"].as_bool()), (Some(true), Some(false)));
-    rig.ended(first["dispatch"].as_str().unwrap());
+    server.ended(first["dispatch"].as_str().unwrap());
     let third = post("once");
     assert_eq!(third["dispatch"], first["dispatch"], "after its end, too");
-    let history = rig.client().get("/v1/sessions/main/messages").expect(200).json();
+    let history = server.client().get("/v1/sessions/main/messages").expect(200).json();
     assert_eq!(history["messages"].as_array().unwrap().len(), 2, "{history}");
 }
 
 #[test]
 fn a_turn_is_cancelled_and_the_model_let_go() {
-    let rig = Rig::playing([Reply::steps([Step::say("Thinking "), Step::UntilClosedMs(60_000)]), Reply::say("Next.")]);
-    let client = rig.client();
+    let server =
+        TestServer::playing([Reply::steps([Step::say("Thinking "), Step::UntilClosedMs(60_000)]), Reply::say("Next.")]);
+    let client = server.client();
     let body = json!({"text": "long", "ask": "none"});
     let running = client.post("/v1/sessions/main/messages", &body).expect(202).json();
     let waiting = client.post("/v1/sessions/main/messages", &json!({"text": "later"})).expect(202).json();
-    assert!(rig.model.saw_requests_within(1, PATIENCE));
+    assert!(server.model.saw_requests_within(1, PATIENCE));
     let (running, waiting) = (running["dispatch"].as_str().unwrap(), waiting["dispatch"].as_str().unwrap());
     let queue = client.get("/v1/queue?session=main").expect(200).json();
     assert_eq!(queue["dispatches"].as_array().unwrap().len(), 2, "{queue}");
     let cancel = |id: &str| client.post(&format!("/v1/dispatches/{id}/cancel"), &Value::Null).expect(200).json();
     assert_eq!(cancel(waiting)["outcome"], "cancelled");
     assert_eq!(cancel(running)["outcome"], "stopping");
-    assert!(rig.model.saw_close_within(PATIENCE));
-    assert_eq!(rig.ended(waiting)["state"], "cancelled");
-    rig.ended(running);
+    assert!(server.model.saw_close_within(PATIENCE));
+    assert_eq!(server.ended(waiting)["state"], "cancelled");
+    server.ended(running);
     assert_eq!(cancel(running)["outcome"], "too_late");
 }
 
 #[test]
 fn sessions_are_forked_renamed_and_deleted() {
-    let rig = Rig::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });
-    let client = rig.client();
-    rig.say("main", "hi");
+    let server =
+        TestServer::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });
+    let client = server.client();
+    server.say("main", "hi");
     let fork = client.post("/v1/sessions/main/fork", &json!({"label": "a/b"})).expect(201).json();
     assert_eq!(fork["label"], "a/b");
     assert_eq!(client.post("/v1/sessions/main/fork", &json!({"label": "a/b"})).expect(409).code(), "conflict");
@@ -89,37 +92,38 @@ fn sessions_are_forked_renamed_and_deleted() {
 
 #[test]
 fn bad_labels_and_messages_are_refused_in_words() {
-    let rig = Rig::playing([]);
+    let server = TestServer::playing([]);
     for (label, body) in [
         ("two%20words", json!({"text": "x"})),
         (".hidden", json!({"text": "x"})),
         ("main", json!({"text": ""})),
         ("%ff", json!({"text": "x"})),
     ] {
-        let answer = rig.client().post(&format!("/v1/sessions/{label}/messages"), &body).expect(400);
+        let answer = server.client().post(&format!("/v1/sessions/{label}/messages"), &body).expect(400);
         assert_eq!(answer.code(), "invalid", "{label}");
     }
 }
 
 #[test]
 fn routes_of_other_extensions_are_served() {
-    let rig = Rig::playing([]);
-    let echoed = rig.client().post("/v1/notes/7?a=b", &json!({"x": 1})).expect(200).json();
+    let server = TestServer::playing([]);
+    let echoed = server.client().post("/v1/notes/7?a=b", &json!({"x": 1})).expect(200).json();
     assert_eq!(echoed, json!({"path": {"id": "7"}, "query": {"a": "b"}, "body": {"x": 1}}));
-    rig.client().stranger().post("/v1/notes/7", &json!({})).expect(401);
-    let broken = rig.client().get("/v1/broken").expect(500);
+    server.client().stranger().post("/v1/notes/7", &json!({})).expect(401);
+    let broken = server.client().get("/v1/broken").expect(500);
     assert!(!broken.body.contains("inner secret"), "{broken:?}");
-    assert!(rig.log.text().contains("inner secret"));
+    assert!(server.log.text().contains("inner secret"));
 }
 
 #[test]
 fn closing_tells_everybody_and_takes_nothing_more() {
-    let rig = Rig::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });
-    rig.say("main", "hi");
-    let events = crate::client::Events::open(&rig.client(), "/v1/sessions/main/events?after=0", &[]);
+    let server =
+        TestServer::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });
+    server.say("main", "hi");
+    let events = crate::client::EventReader::open(&server.client(), "/v1/sessions/main/events?after=0", &[]);
     let reading = std::thread::spawn(move || events.collect::<Vec<_>>());
-    rig.block_on(rig.transport.close());
+    server.block_on(server.transport.close());
     let seen = reading.join().unwrap();
     assert_eq!(seen.last().unwrap().event, "closing");
-    assert!(std::net::TcpStream::connect(rig.bound.addr).is_err(), "nobody listens any more");
+    assert!(std::net::TcpStream::connect(server.bound.addr).is_err(), "nobody listens any more");
 }

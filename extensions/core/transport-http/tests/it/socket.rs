@@ -1,18 +1,18 @@
 //! The WebSocket: the token in a subprotocol, following a session, submitting, cancelling.
 
-use crate::rig::{PATIENCE, Rig};
+use crate::server::{PATIENCE, TestServer};
 use dispatch_support::{After, Reply, Script, Step};
 use serde_json::{Value, json};
 use std::net::TcpStream;
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
-fn connect(rig: &Rig, headers: &[(&'static str, &str)]) -> Result<WebSocket<TcpStream>, u16> {
-    let mut request = format!("ws://{}/v1/ws", rig.bound.addr).into_client_request().unwrap();
+fn connect(server: &TestServer, headers: &[(&'static str, &str)]) -> Result<WebSocket<TcpStream>, u16> {
+    let mut request = format!("ws://{}/v1/ws", server.bound.addr).into_client_request().unwrap();
     for (name, value) in headers {
         request.headers_mut().insert(*name, value.parse().unwrap());
     }
-    let stream = TcpStream::connect(rig.bound.addr).unwrap();
+    let stream = TcpStream::connect(server.bound.addr).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     match tungstenite::client(request, stream) {
         Ok((mut socket, _)) => {
@@ -47,27 +47,27 @@ fn ask(socket: &mut WebSocket<TcpStream>, message: Value) -> Value {
 
 #[test]
 fn a_browser_shows_the_token_in_a_subprotocol() {
-    let rig = Rig::playing([]);
-    let offer = format!("dispatch.v1, dispatch.token.{}", rig.token);
-    let own = format!("http://{}", rig.bound.addr);
-    assert!(connect(&rig, &[("sec-websocket-protocol", &offer), ("origin", &own)]).is_ok());
+    let server = TestServer::playing([]);
+    let offer = format!("dispatch.v1, dispatch.token.{}", server.token);
+    let own = format!("http://{}", server.bound.addr);
+    assert!(connect(&server, &[("sec-websocket-protocol", &offer), ("origin", &own)]).is_ok());
     for headers in [
         &[("sec-websocket-protocol", "dispatch.v1")][..],
         &[("sec-websocket-protocol", "dispatch.v1, dispatch.token.wrong")],
     ] {
-        assert_eq!(connect(&rig, headers).unwrap_err(), 401);
+        assert_eq!(connect(&server, headers).unwrap_err(), 401);
     }
     let foreign = [("sec-websocket-protocol", offer.as_str()), ("origin", "https://evil.example")];
-    assert_eq!(connect(&rig, &foreign).unwrap_err(), 403);
-    assert_eq!(rig.client().get("/v1/ws").expect(426).code(), "upgrade_required");
+    assert_eq!(connect(&server, &foreign).unwrap_err(), 403);
+    assert_eq!(server.client().get("/v1/ws").expect(426).code(), "upgrade_required");
 }
 
 #[test]
 fn a_conversation_of_messages() {
     let stuck = Reply::steps([Step::say("Wait "), Step::UntilClosedMs(60_000)]);
-    let rig = Rig::playing([Reply::say("Hello."), stuck]);
-    let bearer = format!("Bearer {}", rig.token);
-    let mut socket = connect(&rig, &[("authorization", &bearer)]).unwrap();
+    let server = TestServer::playing([Reply::say("Hello."), stuck]);
+    let bearer = format!("Bearer {}", server.token);
+    let mut socket = connect(&server, &[("authorization", &bearer)]).unwrap();
     let ok = ask(&mut socket, json!({"type": "subscribe", "session": "main", "after": 0, "ref": 1}));
     assert_eq!(ok["type"], "ok", "{ok}");
     let sent = ask(&mut socket, json!({"type": "submit", "session": "main", "text": "hi", "ref": "s"}));
@@ -86,7 +86,7 @@ fn a_conversation_of_messages() {
     }
     assert_eq!(text, "Hello.");
     let sent = ask(&mut socket, json!({"type": "submit", "session": "main", "text": "wait", "ref": 2}));
-    assert!(rig.model.saw_requests_within(2, PATIENCE));
+    assert!(server.model.saw_requests_within(2, PATIENCE));
     let dispatch = sent["result"]["dispatch"].clone();
     let cancelled = ask(&mut socket, json!({"type": "cancel", "dispatch": dispatch, "ref": 3}));
     assert_eq!(cancelled["result"]["outcome"], "stopping", "{cancelled}");
@@ -103,10 +103,11 @@ fn a_conversation_of_messages() {
 
 #[test]
 fn closing_is_told() {
-    let rig = Rig::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });
-    let bearer = format!("Bearer {}", rig.token);
-    let mut socket = connect(&rig, &[("authorization", &bearer)]).unwrap();
+    let server =
+        TestServer::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });
+    let bearer = format!("Bearer {}", server.token);
+    let mut socket = connect(&server, &[("authorization", &bearer)]).unwrap();
     let reading = std::thread::spawn(move || receive(&mut socket));
-    rig.block_on(rig.transport.close());
+    server.block_on(server.transport.close());
     assert_eq!(reading.join().unwrap()["type"], "closing");
 }

@@ -1,15 +1,15 @@
 //! JSON lines over pipes: the same messages as the WebSocket.
 
-use crate::rig::Rig;
+use crate::server::TestServer;
 use dispatch_support::Reply;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 #[test]
 fn a_program_talks_over_its_pipes() {
-    let rig = Rig::playing([Reply::say("Hello.")]);
-    let transport = std::sync::Arc::clone(&rig.transport);
-    rig.block_on(async move {
+    let server = TestServer::playing([Reply::say("Hello.")]);
+    let transport = std::sync::Arc::clone(&server.transport);
+    server.block_on(async move {
         let (mut ours, theirs) = tokio::io::duplex(1 << 16);
         let (said, hearing) = tokio::io::duplex(1 << 16);
         let served = tokio::spawn(async move { transport.stdio(Box::new(theirs), Box::new(said)).await });

@@ -1,8 +1,8 @@
-//! Who is let in: every request passes here before anything else looks at it.
+//! Admits or refuses every request before anything else looks at it.
 
-use super::connection::{Line, Shared, lock};
-use crate::guard::{Caller, check_host, check_origin, shown_token};
-use crate::refusal::Refusal;
+use super::connection::{ClientConnection, ServerShared, lock};
+use crate::guard::{RequestOrigin, check_host, check_origin, shown_token};
+use crate::refusal::{ErrorBody, Refusal};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -14,7 +14,12 @@ use std::sync::Arc;
 /// The one path that needs no token.
 pub(super) const HEALTH: &str = "/healthz";
 
-/// The longest address, query included.
+/// Whether a path is served only to clients with the token.
+pub(super) fn needs_token(path: &str) -> bool {
+    path != HEALTH
+}
+
+/// The longest URL, query included.
 const MAX_URI_BYTES: usize = 16 * 1024;
 
 const ALLOWED_HEADERS: &str = "authorization, content-type, last-event-id, x-dispatch-session, x-dispatch-ask";
@@ -23,13 +28,13 @@ const EXPOSED_HEADERS: &str = "x-dispatch-session, x-dispatch-id, retry-after";
 const PREFLIGHT_SECONDS: &str = "600";
 
 /// Checks the head of a request, then lets it through or answers it.
-pub(super) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(shared): State<Arc<ServerShared>>, request: Request, next: Next) -> Response {
     let (response, caller) = match admit(&shared, &request) {
-        Ok((Caller::Named(origin), true)) => (StatusCode::NO_CONTENT.into_response(), Some(origin)),
+        Ok((RequestOrigin::Named(origin), true)) => (StatusCode::NO_CONTENT.into_response(), Some(origin)),
         Ok((caller, _)) => {
             let origin = match caller {
-                Caller::Named(origin) => Some(origin),
-                Caller::Own => None,
+                RequestOrigin::Named(origin) => Some(origin),
+                RequestOrigin::Own => None,
             };
             (next.run(request).await, origin)
         }
@@ -39,9 +44,9 @@ pub(super) async fn guard(State(shared): State<Arc<Shared>>, request: Request, n
 }
 
 /// Whether the request may pass, and whether it only asks if another one may.
-fn admit(shared: &Shared, request: &Request) -> Result<(Caller, bool), Refusal> {
+fn admit(shared: &ServerShared, request: &Request) -> Result<(RequestOrigin, bool), Refusal> {
     if request.uri().path_and_query().is_some_and(|uri| uri.as_str().len() > MAX_URI_BYTES) {
-        return Err(Refusal::new(StatusCode::URI_TOO_LONG, "too_large", "the address is too long"));
+        return Err(Refusal::new(StatusCode::URI_TOO_LONG, "too_large", "the URL is longer than 16 KiB"));
     }
     let headers = request.headers();
     let host = check_host(headers, request.uri().authority(), &shared.hosts).map_err(|why| {
@@ -50,21 +55,21 @@ fn admit(shared: &Shared, request: &Request) -> Result<(Caller, bool), Refusal> 
     let caller = check_origin(headers, &host, &shared.origins)
         .map_err(|why| Refusal::forbidden(why).hint("`allowed_origins` names the pages that may"))?;
     let asks_first = request.method() == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    if asks_first && matches!(caller, Caller::Named(_)) {
+    if asks_first && matches!(caller, RequestOrigin::Named(_)) {
         return Ok((caller, true));
     }
-    if request.uri().path() != HEALTH {
+    if needs_token(request.uri().path()) {
         check_client(shared, request)?;
     }
     Ok((caller, false))
 }
 
-fn check_client(shared: &Shared, request: &Request) -> Result<(), Refusal> {
+fn check_client(shared: &ServerShared, request: &Request) -> Result<(), Refusal> {
     let known = shown_token(request.headers()).is_some_and(|token| shared.token.fits(token));
     let limit = if known { &shared.known } else { &shared.strangers };
-    if let Some(line) = request.extensions().get::<Line>() {
-        let now_ms = shared.desk.clock().monotonic_ms();
-        lock(limit).take(line.peer.ip(), now_ms).map_err(|wait_ms| {
+    if let Some(client) = request.extensions().get::<ClientConnection>() {
+        let now_ms = shared.services.clock().monotonic_ms();
+        lock(limit).take(client.peer.ip(), now_ms).map_err(|wait_ms| {
             Refusal::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", "too many requests").retry_after(wait_ms)
         })?;
     }
@@ -76,9 +81,9 @@ fn check_client(shared: &Shared, request: &Request) -> Result<(), Refusal> {
 }
 
 /// Notes what the client is not told, and says what browsers may do with the answer.
-fn finish(shared: &Shared, mut response: Response, origin: Option<HeaderValue>) -> Response {
+fn finish(shared: &ServerShared, mut response: Response, origin: Option<HeaderValue>) -> Response {
     if let Some(refusal) = response.extensions().get::<Refusal>() {
-        shared.desk.note(refusal);
+        shared.services.note(refusal);
     }
     let headers = response.headers_mut();
     let mut set = |name: HeaderName, value: &'static str| {
@@ -100,7 +105,7 @@ fn finish(shared: &Shared, mut response: Response, origin: Option<HeaderValue>) 
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let body = serde_json::json!({"error": &self}).to_string();
+        let body = serde_json::to_string(&ErrorBody { error: &self }).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();

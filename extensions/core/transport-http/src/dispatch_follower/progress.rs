@@ -1,4 +1,6 @@
-//! Live news and stored rows of one turn, folded into one account without gap or repetition.
+//! Merges live news and stored rows of one turn into one sequence without gaps or repetitions.
+//!
+//! Pure.
 //!
 //! Live news is quick but may be lost; rows come later and hold everything. Text is told as soon as
 //! it is heard, and rows tell whatever they have beyond that. After a loss the step's live text is
@@ -12,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A piece of a reply.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Reply {
+pub(crate) enum ReplyEvent {
     /// The model says something.
     Text { step: u32, text: String },
     /// The model thinks something.
@@ -30,14 +32,14 @@ pub(crate) enum Reply {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Voice {
+enum DeltaKind {
     Text,
     Thought,
 }
 
-/// What of one voice in one step was told and what is stored.
+/// How much of the text of one kind in one step was reported, and what is stored.
 #[derive(Default)]
-struct Track {
+struct DeltaProgress {
     told_bytes: usize,
     /// How far live text has come; a row may be ahead of it, because it is stored first.
     heard_bytes: usize,
@@ -47,17 +49,17 @@ struct Track {
 }
 
 /// What is known of one dispatch.
-pub(crate) struct Progress {
+pub(crate) struct DispatchProgress {
     dispatch: DispatchId,
     turn: Option<TurnId>,
     step: u32,
-    tracks: BTreeMap<(u32, Voice), Track>,
+    tracks: BTreeMap<(u32, DeltaKind), DeltaProgress>,
     rows: BTreeSet<RowId>,
     called: BTreeSet<CallId>,
     started: BTreeSet<CallId>,
 }
 
-impl Progress {
+impl DispatchProgress {
     pub(crate) fn new(dispatch: DispatchId) -> Self {
         Self {
             dispatch,
@@ -78,7 +80,7 @@ impl Progress {
     }
 
     /// Takes one piece of news.
-    pub(crate) fn hear(&mut self, event: SessionEvent) -> Vec<Reply> {
+    pub(crate) fn hear(&mut self, event: SessionEvent) -> Vec<ReplyEvent> {
         match event.news {
             SessionNews::Dispatch { dispatch } => {
                 self.note(&dispatch);
@@ -87,11 +89,11 @@ impl Progress {
             SessionNews::Row { row } => self.store(&row),
             SessionNews::Live { turn, live } if self.turn.as_ref() == Some(&turn) => self.live(live),
             SessionNews::Asked { request } if self.turn.as_ref() == Some(&request.turn) => {
-                vec![Reply::Asked(Box::new(request))]
+                vec![ReplyEvent::Asked(Box::new(request))]
             }
             SessionNews::Lagged => {
-                for voice in [Voice::Text, Voice::Thought] {
-                    self.tracks.entry((self.step, voice)).or_default().broken = true;
+                for kind in [DeltaKind::Text, DeltaKind::Thought] {
+                    self.tracks.entry((self.step, kind)).or_default().broken = true;
                 }
                 Vec::new()
             }
@@ -99,22 +101,22 @@ impl Progress {
         }
     }
 
-    fn live(&mut self, live: TurnEvent) -> Vec<Reply> {
+    fn live(&mut self, live: TurnEvent) -> Vec<ReplyEvent> {
         match live {
             TurnEvent::StepStarted { step } => {
                 self.step = step;
                 Vec::new()
             }
-            TurnEvent::TextDelta { step, text } => self.say(step, Voice::Text, text),
-            TurnEvent::ReasoningDelta { step, text } => self.say(step, Voice::Thought, text),
-            TurnEvent::CallOutput { call, text, .. } => vec![Reply::Printed { call, text }],
+            TurnEvent::TextDelta { step, text } => self.say(step, DeltaKind::Text, text),
+            TurnEvent::ReasoningDelta { step, text } => self.say(step, DeltaKind::Thought, text),
+            TurnEvent::CallOutput { call, text, .. } => vec![ReplyEvent::Printed { call, text }],
             TurnEvent::CallStarted { .. } | TurnEvent::CallEnded { .. } | TurnEvent::TurnEnded { .. } => Vec::new(),
         }
     }
 
-    fn say(&mut self, step: u32, voice: Voice, text: String) -> Vec<Reply> {
+    fn say(&mut self, step: u32, kind: DeltaKind, text: String) -> Vec<ReplyEvent> {
         self.step = self.step.max(step);
-        let track = self.tracks.entry((step, voice)).or_default();
+        let track = self.tracks.entry((step, kind)).or_default();
         if track.broken || text.is_empty() {
             return Vec::new();
         }
@@ -122,74 +124,74 @@ impl Progress {
         track.heard_bytes += text.len();
         let Some(more) = text.get(known..).filter(|more| !more.is_empty()) else { return Vec::new() };
         track.told_bytes = track.heard_bytes;
-        vec![told(voice, step, more.to_owned())]
+        vec![told(kind, step, more.to_owned())]
     }
 
     /// Takes one stored row; the same row again changes nothing.
-    pub(crate) fn store(&mut self, row: &Row) -> Vec<Reply> {
+    pub(crate) fn store(&mut self, row: &Row) -> Vec<ReplyEvent> {
         if self.turn.as_ref() != Some(&row.turn) || !self.rows.insert(row.id.clone()) {
             return Vec::new();
         }
         match &row.body {
             RowBody::Chunk { role: Role::Assistant, chunk, .. } => match chunk {
-                Chunk::Text { text } => self.keep(row.step, Voice::Text, text),
-                Chunk::Reasoning { text, .. } => self.keep(row.step, Voice::Thought, text),
+                Chunk::Text { text } => self.keep(row.step, DeltaKind::Text, text),
+                Chunk::Reasoning { text, .. } => self.keep(row.step, DeltaKind::Thought, text),
                 Chunk::ToolCall(call) => self.call(call),
                 Chunk::Image(_) | Chunk::ToolResult(_) => Vec::new(),
             },
             RowBody::CallStarted { call, .. } => {
                 let mut replies = self.call(call);
                 if self.started.insert(call.id.clone()) {
-                    replies.push(Reply::Started(call.id.clone()));
+                    replies.push(ReplyEvent::Started(call.id.clone()));
                 }
                 replies
             }
-            RowBody::CallEnded { result } => vec![Reply::Ended(result.clone())],
+            RowBody::CallEnded { result } => vec![ReplyEvent::Ended(result.clone())],
             _ => Vec::new(),
         }
     }
 
-    fn call(&mut self, call: &ToolCall) -> Vec<Reply> {
-        if self.called.insert(call.id.clone()) { vec![Reply::Called(call.clone())] } else { Vec::new() }
+    fn call(&mut self, call: &ToolCall) -> Vec<ReplyEvent> {
+        if self.called.insert(call.id.clone()) { vec![ReplyEvent::Called(call.clone())] } else { Vec::new() }
     }
 
-    fn keep(&mut self, step: u32, voice: Voice, text: &str) -> Vec<Reply> {
-        let track = self.tracks.entry((step, voice)).or_default();
+    fn keep(&mut self, step: u32, kind: DeltaKind, text: &str) -> Vec<ReplyEvent> {
+        let track = self.tracks.entry((step, kind)).or_default();
         track.stored.push_str(text);
         let Some(more) = track.stored.get(track.told_bytes..).filter(|more| !more.is_empty()) else {
             return Vec::new();
         };
         let more = more.to_owned();
         track.told_bytes = track.stored.len();
-        vec![told(voice, step, more)]
+        vec![told(kind, step, more)]
     }
 }
 
-fn told(voice: Voice, step: u32, text: String) -> Reply {
-    match voice {
-        Voice::Text => Reply::Text { step, text },
-        Voice::Thought => Reply::Thought { step, text },
+fn told(kind: DeltaKind, step: u32, text: String) -> ReplyEvent {
+    match kind {
+        DeltaKind::Text => ReplyEvent::Text { step, text },
+        DeltaKind::Thought => ReplyEvent::Thought { step, text },
     }
 }
 
 /// What stored rows of any turns say, in their order; for clients that come to a conversation later.
-pub(crate) fn rows_as_replies(rows: &[Row]) -> Vec<(Role, Reply)> {
+pub(crate) fn rows_as_replies(rows: &[Row]) -> Vec<(Role, ReplyEvent)> {
     let mut told = Vec::new();
     for row in rows {
         let step = row.step;
         match &row.body {
             RowBody::Chunk { role, chunk: Chunk::Text { text }, .. } => {
-                told.push((*role, Reply::Text { step, text: text.clone() }));
+                told.push((*role, ReplyEvent::Text { step, text: text.clone() }));
             }
             RowBody::Chunk { role, chunk: Chunk::Reasoning { text, .. }, .. } if !text.is_empty() => {
-                told.push((*role, Reply::Thought { step, text: text.clone() }));
+                told.push((*role, ReplyEvent::Thought { step, text: text.clone() }));
             }
             RowBody::Chunk { role, chunk: Chunk::ToolCall(call), .. } => {
-                told.push((*role, Reply::Called(call.clone())));
+                told.push((*role, ReplyEvent::Called(call.clone())));
             }
-            RowBody::CallEnded { result } => told.push((Role::Tool, Reply::Ended(result.clone()))),
-            RowBody::Steer { text, .. } => told.push((Role::User, Reply::Text { step, text: text.clone() })),
-            RowBody::Marker { text } => told.push((Role::Assistant, Reply::Text { step, text: text.clone() })),
+            RowBody::CallEnded { result } => told.push((Role::Tool, ReplyEvent::Ended(result.clone()))),
+            RowBody::Steer { text, .. } => told.push((Role::User, ReplyEvent::Text { step, text: text.clone() })),
+            RowBody::Marker { text } => told.push((Role::Assistant, ReplyEvent::Text { step, text: text.clone() })),
             _ => {}
         }
     }

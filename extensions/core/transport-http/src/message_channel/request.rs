@@ -1,6 +1,8 @@
-//! What a client asks for in a conversation of messages, read strictly.
+//! The requests that a client sends as JSON messages, read strictly.
+//!
+//! Pure.
 
-use crate::desk::AnswerWord;
+use crate::approval_answer::ApprovalAnswerWord;
 use crate::message::MessageWire;
 use crate::refusal::Refusal;
 use ext_session_orchestrator::contract::{ApprovalId, DispatchId};
@@ -10,13 +12,13 @@ use serde_json::{Map, Value};
 
 /// What is asked.
 #[derive(Debug)]
-pub(super) enum Request {
+pub(super) enum ChannelRequest {
     Subscribe { session: String, after: Option<u64> },
     Unsubscribe { session: String },
     Submit { session: String, message: MessageWire },
     Dispatch { dispatch: DispatchId },
     Cancel { dispatch: DispatchId },
-    Answer { approval: ApprovalId, answer: AnswerWord, reason: Option<String> },
+    Answer { approval: ApprovalId, answer: ApprovalAnswerWord, reason: Option<String> },
     Ping {},
 }
 
@@ -43,7 +45,7 @@ struct DispatchWire {
 #[serde(deny_unknown_fields)]
 struct AnsweredWire {
     approval: ApprovalId,
-    answer: AnswerWord,
+    answer: ApprovalAnswerWord,
     reason: Option<String>,
 }
 
@@ -52,48 +54,50 @@ struct AnsweredWire {
 struct NothingWire {}
 
 /// Reads one message: the client's own name for the request, if that could be read, and the request.
-pub(super) fn read(text: &str) -> (Value, Result<Request, Refusal>) {
+pub(super) fn read(text: &str) -> (Value, Result<ChannelRequest, Refusal>) {
     let mut fields: Map<String, Value> = match serde_json::from_str(text) {
         Ok(fields) => fields,
-        Err(error) => return (Value::Null, Err(Refusal::invalid(format!("no JSON object: {error}")))),
+        Err(error) => return (Value::Null, Err(Refusal::invalid(format!("expected a JSON object: {error}")))),
     };
     let reference = fields.remove("ref").unwrap_or_default();
     if !matches!(reference, Value::Null | Value::String(_) | Value::Number(_)) {
-        return (Value::Null, Err(Refusal::invalid("`ref` is a text or a number")));
+        return (Value::Null, Err(Refusal::invalid("`ref` must be a string or a number")));
     }
     (reference, request(fields))
 }
 
-fn request(mut fields: Map<String, Value>) -> Result<Request, Refusal> {
+fn request(mut fields: Map<String, Value>) -> Result<ChannelRequest, Refusal> {
     let Some(Value::String(kind)) = fields.remove("type") else {
-        return Err(Refusal::invalid("a message needs a `type`"));
+        return Err(Refusal::invalid("the message has no `type`"));
     };
     Ok(match kind.as_str() {
         "subscribe" => {
             let SubscribeWire { session, after } = rest(fields)?;
-            Request::Subscribe { session, after }
+            ChannelRequest::Subscribe { session, after }
         }
-        "unsubscribe" => Request::Unsubscribe { session: rest::<SessionWire>(fields)?.session },
+        "unsubscribe" => ChannelRequest::Unsubscribe { session: rest::<SessionWire>(fields)?.session },
         "submit" => {
             let Some(Value::String(session)) = fields.remove("session") else {
-                return Err(Refusal::invalid("`submit` needs the label of a `session`"));
+                return Err(Refusal::invalid("`submit` needs `session`, the label of a session"));
             };
-            Request::Submit { session, message: rest(fields)? }
+            ChannelRequest::Submit { session, message: rest(fields)? }
         }
-        "dispatch" => Request::Dispatch { dispatch: rest::<DispatchWire>(fields)?.dispatch },
-        "cancel" => Request::Cancel { dispatch: rest::<DispatchWire>(fields)?.dispatch },
+        "dispatch" => ChannelRequest::Dispatch { dispatch: rest::<DispatchWire>(fields)?.dispatch },
+        "cancel" => ChannelRequest::Cancel { dispatch: rest::<DispatchWire>(fields)?.dispatch },
         "answer" => {
             let AnsweredWire { approval, answer, reason } = rest(fields)?;
-            Request::Answer { approval, answer, reason }
+            ChannelRequest::Answer { approval, answer, reason }
         }
         "ping" => {
             let NothingWire {} = rest(fields)?;
-            Request::Ping {}
+            ChannelRequest::Ping {}
         }
         other => {
             let shown: String = other.chars().take(40).collect();
-            let known = "subscribe, unsubscribe, submit, dispatch, cancel, answer and ping";
-            return Err(Refusal::invalid(format!("there is no message `{shown}`")).hint(format!("there are {known}")));
+            let known = "subscribe, unsubscribe, submit, dispatch, cancel, answer, ping";
+            return Err(
+                Refusal::invalid(format!("unknown message type `{shown}`")).hint(format!("expected one of {known}"))
+            );
         }
     })
 }
@@ -119,14 +123,14 @@ mod tests {
             assert!(read(good).1.is_ok(), "{good}: {:?}", read(good));
         }
         for (bad, reference, hint) in [
-            ("", Value::Null, "no JSON object"),
-            ("[1]", Value::Null, "no JSON object"),
-            (r#"{"ref":3}"#, 3.into(), "needs a `type`"),
-            (r#"{"type":"fly","ref":"r"}"#, "r".into(), "no message `fly`"),
-            (r#"{"type":"submit","text":"hi"}"#, Value::Null, "label of a `session`"),
+            ("", Value::Null, "expected a JSON object"),
+            ("[1]", Value::Null, "expected a JSON object"),
+            (r#"{"ref":3}"#, 3.into(), "has no `type`"),
+            (r#"{"type":"fly","ref":"r"}"#, "r".into(), "unknown message type `fly`"),
+            (r#"{"type":"submit","text":"hi"}"#, Value::Null, "the label of a session"),
             (r#"{"type":"submit","session":"s","text":"hi","extra":1}"#, Value::Null, "extra"),
             (r#"{"type":"submit","session":"s","text":"hi","mode":"later"}"#, Value::Null, "later"),
-            (r#"{"type":"ping","ref":{}}"#, Value::Null, "text or a number"),
+            (r#"{"type":"ping","ref":{}}"#, Value::Null, "string or a number"),
         ] {
             let (given, outcome) = read(bad);
             let refusal = outcome.unwrap_err();

@@ -1,4 +1,4 @@
-//! One client that talks in JSON messages, over a WebSocket or over standard streams.
+//! One client that exchanges JSON messages, over a WebSocket or over standard streams.
 //!
 //! A client sends objects with a `type` and, if it wants to recognise the answer, a `ref`:
 //!
@@ -12,61 +12,67 @@
 //! | `answer` | `approval`, `answer`, `reason`? | `ok` |
 //! | `ping` | | `ok` |
 //!
-//! What is wrong is answered with `error`. Requests are answered in the order they came.
+//! A request that fails is answered with `error`. Requests are answered in order.
 
 mod request;
 
-use crate::desk::{AnswerWire, Desk};
+use crate::approval_answer::ApprovalAnswerWire;
 use crate::refusal::Refusal;
+use crate::services::TransportServices;
 use dispatch_contracts::BoxStream;
 use dispatch_contracts::cancel::CancelToken;
 use ext_conversation_store::contract::check_label;
 use ext_session_orchestrator::contract::SessionEvent;
 use futures_util::stream::SelectAll;
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
-use request::Request;
+use request::ChannelRequest;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The version of the messages.
 const PROTOCOL: u32 = 1;
-/// How many sessions one client follows.
+/// How many sessions one client can follow.
 const MAX_SUBSCRIPTIONS: usize = 64;
 
 /// What came from the client.
-pub(crate) enum Heard {
+pub(crate) enum IncomingMessage {
     /// A message.
     Text(String),
-    /// Something that cannot be one.
-    Garbled(&'static str),
+    /// Something that is not a message, and why.
+    Unreadable(&'static str),
 }
 
-/// Talks until the client is gone or the program closes.
-pub(crate) async fn talk<I, O>(desk: Arc<Desk>, source: &'static str, input: I, output: O) -> Result<(), O::Error>
+/// Serves the client until it disconnects or the program closes.
+pub(crate) async fn serve_messages<I, O>(
+    services: Arc<TransportServices>,
+    source: &'static str,
+    input: I,
+    output: O,
+) -> Result<(), O::Error>
 where
-    I: Stream<Item = Heard> + Unpin,
+    I: Stream<Item = IncomingMessage> + Unpin,
     O: Sink<String> + Unpin,
 {
-    let mut talk = Talk { desk, source, output, events: SelectAll::new(), following: BTreeMap::new() };
+    let mut channel = MessageChannel { services, source, output, events: SelectAll::new(), following: BTreeMap::new() };
     let ready = json!({"type": "ready", "protocol": PROTOCOL, "version": env!("CARGO_PKG_VERSION")});
-    talk.send(&ready).await?;
-    talk.run(input).await
+    channel.send(&ready).await?;
+    channel.run(input).await
 }
 
-type Named = (Arc<str>, Option<SessionEvent>);
+type NamedSessionEvent = (Arc<str>, Option<SessionEvent>);
 
-struct Talk<O> {
-    desk: Arc<Desk>,
+struct MessageChannel<O> {
+    services: Arc<TransportServices>,
     source: &'static str,
     output: O,
-    events: SelectAll<BoxStream<'static, Named>>,
+    events: SelectAll<BoxStream<'static, NamedSessionEvent>>,
     following: BTreeMap<String, CancelToken>,
 }
 
-impl<O: Sink<String> + Unpin> Talk<O> {
-    async fn run(&mut self, mut input: impl Stream<Item = Heard> + Unpin) -> Result<(), O::Error> {
-        let closing = self.desk.closing.clone();
+impl<O: Sink<String> + Unpin> MessageChannel<O> {
+    async fn run(&mut self, mut input: impl Stream<Item = IncomingMessage> + Unpin) -> Result<(), O::Error> {
+        let closing = self.services.closing.clone();
         loop {
             tokio::select! {
                 () = closing.cancelled() => {
@@ -84,10 +90,10 @@ impl<O: Sink<String> + Unpin> Talk<O> {
         }
     }
 
-    async fn hear(&mut self, heard: Heard) -> Result<(), O::Error> {
+    async fn hear(&mut self, heard: IncomingMessage) -> Result<(), O::Error> {
         let (reference, asked) = match heard {
-            Heard::Text(text) => request::read(&text),
-            Heard::Garbled(why) => (Value::Null, Err(Refusal::invalid(why))),
+            IncomingMessage::Text(text) => request::read(&text),
+            IncomingMessage::Unreadable(why) => (Value::Null, Err(Refusal::invalid(why))),
         };
         let outcome = match asked {
             Ok(request) => self.answer(request).await,
@@ -96,7 +102,7 @@ impl<O: Sink<String> + Unpin> Talk<O> {
         let mut said = match outcome {
             Ok(result) => json!({"type": "ok", "result": result}),
             Err(refusal) => {
-                self.desk.note(&refusal);
+                self.services.note(&refusal);
                 json!({"type": "error", "error": refusal})
             }
         };
@@ -108,41 +114,41 @@ impl<O: Sink<String> + Unpin> Talk<O> {
         self.send(&said).await
     }
 
-    async fn answer(&mut self, request: Request) -> Result<Value, Refusal> {
+    async fn answer(&mut self, request: ChannelRequest) -> Result<Value, Refusal> {
         match request {
-            Request::Subscribe { session, after } => self.subscribe(session, after).await,
-            Request::Unsubscribe { session } => {
+            ChannelRequest::Subscribe { session, after } => self.subscribe(session, after).await,
+            ChannelRequest::Unsubscribe { session } => {
                 let was = self.following.remove(&session).inspect(CancelToken::cancel);
                 Ok(json!({"session": session, "was": was.is_some()}))
             }
-            Request::Submit { session, message } => {
+            ChannelRequest::Submit { session, message } => {
                 let label = session.clone();
-                let receipt = self.desk.sessions()?.submit(message.into_submission(session, self.source)).await?;
+                let receipt = self.services.sessions()?.submit(message.into_submission(session, self.source)).await?;
                 Ok(json!({"dispatch": receipt.dispatch, "session": label, "fresh": receipt.fresh}))
             }
-            Request::Dispatch { dispatch } => {
-                let view = self.desk.sessions()?.dispatch(&dispatch).await?;
+            ChannelRequest::Dispatch { dispatch } => {
+                let view = self.services.sessions()?.dispatch(&dispatch).await?;
                 serde_json::to_value(view).map_err(Refusal::internal)
             }
-            Request::Cancel { dispatch } => {
-                let outcome = self.desk.sessions()?.cancel(&dispatch).await?;
+            ChannelRequest::Cancel { dispatch } => {
+                let outcome = self.services.sessions()?.cancel(&dispatch).await?;
                 Ok(json!({"dispatch": dispatch, "outcome": outcome}))
             }
-            Request::Answer { approval, answer, reason } => {
-                AnswerWire::new(answer, reason).give(&self.desk, &approval).await?;
+            ChannelRequest::Answer { approval, answer, reason } => {
+                ApprovalAnswerWire::new(answer, reason).give(&self.services, &approval).await?;
                 Ok(json!({"approval": approval}))
             }
-            Request::Ping {} => Ok(json!({})),
+            ChannelRequest::Ping {} => Ok(json!({})),
         }
     }
 
     async fn subscribe(&mut self, session: String, after: Option<u64>) -> Result<Value, Refusal> {
         if self.following.len() >= MAX_SUBSCRIPTIONS && !self.following.contains_key(&session) {
-            let said = format!("one client follows at most {MAX_SUBSCRIPTIONS} sessions");
+            let said = format!("a client can follow at most {MAX_SUBSCRIPTIONS} sessions");
             return Err(Refusal::conflict(said).hint("unsubscribe from one first"));
         }
         check_label(&session)?;
-        let events = self.desk.sessions()?.watch(&session, after).await?;
+        let events = self.services.sessions()?.watch(&session, after).await?;
         let stop = CancelToken::new();
         let name: Arc<str> = session.as_str().into();
         let end = futures_util::stream::once(std::future::ready((Arc::clone(&name), None)));

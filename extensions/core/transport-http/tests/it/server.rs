@@ -1,6 +1,6 @@
-//! Boots the core extensions in front of a scripted model, with a tool and a route of a test's own.
+//! Boots the core extensions in front of a scripted model, with a tool and a route for tests.
 
-use crate::client::Client;
+use crate::client::TestClient;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::contribution::Route;
 use dispatch_contracts::extension::{Extension, ExtensionError};
@@ -14,7 +14,7 @@ use dispatch_contracts::settings::{Origin, Setting, Settings};
 use dispatch_contracts::tool::{OutputStream, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use dispatch_kernel::host::{Boot, Candidate, ExtensionHost, MemoryDisabledStore, Ports, boot};
 use dispatch_support::{Reply, Script, ScriptedModel};
-use ext_transport_http::contract::{Bound, Reach, TRANSPORT, Transport};
+use ext_transport_http::contract::{BoundServer, Reach, TRANSPORT, Transport};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -59,27 +59,27 @@ impl Spawner for OnRuntime {
 
 /// What was logged.
 #[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<LogRecord>>>);
+pub(crate) struct CapturedLog(Arc<Mutex<Vec<LogRecord>>>);
 
-impl Log {
+impl CapturedLog {
     pub(crate) fn text(&self) -> String {
         self.0.lock().unwrap().iter().map(|record| format!("{record:?}\n")).collect()
     }
 }
 
-impl LogSink for Log {
+impl LogSink for CapturedLog {
     fn write(&self, record: LogRecord) {
         self.0.lock().unwrap().push(record);
     }
 }
 
 /// A tool that changes something, so that it is asked about, and a route.
-struct Guest;
+struct TestExtension;
 
-impl Extension for Guest {
+impl Extension for TestExtension {
     fn manifest(&self) -> Cow<'_, str> {
         let manifest = json!({
-            "id": "guest", "name": "Guest", "version": "1.0.0", "apiVersion": "^0.1", "tier": "standard",
+            "id": "test-extension", "name": "Test extension", "version": "1.0.0", "apiVersion": "^0.1", "tier": "standard",
             "contributes": {
                 "tools": ["write_file"],
                 "routes": ["POST /v1/notes/{id}", "GET /v1/broken"],
@@ -90,7 +90,7 @@ impl Extension for Guest {
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
         Box::pin(async move {
-            host.define_tool(Arc::new(WriteFile::new())).map_err(ExtensionError::new)?;
+            host.define_tool(Arc::new(WriteFileTool::new())).map_err(ExtensionError::new)?;
             let echo = Route {
                 method: "POST",
                 path: "/v1/notes/{id}",
@@ -110,11 +110,11 @@ impl Extension for Guest {
     }
 }
 
-struct WriteFile {
+struct WriteFileTool {
     spec: ToolSpec,
 }
 
-impl WriteFile {
+impl WriteFileTool {
     fn new() -> Self {
         let spec = ToolSpec {
             name: "write_file".to_owned(),
@@ -126,7 +126,7 @@ impl WriteFile {
     }
 }
 
-impl Tool for WriteFile {
+impl Tool for WriteFileTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -147,18 +147,18 @@ impl Tool for WriteFile {
 }
 
 /// A running server.
-pub(crate) struct Rig {
+pub(crate) struct TestServer {
     runtime: Option<tokio::runtime::Runtime>,
     pub(crate) host: ExtensionHost,
     pub(crate) transport: Arc<dyn Transport>,
-    pub(crate) bound: Bound,
+    pub(crate) bound: BoundServer,
     pub(crate) token: String,
     pub(crate) model: ScriptedModel,
-    pub(crate) log: Log,
+    pub(crate) log: CapturedLog,
     folder: Option<tempfile::TempDir>,
 }
 
-impl Rig {
+impl TestServer {
     /// A server in front of a model that plays these replies.
     pub(crate) fn playing(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::with(ScriptedModel::playing(replies), &[])
@@ -174,7 +174,7 @@ impl Rig {
 
     fn start(folder: tempfile::TempDir, model: ScriptedModel, settings: &[(&str, Value)]) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let log = Log::default();
+        let log = CapturedLog::default();
         let host = runtime.block_on(boot(boot_input(folder.path(), &model, settings, &log))).unwrap();
         let faults: Vec<_> = host.status().into_iter().filter(|status| status.last_fault.is_some()).collect();
         assert!(faults.is_empty(), "{faults:?}");
@@ -193,8 +193,8 @@ impl Rig {
     }
 
     /// A client with the token.
-    pub(crate) fn client(&self) -> Client {
-        Client { addr: self.bound.addr, token: Some(self.token.clone()) }
+    pub(crate) fn client(&self) -> TestClient {
+        TestClient { addr: self.bound.addr, token: Some(self.token.clone()) }
     }
 
     /// Submits and waits for the end; the dispatch.
@@ -211,7 +211,7 @@ impl Rig {
     }
 }
 
-impl Drop for Rig {
+impl Drop for TestServer {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.block_on(self.host.shutdown());
@@ -220,7 +220,7 @@ impl Drop for Rig {
     }
 }
 
-fn boot_input(folder: &Path, model: &ScriptedModel, settings: &[(&str, Value)], log: &Log) -> Boot {
+fn boot_input(folder: &Path, model: &ScriptedModel, settings: &[(&str, Value)], log: &CapturedLog) -> Boot {
     let mut values: BTreeMap<String, Setting> = BTreeMap::new();
     let defaults = [
         ("model.provider", json!("openai-compat")),
@@ -236,7 +236,7 @@ fn boot_input(folder: &Path, model: &ScriptedModel, settings: &[(&str, Value)], 
         ext_provider_openai_compat::extension(),
         ext_session_orchestrator::extension(),
         ext_transport_http::extension(),
-        Arc::new(Guest),
+        Arc::new(TestExtension),
     ];
     Boot {
         ports: Ports {

@@ -1,7 +1,7 @@
 //! Who is let in: tokens, names, origins, sizes, rates.
 
 use crate::client::read_head;
-use crate::rig::Rig;
+use crate::server::TestServer;
 use dispatch_support::ScriptedModel;
 use ext_transport_http::contract::{Reach, TransportError};
 use serde_json::json;
@@ -10,43 +10,43 @@ use std::net::TcpStream;
 
 #[test]
 fn only_the_token_opens_and_health_needs_none() {
-    let rig = Rig::playing([]);
-    let client = rig.client();
+    let server = TestServer::playing([]);
+    let client = server.client();
     assert_eq!(client.stranger().get("/healthz").expect(200).json()["status"], "ok");
     client.get("/v1/sessions").expect(200);
     let refused = client.stranger().get("/v1/sessions").expect(401);
     assert_eq!((refused.code().as_str(), refused.header("www-authenticate")), ("unauthorized", Some("Bearer")));
-    for wrong in ["", "x", &rig.token[1..], &format!("{}0", rig.token), &rig.token.to_uppercase()] {
+    for wrong in ["", "x", &server.token[1..], &format!("{}0", server.token), &server.token.to_uppercase()] {
         let headers = [("Authorization", format!("Bearer {wrong}"))];
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         client.stranger().request("GET", "/v1/sessions", &headers, b"").expect(401);
     }
-    for path in [format!("/v1/sessions?token={0}&access_token={0}", rig.token), "/nothing".to_owned()] {
+    for path in [format!("/v1/sessions?token={0}&access_token={0}", server.token), "/nothing".to_owned()] {
         client.stranger().get(&path).expect(401);
     }
     client.get("/nothing").expect(404);
     assert_eq!(client.request("PUT", "/v1/sessions", &[], b"").expect(405).code(), "method_not_allowed");
-    assert!(!rig.log.text().contains(&rig.token));
+    assert!(!server.log.text().contains(&server.token));
 }
 
 #[test]
 fn a_name_that_was_pointed_here_gets_nothing() {
-    let rig = Rig::playing([]);
+    let server = TestServer::playing([]);
     for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "169.254.1.1"] {
-        let refused = rig.client().request("GET", "/v1/sessions", &[("Host", host)], b"");
+        let refused = server.client().request("GET", "/v1/sessions", &[("Host", host)], b"");
         assert_eq!(refused.expect(403).code(), "forbidden", "{host}");
-        rig.client().request("GET", "/healthz", &[("Host", host)], b"").expect(403);
+        server.client().request("GET", "/healthz", &[("Host", host)], b"").expect(403);
     }
-    rig.client().request("GET", "/v1/sessions", &[("Host", "localhost")], b"").expect(200);
+    server.client().request("GET", "/v1/sessions", &[("Host", "localhost")], b"").expect(200);
 }
 
 #[test]
 fn foreign_pages_are_refused_and_named_ones_get_leave() {
     let model = ScriptedModel::playing([]);
     let origins = json!(["https://app.example"]);
-    let rig = Rig::with(model, &[("extensions.transport-http.allowed_origins", origins)]);
-    let client = rig.client();
-    let own = format!("http://{}", rig.bound.addr);
+    let server = TestServer::with(model, &[("extensions.transport-http.allowed_origins", origins)]);
+    let client = server.client();
+    let own = format!("http://{}", server.bound.addr);
     for (origin, site, status) in [
         ("https://evil.example", "cross-site", 403),
         ("null", "cross-site", 403),
@@ -69,8 +69,8 @@ fn foreign_pages_are_refused_and_named_ones_get_leave() {
 
 #[test]
 fn bodies_must_be_json_and_of_bounded_size() {
-    let rig = Rig::playing([]);
-    let client = rig.client();
+    let server = TestServer::playing([]);
+    let client = server.client();
     let path = "/v1/sessions/main/messages";
     let form = [("Content-Type", "application/x-www-form-urlencoded")];
     assert_eq!(client.request("POST", path, &form, b"text=hi").expect(415).code(), "unsupported_media_type");
@@ -82,18 +82,18 @@ fn bodies_must_be_json_and_of_bounded_size() {
     // Said to be huge: refused by the head alone.
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n",
-        rig.bound.addr, rig.token
+        server.bound.addr, server.token
     );
-    let mut stream = TcpStream::connect(rig.bound.addr).unwrap();
+    let mut stream = TcpStream::connect(server.bound.addr).unwrap();
     stream.write_all(head.as_bytes()).unwrap();
     assert_eq!(read_head(&mut std::io::BufReader::new(stream)).status, 413);
     // Huge without saying so.
     let approval = "/v1/approvals/x";
     let head = format!(
         "POST {approval} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
-        rig.bound.addr, rig.token
+        server.bound.addr, server.token
     );
-    let mut stream = TcpStream::connect(rig.bound.addr).unwrap();
+    let mut stream = TcpStream::connect(server.bound.addr).unwrap();
     stream.write_all(head.as_bytes()).unwrap();
     let chunk = vec![b' '; 64 * 1024];
     for _ in 0..32 {
@@ -107,43 +107,45 @@ fn bodies_must_be_json_and_of_bounded_size() {
 
 #[test]
 fn what_is_no_http_is_dropped() {
-    let rig = Rig::playing([]);
+    let server = TestServer::playing([]);
     for bytes in [&b"\x16\x03\x01\x02\x00"[..], b"GET\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", &[b'A'; 200_000]] {
-        let mut stream = TcpStream::connect(rig.bound.addr).unwrap();
-        stream.set_read_timeout(Some(crate::rig::PATIENCE)).unwrap();
+        let mut stream = TcpStream::connect(server.bound.addr).unwrap();
+        stream.set_read_timeout(Some(crate::server::PATIENCE)).unwrap();
         let _ = stream.write_all(bytes);
         let _ = stream.shutdown(std::net::Shutdown::Write);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         assert!(!answer.starts_with(b"HTTP/1.1 200"), "{:?}", String::from_utf8_lossy(&answer));
     }
-    rig.client().get("/healthz").expect(200);
+    server.client().get("/healthz").expect(200);
 }
 
 #[test]
 fn strangers_are_slowed_down_and_lock_nobody_out() {
-    let rig = Rig::playing([]);
-    let refused = (0..200).map(|_| rig.client().stranger().get("/v1/sessions")).find(|answer| answer.status == 429);
+    let server = TestServer::playing([]);
+    let refused = (0..200).map(|_| server.client().stranger().get("/v1/sessions")).find(|answer| answer.status == 429);
     let refused = refused.expect("a stranger that hammers is slowed down");
     assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("rate_limited", Some("1")));
-    rig.client().get("/v1/sessions").expect(200);
-    rig.client().stranger().get("/healthz").expect(200);
+    server.client().get("/v1/sessions").expect(200);
+    server.client().stranger().get("/healthz").expect(200);
 }
 
 #[test]
 fn who_has_the_token_has_a_rate_too() {
-    let rig = Rig::with(ScriptedModel::playing([]), &[("extensions.transport-http.requests_per_second", json!(1))]);
-    let statuses: Vec<u16> = (0..20).map(|_| rig.client().get("/v1/sessions").status).collect();
+    let server =
+        TestServer::with(ScriptedModel::playing([]), &[("extensions.transport-http.requests_per_second", json!(1))]);
+    let statuses: Vec<u16> = (0..20).map(|_| server.client().get("/v1/sessions").status).collect();
     assert_eq!(statuses[..2], [200, 200]);
     assert!(statuses.contains(&429), "{statuses:?}");
 }
 
 #[test]
 fn more_connections_than_allowed_wait() {
-    let rig = Rig::with(ScriptedModel::playing([]), &[("extensions.transport-http.max_connections", json!(2))]);
-    let held: Vec<TcpStream> = (0..2).map(|_| TcpStream::connect(rig.bound.addr).unwrap()).collect();
-    let addr = rig.bound.addr;
-    let client = rig.client();
+    let server =
+        TestServer::with(ScriptedModel::playing([]), &[("extensions.transport-http.max_connections", json!(2))]);
+    let held: Vec<TcpStream> = (0..2).map(|_| TcpStream::connect(server.bound.addr).unwrap()).collect();
+    let addr = server.bound.addr;
+    let client = server.client();
     let waiting = std::thread::spawn(move || client.get("/healthz"));
     let mut probe = TcpStream::connect(addr).unwrap();
     write!(probe, "GET /healthz HTTP/1.1\r\nHost: {addr}\r\n\r\n").unwrap();
@@ -155,9 +157,9 @@ fn more_connections_than_allowed_wait() {
 
 #[test]
 fn other_machines_are_let_in_only_if_somebody_asks_for_it() {
-    let rig = Rig::playing([]);
-    let refused = rig.block_on(rig.transport.listen("0.0.0.0:0".parse().unwrap(), Reach::Loopback));
+    let server = TestServer::playing([]);
+    let refused = server.block_on(server.transport.listen("0.0.0.0:0".parse().unwrap(), Reach::Loopback));
     assert!(matches!(refused, Err(TransportError::NotLoopback { .. })), "{refused:?}");
-    let taken = rig.block_on(rig.transport.listen(rig.bound.addr, Reach::Loopback));
+    let taken = server.block_on(server.transport.listen(server.bound.addr, Reach::Loopback));
     assert!(matches!(taken, Err(TransportError::Bind { .. })), "{taken:?}");
 }

@@ -1,7 +1,7 @@
-//! Routes that other extensions contribute, found when they are asked for, so that one that is switched off is gone.
+//! Serves the routes that other extensions contribute, looked up for each request: a disabled extension has none.
 
-use super::body::read;
-use super::connection::Shared;
+use super::connection::ServerShared;
+use super::input::read_body;
 use crate::refusal::Refusal;
 use crate::settings::MAX_BODY_BYTES;
 use axum::Json;
@@ -18,24 +18,28 @@ use std::time::Duration;
 const ROUTE_TIMEOUT_MS: u64 = 60_000;
 
 /// Answers from the first contributed route that fits.
-pub(super) async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Result<Json<Value>, Refusal> {
-    let routes = shared.desk.extensions()?.routes();
+pub(super) async fn serve(State(shared): State<Arc<ServerShared>>, request: Request) -> Result<Json<Value>, Refusal> {
+    let routes = shared.services.extensions()?.routes();
     let Some((route, path)) = find(&routes, request.method().as_str(), request.uri().path()) else {
-        return Err(Refusal::not_found("there is nothing here").hint("/openapi.json lists what is served"));
+        return Err(Refusal::not_found("nothing is served at this path").hint("/openapi.json lists what is served"));
     };
     let query: BTreeMap<String, String> =
         Query::try_from_uri(request.uri()).map(|Query(query)| query).unwrap_or_default();
-    let bytes = read(request, MAX_BODY_BYTES).await?;
+    let bytes = read_body(request, MAX_BODY_BYTES).await?;
     let body: Value = if bytes.is_empty() {
         Value::Null
     } else {
-        serde_json::from_slice(&bytes).map_err(|error| Refusal::invalid(format!("the body: {error}")))?
+        serde_json::from_slice(&bytes).map_err(|error| Refusal::invalid(format!("invalid body: {error}")))?
     };
     let answer = (route.item.respond)(json!({"path": path, "query": query, "body": body}));
     match tokio::time::timeout(Duration::from_millis(ROUTE_TIMEOUT_MS), answer).await {
         Ok(Ok(value)) => Ok(Json(value)),
         Ok(Err(error)) => Err(Refusal::internal(format!("extension `{}`: {error}", route.owner))),
-        Err(_) => Err(Refusal::busy(format!("extension `{}` took too long to answer", route.owner))),
+        Err(_) => Err(Refusal::busy(format!(
+            "extension `{}` did not answer within {} s",
+            route.owner,
+            ROUTE_TIMEOUT_MS / 1_000
+        ))),
     }
 }
 

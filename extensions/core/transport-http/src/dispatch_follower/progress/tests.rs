@@ -23,8 +23,8 @@ fn view(turn: Option<&str>) -> DispatchView {
     }
 }
 
-fn begun() -> Progress {
-    let mut progress = Progress::new(DispatchId::new("d"));
+fn begun() -> DispatchProgress {
+    let mut progress = DispatchProgress::new(DispatchId::new("d"));
     progress.note(&view(Some(TURN)));
     progress
 }
@@ -46,9 +46,9 @@ fn text_row(id: &str, step: u32, text: &str) -> Row {
     row(id, TURN, step, RowBody::Chunk { role: Role::Assistant, index: 0, part: 0, chunk, state: ChunkState::Whole })
 }
 
-fn texts(replies: &[Reply]) -> String {
+fn texts(replies: &[ReplyEvent]) -> String {
     let texts = replies.iter().filter_map(|reply| match reply {
-        Reply::Text { text, .. } => Some(text.as_str()),
+        ReplyEvent::Text { text, .. } => Some(text.as_str()),
         _ => None,
     });
     texts.collect()
@@ -66,7 +66,7 @@ fn what_was_heard_is_not_told_again_by_its_row() {
 
 #[test]
 fn news_of_other_turns_is_not_ours() {
-    let mut progress = Progress::new(DispatchId::new("d"));
+    let mut progress = DispatchProgress::new(DispatchId::new("d"));
     assert!(progress.hear(delta(0, "x")).is_empty(), "no turn has taken it yet");
     progress.note(&view(Some("another")));
     assert!(progress.hear(delta(0, "x")).is_empty());
@@ -80,14 +80,17 @@ fn a_call_is_told_once_in_each_of_its_states() {
     let said = RowBody::Chunk { role: Role::Assistant, index: 0, part: 0, chunk, state: ChunkState::Whole };
     let started = RowBody::CallStarted { index: 0, call: call.clone() };
     let mut progress = begun();
-    assert_eq!(progress.store(&row("1", TURN, 0, said)), [Reply::Called(call.clone())]);
-    assert_eq!(progress.store(&row("2", TURN, 0, started.clone())), [Reply::Started(call.id.clone())]);
-    assert_eq!(begun().store(&row("2", TURN, 0, started)), [Reply::Called(call.clone()), Reply::Started(call.id)]);
+    assert_eq!(progress.store(&row("1", TURN, 0, said)), [ReplyEvent::Called(call.clone())]);
+    assert_eq!(progress.store(&row("2", TURN, 0, started.clone())), [ReplyEvent::Started(call.id.clone())]);
+    assert_eq!(
+        begun().store(&row("2", TURN, 0, started)),
+        [ReplyEvent::Called(call.clone()), ReplyEvent::Started(call.id)]
+    );
 }
 
 /// How one delta fares on its way.
 #[derive(Clone, Copy, Debug)]
-enum Fate {
+enum DeltaDelivery {
     Heard,
     Lost,
 }
@@ -120,10 +123,10 @@ proptest! {
                         delivered = stored.len();
                     }
                 }
-                let fate = if *is_heard { Fate::Heard } else { Fate::Lost };
-                told.extend(match fate {
-                    Fate::Heard => progress.hear(delta(step, text)),
-                    Fate::Lost => progress.hear(news(SessionNews::Lagged)),
+                let delivery = if *is_heard { DeltaDelivery::Heard } else { DeltaDelivery::Lost };
+                told.extend(match delivery {
+                    DeltaDelivery::Heard => progress.hear(delta(step, text)),
+                    DeltaDelivery::Lost => progress.hear(news(SessionNews::Lagged)),
                 });
             }
             stored.push(text_row(&format!("{step}.end"), step, &gathered));
@@ -132,7 +135,7 @@ proptest! {
             told.extend(progress.store(row));
         }
         let mut by_step: Vec<(u32, &str)> = told.iter().filter_map(|reply| match reply {
-            Reply::Text { step, text } => Some((*step, text.as_str())),
+            ReplyEvent::Text { step, text } => Some((*step, text.as_str())),
             _ => None,
         }).collect();
         by_step.sort_by_key(|(step, _)| *step);

@@ -1,9 +1,9 @@
-//! One dispatch from its submission to its end, for clients that want the reply to what they said.
+//! Follows one dispatch from its submission to its end, for clients that wait for the reply.
 
 mod progress;
 
-use crate::desk::Desk;
 use crate::refusal::Refusal;
+use crate::services::TransportServices;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::turn::TurnEnd;
 use ext_conversation_store::contract::TurnLog;
@@ -11,59 +11,59 @@ use ext_session_orchestrator::contract::{
     DispatchId, DispatchState, DispatchView, SessionEvent, SessionEvents, SessionNews, SessionsError, Submission,
 };
 use futures_util::StreamExt;
-use progress::Progress;
+use progress::DispatchProgress;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-pub(crate) use progress::{Reply, rows_as_replies};
+pub(crate) use progress::{ReplyEvent, rows_as_replies};
 
-/// What a client learns.
+/// What happened to the dispatch.
 #[derive(Debug)]
-pub(crate) enum Update {
+pub(crate) enum DispatchUpdate {
     /// A piece of the reply.
-    Reply(Reply),
+    Reply(ReplyEvent),
     /// It is over; nothing follows.
-    Over(Box<Ended>),
+    Over(Box<EndedDispatch>),
 }
 
 /// How it ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct EndedDispatch {
     pub(crate) view: DispatchView,
     /// The turn that took it, if one did.
     pub(crate) log: Option<TurnLog>,
 }
 
-impl Ended {
+impl EndedDispatch {
     /// How the turn ended, if it has an end on record.
     pub(crate) fn turn_end(&self) -> Option<&TurnEnd> {
         self.log.as_ref().and_then(|log| log.turn.end.as_ref())
     }
 }
 
-/// A dispatch under way. Dropping it before its end takes the dispatch back.
-pub(crate) struct Follow {
-    desk: Arc<Desk>,
+/// A dispatch that has not ended. Dropping it cancels the dispatch.
+pub(crate) struct DispatchFollower {
+    services: Arc<TransportServices>,
     pub(crate) dispatch: DispatchId,
     events: SessionEvents,
     ended: BoxFuture<'static, Result<DispatchView, SessionsError>>,
-    progress: Progress,
-    due: VecDeque<Update>,
+    progress: DispatchProgress,
+    due: VecDeque<DispatchUpdate>,
     over: bool,
 }
 
-impl Follow {
-    /// Submits, and listens from before that moment on, so that nothing is missed.
-    pub(crate) async fn submit(desk: &Arc<Desk>, submission: Submission) -> Result<Self, Refusal> {
-        let sessions = desk.sessions()?;
+impl DispatchFollower {
+    /// Watches the session, then submits, so that nothing is missed.
+    pub(crate) async fn submit(services: &Arc<TransportServices>, submission: Submission) -> Result<Self, Refusal> {
+        let sessions = services.sessions()?;
         let events = sessions.watch(&submission.session, None).await?;
         let receipt = sessions.submit(submission).await?;
         let dispatch = receipt.dispatch;
         let waited = dispatch.clone();
         let ended = Box::pin(async move { sessions.wait(&waited).await });
         Ok(Self {
-            desk: Arc::clone(desk),
-            progress: Progress::new(dispatch.clone()),
+            services: Arc::clone(services),
+            progress: DispatchProgress::new(dispatch.clone()),
             dispatch,
             events,
             ended,
@@ -72,8 +72,8 @@ impl Follow {
         })
     }
 
-    /// The next thing to learn. After the end there is nothing more.
-    pub(crate) async fn next(&mut self) -> Result<Option<Update>, Refusal> {
+    /// The next update; `None` after the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<DispatchUpdate>, Refusal> {
         loop {
             if let Some(update) = self.due.pop_front() {
                 return Ok(Some(update));
@@ -91,49 +91,49 @@ impl Follow {
 
     async fn hear(&mut self, event: SessionEvent) -> Result<(), Refusal> {
         let lagged = event.news == SessionNews::Lagged;
-        self.due.extend(self.progress.hear(event).into_iter().map(Update::Reply));
+        self.due.extend(self.progress.hear(event).into_iter().map(DispatchUpdate::Reply));
         if lagged {
             // Which turn took the dispatch may be among what was missed.
-            let view = self.desk.sessions()?.dispatch(&self.dispatch).await?;
+            let view = self.services.sessions()?.dispatch(&self.dispatch).await?;
             self.progress.note(&view);
         }
         Ok(())
     }
 
-    /// Storage has the last word: what live news left out is made up from there.
+    /// Storage is complete: what live news left out is taken from there.
     async fn end(&mut self, view: DispatchView) -> Result<(), Refusal> {
         self.over = true;
         self.progress.note(&view);
-        let log = match (&view.turn, self.desk.conversations()) {
+        let log = match (&view.turn, self.services.conversations()) {
             (Some(turn), Ok(conversations)) => conversations.turn(turn).await?,
-            // Sessions that nobody stores have only their live news.
+            // Sessions that are not stored have only their live news.
             _ => None,
         };
         for stored in log.iter().flat_map(|log| &log.rows) {
-            self.due.extend(self.progress.store(&stored.row).into_iter().map(Update::Reply));
+            self.due.extend(self.progress.store(&stored.row).into_iter().map(DispatchUpdate::Reply));
         }
-        self.due.push_back(Update::Over(Box::new(Ended { view, log })));
+        self.due.push_back(DispatchUpdate::Over(Box::new(EndedDispatch { view, log })));
         Ok(())
     }
 }
 
-impl Drop for Follow {
+impl Drop for DispatchFollower {
     fn drop(&mut self) {
         if !self.over {
-            self.desk.abandon(self.dispatch.clone());
+            self.services.abandon(self.dispatch.clone());
         }
     }
 }
 
-/// Why a dispatch that ended has no reply, in words for whoever waits for one.
-pub(crate) fn failure(ended: &Ended) -> Option<Refusal> {
+/// Why a dispatch that ended has no reply.
+pub(crate) fn failure(ended: &EndedDispatch) -> Option<Refusal> {
     let reason = &ended.view.reason;
     match ended.view.state {
         DispatchState::Done => {}
         DispatchState::Pending | DispatchState::Running => return None,
-        DispatchState::Superseded => return Some(Refusal::conflict("a later message came before this one")),
-        DispatchState::Cancelled => return Some(Refusal::conflict("the message was taken back")),
-        DispatchState::Refused => return Some(Refusal::forbidden(format!("the message was not let in: {reason}"))),
+        DispatchState::Superseded => return Some(Refusal::conflict("a later message replaced this one")),
+        DispatchState::Cancelled => return Some(Refusal::conflict("the message was withdrawn")),
+        DispatchState::Refused => return Some(Refusal::forbidden(format!("the message was refused: {reason}"))),
         DispatchState::Parked => {
             return Some(Refusal::busy(format!("the message could not be answered: {reason}")));
         }

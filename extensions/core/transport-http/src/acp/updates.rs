@@ -1,7 +1,9 @@
 //! Pieces of a reply as updates for an editor, while they come and when a session is opened again.
+//!
+//! Pure.
 
 use super::tool;
-use crate::follow::Reply;
+use crate::dispatch_follower::ReplyEvent;
 use dispatch_contracts::conversation::{Role, ToolCall};
 use dispatch_contracts::ids::CallId;
 use serde_json::{Value, json};
@@ -14,41 +16,41 @@ const MAX_PRINTED_BYTES: usize = 4 * 1024;
 const PRINT_STEP_BYTES: usize = 1024;
 
 /// Turns pieces into updates; remembers calls, because their end does not say what they were.
-pub(super) struct Teller {
+pub(super) struct ReplyUpdates {
     cwd: PathBuf,
     calls: BTreeMap<CallId, ToolCall>,
-    printed: BTreeMap<CallId, Printed>,
+    printed: BTreeMap<CallId, ToolOutputTail>,
 }
 
 #[derive(Default)]
-struct Printed {
+struct ToolOutputTail {
     tail: String,
     untold_bytes: usize,
     is_shown: bool,
 }
 
-impl Teller {
+impl ReplyUpdates {
     pub(super) fn new(cwd: PathBuf) -> Self {
         Self { cwd, calls: BTreeMap::new(), printed: BTreeMap::new() }
     }
 
     /// The update for one piece, if it shows.
-    pub(super) fn tell(&mut self, role: Role, reply: &Reply) -> Option<Value> {
+    pub(super) fn update_for(&mut self, role: Role, reply: &ReplyEvent) -> Option<Value> {
         match reply {
-            Reply::Text { text, .. } if role == Role::User => Some(said("user_message_chunk", text)),
-            Reply::Text { text, .. } => Some(said("agent_message_chunk", text)),
-            Reply::Thought { text, .. } => Some(said("agent_thought_chunk", text)),
-            Reply::Called(call) => {
+            ReplyEvent::Text { text, .. } if role == Role::User => Some(said("user_message_chunk", text)),
+            ReplyEvent::Text { text, .. } => Some(said("agent_message_chunk", text)),
+            ReplyEvent::Thought { text, .. } => Some(said("agent_thought_chunk", text)),
+            ReplyEvent::Called(call) => {
                 self.calls.insert(call.id.clone(), call.clone());
                 Some(tool::call(call, &self.cwd, "pending"))
             }
-            Reply::Started(call) => Some(tool::started(call.as_str())),
-            Reply::Printed { call, text } => self.print(call, text),
-            Reply::Ended(result) => {
+            ReplyEvent::Started(call) => Some(tool::started(call.as_str())),
+            ReplyEvent::Printed { call, text } => self.print(call, text),
+            ReplyEvent::Ended(result) => {
                 self.printed.remove(&result.call);
                 Some(tool::ended(result, self.calls.remove(&result.call).as_ref(), &self.cwd))
             }
-            Reply::Asked(_) => None,
+            ReplyEvent::Asked(_) => None,
         }
     }
 
@@ -77,12 +79,12 @@ mod tests {
 
     #[test]
     fn a_chatty_tool_is_told_in_bounded_pieces() {
-        let mut teller = Teller::new(PathBuf::from("/w"));
+        let mut updates = ReplyUpdates::new(PathBuf::from("/w"));
         let line = "0123456789\u{e9}\n".repeat(8);
         let mut told_bytes = 0;
         for _ in 0..1_000 {
-            let reply = Reply::Printed { call: "c".into(), text: line.clone() };
-            if let Some(update) = teller.tell(Role::Tool, &reply) {
+            let reply = ReplyEvent::Printed { call: "c".into(), text: line.clone() };
+            if let Some(update) = updates.update_for(Role::Tool, &reply) {
                 let shown = update["content"][0]["content"]["text"].as_str().unwrap().len();
                 assert!(shown <= MAX_PRINTED_BYTES);
                 told_bytes += shown;
