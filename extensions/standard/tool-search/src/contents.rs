@@ -1,10 +1,10 @@
 //! `search_files`: lines of files that match a regular expression.
 
-use std::fs::File;
 use std::path::Path;
 
 use dispatch_contracts::tool::{ToolContext, ToolError, ToolSpec, read_arguments};
 use dispatch_os::Confined;
+use dispatch_os::files::{self, File};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch,
@@ -13,8 +13,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contract::SEARCH_FILES;
-use crate::report::Report;
-use crate::walk::{Chosen, Start};
+use crate::report::SearchReport;
+use crate::stop_check::StopCheck;
+use crate::walk::{PathFilter, SearchStart};
 
 const DEFAULT_RESULTS: usize = 100;
 const MAX_RESULTS: usize = 1_000;
@@ -54,12 +55,12 @@ pub(crate) fn spec() -> ToolSpec {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct SearchContentsArguments {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
     #[serde(default)]
-    case: Case,
+    case: LetterCase,
     #[serde(default)]
     context: usize,
     max_results: Option<usize>,
@@ -67,7 +68,7 @@ struct Arguments {
 
 #[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Case {
+enum LetterCase {
     #[default]
     Sensitive,
     Insensitive,
@@ -79,11 +80,12 @@ pub(crate) fn run(
     arguments: Map<String, Value>,
     context: &ToolContext,
 ) -> Result<String, ToolError> {
-    let arguments: Arguments = read_arguments(arguments)?;
+    let arguments: SearchContentsArguments = read_arguments(arguments)?;
     let matcher = compile(&arguments.pattern, arguments.case)?;
-    let start = Start::find(&workspace, arguments.path.as_deref())?;
-    let folder = if start.path.is_dir() { start.path.as_path() } else { start.path.parent().unwrap_or(&start.path) };
-    let chosen = Chosen::new(folder, arguments.glob.as_deref())?;
+    let start = SearchStart::find(&workspace, arguments.path.as_deref())?;
+    let folder =
+        if files::is_dir(&start.path) { start.path.as_path() } else { start.path.parent().unwrap_or(&start.path) };
+    let chosen = PathFilter::new(folder, arguments.glob.as_deref())?;
     let around = arguments.context.min(MAX_CONTEXT);
     let mut searcher = SearcherBuilder::new()
         .binary_detection(BinaryDetection::quit(0))
@@ -91,11 +93,12 @@ pub(crate) fn run(
         .after_context(around)
         .heap_limit(Some(MAX_LINE_BYTES))
         .build();
-    let mut report = Report::new(arguments.max_results.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS));
+    let mut report = SearchReport::new(arguments.max_results.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS));
+    let stop = StopCheck::start(context);
     let mut skipped = Vec::new();
     let mut opener = workspace.opener();
     for entry in start.walk(arguments.glob.as_deref()).flatten() {
-        if !report.goes_on(|| context.cancelled()) {
+        if !report.goes_on(stop.reason()) {
             break;
         }
         if !entry.file_type().is_some_and(|kind| kind.is_file()) || !chosen.holds(entry.path()) {
@@ -105,19 +108,19 @@ pub(crate) fn run(
             continue;
         };
         let shown = workspace.shown(entry.path());
-        if !search(&mut searcher, &matcher, &file, shown, &mut report, context) {
+        if !search(&mut searcher, &matcher, &file, shown, &mut report, &stop) {
             skipped.push(shown.display().to_string());
         }
     }
     Ok(finish(report, &arguments.pattern, &skipped))
 }
 
-fn compile(pattern: &str, case: Case) -> Result<RegexMatcher, ToolError> {
+fn compile(pattern: &str, case: LetterCase) -> Result<RegexMatcher, ToolError> {
     let mut builder = RegexMatcherBuilder::new();
     builder
         .line_terminator(Some(b'\n'))
-        .case_insensitive(case == Case::Insensitive)
-        .case_smart(case == Case::Smart)
+        .case_insensitive(case == LetterCase::Insensitive)
+        .case_smart(case == LetterCase::Smart)
         .size_limit(MAX_PATTERN_BYTES);
     builder.build(pattern).map_err(|error| {
         ToolError(format!(
@@ -132,31 +135,33 @@ fn search(
     matcher: &RegexMatcher,
     file: &File,
     shown: &Path,
-    report: &mut Report,
-    context: &ToolContext,
+    report: &mut SearchReport,
+    stop: &StopCheck<'_>,
 ) -> bool {
     if file.metadata().is_ok_and(|found| found.len() > MAX_FILE_BYTES) {
         return false;
     }
     let path = shown.to_string_lossy();
-    searcher.search_reader(matcher, file, Lines { path: &path, report, context, matches: 0, is_binary: false }).is_ok()
+    searcher
+        .search_reader(matcher, file, MatchedLines { path: &path, report, stop, matches: 0, is_binary: false })
+        .is_ok()
 }
 
-struct Lines<'a> {
+struct MatchedLines<'a> {
     path: &'a str,
-    report: &'a mut Report,
-    context: &'a ToolContext,
+    report: &'a mut SearchReport,
+    stop: &'a StopCheck<'a>,
     matches: usize,
     is_binary: bool,
 }
 
-impl Sink for Lines<'_> {
+impl Sink for MatchedLines<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
         self.matches += 1;
         let line = format!("{}:{}: {}", self.path, found.line_number().unwrap_or_default(), text_of(found.bytes()));
-        Ok(self.report.result(&line) && self.report.goes_on(|| self.context.cancelled()))
+        Ok(self.report.result(&line) && self.report.goes_on(self.stop.reason()))
     }
 
     fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, Self::Error> {
@@ -191,7 +196,7 @@ fn text_of(line: &[u8]) -> String {
     }
 }
 
-fn finish(report: Report, pattern: &str, skipped: &[String]) -> String {
+fn finish(report: SearchReport, pattern: &str, skipped: &[String]) -> String {
     let mut text = if report.results() == 0 && report.stop.is_none() {
         format!("Nothing matches `{pattern}`. Hidden, ignored and binary files are left out.")
     } else {
@@ -215,10 +220,10 @@ mod tests {
     #[test]
     fn a_wrong_pattern_is_explained() {
         for pattern in ["(", "a{99999}{99999}", "(?=x)", "\\1", "a\nb"] {
-            let error = compile(pattern, Case::Sensitive).unwrap_err().0;
+            let error = compile(pattern, LetterCase::Sensitive).unwrap_err().0;
             assert!(error.contains("not valid") && error.contains("backslash"), "{pattern}: {error}");
         }
-        assert!(compile("", Case::Smart).is_ok());
+        assert!(compile("", LetterCase::Smart).is_ok());
     }
 
     #[test]

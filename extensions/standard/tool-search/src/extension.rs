@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::{Host, HostError};
 
 use crate::tool::SearchTool;
@@ -14,14 +15,18 @@ use crate::{contents, names};
 /// The extension.
 #[must_use]
 pub fn extension() -> Arc<dyn Extension> {
-    Arc::new(SearchTools)
+    Arc::new(SearchToolsExtension)
 }
 
-struct SearchTools;
+struct SearchToolsExtension;
 
-impl Extension for SearchTools {
+impl Extension for SearchToolsExtension {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn harness(&self) -> Harness {
+        dispatch_contracts::harness!()
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {

@@ -9,6 +9,7 @@ pub mod contract;
 mod extension;
 mod names;
 mod report;
+mod stop_check;
 mod tool;
 mod walk;
 

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contract::FIND_FILES;
-use crate::report::Report;
-use crate::walk::{Chosen, Start};
+use crate::report::SearchReport;
+use crate::stop_check::StopCheck;
+use crate::walk::{PathFilter, SearchStart};
 
 const DEFAULT_RESULTS: usize = 200;
 const MAX_RESULTS: usize = 2_000;
@@ -35,7 +36,7 @@ pub(crate) fn spec() -> ToolSpec {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct FindFilesArguments {
     pattern: String,
     path: Option<String>,
     max_results: Option<usize>,
@@ -46,17 +47,18 @@ pub(crate) fn run(
     arguments: Map<String, Value>,
     context: &ToolContext,
 ) -> Result<String, ToolError> {
-    let arguments: Arguments = read_arguments(arguments)?;
+    let arguments: FindFilesArguments = read_arguments(arguments)?;
     let pattern = arguments.pattern.trim();
     if pattern.is_empty() || pattern.starts_with('!') {
         return Err(ToolError("pattern must say which files to find, for example `*.rs`.".to_owned()));
     }
-    let start = Start::find(&workspace, arguments.path.as_deref())?;
-    let chosen = Chosen::new(&start.path, Some(pattern))?;
-    let mut report = Report::new(arguments.max_results.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS));
+    let start = SearchStart::find(&workspace, arguments.path.as_deref())?;
+    let chosen = PathFilter::new(&start.path, Some(pattern))?;
+    let mut report = SearchReport::new(arguments.max_results.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS));
+    let stop = StopCheck::start(context);
     let mut opener = workspace.opener();
     for entry in start.walk(Some(pattern)).flatten() {
-        if !report.goes_on(|| context.cancelled()) {
+        if !report.goes_on(stop.reason()) {
             break;
         }
         let is_found = entry.file_type().is_some_and(|kind| !kind.is_dir()) && chosen.holds(entry.path());

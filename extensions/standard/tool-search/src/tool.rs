@@ -1,4 +1,4 @@
-//! The one shape of both tools: a walk on a thread of its own, from arguments to a report.
+//! What both tools have in common: a walk on another thread, from arguments to a report.
 
 use std::path::PathBuf;
 
@@ -9,16 +9,16 @@ use dispatch_os::threads::offload;
 use serde_json::{Map, Value};
 
 /// What one of the tools does.
-pub(crate) type Run = fn(Confined, Map<String, Value>, &ToolContext) -> Result<String, ToolError>;
+pub(crate) type RunSearch = fn(Confined, Map<String, Value>, &ToolContext) -> Result<String, ToolError>;
 
 pub(crate) struct SearchTool {
     spec: ToolSpec,
-    run: Run,
+    run: RunSearch,
     project: Option<PathBuf>,
 }
 
 impl SearchTool {
-    pub(crate) fn new(spec: ToolSpec, run: Run, project: Option<PathBuf>) -> Self {
+    pub(crate) fn new(spec: ToolSpec, run: RunSearch, project: Option<PathBuf>) -> Self {
         Self { spec, run, project }
     }
 }
@@ -47,7 +47,7 @@ impl Tool for SearchTool {
                 .map_err(|error| ToolError(format!("The workspace cannot be searched: {error}.")))?;
             let work = offload("search", move || run(workspace, arguments, &context));
             let work =
-                work.map_err(|error| ToolError(format!("No thread could be started for this: {error}. Try again.")))?;
+                work.map_err(|error| ToolError(format!("Cannot start a thread for this: {error}. Try again.")))?;
             work.await.map(ToolOutput::text)
         })
     }

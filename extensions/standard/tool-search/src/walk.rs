@@ -9,11 +9,11 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{Walk, WalkBuilder};
 
 /// Where a search starts.
-pub(crate) struct Start {
+pub(crate) struct SearchStart {
     pub(crate) path: PathBuf,
 }
 
-impl Start {
+impl SearchStart {
     /// The folder or file that the arguments name; the working folder by default.
     pub(crate) fn find(workspace: &Confined, path: Option<&str>) -> Result<Self, ToolError> {
         let asked = path.unwrap_or(".");
@@ -44,9 +44,9 @@ impl Start {
 
 /// The files that a glob names, below a folder. A glob without a slash is about names in any folder. It
 /// chooses among what the walk finds and brings nothing back that is ignored.
-pub(crate) struct Chosen(Override);
+pub(crate) struct PathFilter(Override);
 
-impl Chosen {
+impl PathFilter {
     pub(crate) fn new(folder: &Path, glob: Option<&str>) -> Result<Self, ToolError> {
         let wrong = |error: ignore::Error| {
             ToolError(format!("The glob is wrong: {error}. Examples: `*.rs`, `src/**/*.ts`, `!*_test.go`."))
@@ -74,13 +74,14 @@ mod tests {
 
     #[test]
     fn globs_choose_by_name_or_by_path() {
-        let holds = |glob: &str, file: &str| Chosen::new(Path::new("/w"), Some(glob)).unwrap().holds(Path::new(file));
+        let holds =
+            |glob: &str, file: &str| PathFilter::new(Path::new("/w"), Some(glob)).unwrap().holds(Path::new(file));
         assert!(holds("*.rs", "/w/src/a.rs") && !holds("*.rs", "/w/src/a.ts"));
         assert!(holds("src/**/*.rs", "/w/src/x/a.rs") && !holds("src/**/*.rs", "/w/lib/a.rs"));
         assert!(!holds("!*.rs", "/w/a.rs") && holds("!*.rs", "/w/a.ts"));
         assert!(holds("{a,b}.json", "/w/b.json"));
-        assert!(Chosen::new(Path::new("/w"), Some("[")).is_err());
-        assert!(Chosen::new(Path::new("/w"), None).unwrap().holds(Path::new("/w/x")));
+        assert!(PathFilter::new(Path::new("/w"), Some("[")).is_err());
+        assert!(PathFilter::new(Path::new("/w"), None).unwrap().holds(Path::new("/w/x")));
     }
 
     #[test]

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use dispatch_support::TestToolHost;
 use serde_json::json;
 
-struct World {
+struct TestWorkspace {
     _folder: tempfile::TempDir,
     root: PathBuf,
     rig: TestToolHost,
 }
 
-fn world() -> World {
+fn workspace() -> TestWorkspace {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap().join("root");
     for (path, text) in [
@@ -33,12 +33,12 @@ fn world() -> World {
     }
     fs::write(folder.path().join("secret.rs"), "needle outside\n").unwrap();
     let rig = TestToolHost::new(vec![ext_tool_search::extension()], &root, &[]);
-    World { _folder: folder, root, rig }
+    TestWorkspace { _folder: folder, root, rig }
 }
 
 #[test]
 fn contents_are_found_where_git_looks() {
-    let World { rig, .. } = &world();
+    let TestWorkspace { rig, .. } = &workspace();
     assert_eq!(
         rig.text("search_files", json!({"pattern": "needle"})),
         "README.md:1: a needle here\nsrc/deep/lib.rs:3: // needle two\nsrc/main.rs:2:     let needle = 1;\n[3 matching lines.]"
@@ -66,7 +66,7 @@ fn contents_are_found_where_git_looks() {
 
 #[test]
 fn files_are_found_by_name() {
-    let World { rig, .. } = &world();
+    let TestWorkspace { rig, .. } = &workspace();
     assert_eq!(rig.text("find_files", json!({"pattern": "*.rs"})), "src/deep/lib.rs\nsrc/main.rs\n[2 files.]");
     assert!(rig.text("find_files", json!({"pattern": "src/*.rs"})).starts_with("src/main.rs\n[1 files.]"));
     assert!(rig.text("find_files", json!({"pattern": "*.rs", "path": "src/deep"})).starts_with("src/deep/lib.rs"));
@@ -77,7 +77,7 @@ fn files_are_found_by_name() {
 
 #[test]
 fn wrong_arguments_are_explained() {
-    let World { rig, .. } = &world();
+    let TestWorkspace { rig, .. } = &workspace();
     assert!(rig.refusal("search_files", json!({"pattern": "("})).contains("not valid"));
     assert!(rig.refusal("search_files", json!({"pattern": "x", "glob": "["})).contains("glob is wrong"));
     assert!(rig.refusal("search_files", json!({"pattern": "x", "path": "none"})).contains("does not exist"));
@@ -90,7 +90,7 @@ fn wrong_arguments_are_explained() {
 
 #[test]
 fn links_are_not_followed_out_or_in() {
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     symlink(root.parent().unwrap(), root.join("up")).unwrap();
     symlink(root.parent().unwrap().join("secret.rs"), root.join("link.rs")).unwrap();
     let said = rig.text("search_files", json!({"pattern": "outside"}));
@@ -104,7 +104,7 @@ fn links_are_not_followed_out_or_in() {
 #[test]
 fn binary_long_and_strange_files_do_no_harm() {
     use std::os::unix::ffi::OsStrExt;
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     fs::write(root.join("binary"), b"mark\0mark\n").unwrap();
     fs::write(root.join("long"), format!("mark{}\n", "x".repeat(100_000))).unwrap();
     fs::write(root.join("latin"), b"mark \xe9\n").unwrap();
@@ -121,7 +121,7 @@ fn binary_long_and_strange_files_do_no_harm() {
 
 #[test]
 fn a_search_is_bounded_in_results_and_bytes() {
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     fs::write(root.join("many"), "mark\n".repeat(5_000)).unwrap();
     let said = rig.text("search_files", json!({"pattern": "mark"}));
     assert_eq!(said.matches("many:").count(), 100);
@@ -133,7 +133,7 @@ fn a_search_is_bounded_in_results_and_bytes() {
 
 #[test]
 fn an_evil_pattern_takes_no_time_and_a_cancelled_search_ends() {
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     fs::write(root.join("evil"), format!("{}!\n", "a".repeat(200_000))).unwrap();
     let said = rig.text("search_files", json!({"pattern": "(a+)+$|(a|a)*b|(.*a){20}c", "path": "evil"}));
     assert!(said.starts_with("Nothing matches"), "{said}");
@@ -147,7 +147,7 @@ fn an_evil_pattern_takes_no_time_and_a_cancelled_search_ends() {
 #[test]
 fn a_link_swapped_in_between_shows_nothing_of_the_outside() {
     use std::sync::atomic::{AtomicBool, Ordering};
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     let outside = root.parent().unwrap().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("main.rs"), "needle of the outside\n").unwrap();

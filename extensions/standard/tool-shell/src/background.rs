@@ -1,16 +1,17 @@
-//! Commands that run while nobody waits: a bounded number, each with a bounded memory of what it printed.
+//! Commands that run in the background: a bounded number, each with bounded output in memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::tool::ToolError;
 use dispatch_os::threads::offload;
+use dispatch_os::time::{self, Instant};
 use dispatch_os::{Canceller, ChildSpec};
 
-use crate::transcript::{Part, Tape};
-use crate::words::{ended, seconds};
+use crate::tool_errors::{ended, seconds};
+use crate::transcript::{OutputBuffer, OutputPart};
 
 /// Commands that run at the same time, of one session and of all.
 const MAX_RUNNING_OF_SESSION: usize = 8;
@@ -22,32 +23,32 @@ const SHOWN_CHARACTERS: usize = 200;
 
 /// All background commands. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct Background {
-    shared: Arc<Shared>,
+pub(crate) struct BackgroundCommands {
+    shared: Arc<BackgroundShared>,
 }
 
 #[derive(Default)]
-struct Shared {
-    commands: Mutex<Commands>,
+struct BackgroundShared {
+    commands: Mutex<CommandTable>,
     one_ended: Condvar,
 }
 
 #[derive(Default)]
-struct Commands {
+struct CommandTable {
     last: u64,
-    all: BTreeMap<u64, Command>,
+    all: BTreeMap<u64, BackgroundCommand>,
 }
 
-struct Command {
+struct BackgroundCommand {
     session: SessionId,
     text: String,
     started: Instant,
     canceller: Canceller,
-    tape: Tape,
+    output: OutputBuffer,
     end: Option<String>,
 }
 
-impl Background {
+impl BackgroundCommands {
     /// Starts a command; gives its id.
     pub(crate) fn start(&self, session: &SessionId, text: &str, child: ChildSpec) -> Result<String, ToolError> {
         let canceller = Canceller::new();
@@ -57,23 +58,23 @@ impl Background {
             commands.forget_old();
             commands.last += 1;
             let number = commands.last;
-            let command = Command {
+            let command = BackgroundCommand {
                 session: session.clone(),
                 text: text.chars().take(SHOWN_CHARACTERS).collect(),
-                started: Instant::now(),
+                started: time::now(),
                 canceller: canceller.clone(),
-                tape: Tape::default(),
+                output: OutputBuffer::default(),
                 end: None,
             };
             commands.all.insert(number, command);
             number
         };
         let keeper = self.clone();
-        // Nobody waits for this thread; that it ended is seen in the table.
+        // The thread is not joined; the table shows that it ended.
         let started = offload("background command", move || keeper.supervise(number, &child, &canceller));
         if let Err(error) = started {
             self.commands().all.remove(&number);
-            return Err(ToolError(format!("No thread could be started for this: {error}. Try again.")));
+            return Err(ToolError(format!("Cannot start a thread for this: {error}. Try again.")));
         }
         Ok(format!("sh{number}"))
     }
@@ -81,7 +82,7 @@ impl Background {
     fn supervise(&self, number: u64, child: &ChildSpec, canceller: &Canceller) {
         let outcome = child.run_with(canceller, &mut |_, chunk| {
             if let Some(command) = self.commands().all.get_mut(&number) {
-                command.tape.push(chunk);
+                command.output.push(chunk);
             }
         });
         if let Some(command) = self.commands().all.get_mut(&number) {
@@ -98,7 +99,7 @@ impl Background {
     /// What a command printed, and how it is doing.
     pub(crate) fn output(&self, session: &SessionId, id: &str, since: Option<usize>) -> Result<String, ToolError> {
         self.with(session, id, |command| {
-            let Part { text, lost, next, behind } = command.tape.part(since);
+            let OutputPart { text, lost, next, behind } = command.output.part(since);
             let lost = if lost > 0 { format!("[... {lost} bytes are not kept any more ...]\n") } else { String::new() };
             let behind = if behind > 0 { format!(" {behind} more bytes are there.") } else { String::new() };
             let text = if text.is_empty() || text.ends_with('\n') { text } else { format!("{text}\n") };
@@ -129,7 +130,12 @@ impl Background {
         drop(waited);
     }
 
-    fn with(&self, session: &SessionId, id: &str, look: impl FnOnce(&Command) -> String) -> Result<String, ToolError> {
+    fn with(
+        &self,
+        session: &SessionId,
+        id: &str,
+        look: impl FnOnce(&BackgroundCommand) -> String,
+    ) -> Result<String, ToolError> {
         let commands = self.commands();
         let number = id.strip_prefix("sh").and_then(|number| number.parse::<u64>().ok());
         let found = number.and_then(|number| commands.all.get(&number)).filter(|command| command.session == *session);
@@ -137,18 +143,19 @@ impl Background {
             let mine = commands.all.iter().filter(|(_, command)| command.session == *session);
             let known: Vec<String> = mine.map(|(number, _)| format!("sh{number}")).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            ToolError(format!("There is no background command `{id}`. Known are: {known}."))
+            ToolError(format!("Unknown background command `{id}`. Known ones: {known}."))
         })
     }
 
-    fn commands(&self) -> MutexGuard<'_, Commands> {
+    fn commands(&self) -> MutexGuard<'_, CommandTable> {
         self.shared.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Commands {
+impl CommandTable {
     fn check_room(&self, session: &SessionId) -> Result<(), ToolError> {
-        let running: Vec<(&u64, &Command)> = self.all.iter().filter(|(_, command)| command.end.is_none()).collect();
+        let running: Vec<(&u64, &BackgroundCommand)> =
+            self.all.iter().filter(|(_, command)| command.end.is_none()).collect();
         let mine: Vec<String> = running
             .iter()
             .filter(|(_, command)| command.session == *session)
@@ -178,15 +185,15 @@ impl Commands {
     }
 }
 
-impl Command {
+impl BackgroundCommand {
     fn status(&self, id: &str) -> String {
         match &self.end {
-            Some(end) => format!("{id} ended: {end}. It printed {} bytes.", self.tape.total()),
+            Some(end) => format!("{id} ended: {end}. It printed {} bytes.", self.output.total()),
             None => format!(
                 "{id} has been running for {}: `{}`. It printed {} bytes so far.",
-                seconds(self.started.elapsed()),
+                seconds(time::since(self.started)),
                 self.text,
-                self.tape.total()
+                self.output.total()
             ),
         }
     }

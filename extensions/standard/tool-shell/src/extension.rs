@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::{Host, HostError};
 use dispatch_contracts::ports::Level;
 use dispatch_os::process::sweep;
 use serde_json::{Map, Value};
 
-use crate::background::Background;
-use crate::desk::{Desk, records};
-use crate::settings::{Sandbox, ShellSettings};
+use crate::background::BackgroundCommands;
+use crate::settings::{SandboxMode, ShellSettings};
+use crate::shared::{ShellToolsShared, records};
 use crate::tools;
 
 /// How long the shutdown waits for background commands; a guardian ends what is left.
@@ -22,16 +23,20 @@ const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(3);
 /// The extension.
 #[must_use]
 pub fn extension() -> Arc<dyn Extension> {
-    Arc::new(ShellTools { background: Background::default() })
+    Arc::new(ShellToolsExtension { background: BackgroundCommands::default() })
 }
 
-struct ShellTools {
-    background: Background,
+struct ShellToolsExtension {
+    background: BackgroundCommands,
 }
 
-impl Extension for ShellTools {
+impl Extension for ShellToolsExtension {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn harness(&self) -> Harness {
+        dispatch_contracts::harness!()
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
@@ -46,16 +51,16 @@ impl Extension for ShellTools {
     }
 }
 
-impl ShellTools {
+impl ShellToolsExtension {
     fn register(&self, host: &Host) -> Result<(), HostError> {
         let (folders, settings) = (host.folders(), ShellSettings::read(&host.settings()));
-        let is_confined = settings.sandbox == Sandbox::Workspace;
+        let is_confined = settings.sandbox == SandboxMode::Workspace;
         let workdir = folders.workdir.clone();
-        let desk = Arc::new(Desk::new(folders, settings, self.background.clone()));
-        if is_confined && let Err(error) = desk.shell.confinement(&workdir) {
+        let shared = Arc::new(ShellToolsShared::new(folders, settings, self.background.clone()));
+        if is_confined && let Err(error) = shared.shell.confinement(&workdir) {
             host.log(Level::Warn, &error.0, Map::new());
         }
-        for tool in tools::all(&desk) {
+        for tool in tools::all(&shared) {
             host.define_tool(tool)?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Runs a command while the call waits: on a thread of its own, stopped when nobody waits any more.
+//! Runs a command while the call waits: on another thread, stopped when the call is dropped.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use dispatch_os::threads::offload;
 use dispatch_os::{Canceller, ChildOutcome, ChildSpec};
 use futures_util::future::{Either, select};
 
-use crate::transcript::Transcript;
-use crate::words::ended;
+use crate::tool_errors::ended;
+use crate::transcript::CommandTranscript;
 
 /// Runs the child to its end. An end other than code 0 is a failure, told with all that was printed.
 pub(crate) async fn run(child: ChildSpec, context: ToolContext, timeout: Duration) -> Result<ToolOutput, ToolError> {
-    let transcript = Arc::new(Mutex::new(Transcript::default()));
-    // Dropped with this future, whether the child has ended or nobody wants to know any more.
+    let transcript = Arc::new(Mutex::new(CommandTranscript::default()));
+    // Dropped with this future, whether the child has ended or the caller is gone.
     let stop = StopOnDrop(Canceller::new());
     let work = {
         let (canceller, transcript, context) = (stop.0.clone(), Arc::clone(&transcript), context.clone());
@@ -25,7 +25,7 @@ pub(crate) async fn run(child: ChildSpec, context: ToolContext, timeout: Duratio
             })
         })
     };
-    let work = work.map_err(|error| ToolError(format!("No thread could be started for this: {error}. Try again.")))?;
+    let work = work.map_err(|error| ToolError(format!("Cannot start a thread for this: {error}. Try again.")))?;
     let outcome = match select(work, context.cancel.cancelled()).await {
         Either::Left((outcome, _)) => outcome,
         Either::Right(((), work)) => {

@@ -7,13 +7,13 @@
 
 mod background;
 pub mod contract;
-mod desk;
 mod extension;
 mod foreground;
 mod settings;
+mod shared;
 mod shell;
+mod tool_errors;
 mod tools;
 mod transcript;
-mod words;
 
 pub use extension::extension;

@@ -1,28 +1,30 @@
-//! The extension's section of the settings.
+//! Reads the extension's section of the settings.
+//!
+//! Pure.
 
 use dispatch_contracts::settings::Settings;
 
 /// Whether the system confines what commands write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sandbox {
+pub(crate) enum SandboxMode {
     Off,
     Workspace,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ShellSettings {
-    pub(crate) sandbox: Sandbox,
+    pub(crate) sandbox: SandboxMode,
     pub(crate) sandbox_writable: Vec<String>,
     pub(crate) pass_variables: Vec<String>,
-    pub(crate) overlap: Overlap,
+    pub(crate) overlap: OverlapPolicy,
 }
 
 /// Whether a command may run beside other calls of its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Overlap {
-    /// Nobody knows what a command touches, so it has everything for itself.
+pub(crate) enum OverlapPolicy {
+    /// What a command touches is unknown, so it runs alone.
     Never,
-    /// Whoever set this takes the risk.
+    /// The user accepts the risk.
     Allowed,
 }
 
@@ -33,15 +35,15 @@ impl ShellSettings {
     /// A sandbox that is set to something unknown counts as on: it is safer to refuse than to guess.
     pub(crate) fn read(settings: &Settings) -> Self {
         let sandbox = match settings.get("sandbox").map(|setting| setting.value.as_str()) {
-            None | Some(Some("off")) => Sandbox::Off,
-            Some(_) => Sandbox::Workspace,
+            None | Some(Some("off")) => SandboxMode::Off,
+            Some(_) => SandboxMode::Workspace,
         };
         let names: Vec<String> = settings.read("pass_variables").unwrap_or_default();
         Self {
             sandbox,
             sandbox_writable: settings.read("sandbox_writable").unwrap_or_default(),
             pass_variables: names.into_iter().filter(|name| !is_own(name)).collect(),
-            overlap: if settings.read("overlap") == Some(true) { Overlap::Allowed } else { Overlap::Never },
+            overlap: if settings.read("overlap") == Some(true) { OverlapPolicy::Allowed } else { OverlapPolicy::Never },
         }
     }
 }
@@ -64,21 +66,23 @@ mod tests {
 
     #[test]
     fn the_sandbox_is_off_unless_something_is_said() {
-        assert_eq!(read(&[]).sandbox, Sandbox::Off);
-        assert_eq!(read(&[("sandbox", json!("off"))]).sandbox, Sandbox::Off);
-        assert_eq!(read(&[("sandbox", json!("workspace"))]).sandbox, Sandbox::Workspace);
-        assert_eq!(read(&[("sandbox", json!("wrokspace"))]).sandbox, Sandbox::Workspace);
-        assert_eq!(read(&[("sandbox", json!(false))]).sandbox, Sandbox::Workspace);
+        assert_eq!(read(&[]).sandbox, SandboxMode::Off);
+        assert_eq!(read(&[("sandbox", json!("off"))]).sandbox, SandboxMode::Off);
+        assert_eq!(read(&[("sandbox", json!("workspace"))]).sandbox, SandboxMode::Workspace);
+        assert_eq!(read(&[("sandbox", json!("wrokspace"))]).sandbox, SandboxMode::Workspace);
+        assert_eq!(read(&[("sandbox", json!(false))]).sandbox, SandboxMode::Workspace);
     }
 
     #[test]
     fn commands_overlap_only_when_somebody_says_so() {
-        for (value, expected) in
-            [(json!(true), Overlap::Allowed), (json!(false), Overlap::Never), (json!("yes"), Overlap::Never)]
-        {
+        for (value, expected) in [
+            (json!(true), OverlapPolicy::Allowed),
+            (json!(false), OverlapPolicy::Never),
+            (json!("yes"), OverlapPolicy::Never),
+        ] {
             assert_eq!(read(&[("overlap", value)]).overlap, expected);
         }
-        assert_eq!(read(&[]).overlap, Overlap::Never);
+        assert_eq!(read(&[]).overlap, OverlapPolicy::Never);
     }
 
     #[test]

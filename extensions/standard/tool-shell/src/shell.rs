@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dispatch_contracts::tool::ToolError;
-use dispatch_os::{CaptureLimit, ChildSpec, Confined, DescendantPolicy, WriteConfinement, environment};
+use dispatch_os::{CaptureLimit, ChildSpec, Confined, DescendantPolicy, WriteConfinement, environment, files};
 
-use crate::settings::{Overlap, Sandbox, ShellSettings};
+use crate::settings::{OverlapPolicy, SandboxMode, ShellSettings};
 
 /// The longest command; the system takes no longer argument.
 const MAX_COMMAND_BYTES: usize = 120 * 1024;
 /// How long a command that is stopped may take to end by itself; shorter than a cancelled call has.
 const GRACE: Duration = Duration::from_secs(1);
-/// Programs that would wait for somebody at a terminal are told that there is none.
+/// Keeps programs from waiting for a person at a terminal.
 const VARIABLES: &[(&str, &str)] = &[("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 /// Folders that programs write in without a second thought.
 const TEMPORARY_FOLDERS: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/dev/pts"];
@@ -29,7 +29,7 @@ impl Shell {
         Self { program: find_shell(), records, settings }
     }
 
-    pub(crate) fn overlap(&self) -> Overlap {
+    pub(crate) fn overlap(&self) -> OverlapPolicy {
         self.settings.overlap
     }
 
@@ -75,8 +75,8 @@ impl Shell {
             child = child.timeout(timeout);
         }
         match self.settings.sandbox {
-            Sandbox::Off => Ok(child),
-            Sandbox::Workspace => Ok(child.confine_writes(self.confinement(workspace.root())?)),
+            SandboxMode::Off => Ok(child),
+            SandboxMode::Workspace => Ok(child.confine_writes(self.confinement(workspace.root())?)),
         }
     }
 
@@ -85,7 +85,7 @@ impl Shell {
         let temporary = environment::variable_path("TMPDIR");
         let chosen = self.settings.sandbox_writable.iter().map(PathBuf::from);
         let others = TEMPORARY_FOLDERS.iter().map(PathBuf::from).chain(temporary).chain(chosen);
-        let others: Vec<PathBuf> = others.filter(|folder| folder.is_dir()).collect();
+        let others: Vec<PathBuf> = others.filter(|folder| files::is_dir(folder)).collect();
         let folders: Vec<&Path> = std::iter::once(workspace).chain(others.iter().map(PathBuf::as_path)).collect();
         WriteConfinement::below(&folders).map_err(|error| {
             ToolError(format!(
@@ -98,8 +98,8 @@ impl Shell {
 /// `bash` if there is one, else `sh`.
 fn find_shell() -> PathBuf {
     let path = environment::variable_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-    let bash = folders.map(|folder| folder.join("bash")).find(|file| file.is_file());
+    let folders = environment::split_paths(&path).filter(|folder| folder.is_absolute());
+    let bash = folders.map(|folder| folder.join("bash")).find(|file| files::is_file(file));
     bash.unwrap_or_else(|| PathBuf::from("sh"))
 }
 

@@ -9,38 +9,38 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contract::{RUN_SHELL, SHELL_KILL, SHELL_OUTPUT, SHELL_STATUS};
-use crate::desk::Desk;
 use crate::foreground;
-use crate::settings::Overlap;
+use crate::settings::OverlapPolicy;
+use crate::shared::ShellToolsShared;
 use crate::shell::Shell;
 
 const DEFAULT_TIMEOUT_MS: u64 = 2 * 60 * 1000;
 const MAX_TIMEOUT_MS: u64 = 20 * 60 * 1000;
 
 /// Every tool of this extension.
-pub(crate) fn all(desk: &Arc<Desk>) -> Vec<Arc<dyn Tool>> {
+pub(crate) fn all(shared: &Arc<ShellToolsShared>) -> Vec<Arc<dyn Tool>> {
     let about = |name, description, with_since| -> Arc<dyn Tool> {
-        Arc::new(AboutShell { spec: about_spec(name, description, with_since), desk: Arc::clone(desk) })
+        Arc::new(ShellOutputTool { spec: about_spec(name, description, with_since), shared: Arc::clone(shared) })
     };
     vec![
-        Arc::new(RunShell { spec: run_spec(desk.shell.overlap()), desk: Arc::clone(desk) }),
-        about(SHELL_STATUS, "Says whether a background command still runs, or how it ended.", Since::Unknown),
+        Arc::new(RunShellTool { spec: run_spec(shared.shell.overlap()), shared: Arc::clone(shared) }),
+        about(SHELL_STATUS, "Says whether a background command still runs, or how it ended.", OutputSince::Unknown),
         about(
             SHELL_OUTPUT,
             "Shows what a background command printed: the newest part, or from the position `since` on. The answer says \
              where to read on.",
-            Since::Known,
+            OutputSince::Known,
         ),
-        about(SHELL_KILL, "Ends a background command and everything it started.", Since::Unknown),
+        about(SHELL_KILL, "Ends a background command and everything it started.", OutputSince::Unknown),
     ]
 }
 
-struct RunShell {
+struct RunShellTool {
     spec: ToolSpec,
-    desk: Arc<Desk>,
+    shared: Arc<ShellToolsShared>,
 }
 
-fn run_spec(overlap: Overlap) -> ToolSpec {
+fn run_spec(overlap: OverlapPolicy) -> ToolSpec {
     ToolSpec {
         name: RUN_SHELL.to_owned(),
         description: "Runs a command with bash (sh where there is none) and shows what it printed and how it ended. There \
@@ -63,13 +63,13 @@ fn run_spec(overlap: Overlap) -> ToolSpec {
             "required": ["command"],
             "additionalProperties": false
         }),
-        concurrency_safe: overlap == Overlap::Allowed,
+        concurrency_safe: overlap == OverlapPolicy::Allowed,
     }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RunArguments {
+struct RunShellArguments {
     command: String,
     timeout_ms: Option<u64>,
     workdir: Option<String>,
@@ -77,7 +77,7 @@ struct RunArguments {
     background: bool,
 }
 
-impl Tool for RunShell {
+impl Tool for RunShellTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -88,40 +88,40 @@ impl Tool for RunShell {
         context: ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let arguments: RunArguments = read_arguments(arguments)?;
+            let arguments: RunShellArguments = read_arguments(arguments)?;
             Shell::check(&arguments.command)?;
             let asked = arguments.timeout_ms.map(|ms| Duration::from_millis(ms.clamp(1, MAX_TIMEOUT_MS)));
-            let (workspace, folder) = self.desk.place(&context, arguments.workdir.as_deref())?;
+            let (workspace, folder) = self.shared.place(&context, arguments.workdir.as_deref())?;
             if arguments.background {
-                let child = self.desk.shell.child(&arguments.command, &workspace, &folder, asked)?;
-                let id = self.desk.background.start(&context.session, &arguments.command, child)?;
+                let child = self.shared.shell.child(&arguments.command, &workspace, &folder, asked)?;
+                let id = self.shared.background.start(&context.session, &arguments.command, child)?;
                 return Ok(ToolOutput::text(format!(
                     "Started in the background as {id}. Use shell_output, shell_status and shell_kill with this id."
                 )));
             }
             let timeout = asked.unwrap_or(Duration::from_millis(DEFAULT_TIMEOUT_MS));
-            let child = self.desk.shell.child(&arguments.command, &workspace, &folder, Some(timeout))?;
+            let child = self.shared.shell.child(&arguments.command, &workspace, &folder, Some(timeout))?;
             foreground::run(child, context, timeout).await
         })
     }
 }
 
 /// A tool that only looks at the table of background commands.
-struct AboutShell {
+struct ShellOutputTool {
     spec: ToolSpec,
-    desk: Arc<Desk>,
+    shared: Arc<ShellToolsShared>,
 }
 
 /// Whether a tool takes a position in the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Since {
+enum OutputSince {
     Known,
     Unknown,
 }
 
-fn about_spec(name: &str, description: &str, since: Since) -> ToolSpec {
+fn about_spec(name: &str, description: &str, since: OutputSince) -> ToolSpec {
     let mut properties = json!({"id": {"type": "string", "description": "The id that run_shell gave, such as sh1."}});
-    if since == Since::Known
+    if since == OutputSince::Known
         && let Some(properties) = properties.as_object_mut()
     {
         let description = "Position of the first byte to show; the answer of the call before names it.";
@@ -139,12 +139,12 @@ fn about_spec(name: &str, description: &str, since: Since) -> ToolSpec {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AboutArguments {
+struct ShellOutputArguments {
     id: String,
     since: Option<usize>,
 }
 
-impl Tool for AboutShell {
+impl Tool for ShellOutputTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -154,7 +154,7 @@ impl Tool for AboutShell {
     }
 
     fn effect(&self, _: &Map<String, Value>) -> Effect {
-        // Ending a process of the session's own is no more than taking back what was allowed.
+        // Ending a process that the session started only takes back what was allowed.
         Effect::Looks
     }
 
@@ -164,8 +164,8 @@ impl Tool for AboutShell {
         context: ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let AboutArguments { id, since } = read_arguments(arguments)?;
-            let background = &self.desk.background;
+            let ShellOutputArguments { id, since } = read_arguments(arguments)?;
+            let background = &self.shared.background;
             let text = match self.spec.name.as_str() {
                 SHELL_OUTPUT => background.output(&context.session, &id, since),
                 SHELL_KILL => background.kill(&context.session, &id),

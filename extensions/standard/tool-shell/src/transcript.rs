@@ -1,4 +1,6 @@
 //! What a command printed, both streams as they came, never more than fits.
+//!
+//! Pure.
 
 use std::collections::VecDeque;
 
@@ -9,13 +11,13 @@ const TAIL_BYTES: usize = 512 * 1024;
 
 /// The beginning and the end of an output.
 #[derive(Default)]
-pub(crate) struct Transcript {
+pub(crate) struct CommandTranscript {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     omitted: usize,
 }
 
-impl Transcript {
+impl CommandTranscript {
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         let room = HEAD_BYTES.saturating_sub(self.head.len()).min(chunk.len());
         let (first, rest) = chunk.split_at(room);
@@ -50,14 +52,14 @@ const SHOWN_BYTES: usize = 32 * 1024;
 
 /// The newest part of an output, by the position of each byte in all that was printed.
 #[derive(Default)]
-pub(crate) struct Tape {
+pub(crate) struct OutputBuffer {
     kept: VecDeque<u8>,
     start: usize,
 }
 
-/// A part of a tape.
+/// A part of a buffer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct OutputPart {
     pub(crate) text: String,
     /// Bytes between what was asked for and what is there.
     pub(crate) lost: usize,
@@ -67,7 +69,7 @@ pub(crate) struct Part {
     pub(crate) behind: usize,
 }
 
-impl Tape {
+impl OutputBuffer {
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.start += keep_newest(&mut self.kept, chunk, KEPT_BYTES);
     }
@@ -77,7 +79,7 @@ impl Tape {
     }
 
     /// From a position on, or the newest part.
-    pub(crate) fn part(&self, since: Option<usize>) -> Part {
+    pub(crate) fn part(&self, since: Option<usize>) -> OutputPart {
         let total = self.total();
         let asked = since.unwrap_or_else(|| total.saturating_sub(SHOWN_BYTES)).min(total);
         let from = asked.max(self.start);
@@ -85,7 +87,7 @@ impl Tape {
         let whole = whole_characters(&bytes);
         let next = from + whole.len();
         let lost = if since.is_some() { from - asked } else { 0 };
-        Part { text: String::from_utf8_lossy(whole).into_owned(), lost, next, behind: total - next }
+        OutputPart { text: String::from_utf8_lossy(whole).into_owned(), lost, next, behind: total - next }
     }
 }
 
@@ -105,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_middle_of_a_long_output_is_left_out_and_told() {
-        let mut transcript = Transcript::default();
+        let mut transcript = CommandTranscript::default();
         transcript.push(b"start\n");
         for _ in 0..30 {
             transcript.push(&[b'x'; 64 * 1024]);
@@ -119,26 +121,26 @@ mod tests {
 
     #[test]
     fn a_tape_is_read_from_where_one_left_off() {
-        let mut tape = Tape::default();
-        tape.push("h\u{e9}llo".as_bytes());
-        assert_eq!(tape.part(None), Part { text: "h\u{e9}llo".to_owned(), lost: 0, next: 6, behind: 0 });
-        assert_eq!(tape.part(Some(3)).text, "llo");
-        assert_eq!(tape.part(Some(99)), Part { text: String::new(), lost: 0, next: 6, behind: 0 });
-        tape.push(b"\xe2\x82");
-        assert_eq!(tape.part(Some(3)), Part { text: "llo".to_owned(), lost: 0, next: 6, behind: 2 });
-        tape.push(b"\xac");
-        assert_eq!(tape.part(Some(6)).text, "\u{20ac}");
+        let mut buffer = OutputBuffer::default();
+        buffer.push("h\u{e9}llo".as_bytes());
+        assert_eq!(buffer.part(None), OutputPart { text: "h\u{e9}llo".to_owned(), lost: 0, next: 6, behind: 0 });
+        assert_eq!(buffer.part(Some(3)).text, "llo");
+        assert_eq!(buffer.part(Some(99)), OutputPart { text: String::new(), lost: 0, next: 6, behind: 0 });
+        buffer.push(b"\xe2\x82");
+        assert_eq!(buffer.part(Some(3)), OutputPart { text: "llo".to_owned(), lost: 0, next: 6, behind: 2 });
+        buffer.push(b"\xac");
+        assert_eq!(buffer.part(Some(6)).text, "\u{20ac}");
     }
 
     #[test]
     fn a_tape_forgets_its_beginning_and_says_so() {
-        let mut tape = Tape::default();
-        tape.push(&vec![b'a'; KEPT_BYTES]);
-        tape.push(&[b'b'; 10]);
-        let part = tape.part(Some(4));
+        let mut buffer = OutputBuffer::default();
+        buffer.push(&vec![b'a'; KEPT_BYTES]);
+        buffer.push(&[b'b'; 10]);
+        let part = buffer.part(Some(4));
         assert_eq!((part.lost, part.text.len(), part.next), (6, SHOWN_BYTES, 10 + SHOWN_BYTES));
-        assert!(tape.part(None).text.ends_with("bbb"));
-        tape.push(&vec![b'c'; KEPT_BYTES * 2]);
-        assert_eq!(tape.total(), KEPT_BYTES * 3 + 10);
+        assert!(buffer.part(None).text.ends_with("bbb"));
+        buffer.push(&vec![b'c'; KEPT_BYTES * 2]);
+        assert_eq!(buffer.total(), KEPT_BYTES * 3 + 10);
     }
 }

@@ -27,22 +27,22 @@ env -i /bin/sh -c 'setsid sh -c "echo \$\$; exec sleep 300"' &
 "#;
 const FAMILY_SIZE: usize = 6;
 
-struct World {
+struct TestShell {
     folder: tempfile::TempDir,
     root: PathBuf,
     rig: TestToolHost,
 }
 
-fn world() -> World {
-    world_with(&[])
+fn shell() -> TestShell {
+    shell_with(&[])
 }
 
-fn world_with(settings: &[(&str, Value)]) -> World {
+fn shell_with(settings: &[(&str, Value)]) -> TestShell {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap().join("root");
     std::fs::create_dir_all(root.join("sub")).unwrap();
     let rig = TestToolHost::new(vec![ext_tool_shell::extension()], &root, settings);
-    World { folder, root, rig }
+    TestShell { folder, root, rig }
 }
 
 fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
@@ -77,7 +77,7 @@ fn records(rig: &TestToolHost) -> usize {
 
 #[test]
 fn a_command_is_run_and_its_end_is_told() {
-    let World { rig, root, .. } = &world();
+    let TestShell { rig, root, .. } = &shell();
     let said = rig.text("run_shell", json!({"command": "echo out; echo err >&2; pwd"}));
     assert!(said.contains("out") && said.contains("err") && said.contains(root.to_str().unwrap()), "{said}");
     assert!(said.contains("[exit code 0 after "), "{said}");
@@ -93,7 +93,7 @@ fn a_command_is_run_and_its_end_is_told() {
 
 #[test]
 fn what_cannot_run_is_refused() {
-    let World { rig, root, .. } = &world();
+    let TestShell { rig, root, .. } = &shell();
     std::os::unix::fs::symlink("/", root.join("out")).unwrap();
     for arguments in [
         json!({}),
@@ -112,7 +112,7 @@ fn what_cannot_run_is_refused() {
 
 #[test]
 fn output_is_bounded_and_both_ends_are_kept() {
-    let World { rig, .. } = &world();
+    let TestShell { rig, .. } = &shell();
     let said = rig
         .text("run_shell", json!({"command": "echo first; head -c 4000000 /dev/zero | tr '\\0' x; echo; echo last"}));
     assert!(said.len() < 1_100_000, "{}", said.len());
@@ -123,7 +123,7 @@ fn output_is_bounded_and_both_ends_are_kept() {
 
 #[test]
 fn a_command_that_takes_too_long_is_killed_with_all_it_started() {
-    let World { rig, .. } = &world();
+    let TestShell { rig, .. } = &shell();
     let said = rig.refusal("run_shell", json!({"command": format!("{FAMILY}\nwait"), "timeout_ms": 1500}));
     assert!(said.contains("timed out after 1.5 s"), "{said}");
     let family = pids(&said);
@@ -133,7 +133,7 @@ fn a_command_that_takes_too_long_is_killed_with_all_it_started() {
 
 #[test]
 fn nothing_that_a_command_left_outlives_it() {
-    let World { rig, .. } = &world();
+    let TestShell { rig, .. } = &shell();
     let said = rig.text("run_shell", json!({"command": format!("{FAMILY}\nsleep 0.5")}));
     let family = pids(&said);
     assert_eq!(family.len(), FAMILY_SIZE, "{said}");
@@ -142,7 +142,7 @@ fn nothing_that_a_command_left_outlives_it() {
 
 #[test]
 fn a_cancelled_call_ends_its_command() {
-    let World { rig, .. } = &world();
+    let TestShell { rig, .. } = &shell();
     let said = std::thread::scope(|scope| {
         scope.spawn(|| {
             eventually("the family is there", || pids(&rig.printed()).len() == FAMILY_SIZE);
@@ -156,7 +156,7 @@ fn a_cancelled_call_ends_its_command() {
 
 #[test]
 fn a_call_that_nobody_waits_for_ends_its_command() {
-    let World { rig, root, .. } = &world();
+    let TestShell { rig, root, .. } = &shell();
     let tool = rig.tool("run_shell");
     let mut call = tool.call(object(json!({"command": "echo $$; sleep 300"})), rig.context(root));
     assert!(matches!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending));
@@ -167,7 +167,7 @@ fn a_call_that_nobody_waits_for_ends_its_command() {
 
 #[test]
 fn a_background_command_is_watched_and_ended() {
-    let World { rig, .. } = &mut world();
+    let TestShell { rig, .. } = &mut shell();
     let started = rig.text("run_shell", json!({"command": "echo $$; echo ready; sleep 300", "background": true}));
     assert!(started.contains("as sh1"), "{started}");
     let printed = |rig: &TestToolHost| rig.text("shell_output", json!({"id": "sh1", "since": 0}));
@@ -177,9 +177,9 @@ fn a_background_command_is_watched_and_ended() {
     let next: usize = output.rsplit_once("since: ").unwrap().1.trim_end_matches([']', '.']).parse().unwrap();
     assert!(rig.text("shell_output", json!({"id": "sh1", "since": next})).starts_with("[sh1"));
     rig.session = "another".to_owned();
-    assert!(rig.refusal("shell_kill", json!({"id": "sh1"})).contains("Known are: none"));
+    assert!(rig.refusal("shell_kill", json!({"id": "sh1"})).contains("Known ones: none"));
     rig.session = "session".to_owned();
-    assert!(rig.refusal("shell_status", json!({"id": "sh9"})).contains("Known are: sh1"));
+    assert!(rig.refusal("shell_status", json!({"id": "sh9"})).contains("Known ones: sh1"));
     rig.text("shell_kill", json!({"id": "sh1"}));
     eventually("it has ended", || rig.text("shell_status", json!({"id": "sh1"})).contains("ended: cancelled"));
     all_gone(&pids(&output));
@@ -189,7 +189,7 @@ fn a_background_command_is_watched_and_ended() {
 
 #[test]
 fn a_background_command_that_ends_by_itself_is_told() {
-    let World { rig, .. } = &world();
+    let TestShell { rig, .. } = &shell();
     rig.text("run_shell", json!({"command": "echo done; exit 7", "background": true}));
     eventually("it has ended", || rig.text("shell_status", json!({"id": "sh1"})).contains("exit code 7"));
     assert!(rig.text("shell_output", json!({"id": "sh1"})).starts_with("done\n[sh1 ended: exit code 7"));
@@ -199,7 +199,7 @@ fn a_background_command_that_ends_by_itself_is_told() {
 
 #[test]
 fn background_commands_are_few_and_end_with_the_program() {
-    let World { rig, .. } = &world();
+    let TestShell { rig, .. } = &shell();
     for _ in 0..8 {
         rig.text("run_shell", json!({"command": "echo $$; exec sleep 300", "background": true}));
     }
@@ -211,18 +211,18 @@ fn background_commands_are_few_and_end_with_the_program() {
     all_gone(&running);
 }
 
-/// Started again as another process, this test binary plays a part; the test starts it and listens.
+/// Started again as another process, this test binary does one thing; the test starts it and reads its output.
 const ROLE: &str = "TOOL_SHELL_TEST_ROLE";
 
-struct Player {
+struct HelperProcess {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
 }
 
-impl Player {
+impl HelperProcess {
     fn start(role: &str, folder: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "play", "--nocapture", "--test-threads=1"])
+            .args(["--exact", "helper_process", "--nocapture", "--test-threads=1"])
             .env(ROLE, format!("{role} {}", folder.display()))
             .env("DISPATCH_API_KEY", "the-key")
             .env("OPENAI_API_KEY", "the-other-key")
@@ -239,7 +239,7 @@ impl Player {
         let mut line = String::new();
         loop {
             line.clear();
-            assert!(self.lines.read_line(&mut line).unwrap() > 0, "the role ended without a word");
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "the helper ended without output");
             if let Some((_, word)) = line.trim_end().split_once('!') {
                 return word.to_owned();
             }
@@ -252,7 +252,7 @@ impl Player {
     }
 }
 
-impl Drop for Player {
+impl Drop for HelperProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -260,7 +260,7 @@ impl Drop for Player {
 }
 
 #[test]
-fn play() {
+fn helper_process() {
     let Ok(role) = std::env::var(ROLE) else {
         return;
     };
@@ -297,8 +297,8 @@ fn play() {
 
 #[test]
 fn keys_of_the_program_never_reach_a_command() {
-    let World { folder, .. } = &world();
-    let said = Player::start("environment", folder.path()).hear();
+    let TestShell { folder, .. } = &shell();
+    let said = HelperProcess::start("environment", folder.path()).hear();
     assert!(said.contains("PATH=") && said.contains("CARGO_HOME=/a/cargo") && said.contains("GIT_PAGER=cat"), "{said}");
     assert!(!said.contains("the-key") && !said.contains("the-other-key") && !said.contains("API_KEY"), "{said}");
 }
@@ -306,8 +306,8 @@ fn keys_of_the_program_never_reach_a_command() {
 #[test]
 fn nothing_outlives_a_program_that_is_killed() {
     for role in ["foreground", "background"] {
-        let World { folder, .. } = &world();
-        let mut program = Player::start(role, folder.path());
+        let TestShell { folder, .. } = &shell();
+        let mut program = HelperProcess::start(role, folder.path());
         let family = pids(&program.hear());
         assert_eq!(family.len(), FAMILY_SIZE);
         assert!(family.iter().all(|pid| is_alive(*pid)));
@@ -318,8 +318,8 @@ fn nothing_outlives_a_program_that_is_killed() {
 
 #[test]
 fn what_even_the_guardian_could_not_end_is_ended_at_the_next_start() {
-    let World { folder, root, .. } = &world();
-    let mut program = Player::start("background", folder.path());
+    let TestShell { folder, root, .. } = &shell();
+    let mut program = HelperProcess::start("background", folder.path());
     let family = pids(&program.hear());
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", family[0])).unwrap();
     let guardian: i32 = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().parse().unwrap();
@@ -342,7 +342,7 @@ fn what_even_the_guardian_could_not_end_is_ended_at_the_next_start() {
 
 #[test]
 fn the_sandbox_confines_writes_or_refuses_to_run() {
-    let World { rig, folder, root, .. } = &world_with(&[("extensions.tool-shell.sandbox", json!("workspace"))]);
+    let TestShell { rig, folder, root, .. } = &shell_with(&[("extensions.tool-shell.sandbox", json!("workspace"))]);
     if let Err(ConfinementError::Unavailable { .. }) = WriteConfinement::below(&[root]) {
         assert!(rig.refusal("run_shell", json!({"command": "true"})).contains("sandbox"));
         assert!(rig.logged().iter().any(|line| line.contains("sandbox")));

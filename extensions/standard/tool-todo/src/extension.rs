@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::Host;
 
 use crate::tool::TodoTool;
@@ -12,14 +13,18 @@ use crate::tool::TodoTool;
 /// The extension.
 #[must_use]
 pub fn extension() -> Arc<dyn Extension> {
-    Arc::new(Todo)
+    Arc::new(TodoExtension)
 }
 
-struct Todo;
+struct TodoExtension;
 
-impl Extension for Todo {
+impl Extension for TodoExtension {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn harness(&self) -> Harness {
+        dispatch_contracts::harness!()
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {

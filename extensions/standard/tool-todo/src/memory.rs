@@ -1,32 +1,32 @@
-//! Lists of sessions while no storage keeps them.
+//! Keeps the lists of sessions in memory while there is no storage.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dispatch_contracts::ids::SessionId;
 
-use crate::list::Item;
+use crate::list::TodoItem;
 
 /// Sessions remembered; the one changed longest ago is forgotten first.
 const MAX_SESSIONS: usize = 1_000;
 
 #[derive(Default)]
-pub(crate) struct Memory {
-    lists: Mutex<Lists>,
+pub(crate) struct TodoMemory {
+    lists: Mutex<TodoLists>,
 }
 
 #[derive(Default)]
-struct Lists {
+struct TodoLists {
     changes: u64,
-    all: BTreeMap<SessionId, (u64, Vec<Item>)>,
+    all: BTreeMap<SessionId, (u64, Vec<TodoItem>)>,
 }
 
-impl Memory {
-    pub(crate) fn get(&self, session: &SessionId) -> Option<Vec<Item>> {
+impl TodoMemory {
+    pub(crate) fn get(&self, session: &SessionId) -> Option<Vec<TodoItem>> {
         self.lock().all.get(session).map(|(_, items)| items.clone())
     }
 
-    pub(crate) fn put(&self, session: &SessionId, items: Vec<Item>) {
+    pub(crate) fn put(&self, session: &SessionId, items: Vec<TodoItem>) {
         let mut lists = self.lock();
         lists.changes += 1;
         let now = lists.changes;
@@ -41,7 +41,7 @@ impl Memory {
         self.lock().all.remove(session);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lists> {
+    fn lock(&self) -> MutexGuard<'_, TodoLists> {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn the_list_changed_longest_ago_is_forgotten() {
-        let memory = Memory::default();
+        let memory = TodoMemory::default();
         for index in 0..=MAX_SESSIONS {
             memory.put(&SessionId::new(format!("s{index}")), Vec::new());
         }

@@ -12,22 +12,22 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contract::TODO;
-use crate::list::{Item, MAX_ITEMS, MAX_TEXT_CHARACTERS, problem, show};
-use crate::memory::Memory;
+use crate::list::{MAX_ITEMS, MAX_TEXT_CHARACTERS, TodoItem, problem, show};
+use crate::memory::TodoMemory;
 
 pub(crate) struct TodoTool {
     spec: ToolSpec,
     host: Host,
-    memory: Memory,
+    memory: TodoMemory,
 }
 
 impl TodoTool {
     pub(crate) fn new(host: Host) -> Self {
-        Self { spec: spec(), host, memory: Memory::default() }
+        Self { spec: spec(), host, memory: TodoMemory::default() }
     }
 
     /// The list in the store; one that only memory has is newer, because the store failed when it was written.
-    async fn load(&self, session: &SessionId) -> Vec<Item> {
+    async fn load(&self, session: &SessionId) -> Vec<TodoItem> {
         if let Some(items) = self.memory.get(session) {
             return items;
         }
@@ -42,7 +42,7 @@ impl TodoTool {
         }
     }
 
-    async fn store(&self, session: &SessionId, items: Vec<Item>) {
+    async fn store(&self, session: &SessionId, items: Vec<TodoItem>) {
         let bytes = serde_json::to_vec(&items).ok();
         if let (Some(storage), Some(bytes)) = (self.storage(), bytes) {
             match storage.put(&key(session), Some(bytes)).await {
@@ -99,8 +99,8 @@ fn spec() -> ToolSpec {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
-    items: Option<Vec<Item>>,
+struct TodoArguments {
+    items: Option<Vec<TodoItem>>,
 }
 
 impl Tool for TodoTool {
@@ -123,7 +123,7 @@ impl Tool for TodoTool {
         context: ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let Arguments { items } = read_arguments(arguments)?;
+            let TodoArguments { items } = read_arguments(arguments)?;
             let Some(items) = items else {
                 return Ok(ToolOutput::text(show(&self.load(&context.session).await)));
             };

@@ -17,12 +17,12 @@ use serde_json::json;
 
 /// Keys and values in memory, which outlive a host and can be made to fail.
 #[derive(Clone, Default)]
-struct Shelf {
+struct FileStorage {
     values: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
     is_broken: Arc<AtomicBool>,
 }
 
-impl Shelf {
+impl FileStorage {
     fn state(&self) -> Result<(), StorageError> {
         if self.is_broken.load(Ordering::Relaxed) { Err(StorageError::Busy) } else { Ok(()) }
     }
@@ -32,7 +32,7 @@ fn ready<T: Send + 'static>(value: T) -> BoxFuture<'static, T> {
     Box::pin(std::future::ready(value))
 }
 
-impl Storage for Shelf {
+impl Storage for FileStorage {
     fn migrate(&self, _: Vec<Migration>) -> BoxFuture<'_, Result<(), StorageError>> {
         ready(Ok(()))
     }
@@ -64,7 +64,7 @@ impl Storage for Shelf {
     }
 }
 
-impl StorageBackend for Shelf {
+impl StorageBackend for FileStorage {
     fn open(&self, _: &str) -> Arc<dyn Storage> {
         Arc::new(self.clone())
     }
@@ -74,10 +74,10 @@ impl StorageBackend for Shelf {
     }
 }
 
-impl Extension for Shelf {
+impl Extension for FileStorage {
     fn manifest(&self) -> Cow<'_, str> {
         let manifest = json!({
-            "id": "shelf", "name": "Shelf", "version": "1.0.0", "apiVersion": "^0.1", "tier": "core",
+            "id": "storage", "name": "Storage", "version": "1.0.0", "apiVersion": "^0.1", "tier": "core",
             "contributes": {"services": ["kernel/storage"]}, "capabilities": ["db"]
         });
         Cow::Owned(manifest.to_string())
@@ -89,8 +89,8 @@ impl Extension for Shelf {
     }
 }
 
-fn with_shelf(shelf: &Shelf) -> TestToolHost {
-    TestToolHost::new(vec![Arc::new(shelf.clone()), ext_tool_todo::extension()], Path::new("/work"), &[])
+fn with_storage(storage: &FileStorage) -> TestToolHost {
+    TestToolHost::new(vec![Arc::new(storage.clone()), ext_tool_todo::extension()], Path::new("/work"), &[])
 }
 
 #[test]
@@ -125,18 +125,18 @@ fn wrong_items_change_nothing() {
 
 #[test]
 fn a_list_survives_a_restart_and_a_storage_that_fails() {
-    let shelf = Shelf::default();
-    let rig = with_shelf(&shelf);
+    let storage = FileStorage::default();
+    let rig = with_storage(&storage);
     rig.text("todo", json!({"items": [{"text": "first", "status": "pending"}]}));
-    assert!(with_shelf(&shelf).text("todo", json!({})).starts_with("[ ] first"));
-    shelf.is_broken.store(true, Ordering::Relaxed);
+    assert!(with_storage(&storage).text("todo", json!({})).starts_with("[ ] first"));
+    storage.is_broken.store(true, Ordering::Relaxed);
     rig.text("todo", json!({"items": [{"text": "second", "status": "pending"}]}));
     assert!(rig.text("todo", json!({})).starts_with("[ ] second"));
     assert!(rig.logged().iter().any(|line| line.contains("in memory only")), "{:?}", rig.logged());
-    shelf.is_broken.store(false, Ordering::Relaxed);
+    storage.is_broken.store(false, Ordering::Relaxed);
     assert!(rig.text("todo", json!({})).starts_with("[ ] second"), "what memory has is newer");
     rig.text("todo", json!({"items": [{"text": "third", "status": "pending"}]}));
-    assert!(with_shelf(&shelf).text("todo", json!({})).starts_with("[ ] third"));
-    shelf.values.lock().unwrap().values_mut().for_each(|value| value.truncate(3));
-    assert_eq!(with_shelf(&shelf).text("todo", json!({})), "The list is empty.");
+    assert!(with_storage(&storage).text("todo", json!({})).starts_with("[ ] third"));
+    storage.values.lock().unwrap().values_mut().for_each(|value| value.truncate(3));
+    assert_eq!(with_storage(&storage).text("todo", json!({})), "The list is empty.");
 }

@@ -7,19 +7,19 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contract::EDIT_FILE;
-use crate::desk::{Desk, load, store, touches_path};
-use crate::document::Document;
+use crate::document::TextDocument;
+use crate::file_workspace::{FileWorkspace, load, store, touches_path};
 use crate::nearest;
-use crate::replacement::{Plain, replace_at};
-use crate::tool::Definition;
-use crate::words::explain;
+use crate::replacement::{PlainText, replace_at};
+use crate::tool::FileToolDefinition;
+use crate::tool_errors::explain;
 
 /// Places listed when there are several.
 const MAX_LISTED_PLACES: usize = 10;
 /// Lines shown of the changed text.
 const MAX_SHOWN_LINES: usize = 30;
 
-pub(crate) const DEFINITION: Definition = Definition {
+pub(crate) const DEFINITION: FileToolDefinition = FileToolDefinition {
     name: EDIT_FILE,
     description: "Replaces an exact text in a file of the workspace. old_text must be in the file exactly once, white \
                   space included, without the line numbers that read_file shows; quote enough lines around the change \
@@ -47,7 +47,7 @@ fn parameters() -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct EditFileArguments {
     path: String,
     old_text: String,
     new_text: String,
@@ -55,8 +55,8 @@ struct Arguments {
     replace_all: bool,
 }
 
-fn run(desk: &Desk, arguments: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let arguments: Arguments = read_arguments(arguments)?;
+fn run(files: &FileWorkspace, arguments: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let arguments: EditFileArguments = read_arguments(arguments)?;
     let path = Path::new(&arguments.path);
     if arguments.old_text.is_empty() {
         return Err(ToolError(
@@ -66,24 +66,24 @@ fn run(desk: &Desk, arguments: Map<String, Value>, context: &ToolContext) -> Res
     if arguments.old_text == arguments.new_text {
         return Err(ToolError("old_text and new_text are the same: there is nothing to change.".to_owned()));
     }
-    let spot = desk.workspace(context)?.locate(path).map_err(|error| explain(&error, path))?;
-    let _lock = desk.write_lock();
+    let spot = files.workspace(context)?.locate(path).map_err(|error| explain(&error, path))?;
+    let _lock = files.write_lock();
     let found = load(spot, path)?
         .ok_or_else(|| ToolError(format!("{} does not exist. Use write_file to make a new file.", path.display())))?;
-    desk.check_unchanged(&context.session, &found, path)?;
-    let document = Document::read(&found.bytes)
+    files.check_unchanged(&context.session, &found, path)?;
+    let document = TextDocument::read(&found.bytes)
         .ok_or_else(|| ToolError(format!("{} is a binary file and cannot be edited as text.", path.display())))?;
-    let plain = Plain::of(&document.text);
+    let plain = PlainText::of(&document.text);
     let places = choose(&plain, &arguments, path)?;
     let text = replace_at(&document, &plain, &places, &arguments.old_text, &arguments.new_text);
     let bytes = document.spell(&text).map_err(|character| no_spelling(character, &document, path))?;
     store(&found.spot, &bytes, path)?;
-    desk.remember(&context.session, found.spot.path(), &bytes);
+    files.remember(&context.session, found.spot.path(), &bytes);
     Ok(ToolOutput::text(report(&plain, &places, &text, &arguments)))
 }
 
 /// The places to change: one, or all where that was asked for.
-fn choose(plain: &Plain, arguments: &Arguments, path: &Path) -> Result<Vec<usize>, ToolError> {
+fn choose(plain: &PlainText, arguments: &EditFileArguments, path: &Path) -> Result<Vec<usize>, ToolError> {
     let places = plain.find(&arguments.old_text);
     match places.as_slice() {
         [] => Err(ToolError(format!(
@@ -106,7 +106,7 @@ fn choose(plain: &Plain, arguments: &Arguments, path: &Path) -> Result<Vec<usize
     }
 }
 
-pub(crate) fn no_spelling(character: char, document: &Document, path: &Path) -> ToolError {
+pub(crate) fn no_spelling(character: char, document: &TextDocument, path: &Path) -> ToolError {
     ToolError(format!(
         "{} is {}, which has no way to write `{character}`. Nothing was changed.",
         path.display(),
@@ -114,7 +114,7 @@ pub(crate) fn no_spelling(character: char, document: &Document, path: &Path) -> 
     ))
 }
 
-fn report(plain: &Plain, places: &[usize], text: &str, arguments: &Arguments) -> String {
+fn report(plain: &PlainText, places: &[usize], text: &str, arguments: &EditFileArguments) -> String {
     let path = &arguments.path;
     match places {
         [place] => {

@@ -6,18 +6,18 @@
 //! memory, so after a restart a file has to be read again before it is overwritten.
 
 pub mod contract;
-mod desk;
 mod document;
 mod edit;
 mod extension;
+mod file_workspace;
 mod list;
 mod nearest;
 mod patch;
 mod read;
 mod replacement;
-mod seen;
+mod seen_files;
 mod tool;
-mod words;
+mod tool_errors;
 mod write;
 
 pub use extension::extension;

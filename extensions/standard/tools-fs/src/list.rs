@@ -8,16 +8,16 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contract::LIST_FILES;
-use crate::desk::Desk;
-use crate::tool::Definition;
-use crate::words::explain;
+use crate::file_workspace::FileWorkspace;
+use crate::tool::FileToolDefinition;
+use crate::tool_errors::explain;
 
 const DEFAULT_DEPTH: usize = 2;
 const MAX_DEPTH: usize = 20;
 const MAX_ENTRIES: usize = 1_000;
 const MAX_SHOWN_BYTES: usize = 40 * 1024;
 
-pub(crate) const DEFINITION: Definition = Definition {
+pub(crate) const DEFINITION: FileToolDefinition = FileToolDefinition {
     name: LIST_FILES,
     description: "Lists files and folders of the workspace, sorted, folders with a slash at the end. Leaves out what \
                   .gitignore names and the .git folder. To find files by name anywhere, use find_files.",
@@ -40,15 +40,15 @@ fn parameters() -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct ListFilesArguments {
     path: Option<String>,
     depth: Option<usize>,
 }
 
-fn run(desk: &Desk, arguments: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let arguments: Arguments = read_arguments(arguments)?;
+fn run(files: &FileWorkspace, arguments: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let arguments: ListFilesArguments = read_arguments(arguments)?;
     let path = PathBuf::from(arguments.path.unwrap_or_else(|| ".".to_owned()));
-    let confined = desk.workspace(context)?;
+    let confined = files.workspace(context)?;
     let spot = confined.locate(&path).map_err(|error| explain(&error, &path))?;
     let opened = spot.open().map_err(|error| explain(&error, &path))?;
     if !opened.metadata().is_ok_and(|found| found.is_dir()) {
@@ -56,7 +56,7 @@ fn run(desk: &Desk, arguments: Map<String, Value>, context: &ToolContext) -> Res
     }
     let depth = arguments.depth.unwrap_or(DEFAULT_DEPTH).clamp(1, MAX_DEPTH);
     let mut opener = confined.opener();
-    let mut listing = Listing::default();
+    let mut listing = FolderListing::default();
     for entry in walk(spot.path(), depth).flatten().filter(|entry| entry.depth() > 0) {
         if context.cancelled() {
             return Err(ToolError("The listing was cancelled.".to_owned()));
@@ -81,14 +81,14 @@ fn walk(folder: &Path, depth: usize) -> ignore::Walk {
 }
 
 #[derive(Default)]
-struct Listing {
+struct FolderListing {
     text: String,
     entries: usize,
     is_cut: bool,
     has_strange_names: bool,
 }
 
-impl Listing {
+impl FolderListing {
     /// Says whether there is room for more.
     fn add(&mut self, entry: &DirEntry, folder: &Path) -> bool {
         if self.entries >= MAX_ENTRIES || self.text.len() > MAX_SHOWN_BYTES {
@@ -101,7 +101,7 @@ impl Listing {
         match entry.file_type() {
             Some(kind) if kind.is_dir() => self.text.push('/'),
             Some(kind) if kind.is_symlink() => {
-                let target = std::fs::read_link(entry.path()).unwrap_or_default();
+                let target = dispatch_os::files::read_link(entry.path()).unwrap_or_default();
                 self.text.push_str(&format!(" -> {}", target.display()));
             }
             _ => {}

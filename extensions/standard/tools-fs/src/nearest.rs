@@ -1,4 +1,6 @@
 //! Shows the lines of a file that come nearest to a text that was not found in it.
+//!
+//! Pure.
 
 use std::collections::BTreeSet;
 

@@ -17,12 +17,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contract::APPLY_PATCH;
-use crate::desk::{Desk, MAX_FILE_BYTES};
-use crate::tool::Definition;
-use change::{Change, FileChange};
-use plan::Plan;
+use crate::file_workspace::{FileWorkspace, MAX_FILE_BYTES};
+use crate::tool::FileToolDefinition;
+use change::{ChangeKind, FileChange};
+use plan::PatchPlan;
 
-pub(crate) const DEFINITION: Definition = Definition {
+pub(crate) const DEFINITION: FileToolDefinition = FileToolDefinition {
     name: APPLY_PATCH,
     description: "Changes, adds, removes and renames files of the workspace, all of them or none. Takes a unified diff, or \
                   this form:\n*** Begin Patch\n*** Update File: path\n@@ optional line that stands before the place\n \
@@ -47,27 +47,31 @@ fn parameters() -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct ApplyPatchArguments {
     patch: String,
 }
 
-fn touches(desk: &Desk, arguments: &Map<String, Value>) -> Resources {
+fn touches(workspace: &FileWorkspace, arguments: &Map<String, Value>) -> Resources {
     match arguments.get("patch").and_then(Value::as_str).map(patch_paths) {
-        Some(Ok(files)) => Resources::Keys(files.iter().map(|(path, _)| desk.key(path)).collect()),
+        Some(Ok(files)) => Resources::Keys(files.iter().map(|(path, _)| workspace.key(path)).collect()),
         _ => Resources::Undeclared,
     }
 }
 
-fn run(desk: &Desk, arguments: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let Arguments { patch } = read_arguments(arguments)?;
+fn run(
+    workspace: &FileWorkspace,
+    arguments: Map<String, Value>,
+    context: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let ApplyPatchArguments { patch } = read_arguments(arguments)?;
     let unusable = |reason: String| ToolError(format!("The patch was not applied, no file was changed: {reason}."));
     if patch.len() as u64 > MAX_FILE_BYTES {
         return Err(unusable(format!("it has {} bytes, and the limit is {MAX_FILE_BYTES}", patch.len())));
     }
     let changes = parse::parse(&patch).map_err(unusable)?;
     check_named(&patch, &changes).map_err(unusable)?;
-    let _lock = desk.write_lock();
-    let mut plan = Plan::new(desk, desk.workspace(context)?, context);
+    let _lock = workspace.write_lock();
+    let mut plan = PatchPlan::new(workspace, workspace.workspace(context)?, context);
     for change in &changes {
         plan.add(change).map_err(|reason| unusable(reason.trim_end_matches('.').to_owned()))?;
     }
@@ -81,7 +85,7 @@ fn check_named(patch: &str, changes: &[FileChange]) -> Result<(), String> {
     let named: BTreeSet<&str> = named.iter().map(|(path, _)| path.as_str()).collect();
     for change in changes {
         let target = match &change.change {
-            Change::Update { move_to, .. } => move_to.as_deref(),
+            ChangeKind::Update { move_to, .. } => move_to.as_deref(),
             _ => None,
         };
         for path in [Some(change.path.as_str()), target].into_iter().flatten() {

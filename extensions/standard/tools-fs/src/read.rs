@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contract::READ_FILE;
-use crate::desk::{Desk, load, touches_path};
-use crate::document::Document;
-use crate::tool::Definition;
+use crate::document::TextDocument;
+use crate::file_workspace::{FileWorkspace, load, touches_path};
+use crate::tool::FileToolDefinition;
 
 /// Bytes shown in one call, line numbers included; below what a turn cuts by itself.
 const MAX_SHOWN_BYTES: usize = 40 * 1024;
@@ -22,7 +22,7 @@ const MAX_LINE_CHARACTERS: usize = 2_000;
 const MAX_IMAGE_BYTES: usize = 5 * 1024 * 1024;
 const SHOWN_BINARY_BYTES: usize = 16;
 
-pub(crate) const DEFINITION: Definition = Definition {
+pub(crate) const DEFINITION: FileToolDefinition = FileToolDefinition {
     name: READ_FILE,
     description: "Reads a file of the workspace. Text comes with line numbers (number, tab, line); they are not part of \
                   the file, so leave them out when you quote the text in edit_file. Long files come in parts: the \
@@ -49,18 +49,18 @@ fn parameters() -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct ReadFileArguments {
     path: String,
     start_line: Option<usize>,
     end_line: Option<usize>,
 }
 
-fn run(desk: &Desk, arguments: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let arguments: Arguments = read_arguments(arguments)?;
+fn run(files: &FileWorkspace, arguments: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let arguments: ReadFileArguments = read_arguments(arguments)?;
     let path = Path::new(&arguments.path);
-    let spot = match desk.kept_output(path) {
+    let spot = match files.kept_output(path) {
         Some(spot) => spot,
-        None => desk.workspace(context)?.locate(path).map_err(|error| crate::words::explain(&error, path))?,
+        None => files.workspace(context)?.locate(path).map_err(|error| crate::tool_errors::explain(&error, path))?,
     };
     let missing =
         || ToolError(format!("{} does not exist. Use list_files or find_files to see what does.", path.display()));
@@ -68,16 +68,16 @@ fn run(desk: &Desk, arguments: Map<String, Value>, context: &ToolContext) -> Res
     if let Some(media_type) = picture(&found.bytes) {
         return show_picture(&found.bytes, media_type, path);
     }
-    let Some(document) = Document::read(&found.bytes) else {
+    let Some(document) = TextDocument::read(&found.bytes) else {
         return Ok(ToolOutput::text(describe(&found.bytes, path)));
     };
     let text = show(&document, arguments.start_line, arguments.end_line)?;
-    desk.remember(&context.session, found.spot.path(), &found.bytes);
+    files.remember(&context.session, found.spot.path(), &found.bytes);
     Ok(ToolOutput::text(text))
 }
 
 /// The asked lines with their numbers, and what was left out.
-fn show(document: &Document, start: Option<usize>, end: Option<usize>) -> Result<String, ToolError> {
+fn show(document: &TextDocument, start: Option<usize>, end: Option<usize>) -> Result<String, ToolError> {
     let lines: Vec<&str> = document.text.lines().collect();
     let (first, last) = (start.unwrap_or(1).max(1), end.unwrap_or(usize::MAX));
     if last < first {
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, start: Option<usize>, end: Option<usize>) -> String {
-        show(&Document::read(text.as_bytes()).unwrap(), start, end).unwrap_or_else(|error| error.0)
+        show(&TextDocument::read(text.as_bytes()).unwrap(), start, end).unwrap_or_else(|error| error.0)
     }
 
     #[test]

@@ -1,17 +1,19 @@
 //! Finds a text in a document whatever its line ends are, and replaces it without touching the rest.
+//!
+//! Pure.
 
 use std::ops::Range;
 
-use crate::document::Document;
+use crate::document::TextDocument;
 
 /// A document's text with plain line feeds, and the way back to its own offsets.
-pub(crate) struct Plain {
+pub(crate) struct PlainText {
     pub(crate) text: String,
     /// Where in `text` a line feed stands for a carriage return and a line feed.
     returns: Vec<usize>,
 }
 
-impl Plain {
+impl PlainText {
     pub(crate) fn of(text: &str) -> Self {
         let mut plain = Self { text: String::with_capacity(text.len()), returns: Vec::new() };
         let mut pieces = text.split("\r\n");
@@ -45,7 +47,7 @@ impl Plain {
 }
 
 /// The document's text with each of the places, which hold `old`, changed to `new`.
-pub(crate) fn replace_at(document: &Document, plain: &Plain, places: &[usize], old: &str, new: &str) -> String {
+pub(crate) fn replace_at(document: &TextDocument, plain: &PlainText, places: &[usize], old: &str, new: &str) -> String {
     let length = old.replace("\r\n", "\n").len();
     let new = document.with_line_ends(new);
     let mut text = String::with_capacity(document.text.len());
@@ -66,8 +68,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(file: &str, old: &str, new: &str, expected: &str) {
-        let document = Document::read(file.as_bytes()).unwrap();
-        let plain = Plain::of(&document.text);
+        let document = TextDocument::read(file.as_bytes()).unwrap();
+        let plain = PlainText::of(&document.text);
         let places = plain.find(old);
         assert_eq!(replace_at(&document, &plain, &places, old, new), expected, "{file:?}");
     }
@@ -86,15 +88,15 @@ mod tests {
 
     #[test]
     fn lines_are_counted_from_one() {
-        let plain = Plain::of("a\r\nb\nc");
+        let plain = PlainText::of("a\r\nb\nc");
         assert_eq!((plain.line_of(0), plain.line_of(2), plain.line_of(4)), (1, 2, 3));
     }
 
     proptest! {
         #[test]
         fn a_replacement_by_itself_changes_nothing(text in "[ab\r\n]{0,20}", start in 0_usize..20, length in 1_usize..5) {
-            let document = Document::read(text.as_bytes()).unwrap();
-            let plain = Plain::of(&document.text);
+            let document = TextDocument::read(text.as_bytes()).unwrap();
+            let plain = PlainText::of(&document.text);
             if let Some(old) = plain.text.get(start..start + length).filter(|old| !old.contains(['\r', '\n'])) {
                 let places = plain.find(old);
                 prop_assert!(!places.is_empty());

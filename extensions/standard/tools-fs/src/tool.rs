@@ -1,4 +1,4 @@
-//! The one shape of all file tools: blocking work on a thread of its own, from arguments to an answer.
+//! What all file tools have in common: blocking work on another thread, from arguments to an answer.
 
 use std::sync::Arc;
 
@@ -7,38 +7,38 @@ use dispatch_contracts::tool::{Effect, Resources, Tool, ToolContext, ToolError, 
 use dispatch_os::threads::offload;
 use serde_json::{Map, Value};
 
-use crate::desk::Desk;
+use crate::file_workspace::FileWorkspace;
 
-type Run = fn(&Desk, Map<String, Value>, &ToolContext) -> Result<ToolOutput, ToolError>;
-type Touches = fn(&Desk, &Map<String, Value>) -> Resources;
+type RunFileTool = fn(&FileWorkspace, Map<String, Value>, &ToolContext) -> Result<ToolOutput, ToolError>;
+type TouchedResources = fn(&FileWorkspace, &Map<String, Value>) -> Resources;
 
 /// What makes one file tool different from the others.
-pub(crate) struct Definition {
+pub(crate) struct FileToolDefinition {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) parameters: fn() -> Value,
-    pub(crate) touches: Touches,
-    pub(crate) run: Run,
+    pub(crate) touches: TouchedResources,
+    pub(crate) run: RunFileTool,
     pub(crate) effect: Effect,
 }
 
 pub(crate) struct FileTool {
     spec: ToolSpec,
-    desk: Arc<Desk>,
-    touches: Touches,
-    run: Run,
+    files: Arc<FileWorkspace>,
+    touches: TouchedResources,
+    run: RunFileTool,
     effect: Effect,
 }
 
 impl FileTool {
-    pub(crate) fn new(definition: &Definition, desk: Arc<Desk>) -> Self {
+    pub(crate) fn new(definition: &FileToolDefinition, files: Arc<FileWorkspace>) -> Self {
         let spec = ToolSpec {
             name: definition.name.to_owned(),
             description: definition.description.to_owned(),
             parameters: (definition.parameters)(),
             concurrency_safe: definition.effect == Effect::Looks,
         };
-        Self { spec, desk, touches: definition.touches, run: definition.run, effect: definition.effect }
+        Self { spec, files, touches: definition.touches, run: definition.run, effect: definition.effect }
     }
 }
 
@@ -48,7 +48,7 @@ impl Tool for FileTool {
     }
 
     fn resources(&self, arguments: &Map<String, Value>) -> Resources {
-        (self.touches)(&self.desk, arguments)
+        (self.touches)(&self.files, arguments)
     }
 
     fn effect(&self, _: &Map<String, Value>) -> Effect {
@@ -60,11 +60,11 @@ impl Tool for FileTool {
         arguments: Map<String, Value>,
         context: ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        let (desk, run) = (Arc::clone(&self.desk), self.run);
+        let (files, run) = (Arc::clone(&self.files), self.run);
         let name = self.spec.name.clone();
         Box::pin(async move {
-            let work = offload(&name, move || run(&desk, arguments, &context));
-            work.map_err(|error| ToolError(format!("No thread could be started for this: {error}. Try again.")))?.await
+            let work = offload(&name, move || run(&files, arguments, &context));
+            work.map_err(|error| ToolError(format!("Cannot start a thread for this: {error}. Try again.")))?.await
         })
     }
 }

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contract::WRITE_FILE;
-use crate::desk::{Desk, Found, MAX_FILE_BYTES, load, store, touches_path};
-use crate::document::{Document, LineEnd};
-use crate::tool::Definition;
-use crate::words::explain;
+use crate::document::{LineEnding, TextDocument};
+use crate::file_workspace::{FileWorkspace, LoadedFile, MAX_FILE_BYTES, load, store, touches_path};
+use crate::tool::FileToolDefinition;
+use crate::tool_errors::explain;
 
-pub(crate) const DEFINITION: Definition = Definition {
+pub(crate) const DEFINITION: FileToolDefinition = FileToolDefinition {
     name: WRITE_FILE,
     description: "Writes a whole file of the workspace and makes missing folders. To replace a file that exists, read it \
                   with read_file first; if it changed since, this is refused. For a small change of a file use \
@@ -37,29 +37,29 @@ fn parameters() -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct WriteFileArguments {
     path: String,
     content: String,
 }
 
-fn run(desk: &Desk, arguments: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let Arguments { path, content } = read_arguments(arguments)?;
+fn run(files: &FileWorkspace, arguments: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let WriteFileArguments { path, content } = read_arguments(arguments)?;
     let path = Path::new(&path);
     if content.len() as u64 > MAX_FILE_BYTES {
         return Err(ToolError(format!("The content has {} bytes, and the limit is {MAX_FILE_BYTES}.", content.len())));
     }
-    let spot = desk.workspace(context)?.locate(path).map_err(|error| explain(&error, path))?;
-    let _lock = desk.write_lock();
+    let spot = files.workspace(context)?.locate(path).map_err(|error| explain(&error, path))?;
+    let _lock = files.write_lock();
     let found = load(spot.clone(), path)?;
     let bytes = match &found {
         None => content.clone().into_bytes(),
         Some(found) => {
-            check_known(desk, context, found, path)?;
+            check_known(files, context, found, path)?;
             spell_like(&found.bytes, &content)
         }
     };
     store(&spot, &bytes, path)?;
-    desk.remember(&context.session, spot.path(), &bytes);
+    files.remember(&context.session, spot.path(), &bytes);
     let done = if found.is_some() { "Replaced" } else { "Created" };
     Ok(ToolOutput::text(format!(
         "{done} {} ({} lines, {} bytes).",
@@ -69,23 +69,23 @@ fn run(desk: &Desk, arguments: Map<String, Value>, context: &ToolContext) -> Res
     )))
 }
 
-fn check_known(desk: &Desk, context: &ToolContext, found: &Found, path: &Path) -> Result<(), ToolError> {
+fn check_known(files: &FileWorkspace, context: &ToolContext, found: &LoadedFile, path: &Path) -> Result<(), ToolError> {
     // An empty file holds nothing that could be lost.
-    if !found.bytes.is_empty() && desk.last_seen(&context.session, found.spot.path()).is_none() {
+    if !found.bytes.is_empty() && files.last_seen(&context.session, found.spot.path()).is_none() {
         return Err(ToolError(format!(
             "{} exists and you have not read it in this session. Nothing was written. Read it with read_file first, or change a part of it with edit_file.",
             path.display()
         )));
     }
-    desk.check_unchanged(&context.session, found, path)
+    files.check_unchanged(&context.session, found, path)
 }
 
 /// The content in the spelling of the old file, where it has one in it.
 fn spell_like(old: &[u8], content: &str) -> Vec<u8> {
-    let Some(document) = Document::read(old) else {
+    let Some(document) = TextDocument::read(old) else {
         return content.as_bytes().to_vec();
     };
-    let keeps_returns = document.line_end == LineEnd::CrLf && !content.contains('\r');
+    let keeps_returns = document.line_end == LineEnding::CrLf && !content.contains('\r');
     let text = if keeps_returns { document.with_line_ends(content) } else { content.to_owned() };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     document.spell(text).unwrap_or_else(|_| text.as_bytes().to_vec())

@@ -11,23 +11,23 @@ use dispatch_contracts::tool::Resources;
 use dispatch_support::{TestToolHost, object};
 use serde_json::json;
 
-struct World {
+struct TestWorkspace {
     _folder: tempfile::TempDir,
     root: PathBuf,
     rig: TestToolHost,
 }
 
-fn world() -> World {
+fn workspace() -> TestWorkspace {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap().join("root");
     fs::create_dir_all(root.join("src")).unwrap();
     fs::write(root.join("src/a.rs"), "fn a() {\n    1\n}\n").unwrap();
     fs::write(folder.path().join("secret"), "secret").unwrap();
     let rig = TestToolHost::new(vec![ext_tools_fs::extension()], &root, &[]);
-    World { _folder: folder, root, rig }
+    TestWorkspace { _folder: folder, root, rig }
 }
 
-impl World {
+impl TestWorkspace {
     fn read(&self, path: &str) -> String {
         fs::read_to_string(self.root.join(path)).unwrap()
     }
@@ -35,18 +35,18 @@ impl World {
 
 #[test]
 fn the_tools_are_those_of_the_contract() {
-    let world = world();
-    assert_eq!(world.rig.names(), ["apply_patch", "edit_file", "list_files", "read_file", "write_file"]);
-    let key = |path: &str| world.rig.tool("edit_file").resources(&object(json!({ "path": path })));
-    assert_eq!(key("src/../src/a.rs"), key(world.root.join("src/a.rs").to_str().unwrap()));
+    let workspace = workspace();
+    assert_eq!(workspace.rig.names(), ["apply_patch", "edit_file", "list_files", "read_file", "write_file"]);
+    let key = |path: &str| workspace.rig.tool("edit_file").resources(&object(json!({ "path": path })));
+    assert_eq!(key("src/../src/a.rs"), key(workspace.root.join("src/a.rs").to_str().unwrap()));
     let patch = "*** Begin Patch\n*** Update File: x\n*** Add File: y\n*** End Patch";
-    let keys = world.rig.tool("apply_patch").resources(&object(json!({ "patch": patch })));
+    let keys = workspace.rig.tool("apply_patch").resources(&object(json!({ "patch": patch })));
     assert!(matches!(keys, Resources::Keys(keys) if keys.len() == 2));
 }
 
 #[test]
 fn files_are_read_edited_and_written() {
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     assert_eq!(rig.text("read_file", json!({"path": "src/a.rs"})), "     1\tfn a() {\n     2\t    1\n     3\t}\n");
     let said = rig.text("edit_file", json!({"path": "src/a.rs", "old_text": "    1", "new_text": "    2\n    3"}));
     assert!(said.contains("at line 2") && said.contains("     3\t    3"), "{said}");
@@ -60,7 +60,7 @@ fn files_are_read_edited_and_written() {
 
 #[test]
 fn arguments_are_taken_strictly() {
-    let World { rig, .. } = &world();
+    let TestWorkspace { rig, .. } = &workspace();
     for (tool, arguments) in [
         ("read_file", json!({})),
         ("read_file", json!({"path": 1})),
@@ -79,7 +79,7 @@ fn arguments_are_taken_strictly() {
 
 #[test]
 fn nothing_leads_out_of_the_workspace() {
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     let outside = root.parent().unwrap();
     symlink(outside, root.join("up")).unwrap();
     symlink(outside.join("secret"), root.join("link")).unwrap();
@@ -106,19 +106,19 @@ fn nothing_leads_out_of_the_workspace() {
 
 #[test]
 fn a_project_around_the_working_folder_is_the_workspace() {
-    let world = world();
-    let folders = Folders { project: Some(world.root.clone()), ..world.rig.folders().clone() };
+    let workspace = workspace();
+    let folders = Folders { project: Some(workspace.root.clone()), ..workspace.rig.folders().clone() };
     let rig = TestToolHost::with_folders(vec![ext_tools_fs::extension()], folders, &[]);
-    fs::create_dir(world.root.join("deep")).unwrap();
-    let read = rig.call_in("read_file", json!({"path": "../src/a.rs"}), &world.root.join("deep"));
+    fs::create_dir(workspace.root.join("deep")).unwrap();
+    let read = rig.call_in("read_file", json!({"path": "../src/a.rs"}), &workspace.root.join("deep"));
     assert!(read.unwrap().text.contains("fn a()"));
-    let alone = world.rig.call_in("read_file", json!({"path": "../src/a.rs"}), &world.root.join("deep"));
+    let alone = workspace.rig.call_in("read_file", json!({"path": "../src/a.rs"}), &workspace.root.join("deep"));
     assert!(alone.is_err());
 }
 
 #[test]
 fn a_change_by_somebody_else_is_not_overwritten() {
-    let World { rig, root, .. } = &mut world();
+    let TestWorkspace { rig, root, .. } = &mut workspace();
     let path = root.join("src/a.rs");
     assert!(rig.refusal("write_file", json!({"path": "src/a.rs", "content": "x"})).contains("have not read it"));
     rig.text("read_file", json!({"path": "src/a.rs"}));
@@ -145,7 +145,7 @@ fn a_change_by_somebody_else_is_not_overwritten() {
 
 #[test]
 fn spelling_and_permissions_survive_an_edit() {
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     let cases: [(&str, &[u8], &[u8]); 4] = [
         ("crlf", b"a\r\nb\r\n", b"a\r\nx\r\ny\r\n"),
         ("mark", b"\xef\xbb\xbfa\nb\n", b"\xef\xbb\xbfa\nx\ny\n"),
@@ -167,7 +167,7 @@ fn spelling_and_permissions_survive_an_edit() {
 
 #[test]
 fn an_edit_that_does_not_fit_shows_what_is_near() {
-    let World { rig, .. } = &world();
+    let TestWorkspace { rig, .. } = &workspace();
     let missing = rig.refusal("edit_file", json!({"path": "src/a.rs", "old_text": "fn b() {", "new_text": "x"}));
     assert!(missing.contains("is not in src/a.rs") && missing.contains("     1\tfn a() {"), "{missing}");
     rig.text("write_file", json!({"path": "twice", "content": "x\ny\nx\n"}));
@@ -178,7 +178,7 @@ fn an_edit_that_does_not_fit_shows_what_is_near() {
 
 #[test]
 fn what_is_no_text_is_described_or_refused() {
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     let picture = b"\x89PNG\r\n\x1a\n\0\0";
     fs::write(root.join("p.png"), picture).unwrap();
     let output = rig.call("read_file", json!({"path": "p.png"})).unwrap();
@@ -208,7 +208,7 @@ fn what_is_no_text_is_described_or_refused() {
 
 #[test]
 fn a_read_only_file_is_left_alone() {
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     let path = root.join("src/a.rs");
     rig.text("read_file", json!({"path": "src/a.rs"}));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
@@ -221,8 +221,8 @@ fn a_read_only_file_is_left_alone() {
 
 #[test]
 fn a_patch_changes_all_files_or_none() {
-    let world = world();
-    let World { rig, root, .. } = &world;
+    let workspace = workspace();
+    let TestWorkspace { rig, root, .. } = &workspace;
     fs::write(root.join("old"), "gone\n").unwrap();
     fs::write(root.join("run.sh"), "one\n").unwrap();
     fs::set_permissions(root.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -230,31 +230,31 @@ fn a_patch_changes_all_files_or_none() {
                 *** Update File: run.sh\n*** Move to: bin/run\n-one\n+two\n*** Update File: src/a.rs\n-    2\n+    3\n";
     let broken = format!("{good}*** Update File: missing\n-x\n+y\n*** End Patch\n");
     assert!(rig.refusal("apply_patch", json!({ "patch": broken })).contains("no file was changed"));
-    assert!(world.read("src/a.rs").contains("    1") && root.join("old").exists() && !root.join("d").exists());
+    assert!(workspace.read("src/a.rs").contains("    1") && root.join("old").exists() && !root.join("d").exists());
     let said = rig.text("apply_patch", json!({"patch": format!("{good}*** End Patch\n")}));
     assert!(said.contains("Moved run.sh to bin/run (+1 -1)"), "{said}");
-    assert_eq!((world.read("src/a.rs").as_str(), world.read("d/n.txt").as_str()), ("fn a() {\n    3\n}\n", "new\n"));
-    assert_eq!(world.read("bin/run"), "two\n");
+    assert_eq!((workspace.read("src/a.rs").as_str(), workspace.read("d/n.txt").as_str()), ("fn a() {\n    3\n}\n", "new\n"));
+    assert_eq!(workspace.read("bin/run"), "two\n");
     assert_eq!(fs::metadata(root.join("bin/run")).unwrap().permissions().mode() & 0o777, 0o755);
     assert!(!root.join("old").exists() && !root.join("run.sh").exists());
 }
 
 #[test]
 fn a_patch_that_cannot_be_written_is_taken_back() {
-    let world = world();
-    let World { rig, root, .. } = &world;
+    let workspace = workspace();
+    let TestWorkspace { rig, root, .. } = &workspace;
     // The second file cannot be made: its folder is a file. Writes go in the order of the paths.
     let patch =
         "*** Begin Patch\n*** Update File: src/a.rs\n-    1\n+    2\n*** Add File: src/a.rs/z\n+x\n*** End Patch";
     assert!(rig.refusal("apply_patch", json!({ "patch": patch })).contains("no file was changed"));
-    assert_eq!(world.read("src/a.rs"), "fn a() {\n    1\n}\n");
+    assert_eq!(workspace.read("src/a.rs"), "fn a() {\n    1\n}\n");
     let left: Vec<_> = fs::read_dir(root.join("src")).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["a.rs"]);
 }
 
 #[test]
 fn a_patch_touches_only_files_that_guards_see() {
-    let World { rig, .. } = &world();
+    let TestWorkspace { rig, .. } = &workspace();
     let hidden = "*** Begin Patch\n***  Delete File: src/a.rs\n*** End Patch";
     rig.refusal("apply_patch", json!({ "patch": hidden }));
     assert!(rig.text("read_file", json!({"path": "src/a.rs"})).contains("fn a()"));
@@ -263,7 +263,7 @@ fn a_patch_touches_only_files_that_guards_see() {
 #[test]
 fn listings_are_sorted_bounded_and_leave_out_what_git_ignores() {
     use std::os::unix::ffi::OsStrExt;
-    let World { rig, root, .. } = &world();
+    let TestWorkspace { rig, root, .. } = &workspace();
     fs::write(root.join(".gitignore"), "target\n*.log\n").unwrap();
     fs::create_dir_all(root.join(".git/objects")).unwrap();
     fs::create_dir_all(root.join("target/debug")).unwrap();
@@ -286,7 +286,7 @@ fn listings_are_sorted_bounded_and_leave_out_what_git_ignores() {
 
 #[test]
 fn outputs_that_were_kept_can_be_read_and_nothing_else_of_the_data() {
-    let World { rig, .. } = &world();
+    let TestWorkspace { rig, .. } = &workspace();
     let data = rig.folders().data.clone();
     fs::create_dir_all(data.join("outputs")).unwrap();
     fs::write(data.join("outputs/call.txt"), "all of it\n").unwrap();
@@ -302,12 +302,12 @@ fn outputs_that_were_kept_can_be_read_and_nothing_else_of_the_data() {
 
 #[test]
 fn edits_at_the_same_time_lose_nothing() {
-    let world = world();
+    let workspace = workspace();
     let lines: String = (0..40).map(|index| format!("line {index:02}\n")).collect();
-    world.rig.text("write_file", json!({"path": "shared", "content": lines}));
+    workspace.rig.text("write_file", json!({"path": "shared", "content": lines}));
     std::thread::scope(|scope| {
         for part in 0..4 {
-            let (tool, context) = (world.rig.tool("edit_file"), world.rig.context(&world.root));
+            let (tool, context) = (workspace.rig.tool("edit_file"), workspace.rig.context(&workspace.root));
             scope.spawn(move || {
                 for index in (part * 10)..(part * 10 + 10) {
                     let edit = json!({"path": "shared", "old_text": format!("line {index:02}"), "new_text": format!("done {index:02}")});
@@ -316,5 +316,5 @@ fn edits_at_the_same_time_lose_nothing() {
             });
         }
     });
-    assert_eq!(world.read("shared").matches("done").count(), 40);
+    assert_eq!(workspace.read("shared").matches("done").count(), 40);
 }

@@ -1,11 +1,13 @@
 //! Finds the place of each hunk in a text and changes it there, or says why there is no certain place.
+//!
+//! Pure.
 
-use super::change::{Hunk, Line};
-use crate::document::Document;
+use super::change::{Hunk, HunkLine};
+use crate::document::TextDocument;
 use crate::nearest;
 
 /// The changed text; the error is for the model.
-pub(super) fn apply(document: &Document, hunks: &[Hunk]) -> Result<String, String> {
+pub(super) fn apply(document: &TextDocument, hunks: &[Hunk]) -> Result<String, String> {
     let lines: Vec<&str> = document.text.split_inclusive('\n').collect();
     let contents: Vec<&str> = lines.iter().map(|line| content(line)).collect();
     let mut result = String::with_capacity(document.text.len());
@@ -29,19 +31,19 @@ fn content(line: &str) -> &str {
 }
 
 /// Writes the hunk's new lines; gives the number of the first old line behind it.
-fn write_hunk(document: &Document, lines: &[&str], hunk: &Hunk, place: usize, result: &mut String) -> usize {
+fn write_hunk(document: &TextDocument, lines: &[&str], hunk: &Hunk, place: usize, result: &mut String) -> usize {
     let end = document.line_end.text();
     let was_bare = lines.last().is_some_and(|line| !line.ends_with('\n'));
     let mut at = place;
     for line in &hunk.lines {
         match line {
-            Line::Keep(_) => {
+            HunkLine::Keep(_) => {
                 end_line(result, end);
                 result.push_str(lines.get(at).copied().unwrap_or_default());
                 at += 1;
             }
-            Line::Remove(_) => at += 1,
-            Line::Add(text) => {
+            HunkLine::Remove(_) => at += 1,
+            HunkLine::Add(text) => {
                 end_line(result, end);
                 result.push_str(text);
                 result.push_str(end);

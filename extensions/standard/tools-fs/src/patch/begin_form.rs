@@ -1,19 +1,21 @@
 //! Reads the `*** Begin Patch` form: files by headers, places by their context.
+//!
+//! Pure.
 
-use super::change::{Change, FileChange, Hunk, Line};
+use super::change::{ChangeKind, FileChange, Hunk, HunkLine};
 
 /// The lines between the first and the last line of the patch; what stands around them does not count.
 pub(super) fn parse(lines: &[&str]) -> Result<Vec<FileChange>, String> {
     let start = lines.iter().position(|line| line.trim_end() == "*** Begin Patch").unwrap_or_default();
     let end = lines.iter().rposition(|line| line.trim_end() == "*** End Patch");
     let end = end.filter(|end| *end > start).ok_or("the patch does not end with `*** End Patch`")?;
-    let mut reader = Reader { changes: Vec::new() };
+    let mut reader = BeginPatchReader { changes: Vec::new() };
     for (index, line) in lines.iter().enumerate().take(end).skip(start + 1) {
         reader.line(index + 1, line)?;
     }
     reader.changes.iter_mut().for_each(drop_empty_hunks);
     for change in &reader.changes {
-        let is_empty = matches!(&change.change, Change::Update { move_to: None, hunks } if hunks.is_empty());
+        let is_empty = matches!(&change.change, ChangeKind::Update { move_to: None, hunks } if hunks.is_empty());
         if is_empty {
             return Err(format!("`*** Update File: {}` has no changes below it", change.path));
         }
@@ -21,11 +23,11 @@ pub(super) fn parse(lines: &[&str]) -> Result<Vec<FileChange>, String> {
     Ok(reader.changes)
 }
 
-struct Reader {
+struct BeginPatchReader {
     changes: Vec<FileChange>,
 }
 
-impl Reader {
+impl BeginPatchReader {
     fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
         if let Some(header) = line.strip_prefix("*** ") {
             return self.header(number, header.trim());
@@ -34,7 +36,7 @@ impl Reader {
         match self.changes.last_mut().map(|last| &mut last.change) {
             None if line.trim().is_empty() => Ok(()),
             None => wrong("`*** Add File:`, `*** Update File:` or `*** Delete File:`"),
-            Some(Change::Add { text }) => match line.strip_prefix('+') {
+            Some(ChangeKind::Add { text }) => match line.strip_prefix('+') {
                 Some(added) => {
                     text.push_str(added);
                     text.push('\n');
@@ -42,9 +44,9 @@ impl Reader {
                 }
                 None => wrong("a line that starts with `+`"),
             },
-            Some(Change::Delete { .. }) if line.trim().is_empty() => Ok(()),
-            Some(Change::Delete { .. }) => wrong("the next file"),
-            Some(Change::Update { hunks, .. }) => body(hunks, number, line),
+            Some(ChangeKind::Delete { .. }) if line.trim().is_empty() => Ok(()),
+            Some(ChangeKind::Delete { .. }) => wrong("the next file"),
+            Some(ChangeKind::Update { hunks, .. }) => body(hunks, number, line),
         }
     }
 
@@ -52,31 +54,31 @@ impl Reader {
         let named = |label: &str| header.strip_prefix(label).map(|path| path.trim().to_owned());
         if header == "End of File" {
             return match self.changes.last_mut().map(|last| &mut last.change) {
-                Some(Change::Update { hunks, .. }) if !hunks.is_empty() => {
+                Some(ChangeKind::Update { hunks, .. }) if !hunks.is_empty() => {
                     hunks.iter_mut().next_back().into_iter().for_each(|hunk| hunk.is_at_end = true);
                     Ok(())
                 }
-                Some(Change::Add { .. }) => Ok(()),
+                Some(ChangeKind::Add { .. }) => Ok(()),
                 _ => Err(format!("line {number} of the patch: `*** End of File` belongs behind changed lines")),
             };
         }
         if let Some(target) = named("Move to:") {
             return match self.changes.last_mut().map(|last| &mut last.change) {
-                Some(Change::Update { move_to, hunks }) if move_to.is_none() && hunks.is_empty() => {
+                Some(ChangeKind::Update { move_to, hunks }) if move_to.is_none() && hunks.is_empty() => {
                     *move_to = Some(target);
                     Ok(())
                 }
                 _ => Err(format!("line {number} of the patch: `*** Move to:` belongs right behind `*** Update File:`")),
             };
         }
-        let added = named("Add File:").map(|path| (path, Change::Add { text: String::new() }));
-        let deleted = named("Delete File:").map(|path| (path, Change::Delete { hunks: Vec::new() }));
-        let updated = named("Update File:").map(|path| (path, Change::Update { move_to: None, hunks: Vec::new() }));
+        let added = named("Add File:").map(|path| (path, ChangeKind::Add { text: String::new() }));
+        let deleted = named("Delete File:").map(|path| (path, ChangeKind::Delete { hunks: Vec::new() }));
+        let updated = named("Update File:").map(|path| (path, ChangeKind::Update { move_to: None, hunks: Vec::new() }));
         let (path, change) = added
             .or(deleted)
             .or(updated)
             .filter(|(path, _)| !path.is_empty())
-            .ok_or_else(|| format!("line {number} of the patch: `*** {header}` is no header of this form"))?;
+            .ok_or_else(|| format!("line {number} of the patch: `*** {header}` is not a header of this form"))?;
         self.changes.push(FileChange { path, change });
         Ok(())
     }
@@ -95,7 +97,7 @@ fn body(hunks: &mut Vec<Hunk>, number: usize, line: &str) -> Result<(), String> 
         }
         return Ok(());
     }
-    let read = Line::read(line).ok_or_else(|| {
+    let read = HunkLine::read(line).ok_or_else(|| {
         format!("line {number} of the patch: a line starts with a space, `+`, `-` or `@@`, this one is `{line}`")
     })?;
     if hunks.last().is_none_or(|hunk| hunk.is_at_end) {
@@ -107,10 +109,10 @@ fn body(hunks: &mut Vec<Hunk>, number: usize, line: &str) -> Result<(), String> 
     Ok(())
 }
 
-/// A blank line between a hunk and the next header reads as an empty context line of its own.
+/// A blank line between a hunk and the next header reads as an empty context line.
 fn drop_empty_hunks(change: &mut FileChange) {
-    if let Change::Update { hunks, .. } = &mut change.change {
-        let changes_something = |hunk: &Hunk| hunk.lines.iter().any(|line| !matches!(line, Line::Keep(_)));
+    if let ChangeKind::Update { hunks, .. } = &mut change.change {
+        let changes_something = |hunk: &Hunk| hunk.lines.iter().any(|line| !matches!(line, HunkLine::Keep(_)));
         hunks.retain(changes_something);
     }
 }

@@ -1,14 +1,16 @@
 //! What a patch says, whichever form it is written in.
+//!
+//! Pure.
 
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileChange {
     pub(super) path: String,
-    pub(super) change: Change,
+    pub(super) change: ChangeKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum ChangeKind {
     Add {
         text: String,
     },
@@ -31,7 +33,7 @@ pub(super) struct Hunk {
     pub(super) anchors: Vec<String>,
     /// The line of the old file where it is expected, counted from 1.
     pub(super) old_start: Option<usize>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<HunkLine>,
     /// Whether the place is at the end of the file.
     pub(super) is_at_end: bool,
     /// Whether the last line of the old file, and of the new one, has no line end.
@@ -40,13 +42,13 @@ pub(super) struct Hunk {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum HunkLine {
     Keep(String),
     Remove(String),
     Add(String),
 }
 
-impl Line {
+impl HunkLine {
     /// A body line by its first character; an empty one is an empty line that stays.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut characters = text.chars();
@@ -64,15 +66,15 @@ impl Hunk {
     /// The lines that must be in the old file.
     pub(super) fn old_lines(&self) -> Vec<&str> {
         let old = self.lines.iter().filter_map(|line| match line {
-            Line::Keep(text) | Line::Remove(text) => Some(text.as_str()),
-            Line::Add(_) => None,
+            HunkLine::Keep(text) | HunkLine::Remove(text) => Some(text.as_str()),
+            HunkLine::Add(_) => None,
         });
         old.collect()
     }
 
     pub(super) fn counts(&self) -> (usize, usize) {
-        let added = self.lines.iter().filter(|line| matches!(line, Line::Add(_))).count();
-        let removed = self.lines.iter().filter(|line| matches!(line, Line::Remove(_))).count();
+        let added = self.lines.iter().filter(|line| matches!(line, HunkLine::Add(_))).count();
+        let removed = self.lines.iter().filter(|line| matches!(line, HunkLine::Remove(_))).count();
         (added, removed)
     }
 }

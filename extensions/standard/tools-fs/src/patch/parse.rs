@@ -1,4 +1,6 @@
 //! Reads the text of a patch, in whichever of the two forms it is.
+//!
+//! Pure.
 
 use super::change::FileChange;
 use super::{begin_form, unified_form};

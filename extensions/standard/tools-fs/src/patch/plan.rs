@@ -8,22 +8,22 @@ use dispatch_os::files::{Access, Durability, ReplaceOptions};
 use dispatch_os::{Confined, ConfinedPath, OsError};
 
 use super::apply::apply;
-use super::change::{Change, FileChange, Hunk};
-use crate::desk::{Desk, Found, load, refuse_read_only};
-use crate::document::Document;
+use super::change::{ChangeKind, FileChange, Hunk};
+use crate::document::TextDocument;
 use crate::edit::no_spelling;
-use crate::words::explain;
+use crate::file_workspace::{FileWorkspace, LoadedFile, load, refuse_read_only};
+use crate::tool_errors::explain;
 
-pub(super) struct Plan<'a> {
-    desk: &'a Desk,
+pub(super) struct PatchPlan<'a> {
+    workspace: &'a FileWorkspace,
     confined: Confined,
     context: &'a ToolContext,
-    files: BTreeMap<PathBuf, Planned>,
+    files: BTreeMap<PathBuf, PlannedFile>,
     report: String,
 }
 
 /// A file before and after the patch; `None` where it does not exist.
-struct Planned {
+struct PlannedFile {
     spot: ConfinedPath,
     shown: PathBuf,
     before: Option<Vec<u8>>,
@@ -31,9 +31,9 @@ struct Planned {
     access: Access,
 }
 
-impl<'a> Plan<'a> {
-    pub(super) fn new(desk: &'a Desk, confined: Confined, context: &'a ToolContext) -> Self {
-        Self { desk, confined, context, files: BTreeMap::new(), report: String::new() }
+impl<'a> PatchPlan<'a> {
+    pub(super) fn new(workspace: &'a FileWorkspace, confined: Confined, context: &'a ToolContext) -> Self {
+        Self { workspace, confined, context, files: BTreeMap::new(), report: String::new() }
     }
 
     /// Works out one change on top of those before it.
@@ -42,14 +42,14 @@ impl<'a> Plan<'a> {
         let key = self.look_at(path)?;
         let before = self.content(&key);
         match (&change.change, before) {
-            (Change::Add { .. }, Some(_)) => Err(format!("{path} exists already; use an update instead")),
-            (Change::Add { text }, None) => {
+            (ChangeKind::Add { .. }, Some(_)) => Err(format!("{path} exists already; use an update instead")),
+            (ChangeKind::Add { text }, None) => {
                 self.note(format!("Added {path}"));
                 self.set(&key, Some(text.clone().into_bytes()));
                 Ok(())
             }
             (_, None) => Err(format!("{path} does not exist")),
-            (Change::Delete { hunks }, Some(bytes)) => {
+            (ChangeKind::Delete { hunks }, Some(bytes)) => {
                 if !hunks.is_empty() && !changed(path, &bytes, hunks)?.is_empty() {
                     return Err(format!("{path} holds more than the patch removes"));
                 }
@@ -57,7 +57,7 @@ impl<'a> Plan<'a> {
                 self.set(&key, None);
                 Ok(())
             }
-            (Change::Update { move_to, hunks }, Some(bytes)) => {
+            (ChangeKind::Update { move_to, hunks }, Some(bytes)) => {
                 let after = if hunks.is_empty() { bytes } else { changed(path, &bytes, hunks)? };
                 let (added, removed) =
                     hunks.iter().map(Hunk::counts).fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
@@ -98,12 +98,12 @@ impl<'a> Plan<'a> {
         }
         let found = load(spot.clone(), &shown).map_err(|error| error.0)?;
         if let Some(found) = &found {
-            self.desk.check_unchanged(&self.context.session, found, &shown).map_err(|error| error.0)?;
+            self.workspace.check_unchanged(&self.context.session, found, &shown).map_err(|error| error.0)?;
             refuse_read_only(&spot, &shown).map_err(|error| error.0)?;
         }
         let access = found.as_ref().and_then(|_| spot.access().ok()).unwrap_or_default();
-        let before = found.map(|Found { bytes, .. }| bytes);
-        self.files.insert(key.clone(), Planned { spot, shown, after: before.clone(), before, access });
+        let before = found.map(|LoadedFile { bytes, .. }| bytes);
+        self.files.insert(key.clone(), PlannedFile { spot, shown, after: before.clone(), before, access });
         Ok(key)
     }
 
@@ -124,7 +124,7 @@ impl<'a> Plan<'a> {
 
     /// Writes new content first and removes last, so that a crash in between loses no text.
     pub(super) fn carry_out(self) -> Result<String, ToolError> {
-        let mut changed: Vec<&Planned> =
+        let mut changed: Vec<&PlannedFile> =
             self.files.values().filter(|planned| planned.before != planned.after).collect();
         changed.sort_by_key(|planned| planned.after.is_none());
         for (index, planned) in changed.iter().enumerate() {
@@ -134,8 +134,8 @@ impl<'a> Plan<'a> {
         }
         for planned in &changed {
             match &planned.after {
-                Some(bytes) => self.desk.remember(&self.context.session, planned.spot.path(), bytes),
-                None => self.desk.forget(&self.context.session, planned.spot.path()),
+                Some(bytes) => self.workspace.remember(&self.context.session, planned.spot.path(), bytes),
+                None => self.workspace.forget(&self.context.session, planned.spot.path()),
             }
         }
         Ok(self.report)
@@ -143,12 +143,12 @@ impl<'a> Plan<'a> {
 }
 
 fn changed(path: &str, bytes: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>, String> {
-    let document = Document::read(bytes).ok_or_else(|| format!("{path} is a binary file"))?;
+    let document = TextDocument::read(bytes).ok_or_else(|| format!("{path} is a binary file"))?;
     let text = apply(&document, hunks).map_err(|reason| format!("in {path}, {reason}"))?;
     document.spell(&text).map_err(|character| no_spelling(character, &document, Path::new(path)).0)
 }
 
-fn put(planned: &Planned, bytes: Option<&[u8]>) -> Result<(), OsError> {
+fn put(planned: &PlannedFile, bytes: Option<&[u8]>) -> Result<(), OsError> {
     match bytes {
         None => planned.spot.remove(),
         Some(bytes) => {
@@ -160,7 +160,7 @@ fn put(planned: &Planned, bytes: Option<&[u8]>) -> Result<(), OsError> {
 }
 
 /// Undoes what was written; says what could not be.
-fn take_back(written: &[&Planned], failed: &Planned, error: &OsError) -> ToolError {
+fn take_back(written: &[&PlannedFile], failed: &PlannedFile, error: &OsError) -> ToolError {
     let stuck = written.iter().filter(|planned| put(planned, planned.before.as_deref()).is_err());
     let stuck: Vec<String> = stuck.map(|planned| planned.shown.display().to_string()).collect();
     let reason = explain(error, &failed.shown).0;

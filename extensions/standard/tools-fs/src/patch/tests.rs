@@ -1,18 +1,18 @@
 //! Both patch forms, what they forgive and what they refuse.
 
 use super::apply::apply;
-use super::change::{Change, FileChange};
+use super::change::{ChangeKind, FileChange};
 use super::parse::parse;
-use crate::document::Document;
+use crate::document::TextDocument;
 use proptest::prelude::*;
 
 /// Applies the one update of a patch to a text.
 fn patched(file: &str, patch: &str) -> Result<String, String> {
     let changes = parse(patch)?;
-    let [FileChange { change: Change::Update { hunks, .. }, .. }] = changes.as_slice() else {
+    let [FileChange { change: ChangeKind::Update { hunks, .. }, .. }] = changes.as_slice() else {
         panic!("one update expected: {changes:?}");
     };
-    apply(&Document::read(file.as_bytes()).unwrap(), hunks)
+    apply(&TextDocument::read(file.as_bytes()).unwrap(), hunks)
 }
 
 fn begin(body: &str) -> String {
@@ -117,13 +117,15 @@ fn several_files_in_one_diff_are_told_apart() {
     let changes = parse(patch).unwrap();
     let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
     assert_eq!(paths, ["x", "n", "o", "p"]);
-    let text = |file, change: &Change| match change {
-        Change::Update { hunks, .. } => apply(&Document::read(file).unwrap(), hunks),
+    let text = |file, change: &ChangeKind| match change {
+        ChangeKind::Update { hunks, .. } => apply(&TextDocument::read(file).unwrap(), hunks),
         other => panic!("{other:?}"),
     };
     assert_eq!(text(b"-- old\nsame\n", &changes[0].change).as_deref(), Ok("++ new\nsame\n"));
-    assert_eq!(changes[1].change, Change::Add { text: "a\nb\n".to_owned() });
-    assert!(matches!(&changes[3].change, Change::Update { move_to: Some(to), hunks } if to == "q" && hunks.len() == 1));
+    assert_eq!(changes[1].change, ChangeKind::Add { text: "a\nb\n".to_owned() });
+    assert!(
+        matches!(&changes[3].change, ChangeKind::Update { move_to: Some(to), hunks } if to == "q" && hunks.len() == 1)
+    );
 }
 
 proptest! {
@@ -131,8 +133,8 @@ proptest! {
     fn no_text_makes_it_panic(text in "([-+ @*\\\\]{0,3}[a-c]{0,2}\n|\\*\\*\\* (Begin Patch|End Patch|Update File: f|Add File: g|Move to: h|End of File)\n|--- a/f\n|\\+\\+\\+ b/f\n|@@ -[0-9],[0-9] \\+[0-9] @@\n){0,12}", file in "[abc\n]{0,12}") {
         if let Ok(changes) = parse(&text) {
             for change in changes {
-                if let Change::Update { hunks, .. } | Change::Delete { hunks } = change.change {
-                    let _ = apply(&Document::read(file.as_bytes()).unwrap(), &hunks);
+                if let ChangeKind::Update { hunks, .. } | ChangeKind::Delete { hunks } = change.change {
+                    let _ = apply(&TextDocument::read(file.as_bytes()).unwrap(), &hunks);
                 }
             }
         }

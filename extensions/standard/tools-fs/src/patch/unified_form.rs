@@ -1,17 +1,19 @@
 //! Reads unified diffs, as `diff -u` and git write them and as models misspell them: line counts that are
 //! wrong do not matter, since the lines themselves say what is meant.
+//!
+//! Pure.
 
-use super::change::{Change, FileChange, Hunk, Line};
+use super::change::{ChangeKind, FileChange, Hunk, HunkLine};
 
 const NOTHING: &str = "/dev/null";
 
 pub(super) fn parse(lines: &[&str]) -> Result<Vec<FileChange>, String> {
-    let mut reader = Reader { lines, at: 0, changes: Vec::new() };
+    let mut reader = UnifiedDiffReader { lines, at: 0, changes: Vec::new() };
     while reader.at < lines.len() {
         reader.step()?;
     }
     for change in &reader.changes {
-        let is_empty = matches!(&change.change, Change::Update { move_to: None, hunks } if hunks.is_empty());
+        let is_empty = matches!(&change.change, ChangeKind::Update { move_to: None, hunks } if hunks.is_empty());
         if is_empty {
             return Err(format!("there are no changes behind the header of {}", change.path));
         }
@@ -19,13 +21,13 @@ pub(super) fn parse(lines: &[&str]) -> Result<Vec<FileChange>, String> {
     Ok(reader.changes)
 }
 
-struct Reader<'a> {
+struct UnifiedDiffReader<'a> {
     lines: &'a [&'a str],
     at: usize,
     changes: Vec<FileChange>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> UnifiedDiffReader<'a> {
     fn line(&self, ahead: usize) -> Option<&'a str> {
         self.lines.get(self.at + ahead).copied()
     }
@@ -44,7 +46,7 @@ impl<'a> Reader<'a> {
             let target = self.line(0).and_then(|next| next.strip_prefix("rename to "));
             let target = target.ok_or_else(|| format!("line {number} of the patch: `rename to` is missing"))?;
             self.at += 1;
-            let change = Change::Update { move_to: Some(target.trim().to_owned()), hunks: Vec::new() };
+            let change = ChangeKind::Update { move_to: Some(target.trim().to_owned()), hunks: Vec::new() };
             self.changes.push(FileChange { path: from.trim().to_owned(), change });
             return Ok(());
         }
@@ -72,9 +74,9 @@ impl<'a> Reader<'a> {
         let change = match (old, new) {
             (NOTHING, NOTHING) => return Err(format!("line {number} of the patch: the file has no name")),
             (NOTHING, path) => {
-                FileChange { path: path.to_owned(), change: Change::Add { text: added(number, &hunks)? } }
+                FileChange { path: path.to_owned(), change: ChangeKind::Add { text: added(number, &hunks)? } }
             }
-            (path, NOTHING) => FileChange { path: path.to_owned(), change: Change::Delete { hunks } },
+            (path, NOTHING) => FileChange { path: path.to_owned(), change: ChangeKind::Delete { hunks } },
             (old, new) => {
                 if self.joins_rename(old, new, &hunks) {
                     return Ok(());
@@ -84,7 +86,7 @@ impl<'a> Reader<'a> {
                         "line {number} of the patch: the names differ ({old}, {new}); to rename a file use `rename from` and `rename to` lines"
                     ));
                 }
-                FileChange { path: new.to_owned(), change: Change::Update { move_to: None, hunks } }
+                FileChange { path: new.to_owned(), change: ChangeKind::Update { move_to: None, hunks } }
             }
         };
         self.changes.push(change);
@@ -93,7 +95,7 @@ impl<'a> Reader<'a> {
 
     /// The hunks behind `rename from` and `rename to` belong to that rename.
     fn joins_rename(&mut self, old: &str, new: &str, found: &[Hunk]) -> bool {
-        let Some(FileChange { path, change: Change::Update { move_to: Some(target), hunks } }) =
+        let Some(FileChange { path, change: ChangeKind::Update { move_to: Some(target), hunks } }) =
             self.changes.last_mut()
         else {
             return false;
@@ -106,7 +108,7 @@ impl<'a> Reader<'a> {
     }
 
     fn hunk(&mut self, header: &str) -> Result<Hunk, String> {
-        let numbers = Numbers::read(header);
+        let numbers = HunkRange::read(header);
         let mut hunk =
             Hunk { at: self.at, old_start: numbers.as_ref().map(|numbers| numbers.old_start), ..Hunk::default() };
         let (mut old_left, mut new_left) = numbers.map_or((0, 0), |numbers| (numbers.old_count, numbers.new_count));
@@ -117,18 +119,18 @@ impl<'a> Reader<'a> {
             if line.starts_with('\\') {
                 mark_bare(&mut hunk);
             } else {
-                // A blank line behind the counted lines separates files and is no context.
+                // A blank line behind the counted lines separates files and is not context.
                 if line.is_empty() && old_left == 0 && new_left == 0 && self.rest_is_no_body() {
                     break;
                 }
-                let read = Line::read(line).ok_or_else(|| {
+                let read = HunkLine::read(line).ok_or_else(|| {
                     format!(
                         "line {} of the patch: a line starts with a space, `+` or `-`, this one is `{line}`",
                         self.at + 1
                     )
                 })?;
-                old_left = old_left.saturating_sub(usize::from(!matches!(read, Line::Add(_))));
-                new_left = new_left.saturating_sub(usize::from(!matches!(read, Line::Remove(_))));
+                old_left = old_left.saturating_sub(usize::from(!matches!(read, HunkLine::Add(_))));
+                new_left = new_left.saturating_sub(usize::from(!matches!(read, HunkLine::Remove(_))));
                 hunk.lines.push(read);
             }
             self.at += 1;
@@ -152,9 +154,9 @@ impl<'a> Reader<'a> {
 
 fn mark_bare(hunk: &mut Hunk) {
     match hunk.lines.last() {
-        Some(Line::Remove(_)) => hunk.old_is_bare = true,
-        Some(Line::Add(_)) => hunk.new_is_bare = true,
-        Some(Line::Keep(_)) => (hunk.old_is_bare, hunk.new_is_bare) = (true, true),
+        Some(HunkLine::Remove(_)) => hunk.old_is_bare = true,
+        Some(HunkLine::Add(_)) => hunk.new_is_bare = true,
+        Some(HunkLine::Keep(_)) => (hunk.old_is_bare, hunk.new_is_bare) = (true, true),
         None => {}
     }
 }
@@ -162,7 +164,7 @@ fn mark_bare(hunk: &mut Hunk) {
 fn added(number: usize, hunks: &[Hunk]) -> Result<String, String> {
     let mut text = String::new();
     for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
-        let Line::Add(line) = line else {
+        let HunkLine::Add(line) = line else {
             return Err(format!("line {number} of the patch: a new file has only lines that start with `+`"));
         };
         text.push_str(line);
@@ -184,13 +186,13 @@ fn side(text: &str) -> Result<String, String> {
     Ok(bare.unwrap_or(name).to_owned())
 }
 
-struct Numbers {
+struct HunkRange {
     old_start: usize,
     old_count: usize,
     new_count: usize,
 }
 
-impl Numbers {
+impl HunkRange {
     /// From `@@ -1,2 +3,4 @@ heading`; `None` where the header has no numbers.
     fn read(header: &str) -> Option<Self> {
         let mut words = header.trim_start_matches('@').split_whitespace();

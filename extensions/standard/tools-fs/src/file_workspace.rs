@@ -1,37 +1,36 @@
-//! What the file tools share: where they may work, what each session has seen, and who writes now.
+//! What the file tools share: where they may work, what each session has read, and the lock of writers.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::tool::{Resources, ToolContext, ToolError};
-use dispatch_os::files::{self, Durability, ReplaceOptions};
+use dispatch_os::files::{self, Durability, File, ReplaceOptions};
 use dispatch_os::paths::normalise_path;
 use dispatch_os::{Confined, ConfinedPath, OsError};
 use serde_json::{Map, Value};
 
 use crate::contract::OUTPUTS_FOLDER;
-use crate::seen::{Digest, Seen};
-use crate::words::explain;
+use crate::seen_files::{ContentDigest, SeenFiles};
+use crate::tool_errors::explain;
 
 /// The largest file that is read or written as a whole.
 pub(crate) const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-pub(crate) struct Desk {
+pub(crate) struct FileWorkspace {
     folders: Folders,
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenFiles>,
     writing: Mutex<()>,
 }
 
 /// A file as it was found.
-pub(crate) struct Found {
+pub(crate) struct LoadedFile {
     pub(crate) spot: ConfinedPath,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Desk {
+impl FileWorkspace {
     pub(crate) fn new(folders: Folders) -> Self {
         Self { folders, seen: Mutex::default(), writing: Mutex::default() }
     }
@@ -56,7 +55,7 @@ impl Desk {
     }
 
     pub(crate) fn remember(&self, session: &SessionId, path: &Path, bytes: &[u8]) {
-        self.seen().remember(session, path, Digest::of(bytes));
+        self.seen().remember(session, path, ContentDigest::of(bytes));
     }
 
     pub(crate) fn forget(&self, session: &SessionId, path: &Path) {
@@ -64,14 +63,19 @@ impl Desk {
     }
 
     /// What the session last saw in the file, if anything.
-    pub(crate) fn last_seen(&self, session: &SessionId, path: &Path) -> Option<Digest> {
+    pub(crate) fn last_seen(&self, session: &SessionId, path: &Path) -> Option<ContentDigest> {
         self.seen().get(session, path)
     }
 
     /// Refuses a file that changed since the session saw it.
-    pub(crate) fn check_unchanged(&self, session: &SessionId, found: &Found, shown: &Path) -> Result<(), ToolError> {
+    pub(crate) fn check_unchanged(
+        &self,
+        session: &SessionId,
+        found: &LoadedFile,
+        shown: &Path,
+    ) -> Result<(), ToolError> {
         match self.last_seen(session, found.spot.path()) {
-            Some(digest) if digest != Digest::of(&found.bytes) => Err(ToolError(format!(
+            Some(digest) if digest != ContentDigest::of(&found.bytes) => Err(ToolError(format!(
                 "{} changed on disk since you last read it. Nothing was written. Read it again with read_file, then repeat the change if it is still right.",
                 shown.display()
             ))),
@@ -79,7 +83,7 @@ impl Desk {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, SeenFiles> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,15 +96,15 @@ impl Desk {
 }
 
 /// The key of the one file that the arguments name.
-pub(crate) fn touches_path(desk: &Desk, arguments: &Map<String, Value>) -> Resources {
+pub(crate) fn touches_path(files: &FileWorkspace, arguments: &Map<String, Value>) -> Resources {
     match arguments.get("path").and_then(Value::as_str) {
-        Some(path) => Resources::Keys(vec![desk.key(path)]),
+        Some(path) => Resources::Keys(vec![files.key(path)]),
         None => Resources::Undeclared,
     }
 }
 
-/// The whole file; `None` if there is none.
-pub(crate) fn load(spot: ConfinedPath, shown: &Path) -> Result<Option<Found>, ToolError> {
+/// The whole file; `None` if it does not exist.
+pub(crate) fn load(spot: ConfinedPath, shown: &Path) -> Result<Option<LoadedFile>, ToolError> {
     match spot.open() {
         Ok(file) => load_open(file, spot, shown).map(Some),
         Err(error) if error.is_not_found() => Ok(None),
@@ -108,12 +112,12 @@ pub(crate) fn load(spot: ConfinedPath, shown: &Path) -> Result<Option<Found>, To
     }
 }
 
-fn load_open(file: File, spot: ConfinedPath, shown: &Path) -> Result<Found, ToolError> {
+fn load_open(file: File, spot: ConfinedPath, shown: &Path) -> Result<LoadedFile, ToolError> {
     if file.metadata().is_ok_and(|found| found.is_dir()) {
         return Err(ToolError(format!("{} is a folder. Use list_files to see what is in it.", shown.display())));
     }
     let bytes = files::read_file_at_most(file, shown, MAX_FILE_BYTES).map_err(|error| explain(&error, shown))?;
-    Ok(Found { spot, bytes })
+    Ok(LoadedFile { spot, bytes })
 }
 
 /// Replaces the content of a file, unless it is protected against that.

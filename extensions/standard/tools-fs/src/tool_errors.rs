@@ -30,7 +30,7 @@ pub(crate) fn explain(error: &OsError, shown: &Path) -> ToolError {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
                 format!("The disk is full. {shown} is as it was before.")
             }
-            ErrorKind::InvalidFilename | ErrorKind::InvalidInput => format!("{shown} is no valid file name here."),
+            ErrorKind::InvalidFilename | ErrorKind::InvalidInput => format!("{shown} is not a valid file name here."),
             _ => error.to_string(),
         },
         _ => error.to_string(),

@@ -1,4 +1,6 @@
-//! Remembers what each session last saw in a file, so that no change of somebody else is overwritten unseen.
+//! Remembers what each session last saw in a file, so that changes by others are not overwritten unseen.
+//!
+//! Pure.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,28 +15,28 @@ const MAX_SESSIONS: usize = 256;
 
 /// A fingerprint of a file's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Digest([u8; 32]);
+pub(crate) struct ContentDigest([u8; 32]);
 
-impl Digest {
+impl ContentDigest {
     pub(crate) fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 }
 
 #[derive(Default)]
-pub(crate) struct Seen {
-    sessions: BTreeMap<SessionId, Session>,
+pub(crate) struct SeenFiles {
+    sessions: BTreeMap<SessionId, SessionFiles>,
     clock: u64,
 }
 
 #[derive(Default)]
-struct Session {
+struct SessionFiles {
     used: u64,
-    files: BTreeMap<PathBuf, (u64, Digest)>,
+    files: BTreeMap<PathBuf, (u64, ContentDigest)>,
 }
 
-impl Seen {
-    pub(crate) fn remember(&mut self, session: &SessionId, path: &Path, digest: Digest) {
+impl SeenFiles {
+    pub(crate) fn remember(&mut self, session: &SessionId, path: &Path, digest: ContentDigest) {
         self.clock += 1;
         let now = self.clock;
         let known = self.sessions.entry(session.clone()).or_default();
@@ -54,7 +56,7 @@ impl Seen {
         }
     }
 
-    pub(crate) fn get(&self, session: &SessionId, path: &Path) -> Option<Digest> {
+    pub(crate) fn get(&self, session: &SessionId, path: &Path) -> Option<ContentDigest> {
         Some(self.sessions.get(session)?.files.get(path)?.1)
     }
 }
@@ -72,9 +74,9 @@ mod tests {
 
     #[test]
     fn sessions_do_not_share_what_they_saw() {
-        let mut seen = Seen::default();
-        seen.remember(&"a".into(), Path::new("/x"), Digest::of(b"1"));
-        assert_eq!(seen.get(&"a".into(), Path::new("/x")), Some(Digest::of(b"1")));
+        let mut seen = SeenFiles::default();
+        seen.remember(&"a".into(), Path::new("/x"), ContentDigest::of(b"1"));
+        assert_eq!(seen.get(&"a".into(), Path::new("/x")), Some(ContentDigest::of(b"1")));
         assert_eq!(seen.get(&"b".into(), Path::new("/x")), None);
         seen.forget(&"a".into(), Path::new("/x"));
         assert_eq!(seen.get(&"a".into(), Path::new("/x")), None);
@@ -82,14 +84,14 @@ mod tests {
 
     #[test]
     fn what_was_seen_longest_ago_is_forgotten() {
-        let mut seen = Seen::default();
+        let mut seen = SeenFiles::default();
         for index in 0..=MAX_FILES {
-            seen.remember(&"a".into(), &PathBuf::from(format!("/{index}")), Digest::of(b""));
+            seen.remember(&"a".into(), &PathBuf::from(format!("/{index}")), ContentDigest::of(b""));
         }
         assert_eq!(seen.get(&"a".into(), Path::new("/0")), None);
         assert!(seen.get(&"a".into(), Path::new("/1")).is_some());
         for index in 0..MAX_SESSIONS {
-            seen.remember(&SessionId::new(format!("s{index}")), Path::new("/x"), Digest::of(b""));
+            seen.remember(&SessionId::new(format!("s{index}")), Path::new("/x"), ContentDigest::of(b""));
         }
         assert_eq!(seen.get(&"a".into(), Path::new("/1")), None);
         assert_eq!(seen.sessions.len(), MAX_SESSIONS);

@@ -4,23 +4,23 @@ use std::path::{Path, PathBuf};
 
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::tool::{ToolContext, ToolError};
-use dispatch_os::{Confined, OsError};
+use dispatch_os::{Confined, OsError, files};
 
-use crate::background::Background;
+use crate::background::BackgroundCommands;
 use crate::settings::ShellSettings;
 use crate::shell::Shell;
 
 /// The folder below the state folder that holds records of running commands.
 const RECORDS_FOLDER: &str = "processes";
 
-pub(crate) struct Desk {
+pub(crate) struct ShellToolsShared {
     folders: Folders,
     pub(crate) shell: Shell,
-    pub(crate) background: Background,
+    pub(crate) background: BackgroundCommands,
 }
 
-impl Desk {
-    pub(crate) fn new(folders: Folders, settings: ShellSettings, background: Background) -> Self {
+impl ShellToolsShared {
+    pub(crate) fn new(folders: Folders, settings: ShellSettings, background: BackgroundCommands) -> Self {
         let shell = Shell::new(settings, records(&folders));
         Self { folders, shell, background }
     }
@@ -31,8 +31,8 @@ impl Desk {
         let workspace = Confined::workspace(self.folders.project.as_deref(), &context.workdir).map_err(failed)?;
         let spot = workspace.locate(Path::new(asked.unwrap_or("."))).map_err(failed)?;
         let folder = spot.path().to_path_buf();
-        if !folder.is_dir() {
-            return Err(ToolError(format!("workdir {} is no folder.", asked.unwrap_or("."))));
+        if !files::is_dir(&folder) {
+            return Err(ToolError(format!("workdir {} is not a folder.", asked.unwrap_or("."))));
         }
         Ok((workspace, folder))
     }
