@@ -11,7 +11,7 @@ use crate::running::{ChosenModel, Threads, chosen_model, runtime};
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
 use serde_json::json;
-use settings_file::SettingsFile;
+use settings_file::UserSettingsFile;
 use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
@@ -64,7 +64,7 @@ pub(crate) fn run(
 }
 
 /// The checks in short, then what was prepared.
-fn tell(findings: &[DoctorFinding], written: &SettingsFile, chosen: &ChosenModel, printer: &Printer) {
+fn tell(findings: &[DoctorFinding], written: &UserSettingsFile, chosen: &ChosenModel, printer: &Printer) {
     let fine = findings.iter().filter(|finding| finding.health == CheckHealth::Ok).count();
     printer.note(&format!("checks    {fine} of {} are fine", findings.len()));
     for finding in findings.iter().filter(|finding| finding.health != CheckHealth::Ok && finding.check != "model") {

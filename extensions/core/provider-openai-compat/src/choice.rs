@@ -2,8 +2,7 @@
 //!
 //! Pure.
 
-use crate::contract::{OPENAI_COMPAT, REHEARSAL};
-use crate::discovery::LocalServer;
+use crate::local_server::{LocalServer, OPENAI_COMPAT, REHEARSAL};
 use dispatch_contracts::settings::Settings;
 use serde::Serialize;
 

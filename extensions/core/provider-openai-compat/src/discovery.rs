@@ -2,10 +2,9 @@
 
 use crate::client::HttpClients;
 use crate::endpoint::Endpoint;
+use crate::local_server::LocalServer;
 use crate::models;
-use dispatch_contracts::provider::ModelInfo;
 use futures_util::future::join_all;
-use serde::Serialize;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -16,18 +15,6 @@ const MAX_PROBE_BYTES: usize = 1024 * 1024;
 
 /// Where the well-known servers listen, in the order of preference.
 const WELL_KNOWN: [(&str, u16); 4] = [("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080), ("vLLM", 8000)];
-
-/// A model server on this machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LocalServer {
-    /// What usually listens on its port.
-    pub name: String,
-    /// What to set `model.base_url` to.
-    pub base_url: String,
-    /// What it offers; empty when no model is loaded.
-    pub models: Vec<ModelInfo>,
-}
 
 /// The servers that run on this machine at their usual ports; those with a model come first. No
 /// credential is sent. Needs a running tokio runtime with time and input/output.
@@ -62,6 +49,7 @@ async fn probe(clients: &HttpClients, name: &str, port: u16) -> Option<LocalServ
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dispatch_contracts::provider::ModelInfo;
     use dispatch_support::{Reply, Script, ScriptedModel, Step};
     use serde_json::json;
 

@@ -15,6 +15,7 @@ mod endpoint;
 mod excerpt;
 mod extension;
 mod failure;
+mod local_server;
 mod models;
 mod provider;
 mod reasoning;

@@ -6,6 +6,7 @@
 mod agent;
 mod prompt;
 mod rpc;
+mod rpc_message;
 mod tool;
 mod updates;
 
@@ -14,7 +15,8 @@ use crate::line::{InputLine, LineReader, write_line};
 use crate::services::TransportServices;
 use crate::settings::MAX_MESSAGE_BYTES;
 use agent::AcpAgent;
-use rpc::{RpcError, RpcMessage, RpcPeer};
+use rpc::RpcPeer;
+use rpc_message::{RpcError, RpcMessage};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +74,7 @@ async fn write_all(mut unsent: Receiver<String>, mut output: ClientOutput) {
 
 async fn hear(agent: &Arc<AcpAgent>, peer: &Arc<RpcPeer>, line: InputLine, prompts: &mut JoinSet<()>) {
     let incoming = match line {
-        InputLine::Text(text) => rpc::read(&text),
+        InputLine::Text(text) => rpc_message::read(&text),
         InputLine::TooLong => {
             RpcMessage::Broken { id: Value::Null, error: RpcError::invalid("the message is longer than 32 MiB") }
         }

@@ -1,8 +1,8 @@
 //! A person's answer to a question, as clients spell it.
+//!
+//! Pure.
 
-use crate::refusal::Refusal;
-use crate::services::TransportServices;
-use ext_session_orchestrator::contract::{Answer, ApprovalId};
+use ext_session_orchestrator::contract::Answer;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -31,13 +31,12 @@ impl ApprovalAnswerWire {
         Self { answer, reason }
     }
 
-    /// Gives the answer to whoever waits for it.
-    pub(crate) async fn give(self, services: &TransportServices, id: &ApprovalId) -> Result<(), Refusal> {
-        let answer = match self.answer {
+    /// The answer as the queue takes it.
+    pub(crate) fn into_answer(self) -> Answer {
+        match self.answer {
             ApprovalAnswerWord::Once => Answer::Once,
             ApprovalAnswerWord::Session => Answer::Session,
             ApprovalAnswerWord::Deny => Answer::Deny { reason: self.reason },
-        };
-        Ok(services.approvals()?.answer(id, answer).await?)
+        }
     }
 }

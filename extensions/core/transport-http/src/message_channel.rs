@@ -135,7 +135,7 @@ impl<O: Sink<String> + Unpin> MessageChannel<O> {
                 Ok(json!({"dispatch": dispatch, "outcome": outcome}))
             }
             ChannelRequest::Answer { approval, answer, reason } => {
-                ApprovalAnswerWire::new(answer, reason).give(&self.services, &approval).await?;
+                self.services.answer(&approval, ApprovalAnswerWire::new(answer, reason)).await?;
                 Ok(json!({"approval": approval}))
             }
             ChannelRequest::Ping {} => Ok(json!({})),

@@ -1,5 +1,6 @@
 //! What all transports share: the services behind them, and the signal that the program closes.
 
+use crate::approval_answer::ApprovalAnswerWire;
 use crate::refusal::Refusal;
 use crate::settings::ServerSettings;
 use dispatch_contracts::cancel::CancelToken;
@@ -7,7 +8,9 @@ use dispatch_contracts::host::Host;
 use dispatch_contracts::ports::{Clock, Level};
 use dispatch_kernel::host::{ExtensionHost, HOST};
 use ext_conversation_store::contract::{CONVERSATIONS, Conversations};
-use ext_session_orchestrator::contract::{APPROVALS, Approvals, CancelOutcome, DispatchId, SESSIONS, Sessions};
+use ext_session_orchestrator::contract::{
+    APPROVALS, ApprovalId, Approvals, CancelOutcome, DispatchId, SESSIONS, Sessions,
+};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -54,6 +57,11 @@ impl TransportServices {
 
     pub(crate) fn fresh_id(&self) -> String {
         self.host.ids().next_id()
+    }
+
+    /// Answers a question.
+    pub(crate) async fn answer(&self, id: &ApprovalId, answer: ApprovalAnswerWire) -> Result<(), Refusal> {
+        Ok(self.approvals()?.answer(id, answer.into_answer()).await?)
     }
 
     /// Logs what the client is not told.

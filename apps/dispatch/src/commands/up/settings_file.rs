@@ -10,21 +10,21 @@ const FILE_NAME: &str = "dispatch.toml";
 const TEXT: &str = include_str!("dispatch.toml");
 
 /// The file, and whether it is new.
-pub(super) struct SettingsFile {
+pub(super) struct UserSettingsFile {
     pub(super) path: PathBuf,
     pub(super) is_new: bool,
 }
 
 /// Writes the file unless it exists.
-pub(super) fn write(config_folder: &Path) -> Result<SettingsFile, Failure> {
+pub(super) fn write(config_folder: &Path) -> Result<UserSettingsFile, Failure> {
     let path = config_folder.join(FILE_NAME);
     if files::symlink_metadata(&path).is_ok() {
-        return Ok(SettingsFile { path, is_new: false });
+        return Ok(UserSettingsFile { path, is_new: false });
     }
     create_dir_owner_only(config_folder)?;
     let written = create_new(&path, Access::OwnerOnly)?.write_all(TEXT.as_bytes());
     written.map_err(|source| OsError::Io { action: "write", path: path.clone(), source })?;
-    Ok(SettingsFile { path, is_new: true })
+    Ok(UserSettingsFile { path, is_new: true })
 }
 
 #[cfg(test)]

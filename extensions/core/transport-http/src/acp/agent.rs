@@ -1,7 +1,8 @@
 //! The agent's side of the protocol: sessions, modes, prompts and questions.
 
 use super::prompt::{PromptBlock, compose};
-use super::rpc::{RpcError, RpcPeer, typed};
+use super::rpc::RpcPeer;
+use super::rpc_message::{RpcError, typed};
 use super::tool;
 use super::updates::ReplyUpdates;
 use crate::dispatch_follower::{DispatchFollower, DispatchUpdate, EndedDispatch, ReplyEvent, failure, rows_as_replies};

@@ -2,7 +2,7 @@
 //!
 //! Pure.
 
-use super::rpc::RpcError;
+use super::rpc_message::RpcError;
 use dispatch_contracts::conversation::Image;
 use serde::Deserialize;
 

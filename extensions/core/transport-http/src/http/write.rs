@@ -46,7 +46,7 @@ pub(super) async fn answer(
     FromHead(approval): FromHead<ApprovalId>,
     JsonBody(answer): SmallBody<ApprovalAnswerWire>,
 ) -> Result<Json<ApprovalReceipt>, Refusal> {
-    answer.give(&shared.services, &approval).await?;
+    shared.services.answer(&approval, answer).await?;
     Ok(Json(ApprovalReceipt { approval }))
 }
 

@@ -154,7 +154,7 @@ fn a_prompt_is_cancelled() {
             }
         }
         let again = editor.begin("session/prompt", prompt(&session, "more")).await;
-        assert!(editor.end(again).await["error"]["message"].as_str().unwrap().contains("still runs"));
+        assert!(editor.end(again).await["error"]["message"].as_str().unwrap().contains("has a running prompt"));
         editor.send(json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})).await;
         assert_eq!(editor.end(running).await["result"], json!({"stopReason": "cancelled"}));
     });
