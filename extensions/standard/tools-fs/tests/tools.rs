@@ -233,7 +233,10 @@ fn a_patch_changes_all_files_or_none() {
     assert!(workspace.read("src/a.rs").contains("    1") && root.join("old").exists() && !root.join("d").exists());
     let said = rig.text("apply_patch", json!({"patch": format!("{good}*** End Patch\n")}));
     assert!(said.contains("Moved run.sh to bin/run (+1 -1)"), "{said}");
-    assert_eq!((workspace.read("src/a.rs").as_str(), workspace.read("d/n.txt").as_str()), ("fn a() {\n    3\n}\n", "new\n"));
+    assert_eq!(
+        (workspace.read("src/a.rs").as_str(), workspace.read("d/n.txt").as_str()),
+        ("fn a() {\n    3\n}\n", "new\n")
+    );
     assert_eq!(workspace.read("bin/run"), "two\n");
     assert_eq!(fs::metadata(root.join("bin/run")).unwrap().permissions().mode() & 0o777, 0o755);
     assert!(!root.join("old").exists() && !root.join("run.sh").exists());
