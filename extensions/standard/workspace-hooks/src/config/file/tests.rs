@@ -273,7 +273,7 @@ fn each_rule_of_a_runner() {
             json!({"command": ["a", "{prompt}"], "headers": {}}),
             &["/runner/headers unknown-key: nobody reads the key `headers`"],
         ),
-        (json!({"http": "http://example.com/"}), &["/runner/http url: an address without TLS must be on this machine"]),
+        (json!({"http": "http://example.com/"}), &["/runner/http url: http is allowed only to this machine"]),
         (json!({"http": 1}), &["/runner/http type: expected a text, found a number"]),
         (
             json!({"http": "https://a", "headers": {"a b": "x", "c": "y\r\nz", "d": 1}}),

@@ -1,4 +1,4 @@
-//! The address of a server that takes prompts: this machine, or over TLS.
+//! Checks the address of a server that takes prompts: this machine, or over TLS.
 
 use crate::config::fields::Located;
 use crate::config::findings::Findings;
@@ -6,7 +6,7 @@ use crate::config::limits::MAX_URL_BYTES;
 use core::net::Ipv6Addr;
 use dispatch_http::is_loopback_host;
 
-/// The address, or a finding. What a prompt says is nobody else's business on the way.
+/// The address, or a finding: a prompt must not be readable on its way.
 pub(super) fn read(found: &Located<&str>, findings: &mut Findings) -> Option<String> {
     match fault(found.value) {
         None => Some(found.value.to_owned()),
@@ -17,29 +17,29 @@ pub(super) fn read(found: &Located<&str>, findings: &mut Findings) -> Option<Str
     }
 }
 
-/// What is wrong with an address, and what to do. The address itself is never repeated.
+/// What is wrong with an address, and what to do. The address may hold a secret and is not repeated.
 fn fault(url: &str) -> Option<(&'static str, &'static str)> {
     const FORM: &str = "write https://HOST/PATH, or http://127.0.0.1:PORT/PATH";
     if url.len() > MAX_URL_BYTES {
-        return Some(("the address is too long", FORM));
+        return Some(("the address is longer than 2048 bytes", FORM));
     }
     if url.chars().any(|character| character.is_whitespace() || character.is_control() || character == '\\') {
-        return Some(("an address has no blanks, line breaks or backslashes", FORM));
+        return Some(("an address cannot hold blanks, control characters or backslashes", FORM));
     }
-    let Some((scheme, rest)) = url.split_once("://") else { return Some(("this is no address", FORM)) };
+    let Some((scheme, rest)) = url.split_once("://") else { return Some(("invalid address", FORM)) };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
         return Some((
-            "an address with a name or a password in it would be told to everybody",
-            "put it into `headers`, as `${NAME}` of the environment",
+            "the address holds a user name or a password",
+            "put it into `headers` as `${NAME}`, which is read from the environment",
         ));
     }
-    let Some(host) = host(authority) else { return Some(("the address names no host", FORM)) };
+    let Some(host) = host(authority) else { return Some(("the address has no valid host", FORM)) };
     match scheme {
         "https" => None,
         "http" if is_loopback_host(host) => None,
-        "http" => Some(("an address without TLS must be on this machine", "use https")),
-        _ => Some(("only http and https are known", FORM)),
+        "http" => Some(("http is allowed only to this machine", "use https")),
+        _ => Some(("the address must begin with http:// or https://", FORM)),
     }
 }
 
