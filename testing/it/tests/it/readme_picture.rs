@@ -82,7 +82,8 @@ fn is_variable(word: &str) -> bool {
     let is_session = word.len() == 8 && word.chars().all(|character| character.is_ascii_hexdigit());
     let is_run = word.starts_with("PreToolUse-");
     let is_time = word.contains('T') && word.ends_with('Z') && word.contains(':');
-    let is_duration = word.contains('.') && word.parse::<f64>().is_ok();
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(|character| character.is_ascii_digit());
+    let is_duration = word.split_once('.').is_some_and(|(whole, rest)| is_number(whole) && is_number(rest));
     is_session || is_run || is_time || is_duration
 }
 

@@ -20,7 +20,7 @@ fn the_state_is_made_again_from_the_log() {
 
     let file = format!(".ai/tmp/{ABC}/state.json");
     let rebuild = || context.dispatch(&["state", "rebuild"]);
-    assert!(rebuild().stdout.contains("the state was what the log says"));
+    assert!(rebuild().stdout.contains("the state matches the log"));
     std::fs::remove_file(context.project().join(&file)).unwrap();
     assert_eq!(context.dispatch(&["state", "show"]).status, 3);
     assert_eq!(rebuild().status, 0);
@@ -44,7 +44,7 @@ fn a_phase_is_set_with_a_reason_and_never_back() {
     let set = context.dispatch(&["phase", "set", "EXECUTING", "--reason", "the plan is fine"]);
     assert_eq!(set.stdout, format!("session {ABC}: PLANNING -> EXECUTING\n"));
     let back = context.dispatch(&["phase", "set", "PLANNING", "--reason", "x"]);
-    assert!(back.status == 2 && back.stderr.contains("does not go back"), "{back:?}");
+    assert!(back.status == 2 && back.stderr.contains("cannot go back from EXECUTING to PLANNING"), "{back:?}");
     let events = context.dispatch(&["events"]).stdout;
     assert!(events.contains("PHASE_CHANGED: PLANNING -> EXECUTING, the plan is fine"), "{events}");
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-const COLUMNS: usize = 104;
+const COLUMNS: usize = 112;
 const CHARACTER_WIDTH: f64 = 8.0;
 const LINE_HEIGHT: usize = 19;
 const MARGIN: usize = 22;
