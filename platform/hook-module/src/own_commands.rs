@@ -40,7 +40,7 @@ pub enum OwnCommand {
 }
 
 /// Judges one program call. What is not known to be free counts as a change, and a program of our
-/// name in an unknown folder may be anything, so it is never free.
+/// name in an unknown folder may be anything, so it is not exempt.
 #[must_use]
 pub fn own_command(command: &SimpleCommand) -> OwnCommand {
     let Some(first) = command.argv.first() else {
@@ -58,7 +58,7 @@ pub fn own_command(command: &SimpleCommand) -> OwnCommand {
 }
 
 fn is_free(command: &SimpleCommand) -> bool {
-    // What follows `--` is never a flag.
+    // What follows `--` is not a flag.
     let mut words = command.argv.iter().skip(1).map(String::as_str).take_while(|word| *word != "--");
     if !command.exact {
         return false;

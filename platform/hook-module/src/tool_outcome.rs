@@ -1,4 +1,6 @@
 //! Whether a tool call went well, from what the host tells about it.
+//!
+//! Pure.
 
 use dispatch_redact::Redactor;
 use serde_json::Value;
@@ -39,7 +41,7 @@ pub fn tool_outcome(response: &Value, error: Option<&str>) -> ToolOutcome {
 
 fn class(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("failed");
-    // Before anything is cut or replaced: what is left of a secret afterwards nobody would recognise.
+    // Before anything is cut or replaced: afterwards the rest of a secret would not be recognised.
     let line = Redactor::builtin().redact(line);
     line.chars()
         .take(CLASS_LIMIT_CHARS)

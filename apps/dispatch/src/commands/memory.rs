@@ -11,8 +11,8 @@ use dispatch_os::files::{read_at_most, read_text_at_most, replace};
 use dispatch_os::lock::{FileLock, LockKind};
 use ext_hook_pipeline::followup::{FollowupRules, RULES_LIMIT_BYTES};
 use ext_hook_pipeline::memory::{
-    CANDIDATES_FILE, CANDIDATES_LIMIT_BYTES, FORGOTTEN_FILE, Forgotten, JOURNAL, Listed, MemoryError, Promotion, find,
-    forget, list, promote, withdraw,
+    CANDIDATES_FILE, CANDIDATES_LIMIT_BYTES, FORGOTTEN_FILE, ForgottenCandidates, JOURNAL, ListedCandidate,
+    MemoryError, Promotion, find, forget, list, promote, withdraw,
 };
 use ext_hook_pipeline::session_files::SessionFolder;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ struct WorkspaceMemory {
     paths: Paths,
     /// Files of candidates with their content.
     files: Vec<(PathBuf, Vec<u8>)>,
-    forgotten: Forgotten,
+    forgotten: ForgottenCandidates,
     rules: Option<String>,
 }
 
@@ -68,16 +68,17 @@ impl WorkspaceMemory {
         let file = |id: &str| workspace.paths(id).module_output(JOURNAL).join(CANDIDATES_FILE);
         let sessions = workspace.sessions().into_iter().map(|session| file(&session.id));
         let files = sessions.filter_map(|file| Some((file.clone(), read_at_most(&file, CANDIDATES_LIMIT_BYTES).ok()?)));
-        let forgotten = read_at_most(&paths.work_root.join(FORGOTTEN_FILE), Forgotten::LIMIT_BYTES).unwrap_or_default();
+        let forgotten =
+            read_at_most(&paths.work_root.join(FORGOTTEN_FILE), ForgottenCandidates::LIMIT_BYTES).unwrap_or_default();
         let rules = match read_text_at_most(&paths.followup_rules_file(), RULES_LIMIT_BYTES) {
             Ok(text) => Some(text),
             Err(error) if error.is_not_found() => None,
             Err(error) => return Err(error.into()),
         };
-        Ok(Self { files: files.collect(), forgotten: Forgotten::parse(&forgotten), rules, paths })
+        Ok(Self { files: files.collect(), forgotten: ForgottenCandidates::parse(&forgotten), rules, paths })
     }
 
-    fn listed(&self) -> Vec<Listed> {
+    fn listed(&self) -> Vec<ListedCandidate> {
         let rules = self.rules.as_deref().map(|text| FollowupRules::parse(text.as_bytes())).unwrap_or_default();
         list(self.files.iter().map(|(_, bytes)| bytes.as_slice()), &self.forgotten, &rules)
     }
@@ -85,7 +86,7 @@ impl WorkspaceMemory {
     fn list(&self, format: Format, printer: &Printer) -> Result<Status, Failure> {
         let listed = self.listed();
         if format == Format::Json {
-            let entry = |listed: &Listed| {
+            let entry = |listed: &ListedCandidate| {
                 let mut value = serde_json::to_value(&listed.candidate).unwrap_or_default();
                 value["promoted"] = Value::Bool(listed.promoted);
                 value
@@ -97,7 +98,7 @@ impl WorkspaceMemory {
             printer.out("nothing is worth remembering yet");
             return Ok(Status::Done);
         }
-        let row = |listed: &Listed| {
+        let row = |listed: &ListedCandidate| {
             let candidate = &listed.candidate;
             let promoted = if listed.promoted { "promoted" } else { "" };
             let seen = format!("{}x", candidate.count);
@@ -156,7 +157,7 @@ fn refused(error: MemoryError) -> Failure {
             Failure::of(Status::Usage, &error).hint("`dispatch memory list` shows the ids")
         }
         MemoryError::RuleExists(_) => Failure::of(Status::Usage, &error).hint("rename or remove that rule first"),
-        MemoryError::RulesUnusable(_) => Failure::of(Status::Configuration, &error)
+        MemoryError::RulesNotJson(_) | MemoryError::RulesShape(_) => Failure::of(Status::Configuration, &error)
             .hint("correct .ai/hooks/followup-rules.json; nothing was changed"),
     }
 }

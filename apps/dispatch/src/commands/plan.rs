@@ -14,8 +14,8 @@ use dispatch_hook_module::{Paths, SessionState};
 use dispatch_os::files::{self, read_at_most, replace};
 use dispatch_os::{paths::resolve_inside, time};
 use ext_hook_pipeline::plan::{
-    Found, NodeStatus, PLAN_FILE_NAME, PLAN_LIMIT_BYTES, Plan, PlanError, PlanNode, PlanProblem, PlanSource, Progress,
-    Standing, Transition, accept, complete, find, open_nodes, parse, start,
+    NodeStatus, PLAN_FILE_NAME, PLAN_LIMIT_BYTES, Plan, PlanError, PlanLookup, PlanNode, PlanProblem, PlanProgress,
+    PlanSource, PlanTransition, WorkStatus, accept, complete, find, open_nodes, parse, start,
 };
 use ext_hook_pipeline::session_files::{DiskView, SessionFolder};
 use serde_json::{Value, json};
@@ -117,24 +117,24 @@ impl<'a> SessionPlan<'a> {
         Ok(Self { workspace, id, paths, state })
     }
 
-    fn standing(&self) -> Standing {
-        Standing { phase: self.state.phase(), now_ms: time::unix_ms() }
+    fn standing(&self) -> WorkStatus {
+        WorkStatus { phase: self.state.phase(), now_ms: time::unix_ms() }
     }
 
     fn plan(&self) -> Result<(Plan, PlanSource), Failure> {
         match find(&self.paths, &self.state, &DiskView::new(&self.paths)) {
-            Found::Valid { plan, source } => Ok((plan, source)),
-            Found::Nothing => Err(Failure::usage("no plan").hint("`dispatch plan submit FILE` puts one in force")),
-            Found::Invalid { path, problems } => Err(invalid(&path, &problems)),
+            PlanLookup::Valid { plan, source } => Ok((plan, source)),
+            PlanLookup::Nothing => Err(Failure::usage("no plan").hint("`dispatch plan submit FILE` puts one in force")),
+            PlanLookup::Invalid { path, problems } => Err(invalid(&path, &problems)),
         }
     }
 
     fn show(&self) -> Result<PlanOutcome, Failure> {
         let (plan, source) = self.plan()?;
-        Ok(self.whole_plan(&plan, &source.path, &Progress::of(&self.state)))
+        Ok(self.whole_plan(&plan, &source.path, &PlanProgress::of(&self.state)))
     }
 
-    fn whole_plan(&self, plan: &Plan, path: &str, progress: &Progress) -> PlanOutcome {
+    fn whole_plan(&self, plan: &Plan, path: &str, progress: &PlanProgress) -> PlanOutcome {
         let open: Vec<&str> = open_nodes(plan, progress).iter().map(|node| node.id.as_str()).collect();
         let row = |node: &PlanNode| {
             let open = if open.contains(&node.id.as_str()) { "open" } else { "" };
@@ -202,7 +202,7 @@ impl<'a> SessionPlan<'a> {
 
     pub(crate) fn start(&self, node: &str) -> Result<PlanOutcome, Failure> {
         let (plan, _) = self.plan()?;
-        let step = start(&plan, &Progress::of(&self.state), node, self.standing()).map_err(refused)?;
+        let step = start(&plan, &PlanProgress::of(&self.state), node, self.standing()).map_err(refused)?;
         let already = step.records.is_empty();
         self.write(step)?;
         let text = format!("{node} {}", if already { "was already started" } else { "started" });
@@ -218,7 +218,7 @@ impl<'a> SessionPlan<'a> {
         printer: &Printer,
     ) -> Result<PlanOutcome, Failure> {
         let (plan, _) = self.plan()?;
-        let progress = Progress::of(&self.state);
+        let progress = PlanProgress::of(&self.state);
         // Asked with no results first, so that nothing is run for a node that could not be completed anyway.
         match complete(&plan, &progress, node, &[], self.standing()) {
             Ok(_) | Err(PlanError::NotValidated { .. }) => {}
@@ -249,7 +249,7 @@ impl<'a> SessionPlan<'a> {
         })
     }
 
-    fn write(&self, step: Transition) -> Result<(), Failure> {
+    fn write(&self, step: PlanTransition) -> Result<(), Failure> {
         if step.records.is_empty() {
             return Ok(());
         }
@@ -257,7 +257,7 @@ impl<'a> SessionPlan<'a> {
     }
 }
 
-fn plan_json(id: &str, state: &SessionState, plan: &Plan, path: &str, progress: &Progress, open: &[&str]) -> Value {
+fn plan_json(id: &str, state: &SessionState, plan: &Plan, path: &str, progress: &PlanProgress, open: &[&str]) -> Value {
     let node = |node: &PlanNode| {
         let mut value = serde_json::to_value(node).unwrap_or_default();
         value["status"] = progress.status(&node.id).as_str().into();

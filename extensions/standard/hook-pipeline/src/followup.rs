@@ -1,4 +1,6 @@
-//! `followup-rules.json`: which reminder is given at which tool call. A broken rule never spoils the others.
+//! `followup-rules.json`: which reminder is given at which tool call. A broken rule does not affect the others.
+//!
+//! Pure.
 
 mod check;
 mod names;
@@ -11,8 +13,8 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use check::{RuleCause, RuleFault};
-pub use names::Names;
+pub use check::{FollowupRuleFault, FollowupRuleProblem};
+pub use names::NameList;
 pub(crate) use path_pattern::{compile_path, literal_pattern};
 pub(crate) use pattern::{compile, escape};
 
@@ -25,7 +27,7 @@ pub const MAX_RULES: usize = 500;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Once {
+pub enum ReminderFrequency {
     /// Once in a session.
     #[default]
     Session,
@@ -39,18 +41,18 @@ pub enum Once {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct When {
+pub struct FollowupCondition {
     /// `PreToolUse`, `PostToolUse` or both.
-    pub event: Names,
+    pub event: NameList,
     /// The host's names of tools; `*` at the end stands for any ending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Names>,
+    pub tools: Option<NameList>,
     /// Kinds of tools, such as `write`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kinds: Option<Names>,
+    pub kinds: Option<NameList>,
     /// Patterns of paths below the workspace; one path of the call has to match one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub paths: Option<Names>,
+    pub paths: Option<NameList>,
     /// A regular expression that the command has to match somewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -59,7 +61,7 @@ pub struct When {
     pub result: Option<String>,
     /// Lifecycle phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phase: Option<Names>,
+    pub phase: Option<NameList>,
 }
 
 /// One rule.
@@ -69,12 +71,12 @@ pub struct FollowupRule {
     /// Its name: letters, digits, `.`, `_` and `-`.
     pub id: String,
     /// When it applies.
-    pub when: When,
+    pub when: FollowupCondition,
     /// What the model is told, with `{tool}`, `{path}`, `{command}` and `{intent}` filled in.
     pub inject: String,
     /// How often.
     #[serde(default)]
-    pub once: Once,
+    pub once: ReminderFrequency,
     /// The higher, the earlier.
     #[serde(default)]
     pub priority: i32,
@@ -86,7 +88,7 @@ pub struct FollowupRules {
     /// By priority, then as they stand in the file.
     pub rules: Vec<FollowupRule>,
     /// One entry for every rule that cannot be used.
-    pub faults: Vec<RuleFault>,
+    pub faults: Vec<FollowupRuleFault>,
 }
 
 impl FollowupRules {
@@ -96,15 +98,15 @@ impl FollowupRules {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let entries = match serde_json::from_slice::<Value>(text) {
             Ok(Value::Object(mut fields)) => fields.remove("rules"),
-            Ok(_) => return Self::unusable(RuleCause::NotAnObject),
-            Err(error) => return Self::unusable(RuleCause::NotJson(error.to_string())),
+            Ok(_) => return Self::unusable(FollowupRuleProblem::NotAnObject),
+            Err(error) => return Self::unusable(FollowupRuleProblem::NotJson(error.to_string())),
         };
         let Some(Value::Array(entries)) = entries else {
-            return Self::unusable(RuleCause::NoRules);
+            return Self::unusable(FollowupRuleProblem::NoRules);
         };
         let mut found = Self::default();
         if entries.len() > MAX_RULES {
-            found.faults.push(RuleFault::of_file(RuleCause::TooMany));
+            found.faults.push(FollowupRuleFault::of_file(FollowupRuleProblem::TooMany));
         }
         for (index, entry) in entries.into_iter().take(MAX_RULES).enumerate() {
             found.add(index, entry);
@@ -115,27 +117,29 @@ impl FollowupRules {
 
     /// The rules whose patterns do not compile.
     #[must_use]
-    pub fn pattern_faults(&self) -> Vec<RuleFault> {
+    pub fn pattern_faults(&self) -> Vec<FollowupRuleFault> {
         let patterns = |rule: &FollowupRule| {
             let regexes = [rule.when.command.as_deref(), rule.when.result.as_deref()].into_iter().flatten();
-            let mut paths = rule.when.paths.iter().flat_map(Names::iter);
+            let mut paths = rule.when.paths.iter().flat_map(NameList::iter);
             let cause = regexes.filter_map(|pattern| compile(pattern).err()).next();
             let cause = cause.or_else(|| paths.find_map(|pattern| compile_path(pattern).err()))?;
-            Some(RuleFault { rule: rule.id.clone(), cause })
+            Some(FollowupRuleFault { rule: rule.id.clone(), cause })
         };
         self.rules.iter().filter_map(patterns).collect()
     }
 
-    fn unusable(cause: RuleCause) -> Self {
-        Self { rules: Vec::new(), faults: vec![RuleFault::of_file(cause)] }
+    fn unusable(cause: FollowupRuleProblem) -> Self {
+        Self { rules: Vec::new(), faults: vec![FollowupRuleFault::of_file(cause)] }
     }
 
     fn add(&mut self, index: usize, entry: Value) {
         let name = check::name_of(index, &entry);
         match FollowupRule::deserialize(entry) {
-            Err(error) => self.faults.push(RuleFault { rule: name, cause: RuleCause::Shape(error.to_string()) }),
+            Err(error) => {
+                self.faults.push(FollowupRuleFault { rule: name, cause: FollowupRuleProblem::Shape(error.to_string()) })
+            }
             Ok(rule) => match check::cause(&rule, &self.rules) {
-                Some(cause) => self.faults.push(RuleFault { rule: name, cause }),
+                Some(cause) => self.faults.push(FollowupRuleFault { rule: name, cause }),
                 None => self.rules.push(rule),
             },
         }

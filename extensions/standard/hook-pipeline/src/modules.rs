@@ -1,4 +1,4 @@
-//! The modules that come with the program: one line each.
+//! The modules that come with the program, one line each.
 
 mod graph_pretooluse;
 mod memory_activation;
@@ -20,7 +20,7 @@ pub use memory_journal::MemoryJournal;
 pub use plan_graph_exec::PlanGraphExec;
 pub use plan_subagent_contract::PlanSubagentContract;
 #[cfg(any(test, feature = "schema"))]
-pub(crate) use rlm_work::PolicyRule;
+pub(crate) use rlm_work::DelegationRule;
 pub use rlm_work::RlmWork;
 pub use self_guard::SelfGuard;
 pub use session::Session;

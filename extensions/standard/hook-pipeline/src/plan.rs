@@ -13,8 +13,8 @@ mod tests;
 
 pub use check::{MAX_NODES, PLAN_LIMIT_BYTES, PLAN_VERSION, parse};
 pub use graph::open_nodes;
-pub use locate::{Found, PLAN_FILE, PLAN_FILE_NAME, PlanSource, find};
-pub use model::{Marked, Plan, PlanNode};
-pub use problem::{PlanProblem, ProblemKind, describe};
-pub use progress::{NodeStatus, Progress};
-pub use transition::{PlanError, Standing, Transition, ValidationResult, accept, complete, start};
+pub use locate::{PLAN_FILE, PLAN_FILE_NAME, PlanLookup, PlanSource, find};
+pub use model::{DecisionMark, Plan, PlanNode};
+pub use problem::{PlanProblem, PlanProblemKind, describe};
+pub use progress::{NodeStatus, PlanProgress};
+pub use transition::{PlanError, PlanTransition, ValidationResult, WorkStatus, accept, complete, start};

@@ -1,11 +1,14 @@
-//! What can be wrong with a rule, and how it is told.
+//! What can be wrong with a rule, and the message for it.
+//!
+//! Pure.
 
+use dispatch_glob::GlobError;
 use dispatch_hook_module::EventName;
 use dispatch_hook_module::phase::{Phase, kind_name};
+use dispatch_toolcall::ToolKind;
 use serde_json::Value;
 
-use super::{FollowupRule, Names};
-use dispatch_toolcall::ToolKind;
+use super::{FollowupRule, NameList};
 
 const MAX_ID_BYTES: usize = 64;
 const MAX_INJECT_CHARS: usize = 10_000;
@@ -21,26 +24,27 @@ const KINDS: [ToolKind; 8] = [
     ToolKind::Other,
 ];
 
-/// A rule that cannot be used.
+/// A rule that is not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("followup rule `{rule}` is not used: {cause}")]
-pub struct RuleFault {
+pub struct FollowupRuleFault {
     /// Its id, or its place in the file.
     pub rule: String,
     /// Why.
-    pub cause: RuleCause,
+    #[source]
+    pub cause: FollowupRuleProblem,
 }
 
-/// Why a rule cannot be used.
+/// Why a rule is not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RuleCause {
+pub enum FollowupRuleProblem {
     /// The file is not JSON.
     #[error("the file is not JSON ({0})")]
     NotJson(String),
     /// The file holds something other than an object.
     #[error("the file is not an object")]
     NotAnObject,
-    /// There is no list of rules.
+    /// The file has no list of rules.
     #[error("the file has no list `rules`")]
     NoRules,
     /// Only the first ones count.
@@ -58,28 +62,34 @@ pub enum RuleCause {
     /// Reminders are given before and after tool calls only.
     #[error("`event` must be PreToolUse or PostToolUse, not `{0}`")]
     Event(String),
-    /// There is no such kind of tool.
-    #[error("there is no kind of tool `{0}`")]
+    /// The tool kind is unknown.
+    #[error("unknown tool kind `{0}`")]
     Kind(String),
-    /// There is no such phase.
-    #[error("there is no phase `{0}`")]
+    /// The phase is unknown.
+    #[error("unknown phase `{0}`")]
     Phase(String),
     /// A result is there only after a call.
-    #[error("`result` needs the event PostToolUse alone")]
+    #[error("`result` needs `event` to be PostToolUse only")]
     ResultBeforeCall,
     /// There is nothing to say, or too much.
     #[error("`inject` must have 1 to {MAX_INJECT_CHARS} characters")]
     Inject,
     /// A pattern of paths does not compile.
-    #[error("the pattern of paths is not usable: {0}")]
-    Path(String),
+    #[error("invalid path pattern `{pattern}`: {source}")]
+    Path {
+        /// The pattern.
+        pattern: String,
+        /// Why.
+        #[source]
+        source: GlobError,
+    },
     /// A regular expression does not compile within its limits.
-    #[error("the regular expression is not usable: {0}")]
+    #[error("invalid regular expression: {0}")]
     Pattern(String),
 }
 
-impl RuleFault {
-    pub(super) fn of_file(cause: RuleCause) -> Self {
+impl FollowupRuleFault {
+    pub(super) fn of_file(cause: FollowupRuleProblem) -> Self {
         Self { rule: "*".to_owned(), cause }
     }
 }
@@ -91,35 +101,37 @@ pub(super) fn name_of(index: usize, entry: &Value) -> String {
 }
 
 /// What is wrong with a rule that has the right shape.
-pub(super) fn cause(rule: &FollowupRule, earlier: &[FollowupRule]) -> Option<RuleCause> {
+pub(super) fn cause(rule: &FollowupRule, earlier: &[FollowupRule]) -> Option<FollowupRuleProblem> {
     let when = &rule.when;
     if !is_id(&rule.id) {
-        return Some(RuleCause::Id);
+        return Some(FollowupRuleProblem::Id);
     }
     if earlier.iter().any(|other| other.id == rule.id) {
-        return Some(RuleCause::Duplicate);
+        return Some(FollowupRuleProblem::Duplicate);
     }
     if rule.inject.trim().is_empty() || rule.inject.chars().count() > MAX_INJECT_CHARS {
-        return Some(RuleCause::Inject);
+        return Some(FollowupRuleProblem::Inject);
     }
     if when.event.is_empty() {
-        return Some(RuleCause::Event(String::new()));
+        return Some(FollowupRuleProblem::Event(String::new()));
     }
     let is_after = |name: &str| EventName::known(name) == Some(EventName::PostToolUse);
     let is_event = |name: &str| is_after(name) || EventName::known(name) == Some(EventName::PreToolUse);
-    let unknown = |names: Option<&Names>, known: &dyn Fn(&str) -> bool| {
+    let unknown = |names: Option<&NameList>, known: &dyn Fn(&str) -> bool| {
         names.and_then(|names| names.iter().find(|name| !known(name)).map(str::to_owned))
     };
     let is_kind = |name: &str| KINDS.into_iter().any(|kind| kind_name(kind).eq_ignore_ascii_case(name));
     let long = |pattern: &Option<String>| pattern.as_ref().is_some_and(|text| text.len() > MAX_PATTERN_BYTES);
     unknown(Some(&when.event), &is_event)
-        .map(RuleCause::Event)
-        .or_else(|| unknown(when.kinds.as_ref(), &is_kind).map(RuleCause::Kind))
-        .or_else(|| unknown(when.phase.as_ref(), &|name| Phase::named(name).is_some()).map(RuleCause::Phase))
-        .or_else(|| (when.result.is_some() && !when.event.iter().all(is_after)).then_some(RuleCause::ResultBeforeCall))
+        .map(FollowupRuleProblem::Event)
+        .or_else(|| unknown(when.kinds.as_ref(), &is_kind).map(FollowupRuleProblem::Kind))
+        .or_else(|| unknown(when.phase.as_ref(), &|name| Phase::named(name).is_some()).map(FollowupRuleProblem::Phase))
+        .or_else(|| {
+            (when.result.is_some() && !when.event.iter().all(is_after)).then_some(FollowupRuleProblem::ResultBeforeCall)
+        })
         .or_else(|| {
             (long(&when.command) || long(&when.result))
-                .then(|| RuleCause::Pattern(format!("it is longer than {MAX_PATTERN_BYTES} bytes")))
+                .then(|| FollowupRuleProblem::Pattern(format!("it is longer than {MAX_PATTERN_BYTES} bytes")))
         })
 }
 

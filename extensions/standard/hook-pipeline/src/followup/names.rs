@@ -1,4 +1,6 @@
 //! One name or several, as people write them in JSON.
+//!
+//! Pure.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Names {
+pub enum NameList {
     /// A single name.
     One(String),
     /// A list of names.
     Many(Vec<String>),
 }
 
-impl Names {
+impl NameList {
     /// The names in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         let names = match self {
@@ -23,26 +25,26 @@ impl Names {
         names.iter().map(String::as_str)
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 }
 
-impl Default for Names {
+impl Default for NameList {
     fn default() -> Self {
         Self::Many(Vec::new())
     }
 }
 
-impl From<&str> for Names {
+impl From<&str> for NameList {
     fn from(name: &str) -> Self {
         Self::One(name.to_owned())
     }
 }
 
-impl<T: Into<String>> FromIterator<T> for Names {
+impl<T: Into<String>> FromIterator<T> for NameList {
     fn from_iter<I: IntoIterator<Item = T>>(names: I) -> Self {
         Self::Many(names.into_iter().map(Into::into).collect())
     }

@@ -1,15 +1,17 @@
 //! Patterns of paths below the workspace.
+//!
+//! Pure.
 
 use dispatch_glob::Glob;
 
-use super::RuleCause;
+use super::FollowupRuleProblem;
 
 /// Characters that mean something in a pattern.
 const SPECIAL: &str = "*?[]{}()!+@\\#|";
 
 /// Compiles a pattern.
-pub(crate) fn compile_path(pattern: &str) -> Result<Glob, RuleCause> {
-    Glob::new(pattern).map_err(|error| RuleCause::Path(format!("`{pattern}`: {error}")))
+pub(crate) fn compile_path(pattern: &str) -> Result<Glob, FollowupRuleProblem> {
+    Glob::new(pattern).map_err(|source| FollowupRuleProblem::Path { pattern: pattern.to_owned(), source })
 }
 
 /// The pattern that matches this path and no other.

@@ -14,7 +14,7 @@ fn rule(change: impl FnOnce(&mut Value)) -> Value {
     rule
 }
 
-fn only_cause(rule: Value) -> Option<RuleCause> {
+fn only_cause(rule: Value) -> Option<FollowupRuleProblem> {
     let found = parse(&json!({"rules": [rule]}));
     assert_eq!(found.rules.len() + found.faults.len(), 1);
     found.faults.into_iter().next().map(|fault| fault.cause)
@@ -35,7 +35,7 @@ fn a_full_rule_is_read_and_written_the_same() {
 #[test]
 fn what_is_left_out_has_a_default() {
     let found = parse(&json!({"rules": [rule(|_| {})]}));
-    assert_eq!((found.rules[0].once, found.rules[0].priority), (Once::Session, 0));
+    assert_eq!((found.rules[0].once, found.rules[0].priority), (ReminderFrequency::Session, 0));
 }
 
 #[test]
@@ -53,27 +53,33 @@ fn the_best_priority_comes_first_and_equals_keep_their_order() {
 
 #[test]
 fn every_kind_of_mistake_is_named() {
-    type Expected = fn(&RuleCause) -> bool;
+    type Expected = fn(&FollowupRuleProblem) -> bool;
     let table: [(Value, Expected); 14] = [
-        (rule(|rule| rule["id"] = "a b".into()), |cause| *cause == RuleCause::Id),
-        (rule(|rule| rule["id"] = "".into()), |cause| *cause == RuleCause::Id),
-        (rule(|rule| rule["id"] = "x".repeat(65).into()), |cause| *cause == RuleCause::Id),
-        (rule(|rule| rule["inject"] = " ".into()), |cause| *cause == RuleCause::Inject),
-        (rule(|rule| rule["inject"] = "x".repeat(10_001).into()), |cause| *cause == RuleCause::Inject),
-        (rule(|rule| rule["when"]["event"] = "Stop".into()), |cause| *cause == RuleCause::Event("Stop".to_owned())),
-        (rule(|rule| rule["when"]["event"] = json!([])), |cause| matches!(cause, RuleCause::Event(_))),
-        (rule(|rule| rule["when"]["kinds"] = json!(["wrte"])), |cause| *cause == RuleCause::Kind("wrte".to_owned())),
-        (rule(|rule| rule["when"]["phase"] = "done".into()), |cause| *cause == RuleCause::Phase("done".to_owned())),
-        (rule(|rule| rule["when"]["result"] = "x".into()), |cause| *cause == RuleCause::ResultBeforeCall),
+        (rule(|rule| rule["id"] = "a b".into()), |cause| *cause == FollowupRuleProblem::Id),
+        (rule(|rule| rule["id"] = "".into()), |cause| *cause == FollowupRuleProblem::Id),
+        (rule(|rule| rule["id"] = "x".repeat(65).into()), |cause| *cause == FollowupRuleProblem::Id),
+        (rule(|rule| rule["inject"] = " ".into()), |cause| *cause == FollowupRuleProblem::Inject),
+        (rule(|rule| rule["inject"] = "x".repeat(10_001).into()), |cause| *cause == FollowupRuleProblem::Inject),
+        (rule(|rule| rule["when"]["event"] = "Stop".into()), |cause| {
+            *cause == FollowupRuleProblem::Event("Stop".to_owned())
+        }),
+        (rule(|rule| rule["when"]["event"] = json!([])), |cause| matches!(cause, FollowupRuleProblem::Event(_))),
+        (rule(|rule| rule["when"]["kinds"] = json!(["wrte"])), |cause| {
+            *cause == FollowupRuleProblem::Kind("wrte".to_owned())
+        }),
+        (rule(|rule| rule["when"]["phase"] = "done".into()), |cause| {
+            *cause == FollowupRuleProblem::Phase("done".to_owned())
+        }),
+        (rule(|rule| rule["when"]["result"] = "x".into()), |cause| *cause == FollowupRuleProblem::ResultBeforeCall),
         (rule(|rule| rule["when"]["command"] = "x".repeat(2_001).into()), |cause| {
-            matches!(cause, RuleCause::Pattern(_))
+            matches!(cause, FollowupRuleProblem::Pattern(_))
         }),
         (
             rule(|rule| rule["when"]["path"] = "x".into()),
-            |cause| matches!(cause, RuleCause::Shape(text) if text.contains("path")),
+            |cause| matches!(cause, FollowupRuleProblem::Shape(text) if text.contains("path")),
         ),
-        (rule(|rule| rule["once"] = "daily".into()), |cause| matches!(cause, RuleCause::Shape(_))),
-        (json!(17), |cause| matches!(cause, RuleCause::Shape(_))),
+        (rule(|rule| rule["once"] = "daily".into()), |cause| matches!(cause, FollowupRuleProblem::Shape(_))),
+        (json!(17), |cause| matches!(cause, FollowupRuleProblem::Shape(_))),
     ];
     for (rule, expected) in table {
         let cause = only_cause(rule.clone());
@@ -89,7 +95,7 @@ fn a_broken_rule_leaves_the_others_alone() {
     assert_eq!(found.rules.len(), 2);
     let told: Vec<String> = found.faults.iter().map(ToString::to_string).collect();
     assert!(told[0].starts_with("followup rule `bad` is not used: missing field"), "{told:?}");
-    assert_eq!(found.faults[1], RuleFault { rule: "r1".to_owned(), cause: RuleCause::Duplicate });
+    assert_eq!(found.faults[1], FollowupRuleFault { rule: "r1".to_owned(), cause: FollowupRuleProblem::Duplicate });
 }
 
 #[test]
@@ -111,7 +117,7 @@ fn patterns_are_bounded_and_checked_on_demand() {
         assert_eq!(with(fine).pattern_faults(), [], "{fine}");
     }
     let globs = parse(&json!({"rules": [rule(|rule| rule["when"]["paths"] = json!(["ok/**", "x".repeat(5_000)]))]}));
-    assert!(matches!(globs.pattern_faults()[0].cause, RuleCause::Path(_)));
+    assert!(matches!(globs.pattern_faults()[0].cause, FollowupRuleProblem::Path { .. }));
     for bad in ["(", "x{100000}{1000}", r"(\w{500}){500}", "(?=a)"] {
         let found = with(bad);
         assert_eq!((found.rules.len(), found.pattern_faults().len()), (1, 1), "{bad}");

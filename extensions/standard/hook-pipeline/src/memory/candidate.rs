@@ -1,4 +1,6 @@
 //! Something worth remembering, and the join that makes one list of many in any order.
+//!
+//! Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +60,7 @@ impl CandidateKind {
 /// The calls at which a candidate matters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Trigger {
+pub struct CandidateTrigger {
     /// Tools by the host's name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
@@ -70,7 +72,7 @@ pub struct Trigger {
     pub paths: Vec<String>,
 }
 
-impl Trigger {
+impl CandidateTrigger {
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -79,7 +81,7 @@ impl Trigger {
 /// Something worth remembering.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Candidate {
+pub struct MemoryCandidate {
     /// Made of what it is about, so every session finds the same one.
     pub id: String,
     /// What it is about.
@@ -96,11 +98,11 @@ pub struct Candidate {
     #[serde(default)]
     pub score: f64,
     /// The calls at which it matters; nothing for any.
-    #[serde(default, skip_serializing_if = "Trigger::is_empty")]
-    pub trigger: Trigger,
+    #[serde(default, skip_serializing_if = "CandidateTrigger::is_empty")]
+    pub trigger: CandidateTrigger,
 }
 
-impl Candidate {
+impl MemoryCandidate {
     /// A candidate with its first evidence. `subject` is what makes it itself; `text` only tells it.
     #[must_use]
     pub fn new(kind: CandidateKind, subject: &[&str], text: &str, evidence: &str) -> Self {
@@ -115,14 +117,14 @@ impl Candidate {
             evidence: vec![evidence.to_owned()],
             count: 0,
             score: 0.0,
-            trigger: Trigger::default(),
+            trigger: CandidateTrigger::default(),
         };
         candidate.normal()
     }
 
     /// At these calls.
     #[must_use]
-    pub fn at(mut self, trigger: Trigger) -> Self {
+    pub fn at(mut self, trigger: CandidateTrigger) -> Self {
         self.trigger = trigger;
         self
     }
@@ -153,15 +155,15 @@ impl Candidate {
 
 /// One list of many, best first. In whatever order and however often the same ones are joined, the result is the same.
 #[must_use]
-pub fn merge(candidates: impl IntoIterator<Item = Candidate>) -> Vec<Candidate> {
+pub fn merge(candidates: impl IntoIterator<Item = MemoryCandidate>) -> Vec<MemoryCandidate> {
     let mut merged = joined(candidates);
     merged.truncate(MAX_CANDIDATES);
     merged
 }
 
 /// The same without the bound.
-pub(super) fn joined(candidates: impl IntoIterator<Item = Candidate>) -> Vec<Candidate> {
-    let mut by_id: BTreeMap<String, Candidate> = BTreeMap::new();
+pub(super) fn joined(candidates: impl IntoIterator<Item = MemoryCandidate>) -> Vec<MemoryCandidate> {
+    let mut by_id: BTreeMap<String, MemoryCandidate> = BTreeMap::new();
     for candidate in candidates {
         let candidate = candidate.normal();
         if !is_candidate_id(&candidate.id) || candidate.evidence.is_empty() || candidate.text.is_empty() {
@@ -171,22 +173,22 @@ pub(super) fn joined(candidates: impl IntoIterator<Item = Candidate>) -> Vec<Can
         let both = known.map_or_else(|| candidate.clone(), |known| known.join(candidate.clone()));
         by_id.insert(both.id.clone(), both);
     }
-    let mut all: Vec<Candidate> = by_id.into_values().collect();
+    let mut all: Vec<MemoryCandidate> = by_id.into_values().collect();
     all.sort_by(|left, right| right.score.total_cmp(&left.score).then_with(|| left.id.cmp(&right.id)));
     all
 }
 
-/// The candidates in a file; what is none is left out.
+/// The candidates in a file; other entries are left out.
 #[must_use]
-pub fn parse_candidates(bytes: &[u8]) -> Vec<Candidate> {
+pub fn parse_candidates(bytes: &[u8]) -> Vec<MemoryCandidate> {
     let entries: Vec<serde_json::Value> = serde_json::from_slice(bytes).unwrap_or_default();
-    let found = entries.into_iter().filter_map(|entry| Candidate::deserialize(entry).ok());
+    let found = entries.into_iter().filter_map(|entry| MemoryCandidate::deserialize(entry).ok());
     merge(found)
 }
 
 /// The content of a file of candidates.
 #[must_use]
-pub fn write_candidates(candidates: &[Candidate]) -> String {
+pub fn write_candidates(candidates: &[MemoryCandidate]) -> String {
     let text = serde_json::to_string_pretty(candidates).unwrap_or_else(|_| "[]".to_owned());
     text + "\n"
 }

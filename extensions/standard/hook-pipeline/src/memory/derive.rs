@@ -1,11 +1,13 @@
 //! Turns what happened in a session into candidates.
+//!
+//! Pure.
 
 use std::collections::BTreeMap;
 
 use dispatch_hook_module::{Record, RecordType};
 
-use super::candidate::{Candidate, CandidateKind, Trigger, joined};
-use super::experience::{Experience, Likeness, What};
+use super::candidate::{CandidateKind, CandidateTrigger, MemoryCandidate, joined};
+use super::experience::{CommandSimilarity, Experience, ExperienceKind};
 use super::relation::relations;
 use crate::followup::escape;
 use crate::prose::{code_span, sentences};
@@ -19,8 +21,8 @@ pub fn derive(
     experiences: &[Experience],
     records: &[Record],
     relative: &dyn Fn(&str) -> Option<String>,
-) -> Vec<Candidate> {
-    let places = Places::of(records);
+) -> Vec<MemoryCandidate> {
+    let places = EvidenceIndex::of(records);
     let mut sure = Vec::new();
     let mut unsure = Vec::new();
     for experience in experiences {
@@ -37,9 +39,9 @@ pub fn derive(
 }
 
 /// Which record of the log shows an experience.
-struct Places<'a>(BTreeMap<(&'a str, Option<&'a str>), &'a str>);
+struct EvidenceIndex<'a>(BTreeMap<(&'a str, Option<&'a str>), &'a str>);
 
-impl<'a> Places<'a> {
+impl<'a> EvidenceIndex<'a> {
     fn of(records: &'a [Record]) -> Self {
         let mut places = BTreeMap::new();
         for record in records {
@@ -54,46 +56,55 @@ impl<'a> Places<'a> {
     /// Nothing once the log has moved on; what was found earlier is in the file of candidates then.
     fn evidence<'b>(&'b self, experience: &'b Experience) -> Option<&'b str> {
         match &experience.what {
-            What::Denial { record, .. } => Some(record),
+            ExperienceKind::Denial { record, .. } => Some(record),
             _ => self.0.get(&(experience.hook_run_id.as_str(), experience.tool_use_id.as_deref())).copied(),
         }
     }
 }
 
-fn is_sure(what: &What) -> bool {
-    !matches!(what, What::Failure { .. } | What::Correction { likeness: Likeness::Loose, .. })
+fn is_sure(what: &ExperienceKind) -> bool {
+    !matches!(
+        what,
+        ExperienceKind::Failure { .. } | ExperienceKind::Correction { likeness: CommandSimilarity::Loose, .. }
+    )
 }
 
-fn candidate(what: &What, evidence: &str) -> Option<Candidate> {
+fn candidate(what: &ExperienceKind, evidence: &str) -> Option<MemoryCandidate> {
     match what {
-        What::Preference { text } => {
+        ExperienceKind::Preference { text } => {
             let words: Vec<String> = sentences(text).iter().flat_map(|sentence| sentence.words().to_vec()).collect();
             let subject = words.join(" ");
-            Some(Candidate::new(CandidateKind::Preference, &[&subject], text, evidence))
+            Some(MemoryCandidate::new(CandidateKind::Preference, &[&subject], text, evidence))
         }
-        What::Correction { from, to, likeness: Likeness::Close | Likeness::Loose, program } if from != to => {
+        ExperienceKind::Correction {
+            from,
+            to,
+            likeness: CommandSimilarity::Close | CommandSimilarity::Loose,
+            program,
+        } if from != to => {
             let text = format!("{} failed; {} worked in its place.", code_span(from), code_span(to));
-            let trigger = Trigger { command: Some(command_pattern(program, from)), ..Trigger::default() };
-            Some(Candidate::new(CandidateKind::Correction, &[from, to], &text, evidence).at(trigger))
+            let trigger =
+                CandidateTrigger { command: Some(command_pattern(program, from)), ..CandidateTrigger::default() };
+            Some(MemoryCandidate::new(CandidateKind::Correction, &[from, to], &text, evidence).at(trigger))
         }
-        What::Denial { tool, code, reason, .. } => {
+        ExperienceKind::Denial { tool, code, reason, .. } => {
             let text = format!("A call of {tool} was refused ({code}): {reason}");
-            let trigger = Trigger { tools: vec![tool.clone()], ..Trigger::default() };
-            Some(Candidate::new(CandidateKind::Hazard, &["denial", code, tool], &text, evidence).at(trigger))
+            let trigger = CandidateTrigger { tools: vec![tool.clone()], ..CandidateTrigger::default() };
+            Some(MemoryCandidate::new(CandidateKind::Hazard, &["denial", code, tool], &text, evidence).at(trigger))
         }
-        What::Failure { tool, program, command, error } => {
+        ExperienceKind::Failure { tool, program, command, error } => {
             // A file's name says little about the next file; the tool and the error do.
             let is_command = program != command || !program.starts_with(tool.as_str());
             let subject = if is_command { program } else { tool };
             let text = format!("{} keeps failing: {error}", code_span(subject));
-            let trigger = Trigger {
+            let trigger = CandidateTrigger {
                 tools: vec![tool.clone()],
                 command: is_command.then(|| program_pattern(program)),
-                ..Trigger::default()
+                ..CandidateTrigger::default()
             };
-            Some(Candidate::new(CandidateKind::Hazard, &["failure", subject, error], &text, evidence).at(trigger))
+            Some(MemoryCandidate::new(CandidateKind::Hazard, &["failure", subject, error], &text, evidence).at(trigger))
         }
-        What::Correction { .. } | What::Prompt { .. } => None,
+        ExperienceKind::Correction { .. } | ExperienceKind::Prompt { .. } => None,
     }
 }
 

@@ -1,4 +1,6 @@
 //! The lines of `experience.jsonl`.
+//!
+//! Pure.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,13 +21,13 @@ pub struct Experience {
     pub tool_use_id: Option<String>,
     /// What happened.
     #[serde(flatten)]
-    pub what: What,
+    pub what: ExperienceKind,
 }
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
-pub enum What {
+pub enum ExperienceKind {
     /// The user asked for something.
     Prompt {
         /// SHA-256 of the text.
@@ -61,7 +63,7 @@ pub enum What {
         /// What worked.
         to: String,
         /// How much the second is a correction of the first.
-        likeness: Likeness,
+        likeness: CommandSimilarity,
     },
     /// A call was refused.
     Denial {
@@ -69,7 +71,7 @@ pub enum What {
         record: String,
         /// The tool as the host names it.
         tool: String,
-        /// The rule; the module where there is none.
+        /// The rule; the module where no rule is named.
         code: String,
         /// Why.
         reason: String,
@@ -79,7 +81,7 @@ pub enum What {
 /// How much one command is a correction of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Likeness {
+pub enum CommandSimilarity {
     /// They are the same; something else was put right.
     Same,
     /// They differ in a little, and nothing else was changed in between.
@@ -88,7 +90,7 @@ pub enum Likeness {
     Loose,
 }
 
-/// The experiences in a file, each once; lines that are none are left out.
+/// The experiences in a file, each once; other lines are left out.
 #[must_use]
 pub fn parse_experiences(bytes: &[u8]) -> Vec<Experience> {
     let mut seen = std::collections::BTreeSet::new();

@@ -1,14 +1,16 @@
 //! Candidates that the user wants to hear no more of: they leave every file and do not come back.
+//!
+//! Pure.
 
 use std::collections::BTreeSet;
 
-use super::candidate::{Candidate, parse_candidates, write_candidates};
+use super::candidate::{MemoryCandidate, parse_candidates, write_candidates};
 
 /// The ids of forgotten candidates, as `forgotten.json` has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Forgotten(BTreeSet<String>);
+pub struct ForgottenCandidates(BTreeSet<String>);
 
-impl Forgotten {
+impl ForgottenCandidates {
     /// The most ids that are kept.
     pub const MAX_IDS: usize = 1_000;
     /// The largest file that is read.
@@ -36,7 +38,7 @@ impl Forgotten {
 
     /// Whether a candidate is among them.
     #[must_use]
-    pub fn contains(&self, candidate: &Candidate) -> bool {
+    pub fn contains(&self, candidate: &MemoryCandidate) -> bool {
         self.0.contains(&candidate.id)
     }
 }

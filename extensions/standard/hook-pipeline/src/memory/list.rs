@@ -1,15 +1,17 @@
 //! The candidates of a workspace as the user sees them.
+//!
+//! Pure.
 
-use super::candidate::{Candidate, merge, parse_candidates};
-use super::forget::Forgotten;
+use super::candidate::{MemoryCandidate, merge, parse_candidates};
+use super::forget::ForgottenCandidates;
 use super::{MemoryError, promote::rule_for};
 use crate::followup::FollowupRules;
 
 /// A candidate and whether it is in force.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct ListedCandidate {
     /// The candidate.
-    pub candidate: Candidate,
+    pub candidate: MemoryCandidate,
     /// Whether a followup rule was made of it.
     pub promoted: bool,
 }
@@ -18,13 +20,13 @@ pub struct Listed {
 #[must_use]
 pub fn list<'a>(
     files: impl IntoIterator<Item = &'a [u8]>,
-    forgotten: &Forgotten,
+    forgotten: &ForgottenCandidates,
     rules: &FollowupRules,
-) -> Vec<Listed> {
+) -> Vec<ListedCandidate> {
     let all = files.into_iter().flat_map(parse_candidates).filter(|candidate| !forgotten.contains(candidate));
-    let listed = |candidate: Candidate| {
+    let listed = |candidate: MemoryCandidate| {
         let id = rule_for(&candidate).id;
-        Listed { promoted: rules.rules.iter().any(|rule| rule.id == id), candidate }
+        ListedCandidate { promoted: rules.rules.iter().any(|rule| rule.id == id), candidate }
     };
     merge(all).into_iter().map(listed).collect()
 }
@@ -32,9 +34,9 @@ pub fn list<'a>(
 /// The candidate of this id, or the only one whose id begins so; `mem-` may be left out.
 ///
 /// # Errors
-/// When there is none, or more than one.
-pub fn find<'a>(listed: &'a [Listed], id: &str) -> Result<&'a Listed, MemoryError> {
-    let fits = |entry: &&Listed| {
+/// When no candidate matches, or more than one.
+pub fn find<'a>(listed: &'a [ListedCandidate], id: &str) -> Result<&'a ListedCandidate, MemoryError> {
+    let fits = |entry: &&ListedCandidate| {
         let whole = entry.candidate.id.as_str();
         !id.is_empty() && (whole.starts_with(id) || whole.trim_start_matches("mem-").starts_with(id))
     };

@@ -1,10 +1,12 @@
 //! Makes a followup rule of a candidate, and takes it back.
+//!
+//! Pure.
 
 use serde_json::{Value, json};
 
 use super::MemoryError;
-use super::candidate::{Candidate, CandidateKind};
-use crate::followup::{FollowupRule, Names, Once, When};
+use super::candidate::{CandidateKind, MemoryCandidate};
+use crate::followup::{FollowupCondition, FollowupRule, NameList, ReminderFrequency};
 
 /// Placeholders of rules; in the text of a candidate they are only text.
 const PLACEHOLDERS: [&str; 4] = ["tool", "path", "command", "intent"];
@@ -20,22 +22,22 @@ pub enum Promotion {
 
 /// The rule that a candidate becomes; it has the candidate's id.
 #[must_use]
-pub fn rule_for(candidate: &Candidate) -> FollowupRule {
+pub fn rule_for(candidate: &MemoryCandidate) -> FollowupRule {
     let trigger = &candidate.trigger;
-    let names = |list: &[String]| (!list.is_empty()).then(|| list.iter().cloned().collect::<Names>());
+    let names = |list: &[String]| (!list.is_empty()).then(|| list.iter().cloned().collect::<NameList>());
     let (event, kinds, once): (_, Option<&[&str]>, _) = match candidate.kind {
-        CandidateKind::Preference => ("PreToolUse", Some(&["write", "execute"]), Once::Session),
-        CandidateKind::Correction => ("PreToolUse", Some(&["execute"]), Once::Turn),
-        CandidateKind::Hazard => ("PreToolUse", None, Once::Session),
-        CandidateKind::Relation => ("PostToolUse", Some(&["write", "execute"]), Once::Turn),
+        CandidateKind::Preference => ("PreToolUse", Some(&["write", "execute"]), ReminderFrequency::Session),
+        CandidateKind::Correction => ("PreToolUse", Some(&["execute"]), ReminderFrequency::Turn),
+        CandidateKind::Hazard => ("PreToolUse", None, ReminderFrequency::Session),
+        CandidateKind::Relation => ("PostToolUse", Some(&["write", "execute"]), ReminderFrequency::Turn),
     };
-    let when = When {
+    let when = FollowupCondition {
         event: event.into(),
         tools: names(&trigger.tools),
         kinds: kinds.map(|kinds| kinds.iter().copied().collect()),
         paths: names(&trigger.paths),
         command: trigger.command.clone(),
-        ..When::default()
+        ..FollowupCondition::default()
     };
     let inject = format!("{}: {}", label(candidate.kind), without_placeholders(&candidate.text));
     FollowupRule { id: candidate.id.clone(), when, inject, once, priority: priority(candidate.score) }
@@ -45,10 +47,9 @@ pub fn rule_for(candidate: &Candidate) -> FollowupRule {
 ///
 /// # Errors
 /// When the text cannot be kept as it is: it is not JSON, has no list of rules, or has another rule of this name.
-pub fn promote(rules_text: Option<&str>, candidate: &Candidate) -> Result<Promotion, MemoryError> {
+pub fn promote(rules_text: Option<&str>, candidate: &MemoryCandidate) -> Result<Promotion, MemoryError> {
     let mut file = read(rules_text)?;
-    let rule =
-        serde_json::to_value(rule_for(candidate)).map_err(|error| MemoryError::RulesUnusable(error.to_string()))?;
+    let rule = serde_json::to_value(rule_for(candidate)).map_err(MemoryError::RulesNotJson)?;
     let rules = rules_of(&mut file)?;
     match rules.iter().find(|known| known.get("id") == rule.get("id")) {
         Some(known) if known.get("inject") == rule.get("inject") => return Ok(Promotion::AlreadyThere),
@@ -73,16 +74,13 @@ pub fn withdraw(rules_text: &str, id: &str) -> Result<Option<String>, MemoryErro
 
 fn read(text: Option<&str>) -> Result<Value, MemoryError> {
     let text = text.map(|text| text.trim_start_matches('\u{feff}')).filter(|text| !text.trim().is_empty());
-    text.map_or_else(
-        || Ok(json!({"rules": []})),
-        |text| serde_json::from_str(text).map_err(|error| MemoryError::RulesUnusable(error.to_string())),
-    )
+    text.map_or_else(|| Ok(json!({"rules": []})), |text| serde_json::from_str(text).map_err(MemoryError::RulesNotJson))
 }
 
 fn rules_of(file: &mut Value) -> Result<&mut Vec<Value>, MemoryError> {
-    let fields = file.as_object_mut().ok_or_else(|| MemoryError::RulesUnusable("it is not an object".to_owned()))?;
+    let fields = file.as_object_mut().ok_or(MemoryError::RulesShape("it is not an object"))?;
     let rules = fields.entry("rules").or_insert_with(|| json!([]));
-    rules.as_array_mut().ok_or_else(|| MemoryError::RulesUnusable("`rules` is not a list".to_owned()))
+    rules.as_array_mut().ok_or(MemoryError::RulesShape("`rules` is not a list"))
 }
 
 fn write(file: &Value) -> String {

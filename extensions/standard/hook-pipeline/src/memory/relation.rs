@@ -1,10 +1,12 @@
 //! Finds files that change together again and again.
+//!
+//! Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use dispatch_hook_module::{Record, RecordType};
 
-use super::candidate::{Candidate, CandidateKind, Trigger};
+use super::candidate::{CandidateKind, CandidateTrigger, MemoryCandidate};
 use crate::call_outcomes::{CallOutcomes, changed_paths};
 use crate::followup::literal_pattern;
 use crate::prose::code_span;
@@ -15,7 +17,7 @@ const MAX_FILES_PER_TURN: usize = 12;
 const MIN_TURNS: usize = 2;
 
 /// A candidate for every two files that changed together in several turns; one record of each turn is evidence.
-pub(super) fn relations(records: &[Record], relative: &dyn Fn(&str) -> Option<String>) -> Vec<Candidate> {
+pub(super) fn relations(records: &[Record], relative: &dyn Fn(&str) -> Option<String>) -> Vec<MemoryCandidate> {
     let mut turns: BTreeMap<u64, BTreeMap<String, &str>> = BTreeMap::new();
     let outcomes = CallOutcomes::of(records);
     for record in records.iter().filter(|record| record.kind == RecordType::ToolCall && outcomes.was_done(record)) {
@@ -37,7 +39,7 @@ pub(super) fn relations(records: &[Record], relative: &dyn Fn(&str) -> Option<St
     pairs.into_iter().flat_map(|((left, right), evidence)| candidates(&left, &right, &evidence)).collect()
 }
 
-/// What the pipeline itself keeps is no work of the session.
+/// Files that the pipeline itself writes are not part of the session's work.
 pub(crate) fn is_of_the_project(path: &str) -> bool {
     !path.is_empty() && !path.starts_with(".ai/tmp/")
 }
@@ -46,10 +48,12 @@ fn after(path: &str) -> std::ops::Bound<&str> {
     std::ops::Bound::Excluded(path)
 }
 
-fn candidates(left: &str, right: &str, evidence: &BTreeSet<&str>) -> Vec<Candidate> {
+fn candidates(left: &str, right: &str, evidence: &BTreeSet<&str>) -> Vec<MemoryCandidate> {
     let text = format!("{} and {} change together.", code_span(left), code_span(right));
-    let trigger = Trigger { paths: vec![literal_pattern(left), literal_pattern(right)], ..Trigger::default() };
-    let one =
-        |record: &&str| Candidate::new(CandidateKind::Relation, &[left, right], &text, record).at(trigger.clone());
+    let trigger =
+        CandidateTrigger { paths: vec![literal_pattern(left), literal_pattern(right)], ..CandidateTrigger::default() };
+    let one = |record: &&str| {
+        MemoryCandidate::new(CandidateKind::Relation, &[left, right], &text, record).at(trigger.clone())
+    };
     evidence.iter().map(one).collect()
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::followup::{FollowupRules, compile, compile_path};
 
-fn candidate(kind: CandidateKind, subject: &str, evidence: &[&str]) -> Candidate {
-    let mut candidate = Candidate::new(kind, &[subject], &format!("about {subject}"), "");
+fn candidate(kind: CandidateKind, subject: &str, evidence: &[&str]) -> MemoryCandidate {
+    let mut candidate = MemoryCandidate::new(kind, &[subject], &format!("about {subject}"), "");
     candidate.evidence = evidence.iter().map(|id| (*id).to_owned()).collect();
     merge([candidate]).remove(0)
 }
@@ -18,7 +18,7 @@ fn relative(path: &str) -> Option<String> {
     path.strip_prefix("/repo/").map(str::to_owned)
 }
 
-fn experience(id: &str, run: &str, what: What) -> Experience {
+fn experience(id: &str, run: &str, what: ExperienceKind) -> Experience {
     Experience {
         id: id.to_owned(),
         ts: String::new(),
@@ -40,24 +40,24 @@ fn records(list: &[(&str, u64, RecordType, Value)]) -> Vec<Record> {
     scene.view.records
 }
 
-fn failure(command: &str, program: &str, error: &str) -> What {
+fn failure(command: &str, program: &str, error: &str) -> ExperienceKind {
     let [command, program, error] = [command, program, error].map(str::to_owned);
-    What::Failure { tool: "Bash".to_owned(), program, command, error }
+    ExperienceKind::Failure { tool: "Bash".to_owned(), program, command, error }
 }
 
-fn correction(from: &str, to: &str, likeness: Likeness) -> What {
-    What::Correction { program: "npm".to_owned(), from: from.to_owned(), to: to.to_owned(), likeness }
+fn correction(from: &str, to: &str, likeness: CommandSimilarity) -> ExperienceKind {
+    ExperienceKind::Correction { program: "npm".to_owned(), from: from.to_owned(), to: to.to_owned(), likeness }
 }
 
-fn preference(text: &str) -> What {
-    What::Preference { text: text.to_owned() }
+fn preference(text: &str) -> ExperienceKind {
+    ExperienceKind::Preference { text: text.to_owned() }
 }
 
 #[test]
 fn ids_are_made_of_what_a_candidate_is_about() {
-    let one = Candidate::new(CandidateKind::Correction, &["a", "b"], "text", "R1");
-    let told_otherwise = Candidate::new(CandidateKind::Correction, &["a", "b"], "other text", "R2");
-    let other = Candidate::new(CandidateKind::Correction, &["ab"], "text", "R1");
+    let one = MemoryCandidate::new(CandidateKind::Correction, &["a", "b"], "text", "R1");
+    let told_otherwise = MemoryCandidate::new(CandidateKind::Correction, &["a", "b"], "other text", "R2");
+    let other = MemoryCandidate::new(CandidateKind::Correction, &["ab"], "text", "R1");
     assert_eq!(one.id, told_otherwise.id);
     assert_ne!(one.id, other.id);
     assert_eq!(one.id, "mem-086d9f73eb");
@@ -115,13 +115,13 @@ fn experiences_become_candidates() {
         ("run-2", 1, RecordType::ToolResult, json!({})),
         ("run-3", 1, RecordType::ToolResult, json!({})),
     ]);
-    let denial = What::Denial {
+    let denial = ExperienceKind::Denial {
         record: "R777".to_owned(),
         tool: "Bash".to_owned(),
         code: "UB01".to_owned(),
         reason: "No.".to_owned(),
     };
-    type Row = (Vec<(&'static str, What)>, Vec<(CandidateKind, &'static str, Vec<&'static str>)>);
+    type Row = (Vec<(&'static str, ExperienceKind)>, Vec<(CandidateKind, &'static str, Vec<&'static str>)>);
     let table: Vec<Row> = vec![
         (
             vec![("run-1", preference("Always run cargo fmt."))],
@@ -132,15 +132,15 @@ fn experiences_become_candidates() {
             vec![(CandidateKind::Preference, "Never use tabs.", vec!["R001", "R002"])],
         ),
         (
-            vec![("run-2", correction("npm tset", "npm test", Likeness::Close))],
+            vec![("run-2", correction("npm tset", "npm test", CommandSimilarity::Close))],
             vec![(CandidateKind::Correction, "`npm tset` failed; `npm test` worked in its place.", vec!["R002"])],
         ),
-        (vec![("run-2", correction("npm test", "npm test", Likeness::Same))], vec![]),
-        (vec![("run-2", correction("npm a", "npm b", Likeness::Loose))], vec![]),
+        (vec![("run-2", correction("npm test", "npm test", CommandSimilarity::Same))], vec![]),
+        (vec![("run-2", correction("npm a", "npm b", CommandSimilarity::Loose))], vec![]),
         (
             vec![
-                ("run-2", correction("npm a", "npm b", Likeness::Loose)),
-                ("run-3", correction("npm a", "npm b", Likeness::Loose)),
+                ("run-2", correction("npm a", "npm b", CommandSimilarity::Loose)),
+                ("run-3", correction("npm a", "npm b", CommandSimilarity::Loose)),
             ],
             vec![(CandidateKind::Correction, "`npm a` failed; `npm b` worked in its place.", vec!["R002", "R003"])],
         ),
@@ -151,7 +151,7 @@ fn experiences_become_candidates() {
         ),
         (vec![("gone", denial)], vec![(CandidateKind::Hazard, "A call of Bash was refused (UB01): No.", vec!["R777"])]),
         (vec![("gone", preference("Always run cargo fmt."))], vec![]),
-        (vec![("run-1", What::Prompt { sha256: String::new(), chars: 0, text: None })], vec![]),
+        (vec![("run-1", ExperienceKind::Prompt { sha256: String::new(), chars: 0, text: None })], vec![]),
     ];
     for (given, expected) in table {
         let experiences: Vec<Experience> = given
@@ -213,7 +213,7 @@ fn files_that_change_together_again_are_related() {
     assert_eq!(derive(&[], &records(&wide), &relative), [], "a sweep over many files says nothing");
 }
 
-fn promoted_rule(candidate: &Candidate) -> Value {
+fn promoted_rule(candidate: &MemoryCandidate) -> Value {
     match promote(None, candidate).expect("promotable") {
         Promotion::Added(text) => serde_json::from_str::<Value>(&text).expect("JSON")["rules"][0].clone(),
         Promotion::AlreadyThere => panic!("there was no file"),
@@ -226,7 +226,7 @@ fn every_kind_is_promoted_to_a_rule_that_can_be_used() {
     let found = derive(
         &[
             experience("1", "run-1", preference("Never use {path} in templates.")),
-            experience("2", "run-2", correction("cd web && npm tset --a", "npm test", Likeness::Close)),
+            experience("2", "run-2", correction("cd web && npm tset --a", "npm test", CommandSimilarity::Close)),
             experience("3", "run-1", failure("g++ x", "g++", "boom")),
             experience("4", "run-2", failure("g++ y", "g++", "boom")),
         ],
@@ -267,18 +267,21 @@ fn promoting_keeps_what_the_user_wrote_and_happens_once() {
     let value: Value = serde_json::from_str(&first).expect("JSON");
     assert_eq!(value.as_object().expect("object").keys().collect::<Vec<_>>(), ["comment", "rules", "z"]);
     assert_eq!(value["rules"][0], json!({"id": "own", "extra": [1]}));
-    assert_eq!(promote(Some(&first), &candidate), Ok(Promotion::AlreadyThere));
+    assert!(matches!(promote(Some(&first), &candidate), Ok(Promotion::AlreadyThere)));
 
     let taken = format!(r#"{{"rules": [{{"id": "{}", "inject": "mine"}}]}}"#, candidate.id);
-    assert_eq!(promote(Some(&taken), &candidate), Err(MemoryError::RuleExists(candidate.id.clone())));
+    assert!(matches!(promote(Some(&taken), &candidate), Err(MemoryError::RuleExists(id)) if id == candidate.id));
     for broken in ["{", "[]", r#"{"rules": 1}"#] {
-        assert!(matches!(promote(Some(broken), &candidate), Err(MemoryError::RulesUnusable(_))), "{broken}");
+        assert!(
+            matches!(promote(Some(broken), &candidate), Err(MemoryError::RulesNotJson(_) | MemoryError::RulesShape(_))),
+            "{broken}"
+        );
     }
     assert!(matches!(promote(Some(" \n"), &candidate), Ok(Promotion::Added(_))));
 
     let back = withdraw(&first, &candidate.id).expect("usable").expect("it was there");
     assert_eq!(serde_json::from_str::<Value>(&back).expect("JSON"), serde_json::from_str::<Value>(text).expect("JSON"));
-    assert_eq!(withdraw(&back, &candidate.id), Ok(None));
+    assert_eq!(withdraw(&back, &candidate.id).unwrap(), None);
 }
 
 #[test]
@@ -289,10 +292,10 @@ fn what_is_forgotten_is_gone_from_files_and_lists() {
     assert_eq!(forget(&file, &drop.id), Some(write_candidates(std::slice::from_ref(&keep))));
     assert_eq!(forget(&file, "mem-0000000000"), None);
 
-    let forgotten = Forgotten::parse(Forgotten::default().with(&drop.id).write().as_bytes());
+    let forgotten = ForgottenCandidates::parse(ForgottenCandidates::default().with(&drop.id).write().as_bytes());
     let listed = list([file.as_bytes()], &forgotten, &FollowupRules::default());
-    assert_eq!(listed, [Listed { candidate: keep, promoted: false }]);
-    assert_eq!(Forgotten::parse(b"{"), Forgotten::default());
+    assert_eq!(listed, [ListedCandidate { candidate: keep, promoted: false }]);
+    assert_eq!(ForgottenCandidates::parse(b"{"), ForgottenCandidates::default());
 }
 
 #[test]
@@ -301,47 +304,50 @@ fn the_list_joins_sessions_and_tells_what_is_promoted() {
     let two = candidate(CandidateKind::Preference, "p", &["R2"]);
     let files = [write_candidates(std::slice::from_ref(&one)), write_candidates(&[two])];
     let Ok(Promotion::Added(rules)) = promote(None, &one) else { panic!("added") };
-    let listed =
-        list(files.iter().map(String::as_bytes), &Forgotten::default(), &FollowupRules::parse(rules.as_bytes()));
+    let listed = list(
+        files.iter().map(String::as_bytes),
+        &ForgottenCandidates::default(),
+        &FollowupRules::parse(rules.as_bytes()),
+    );
     assert_eq!(listed.len(), 1);
     assert_eq!((listed[0].candidate.count, listed[0].promoted), (2, true));
 }
 
 #[test]
 fn a_candidate_is_found_by_the_start_of_its_id() {
-    let entry = |id: &str| Listed {
-        candidate: Candidate { id: id.to_owned(), ..candidate(CandidateKind::Hazard, "h", &["R"]) },
+    let entry = |id: &str| ListedCandidate {
+        candidate: MemoryCandidate { id: id.to_owned(), ..candidate(CandidateKind::Hazard, "h", &["R"]) },
         promoted: false,
     };
     let listed = [entry("mem-aa00000000"), entry("mem-ab00000000")];
-    assert_eq!(find(&listed, "ab").map(|entry| entry.candidate.id.as_str()), Ok("mem-ab00000000"));
-    assert_eq!(find(&listed, "mem-aa00000000").map(|entry| entry.candidate.id.as_str()), Ok("mem-aa00000000"));
-    assert_eq!(find(&listed, "a"), Err(MemoryError::Ambiguous("a".to_owned())));
-    assert_eq!(find(&listed, ""), Err(MemoryError::NotFound(String::new())));
-    assert_eq!(find(&listed, "zz"), Err(MemoryError::NotFound("zz".to_owned())));
+    assert_eq!(find(&listed, "ab").unwrap().candidate.id, "mem-ab00000000");
+    assert_eq!(find(&listed, "mem-aa00000000").unwrap().candidate.id, "mem-aa00000000");
+    assert!(matches!(find(&listed, "a"), Err(MemoryError::Ambiguous(id)) if id == "a"));
+    assert!(matches!(find(&listed, ""), Err(MemoryError::NotFound(id)) if id.is_empty()));
+    assert!(matches!(find(&listed, "zz"), Err(MemoryError::NotFound(id)) if id == "zz"));
 }
 
-fn any_candidate() -> impl Strategy<Value = Candidate> {
+fn any_candidate() -> impl Strategy<Value = MemoryCandidate> {
     let kinds = [CandidateKind::Correction, CandidateKind::Preference, CandidateKind::Hazard, CandidateKind::Relation];
     let evidence = proptest::collection::vec(0u8..90, 0..40);
     let word = || proptest::sample::select(vec!["", "a", "b", "c d"]);
     (proptest::sample::select(kinds.to_vec()), word(), word(), evidence, word()).prop_map(
         |(kind, subject, text, evidence, tool)| {
-            let mut candidate = Candidate::new(kind, &[subject], text, "");
+            let mut candidate = MemoryCandidate::new(kind, &[subject], text, "");
             candidate.evidence = evidence.into_iter().map(|number| format!("R{number:02}")).collect();
-            candidate.at(Trigger { tools: vec![tool.to_owned()], ..Trigger::default() })
+            candidate.at(CandidateTrigger { tools: vec![tool.to_owned()], ..CandidateTrigger::default() })
         },
     )
 }
 
-fn any_candidates() -> impl Strategy<Value = Vec<Candidate>> {
+fn any_candidates() -> impl Strategy<Value = Vec<MemoryCandidate>> {
     proptest::collection::vec(any_candidate(), 0..12)
 }
 
 proptest! {
     #[test]
     fn joining_is_the_same_in_any_order_and_however_often(left in any_candidates(), right in any_candidates(), more in any_candidates()) {
-        let join = |left: &[Candidate], right: &[Candidate]| merge(left.iter().chain(right).cloned());
+        let join = |left: &[MemoryCandidate], right: &[MemoryCandidate]| merge(left.iter().chain(right).cloned());
         let (a, b, c) = (merge(left), merge(right), merge(more));
         prop_assert_eq!(join(&a, &b), join(&b, &a));
         prop_assert_eq!(&join(&a, &a), &a);

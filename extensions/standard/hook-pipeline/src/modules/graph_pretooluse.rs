@@ -6,8 +6,8 @@ mod credentials;
 mod exfiltration;
 mod flow;
 mod git;
+mod location;
 mod options;
-mod place;
 mod queries;
 mod rules;
 mod search;
@@ -21,11 +21,11 @@ use dispatch_hook_module::{Context, Decision, EventName, HookAction, Module, Mod
 use dispatch_toolcall::{ShellEffects, ToolCall};
 use serde_json::Value;
 
-use place::Workspace;
-use rules::{Finding, Findings, Severity};
-use settings::Settings;
+use location::WorkspaceBounds;
+use rules::{RuleFinding, RuleFindings, RuleSeverity};
+use settings::GraphPretooluseSettings;
 
-/// Judges what a call does, as far as it is known; a call that cannot be judged is not refused for that.
+/// Judges what a call does, as far as it is known; a call whose effect is not known is not refused for that.
 pub struct GraphPretooluse;
 
 /// The facts of the module.
@@ -47,11 +47,11 @@ impl Module for GraphPretooluse {
         let Some(call) = ctx.call.filter(|_| ctx.is_before_tool()) else {
             return Ok(HookAction::none());
         };
-        let settings: Settings = ctx.settings();
-        let workspace = Workspace::new(&ctx.paths.repo_root, ctx.home, &settings.scratch, ctx.session);
-        let mut findings = Findings::default();
+        let settings: GraphPretooluseSettings = ctx.settings();
+        let workspace = WorkspaceBounds::new(&ctx.paths.repo_root, ctx.home, &settings.scratch, ctx.session);
+        let mut findings = RuleFindings::default();
         if let Some(effects) = &call.effects {
-            Shell::new(call, effects, &workspace, &ctx.event.tool_input).judge(&mut findings);
+            JudgedCommand::new(call, effects, &workspace, &ctx.event.tool_input).judge(&mut findings);
         } else {
             unbounded::judge_paths(call, &workspace, &mut findings);
             queries::judge_fields(call, &ctx.event.tool_input, &mut findings);
@@ -66,21 +66,26 @@ impl Module for GraphPretooluse {
 }
 
 /// A command with what the rules need to judge it.
-struct Shell<'a> {
+struct JudgedCommand<'a> {
     effects: &'a ShellEffects,
-    /// The command as written: evidence beside what was parsed, never the only one.
+    /// The command as written: evidence in addition to what was parsed.
     text: &'a str,
-    workspace: &'a Workspace<'a>,
+    workspace: &'a WorkspaceBounds<'a>,
     /// The tool's input, for the host's own time limit and background switch.
     input: &'a Value,
 }
 
-impl<'a> Shell<'a> {
-    fn new(call: &'a ToolCall, effects: &'a ShellEffects, workspace: &'a Workspace<'a>, input: &'a Value) -> Self {
+impl<'a> JudgedCommand<'a> {
+    fn new(
+        call: &'a ToolCall,
+        effects: &'a ShellEffects,
+        workspace: &'a WorkspaceBounds<'a>,
+        input: &'a Value,
+    ) -> Self {
         Self { effects, text: call.command.as_deref().unwrap_or_default(), workspace, input }
     }
 
-    fn judge(&self, findings: &mut Findings) {
+    fn judge(&self, findings: &mut RuleFindings) {
         unbounded::judge(self, findings);
         for (index, command) in self.effects.commands.iter().enumerate() {
             match command.program.as_str() {
@@ -94,15 +99,15 @@ impl<'a> Shell<'a> {
 }
 
 /// The strongest finding that the user did not switch off or excuse; of equals, the first.
-fn decide(ctx: &Context<'_>, settings: &Settings, findings: Findings) -> HookAction {
-    let mut judged: Vec<(Severity, Finding)> =
+fn decide(ctx: &Context<'_>, settings: &GraphPretooluseSettings, findings: RuleFindings) -> HookAction {
+    let mut judged: Vec<(RuleSeverity, RuleFinding)> =
         findings.into_iter().map(|finding| (settings.severity(finding.rule), finding)).collect();
     judged.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
     for (severity, finding) in judged {
         let decision = match severity {
-            Severity::Off => continue,
-            Severity::Ask => Decision::Ask,
-            Severity::Deny => Decision::Deny,
+            RuleSeverity::Off => continue,
+            RuleSeverity::Ask => Decision::Ask,
+            RuleSeverity::Deny => Decision::Deny,
         };
         if !ctx.is_excused(finding.rule.code) {
             return HookAction::objection(decision, finding.rule.code, finding.reason());

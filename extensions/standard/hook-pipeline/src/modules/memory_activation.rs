@@ -2,7 +2,7 @@
 
 mod fill;
 mod given;
-mod moment;
+mod judged_call;
 
 #[cfg(test)]
 mod tests;
@@ -12,10 +12,10 @@ use dispatch_hook_module::{Context, EventName, HookAction, Module, ModuleError, 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::followup::{FollowupRule, FollowupRules, RULES_LIMIT_BYTES, RuleCause, RuleFault};
+use crate::followup::{FollowupRule, FollowupRuleFault, FollowupRuleProblem, FollowupRules, RULES_LIMIT_BYTES};
 
-use fill::Chosen;
-use moment::Moment;
+use fill::ChosenReminders;
+use judged_call::JudgedCall;
 
 /// Gives reminders.
 pub struct MemoryActivation;
@@ -23,12 +23,12 @@ pub struct MemoryActivation;
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Settings {
+struct MemoryActivationSettings {
     /// The most characters that one call is given.
     max_chars: usize,
 }
 
-impl Default for Settings {
+impl Default for MemoryActivationSettings {
     fn default() -> Self {
         Self { max_chars: 2_000 }
     }
@@ -51,7 +51,7 @@ impl Module for MemoryActivation {
         let Some(rules) = read_rules(ctx) else {
             return Ok(HookAction::none());
         };
-        let settings: Settings = ctx.settings();
+        let settings: MemoryActivationSettings = ctx.settings();
         let mut faults = rules.faults;
         let chosen = choose(ctx, &rules.rules, settings.max_chars, &mut faults);
         Ok(action(ctx, chosen, faults))
@@ -63,8 +63,8 @@ fn read_rules(ctx: &Context<'_>) -> Option<FollowupRules> {
     match ctx.session.read(&file, RULES_LIMIT_BYTES) {
         Some(bytes) => Some(FollowupRules::parse(&bytes)),
         None => {
-            let too_large = RuleCause::Shape(format!("the file is larger than {RULES_LIMIT_BYTES} bytes"));
-            let fault = RuleFault { rule: "*".to_owned(), cause: too_large };
+            let too_large = FollowupRuleProblem::Shape(format!("the file is larger than {RULES_LIMIT_BYTES} bytes"));
+            let fault = FollowupRuleFault { rule: "*".to_owned(), cause: too_large };
             ctx.session.modified_ms(&file).map(|_| FollowupRules { rules: Vec::new(), faults: vec![fault] })
         }
     }
@@ -75,10 +75,10 @@ fn choose<'r>(
     ctx: &Context<'_>,
     rules: &'r [FollowupRule],
     max_chars: usize,
-    faults: &mut Vec<RuleFault>,
-) -> Chosen<'r> {
-    let moment = Moment::of(ctx);
-    let mut chosen = Chosen::within(max_chars);
+    faults: &mut Vec<FollowupRuleFault>,
+) -> ChosenReminders<'r> {
+    let call = JudgedCall::of(ctx);
+    let mut chosen = ChosenReminders::within(max_chars);
     for rule in rules {
         if chosen.is_full() || ctx.timers.remaining().is_zero() {
             break;
@@ -86,16 +86,16 @@ fn choose<'r>(
         if given::is_given(ctx, rule) {
             continue;
         }
-        match moment.matches(rule) {
-            Ok(Some(path)) => chosen.add(rule, &moment.values(path)),
+        match call.matches(rule) {
+            Ok(Some(path)) => chosen.add(rule, &call.values(path)),
             Ok(None) => {}
-            Err(cause) => faults.push(RuleFault { rule: rule.id.clone(), cause }),
+            Err(cause) => faults.push(FollowupRuleFault { rule: rule.id.clone(), cause }),
         }
     }
     chosen
 }
 
-fn action(ctx: &Context<'_>, chosen: Chosen<'_>, faults: Vec<RuleFault>) -> HookAction {
+fn action(ctx: &Context<'_>, chosen: ChosenReminders<'_>, faults: Vec<FollowupRuleFault>) -> HookAction {
     let mut action = HookAction::none();
     let mut memory = Map::new();
     let activated: Map<String, Value> = chosen.rules().filter_map(|rule| given::pointer(ctx, rule)).collect();

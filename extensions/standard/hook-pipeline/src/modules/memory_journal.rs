@@ -14,7 +14,7 @@ use dispatch_hook_module::digest::short_key;
 use dispatch_hook_module::{Context, EventName, FileWrite, HookAction, Module, ModuleError, ModuleSpec};
 use serde::Deserialize;
 
-use crate::memory::{EXPERIENCE_FILE, Experience, JOURNAL, What, parse_experiences};
+use crate::memory::{EXPERIENCE_FILE, Experience, ExperienceKind, JOURNAL, parse_experiences};
 
 /// The largest `experience.jsonl` that is read back.
 const EXPERIENCE_LIMIT_BYTES: u64 = 8 * 1024 * 1024;
@@ -25,12 +25,12 @@ pub struct MemoryJournal;
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Settings {
+struct MemoryJournalSettings {
     /// The longest text of one entry.
     text_chars: usize,
 }
 
-impl Default for Settings {
+impl Default for MemoryJournalSettings {
     fn default() -> Self {
         Self { text_chars: 300 }
     }
@@ -68,7 +68,7 @@ fn journal(ctx: &Context<'_>) -> Option<Vec<Experience>> {
 }
 
 /// An entry about this event. `which` tells apart several entries of one event.
-fn entry(ctx: &Context<'_>, which: &str, what: What) -> Experience {
+fn entry(ctx: &Context<'_>, which: &str, what: ExperienceKind) -> Experience {
     let call = ctx.event.tool_use_id.as_deref();
     let parts = [ctx.ids.session_id.as_str(), &ctx.ids.hook_run_id, call.unwrap_or_default(), which];
     Experience {

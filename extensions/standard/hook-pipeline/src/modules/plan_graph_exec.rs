@@ -11,8 +11,8 @@ use dispatch_hook_module::{Context, Decision, EventName, HookAction, Module, Mod
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::plan::{self, Found, Plan, PlanNode, PlanSource, Progress};
-use scope::Objection;
+use crate::plan::{self, Plan, PlanLookup, PlanNode, PlanProgress, PlanSource};
+use scope::ScopeObjection;
 
 /// Holds calls against the open nodes of the plan, and owns the rewrites.
 pub struct PlanGraphExec;
@@ -20,9 +20,9 @@ pub struct PlanGraphExec;
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Settings {
+struct PlanGraphExecSettings {
     /// What becomes of a call outside the open nodes.
-    mode: Mode,
+    mode: ScopeMode,
     /// The bound that unbounded searches and logs get.
     max_count: u32,
     /// Whether calls are rewritten at all.
@@ -31,14 +31,14 @@ struct Settings {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Mode {
+enum ScopeMode {
     Deny,
     Warn,
 }
 
-impl Default for Settings {
+impl Default for PlanGraphExecSettings {
     fn default() -> Self {
-        Self { mode: Mode::Warn, max_count: 200, rewrite: true }
+        Self { mode: ScopeMode::Warn, max_count: 200, rewrite: true }
     }
 }
 
@@ -59,20 +59,20 @@ impl Module for PlanGraphExec {
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
         Ok(match plan::find(ctx.paths, ctx.state, ctx.session) {
-            Found::Nothing => HookAction::none(),
-            Found::Invalid { path, problems } => {
+            PlanLookup::Nothing => HookAction::none(),
+            PlanLookup::Invalid { path, problems } => {
                 let problems = plan::describe(&problems);
                 HookAction::none().with_warning(format!("the plan {path} is not used:\n{problems}"))
             }
-            Found::Valid { plan, source } => judge(ctx, &plan, &source),
+            PlanLookup::Valid { plan, source } => judge(ctx, &plan, &source),
         })
     }
 }
 
 fn judge(ctx: &Context<'_>, plan: &Plan, source: &PlanSource) -> HookAction {
-    let settings: Settings = ctx.settings();
+    let settings: PlanGraphExecSettings = ctx.settings();
     let open = match ctx.phase() {
-        Phase::Executing => plan::open_nodes(plan, &Progress::of(ctx.state)),
+        Phase::Executing => plan::open_nodes(plan, &PlanProgress::of(ctx.state)),
         _ => Vec::new(),
     };
     let objection = match ctx.phase() {
@@ -91,12 +91,12 @@ fn judge(ctx: &Context<'_>, plan: &Plan, source: &PlanSource) -> HookAction {
     action
 }
 
-fn object(ctx: &Context<'_>, settings: &Settings, objection: &Objection) -> HookAction {
+fn object(ctx: &Context<'_>, settings: &PlanGraphExecSettings, objection: &ScopeObjection) -> HookAction {
     let reason = objection.reason.as_str();
     match settings.mode {
-        Mode::Deny if !ctx.is_excused(objection.code) => HookAction::deny(objection.code, reason),
-        Mode::Deny => HookAction::none(),
-        Mode::Warn => HookAction::none()
+        ScopeMode::Deny if !ctx.is_excused(objection.code) => HookAction::deny(objection.code, reason),
+        ScopeMode::Deny => HookAction::none(),
+        ScopeMode::Warn => HookAction::none()
             .with_warning(format!("{}: {reason}", objection.code))
             .with_context("planGraph-exec", reason),
     }

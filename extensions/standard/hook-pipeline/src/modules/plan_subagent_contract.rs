@@ -9,11 +9,11 @@ use dispatch_hook_module::{Context, EventName, FileWrite, HookAction, Module, Mo
 use serde::Deserialize;
 use serde_json::json;
 
-use super::subagent_output::{OutputFolder, can_block};
-use crate::plan::{self, PLAN_FILE_NAME, PlanSource, Standing};
-use delivery::{Delivery, MANIFEST_FILE_NAME};
+use super::subagent_output::{SubagentOutputFolder, can_block};
+use crate::plan::{self, PLAN_FILE_NAME, PlanSource, WorkStatus};
+use delivery::{MANIFEST_FILE_NAME, PlanDelivery};
 
-/// The rule a stop is held up by.
+/// The rule that blocks a stop.
 const CODE: &str = "PC01";
 const NAME: &str = "plan-subagent-contract";
 
@@ -23,16 +23,16 @@ pub struct PlanSubagentContract;
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Settings {
+struct PlanSubagentContractSettings {
     /// Types of subagents that plan.
     plan_agent_types: Vec<String>,
-    /// How often a stop is held up.
+    /// How often a stop is blocked.
     max_blocks: usize,
     /// Whether a valid plan is put in force at once.
     auto_accept: bool,
 }
 
-impl Default for Settings {
+impl Default for PlanSubagentContractSettings {
     fn default() -> Self {
         let plan_agent_types = ["Plan", "plan"].map(str::to_owned).to_vec();
         Self { plan_agent_types, max_blocks: 2, auto_accept: false }
@@ -52,12 +52,12 @@ impl Module for PlanSubagentContract {
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
-        let settings: Settings = ctx.settings();
+        let settings: PlanSubagentContractSettings = ctx.settings();
         let kind = ctx.event.agent_type.as_deref().unwrap_or_default();
         if !settings.plan_agent_types.iter().any(|wanted| wanted == kind) {
             return Ok(HookAction::none());
         }
-        let folder = OutputFolder::of(ctx, kind);
+        let folder = SubagentOutputFolder::of(ctx, kind);
         Ok(match ctx.event.name {
             EventName::SubagentStart => begin(&folder),
             EventName::SubagentStop => end(ctx, &settings, &folder),
@@ -66,7 +66,7 @@ impl Module for PlanSubagentContract {
     }
 }
 
-fn begin(folder: &OutputFolder) -> HookAction {
+fn begin(folder: &SubagentOutputFolder) -> HookAction {
     let contract = contract(&folder.shown);
     // The file makes the folder, so that the subagent finds it.
     HookAction::none()
@@ -76,35 +76,35 @@ fn begin(folder: &OutputFolder) -> HookAction {
 
 fn contract(folder: &str) -> String {
     format!(
-        "You owe two JSON files, and you cannot stop before both are valid:\n\
+        "Write two JSON files; you cannot stop before both are valid:\n\
          1. {folder}/{PLAN_FILE_NAME}: {{\"version\": 1, \"nodes\": [{{\"id\": \"n1\", \"title\": \"what\", \
          \"scope\": [\"src/a/**\"], \"dependsOn\": [], \"tools\"?: [\"name\"], \"validations\"?: [\"command\"], \
          \"decision\"?: \"what was decided\"}}]}}\n\
          2. {folder}/{MANIFEST_FILE_NAME}: {{\"version\": 1, \"files\": [{{\"path\": \"{PLAN_FILE_NAME}\", \
          \"sha256\"?: \"hex\"}}]}}: every file you leave in that folder, {PLAN_FILE_NAME} among them, with paths \
          relative to it.\n\
-         Rules: ids are unique and have only letters, digits, `.`, `_`, `-`; dependsOn names ids of this plan and \
-         has no cycle; scope globs are relative to the workspace and never leave it; validations are commands that \
+         Rules: ids are unique and contain only letters, digits, `.`, `_`, `-`; dependsOn names ids of this plan and \
+         has no cycle; scope globs are relative to the workspace and must not leave it; validations are commands that \
          exit with 0 when the node is done. Write nothing outside {folder}."
     )
 }
 
-fn end(ctx: &Context<'_>, settings: &Settings, folder: &OutputFolder) -> HookAction {
+fn end(ctx: &Context<'_>, settings: &PlanSubagentContractSettings, folder: &SubagentOutputFolder) -> HookAction {
     match delivery::check(ctx, folder) {
         Ok(delivery) => delivered(ctx, settings, delivery),
         Err(problems) => owing(ctx, settings, folder, &problems),
     }
 }
 
-fn delivered(ctx: &Context<'_>, settings: &Settings, delivery: Delivery) -> HookAction {
-    let Delivery { plan, source, artifacts } = delivery;
+fn delivered(ctx: &Context<'_>, settings: &PlanSubagentContractSettings, delivery: PlanDelivery) -> HookAction {
+    let PlanDelivery { plan, source, artifacts } = delivery;
     let mut action = if settings.auto_accept { accepted(ctx, &plan, &source) } else { offered(&source) };
     action.register_artifacts = artifacts;
     action
 }
 
 fn accepted(ctx: &Context<'_>, plan: &plan::Plan, source: &PlanSource) -> HookAction {
-    let standing = Standing { phase: ctx.phase(), now_ms: ctx.timers.start_ms };
+    let standing = WorkStatus { phase: ctx.phase(), now_ms: ctx.timers.start_ms };
     match plan::accept(plan, source, standing) {
         Ok(step) => step.into_action().with_context(NAME, format!("The plan {} is accepted.", source.path)),
         Err(error) => offered(source).with_warning(format!("the plan {} is not accepted: {error}", source.path)),
@@ -117,7 +117,12 @@ fn offered(source: &PlanSource) -> HookAction {
         .with_context(NAME, format!("A valid plan is at {path}. Accept it with `dispatch plan submit {path}`."))
 }
 
-fn owing(ctx: &Context<'_>, settings: &Settings, folder: &OutputFolder, problems: &[String]) -> HookAction {
+fn owing(
+    ctx: &Context<'_>,
+    settings: &PlanSubagentContractSettings,
+    folder: &SubagentOutputFolder,
+    problems: &[String],
+) -> HookAction {
     let list = problems.iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n");
     if can_block(ctx, CODE, settings.max_blocks) {
         return HookAction::deny(CODE, format!("The plan is not delivered yet. In {}:\n{list}", folder.shown));

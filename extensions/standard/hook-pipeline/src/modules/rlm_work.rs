@@ -14,14 +14,13 @@ use dispatch_hook_module::{Context, EventName, FileWrite, HookAction, Module, Mo
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::subagent_output::{OutputFolder, can_block};
-use policy::{Policy, Rule};
+use super::subagent_output::{SubagentOutputFolder, can_block};
+use policy::DelegationPolicy;
 
-#[cfg(any(test, feature = "schema"))]
-pub(crate) use policy::Rule as PolicyRule;
+pub(crate) use policy::DelegationRule;
 
 const NAME: &str = "rlm-work";
-/// The rule a stop is held up by.
+/// The rule that blocks a stop.
 const OUTPUT_CODE: &str = "RLM-OUTPUT";
 
 /// Makes sure that delegated work is delegated.
@@ -30,12 +29,12 @@ pub struct RlmWork;
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Settings {
-    /// How often a stop without the required output is held up.
+struct RlmWorkSettings {
+    /// How often a stop without the required output is blocked.
     max_blocks: usize,
 }
 
-impl Default for Settings {
+impl Default for RlmWorkSettings {
     fn default() -> Self {
         Self { max_blocks: 2 }
     }
@@ -55,7 +54,7 @@ impl Module for RlmWork {
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
-        let policy = Policy::read(ctx);
+        let policy = DelegationPolicy::read(ctx);
         if policy.rules.is_empty() {
             return Ok(HookAction::none());
         }
@@ -69,23 +68,23 @@ impl Module for RlmWork {
 }
 
 /// Whether a rule was met for the work at hand.
-fn is_satisfied(ctx: &Context<'_>, rule: &Rule) -> bool {
+fn is_satisfied(ctx: &Context<'_>, rule: &DelegationRule) -> bool {
     let satisfied = ctx.state.get("rlm", "satisfied").and_then(|rules| rules.get(&rule.id));
     satisfied.and_then(Value::as_str) == Some(&ctx.ids.work_id)
 }
 
-fn unmet<'p>(ctx: &Context<'_>, policy: &'p Policy, agent_type: &str) -> Vec<&'p Rule> {
-    let wanted = |rule: &&Rule| rule.require.subagent.iter().any(|kind| kind == agent_type);
+fn unmet<'p>(ctx: &Context<'_>, policy: &'p DelegationPolicy, agent_type: &str) -> Vec<&'p DelegationRule> {
+    let wanted = |rule: &&DelegationRule| rule.require.subagent.iter().any(|kind| kind == agent_type);
     policy.rules.iter().filter(wanted).filter(|rule| !is_satisfied(ctx, rule)).collect()
 }
 
-fn begin(ctx: &Context<'_>, policy: &Policy) -> HookAction {
+fn begin(ctx: &Context<'_>, policy: &DelegationPolicy) -> HookAction {
     let kind = ctx.event.agent_type.as_deref().unwrap_or_default();
     let rules = unmet(ctx, policy, kind);
     if rules.is_empty() {
         return HookAction::none();
     }
-    let folder = OutputFolder::of(ctx, kind);
+    let folder = SubagentOutputFolder::of(ctx, kind);
     let mut lines = vec![format!("Write your results as JSON files into {}/:", folder.shown)];
     lines.extend(rules.iter().map(|rule| {
         let files = rule.require.output.as_ref().map_or("any `*.json` you need", |output| output.glob.as_str());
@@ -99,10 +98,10 @@ fn begin(ctx: &Context<'_>, policy: &Policy) -> HookAction {
         .with_context(NAME, text)
 }
 
-fn end(ctx: &Context<'_>, policy: &Policy) -> HookAction {
+fn end(ctx: &Context<'_>, policy: &DelegationPolicy) -> HookAction {
     let kind = ctx.event.agent_type.as_deref().unwrap_or_default();
     let rules = unmet(ctx, policy, kind);
-    let folder = OutputFolder::of(ctx, kind);
+    let folder = SubagentOutputFolder::of(ctx, kind);
     let mut action = HookAction::none();
     let mut met = Map::new();
     let mut artifacts = BTreeMap::new();
@@ -126,7 +125,7 @@ fn end(ctx: &Context<'_>, policy: &Policy) -> HookAction {
     if missing.is_empty() {
         return action;
     }
-    let settings: Settings = ctx.settings();
+    let settings: RlmWorkSettings = ctx.settings();
     let list = missing.iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n");
     let text = format!("The required output is not delivered yet. In {}:\n{list}", folder.shown);
     if can_block(ctx, OUTPUT_CODE, settings.max_blocks) {

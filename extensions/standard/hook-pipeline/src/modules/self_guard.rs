@@ -14,7 +14,7 @@ use dispatch_hook_module::{
 use dispatch_toolcall::{Access, PathAccess, ShellEffects, ToolCall, ToolKind, UnknownReason};
 use serde::Deserialize;
 
-use protected::Protected;
+use protected::ProtectedPaths;
 
 /// A write to a protected file.
 const WRITE_CODE: &str = "SG01";
@@ -31,7 +31,7 @@ pub struct SelfGuard;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Settings {
+struct SelfGuardSettings {
     /// More paths to protect, absolute or relative to the workspace.
     protect: Vec<String>,
 }
@@ -55,8 +55,8 @@ impl Module for SelfGuard {
         let Some(call) = ctx.call.filter(|call| may_change(call)) else {
             return Ok(HookAction::none());
         };
-        let settings: Settings = ctx.settings();
-        let protected = Protected::new(ctx, &settings.protect);
+        let settings: SelfGuardSettings = ctx.settings();
+        let protected = ProtectedPaths::new(ctx, &settings.protect);
         let findings = [
             written(ctx, call, &protected).map(|path| (WRITE_CODE, wording_of_write(&path))),
             policy_command(call).map(|words| (COMMAND_CODE, wording_of_command(&words))),
@@ -77,7 +77,7 @@ fn may_change(call: &ToolCall) -> bool {
 }
 
 /// The first protected path that the call changes, by its text or by where its links lead.
-fn written(ctx: &Context<'_>, call: &ToolCall, protected: &Protected<'_>) -> Option<String> {
+fn written(ctx: &Context<'_>, call: &ToolCall, protected: &ProtectedPaths<'_>) -> Option<String> {
     call.paths.iter().filter(|path| path.access != Access::Read).find_map(|path| {
         let real = real_path(ctx, path);
         let hit = protected.is_hit(&path.path, path.access) || protected.is_hit(&real, path.access);
@@ -99,8 +99,8 @@ fn policy_command(call: &ToolCall) -> Option<String> {
     Some(command.argv.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" "))
 }
 
-/// A protected name in a call whose effect nobody can tell.
-fn opaque(ctx: &Context<'_>, call: &ToolCall, protected: &Protected<'_>) -> Option<String> {
+/// A protected name in a call whose effect is not known.
+fn opaque(ctx: &Context<'_>, call: &ToolCall, protected: &ProtectedPaths<'_>) -> Option<String> {
     let text = match (&call.effects, call.kind) {
         (Some(effects), _) if hides_effects(effects) => call.command.clone()?,
         (None, ToolKind::Mcp | ToolKind::Other) if !is_own_mcp_tool(ctx.event) && !only_looks(&call.name) => {
@@ -140,6 +140,6 @@ fn wording_of_command(words: &str) -> String {
 
 fn wording_of_opaque(path: &str) -> String {
     format!(
-        "This call names `{path}`, which is part of the rules this agent works under, and what it does there cannot be told. Read the file with a read tool, or ask the user."
+        "This call names `{path}`, which is part of the rules this agent works under, and the call's effect on it is not known. Read the file with a read tool, or ask the user."
     )
 }

@@ -1,4 +1,4 @@
-//! Writes, at the end of a turn, what the session came to: a summary and drafts of its decisions.
+//! Writes, at the end of a turn, a summary of the session and drafts of its decisions.
 
 mod adr;
 mod decision;
@@ -19,7 +19,7 @@ use dispatch_hook_module::{Artifact, Context, EventName, FileWrite, HookAction, 
 
 use crate::memory::{EXPERIENCE_FILE, JOURNAL, parse_experiences};
 
-use facts::Facts;
+use facts::SessionFacts;
 use path_rules::PathRules;
 
 const SUMMARY_FILE: &str = "summary.md";
@@ -40,7 +40,7 @@ impl Module for StopSynth {
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
         let journal = ctx.paths.module_output(JOURNAL).join(EXPERIENCE_FILE);
         let experiences = ctx.session.read(&journal, EXPERIENCE_LIMIT_BYTES).unwrap_or_default();
-        let facts = Facts::of(ctx, &parse_experiences(&experiences));
+        let facts = SessionFacts::of(ctx, &parse_experiences(&experiences));
         let mut action = HookAction::none();
         action = keep(ctx, action, "summary", SUMMARY_FILE, summary::render(&facts));
         for (path, content) in adr::files(ctx, &drafts::drafts(&facts, &PathRules::of(ctx))) {

@@ -1,4 +1,4 @@
-//! What modules that ask subagents for files share: where the files go, and how often a stop is held up.
+//! What modules that ask subagents for files share: where the files go, and how often a stop is blocked.
 
 use std::path::PathBuf;
 
@@ -12,16 +12,16 @@ pub(super) const FILE_LIMIT_BYTES: u64 = 1024 * 1024;
 const MAX_TYPE_BYTES: usize = 40;
 
 /// The folder of one subagent.
-pub(super) struct OutputFolder {
+pub(super) struct SubagentOutputFolder {
     /// Below the module's output folder, with `/` between the parts.
     pub(super) below_output: String,
     /// As an absolute path.
     pub(super) path: PathBuf,
-    /// Below the workspace, as the subagent is told.
+    /// Below the workspace, as the subagent sees it.
     pub(super) shown: String,
 }
 
-impl OutputFolder {
+impl SubagentOutputFolder {
     /// The folder of the subagent that the event is about.
     pub(super) fn of(ctx: &Context<'_>, agent_type: &str) -> Self {
         let below_output = format!("sa/{}/{}", type_name(agent_type), safe_file_name(&ctx.ids.agent_id));
@@ -31,21 +31,21 @@ impl OutputFolder {
     }
 }
 
-/// A type of agent as the name of a folder: as it is where it can be, else made harmless.
+/// A type of agent as the name of a folder: unchanged where possible, else made safe.
 fn type_name(agent_type: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let harmless = !agent_type.is_empty() && agent_type.len() <= MAX_TYPE_BYTES && agent_type.bytes().all(plain);
     if harmless && !agent_type.starts_with('-') { agent_type.to_owned() } else { safe_file_name(agent_type) }
 }
 
-/// Whether the stop of this subagent can be held up once more for this reason.
+/// Whether the stop of this subagent can be blocked once more for this reason.
 pub(super) fn can_block(ctx: &Context<'_>, code: &str, max_blocks: usize) -> bool {
     let able = by_name(ctx.event.host)
         .is_some_and(|dialect| dialect.support().abilities(&ctx.event.host_event).has(Abilities::DENY));
     able && !ctx.event.stop_hook_active && times_blocked(ctx, code) < max_blocks
 }
 
-/// How often the stop was held up since the subagent began, from the log.
+/// How often the stop was blocked since the subagent began, from the log.
 fn times_blocked(ctx: &Context<'_>, code: &str) -> usize {
     let own = |record: &&Record| record.agent_id == ctx.ids.agent_id;
     let records = ctx.session.history().iter().rev().filter(own);

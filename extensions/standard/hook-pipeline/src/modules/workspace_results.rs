@@ -1,4 +1,4 @@
-//! Tells an agent, at the start of a turn, what the workspace hooks that ran meanwhile came to.
+//! Gives an agent, at the start of a turn, the results of the workspace hooks that ran since the last one.
 
 mod inbox;
 mod text;
@@ -8,12 +8,12 @@ mod tests;
 
 use dispatch_hook_module::{Context, Effects, EventName, HookAction, Module, ModuleError, ModuleSpec};
 
-use inbox::Inbox;
-use text::Told;
+use inbox::ResultsInbox;
+use text::ResultsText;
 
 const NAME: &str = "workspace-results";
 
-/// Hands on what background runs left in `.akira/inbox`. Without that folder it does nothing.
+/// Passes on the notes of background runs in `.akira/inbox`. Without that folder it does nothing.
 pub struct WorkspaceResults;
 
 /// The facts of the module.
@@ -29,17 +29,17 @@ impl Module for WorkspaceResults {
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
-        let Some(inbox) = Inbox::open(&ctx.paths.repo_root) else {
+        let Some(inbox) = ResultsInbox::open(&ctx.paths.repo_root) else {
             return Ok(HookAction::none());
         };
-        let mut told = Told::default();
+        let mut told = ResultsText::default();
         for file in inbox.oldest_first() {
             let Some(note) = inbox.read(file) else { continue };
             if !told.has_room_for(&note) || ctx.timers.remaining().is_zero() {
                 told.leave();
                 continue;
             }
-            // Of two sessions that ask at the same time, the one that removes a note tells it.
+            // Of two sessions that read at the same time, the one that removes a note passes it on.
             if ctx.effects == Effects::DryRun || inbox.take(file) {
                 told.tell(&note);
             }

@@ -1,4 +1,6 @@
 //! Why the graph database is not reachable.
+//!
+//! Pure.
 
 use std::io;
 use std::time::Duration;

@@ -14,7 +14,7 @@ use super::settings::is_configured;
 pub const FRESH_MS: i64 = 5 * 60 * 1000;
 /// The longest that an event waits for the database.
 const MAX_PROBE_TIME: Duration = Duration::from_millis(250);
-/// With less there is no point in asking.
+/// With less time the database is not asked.
 const MIN_PROBE_TIME: Duration = Duration::from_millis(20);
 /// The part of the time left that the database may take.
 const TIME_SHARE_DIVISOR: u32 = 4;

@@ -1,4 +1,6 @@
 //! Reads a plan and tells everything that is wrong with it at once.
+//!
+//! Pure.
 
 use std::collections::HashSet;
 
@@ -6,8 +8,8 @@ use dispatch_glob::Glob;
 use serde_json::{Map, Value};
 
 use super::graph::find_cycle;
-use super::model::{Marked, Plan, PlanNode};
-use super::problem::{PlanProblem, ProblemKind};
+use super::model::{DecisionMark, Plan, PlanNode};
+use super::problem::{PlanProblem, PlanProblemKind};
 
 /// The version of the format.
 pub const PLAN_VERSION: u64 = 1;
@@ -20,7 +22,7 @@ const MAX_TITLE_BYTES: usize = 500;
 const MAX_SCOPE: usize = 64;
 const MAX_LIST: usize = MAX_NODES;
 const MAX_TEXT_BYTES: usize = 4096;
-/// Problems that are collected; a plan with more is no better known.
+/// The most problems that are collected.
 const MAX_PROBLEMS: usize = 200;
 
 /// Reads a plan.
@@ -28,20 +30,20 @@ const MAX_PROBLEMS: usize = 200;
 /// # Errors
 /// Every problem that was found, in the order of the text.
 pub fn parse(bytes: &[u8]) -> Result<Plan, Vec<PlanProblem>> {
-    let mut check = Check::default();
+    let mut check = PlanChecker::default();
     if bytes.len() as u64 > PLAN_LIMIT_BYTES {
-        check.tell("", ProblemKind::Unreadable { limit: PLAN_LIMIT_BYTES });
+        check.tell("", PlanProblemKind::Unreadable { limit: PLAN_LIMIT_BYTES });
         return Err(check.problems);
     }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let plan = match serde_json::from_slice::<Value>(text) {
         Ok(Value::Object(fields)) => check.plan(&fields),
         Ok(_) => {
-            check.tell("", ProblemKind::WrongType("an object"));
+            check.tell("", PlanProblemKind::WrongType("an object"));
             None
         }
         Err(error) => {
-            check.tell("", ProblemKind::NotJson(error.to_string()));
+            check.tell("", PlanProblemKind::NotJson(error.to_string()));
             None
         }
     };
@@ -52,12 +54,12 @@ pub fn parse(bytes: &[u8]) -> Result<Plan, Vec<PlanProblem>> {
 }
 
 #[derive(Default)]
-struct Check {
+struct PlanChecker {
     problems: Vec<PlanProblem>,
 }
 
-impl Check {
-    fn tell(&mut self, place: impl Into<String>, kind: ProblemKind) {
+impl PlanChecker {
+    fn tell(&mut self, place: impl Into<String>, kind: PlanProblemKind) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(PlanProblem { place: place.into(), kind });
         }
@@ -65,26 +67,26 @@ impl Check {
 
     fn plan(&mut self, fields: &Map<String, Value>) -> Option<Plan> {
         match fields.get("version") {
-            None => self.tell("version", ProblemKind::Missing),
+            None => self.tell("version", PlanProblemKind::Missing),
             Some(version) if version.as_u64() == Some(PLAN_VERSION) => {}
-            Some(_) => self.tell("version", ProblemKind::Version { known: PLAN_VERSION }),
+            Some(_) => self.tell("version", PlanProblemKind::Version { known: PLAN_VERSION }),
         }
         let entries = match fields.get("nodes") {
             None => {
-                self.tell("nodes", ProblemKind::Missing);
+                self.tell("nodes", PlanProblemKind::Missing);
                 return None;
             }
             Some(Value::Array(entries)) => entries,
             Some(_) => {
-                self.tell("nodes", ProblemKind::WrongType("a list"));
+                self.tell("nodes", PlanProblemKind::WrongType("a list"));
                 return None;
             }
         };
         if entries.is_empty() {
-            self.tell("nodes", ProblemKind::Empty);
+            self.tell("nodes", PlanProblemKind::Empty);
         }
         if entries.len() > MAX_NODES {
-            self.tell("nodes", ProblemKind::TooLong { limit: MAX_NODES });
+            self.tell("nodes", PlanProblemKind::TooLong { limit: MAX_NODES });
             return None;
         }
         let nodes = entries.iter().enumerate().map(|(index, entry)| self.node(&format!("nodes[{index}]"), entry));
@@ -95,7 +97,7 @@ impl Check {
 
     fn node(&mut self, place: &str, entry: &Value) -> PlanNode {
         let Value::Object(fields) = entry else {
-            self.tell(place, ProblemKind::WrongType("an object"));
+            self.tell(place, PlanProblemKind::WrongType("an object"));
             return PlanNode::default();
         };
         let mut node = PlanNode {
@@ -105,10 +107,10 @@ impl Check {
         };
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
         if !node.id.bytes().all(plain) {
-            self.tell(format!("{place}.id"), ProblemKind::BadId);
+            self.tell(format!("{place}.id"), PlanProblemKind::BadId);
         }
         match self.list(place, fields, "scope", MAX_SCOPE) {
-            None => self.tell(format!("{place}.scope"), ProblemKind::Missing),
+            None => self.tell(format!("{place}.scope"), PlanProblemKind::Missing),
             Some(scope) => node.scope = scope,
         }
         for (index, glob) in node.scope.iter().enumerate() {
@@ -116,16 +118,16 @@ impl Check {
         }
         node.tools = self.list(place, fields, "tools", MAX_LIST);
         match self.list(place, fields, "dependsOn", MAX_LIST) {
-            None => self.tell(format!("{place}.dependsOn"), ProblemKind::Missing),
+            None => self.tell(format!("{place}.dependsOn"), PlanProblemKind::Missing),
             Some(ids) => node.depends_on = ids,
         }
         node.validations = self.list(place, fields, "validations", MAX_LIST).unwrap_or_default();
         node.decision = match fields.get("decision") {
             None | Some(Value::Null) => None,
-            Some(Value::Bool(flag)) => Some(Marked::Flag(*flag)),
-            Some(Value::String(text)) => Some(Marked::Text(text.clone())),
+            Some(Value::Bool(flag)) => Some(DecisionMark::Flag(*flag)),
+            Some(Value::String(text)) => Some(DecisionMark::Text(text.clone())),
             Some(_) => {
-                self.tell(format!("{place}.decision"), ProblemKind::WrongType("true, false or a text"));
+                self.tell(format!("{place}.decision"), PlanProblemKind::WrongType("true, false or a string"));
                 None
             }
         };
@@ -135,11 +137,11 @@ impl Check {
     fn text(&mut self, place: &str, fields: &Map<String, Value>, name: &str, limit: usize) -> String {
         let place = format!("{place}.{name}");
         match fields.get(name) {
-            None => self.tell(place, ProblemKind::Missing),
-            Some(Value::String(text)) if text.trim().is_empty() => self.tell(place, ProblemKind::Empty),
-            Some(Value::String(text)) if text.len() > limit => self.tell(place, ProblemKind::TooLong { limit }),
+            None => self.tell(place, PlanProblemKind::Missing),
+            Some(Value::String(text)) if text.trim().is_empty() => self.tell(place, PlanProblemKind::Empty),
+            Some(Value::String(text)) if text.len() > limit => self.tell(place, PlanProblemKind::TooLong { limit }),
             Some(Value::String(text)) => return text.clone(),
-            Some(_) => self.tell(place, ProblemKind::WrongType("a text")),
+            Some(_) => self.tell(place, PlanProblemKind::WrongType("a string")),
         }
         String::new()
     }
@@ -149,20 +151,20 @@ impl Check {
         let value = fields.get(name).filter(|value| !value.is_null())?;
         let place = format!("{place}.{name}");
         let Value::Array(entries) = value else {
-            self.tell(place, ProblemKind::WrongType("a list of texts"));
+            self.tell(place, PlanProblemKind::WrongType("a list of strings"));
             return Some(Vec::new());
         };
         if entries.len() > limit {
-            self.tell(place.as_str(), ProblemKind::TooLong { limit });
+            self.tell(place.as_str(), PlanProblemKind::TooLong { limit });
         }
         let mut texts = Vec::new();
         for (index, entry) in entries.iter().take(limit).enumerate() {
             let place = format!("{place}[{index}]");
             match entry.as_str() {
-                None => self.tell(place, ProblemKind::WrongType("a text")),
-                Some(text) if text.trim().is_empty() => self.tell(place, ProblemKind::Empty),
+                None => self.tell(place, PlanProblemKind::WrongType("a string")),
+                Some(text) if text.trim().is_empty() => self.tell(place, PlanProblemKind::Empty),
                 Some(text) if text.len() > MAX_TEXT_BYTES => {
-                    self.tell(place, ProblemKind::TooLong { limit: MAX_TEXT_BYTES });
+                    self.tell(place, PlanProblemKind::TooLong { limit: MAX_TEXT_BYTES });
                 }
                 Some(text) => texts.push(text.to_owned()),
             }
@@ -172,11 +174,11 @@ impl Check {
 
     fn glob(&mut self, place: &str, text: &str) {
         match Glob::new(text) {
-            Err(error) => self.tell(place, ProblemKind::Glob(error)),
-            Ok(glob) if glob.matches_nothing() => self.tell(place, ProblemKind::MatchesNothing),
+            Err(error) => self.tell(place, PlanProblemKind::Glob(error)),
+            Ok(glob) if glob.matches_nothing() => self.tell(place, PlanProblemKind::MatchesNothing),
             // A backslash separates folders on Windows, so it could hide a way up there.
             Ok(glob) if glob.leaves_its_folder() || text.contains("..\\") || text.starts_with("\\\\") => {
-                self.tell(place, ProblemKind::OutsideWorkspace(text.to_owned()));
+                self.tell(place, PlanProblemKind::OutsideWorkspace(text.to_owned()));
             }
             Ok(_) => {}
         }
@@ -187,16 +189,16 @@ impl Check {
         let mut ids = HashSet::new();
         for (index, node) in nodes.iter().enumerate().filter(|(_, node)| !node.id.is_empty()) {
             if !ids.insert(node.id.as_str()) {
-                self.tell(format!("nodes[{index}].id"), ProblemKind::DuplicateId(node.id.clone()));
+                self.tell(format!("nodes[{index}].id"), PlanProblemKind::DuplicateId(node.id.clone()));
             }
         }
         for (index, node) in nodes.iter().enumerate() {
             for (place, id) in node.depends_on.iter().enumerate().filter(|(_, id)| !ids.contains(id.as_str())) {
-                self.tell(format!("nodes[{index}].dependsOn[{place}]"), ProblemKind::UnknownNode(id.clone()));
+                self.tell(format!("nodes[{index}].dependsOn[{place}]"), PlanProblemKind::UnknownNode(id.clone()));
             }
         }
         if let Some(cycle) = find_cycle(nodes) {
-            self.tell("nodes", ProblemKind::Cycle(cycle));
+            self.tell("nodes", PlanProblemKind::Cycle(cycle));
         }
     }
 }

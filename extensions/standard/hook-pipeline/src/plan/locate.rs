@@ -7,7 +7,7 @@ use dispatch_hook_module::{Paths, SessionState, SessionView};
 
 use super::check::{PLAN_LIMIT_BYTES, parse};
 use super::model::Plan;
-use super::problem::{PlanProblem, ProblemKind};
+use super::problem::{PlanProblem, PlanProblemKind};
 
 /// Where a plan is kept with the repository.
 pub const PLAN_FILE: &str = ".ai/plan/planGraph.json";
@@ -29,7 +29,7 @@ pub struct PlanSource {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum PlanLookup {
     /// There is no plan.
     Nothing,
     /// There is one that cannot be used.
@@ -51,21 +51,21 @@ pub enum Found {
 /// The plan in force: the one the state points at, else the repository's, else the session's own.
 /// The first file that exists decides.
 #[must_use]
-pub fn find(paths: &Paths, state: &SessionState, session: &dyn SessionView) -> Found {
+pub fn find(paths: &Paths, state: &SessionState, session: &dyn SessionView) -> PlanLookup {
     for file in candidates(paths, state) {
         let (Some(mtime_ms), Some(path)) = (session.modified_ms(&file), paths.repo_relative(&file)) else {
             continue;
         };
         let Some(bytes) = session.read(&file, PLAN_LIMIT_BYTES) else {
-            let kind = ProblemKind::Unreadable { limit: PLAN_LIMIT_BYTES };
-            return Found::Invalid { path, problems: vec![PlanProblem { place: String::new(), kind }] };
+            let kind = PlanProblemKind::Unreadable { limit: PLAN_LIMIT_BYTES };
+            return PlanLookup::Invalid { path, problems: vec![PlanProblem { place: String::new(), kind }] };
         };
         return match parse(&bytes) {
-            Ok(plan) => Found::Valid { plan, source: PlanSource { path, mtime_ms, hash: sha256_hex(&bytes) } },
-            Err(problems) => Found::Invalid { path, problems },
+            Ok(plan) => PlanLookup::Valid { plan, source: PlanSource { path, mtime_ms, hash: sha256_hex(&bytes) } },
+            Err(problems) => PlanLookup::Invalid { path, problems },
         };
     }
-    Found::Nothing
+    PlanLookup::Nothing
 }
 
 fn candidates(paths: &Paths, state: &SessionState) -> Vec<PathBuf> {

@@ -1,4 +1,6 @@
 //! The plan as data: nodes with a scope, an order and the checks that end them.
+//!
+//! Pure.
 
 use dispatch_glob::Glob;
 use dispatch_hook_module::phase::kind_name;
@@ -35,13 +37,13 @@ pub struct PlanNode {
     pub validations: Vec<String>,
     /// Whether it is a decision that is worth keeping, or which one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Marked>,
+    pub decision: Option<DecisionMark>,
 }
 
 /// `true`, or a text that says more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Marked {
+pub enum DecisionMark {
     /// Whether it is one.
     Flag(bool),
     /// What it is.

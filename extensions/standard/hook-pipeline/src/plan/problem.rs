@@ -1,4 +1,6 @@
 //! What can be wrong with a plan, and where.
+//!
+//! Pure.
 
 use std::fmt;
 
@@ -13,7 +15,7 @@ pub struct PlanProblem {
     /// Where, such as `nodes[2].scope[0]`; empty for the plan as a whole.
     pub place: String,
     /// What.
-    pub kind: ProblemKind,
+    pub kind: PlanProblemKind,
 }
 
 impl fmt::Display for PlanProblem {
@@ -27,7 +29,7 @@ impl fmt::Display for PlanProblem {
 
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ProblemKind {
+pub enum PlanProblemKind {
     /// More bytes than a plan may have, or a file that cannot be read.
     #[error("cannot be read, or has more than {limit} bytes")]
     Unreadable {
@@ -59,25 +61,25 @@ pub enum ProblemKind {
         limit: usize,
     },
     /// A character that an id may not have.
-    #[error("may only have letters, digits, `.`, `_` and `-`")]
+    #[error("may contain only letters, digits, `.`, `_` and `-`")]
     BadId,
     /// An id that an earlier node has.
     #[error("`{0}` is the id of an earlier node")]
     DuplicateId(String),
-    /// A dependency that is no node.
-    #[error("`{0}` is no node of the plan")]
+    /// A dependency that is not a node.
+    #[error("`{0}` is not a node of the plan")]
     UnknownNode(String),
     /// Nodes that wait for each other.
     #[error("these nodes wait for each other: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
     /// A glob that is refused.
-    #[error("the glob is not usable: {0}")]
-    Glob(GlobError),
+    #[error("invalid glob: {0}")]
+    Glob(#[source] GlobError),
     /// A glob that nothing can match.
-    #[error("the glob matches nothing")]
+    #[error("the glob is a comment or empty, so it matches nothing")]
     MatchesNothing,
     /// A glob that reaches outside the workspace.
-    #[error("the glob `{0}` leaves the workspace: it must be relative to it and must not go up with `..`")]
+    #[error("the glob `{0}` leaves the workspace; it must be relative and must not contain `..`")]
     OutsideWorkspace(String),
 }
 

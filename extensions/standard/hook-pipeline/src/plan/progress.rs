@@ -1,4 +1,6 @@
 //! How far the nodes of a plan are.
+//!
+//! Pure.
 
 use std::collections::BTreeMap;
 
@@ -42,9 +44,9 @@ impl NodeStatus {
 
 /// How far each node is, by its id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Progress(BTreeMap<String, NodeStatus>);
+pub struct PlanProgress(BTreeMap<String, NodeStatus>);
 
-impl Progress {
+impl PlanProgress {
     /// What the session's state says.
     #[must_use]
     pub fn of(state: &SessionState) -> Self {
@@ -58,7 +60,7 @@ impl Progress {
     }
 }
 
-impl<T: Into<String>> FromIterator<(T, NodeStatus)> for Progress {
+impl<T: Into<String>> FromIterator<(T, NodeStatus)> for PlanProgress {
     fn from_iter<I: IntoIterator<Item = (T, NodeStatus)>>(entries: I) -> Self {
         Self(entries.into_iter().map(|(id, status)| (id.into(), status)).collect())
     }

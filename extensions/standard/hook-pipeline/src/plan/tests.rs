@@ -30,7 +30,7 @@ fn with(mut node: Value, field: &str, value: Value) -> Value {
     node
 }
 
-const EXECUTING: Standing = Standing { phase: Phase::Executing, now_ms: NOW_MS };
+const EXECUTING: WorkStatus = WorkStatus { phase: Phase::Executing, now_ms: NOW_MS };
 
 #[test]
 fn a_plan_is_read_with_all_its_fields_and_written_back() {
@@ -38,8 +38,8 @@ fn a_plan_is_read_with_all_its_fields_and_written_back() {
         "dependsOn": [], "validations": ["cargo test"], "decision": "use SQLite", "future": 1});
     let read = plan(vec![full.clone(), with(node("b", &["n.1-a_b"]), "decision", json!(true))]);
     assert_eq!(read.nodes[0].validations, ["cargo test"]);
-    assert_eq!(read.nodes[0].decision, Some(Marked::Text("use SQLite".to_owned())));
-    assert_eq!(read.nodes[1].decision, Some(Marked::Flag(true)));
+    assert_eq!(read.nodes[0].decision, Some(DecisionMark::Text("use SQLite".to_owned())));
+    assert_eq!(read.nodes[1].decision, Some(DecisionMark::Flag(true)));
     let written = serde_json::to_vec(&read).expect("serialisable");
     assert_eq!(parse(&written).expect("readable"), read);
     let with_mark = [&b"\xef\xbb\xbf"[..], &written].concat();
@@ -58,21 +58,21 @@ fn every_problem_is_told_at_once_with_its_place() {
     let expected = [
         "version: must be 1",
         "nodes[0].title: is empty",
-        "nodes[0].scope[0]: the glob `/etc/*` leaves the workspace: it must be relative to it and must not go up with `..`",
-        "nodes[0].scope[1]: the glob `../x` leaves the workspace: it must be relative to it and must not go up with `..`",
-        "nodes[0].scope[2]: the glob `a/../../b` leaves the workspace: it must be relative to it and must not go up with `..`",
-        "nodes[0].scope[3]: the glob matches nothing",
-        "nodes[0].scope[4]: the glob is not usable: the braces of the pattern expand to more than 4096 patterns or 262144 characters",
+        "nodes[0].scope[0]: the glob `/etc/*` leaves the workspace; it must be relative and must not contain `..`",
+        "nodes[0].scope[1]: the glob `../x` leaves the workspace; it must be relative and must not contain `..`",
+        "nodes[0].scope[2]: the glob `a/../../b` leaves the workspace; it must be relative and must not contain `..`",
+        "nodes[0].scope[3]: the glob is a comment or empty, so it matches nothing",
+        "nodes[0].scope[4]: invalid glob: the braces of the pattern expand to more than 4096 patterns or 262144 characters",
         "nodes[1].title: is missing",
-        "nodes[1].scope: must be a list of texts",
-        "nodes[1].dependsOn[0]: must be a text",
-        "nodes[2].id: may only have letters, digits, `.`, `_` and `-`",
-        "nodes[2].tools: must be a list of texts",
-        "nodes[2].decision: must be true, false or a text",
+        "nodes[1].scope: must be a list of strings",
+        "nodes[1].dependsOn[0]: must be a string",
+        "nodes[2].id: may contain only letters, digits, `.`, `_` and `-`",
+        "nodes[2].tools: must be a list of strings",
+        "nodes[2].decision: must be true, false or a string",
         "nodes[3]: must be an object",
         "nodes[1].id: `a` is the id of an earlier node",
-        "nodes[0].dependsOn[0]: `b` is no node of the plan",
-        "nodes[0].dependsOn[1]: `zz` is no node of the plan",
+        "nodes[0].dependsOn[0]: `b` is not a node of the plan",
+        "nodes[0].dependsOn[1]: `zz` is not a node of the plan",
     ];
     assert_eq!(found, expected);
 }
@@ -107,7 +107,7 @@ fn huge_plans_are_refused_and_long_chains_are_not() {
         node(&id.to_string(), &before.iter().map(String::as_str).collect::<Vec<_>>())
     });
     let chain = plan(chain.rev().collect());
-    let open = open_nodes(&chain, &Progress::default());
+    let open = open_nodes(&chain, &PlanProgress::default());
     assert_eq!(open.iter().map(|node| node.id.as_str()).collect::<Vec<_>>(), ["0"]);
     let bad = (0..MAX_NODES).map(|_| json!({})).collect();
     assert_eq!(parse(&document(bad)).expect_err("problems").len(), 200);
@@ -152,20 +152,20 @@ fn source() -> PlanSource {
     PlanSource { path: ".ai/plan/planGraph.json".to_owned(), mtime_ms: 5, hash: "h".to_owned() }
 }
 
-fn merged(state: &SessionState, step: &Transition) -> SessionState {
+fn merged(state: &SessionState, step: &PlanTransition) -> SessionState {
     let (next, problems) = merge(state, step.state_patch.as_ref().expect("a patch"));
     assert!(problems.is_empty(), "{problems:?}");
     next
 }
 
-fn kinds(step: &Transition) -> Vec<RecordType> {
+fn kinds(step: &PlanTransition) -> Vec<RecordType> {
     step.records.iter().map(|record| record.kind.clone()).collect()
 }
 
 #[test]
 fn a_plan_goes_from_accepted_to_complete() {
     let plan = plan(vec![with(node("a", &[]), "validations", json!(["true"])), node("b", &["a"])]);
-    let planning = Standing { phase: Phase::Planning, now_ms: NOW_MS };
+    let planning = WorkStatus { phase: Phase::Planning, now_ms: NOW_MS };
     let old = SessionState::from_value(json!({"core": {"phase": "PLANNING"}, "plan": {"nodes": {"a": "completed"}}}));
     let step = accept(&plan, &source(), planning).expect("accepted");
     assert_eq!(kinds(&step), [RecordType::PlanAccepted, RecordType::PhaseChanged]);
@@ -174,24 +174,24 @@ fn a_plan_goes_from_accepted_to_complete() {
     assert_eq!((state.phase(), state.plan_path()), (Phase::Executing, Some(".ai/plan/planGraph.json")));
     assert!(state.plan_nodes().is_empty(), "an earlier plan's progress is forgotten");
 
-    let step = start(&plan, &Progress::of(&state), "a", EXECUTING).expect("started");
+    let step = start(&plan, &PlanProgress::of(&state), "a", EXECUTING).expect("started");
     assert_eq!(kinds(&step), [RecordType::PlanNodeStarted]);
     let state = merged(&state, &step);
-    assert_eq!(start(&plan, &Progress::of(&state), "a", EXECUTING), Ok(Transition::default()));
+    assert_eq!(start(&plan, &PlanProgress::of(&state), "a", EXECUTING), Ok(PlanTransition::default()));
     let waits = PlanError::NotOpen { node: "b".to_owned(), waiting_for: vec!["a".to_owned()] };
-    assert_eq!(start(&plan, &Progress::of(&state), "b", EXECUTING), Err(waits.clone()));
-    assert_eq!(complete(&plan, &Progress::of(&state), "b", &[], EXECUTING), Err(waits));
+    assert_eq!(start(&plan, &PlanProgress::of(&state), "b", EXECUTING), Err(waits.clone()));
+    assert_eq!(complete(&plan, &PlanProgress::of(&state), "b", &[], EXECUTING), Err(waits));
 
     let passed = [ValidationResult { command: "true".to_owned(), exit_code: Some(0) }];
-    let step = complete(&plan, &Progress::of(&state), "a", &passed, EXECUTING).expect("completed");
+    let step = complete(&plan, &PlanProgress::of(&state), "a", &passed, EXECUTING).expect("completed");
     assert_eq!((kinds(&step), step.phase), (vec![RecordType::PlanNodeCompleted], None));
     let state = merged(&state, &step);
-    let step = complete(&plan, &Progress::of(&state), "b", &[], EXECUTING).expect("completed");
+    let step = complete(&plan, &PlanProgress::of(&state), "b", &[], EXECUTING).expect("completed");
     assert_eq!(kinds(&step), [RecordType::PlanNodeCompleted, RecordType::PhaseChanged]);
     let state = merged(&state, &step);
     assert_eq!(state.phase(), Phase::Complete);
-    assert!(open_nodes(&plan, &Progress::of(&state)).is_empty());
-    let done = Standing { phase: Phase::Complete, ..EXECUTING };
+    assert!(open_nodes(&plan, &PlanProgress::of(&state)).is_empty());
+    let done = WorkStatus { phase: Phase::Complete, ..EXECUTING };
     assert_eq!(accept(&plan, &source(), done), Err(PlanError::WorkComplete));
 }
 
@@ -202,30 +202,30 @@ fn a_failed_check_blocks_and_the_node_stays_open() {
     let state = SessionState::from_value(json!({"core": {"phase": "EXECUTING"}}));
     for failed in [Some(1), None] {
         let results = [result("x", Some(0)), result("y", failed)];
-        let step = complete(&plan, &Progress::default(), "a", &results, EXECUTING).expect("a step");
+        let step = complete(&plan, &PlanProgress::default(), "a", &results, EXECUTING).expect("a step");
         assert_eq!(kinds(&step), [RecordType::PlanNodeFailed, RecordType::PhaseChanged]);
         assert_eq!(step.records[0].data["validations"][1]["ok"], false);
         let state = merged(&state, &step);
-        assert_eq!((state.phase(), Progress::of(&state).status("a")), (Phase::Blocked, NodeStatus::Failed));
-        assert_eq!(open_nodes(&plan, &Progress::of(&state)).len(), 1);
+        assert_eq!((state.phase(), PlanProgress::of(&state).status("a")), (Phase::Blocked, NodeStatus::Failed));
+        assert_eq!(open_nodes(&plan, &PlanProgress::of(&state)).len(), 1);
     }
     let missing = PlanError::NotValidated { node: "a".to_owned(), command: "y".to_owned() };
-    assert_eq!(complete(&plan, &Progress::default(), "a", &[result("x", Some(0))], EXECUTING), Err(missing));
+    assert_eq!(complete(&plan, &PlanProgress::default(), "a", &[result("x", Some(0))], EXECUTING), Err(missing));
 }
 
 #[test]
 fn steps_that_make_no_sense_are_refused() {
     let plan = plan(vec![node("a", &[])]);
-    let none = Progress::default();
-    let done: Progress = [("a", NodeStatus::Completed)].into_iter().collect();
+    let none = PlanProgress::default();
+    let done: PlanProgress = [("a", NodeStatus::Completed)].into_iter().collect();
     assert_eq!(start(&plan, &none, "zz", EXECUTING), Err(PlanError::UnknownNode("zz".to_owned())));
     assert_eq!(start(&plan, &done, "a", EXECUTING), Err(PlanError::AlreadyCompleted("a".to_owned())));
     for phase in [Phase::Uninitialized, Phase::Planning, Phase::Blocked, Phase::Complete] {
-        let standing = Standing { phase, ..EXECUTING };
+        let standing = WorkStatus { phase, ..EXECUTING };
         assert_eq!(start(&plan, &none, "a", standing), Err(PlanError::NotExecuting(phase)));
         assert_eq!(complete(&plan, &none, "a", &[], standing), Err(PlanError::NotExecuting(phase)));
     }
-    let blocked = Standing { phase: Phase::Blocked, ..EXECUTING };
+    let blocked = WorkStatus { phase: Phase::Blocked, ..EXECUTING };
     assert_eq!(accept(&plan, &source(), blocked).expect("accepted").phase, Some(Phase::Executing));
     let again = accept(&plan, &source(), EXECUTING).expect("accepted");
     assert_eq!((kinds(&again), again.phase), (vec![RecordType::PlanAccepted], None));
@@ -242,9 +242,9 @@ fn the_plan_is_looked_for_in_order_and_only_in_the_workspace() {
         }
         let scene = TestInvocation::command("ls");
         match find(&scene.paths, &SessionState::from_value(state), &view) {
-            Found::Valid { plan, source } => format!("{} {}", source.path, plan.nodes[0].id),
-            Found::Invalid { path, .. } => format!("{path} invalid"),
-            Found::Nothing => "nothing".to_owned(),
+            PlanLookup::Valid { plan, source } => format!("{} {}", source.path, plan.nodes[0].id),
+            PlanLookup::Invalid { path, .. } => format!("{path} invalid"),
+            PlanLookup::Nothing => "nothing".to_owned(),
         }
     };
     let at = |path: &str| json!({"plan": {"currentPath": path}});
@@ -261,7 +261,7 @@ fn the_plan_is_looked_for_in_order_and_only_in_the_workspace() {
     assert!(ROOT.starts_with('/'));
 }
 
-fn graph() -> impl Strategy<Value = (Vec<Value>, Progress)> {
+fn graph() -> impl Strategy<Value = (Vec<Value>, PlanProgress)> {
     let status = prop_oneof![
         Just(NodeStatus::Pending),
         Just(NodeStatus::Started),
@@ -304,7 +304,7 @@ proptest! {
         let plan = plan(nodes);
         let mut state = SessionState::from_value(json!({"core": {"phase": "EXECUTING"}}));
         for _ in 0..plan.nodes.len() {
-            let progress = Progress::of(&state);
+            let progress = PlanProgress::of(&state);
             let next = open_nodes(&plan, &progress).first().expect("an open node").id.clone();
             let step = complete(&plan, &progress, &next, &[], EXECUTING).expect("completed");
             state = merged(&state, &step);

@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use super::graph::is_open;
 use super::locate::PlanSource;
 use super::model::{Plan, PlanNode};
-use super::progress::{NodeStatus, Progress};
+use super::progress::{NodeStatus, PlanProgress};
 
 /// Where the work stands when a step is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct WorkStatus {
     /// The phase.
     pub phase: Phase,
     /// The time in Unix milliseconds.
@@ -20,7 +20,7 @@ pub struct Standing {
 
 /// What a step comes to.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Transition {
+pub struct PlanTransition {
     /// Records for the log.
     pub records: Vec<EmittedRecord>,
     /// A merge patch of the state, if anything changes.
@@ -29,7 +29,7 @@ pub struct Transition {
     pub phase: Option<Phase>,
 }
 
-impl Transition {
+impl PlanTransition {
     /// The step as the action of a module.
     #[must_use]
     pub fn into_action(self) -> HookAction {
@@ -63,7 +63,7 @@ pub enum PlanError {
     /// The phase is another one.
     #[error("the phase is {}, not EXECUTING", .0.as_str())]
     NotExecuting(Phase),
-    /// The plan has no such node.
+    /// The plan has no node with this id.
     #[error("the plan has no node `{0}`")]
     UnknownNode(String),
     /// The node is done.
@@ -90,14 +90,14 @@ pub enum PlanError {
 /// Puts a checked plan in force. Progress of an earlier plan is forgotten.
 ///
 /// # Errors
-/// When the work is complete: its phase never goes back.
-pub fn accept(plan: &Plan, source: &PlanSource, standing: Standing) -> Result<Transition, PlanError> {
+/// When the work is complete: its phase does not go back.
+pub fn accept(plan: &Plan, source: &PlanSource, standing: WorkStatus) -> Result<PlanTransition, PlanError> {
     if standing.phase == Phase::Complete {
         return Err(PlanError::WorkComplete);
     }
     let ids: Vec<&str> = plan.nodes.iter().map(|node| node.id.as_str()).collect();
     let data = json!({"path": source.path, "hash": source.hash, "nodes": ids});
-    let mut step = Step::new(standing);
+    let mut step = TransitionBuilder::new(standing);
     step.record(RecordType::PlanAccepted, data);
     step.plan = Some(json!({
         "currentPath": source.path,
@@ -113,12 +113,17 @@ pub fn accept(plan: &Plan, source: &PlanSource, standing: Standing) -> Result<Tr
 ///
 /// # Errors
 /// When the node is unknown, completed or waits for others, or when no plan is being executed.
-pub fn start(plan: &Plan, progress: &Progress, node: &str, standing: Standing) -> Result<Transition, PlanError> {
+pub fn start(
+    plan: &Plan,
+    progress: &PlanProgress,
+    node: &str,
+    standing: WorkStatus,
+) -> Result<PlanTransition, PlanError> {
     let found = open_node(plan, progress, node, standing)?;
     if progress.status(node) == NodeStatus::Started {
-        return Ok(Transition::default());
+        return Ok(PlanTransition::default());
     }
-    let mut step = Step::new(standing);
+    let mut step = TransitionBuilder::new(standing);
     step.record(RecordType::PlanNodeStarted, json!({"node": found.id, "title": found.title}));
     step.mark(&found.id, NodeStatus::Started);
     Ok(step.finish())
@@ -132,11 +137,11 @@ pub fn start(plan: &Plan, progress: &Progress, node: &str, standing: Standing) -
 /// or when no plan is being executed.
 pub fn complete(
     plan: &Plan,
-    progress: &Progress,
+    progress: &PlanProgress,
     node: &str,
     results: &[ValidationResult],
-    standing: Standing,
-) -> Result<Transition, PlanError> {
+    standing: WorkStatus,
+) -> Result<PlanTransition, PlanError> {
     let found = open_node(plan, progress, node, standing)?;
     let has_result = |command: &String| results.iter().any(|result| result.command == *command);
     if let Some(command) = found.validations.iter().find(|command| !has_result(command)) {
@@ -147,7 +152,7 @@ pub fn complete(
         .map(|result| json!({"command": result.command, "ok": result.passed(), "exitCode": result.exit_code}))
         .collect();
     let data = json!({"node": found.id, "title": found.title, "validations": shown});
-    let mut step = Step::new(standing);
+    let mut step = TransitionBuilder::new(standing);
     if results.iter().all(ValidationResult::passed) {
         step.record(RecordType::PlanNodeCompleted, data);
         step.mark(&found.id, NodeStatus::Completed);
@@ -163,7 +168,12 @@ pub fn complete(
     Ok(step.finish())
 }
 
-fn open_node<'p>(plan: &'p Plan, progress: &Progress, id: &str, standing: Standing) -> Result<&'p PlanNode, PlanError> {
+fn open_node<'p>(
+    plan: &'p Plan,
+    progress: &PlanProgress,
+    id: &str,
+    standing: WorkStatus,
+) -> Result<&'p PlanNode, PlanError> {
     if standing.phase != Phase::Executing {
         return Err(PlanError::NotExecuting(standing.phase));
     }
@@ -180,16 +190,16 @@ fn open_node<'p>(plan: &'p Plan, progress: &Progress, id: &str, standing: Standi
 }
 
 /// A step while it is put together.
-struct Step {
-    standing: Standing,
+struct TransitionBuilder {
+    standing: WorkStatus,
     records: Vec<EmittedRecord>,
     plan: Option<Value>,
     core: Option<Value>,
     phase: Option<Phase>,
 }
 
-impl Step {
-    fn new(standing: Standing) -> Self {
+impl TransitionBuilder {
+    fn new(standing: WorkStatus) -> Self {
         Self { standing, records: Vec::new(), plan: None, core: None, phase: None }
     }
 
@@ -213,9 +223,9 @@ impl Step {
         self.phase = Some(phase);
     }
 
-    fn finish(self) -> Transition {
+    fn finish(self) -> PlanTransition {
         let sections = [("core", self.core), ("plan", self.plan)];
         let patch = sections.into_iter().filter_map(|(name, section)| Some((name.to_owned(), section?)));
-        Transition { records: self.records, state_patch: Some(Value::Object(patch.collect())), phase: self.phase }
+        PlanTransition { records: self.records, state_patch: Some(Value::Object(patch.collect())), phase: self.phase }
     }
 }

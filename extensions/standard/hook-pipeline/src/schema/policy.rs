@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 
 use crate::followup::FollowupRule;
-use crate::modules::PolicyRule;
+use crate::modules::DelegationRule;
 
 /// Work that has to be delegated to a subagent first.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is used")]
 pub(super) struct RlmPolicy {
-    rules: Vec<PolicyRule>,
+    rules: Vec<DelegationRule>,
 }
 
 /// Reminders for the right moment.

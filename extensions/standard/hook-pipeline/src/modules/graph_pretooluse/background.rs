@@ -1,4 +1,6 @@
 //! Tells whether an endless command is stopped by the host or runs beside the shell.
+//!
+//! Pure.
 
 use serde_json::Value;
 
@@ -27,8 +29,8 @@ pub(super) fn is_lifted(input: &Value, text: &str, target: &str) -> bool {
 
 /// Whether every list of the text that names the word ends in `&`.
 fn runs_beside(text: &str, word: &str) -> bool {
-    let mut named = Lists { rest: text }.filter(|(list, _)| names(list, word)).peekable();
-    named.peek().is_some() && named.all(|(_, end)| end == End::Beside)
+    let mut named = CommandLists { rest: text }.filter(|(list, _)| names(list, word)).peekable();
+    named.peek().is_some() && named.all(|(_, end)| end == ListEnd::Beside)
 }
 
 fn names(list: &str, word: &str) -> bool {
@@ -36,7 +38,7 @@ fn names(list: &str, word: &str) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ListEnd {
     /// `&`
     Beside,
     /// `;`, a line's end, the text's end.
@@ -44,19 +46,19 @@ enum End {
 }
 
 /// The lists of a text, each with what ends it. Quotes, parentheses and blocks hold together.
-struct Lists<'t> {
+struct CommandLists<'t> {
     rest: &'t str,
 }
 
-impl<'t> Iterator for Lists<'t> {
-    type Item = (&'t str, End);
+impl<'t> Iterator for CommandLists<'t> {
+    type Item = (&'t str, ListEnd);
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
         }
         let text = self.rest;
-        let mut cursor = Cursor { quote: None, parentheses: 0, blocks: 0, word: 0, before: ' ' };
+        let mut cursor = ListCursor { quote: None, parentheses: 0, blocks: 0, word: 0, before: ' ' };
         let mut skip = 0;
         for (at, c) in text.char_indices() {
             if skip > 0 {
@@ -75,11 +77,11 @@ impl<'t> Iterator for Lists<'t> {
             }
         }
         self.rest = "";
-        Some((text, End::Waits))
+        Some((text, ListEnd::Waits))
     }
 }
 
-struct Cursor {
+struct ListCursor {
     quote: Option<char>,
     parentheses: usize,
     blocks: usize,
@@ -88,8 +90,8 @@ struct Cursor {
     before: char,
 }
 
-impl Cursor {
-    fn step(&mut self, text: &str, at: usize, c: char, after: &str) -> Option<End> {
+impl ListCursor {
+    fn step(&mut self, text: &str, at: usize, c: char, after: &str) -> Option<ListEnd> {
         let before = std::mem::replace(&mut self.before, c);
         if let Some(open) = self.quote {
             if c == open {
@@ -118,8 +120,8 @@ impl Cursor {
         }
         let joins = matches!(before, '&' | '>' | '<' | '|') || after.starts_with(['&', '>']);
         match c {
-            '&' if !joins => Some(End::Beside),
-            ';' | '\n' => Some(End::Waits),
+            '&' if !joins => Some(ListEnd::Beside),
+            ';' | '\n' => Some(ListEnd::Waits),
             _ => None,
         }
     }

@@ -2,9 +2,9 @@
 
 use dispatch_toolcall::{SimpleCommand, UnknownReason, resolve};
 
-use super::options::Options;
-use super::rules::{EX03, EX04, EX05, Findings, Rule};
-use super::{Shell, flow};
+use super::options::ProgramOptions;
+use super::rules::{EX03, EX04, EX05, GuardRule, RuleFindings};
+use super::{JudgedCommand, flow};
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh"];
 /// Interpreters, and the letters of the options that hold their code.
@@ -33,7 +33,7 @@ const DECODE_WORDS: &[&str] =
 const RUN_WORDS: &[&str] = &["exec(", "eval(", "system(", "subprocess", "popen", "child_process", "spawn("];
 
 /// Code that a call runs and that its text does not show.
-enum Unseen<'a> {
+enum UnseenCode<'a> {
     /// From standard input, or from a descriptor.
     Input,
     /// From words that are computed.
@@ -43,7 +43,7 @@ enum Unseen<'a> {
 }
 
 /// Judges one call as the place where code ends up.
-pub(super) fn judge(shell: &Shell<'_>, index: usize, command: &SimpleCommand, findings: &mut Findings) {
+pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand, findings: &mut RuleFindings) {
     if is_remote_shell(shell, index, command) {
         findings.push(&EX05, &command.program);
     }
@@ -52,14 +52,14 @@ pub(super) fn judge(shell: &Shell<'_>, index: usize, command: &SimpleCommand, fi
     }
     let rule = match unseen(shell, command) {
         None => None,
-        Some(Unseen::Input) => fed_by(shell, index),
-        Some(Unseen::Words(words)) => {
+        Some(UnseenCode::Input) => fed_by(shell, index),
+        Some(UnseenCode::Words(words)) => {
             let computed =
                 words.iter().any(|word| flow::substitutes(word)) || command.wrapped_by.iter().any(|by| by == "xargs");
             let direct = if computed { fed_by(shell, index) } else { None };
             direct.or_else(|| words.iter().find_map(|word| set_from(shell, word)))
         }
-        Some(Unseen::File(path)) => saved_by(shell, index, &path),
+        Some(UnseenCode::File(path)) => saved_by(shell, index, &path),
     };
     if let Some(rule) = rule {
         let shown =
@@ -68,40 +68,41 @@ pub(super) fn judge(shell: &Shell<'_>, index: usize, command: &SimpleCommand, fi
     }
 }
 
-fn unseen<'a>(shell: &Shell<'_>, command: &'a SimpleCommand) -> Option<Unseen<'a>> {
+fn unseen<'a>(shell: &JudgedCommand<'_>, command: &'a SimpleCommand) -> Option<UnseenCode<'a>> {
     let program = command.program.as_str();
     let words = command.argv.get(1..).unwrap_or_default();
-    let file =
-        |path: &str| Unseen::File(resolve(path, command.cwd.as_deref().unwrap_or_default(), shell.workspace.home()));
+    let file = |path: &str| {
+        UnseenCode::File(resolve(path, command.cwd.as_deref().unwrap_or_default(), shell.workspace.home()))
+    };
     if SHELLS.contains(&program) {
-        let options = Options::parse(words, "coO", &["--rcfile", "--init-file"]);
+        let options = ProgramOptions::parse(words, "coO", &["--rcfile", "--init-file"]);
         if let Some(code) = options.values(&["c"]).next() {
-            return (!command.exact).then(|| Unseen::Words(vec![code]));
+            return (!command.exact).then(|| UnseenCode::Words(vec![code]));
         }
         return match options.operands.first() {
-            Some(path) if is_descriptor(path) => Some(Unseen::Input),
+            Some(path) if is_descriptor(path) => Some(UnseenCode::Input),
             Some(path) if !options.has(&["s"]) => Some(file(path)),
-            _ => reads_code(shell, program).then_some(Unseen::Input),
+            _ => reads_code(shell, program).then_some(UnseenCode::Input),
         };
     }
     match program {
-        "eval" => (!command.exact).then(|| Unseen::Words(words.iter().map(String::as_str).collect())),
+        "eval" => (!command.exact).then(|| UnseenCode::Words(words.iter().map(String::as_str).collect())),
         "source" | "." => words.first().map(|path| match command.exact {
-            true if is_descriptor(path) => Unseen::Input,
+            true if is_descriptor(path) => UnseenCode::Input,
             true => file(path),
-            false => Unseen::Words(vec![path]),
+            false => UnseenCode::Words(vec![path]),
         }),
         "" => command.argv.first().filter(|path| path.contains('/') && command.exact).map(|path| file(path)),
         _ => interpreter_code(program).and_then(|letters| match first_script(words, letters)? {
-            Script::Code(code) => (!command.exact).then(|| Unseen::Words(vec![code])),
-            Script::Input => Some(Unseen::Input),
-            Script::File(path) => Some(file(path)),
+            ScriptSource::Code(code) => (!command.exact).then(|| UnseenCode::Words(vec![code])),
+            ScriptSource::Input => Some(UnseenCode::Input),
+            ScriptSource::File(path) => Some(file(path)),
         }),
     }
 }
 
 /// Whether the analysis could not see what a shell reads; text that it saw was judged by itself.
-fn reads_code(shell: &Shell<'_>, program: &str) -> bool {
+fn reads_code(shell: &JudgedCommand<'_>, program: &str) -> bool {
     shell
         .effects
         .unknown
@@ -113,7 +114,7 @@ fn is_descriptor(path: &str) -> bool {
     path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/")
 }
 
-enum Script<'a> {
+enum ScriptSource<'a> {
     Code(&'a str),
     Input,
     File(&'a str),
@@ -125,28 +126,28 @@ fn interpreter_code(program: &str) -> Option<&'static str> {
 }
 
 /// Where an interpreter gets its code; nothing for a module, or if it only says its version.
-fn first_script<'a>(words: &'a [String], letters: &str) -> Option<Script<'a>> {
+fn first_script<'a>(words: &'a [String], letters: &str) -> Option<ScriptSource<'a>> {
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
         match word.strip_prefix('-') {
-            Some("") => return Some(Script::Input),
-            Some("-eval" | "-print") => return words.next().map(Script::Code),
+            Some("") => return Some(ScriptSource::Input),
+            Some("-eval" | "-print") => return words.next().map(ScriptSource::Code),
             Some("m" | "V" | "v" | "h" | "-version" | "-help") => return None,
             Some(flags) if !flags.starts_with('-') && flags.contains(|c| letters.contains(c)) => {
                 let attached =
                     flags.get(1..).filter(|rest| !rest.is_empty() && flags.starts_with(|c| letters.contains(c)));
-                return attached.or_else(|| words.next()).map(Script::Code);
+                return attached.or_else(|| words.next()).map(ScriptSource::Code);
             }
             Some(_) => {}
-            None if is_descriptor(word) => return Some(Script::Input),
-            None => return Some(Script::File(word)),
+            None if is_descriptor(word) => return Some(ScriptSource::Input),
+            None => return Some(ScriptSource::File(word)),
         }
     }
-    Some(Script::Input)
+    Some(ScriptSource::Input)
 }
 
 /// What feeds a call: something fetched, or something decoded.
-fn fed_by(shell: &Shell<'_>, index: usize) -> Option<&'static Rule> {
+fn fed_by(shell: &JudgedCommand<'_>, index: usize) -> Option<&'static GuardRule> {
     let mut rule = None;
     for source in flow::feeding(&shell.effects.commands, index) {
         if prints_download(source) {
@@ -160,7 +161,7 @@ fn fed_by(shell: &Shell<'_>, index: usize) -> Option<&'static Rule> {
 }
 
 /// What a computed word comes to, if its variables are set in the same command.
-fn set_from(shell: &Shell<'_>, word: &str) -> Option<&'static Rule> {
+fn set_from(shell: &JudgedCommand<'_>, word: &str) -> Option<&'static GuardRule> {
     let ran =
         |programs: &[&str]| shell.effects.commands.iter().any(|command| programs.contains(&command.program.as_str()));
     flow::assigned(shell.text, word).into_iter().filter(|value| flow::substitutes(value)).find_map(|value| {
@@ -175,7 +176,7 @@ fn set_from(shell: &Shell<'_>, word: &str) -> Option<&'static Rule> {
 }
 
 /// Whether a file that is run was fetched or decoded by the same command.
-fn saved_by(shell: &Shell<'_>, index: usize, path: &str) -> Option<&'static Rule> {
+fn saved_by(shell: &JudgedCommand<'_>, index: usize, path: &str) -> Option<&'static GuardRule> {
     if !shell.effects.writes.iter().any(|written| written.path == path) {
         return None;
     }
@@ -187,7 +188,7 @@ fn saved_by(shell: &Shell<'_>, index: usize, path: &str) -> Option<&'static Rule
 }
 
 /// Whether a download may end in this file: by its own option, by its address, or by a redirection.
-fn saves_as(shell: &Shell<'_>, source: &SimpleCommand, path: &str) -> bool {
+fn saves_as(shell: &JudgedCommand<'_>, source: &SimpleCommand, path: &str) -> bool {
     let named = source.argv.iter().skip(1).any(|word| {
         let end = word.rsplit(['/', '=']).next().unwrap_or(word);
         let bare = word.strip_prefix("-o").or_else(|| word.strip_prefix("-O")).unwrap_or(word);
@@ -202,7 +203,7 @@ fn prints_download(source: &SimpleCommand) -> bool {
     let words = source.argv.get(1..).unwrap_or_default();
     match source.program.as_str() {
         "curl" => {
-            let options = Options::parse(
+            let options = ProgramOptions::parse(
                 words,
                 "oXHduATFbcDeKmrUxyYzCEPQtw",
                 &["--output", "--header", "--request", "--data", "--user"],
@@ -211,7 +212,7 @@ fn prints_download(source: &SimpleCommand) -> bool {
             !saved && options.values(&["o", "--output"]).all(is_output)
         }
         "wget" => {
-            let options = Options::parse(words, "OoaPiUteTwQBlADIXRY", &["--output-document", "--output-file"]);
+            let options = ProgramOptions::parse(words, "OoaPiUteTwQBlADIXRY", &["--output-document", "--output-file"]);
             options.values(&["O", "--output-document"]).any(is_output)
         }
         "aria2c" => false,
@@ -257,11 +258,11 @@ fn contains_any(word: &str, needles: &[&str]) -> bool {
     needles.iter().any(|needle| word.contains(needle))
 }
 
-fn is_remote_shell(shell: &Shell<'_>, index: usize, command: &SimpleCommand) -> bool {
+fn is_remote_shell(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand) -> bool {
     let program = command.program.as_str();
     let words = command.argv.get(1..).unwrap_or_default();
     if NETCATS.contains(&program) {
-        let options = Options::parse(words, "ecpswqIiGXxTVmMO", &["--exec", "--sh-exec", "--lua-exec"]);
+        let options = ProgramOptions::parse(words, "ecpswqIiGXxTVmMO", &["--exec", "--sh-exec", "--lua-exec"]);
         let runs = |value: &str| {
             SHELLS.contains(&value.split(' ').next().and_then(|word| word.rsplit('/').next()).unwrap_or_default())
         };
@@ -276,7 +277,7 @@ fn is_remote_shell(shell: &Shell<'_>, index: usize, command: &SimpleCommand) -> 
     if !SHELLS.contains(&program) {
         return false;
     }
-    let open = words.iter().any(|word| word == "-i") || matches!(unseen(shell, command), Some(Unseen::Input));
+    let open = words.iter().any(|word| word == "-i") || matches!(unseen(shell, command), Some(UnseenCode::Input));
     let raw_socket = shell.effects.network && (shell.text.contains("/dev/tcp/") || shell.text.contains("/dev/udp/"));
     let next = shell.effects.commands.get(index + 1).is_some_and(|next| NETCATS.contains(&next.program.as_str()));
     open && (raw_socket || next)

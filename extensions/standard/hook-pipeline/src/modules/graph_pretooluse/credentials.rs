@@ -1,4 +1,6 @@
-//! Which files hold credentials, by name and place.
+//! Which files hold credentials, by name and folder.
+//!
+//! Pure.
 
 /// Files of these names, wherever they are.
 const NAMES: &[&str] = &[
@@ -32,7 +34,7 @@ const ENDINGS: &[&str] = &[".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk",
 /// Endings of files that only show what a real one looks like.
 const SAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults", "schema", "test"];
 /// Places that hold credentials, as the end of a path or as a folder in it.
-const PLACES: &[&str] = &[
+const SECRET_FOLDERS: &[&str] = &[
     "/.gnupg",
     "/.aws/credentials",
     "/.aws/sso",
@@ -66,7 +68,7 @@ pub(super) fn is_credential(path: &str) -> bool {
     let private_key = name.ends_with(".pem") && (name.contains("key") || name.contains("priv"));
     let named =
         NAMES.contains(&name) || environment || private_key || ENDINGS.iter().any(|ending| name.ends_with(ending));
-    (named && !sample && !name.ends_with(".pub")) || is_secret_place(path) || is_ssh_secret(path, name)
+    (named && !sample && !name.ends_with(".pub")) || is_secret_folder(path) || is_ssh_secret(path, name)
 }
 
 /// Whether a path is the environment of a process.
@@ -74,8 +76,10 @@ pub(super) fn is_environment(path: &str) -> bool {
     path.starts_with("/proc/") && path.ends_with("/environ")
 }
 
-fn is_secret_place(path: &str) -> bool {
-    PLACES.iter().any(|place| path.split_once(place).is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with('/')))
+fn is_secret_folder(path: &str) -> bool {
+    SECRET_FOLDERS
+        .iter()
+        .any(|folder| path.split_once(folder).is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with('/')))
         || path.ends_with("/.aws")
 }
 

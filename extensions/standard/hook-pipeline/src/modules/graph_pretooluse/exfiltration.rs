@@ -3,9 +3,9 @@
 use dispatch_toolcall::{SimpleCommand, resolve};
 
 use super::credentials::{is_credential, is_environment};
-use super::options::Options;
-use super::rules::{EX01, EX02, Findings, Rule};
-use super::{Shell, flow};
+use super::options::ProgramOptions;
+use super::rules::{EX01, EX02, GuardRule, RuleFindings};
+use super::{JudgedCommand, flow};
 
 /// Programs that send their standard input as it is.
 const SENDS_INPUT: &[&str] = &["nc", "ncat", "netcat", "socat", "telnet", "sendmail", "mail", "mailx", "mutt"];
@@ -40,7 +40,7 @@ const CURL_LONG: &[&str] = &[
 ];
 
 /// Judges all calls of a command that may reach another machine.
-pub(super) fn judge(shell: &Shell<'_>, findings: &mut Findings) {
+pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
     for (index, command) in shell.effects.commands.iter().enumerate() {
         if !reaches_out(&command.program) || stays_here(command) {
             continue;
@@ -68,7 +68,7 @@ fn reaches_out(program: &str) -> bool {
         || [SENDS_INPUT, SENDS_PIPE, STORES, LOOKUPS].iter().any(|list| list.contains(&program))
 }
 
-/// A service on the same machine is no stranger.
+/// A service on the same machine is not "the network".
 fn stays_here(command: &SimpleCommand) -> bool {
     let mut hosts = command.argv.iter().skip(1).filter_map(|word| host_of(word)).peekable();
     hosts.peek().is_some() && hosts.all(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]" | "0.0.0.0"))
@@ -90,7 +90,7 @@ fn host_of(word: &str) -> Option<&str> {
     }
 }
 
-fn is_secret(shell: &Shell<'_>, command: &SimpleCommand, path: &str) -> bool {
+fn is_secret(shell: &JudgedCommand<'_>, command: &SimpleCommand, path: &str) -> bool {
     let resolved = resolve(path, command.cwd.as_deref().unwrap_or_default(), shell.workspace.home());
     is_credential(&resolved) || is_environment(&resolved)
 }
@@ -99,26 +99,26 @@ fn is_secret(shell: &Shell<'_>, command: &SimpleCommand, path: &str) -> bool {
 fn sent_files(command: &SimpleCommand) -> Vec<&str> {
     let words = command.argv.get(1..).unwrap_or_default();
     match command.program.as_str() {
-        "curl" => curl_files(&Options::parse(words, CURL_VALUES, CURL_LONG)),
-        "wget" => Options::parse(words, "O", &["--post-file", "--body-file"])
+        "curl" => curl_files(&ProgramOptions::parse(words, CURL_VALUES, CURL_LONG)),
+        "wget" => ProgramOptions::parse(words, "O", &["--post-file", "--body-file"])
             .values(&["--post-file", "--body-file"])
             .collect(),
-        "scp" | "sftp" => to_remote(&Options::parse(words, "cFiJloPSDX", &[]).operands),
+        "scp" | "sftp" => to_remote(&ProgramOptions::parse(words, "cFiJloPSDX", &[]).operands),
         "rsync" => {
-            to_remote(&Options::parse(words, "efBTM", &["--rsh", "--exclude", "--include", "--filter"]).operands)
+            to_remote(&ProgramOptions::parse(words, "efBTM", &["--rsh", "--exclude", "--include", "--filter"]).operands)
         }
         "gh" | "glab" if words.iter().any(|word| matches!(word.as_str(), "gist" | "snippet" | "release")) => {
-            Options::parse(words, "dft", &[]).operands
+            ProgramOptions::parse(words, "dft", &[]).operands
         }
         "http" | "https" | "xh" | "xhs" => {
             words.iter().filter_map(|word| word.split_once('@').map(|(_, file)| file)).collect()
         }
-        program if STORES.contains(&program) => to_remote(&Options::parse(words, "", &[]).operands),
+        program if STORES.contains(&program) => to_remote(&ProgramOptions::parse(words, "", &[]).operands),
         _ => Vec::new(),
     }
 }
 
-fn curl_files<'a>(options: &Options<'a>) -> Vec<&'a str> {
+fn curl_files<'a>(options: &ProgramOptions<'a>) -> Vec<&'a str> {
     let mut files: Vec<&str> = options.values(&["T", "--upload-file"]).collect();
     let data =
         options.values(&["d", "--data", "--data-binary", "--data-ascii", "--data-urlencode", "--json", "F", "--form"]);
@@ -139,7 +139,7 @@ fn to_remote<'a>(operands: &[&'a str]) -> Vec<&'a str> {
     }
 }
 
-fn sends_input(shell: &Shell<'_>, command: &SimpleCommand) -> bool {
+fn sends_input(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> bool {
     let program = command.program.as_str();
     let dash = || sent_files(command).iter().any(|file| matches!(*file, "-" | "." | "/dev/stdin"));
     match program {
@@ -151,14 +151,14 @@ fn sends_input(shell: &Shell<'_>, command: &SimpleCommand) -> bool {
 }
 
 /// What reaches the standard input of a call.
-fn input_of(shell: &Shell<'_>, index: usize) -> Option<&'static Rule> {
+fn input_of(shell: &JudgedCommand<'_>, index: usize) -> Option<&'static GuardRule> {
     flow::feeding(&shell.effects.commands, index)
         .find_map(|command| source(shell, command))
         .or_else(|| redirected(shell))
 }
 
 /// What one call prints, if it is a secret.
-fn source(shell: &Shell<'_>, command: &SimpleCommand) -> Option<&'static Rule> {
+fn source(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> Option<&'static GuardRule> {
     let home = shell.workspace.home();
     if dumps_environment(command) || flow::names_path(command, home, is_environment) {
         return Some(&EX02);
@@ -183,7 +183,7 @@ fn dumps_environment(command: &SimpleCommand) -> bool {
 }
 
 /// A secret that is read by a redirection: no call names it.
-fn redirected(shell: &Shell<'_>) -> Option<&'static Rule> {
+fn redirected(shell: &JudgedCommand<'_>) -> Option<&'static GuardRule> {
     let home = shell.workspace.home();
     let by_name = shell.effects.commands.iter().any(|command| flow::names_path(command, home, is_credential));
     let secret = shell.effects.reads.iter().any(|read| is_credential(&read.path));
@@ -191,7 +191,7 @@ fn redirected(shell: &Shell<'_>) -> Option<&'static Rule> {
 }
 
 /// A secret that is computed into a word of the call.
-fn substituted(shell: &Shell<'_>, index: usize, command: &SimpleCommand) -> Option<&'static Rule> {
+fn substituted(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand) -> Option<&'static GuardRule> {
     if command.exact {
         return None;
     }
@@ -204,7 +204,7 @@ fn substituted(shell: &Shell<'_>, index: usize, command: &SimpleCommand) -> Opti
                 flow::assigned(shell.text, word).into_iter().find_map(|value| written_source(shell, command, value))
             }
         };
-        // A header that carries one credential is how services are used; the whole environment never is.
+        // A header that carries one credential is how services are used; sending the whole environment is not.
         if let Some(rule) = rule.filter(|rule| !own || **rule == EX02) {
             return Some(rule);
         }
@@ -213,7 +213,7 @@ fn substituted(shell: &Shell<'_>, index: usize, command: &SimpleCommand) -> Opti
 }
 
 /// The same for a variable that was set to a substitution, as written.
-fn written_source(shell: &Shell<'_>, command: &SimpleCommand, value: &str) -> Option<&'static Rule> {
+fn written_source(shell: &JudgedCommand<'_>, command: &SimpleCommand, value: &str) -> Option<&'static GuardRule> {
     if !flow::substitutes(value) {
         return None;
     }

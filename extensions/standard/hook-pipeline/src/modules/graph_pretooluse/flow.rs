@@ -3,6 +3,8 @@
 //! The analysis lists program calls in the order they run: the parts of a pipe from left to right,
 //! what is substituted into a word before the program that gets the word. So what feeds a call
 //! stands before it, with nothing between them but programs that hand on what they get.
+//!
+//! Pure.
 
 use dispatch_toolcall::{SimpleCommand, resolve};
 

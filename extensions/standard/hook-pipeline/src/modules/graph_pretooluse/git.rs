@@ -2,10 +2,10 @@
 
 use dispatch_toolcall::{SimpleCommand, resolve};
 
-use super::Shell;
-use super::options::Options;
-use super::place::{Place, is_wild};
-use super::rules::{Findings, GT01, GT02, GT03, GT04, GT05, GT06, GT07, GT08, GT09, GT10, GT11};
+use super::JudgedCommand;
+use super::location::{PathLocation, is_wild};
+use super::options::ProgramOptions;
+use super::rules::{GT01, GT02, GT03, GT04, GT05, GT06, GT07, GT08, GT09, GT10, GT11, RuleFindings};
 
 /// Options before the subcommand that take the next word.
 const GLOBAL_VALUES: &[&str] = &[
@@ -23,15 +23,15 @@ const GLOBAL_VALUES: &[&str] = &[
 const MAX_ALIAS_STEPS: usize = 4;
 
 /// One git call.
-struct Git<'a> {
-    shell: &'a Shell<'a>,
+struct GitCall<'a> {
+    shell: &'a JudgedCommand<'a>,
     /// The folder it works in, if it is known.
     folder: Option<String>,
 }
 
 /// Judges a call of git.
-pub(super) fn judge(shell: &Shell<'_>, command: &SimpleCommand, findings: &mut Findings) {
-    let mut git = Git { shell, folder: command.cwd.clone() };
+pub(super) fn judge(shell: &JudgedCommand<'_>, command: &SimpleCommand, findings: &mut RuleFindings) {
+    let mut git = GitCall { shell, folder: command.cwd.clone() };
     let mut aliases: Vec<(&str, &str)> = Vec::new();
     let mut words = command.argv.get(1..).unwrap_or_default();
     while let Some((first, rest)) = words.split_first() {
@@ -69,16 +69,16 @@ fn alias(setting: &str) -> Option<(&str, &str)> {
     setting.get(6..)?.split_once('=')
 }
 
-impl Git<'_> {
+impl GitCall<'_> {
     fn enter(&mut self, folder: &str) {
         let home = self.shell.workspace.home();
         self.folder = self.folder.as_deref().map(|here| resolve(folder, here, home));
     }
 
-    fn judge(&self, subcommand: &str, words: &[String], findings: &mut Findings) {
+    fn judge(&self, subcommand: &str, words: &[String], findings: &mut RuleFindings) {
         match subcommand {
             "reset" => {
-                let options = Options::parse(words, "", &[]);
+                let options = ProgramOptions::parse(words, "", &[]);
                 if options.has(&["--hard"]) {
                     findings.push(&GT01, "git reset --hard");
                 }
@@ -100,7 +100,7 @@ impl Git<'_> {
             "filter-branch" | "filter-repo" => findings.push(&GT08, &format!("git {subcommand}")),
             "gc" | "prune" => prune(subcommand, words, findings),
             "worktree" => {
-                let options = Options::parse(words, "", &[]);
+                let options = ProgramOptions::parse(words, "", &[]);
                 if options.operands.first() == Some(&"remove") && options.has(&["f", "--force"]) {
                     findings.push(&GT11, "git worktree remove");
                 }
@@ -109,8 +109,8 @@ impl Git<'_> {
         }
     }
 
-    fn clean(&self, words: &[String], findings: &mut Findings) {
-        let options = Options::parse(words, "e", &["--exclude"]);
+    fn clean(&self, words: &[String], findings: &mut RuleFindings) {
+        let options = ProgramOptions::parse(words, "e", &["--exclude"]);
         let acts = options.has(&["f", "--force"]) && !options.has(&["n", "--dry-run", "i", "--interactive"]);
         let whole = match options.operands.is_empty() {
             true => self.is_whole("."),
@@ -122,8 +122,11 @@ impl Git<'_> {
     }
 
     fn discards_tree(&self, subcommand: &str, words: &[String]) -> bool {
-        let options =
-            Options::parse(words, "bBcCs", &["--source", "--orphan", "--conflict", "--pathspec-from-file", "--prefix"]);
+        let options = ProgramOptions::parse(
+            words,
+            "bBcCs",
+            &["--source", "--orphan", "--conflict", "--pathspec-from-file", "--prefix"],
+        );
         if options.has(&["p", "--patch"]) {
             return false;
         }
@@ -159,17 +162,17 @@ impl Git<'_> {
         let looks_like_path = pathspec.starts_with(['.', '/', '*']);
         match &self.folder {
             Some(folder) => {
-                let place = self.shell.workspace.place(&resolve(pathspec, folder, self.shell.workspace.home()));
+                let location = self.shell.workspace.locate(&resolve(pathspec, folder, self.shell.workspace.home()));
                 // A plain word may be a branch.
-                looks_like_path && !matches!(place, Place::Inside | Place::Scratch)
+                looks_like_path && !matches!(location, PathLocation::Inside | PathLocation::Scratch)
             }
             None => looks_like_path && pathspec.split('/').all(|part| matches!(part, "" | "." | "..") || is_wild(part)),
         }
     }
 }
 
-fn push(words: &[String], findings: &mut Findings) {
-    let options = Options::parse(words, "o", &["--repo", "--push-option", "--receive-pack", "--exec"]);
+fn push(words: &[String], findings: &mut RuleFindings) {
+    let options = ProgramOptions::parse(words, "o", &["--repo", "--push-option", "--receive-pack", "--exec"]);
     if options.has(&["n", "--dry-run"]) {
         return;
     }
@@ -186,16 +189,16 @@ fn push(words: &[String], findings: &mut Findings) {
     }
 }
 
-fn branch(words: &[String], findings: &mut Findings) {
-    let options = Options::parse(words, "u", &["--set-upstream-to"]);
+fn branch(words: &[String], findings: &mut RuleFindings) {
+    let options = ProgramOptions::parse(words, "u", &["--set-upstream-to"]);
     let deletes = options.has(&["d", "--delete"]);
     if options.has(&["D"]) || (deletes && options.has(&["f", "--force"])) {
         findings.push(&GT05, options.operands.first().copied().unwrap_or_default());
     }
 }
 
-fn prune(subcommand: &str, words: &[String], findings: &mut Findings) {
-    let options = Options::parse(words, "", &["--expire"]);
+fn prune(subcommand: &str, words: &[String], findings: &mut RuleFindings) {
+    let options = ProgramOptions::parse(words, "", &["--expire"]);
     let now = match subcommand {
         "gc" => options.values(&["--prune"]).any(|date| matches!(date, "now" | "all")),
         _ => !options.has(&["n", "--dry-run"]),

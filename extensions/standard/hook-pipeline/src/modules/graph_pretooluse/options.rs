@@ -1,7 +1,9 @@
 //! Takes the words of a program call apart into options and operands.
+//!
+//! Pure.
 
 /// The options and operands of one call.
-pub(super) struct Options<'a> {
+pub(super) struct ProgramOptions<'a> {
     /// `-x` as `x`, `--name` as `--name`, with a value where one belongs to it.
     named: Vec<(&'a str, Option<&'a str>)>,
     pub(super) operands: Vec<&'a str>,
@@ -9,7 +11,7 @@ pub(super) struct Options<'a> {
     pub(super) before_dashes: Option<usize>,
 }
 
-impl<'a> Options<'a> {
+impl<'a> ProgramOptions<'a> {
     /// Reads the words behind the program. `short` are letters and `long` names of options that
     /// take the next word as their value.
     pub(super) fn parse(words: &'a [String], short: &str, long: &[&str]) -> Self {
@@ -75,7 +77,7 @@ mod tests {
     #[test]
     fn clusters_values_and_dashes() {
         let line = words("-fd -ooutput -e x --name=v --long value a -- -b");
-        let options = Options::parse(&line, "oe", &["--long"]);
+        let options = ProgramOptions::parse(&line, "oe", &["--long"]);
         assert!(options.has(&["f"]) && options.has(&["d"]) && !options.has(&["u"]));
         assert_eq!(options.values(&["o"]).collect::<Vec<_>>(), ["output"]);
         assert_eq!(options.values(&["e", "--name", "--long"]).collect::<Vec<_>>(), ["x", "v", "value"]);
@@ -86,10 +88,10 @@ mod tests {
     #[test]
     fn a_long_name_may_be_cut_short_but_not_longer() {
         let line = words("--har");
-        assert!(Options::parse(&line, "", &[]).has(&["--hard"]));
+        assert!(ProgramOptions::parse(&line, "", &[]).has(&["--hard"]));
         let line = words("--force-with-lease");
-        assert!(!Options::parse(&line, "", &[]).has(&["--force"]));
+        assert!(!ProgramOptions::parse(&line, "", &[]).has(&["--force"]));
         let line = words("--h");
-        assert!(!Options::parse(&line, "", &[]).has(&["--hard"]));
+        assert!(!ProgramOptions::parse(&line, "", &[]).has(&["--hard"]));
     }
 }

@@ -8,8 +8,8 @@ mod token;
 use dispatch_toolcall::{ShellContext, SimpleCommand, ToolCall, ToolKind, analyze};
 use serde_json::Value;
 
-use super::rules::{Findings, UB06, UB07};
-use super::{Shell, flow};
+use super::rules::{RuleFindings, UB06, UB07};
+use super::{JudgedCommand, flow};
 
 /// Programs that send the text of their words, or of their standard input, to a database.
 const CLIENTS: &[&str] = &[
@@ -69,7 +69,12 @@ const MAX_QUERIES: usize = 64;
 const MAX_QUERY_BYTES: usize = 256 * 1024;
 
 /// Judges the queries that a program call sends.
-pub(super) fn judge_command(shell: &Shell<'_>, index: usize, command: &SimpleCommand, findings: &mut Findings) {
+pub(super) fn judge_command(
+    shell: &JudgedCommand<'_>,
+    index: usize,
+    command: &SimpleCommand,
+    findings: &mut RuleFindings,
+) {
     let program = command.program.as_str();
     if CARRIERS.contains(&program) {
         judge_carried(shell, index, command, findings);
@@ -81,7 +86,7 @@ pub(super) fn judge_command(shell: &Shell<'_>, index: usize, command: &SimpleCom
 }
 
 /// `docker exec db psql -c '...'`, `ssh host "psql -c ..."`.
-fn judge_carried(shell: &Shell<'_>, index: usize, command: &SimpleCommand, findings: &mut Findings) {
+fn judge_carried(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand, findings: &mut RuleFindings) {
     let client = command.argv.iter().position(|word| CLIENTS.contains(&word.rsplit('/').next().unwrap_or(word)));
     if let Some(at) = client {
         judge_client(shell, index, command.argv.get(at + 1..).unwrap_or_default(), findings);
@@ -89,7 +94,7 @@ fn judge_carried(shell: &Shell<'_>, index: usize, command: &SimpleCommand, findi
     }
     for line in command.argv.iter().skip(1).filter(|word| word.contains(' ') && flow::mentions(word, CLIENTS)) {
         let effects = analyze(line, &ShellContext { cwd: "", home: None });
-        let inner = Shell { effects: &effects, text: line, ..*shell };
+        let inner = JudgedCommand { effects: &effects, text: line, ..*shell };
         for (index, carried) in
             effects.commands.iter().enumerate().filter(|(_, carried)| CLIENTS.contains(&carried.program.as_str()))
         {
@@ -99,7 +104,7 @@ fn judge_carried(shell: &Shell<'_>, index: usize, command: &SimpleCommand, findi
 }
 
 /// Every query holds a blank, so every word with one may be a query; else it comes by standard input.
-fn judge_client(shell: &Shell<'_>, index: usize, words: &[String], findings: &mut Findings) {
+fn judge_client(shell: &JudgedCommand<'_>, index: usize, words: &[String], findings: &mut RuleFindings) {
     let mut queries = words.iter().filter(|word| word.contains(char::is_whitespace)).take(MAX_QUERIES).peekable();
     if queries.peek().is_some() {
         queries.for_each(|word| judge_query(option_value(word), findings));
@@ -124,7 +129,7 @@ fn option_value(word: &str) -> &str {
 }
 
 /// Judges the query fields of a tool that runs no command.
-pub(super) fn judge_fields(call: &ToolCall, input: &Value, findings: &mut Findings) {
+pub(super) fn judge_fields(call: &ToolCall, input: &Value, findings: &mut RuleFindings) {
     let Value::Object(fields) = input else {
         return;
     };
@@ -137,7 +142,7 @@ pub(super) fn judge_fields(call: &ToolCall, input: &Value, findings: &mut Findin
         let certain = LANGUAGE_FIELDS.contains(&field.as_str());
         if certain || QUERY_FIELDS.contains(&field.as_str()) {
             for text in texts(value) {
-                judge_text(text, if certain || database { Trust::Query } else { Trust::Words }, findings);
+                judge_text(text, if certain || database { TextKind::Query } else { TextKind::Words }, findings);
             }
         }
     }
@@ -161,17 +166,17 @@ fn entry_text(entry: &Value) -> Option<&str> {
 
 /// Whether a text is known to be a query, or may be words of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
+enum TextKind {
     Query,
     Words,
 }
 
-fn judge_query(text: &str, findings: &mut Findings) {
-    judge_text(text, Trust::Query, findings);
+fn judge_query(text: &str, findings: &mut RuleFindings) {
+    judge_text(text, TextKind::Query, findings);
 }
 
 /// Judges one text. The shape of a graph pattern cannot be mistaken for prose; that of SQL can.
-fn judge_text(text: &str, trust: Trust, findings: &mut Findings) {
+fn judge_text(text: &str, kind: TextKind, findings: &mut RuleFindings) {
     let mut end = text.len().min(MAX_QUERY_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -180,7 +185,7 @@ fn judge_text(text: &str, trust: Trust, findings: &mut Findings) {
     if let Some(what) = cypher::unbounded(text) {
         findings.push(&UB06, what);
     }
-    if trust == Trust::Query
+    if kind == TextKind::Query
         && let Some(what) = sql::unbounded(text)
     {
         findings.push(&UB07, what);

@@ -1,7 +1,9 @@
-//! The rules: code, severity, reason and the safer way of each.
+//! The rules: code, severity, reason and safer alternative of each.
 //!
 //! A rule denies where a bounded form does the job; it asks where the unbounded
 //! effect may be just what the user wants.
+//!
+//! Pure.
 
 use serde::Deserialize;
 
@@ -13,7 +15,7 @@ const MAX_SUBJECT_CHARS: usize = 120;
 /// What a rule does when it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Severity {
+pub(super) enum RuleSeverity {
     /// Nothing.
     Off,
     /// The user is asked.
@@ -24,9 +26,9 @@ pub(super) enum Severity {
 
 /// One rule of the guard.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct GuardRule {
     pub(super) code: &'static str,
-    pub(super) severity: Severity,
+    pub(super) severity: RuleSeverity,
     /// Why, in one sentence without its full stop.
     pub(super) reason: &'static str,
     /// What to do instead, in whole sentences.
@@ -35,16 +37,16 @@ pub(super) struct Rule {
 
 /// A rule that applies, and to what.
 #[derive(Debug)]
-pub(super) struct Finding {
-    pub(super) rule: &'static Rule,
-    /// A path, a program or a keyword; never file content or a whole command.
+pub(super) struct RuleFinding {
+    pub(super) rule: &'static GuardRule,
+    /// A path, a program or a keyword; not file content or a whole command.
     subject: String,
 }
 
-impl Finding {
+impl RuleFinding {
     /// The sentence for the model and the user.
     pub(super) fn reason(&self) -> String {
-        let Rule { reason, safer, .. } = self.rule;
+        let GuardRule { reason, safer, .. } = self.rule;
         match self.subject.as_str() {
             "" => format!("{reason}. {safer}"),
             subject => format!("{reason} ({subject}). {safer}"),
@@ -54,21 +56,21 @@ impl Finding {
 
 /// Everything found in one call.
 #[derive(Debug, Default)]
-pub(super) struct Findings(Vec<Finding>);
+pub(super) struct RuleFindings(Vec<RuleFinding>);
 
-impl Findings {
-    pub(super) fn push(&mut self, rule: &'static Rule, subject: &str) {
+impl RuleFindings {
+    pub(super) fn push(&mut self, rule: &'static GuardRule, subject: &str) {
         let seen = self.0.iter().any(|finding| finding.rule == rule);
         if !seen && self.0.len() < MAX_FINDINGS {
             let subject = subject.chars().filter(|c| !c.is_control()).take(MAX_SUBJECT_CHARS).collect();
-            self.0.push(Finding { rule, subject });
+            self.0.push(RuleFinding { rule, subject });
         }
     }
 }
 
-impl IntoIterator for Findings {
-    type Item = Finding;
-    type IntoIter = std::vec::IntoIter<Finding>;
+impl IntoIterator for RuleFindings {
+    type Item = RuleFinding;
+    type IntoIter = std::vec::IntoIter<RuleFinding>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
@@ -77,15 +79,15 @@ impl IntoIterator for Findings {
 
 macro_rules! rules {
     ($($code:ident $severity:ident $reason:literal, $safer:literal;)+) => {
-        $(pub(super) static $code: Rule =
-            Rule { code: stringify!($code), severity: Severity::$severity, reason: $reason, safer: $safer };)+
+        $(pub(super) static $code: GuardRule =
+            GuardRule { code: stringify!($code), severity: RuleSeverity::$severity, reason: $reason, safer: $safer };)+
         #[cfg(test)]
-        pub(super) static ALL: &[&Rule] = &[$(&$code),+];
+        pub(super) static ALL: &[&GuardRule] = &[$(&$code),+];
     };
 }
 
 rules! {
-    UB01 Deny "A whole tree outside the workspace, at its root, or its history is removed, changed or moved",
+    UB01 Deny "The call removes, changes or moves a whole tree outside the workspace, the workspace root, or its history",
         "Name one folder inside the workspace.";
     UB02 Deny "A recursive walk starts at the disk's root, the home folder or above the workspace",
         "Start it inside the workspace, or limit its depth.";
@@ -93,44 +95,44 @@ rules! {
         "Run it in the background, put `timeout 30` before it, or limit what it reads (`tail -n 100`).";
     UB04 Deny "The command starts copies of itself without end",
         "Start a fixed number of processes and wait for them.";
-    UB05 Deny "A device, a partition table or the boot folder is written",
-        "Write to a file, such as an image, and leave the device to the user.";
+    UB05 Deny "The call writes to a device, a partition table or the boot folder",
+        "Write to a file, such as an image, and ask the user to write it to the device.";
     UB06 Deny "The graph query has no bound on the rows it returns or removes, or on the length of its paths",
         "Add `LIMIT 100`, and an upper bound to every path, such as `[*1..5]`.";
     UB07 Ask "The SQL statement changes or removes every row, or a whole table",
         "Add a `WHERE` clause that names the rows, after a `SELECT count(*)` with the same clause.";
-    UB08 Deny "The search has no file pattern and this workspace has very many files",
+    UB08 Deny "The search has no file pattern, and this workspace has too many files for that",
         "Add a file pattern (`glob`, `include`, `type`), or search in a folder.";
-    GT01 Ask "`git reset` throws away every uncommitted change",
+    GT01 Ask "`git reset --hard` discards every uncommitted change",
         "Use `git stash` first, or `git reset --soft`.";
-    GT02 Ask "`git clean` removes untracked files for good",
-        "Look with `git clean -n`, then name the folder, or use `git stash -u`.";
-    GT03 Ask "The command throws away the uncommitted changes of the whole working tree",
+    GT02 Ask "`git clean` deletes untracked files for good",
+        "List the files with `git clean -n`, then name the folder, or use `git stash -u`.";
+    GT03 Ask "The command discards the uncommitted changes of the whole working tree",
         "Name the files to restore, or use `git stash`.";
     GT04 Deny "A forced push overwrites what others pushed",
         "Use `git push --force-with-lease`.";
-    GT05 Ask "The branch is removed even if its commits are nowhere else",
+    GT05 Ask "The command deletes a branch even if its commits are on no other branch",
         "Use `git branch -d`, which refuses to lose commits.";
-    GT06 Ask "Stashed changes are removed for good",
-        "Look with `git stash show -p`, or use `git stash apply` and keep them.";
-    GT07 Ask "The reflog is the only way back to lost commits, and it is removed",
+    GT06 Ask "The command deletes stashed changes for good",
+        "Show them with `git stash show -p`, or use `git stash apply`, which keeps them.";
+    GT07 Ask "The command deletes the reflog, which is the only way back to lost commits",
         "Leave its expiry to `git gc`.";
-    GT08 Ask "The whole history is rewritten",
+    GT08 Ask "The command rewrites the whole history",
         "Work on a fresh clone, or revert the commit.";
-    GT09 Ask "Branches or tags are removed on the remote",
-        "Leave that to the user, or name the branch in a pull request.";
-    GT10 Ask "Commits that no branch holds are removed for good",
+    GT09 Ask "The push deletes branches or tags on the remote",
+        "Ask the user to delete them.";
+    GT10 Ask "The command deletes commits that are on no branch",
         "Run `git gc` without a prune date.";
-    GT11 Ask "A working tree is removed together with its uncommitted changes",
+    GT11 Ask "The command removes a working tree together with its uncommitted changes",
         "Use `git worktree remove` without force.";
-    EX01 Deny "A file that holds credentials is sent over the network",
+    EX01 Deny "The call sends a file with credentials over the network",
         "Let the program that needs the secret read it from its own configuration.";
-    EX02 Deny "The whole environment, secrets included, is sent over the network",
+    EX02 Deny "The call sends the whole environment, including its secrets, over the network",
         "Send only the variable that is needed, by name.";
-    EX03 Deny "Code from the network is run unseen",
-        "Download it to a file, read it, and run it in a call of its own.";
-    EX04 Deny "Encoded text is decoded and run unseen",
-        "Write the command itself.";
-    EX05 Deny "A shell is handed to another machine",
-        "Run the one command that is needed.";
+    EX03 Deny "The command runs code from the network without anyone having read it",
+        "Download it to a file, read it, and run it in a separate call.";
+    EX04 Deny "The command decodes text and runs it",
+        "Write the decoded command instead.";
+    EX05 Deny "The command gives another machine a shell",
+        "Run only the command that is needed.";
 }

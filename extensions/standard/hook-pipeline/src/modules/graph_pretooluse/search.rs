@@ -2,21 +2,21 @@
 //!
 //! How many files there are is an estimate that costs next to nothing: the number of entries
 //! that git's index names in its head, kept in the session's state until the index changes.
-//! Where there is no index, the number is not known and the rule has no opinion.
+//! Without an index the number is not known, and the rule does not apply.
 
 use dispatch_hook_module::Context;
 use dispatch_toolcall::{SimpleCommand, ToolCall, ToolKind, UnboundedKind};
 use serde_json::{Value, json};
 
-use super::place::{Workspace, is_wild};
-use super::rules::{Findings, UB02, UB08};
-use super::settings::Settings;
+use super::location::{WorkspaceBounds, is_wild};
+use super::rules::{RuleFindings, UB02, UB08};
+use super::settings::GraphPretooluseSettings;
 
 /// The section of the state that holds the estimate.
 const SECTION: &str = "graph-pretooluse";
 /// Bytes of an index entry, names included; a longer index than all files would need has more files.
 const BYTES_PER_FILE: u64 = 200;
-/// A longer index is never read.
+/// A longer index is not read.
 const MAX_INDEX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Tools that look into files, by the name in lower case.
@@ -48,9 +48,9 @@ const CONTENT_PROGRAMS: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack"]
 pub(super) fn judge(
     ctx: &Context<'_>,
     call: &ToolCall,
-    workspace: &Workspace<'_>,
-    settings: &Settings,
-    findings: &mut Findings,
+    workspace: &WorkspaceBounds<'_>,
+    settings: &GraphPretooluseSettings,
+    findings: &mut RuleFindings,
 ) -> Option<Value> {
     let whole = if call.kind == ToolKind::Search {
         judge_roots(call, workspace, findings);
@@ -61,20 +61,20 @@ pub(super) fn judge(
     if !whole {
         return None;
     }
-    let estimate = Estimate::of(ctx, settings.max_files)?;
+    let estimate = FileCountEstimate::of(ctx, settings.max_files)?;
     if estimate.files > settings.max_files {
         findings.push(&UB08, &format!("more than {} files", settings.max_files));
     }
     estimate.patch
 }
 
-fn judge_roots(call: &ToolCall, workspace: &Workspace<'_>, findings: &mut Findings) {
+fn judge_roots(call: &ToolCall, workspace: &WorkspaceBounds<'_>, findings: &mut RuleFindings) {
     if let Some(far) = call.paths.iter().find(|path| workspace.is_endless_walk(&path.path)) {
         findings.push(&UB02, &far.path);
     }
 }
 
-fn searches_everything(call: &ToolCall, workspace: &Workspace<'_>, input: &Value) -> bool {
+fn searches_everything(call: &ToolCall, workspace: &WorkspaceBounds<'_>, input: &Value) -> bool {
     let name = call.name.to_ascii_lowercase();
     let texts = |fields: &[&str]| -> Vec<String> {
         let values = fields.iter().filter_map(|field| input.get(*field));
@@ -97,7 +97,7 @@ fn searches_everything(call: &ToolCall, workspace: &Workspace<'_>, input: &Value
 }
 
 /// The same for `grep -r` and its like in a command.
-fn runs_everything(call: &ToolCall, workspace: &Workspace<'_>) -> bool {
+fn runs_everything(call: &ToolCall, workspace: &WorkspaceBounds<'_>) -> bool {
     let Some(effects) = &call.effects else {
         return false;
     };
@@ -117,13 +117,13 @@ fn is_open_search(command: &SimpleCommand) -> bool {
 }
 
 /// How many files the workspace has, as far as its index says.
-struct Estimate {
+struct FileCountEstimate {
     files: u64,
     /// What to keep in the state, if it was counted now.
     patch: Option<Value>,
 }
 
-impl Estimate {
+impl FileCountEstimate {
     fn of(ctx: &Context<'_>, max_files: u64) -> Option<Self> {
         let index = ctx.paths.repo_root.join(".git").join("index");
         let changed = ctx.session.modified_ms(&index)?;

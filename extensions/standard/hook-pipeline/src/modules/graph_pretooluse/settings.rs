@@ -1,10 +1,12 @@
 //! What users may change about the guard: `rules`, `maxFiles`, `scratch`.
+//!
+//! Pure.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::rules::{Rule, Severity};
+use super::rules::{GuardRule, RuleSeverity};
 
 /// Files of a workspace above which a search needs a pattern.
 const DEFAULT_MAX_FILES: u64 = 50_000;
@@ -15,14 +17,14 @@ const DEFAULT_SCRATCH: [&str; 5] = ["/tmp", "/var/tmp", "/private/tmp", "/privat
 /// The section `graph-pretooluse` of the configuration.
 #[derive(Debug, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Settings {
+pub(super) struct GraphPretooluseSettings {
     /// Severity by code, where it differs from the rule's own.
-    rules: BTreeMap<String, Severity>,
+    rules: BTreeMap<String, RuleSeverity>,
     pub(super) max_files: u64,
     pub(super) scratch: Vec<String>,
 }
 
-impl Default for Settings {
+impl Default for GraphPretooluseSettings {
     fn default() -> Self {
         Self {
             rules: BTreeMap::new(),
@@ -32,8 +34,8 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
-    pub(super) fn severity(&self, rule: &Rule) -> Severity {
+impl GraphPretooluseSettings {
+    pub(super) fn severity(&self, rule: &GuardRule) -> RuleSeverity {
         let set = self.rules.iter().find(|(code, _)| code.eq_ignore_ascii_case(rule.code));
         set.map_or(rule.severity, |(_, severity)| *severity)
     }

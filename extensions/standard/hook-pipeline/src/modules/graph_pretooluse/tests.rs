@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::GraphPretooluse;
-use super::rules::{ALL, Severity};
+use super::rules::{ALL, RuleSeverity};
 
 /// The code of the objection, or nothing.
 fn code(scene: &TestInvocation) -> String {
@@ -32,7 +32,7 @@ fn every_rule_says_why_and_what_else_to_do() {
     for (index, rule) in ALL.iter().enumerate() {
         assert!(ALL[..index].iter().all(|other| other.code != rule.code), "{} twice", rule.code);
         assert!(!rule.reason.ends_with('.') && rule.safer.ends_with('.'), "{}", rule.code);
-        assert_ne!(rule.severity, Severity::Off, "{}", rule.code);
+        assert_ne!(rule.severity, RuleSeverity::Off, "{}", rule.code);
     }
 }
 

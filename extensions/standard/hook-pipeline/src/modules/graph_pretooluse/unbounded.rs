@@ -2,9 +2,9 @@
 
 use dispatch_toolcall::{Access, PathMove, SimpleCommand, ToolCall, UnboundedKind, resolve};
 
-use super::place::{Place, Workspace, is_wild};
-use super::rules::{Findings, UB01, UB02, UB03, UB04, UB05};
-use super::{Shell, background};
+use super::location::{PathLocation, WorkspaceBounds, is_wild};
+use super::rules::{RuleFindings, UB01, UB02, UB03, UB04, UB05};
+use super::{JudgedCommand, background};
 
 /// Programs that change disks and boot entries without naming a device file.
 const DISK_PROGRAMS: &[&str] = &["efibootmgr", "grub-install", "grub2-install", "bootctl", "zpool", "nvme"];
@@ -43,7 +43,7 @@ const FIND_TESTS: &[&str] = &[
 const FIND_ACTIONS: &[&str] = &["-delete", "-exec", "-execdir", "-ok", "-okdir"];
 
 /// Judges what the analysis found to have no bound.
-pub(super) fn judge(shell: &Shell<'_>, findings: &mut Findings) {
+pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
     for fact in &shell.effects.unbounded {
         let target = fact.target.as_str();
         match fact.what {
@@ -91,10 +91,10 @@ pub(super) fn judge(shell: &Shell<'_>, findings: &mut Findings) {
 }
 
 /// Judges the paths of a tool that runs no command.
-pub(super) fn judge_paths(call: &ToolCall, workspace: &Workspace<'_>, findings: &mut Findings) {
+pub(super) fn judge_paths(call: &ToolCall, workspace: &WorkspaceBounds<'_>, findings: &mut RuleFindings) {
     for path in call.paths.iter().filter(|path| path.access != Access::Read) {
         let removed = path.access == Access::Delete;
-        if removed && matches!(workspace.place(&path.path), Place::Root | Place::Above) {
+        if removed && matches!(workspace.locate(&path.path), PathLocation::Root | PathLocation::Above) {
             findings.push(&UB01, &path.path);
         }
         if is_boot(&path.path) || (path.path.starts_with("/dev/") && is_guarded_device(&path.path)) {
@@ -103,8 +103,8 @@ pub(super) fn judge_paths(call: &ToolCall, workspace: &Workspace<'_>, findings: 
     }
 }
 
-/// Whether a tree has no bound that is known; what cannot be told is none of this rule's business.
-fn is_unbounded_tree(shell: &Shell<'_>, target: &str) -> bool {
+/// Whether a tree is known to have no bound; a tree that is not known is not judged by this rule.
+fn is_unbounded_tree(shell: &JudgedCommand<'_>, target: &str) -> bool {
     match target.starts_with('/') || target.get(1..2) == Some(":") || target.starts_with("\\\\") {
         true => !shell.workspace.is_bounded_tree(target),
         false => is_unresolved_root(shell.text, &unquoted(target)),
@@ -127,7 +127,7 @@ fn is_unresolved_root(text: &str, target: &str) -> bool {
         }
     };
     let plain = !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
-    // `"$X"/*` is `/*` where nobody set the variable.
+    // `"$X"/*` is `/*` where the variable is not set.
     plain
         && rest.starts_with('/')
         && rest.split('/').all(|part| part.is_empty() || is_wild(part))
@@ -160,7 +160,7 @@ fn unquoted(word: &str) -> String {
 }
 
 /// Trees that another rule judges, or that a test of `find` narrows down.
-fn is_judged_elsewhere(shell: &Shell<'_>, target: &str) -> bool {
+fn is_judged_elsewhere(shell: &JudgedCommand<'_>, target: &str) -> bool {
     let commands = &shell.effects.commands;
     let direct = commands.iter().any(|command| {
         TREE_PROGRAMS.contains(&command.program.as_str()) && !command.wrapped_by.iter().any(|by| by == "find")
@@ -168,7 +168,7 @@ fn is_judged_elsewhere(shell: &Shell<'_>, target: &str) -> bool {
     if direct {
         return false;
     }
-    let finds: Vec<Find> = commands.iter().filter_map(|command| Find::of(shell.workspace, command)).collect();
+    let finds: Vec<FindCall> = commands.iter().filter_map(|command| FindCall::of(shell.workspace, command)).collect();
     if finds.is_empty() {
         return commands
             .iter()
@@ -179,7 +179,7 @@ fn is_judged_elsewhere(shell: &Shell<'_>, target: &str) -> bool {
 }
 
 /// A `find` that removes or runs something.
-struct Find {
+struct FindCall {
     /// Where it starts; nothing if that is not known or not in the workspace.
     roots: Vec<String>,
     deletes: bool,
@@ -187,8 +187,8 @@ struct Find {
     is_narrow: bool,
 }
 
-impl Find {
-    fn of(workspace: &Workspace<'_>, command: &SimpleCommand) -> Option<Self> {
+impl FindCall {
+    fn of(workspace: &WorkspaceBounds<'_>, command: &SimpleCommand) -> Option<Self> {
         let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
         let start = words.iter().position(|word| word.starts_with(['-', '!', '('])).unwrap_or(words.len());
         let (named, expression) = words.split_at(start);
@@ -199,7 +199,7 @@ impl Find {
         let named = if named.is_empty() { &["."][..] } else { named };
         let cwd = command.cwd.as_deref().filter(|_| command.exact);
         let resolved = cwd.map(|cwd| named.iter().map(|root| resolve(root, cwd, workspace.home())).collect::<Vec<_>>());
-        let inside = |root: &String| matches!(workspace.place(root), Place::Inside | Place::Root);
+        let inside = |root: &String| matches!(workspace.locate(root), PathLocation::Inside | PathLocation::Root);
         Some(Self {
             roots: resolved.filter(|roots| roots.iter().all(inside)).unwrap_or_default(),
             deletes: expression.contains(&"-delete"),
@@ -243,21 +243,21 @@ fn selects(tests: &[&str]) -> bool {
     selected
 }
 
-fn is_timed(shell: &Shell<'_>, programs: &[&str]) -> bool {
+fn is_timed(shell: &JudgedCommand<'_>, programs: &[&str]) -> bool {
     let mut timed =
         shell.effects.commands.iter().filter(|command| programs.contains(&command.program.as_str())).peekable();
     timed.peek().is_some() && timed.all(|command| command.wrapped_by.iter().any(|by| by.ends_with("timeout")))
 }
 
 /// A move takes a whole folder along; a name with an extension is taken for a file.
-fn judge_move(workspace: &Workspace<'_>, moved: &PathMove, findings: &mut Findings) {
+fn judge_move(workspace: &WorkspaceBounds<'_>, moved: &PathMove, findings: &mut RuleFindings) {
     let from = moved.from.path.as_str();
     let name = from.rsplit(['/', '\\']).next().unwrap_or(from);
     let is_file = name.trim_start_matches('.').contains('.') && !is_wild(name);
-    let unbounded = match workspace.place(from) {
-        Place::Root | Place::Above => true,
-        Place::Outside => !is_file,
-        Place::Inside | Place::Scratch => false,
+    let unbounded = match workspace.locate(from) {
+        PathLocation::Root | PathLocation::Above => true,
+        PathLocation::Outside => !is_file,
+        PathLocation::Inside | PathLocation::Scratch => false,
     };
     if unbounded || (moved.to.path.starts_with("/dev/null") && !is_file) {
         findings.push(&UB01, from);

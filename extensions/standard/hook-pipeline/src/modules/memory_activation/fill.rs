@@ -1,4 +1,6 @@
 //! Fills in the texts of rules and keeps them within their bound together.
+//!
+//! Pure.
 
 use crate::followup::FollowupRule;
 use crate::prose::shorten;
@@ -9,7 +11,7 @@ const NOTHING: &str = "none";
 const ELLIPSIS: char = '…';
 
 /// What placeholders stand for; empty for nothing.
-pub(super) struct Values<'a> {
+pub(super) struct PlaceholderValues<'a> {
     pub(super) tool: &'a str,
     pub(super) path: &'a str,
     pub(super) command: &'a str,
@@ -17,14 +19,14 @@ pub(super) struct Values<'a> {
 }
 
 /// The reminders of one call.
-pub(super) struct Chosen<'r> {
+pub(super) struct ChosenReminders<'r> {
     max_chars: usize,
     used_chars: usize,
     texts: Vec<String>,
     rules: Vec<&'r FollowupRule>,
 }
 
-impl<'r> Chosen<'r> {
+impl<'r> ChosenReminders<'r> {
     /// None yet.
     pub(super) fn within(max_chars: usize) -> Self {
         Self { max_chars, used_chars: 0, texts: Vec::new(), rules: Vec::new() }
@@ -32,7 +34,7 @@ impl<'r> Chosen<'r> {
 
     /// Adds a reminder if it fits. Half a reminder can say the opposite, so one that does not fit
     /// waits for the next call; only one that fits nowhere is cut.
-    pub(super) fn add(&mut self, rule: &'r FollowupRule, values: &Values<'_>) {
+    pub(super) fn add(&mut self, rule: &'r FollowupRule, values: &PlaceholderValues<'_>) {
         let text = filled(rule.inject.trim(), values);
         if text.is_empty() {
             return;
@@ -69,7 +71,7 @@ impl<'r> Chosen<'r> {
 }
 
 /// Fills in each placeholder once; a value that looks like a placeholder stays as it is.
-fn filled(template: &str, values: &Values<'_>) -> String {
+fn filled(template: &str, values: &PlaceholderValues<'_>) -> String {
     let named =
         [("{tool}", values.tool), ("{path}", values.path), ("{command}", values.command), ("{intent}", values.intent)];
     let mut out = String::with_capacity(template.len());
@@ -96,20 +98,21 @@ fn filled(template: &str, values: &Values<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::followup::{Once, When};
+    use crate::followup::{FollowupCondition, ReminderFrequency};
     use proptest::prelude::*;
 
     fn rule(inject: &str) -> FollowupRule {
         FollowupRule {
             id: "r".to_owned(),
-            when: When::default(),
+            when: FollowupCondition::default(),
             inject: inject.to_owned(),
-            once: Once::Always,
+            once: ReminderFrequency::Always,
             priority: 0,
         }
     }
 
-    const VALUES: Values<'_> = Values { tool: "Bash", path: "src/{tool}.rs", command: "a\n b", intent: "" };
+    const VALUES: PlaceholderValues<'_> =
+        PlaceholderValues { tool: "Bash", path: "src/{tool}.rs", command: "a\n b", intent: "" };
 
     #[test]
     fn placeholders_are_filled_in_once() {
@@ -126,12 +129,12 @@ mod tests {
     #[test]
     fn what_does_not_fit_waits_and_what_never_fits_is_cut() {
         let (long, short, next, last) = (rule("123456789012"), rule("1234"), rule("12345"), rule("x"));
-        let mut chosen = Chosen::within(10);
+        let mut chosen = ChosenReminders::within(10);
         chosen.add(&long, &VALUES);
         assert_eq!(chosen.text().as_deref(), Some("123456789…"));
         assert!(chosen.is_full());
 
-        let mut chosen = Chosen::within(10);
+        let mut chosen = ChosenReminders::within(10);
         chosen.add(&short, &VALUES);
         chosen.add(&long, &VALUES);
         chosen.add(&next, &VALUES);
@@ -139,7 +142,7 @@ mod tests {
         assert_eq!(chosen.text().as_deref(), Some("1234\n12345"));
         assert_eq!(chosen.rules().count(), 2);
 
-        let mut chosen = Chosen::within(0);
+        let mut chosen = ChosenReminders::within(0);
         chosen.add(&short, &VALUES);
         assert_eq!(chosen.text(), None);
         assert!(chosen.is_full());
@@ -153,8 +156,8 @@ mod tests {
             max_chars in 0usize..60,
         ) {
             let rules: Vec<FollowupRule> = texts.iter().map(|text| rule(text)).collect();
-            let mut chosen = Chosen::within(max_chars);
-            let values = Values { tool: "T", path: "é/x", command: &command, intent: "i" };
+            let mut chosen = ChosenReminders::within(max_chars);
+            let values = PlaceholderValues { tool: "T", path: "é/x", command: &command, intent: "i" };
             for rule in &rules {
                 chosen.add(rule, &values);
             }

@@ -1,15 +1,17 @@
 //! What a tool call tried, and how much one attempt is a correction of another.
+//!
+//! Pure.
 
 use dispatch_toolcall::{ShellContext, ShellEffects, ToolCall, analyze};
 
-use crate::memory::Likeness;
+use crate::memory::CommandSimilarity;
 
 /// Programs that only prepare for the one that matters.
 const PREPARING: [&str; 9] = ["cd", "pushd", "popd", "export", "set", "source", ".", "true", "echo"];
 
 /// What a tool call tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Attempt {
+pub(super) struct CommandAttempt {
     /// The program of a command; for other tools the tool and its file.
     pub(super) program: String,
     /// The command; for other tools the tool and its file.
@@ -18,7 +20,7 @@ pub(super) struct Attempt {
     words: Vec<String>,
 }
 
-impl Attempt {
+impl CommandAttempt {
     /// What a call tries. `relative` gives a path as people write it.
     pub(super) fn of(call: &ToolCall, relative: &dyn Fn(&str) -> String) -> Self {
         if let Some(command) = &call.command {
@@ -52,12 +54,12 @@ impl Attempt {
     }
 
     /// How much `later` corrects this attempt. Both have the same program.
-    pub(super) fn likeness(&self, later: &Self) -> Likeness {
+    pub(super) fn likeness(&self, later: &Self) -> CommandSimilarity {
         if self.shown == later.shown {
-            return Likeness::Same;
+            return CommandSimilarity::Same;
         }
         let same_start = self.words.first() == later.words.first();
-        if same_start || self.has_typo_repaired_in(later) { Likeness::Close } else { Likeness::Loose }
+        if same_start || self.has_typo_repaired_in(later) { CommandSimilarity::Close } else { CommandSimilarity::Loose }
     }
 
     fn has_typo_repaired_in(&self, later: &Self) -> bool {
@@ -118,27 +120,31 @@ mod tests {
             ("", ""),
         ];
         for (command, program) in table {
-            assert_eq!(Attempt::of_command(command).program, program, "{command}");
+            assert_eq!(CommandAttempt::of_command(command).program, program, "{command}");
         }
     }
 
     #[test]
     fn a_correction_is_told_from_another_command() {
         let table = [
-            ("npm tset", "npm test", Likeness::Close),
-            ("npm tset", "npm run test", Likeness::Close),
-            ("git psuh origin", "git push origin", Likeness::Close),
-            ("git push", "git push -u origin main", Likeness::Close),
-            ("cargo test --al", "cargo test --all", Likeness::Close),
-            ("tar xf a.tgz", "tar xzf a.tgz", Likeness::Close),
-            ("npm test", "npm test", Likeness::Same),
-            ("git push origin main", "git pull origin main", Likeness::Loose),
-            ("git push", "git status", Likeness::Loose),
-            ("ls missing", "ls src", Likeness::Loose),
-            ("make a", "make b", Likeness::Loose),
+            ("npm tset", "npm test", CommandSimilarity::Close),
+            ("npm tset", "npm run test", CommandSimilarity::Close),
+            ("git psuh origin", "git push origin", CommandSimilarity::Close),
+            ("git push", "git push -u origin main", CommandSimilarity::Close),
+            ("cargo test --al", "cargo test --all", CommandSimilarity::Close),
+            ("tar xf a.tgz", "tar xzf a.tgz", CommandSimilarity::Close),
+            ("npm test", "npm test", CommandSimilarity::Same),
+            ("git push origin main", "git pull origin main", CommandSimilarity::Loose),
+            ("git push", "git status", CommandSimilarity::Loose),
+            ("ls missing", "ls src", CommandSimilarity::Loose),
+            ("make a", "make b", CommandSimilarity::Loose),
         ];
         for (from, to, expected) in table {
-            assert_eq!(Attempt::of_command(from).likeness(&Attempt::of_command(to)), expected, "{from} -> {to}");
+            assert_eq!(
+                CommandAttempt::of_command(from).likeness(&CommandAttempt::of_command(to)),
+                expected,
+                "{from} -> {to}"
+            );
         }
     }
 

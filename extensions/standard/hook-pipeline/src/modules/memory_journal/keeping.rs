@@ -3,7 +3,7 @@
 use dispatch_hook_module::Context;
 use dispatch_redact::Redactor;
 
-use super::Settings;
+use super::MemoryJournalSettings;
 use crate::config::{CONFIG_LIMIT_BYTES, Config, PromptAudit};
 use crate::prose::{head, shorten};
 
@@ -13,19 +13,19 @@ const MIN_TEXT_CHARS: usize = 40;
 const MAX_TEXT_CHARS: usize = 2_000;
 
 /// What is kept of texts.
-pub(super) struct Keeping {
+pub(super) struct KeptText {
     redactor: Redactor,
     /// Whether the text of prompts may be kept at all.
     pub(super) prompts: PromptAudit,
     text_chars: usize,
 }
 
-impl Keeping {
+impl KeptText {
     /// By the workspace's configuration, which also says what a secret is.
     pub(super) fn of(ctx: &Context<'_>) -> Self {
         let bytes = ctx.session.read(&ctx.paths.config_file(), CONFIG_LIMIT_BYTES);
         let config = bytes.map(|bytes| Config::parse(&bytes).0).unwrap_or_default();
-        let settings: Settings = ctx.settings();
+        let settings: MemoryJournalSettings = ctx.settings();
         Self {
             redactor: config.redactor(),
             prompts: config.prompts,

@@ -1,4 +1,6 @@
 //! Finds the sentences of a prompt in which the user says how things should be from now on.
+//!
+//! Pure.
 
 use crate::prose::{Sentence, sentences};
 

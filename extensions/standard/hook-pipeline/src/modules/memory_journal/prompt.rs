@@ -3,18 +3,18 @@
 use dispatch_hook_module::digest::sha256_hex;
 use dispatch_hook_module::{Context, HookAction};
 
-use super::keeping::Keeping;
+use super::keeping::KeptText;
 use super::{appended, entry, preference};
 use crate::config::PromptAudit;
-use crate::memory::What;
+use crate::memory::ExperienceKind;
 
 pub(super) fn submitted(ctx: &Context<'_>) -> HookAction {
     let Some(prompt) = ctx.event.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()) else {
         return HookAction::none();
     };
-    let keeping = Keeping::of(ctx);
+    let keeping = KeptText::of(ctx);
     let readable = keeping.prompts == PromptAudit::Text;
-    let what = What::Prompt {
+    let what = ExperienceKind::Prompt {
         sha256: sha256_hex(prompt.as_bytes()),
         chars: prompt.chars().count(),
         text: readable.then(|| keeping.keep(prompt)),
@@ -23,7 +23,7 @@ pub(super) fn submitted(ctx: &Context<'_>) -> HookAction {
     if readable {
         let stated = preference::preferences(prompt).into_iter().enumerate();
         entries.extend(stated.map(|(index, sentence)| {
-            let what = What::Preference { text: keeping.keep(&sentence) };
+            let what = ExperienceKind::Preference { text: keeping.keep(&sentence) };
             entry(ctx, &format!("preference {index}"), what)
         }));
     }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use dispatch_hook_module::digest::short_key;
 use dispatch_hook_module::{Context, EventName, FileWrite, HookAction, Record};
 
-use super::keeping::Keeping;
+use super::keeping::KeptText;
 use super::{appended, journal};
 use crate::call_outcomes::{is_refusal, text};
 use crate::memory::{
-    CANDIDATES_FILE, CANDIDATES_LIMIT_BYTES, Candidate, Experience, FORGOTTEN_FILE, Forgotten, JOURNAL, What, derive,
-    merge, parse_candidates, write_candidates,
+    CANDIDATES_FILE, CANDIDATES_LIMIT_BYTES, Experience, ExperienceKind, FORGOTTEN_FILE, ForgottenCandidates, JOURNAL,
+    MemoryCandidate, derive, merge, parse_candidates, write_candidates,
 };
 
 /// The most sessions whose names are looked at.
@@ -42,10 +42,10 @@ pub(super) fn stop(ctx: &Context<'_>) -> HookAction {
     if unchanged { action } else { action.with_file(FileWrite::replace(CANDIDATES_FILE, content)) }
 }
 
-/// Refused calls are never seen when they happen: the pipeline ends with the refusal. The log has them.
+/// The module does not see refused calls when they happen: the pipeline ends with the refusal. The log has them.
 fn new_denials(ctx: &Context<'_>, known: &[Experience]) -> Vec<Experience> {
     let written: BTreeSet<&str> = known.iter().map(|line| line.id.as_str()).collect();
-    let keeping = Keeping::of(ctx);
+    let keeping = KeptText::of(ctx);
     let denied = ctx.session.history().iter().filter(|record| is_denied_call(record));
     let lines = denied.map(|record| denial(ctx, record, &keeping));
     lines.filter(|line| !written.contains(line.id.as_str())).take(MAX_NEW_DENIALS).collect()
@@ -55,7 +55,7 @@ fn is_denied_call(record: &Record) -> bool {
     is_refusal(record) && EventName::known(&record.event) == Some(EventName::PreToolUse)
 }
 
-fn denial(ctx: &Context<'_>, record: &Record, keeping: &Keeping) -> Experience {
+fn denial(ctx: &Context<'_>, record: &Record, keeping: &KeptText) -> Experience {
     let fact = |name: &str| text(&record.data, name).unwrap_or_default();
     let code = text(&record.data, "code").or_else(|| text(&record.data, "decidedBy")).unwrap_or("unknown");
     Experience {
@@ -64,7 +64,7 @@ fn denial(ctx: &Context<'_>, record: &Record, keeping: &Keeping) -> Experience {
         turn_id: record.turn_id,
         hook_run_id: record.hook_run_id.clone(),
         tool_use_id: text(&record.data, "toolUseId").map(str::to_owned),
-        what: What::Denial {
+        what: ExperienceKind::Denial {
             record: record.id.clone(),
             tool: keeping.keep(fact("tool")),
             code: keeping.keep(code),
@@ -74,7 +74,7 @@ fn denial(ctx: &Context<'_>, record: &Record, keeping: &Keeping) -> Experience {
 }
 
 /// What this session and the newest others wrote last.
-fn earlier(ctx: &Context<'_>, own: &Path) -> Vec<Candidate> {
+fn earlier(ctx: &Context<'_>, own: &Path) -> Vec<MemoryCandidate> {
     let names = ctx.session.list(&ctx.paths.work_root, MAX_SESSIONS_SEEN);
     let file = |name: &String| ctx.paths.work_root.join(name).join(JOURNAL).join("output").join(CANDIDATES_FILE);
     let others = names.iter().map(file).filter(|path| path != own);
@@ -86,7 +86,7 @@ fn earlier(ctx: &Context<'_>, own: &Path) -> Vec<Candidate> {
     read.flat_map(|bytes| parse_candidates(&bytes)).collect()
 }
 
-fn forgotten(ctx: &Context<'_>) -> Forgotten {
-    let bytes = ctx.session.read(&ctx.paths.work_root.join(FORGOTTEN_FILE), Forgotten::LIMIT_BYTES);
-    bytes.map(|bytes| Forgotten::parse(&bytes)).unwrap_or_default()
+fn forgotten(ctx: &Context<'_>) -> ForgottenCandidates {
+    let bytes = ctx.session.read(&ctx.paths.work_root.join(FORGOTTEN_FILE), ForgottenCandidates::LIMIT_BYTES);
+    bytes.map(|bytes| ForgottenCandidates::parse(&bytes)).unwrap_or_default()
 }

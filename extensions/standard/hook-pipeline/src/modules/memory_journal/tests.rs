@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::memory::{
-    CANDIDATES_FILE, Candidate, CandidateKind, FORGOTTEN_FILE, Forgotten, Likeness, parse_candidates, write_candidates,
+    CANDIDATES_FILE, CandidateKind, CommandSimilarity, FORGOTTEN_FILE, ForgottenCandidates, MemoryCandidate,
+    parse_candidates, write_candidates,
 };
 use crate::modules::Session;
 use crate::test_session::TestSession;
@@ -18,29 +19,29 @@ fn stop(session: &mut TestSession) -> HookAction {
     session.step(TestInvocation::new(EventName::Stop), &MODULES).remove(1)
 }
 
-fn journal_of(session: &TestSession) -> Vec<What> {
+fn journal_of(session: &TestSession) -> Vec<ExperienceKind> {
     let text = session.file(JOURNAL, EXPERIENCE_FILE).unwrap_or_default();
     let lines = parse_experiences(text.as_bytes());
     assert_eq!(lines.len(), text.lines().count(), "every line is an entry of its own");
     lines.into_iter().map(|line| line.what).collect()
 }
 
-fn candidates_of(session: &TestSession) -> Vec<Candidate> {
+fn candidates_of(session: &TestSession) -> Vec<MemoryCandidate> {
     parse_candidates(session.file(JOURNAL, CANDIDATES_FILE).unwrap_or_default().as_bytes())
 }
 
-fn corrections(session: &TestSession) -> Vec<(String, String, Likeness)> {
+fn corrections(session: &TestSession) -> Vec<(String, String, CommandSimilarity)> {
     let correction = |what| match what {
-        What::Correction { from, to, likeness, .. } => Some((from, to, likeness)),
+        ExperienceKind::Correction { from, to, likeness, .. } => Some((from, to, likeness)),
         _ => None,
     };
     journal_of(session).into_iter().filter_map(correction).collect()
 }
 
 /// A module that refuses every call, as a guard would.
-struct Refuses;
+struct RefusingModule;
 
-impl Module for Refuses {
+impl Module for RefusingModule {
     fn spec(&self) -> ModuleSpec<'_> {
         ModuleSpec { events: &EventName::KNOWN, priority: 10, hot_path_safe: true, ..ModuleSpec::named("refuses") }
     }
@@ -56,11 +57,11 @@ fn a_prompt_is_one_line_and_each_preference_another() {
     session.step(TestInvocation::prompt("Fix the parser.\nAlways run cargo fmt. Never use tabs."), &MODULES);
     let lines = journal_of(&session);
     assert!(
-        matches!(&lines[0], What::Prompt { text: Some(text), chars: 53, .. } if text.starts_with("Fix the parser. Always")),
+        matches!(&lines[0], ExperienceKind::Prompt { text: Some(text), chars: 53, .. } if text.starts_with("Fix the parser. Always")),
         "{lines:?}"
     );
-    assert_eq!(lines[1], What::Preference { text: "Always run cargo fmt.".to_owned() });
-    assert_eq!(lines[2], What::Preference { text: "Never use tabs.".to_owned() });
+    assert_eq!(lines[1], ExperienceKind::Preference { text: "Always run cargo fmt.".to_owned() });
+    assert_eq!(lines[2], ExperienceKind::Preference { text: "Never use tabs.".to_owned() });
     assert_eq!(lines.len(), 3);
     assert_eq!(TestInvocation::prompt(" \n").handle(&MemoryJournal), HookAction::none());
 }
@@ -109,7 +110,7 @@ fn texts_leave_the_module_in_files_alone() {
 fn a_failure_is_written_down_with_its_class() {
     let mut session = TestSession::default();
     session.run("cargo tset", 101, "error: no such command: `tset` (17)", &MODULES);
-    let expected = What::Failure {
+    let expected = ExperienceKind::Failure {
         tool: "Bash".to_owned(),
         program: "cargo".to_owned(),
         command: "cargo tset".to_owned(),
@@ -122,7 +123,7 @@ fn a_failure_is_written_down_with_its_class() {
         json!({"is_error": true, "error": "not found"}),
         &MODULES,
     );
-    assert!(matches!(&journal_of(&session)[1], What::Failure { program, .. } if program == "Edit src/a.rs"));
+    assert!(matches!(&journal_of(&session)[1], ExperienceKind::Failure { program, .. } if program == "Edit src/a.rs"));
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn a_success_after_a_failure_is_a_correction_once() {
     session.run("ls", 0, "", &MODULES);
     session.run("npm test", 0, "", &MODULES);
     session.run("npm test", 0, "", &MODULES);
-    assert_eq!(corrections(&session), [("npm tset".to_owned(), "npm test".to_owned(), Likeness::Close)]);
+    assert_eq!(corrections(&session), [("npm tset".to_owned(), "npm test".to_owned(), CommandSimilarity::Close)]);
     assert_eq!(session.state.get("memory", "failing"), Some(&json!({})));
 }
 
@@ -150,8 +151,10 @@ fn an_unrelated_command_does_not_hide_the_correction() {
     session.run("git status", 0, "", &MODULES);
     session.run("git log", 0, "", &MODULES);
     session.run("git push -u origin main", 0, "", &MODULES);
-    let expected =
-        [("git push", "git status", Likeness::Loose), ("git push", "git push -u origin main", Likeness::Close)];
+    let expected = [
+        ("git push", "git status", CommandSimilarity::Loose),
+        ("git push", "git push -u origin main", CommandSimilarity::Close),
+    ];
     assert_eq!(corrections(&session), expected.map(|(from, to, likeness)| (from.to_owned(), to.to_owned(), likeness)));
     stop(&mut session);
     let texts: Vec<String> = candidates_of(&session).into_iter().map(|candidate| candidate.text).collect();
@@ -164,10 +167,10 @@ fn a_command_that_works_after_an_edit_was_not_wrong_itself() {
     session.run("cargo test", 101, "1 failed", &MODULES);
     session.call("Write", json!({"file_path": "/repo/src/a.rs", "content": ""}), json!({}), &MODULES);
     session.run("cargo test --lib", 0, "", &MODULES);
-    assert_eq!(corrections(&session)[0].2, Likeness::Loose);
+    assert_eq!(corrections(&session)[0].2, CommandSimilarity::Loose);
     session.run("cargo tset", 101, "unknown", &MODULES);
     session.run("cargo test", 0, "", &MODULES);
-    assert_eq!(corrections(&session)[1].2, Likeness::Close);
+    assert_eq!(corrections(&session)[1].2, CommandSimilarity::Close);
 }
 
 #[test]
@@ -185,12 +188,14 @@ fn an_old_failure_is_not_corrected_by_chance() {
 #[test]
 fn refused_calls_are_found_in_the_log_and_written_down_once() {
     let mut session = TestSession::default();
-    session.step(TestInvocation::command("rm -rf ."), &[&Session, &Refuses]);
+    session.step(TestInvocation::command("rm -rf ."), &[&Session, &RefusingModule]);
     stop(&mut session);
     let denials = |session: &TestSession| {
-        journal_of(session).into_iter().filter(|what| matches!(what, What::Denial { .. })).collect::<Vec<_>>()
+        journal_of(session).into_iter().filter(|what| matches!(what, ExperienceKind::Denial { .. })).collect::<Vec<_>>()
     };
-    assert!(matches!(&denials(&session)[..], [What::Denial { code, tool, .. }] if code == "UB01" && tool == "Bash"));
+    assert!(
+        matches!(&denials(&session)[..], [ExperienceKind::Denial { code, tool, .. }] if code == "UB01" && tool == "Bash")
+    );
     let found = candidates_of(&session);
     assert_eq!((found[0].kind, found[0].count), (CandidateKind::Hazard, 1));
     assert_eq!(
@@ -207,7 +212,7 @@ fn stopping_twice_changes_nothing() {
     session.step(TestInvocation::prompt("Always run cargo fmt."), &MODULES);
     session.run("npm tset", 1, "unknown", &MODULES);
     session.run("npm test", 0, "", &MODULES);
-    session.step(TestInvocation::command("rm -rf ."), &[&Session, &Refuses]);
+    session.step(TestInvocation::command("rm -rf ."), &[&Session, &RefusingModule]);
     stop(&mut session);
     let files = session.view.files.clone();
     assert_eq!(candidates_of(&session).len(), 3);
@@ -232,15 +237,15 @@ fn other_sessions_are_joined_and_the_forgotten_stay_away() {
     session.step(TestInvocation::prompt("Always run cargo fmt."), &MODULES);
     stop(&mut session);
     let own = candidates_of(&session).remove(0);
-    let same = Candidate { evidence: vec!["OTHER1".to_owned()], ..own.clone() };
-    let other = Candidate::new(CandidateKind::Hazard, &["x"], "Mind the gap.", "OTHER2");
-    let gone = Candidate::new(CandidateKind::Hazard, &["gone"], "Forget me.", "OTHER3");
+    let same = MemoryCandidate { evidence: vec!["OTHER1".to_owned()], ..own.clone() };
+    let other = MemoryCandidate::new(CandidateKind::Hazard, &["x"], "Mind the gap.", "OTHER2");
+    let gone = MemoryCandidate::new(CandidateKind::Hazard, &["gone"], "Forget me.", "OTHER3");
     let file = write_candidates(&[same, other.clone(), gone.clone()]);
     session.view.files.insert(in_repo(".ai/tmp/ffffffff/memory-journal/output/candidates.json"), file.into_bytes());
-    session
-        .view
-        .files
-        .insert(in_repo(".ai/tmp/").join(FORGOTTEN_FILE), Forgotten::default().with(&gone.id).write().into_bytes());
+    session.view.files.insert(
+        in_repo(".ai/tmp/").join(FORGOTTEN_FILE),
+        ForgottenCandidates::default().with(&gone.id).write().into_bytes(),
+    );
     stop(&mut session);
     let found = candidates_of(&session);
     assert_eq!(
@@ -255,7 +260,7 @@ fn a_journal_that_is_too_large_is_left_alone() {
     let mut session = TestSession::default();
     let file = TestInvocation::new(EventName::Stop).paths.module_output(JOURNAL).join(EXPERIENCE_FILE);
     session.view.files.insert(file, vec![b'\n'; usize::try_from(EXPERIENCE_LIMIT_BYTES).expect("small") + 1]);
-    session.step(TestInvocation::command("rm -rf ."), &[&Session, &Refuses]);
+    session.step(TestInvocation::command("rm -rf ."), &[&Session, &RefusingModule]);
     assert_eq!(stop(&mut session), HookAction::none());
 }
 

@@ -4,11 +4,11 @@ use dispatch_hook_module::digest::short_key;
 use dispatch_hook_module::{Context, HookAction, RecordType, ToolOutcome, tool_outcome};
 use serde_json::{Value, json};
 
-use super::attempt::Attempt;
-use super::keeping::Keeping;
+use super::attempt::CommandAttempt;
+use super::keeping::KeptText;
 use super::{appended, entry, journal};
 use crate::call_outcomes::changed_paths;
-use crate::memory::{Experience, Likeness, What};
+use crate::memory::{CommandSimilarity, Experience, ExperienceKind};
 use crate::prose::shorten;
 
 /// A success so many turns after the failure has nothing to do with it.
@@ -26,19 +26,19 @@ pub(super) fn ended(ctx: &Context<'_>) -> HookAction {
         return HookAction::none();
     };
     let relative = |path: &str| ctx.paths.repo_relative(path.as_ref()).unwrap_or_else(|| path.to_owned());
-    let attempt = Attempt::of(call, &relative);
+    let attempt = CommandAttempt::of(call, &relative);
     match tool_outcome(&ctx.event.tool_response, ctx.event.error.as_deref()) {
         ToolOutcome::Failed(class) => failed(ctx, &call.name, &attempt, &class),
         ToolOutcome::Ok => worked(ctx, &attempt),
     }
 }
 
-fn failed(ctx: &Context<'_>, tool: &str, attempt: &Attempt, class: &str) -> HookAction {
-    let keeping = Keeping::of(ctx);
+fn failed(ctx: &Context<'_>, tool: &str, attempt: &CommandAttempt, class: &str) -> HookAction {
+    let keeping = KeptText::of(ctx);
     // A class of full length may end within a word; without that word no half of a secret is kept.
     let error =
         if class.chars().count() < CLASS_CUT_CHARS { class.to_owned() } else { shorten(class, CLASS_CUT_CHARS - 1) };
-    let what = What::Failure {
+    let what = ExperienceKind::Failure {
         tool: tool.to_owned(),
         program: keeping.keep(&attempt.program),
         command: keeping.keep(&attempt.shown),
@@ -53,7 +53,7 @@ fn failed(ctx: &Context<'_>, tool: &str, attempt: &Attempt, class: &str) -> Hook
     }
 }
 
-fn worked(ctx: &Context<'_>, attempt: &Attempt) -> HookAction {
+fn worked(ctx: &Context<'_>, attempt: &CommandAttempt) -> HookAction {
     let key = key_of(&attempt.program);
     let Some(pending) = failing(ctx).and_then(|known| known.get(&key)?.as_str()) else {
         return HookAction::none();
@@ -63,29 +63,35 @@ fn worked(ctx: &Context<'_>, attempt: &Attempt) -> HookAction {
     let Some(failure) = journal(ctx).into_iter().flatten().rfind(|line| line.id == id) else {
         return HookAction::none().with_state(pointer(&key, Value::Null));
     };
-    let What::Failure { program, command: from, .. } = &failure.what else {
+    let ExperienceKind::Failure { program, command: from, .. } = &failure.what else {
         return HookAction::none().with_state(pointer(&key, Value::Null));
     };
     if ctx.ids.turn_id.saturating_sub(failure.turn_id) > MAX_TURNS_BETWEEN {
         return HookAction::none().with_state(pointer(&key, Value::Null));
     }
-    let to = Keeping::of(ctx).keep(&attempt.shown);
+    let to = KeptText::of(ctx).keep(&attempt.shown);
     let likeness = likeness(ctx, &failure, from, attempt, &to);
-    let next = if likeness == Likeness::Loose { format!("{ANSWERED}{id}").into() } else { Value::Null };
-    if likeness == Likeness::Loose && answered.is_some() {
+    let next = if likeness == CommandSimilarity::Loose { format!("{ANSWERED}{id}").into() } else { Value::Null };
+    if likeness == CommandSimilarity::Loose && answered.is_some() {
         return HookAction::none();
     }
-    let what = What::Correction { program: program.clone(), from: from.clone(), to, likeness };
+    let what = ExperienceKind::Correction { program: program.clone(), from: from.clone(), to, likeness };
     appended(HookAction::none(), &[entry(ctx, "correction", what)]).with_state(pointer(&key, next))
 }
 
-fn likeness(ctx: &Context<'_>, failure: &Experience, from: &str, attempt: &Attempt, to: &str) -> Likeness {
+fn likeness(
+    ctx: &Context<'_>,
+    failure: &Experience,
+    from: &str,
+    attempt: &CommandAttempt,
+    to: &str,
+) -> CommandSimilarity {
     if from == to {
-        return Likeness::Same;
+        return CommandSimilarity::Same;
     }
-    match Attempt::of_command(from).likeness(attempt) {
+    match CommandAttempt::of_command(from).likeness(attempt) {
         // The files changed in between: perhaps they were wrong and not the command.
-        Likeness::Close if changed_since(ctx, failure) => Likeness::Loose,
+        CommandSimilarity::Close if changed_since(ctx, failure) => CommandSimilarity::Loose,
         likeness => likeness,
     }
 }

@@ -12,7 +12,7 @@ use crate::plan::PlanNode;
 
 /// A call with a bound.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Rewrite {
+pub(super) struct InputRewrite {
     /// The keys of the tool input to overwrite, or the new text.
     pub(super) update: Value,
     /// What the model is told.
@@ -20,7 +20,7 @@ pub(super) struct Rewrite {
 }
 
 /// The rewrite that fits the call, if there is one and the host can take it.
-pub(super) fn find(ctx: &Context<'_>, open: &[&PlanNode], max_count: u32) -> Option<Rewrite> {
+pub(super) fn find(ctx: &Context<'_>, open: &[&PlanNode], max_count: u32) -> Option<InputRewrite> {
     let dialect = by_name(ctx.event.host)?;
     if !dialect.support().abilities(&ctx.event.host_event).has(Abilities::REWRITE) {
         return None;

@@ -19,27 +19,27 @@ const OUTPUT_OWNERS: [&str; 2] = ["plan-subagent-contract", "rlm-work"];
 
 /// Why a call does not belong to the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Objection {
+pub(super) struct ScopeObjection {
     pub(super) code: &'static str,
     pub(super) reason: String,
 }
 
 /// What speaks against a call. Calls that change nothing are free.
-pub(super) fn objection(ctx: &Context<'_>, open: &[&PlanNode]) -> Option<Objection> {
+pub(super) fn objection(ctx: &Context<'_>, open: &[&PlanNode]) -> Option<ScopeObjection> {
     let call = ctx.call?;
     let changed = changed_paths(call);
     let acts = matches!(call.kind, ToolKind::Write | ToolKind::Execute) || !changed.is_empty();
     if !acts || call.is_read_only() || call.effects.as_ref().is_some_and(is_handshake_only) {
         return None;
     }
-    let outside: Vec<&Changed> = changed.iter().filter(|path| !is_own_output(ctx, path)).collect();
+    let outside: Vec<&ChangedPath> = changed.iter().filter(|path| !is_own_output(ctx, path)).collect();
     if outside.is_empty() && !changed.is_empty() {
         return None;
     }
     let admitting: Vec<&PlanNode> = open.iter().copied().filter(|node| node.admits(&call.name, call.kind)).collect();
     if admitting.is_empty() && !open.is_empty() {
         let reason = format!("`{}` is not among the tools of an open plan node ({}).", call.name, names(open));
-        return Some(Objection { code: TOOL, reason });
+        return Some(ScopeObjection { code: TOOL, reason });
     }
     let globs: Vec<Glob> = admitting.iter().flat_map(|node| node.globs()).collect();
     let outside: Vec<&str> =
@@ -47,7 +47,7 @@ pub(super) fn objection(ctx: &Context<'_>, open: &[&PlanNode]) -> Option<Objecti
     if outside.is_empty() && !open.is_empty() {
         return None;
     }
-    Some(Objection { code: OUTSIDE, reason: reason(open, &outside) })
+    Some(ScopeObjection { code: OUTSIDE, reason: reason(open, &outside) })
 }
 
 fn reason(open: &[&PlanNode], outside: &[&str]) -> String {
@@ -72,24 +72,24 @@ fn names(open: &[&PlanNode]) -> String {
 }
 
 /// A path that a call changes.
-struct Changed {
+struct ChangedPath {
     path: String,
     /// Whether everything below it changes too.
     whole_tree: bool,
 }
 
-fn changed_paths(call: &ToolCall) -> Vec<Changed> {
+fn changed_paths(call: &ToolCall) -> Vec<ChangedPath> {
     let Some(effects) = &call.effects else {
         let changes = call.paths.iter().filter(|path| path.access != Access::Read);
-        return changes.map(|path| Changed { path: path.path.clone(), whole_tree: false }).collect();
+        return changes.map(|path| ChangedPath { path: path.path.clone(), whole_tree: false }).collect();
     };
     let listed = effects.writes.iter().chain(&effects.creates).chain(&effects.deletes);
     let moved = effects.moves.iter().flat_map(|moved| [&moved.from, &moved.to]);
-    listed.chain(moved).map(|path| Changed { path: path.path.clone(), whole_tree: path.recursive }).collect()
+    listed.chain(moved).map(|path| ChangedPath { path: path.path.clone(), whole_tree: path.recursive }).collect()
 }
 
 /// The path as written and where links lead it must both be inside.
-fn is_inside(ctx: &Context<'_>, changed: &Changed, globs: &[Glob]) -> bool {
+fn is_inside(ctx: &Context<'_>, changed: &ChangedPath, globs: &[Glob]) -> bool {
     let path = Path::new(&changed.path);
     let covered = |path: &Path| {
         let relative = ctx.paths.repo_relative(path);
@@ -115,7 +115,7 @@ fn covers(glob: &Glob, relative: &str, whole_tree: bool) -> bool {
 }
 
 /// What subagents are told to write lies in the session's own folder.
-fn is_own_output(ctx: &Context<'_>, changed: &Changed) -> bool {
+fn is_own_output(ctx: &Context<'_>, changed: &ChangedPath) -> bool {
     let Some(relative) = ctx.paths.rel_ref(Path::new(&changed.path)) else {
         return false;
     };

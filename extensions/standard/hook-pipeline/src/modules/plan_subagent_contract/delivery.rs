@@ -6,7 +6,7 @@ use dispatch_hook_module::digest::sha256_hex;
 use dispatch_hook_module::{Artifact, Context};
 use serde::Deserialize;
 
-use crate::modules::subagent_output::{FILE_LIMIT_BYTES, OutputFolder, is_left_over};
+use crate::modules::subagent_output::{FILE_LIMIT_BYTES, SubagentOutputFolder, is_left_over};
 use crate::plan::{self, PLAN_FILE_NAME, Plan, PlanSource};
 
 /// The name of the manifest's file.
@@ -16,27 +16,27 @@ const MAX_FILES: usize = 100;
 const MAX_PROBLEMS: usize = 20;
 
 /// Everything was there.
-pub(super) struct Delivery {
+pub(super) struct PlanDelivery {
     pub(super) plan: Plan,
     pub(super) source: PlanSource,
     pub(super) artifacts: Vec<Artifact>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Manifest {
+struct DeliveryManifest {
     version: u64,
-    files: Vec<Entry>,
+    files: Vec<DeliveredFile>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Entry {
+struct DeliveredFile {
     path: String,
     #[serde(default)]
     sha256: Option<String>,
 }
 
 /// The delivery, or everything that is missing or wrong.
-pub(super) fn check(ctx: &Context<'_>, folder: &OutputFolder) -> Result<Delivery, Vec<String>> {
+pub(super) fn check(ctx: &Context<'_>, folder: &SubagentOutputFolder) -> Result<PlanDelivery, Vec<String>> {
     let mut problems = Vec::new();
     let plan_bytes = read(ctx, folder, PLAN_FILE_NAME, &mut problems);
     let plan = plan_bytes.as_ref().and_then(|bytes| match plan::parse(bytes) {
@@ -60,7 +60,7 @@ pub(super) fn check(ctx: &Context<'_>, folder: &OutputFolder) -> Result<Delivery
             artifact("planManifest", folder, MANIFEST_FILE_NAME, &manifest),
         ];
         artifacts.extend(claimed);
-        return Ok(Delivery { plan, source, artifacts });
+        return Ok(PlanDelivery { plan, source, artifacts });
     }
     if problems.len() > MAX_PROBLEMS {
         let more = problems.len() - MAX_PROBLEMS;
@@ -70,7 +70,7 @@ pub(super) fn check(ctx: &Context<'_>, folder: &OutputFolder) -> Result<Delivery
     Err(problems)
 }
 
-fn read(ctx: &Context<'_>, folder: &OutputFolder, name: &str, problems: &mut Vec<String>) -> Option<Vec<u8>> {
+fn read(ctx: &Context<'_>, folder: &SubagentOutputFolder, name: &str, problems: &mut Vec<String>) -> Option<Vec<u8>> {
     let path = folder.path.join(name);
     if ctx.session.modified_ms(&path).is_none() {
         problems.push(format!("{name} does not exist"));
@@ -87,9 +87,9 @@ fn read(ctx: &Context<'_>, folder: &OutputFolder, name: &str, problems: &mut Vec
     bytes
 }
 
-/// The files that the manifest claims beside the two that are always owed.
-fn claims(ctx: &Context<'_>, folder: &OutputFolder, bytes: &[u8], problems: &mut Vec<String>) -> Vec<Artifact> {
-    let manifest: Manifest = match serde_json::from_slice(bytes) {
+/// The files that the manifest lists beside the two that are required.
+fn claims(ctx: &Context<'_>, folder: &SubagentOutputFolder, bytes: &[u8], problems: &mut Vec<String>) -> Vec<Artifact> {
+    let manifest: DeliveryManifest = match serde_json::from_slice(bytes) {
         Ok(manifest) => manifest,
         Err(error) => {
             problems.push(format!("{MANIFEST_FILE_NAME}: {error}"));
@@ -109,7 +109,12 @@ fn claims(ctx: &Context<'_>, folder: &OutputFolder, bytes: &[u8], problems: &mut
     files.filter_map(|entry| claim(ctx, folder, entry, problems)).collect()
 }
 
-fn claim(ctx: &Context<'_>, folder: &OutputFolder, entry: &Entry, problems: &mut Vec<String>) -> Option<Artifact> {
+fn claim(
+    ctx: &Context<'_>,
+    folder: &SubagentOutputFolder,
+    entry: &DeliveredFile,
+    problems: &mut Vec<String>,
+) -> Option<Artifact> {
     let name = entry.path.as_str();
     let parts = || Path::new(name).components();
     let inside = parts().next().is_some() && parts().all(|part| matches!(part, Component::Normal(_)));
@@ -118,7 +123,7 @@ fn claim(ctx: &Context<'_>, folder: &OutputFolder, entry: &Entry, problems: &mut
         return None;
     }
     let Some(bytes) = ctx.session.read(&folder.path.join(name), FILE_LIMIT_BYTES) else {
-        // The plan itself is told about where it is read.
+        // A problem with the plan itself is reported where it is read.
         if name != PLAN_FILE_NAME {
             problems.push(format!("{MANIFEST_FILE_NAME}: `{name}` does not exist or cannot be read"));
         }
@@ -132,7 +137,7 @@ fn claim(ctx: &Context<'_>, folder: &OutputFolder, entry: &Entry, problems: &mut
     (!owed).then(|| artifact("planFile", folder, name, &bytes))
 }
 
-fn artifact(kind: &str, folder: &OutputFolder, name: &str, bytes: &[u8]) -> Artifact {
+fn artifact(kind: &str, folder: &SubagentOutputFolder, name: &str, bytes: &[u8]) -> Artifact {
     Artifact {
         kind: kind.to_owned(),
         path: format!("{}/{name}", folder.shown),

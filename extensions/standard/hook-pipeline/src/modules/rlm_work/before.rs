@@ -9,7 +9,7 @@ use dispatch_toolcall::{Access, ToolCall, ToolKind};
 use regex::bytes::RegexBuilder;
 use serde_json::{Value, json};
 
-use super::policy::{Match, Policy, Rule};
+use super::policy::{DelegationPolicy, DelegationRule, RuleMatch};
 use super::{NAME, is_satisfied};
 
 /// Memory a pattern may take when it is compiled.
@@ -20,7 +20,7 @@ const SIZE_PROBE_LIMIT_BYTES: u64 = 8 * 1024 * 1024;
 const PART_FIELDS: [&str; 7] = ["limit", "endLine", "end_line", "endLineNumberBaseZero", "view_range", "end", "lines"];
 
 /// What the rules say about a call: the strongest objection, and every warning.
-pub(super) fn judge(ctx: &Context<'_>, policy: &Policy) -> HookAction {
+pub(super) fn judge(ctx: &Context<'_>, policy: &DelegationPolicy) -> HookAction {
     let Some(call) = ctx.call.filter(|call| ctx.ids.agent_id == MAIN_AGENT && call.kind != ToolKind::Agent) else {
         return HookAction::none();
     };
@@ -56,13 +56,16 @@ pub(super) fn judge(ctx: &Context<'_>, policy: &Policy) -> HookAction {
     }
 }
 
-fn reason(rule: &Rule) -> String {
+fn reason(rule: &DelegationRule) -> String {
     let agents = rule.require.subagent.join(" or ");
     let message = if rule.message.is_empty() { "This work must be delegated." } else { rule.message.as_str() };
-    format!("{message} Start a subagent of type {agents} for it; the rule `{}` is lifted once it delivered.", rule.id)
+    format!(
+        "{message} Start a subagent of type {agents} for it; the rule `{}` no longer applies once that subagent has delivered.",
+        rule.id
+    )
 }
 
-fn is_on_record(ctx: &Context<'_>, rule: &Rule) -> bool {
+fn is_on_record(ctx: &Context<'_>, rule: &DelegationRule) -> bool {
     let same = |record: &&Record| {
         record.kind == RecordType::RlmRequired
             && record.work_id == ctx.ids.work_id
@@ -72,8 +75,8 @@ fn is_on_record(ctx: &Context<'_>, rule: &Rule) -> bool {
 }
 
 /// Whether everything the rule names holds; what costs most is looked at last.
-fn applies(ctx: &Context<'_>, call: &ToolCall, rule: &Match) -> bool {
-    let facts = Facts { tool: &call.name, kind: kind_name(call.kind), paths: relative_paths(ctx, call) };
+fn applies(ctx: &Context<'_>, call: &ToolCall, rule: &RuleMatch) -> bool {
+    let facts = CallFacts { tool: &call.name, kind: kind_name(call.kind), paths: relative_paths(ctx, call) };
     facts.fit(rule, &globs(rule))
         && rule.calls_per_turn_over.is_none_or(|limit| calls_in_turn(ctx, rule) + 1 > limit)
         && rule.bytes_over.is_none_or(|limit| is_larger(ctx, call, limit))
@@ -81,14 +84,14 @@ fn applies(ctx: &Context<'_>, call: &ToolCall, rule: &Match) -> bool {
 }
 
 /// What is known both of a call and of the record of one.
-struct Facts<'c> {
+struct CallFacts<'c> {
     tool: &'c str,
     kind: &'c str,
     paths: Vec<String>,
 }
 
-impl Facts<'_> {
-    fn fit(&self, rule: &Match, globs: &[Glob]) -> bool {
+impl CallFacts<'_> {
+    fn fit(&self, rule: &RuleMatch, globs: &[Glob]) -> bool {
         let tool = rule.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == self.tool));
         let kind =
             rule.kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|kind| kind.eq_ignore_ascii_case(self.kind)));
@@ -97,7 +100,7 @@ impl Facts<'_> {
     }
 }
 
-fn globs(rule: &Match) -> Vec<Glob> {
+fn globs(rule: &RuleMatch) -> Vec<Glob> {
     rule.paths.iter().flatten().filter_map(|glob| Glob::new(glob).ok()).collect()
 }
 
@@ -106,13 +109,13 @@ fn relative_paths(ctx: &Context<'_>, call: &ToolCall) -> Vec<String> {
 }
 
 /// The earlier calls of this turn by the main agent that fit what the log knows of a call.
-fn calls_in_turn(ctx: &Context<'_>, rule: &Match) -> usize {
+fn calls_in_turn(ctx: &Context<'_>, rule: &RuleMatch) -> usize {
     let globs = globs(rule);
     let fits = |record: &&&Record| {
         let text = |field: &str| record.data.get(field).and_then(Value::as_str).unwrap_or_default();
         let paths = record.data.get("paths").and_then(Value::as_array).into_iter().flatten();
         let paths = paths.filter_map(|entry| ctx.paths.repo_relative(Path::new(entry.get("path")?.as_str()?)));
-        let facts = Facts { tool: text("tool"), kind: text("kind"), paths: paths.collect() };
+        let facts = CallFacts { tool: text("tool"), kind: text("kind"), paths: paths.collect() };
         record.kind == RecordType::ToolCall && record.agent_id == MAIN_AGENT && facts.fit(rule, &globs)
     };
     ctx.turn_records().iter().filter(fits).count()
@@ -154,7 +157,7 @@ fn command_matches(ctx: &Context<'_>, call: &ToolCall, pattern: &str) -> bool {
     match RegexBuilder::new(pattern).unicode(false).size_limit(PATTERN_LIMIT_BYTES).build() {
         Ok(regex) => regex.is_match(command.as_bytes()),
         Err(_) => {
-            ctx.warn(format!("rlm-policy.json: the pattern `{pattern}` cannot be used, so its rule does not apply"));
+            ctx.warn(format!("rlm-policy.json: the pattern `{pattern}` is invalid, so its rule does not apply"));
             false
         }
     }

@@ -7,9 +7,9 @@ use dispatch_hook_module::digest::sha256_hex;
 use dispatch_hook_module::{Artifact, Context};
 use serde_json::Value;
 
-use super::policy::{Output, Rule};
+use super::policy::{DelegationRule, RuleOutput};
 use super::schema;
-use crate::modules::subagent_output::{FILE_LIMIT_BYTES, OutputFolder, is_left_over};
+use crate::modules::subagent_output::{FILE_LIMIT_BYTES, SubagentOutputFolder, is_left_over};
 
 const MAX_FILES: usize = 256;
 const MAX_DEPTH: usize = 3;
@@ -18,7 +18,11 @@ const MAX_PROBLEMS_PER_FILE: usize = 5;
 const OWN_FILE: &str = "contract.md";
 
 /// The files, or what is missing or wrong. A rule that asks for none is met by the subagent itself.
-pub(super) fn check(ctx: &Context<'_>, folder: &OutputFolder, rule: &Rule) -> Result<Vec<Artifact>, Vec<String>> {
+pub(super) fn check(
+    ctx: &Context<'_>,
+    folder: &SubagentOutputFolder,
+    rule: &DelegationRule,
+) -> Result<Vec<Artifact>, Vec<String>> {
     let Some(output) = &rule.require.output else {
         return Ok(Vec::new());
     };
@@ -56,9 +60,9 @@ fn list(ctx: &Context<'_>, folder: &Path, prefix: &str, depth: usize, found: &mu
 
 fn file(
     ctx: &Context<'_>,
-    folder: &OutputFolder,
+    folder: &SubagentOutputFolder,
     name: &str,
-    output: &Output,
+    output: &RuleOutput,
     problems: &mut Vec<String>,
 ) -> Option<Artifact> {
     let Some(bytes) = ctx.session.read(&folder.path.join(name), FILE_LIMIT_BYTES) else {

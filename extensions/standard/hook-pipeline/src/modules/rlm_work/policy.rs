@@ -10,19 +10,19 @@ const MAX_ID_BYTES: usize = 64;
 
 /// The rules in force.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Policy {
-    pub(super) rules: Vec<Rule>,
+pub(super) struct DelegationPolicy {
+    pub(super) rules: Vec<DelegationRule>,
 }
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Rule {
+pub(crate) struct DelegationRule {
     pub(super) id: String,
     #[serde(rename = "match")]
-    pub(super) matches: Match,
-    pub(super) require: Require,
+    pub(super) matches: RuleMatch,
+    pub(super) require: RuleRequirement,
     pub(super) action: RuleAction,
     #[serde(default)]
     pub(super) message: String,
@@ -32,7 +32,7 @@ pub(crate) struct Rule {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Match {
+pub(super) struct RuleMatch {
     /// Names of tools.
     pub(super) tools: Option<Vec<String>>,
     /// Kinds of tools.
@@ -50,17 +50,17 @@ pub(super) struct Match {
 /// What lifts a rule.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
-pub(super) struct Require {
+pub(super) struct RuleRequirement {
     /// Types of subagents that may do the work.
     pub(super) subagent: Vec<String>,
     /// What they must leave behind.
-    pub(super) output: Option<Output>,
+    pub(super) output: Option<RuleOutput>,
 }
 
 /// What a subagent must leave behind.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
-pub(super) struct Output {
+pub(super) struct RuleOutput {
     /// Which files, relative to its folder.
     pub(super) glob: String,
     /// A schema, or the name of one in the schema folder.
@@ -87,8 +87,8 @@ impl RuleAction {
     }
 }
 
-impl Policy {
-    /// Reads the policy of the workspace; what cannot be used is told and left out.
+impl DelegationPolicy {
+    /// Reads the policy of the workspace; a rule that cannot be used is reported and left out.
     pub(super) fn read(ctx: &Context<'_>) -> Self {
         let Some(bytes) = ctx.session.read(&ctx.paths.policy_file(), POLICY_LIMIT_BYTES) else {
             return Self::default();
@@ -111,11 +111,11 @@ impl Policy {
         };
         let mut problems = Vec::new();
         if entries.len() > MAX_RULES {
-            problems.push(format!("only the first {MAX_RULES} rules hold"));
+            problems.push(format!("only the first {MAX_RULES} rules apply"));
         }
-        let mut rules: Vec<Rule> = Vec::new();
+        let mut rules: Vec<DelegationRule> = Vec::new();
         for (index, entry) in entries.iter().take(MAX_RULES).enumerate() {
-            match Rule::parse(entry) {
+            match DelegationRule::parse(entry) {
                 Ok(rule) if rules.iter().any(|other| other.id == rule.id) => {
                     problems.push(format!("rules[{index}]: `{}` is the id of an earlier rule", rule.id));
                 }
@@ -127,15 +127,15 @@ impl Policy {
     }
 }
 
-impl Rule {
+impl DelegationRule {
     fn parse(entry: &Value) -> Result<Self, String> {
         let rule = Self::deserialize(entry).map_err(|error| error.to_string())?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
         if rule.id.is_empty() || rule.id.len() > MAX_ID_BYTES || !rule.id.bytes().all(plain) {
-            return Err("`id` may only have letters, digits, `.`, `_` and `-`, at most 64".to_owned());
+            return Err("`id` may contain only letters, digits, `.`, `_` and `-`, at most 64 characters".to_owned());
         }
-        if rule.matches == Match::default() {
-            return Err("`match` is empty, which would bind every call".to_owned());
+        if rule.matches == RuleMatch::default() {
+            return Err("`match` is empty, so the rule would apply to every call".to_owned());
         }
         if rule.require.subagent.is_empty() {
             return Err("`require.subagent` is empty, so nothing could lift the rule".to_owned());

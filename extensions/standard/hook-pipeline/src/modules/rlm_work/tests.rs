@@ -4,7 +4,7 @@ use dispatch_hook_module::Decision;
 use dispatch_hook_module::testing::TestInvocation;
 use serde_json::{Value, json};
 
-use super::policy::Policy;
+use super::policy::DelegationPolicy;
 use super::*;
 
 const POLICY: &str = ".ai/hooks/rlm-policy.json";
@@ -172,7 +172,7 @@ fn one_broken_rule_costs_one_rule_and_is_told() {
         (good.clone(), "earlier rule"),
     ];
     for (bad, expected) in cases {
-        let (policy, problems) = Policy::parse(policy(&[good.clone(), bad.clone()]).as_bytes());
+        let (policy, problems) = DelegationPolicy::parse(policy(&[good.clone(), bad.clone()]).as_bytes());
         assert_eq!(policy.rules.len(), 1);
         assert!(problems.len() == 1 && problems[0].contains(expected), "{bad}: {problems:?}");
     }
@@ -182,7 +182,7 @@ fn one_broken_rule_costs_one_rule_and_is_told() {
         assert_eq!(scene.notes.take().1.len(), 1, "{text}");
     }
     let many: Vec<Value> = (0..300).map(|id| json!({"id": id.to_string(), "match": {"tools": ["a"]}, "require": {"subagent": ["r"]}, "action": "deny"})).collect();
-    let (policy, problems) = Policy::parse(policy(&many).as_bytes());
+    let (policy, problems) = DelegationPolicy::parse(policy(&many).as_bytes());
     assert_eq!((policy.rules.len(), problems.len()), (200, 1));
     assert_eq!(read("/repo/a").handle(&RlmWork), HookAction::none(), "no policy");
 }

@@ -1,4 +1,6 @@
 //! Compares paths and shell patterns by their parts, in the way that finds a match rather than misses one.
+//!
+//! Pure.
 
 /// The parts of a path, with `/` or `\` between them; `.` and `..` are gone.
 pub(super) fn parts(path: &str) -> Vec<&str> {

@@ -24,7 +24,7 @@ const EXCEPTIONS_MARK: &str = ".ai/tmp/exceptions";
 const REGISTRATION_MARK: &[u8] = b"dispatch";
 const REGISTRATION_LIMIT_BYTES: u64 = 1024 * 1024;
 
-/// The files in the workspace in which hosts are told to call us.
+/// The files in the workspace that register Dispatch with hosts.
 const REGISTERED_IN_WORKSPACE: [&str; 28] = [
     ".agents/plugins/dispatch/hooks/hooks.json",
     ".agents/plugins/dispatch/plugin.json",
@@ -55,7 +55,7 @@ const REGISTERED_IN_WORKSPACE: [&str; 28] = [
     ".windsurf/hooks.json",
     "crush.json",
 ];
-/// The files in the user's home in which hosts are told to call us.
+/// The files in the user's home that register Dispatch with hosts.
 const REGISTERED_IN_HOME: [&str; 28] = [
     ".agents/plugins/dispatch/hooks/hooks.json",
     ".agents/plugins/dispatch/plugin.json",
@@ -88,7 +88,7 @@ const REGISTERED_IN_HOME: [&str; 28] = [
 ];
 
 /// Everything that is protected.
-pub(super) struct Protected<'a> {
+pub(super) struct ProtectedPaths<'a> {
     root: Cow<'a, str>,
     work_root: Cow<'a, str>,
     more: &'a [String],
@@ -97,20 +97,20 @@ pub(super) struct Protected<'a> {
 
 /// One protected path.
 #[derive(Clone, Copy)]
-struct Entry<'a> {
+struct ProtectedPath<'a> {
     root: &'a str,
     path: &'a str,
-    kind: Kind,
+    kind: ProtectionKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ProtectionKind {
     Always,
     /// A host's file in the workspace, ours only once we are registered in it.
     IfRegistered,
 }
 
-impl<'a> Protected<'a> {
+impl<'a> ProtectedPaths<'a> {
     pub(super) fn new(ctx: &'a Context<'a>, more: &'a [String]) -> Self {
         let root = ctx.paths.repo_root.to_string_lossy();
         Self { root, work_root: ctx.paths.work_root.to_string_lossy(), more, ctx }
@@ -127,30 +127,29 @@ impl<'a> Protected<'a> {
     /// The first protected path that a text names.
     pub(super) fn mentioned_in(&self, text: &str) -> Option<String> {
         let text = text.replace('\\', "/").to_ascii_lowercase();
-        let names = |entry: &Entry<'_>| text.contains(&entry.path.trim_matches('/').to_ascii_lowercase());
+        let names = |entry: &ProtectedPath<'_>| text.contains(&entry.path.trim_matches('/').to_ascii_lowercase());
         let named = self.entries().find(|entry| names(entry) && self.is_ours(*entry));
         let mark = named.map(|entry| entry.path);
         mark.or_else(|| text.contains(EXCEPTIONS_MARK).then_some(EXCEPTIONS_MARK)).map(str::to_owned)
     }
 
-    fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+    fn entries(&self) -> impl Iterator<Item = ProtectedPath<'_>> {
         let root = &*self.root;
-        let in_workspace = IN_WORKSPACE.iter().map(move |path| (root, *path, Kind::Always));
-        let registered = REGISTERED_IN_WORKSPACE.iter().map(move |path| (root, *path, Kind::IfRegistered));
-        let in_home =
-            self.ctx.home.into_iter().flat_map(|home| {
-                IN_HOME.iter().chain(&REGISTERED_IN_HOME).map(move |path| (home, *path, Kind::Always))
-            });
+        let in_workspace = IN_WORKSPACE.iter().map(move |path| (root, *path, ProtectionKind::Always));
+        let registered = REGISTERED_IN_WORKSPACE.iter().map(move |path| (root, *path, ProtectionKind::IfRegistered));
+        let in_home = self.ctx.home.into_iter().flat_map(|home| {
+            IN_HOME.iter().chain(&REGISTERED_IN_HOME).map(move |path| (home, *path, ProtectionKind::Always))
+        });
         let more = self.more.iter().map(move |path| {
             let root = if path.starts_with('/') { "" } else { root };
-            (root, path.as_str(), Kind::Always)
+            (root, path.as_str(), ProtectionKind::Always)
         });
         let all = in_workspace.chain(registered).chain(in_home).chain(more);
-        all.map(|(root, path, kind)| Entry { root, path, kind })
+        all.map(|(root, path, kind)| ProtectedPath { root, path, kind })
     }
 
-    fn is_ours(&self, entry: Entry<'_>) -> bool {
-        if entry.kind == Kind::Always {
+    fn is_ours(&self, entry: ProtectedPath<'_>) -> bool {
+        if entry.kind == ProtectionKind::Always {
             return true;
         }
         let path = self.ctx.paths.repo_root.join(entry.path);
@@ -166,7 +165,7 @@ impl<'a> Protected<'a> {
     }
 }
 
-impl<'a> Entry<'a> {
+impl<'a> ProtectedPath<'a> {
     fn parts(&self) -> Vec<&'a str> {
         let mut all = parts(self.root);
         all.extend(parts(self.path));

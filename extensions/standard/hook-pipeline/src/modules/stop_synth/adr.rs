@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dispatch_hook_module::{Context, Record};
 
-use super::drafts::Draft;
+use super::drafts::AdrDraft;
 
 const FOLDER: &str = "adr";
 const MAX_FILES: usize = 1_000;
@@ -19,7 +19,7 @@ const LOG: &str = "../../../events.jsonl";
 /// A draft keeps the number it has on disk. A new one gets the next number, in the order of its first
 /// evidence, so numbers depend on the facts and not on when they were looked at. A file whose status
 /// is no longer a draft belongs to the user.
-pub(super) fn files(ctx: &Context<'_>, drafts: &[Draft<'_>]) -> Vec<(String, String)> {
+pub(super) fn files(ctx: &Context<'_>, drafts: &[AdrDraft<'_>]) -> Vec<(String, String)> {
     let folder = ctx.folders.output.join(FOLDER);
     let mut numbers = numbered(&ctx.session.list(&folder, MAX_FILES));
     let mut next = numbers.values().max().map_or(1, |last| last + 1);
@@ -53,7 +53,7 @@ fn is_ours(ctx: &Context<'_>, file: &std::path::Path) -> bool {
     }
 }
 
-fn render(number: u32, draft: &Draft<'_>) -> String {
+fn render(number: u32, draft: &AdrDraft<'_>) -> String {
     let evidence: Vec<String> = draft.evidence.iter().take(MAX_EVIDENCE).map(|record| link(record)).collect();
     let title = &draft.title;
     let (context, decision) = (bullets(&draft.context), &draft.decision);

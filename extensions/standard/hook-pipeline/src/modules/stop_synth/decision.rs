@@ -1,4 +1,6 @@
 //! Finds the sentences of a prompt that state a decision.
+//!
+//! Pure.
 
 use crate::prose::{Sentence, sentences};
 

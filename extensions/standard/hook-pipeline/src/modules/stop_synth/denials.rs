@@ -1,4 +1,6 @@
 //! The calls and prompts that were refused, by rule.
+//!
+//! Pure.
 
 use dispatch_hook_module::{EventName, Record};
 
@@ -6,7 +8,7 @@ use crate::call_outcomes::{self, text};
 
 /// Refusals by one rule of one tool.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Denial {
+pub(super) struct DeniedCall {
     pub(super) code: String,
     /// The tool; nothing for a prompt.
     pub(super) tool: Option<String>,
@@ -15,14 +17,14 @@ pub(super) struct Denial {
 }
 
 /// In the order in which they first came.
-pub(super) fn denials(records: &[Record]) -> Vec<Denial> {
-    let mut found: Vec<Denial> = Vec::new();
+pub(super) fn denials(records: &[Record]) -> Vec<DeniedCall> {
+    let mut found: Vec<DeniedCall> = Vec::new();
     for record in records.iter().filter(|record| is_refusal(record)) {
         let code = text(&record.data, "code").or_else(|| text(&record.data, "decidedBy")).unwrap_or("unknown");
         let tool = text(&record.data, "tool");
         match found.iter_mut().find(|denial| denial.code == code && denial.tool.as_deref() == tool) {
             Some(denial) => denial.count += 1,
-            None => found.push(Denial {
+            None => found.push(DeniedCall {
                 code: code.to_owned(),
                 tool: tool.map(str::to_owned),
                 reason: text(&record.data, "reason").unwrap_or("no reason given").to_owned(),

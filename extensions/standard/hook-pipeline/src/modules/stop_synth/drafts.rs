@@ -6,9 +6,9 @@ use dispatch_hook_module::digest::short_key;
 use dispatch_hook_module::{Record, RecordType};
 
 use super::decision::decisions;
-use super::facts::{Change, Facts};
+use super::facts::{FileChange, SessionFacts};
 use super::path_rules::PathRules;
-use super::plan::{Planned, decision};
+use super::plan::{PlanSummary, decision};
 use crate::call_outcomes::text;
 use crate::plan::{NodeStatus, PlanNode};
 use crate::prose::{code_span, shorten};
@@ -23,7 +23,7 @@ const MAX_LINES: usize = 20;
 const TO_CONFIRM: &str = "To be confirmed before this is accepted.";
 
 /// A decision to be written down.
-pub(super) struct Draft<'a> {
+pub(super) struct AdrDraft<'a> {
     /// What tells it from the others, and names its file.
     pub(super) slug: String,
     pub(super) title: String,
@@ -35,10 +35,10 @@ pub(super) struct Draft<'a> {
 }
 
 /// All drafts in the order of their first evidence.
-pub(super) fn drafts<'a>(facts: &Facts<'a>, rules: &PathRules) -> Vec<Draft<'a>> {
+pub(super) fn drafts<'a>(facts: &SessionFacts<'a>, rules: &PathRules) -> Vec<AdrDraft<'a>> {
     let manifests = grouped(facts, |path| rules.manifest(path).map(|name| format!("Dependencies in {name}")));
     let interfaces = grouped(facts, |path| rules.interface(path).map(|name| format!("Change of {name}")));
-    let mut found: Vec<Draft<'a>> = plan_drafts(facts);
+    let mut found: Vec<AdrDraft<'a>> = plan_drafts(facts);
     found.extend(manifests.into_iter().map(|(title, changes)| {
         change_draft(facts, &title, &changes, "Which dependencies are added, removed or moved, and why.")
     }));
@@ -46,7 +46,7 @@ pub(super) fn drafts<'a>(facts: &Facts<'a>, rules: &PathRules) -> Vec<Draft<'a>>
         change_draft(facts, &title, &changes, "What changes for those who rely on it, and why.")
     }));
     found.extend(prompt_drafts(facts));
-    let place = |draft: &Draft<'_>| {
+    let place = |draft: &AdrDraft<'_>| {
         draft.evidence.first().map(|first| facts.records.iter().position(|record| record.id == first.id))
     };
     found.sort_by_cached_key(|draft| (place(draft), draft.slug.clone()));
@@ -72,10 +72,10 @@ pub(super) fn slug(title: &str) -> String {
 }
 
 fn grouped<'f, 'a>(
-    facts: &'f Facts<'a>,
+    facts: &'f SessionFacts<'a>,
     title: impl Fn(&str) -> Option<String>,
-) -> BTreeMap<String, Vec<&'f Change<'a>>> {
-    let mut groups: BTreeMap<String, Vec<&Change<'a>>> = BTreeMap::new();
+) -> BTreeMap<String, Vec<&'f FileChange<'a>>> {
+    let mut groups: BTreeMap<String, Vec<&FileChange<'a>>> = BTreeMap::new();
     for change in &facts.changes {
         if let Some(title) = title(&change.path) {
             groups.entry(title).or_default().push(change);
@@ -84,7 +84,12 @@ fn grouped<'f, 'a>(
     groups
 }
 
-fn change_draft<'a>(facts: &Facts<'a>, title: &str, changes: &[&Change<'a>], question: &str) -> Draft<'a> {
+fn change_draft<'a>(
+    facts: &SessionFacts<'a>,
+    title: &str,
+    changes: &[&FileChange<'a>],
+    question: &str,
+) -> AdrDraft<'a> {
     let mut turns: Vec<u64> = changes.iter().map(|change| change.record.turn_id).collect();
     turns.dedup();
     let asked = turns.iter().filter_map(|turn| facts.asked_in(*turn));
@@ -96,7 +101,7 @@ fn change_draft<'a>(facts: &Facts<'a>, title: &str, changes: &[&Change<'a>], que
     context.extend(paths.iter().take(MAX_LINES).map(|path| format!("Changed: {}", code_span(path))));
     let mut evidence: Vec<&Record> = changes.iter().map(|change| change.record).collect();
     evidence.dedup_by_key(|record| &record.id);
-    Draft {
+    AdrDraft {
         slug: slug(title),
         title: shorten(title, TITLE_CHARS),
         context,
@@ -106,13 +111,13 @@ fn change_draft<'a>(facts: &Facts<'a>, title: &str, changes: &[&Change<'a>], que
     }
 }
 
-fn plan_drafts<'a>(facts: &Facts<'a>) -> Vec<Draft<'a>> {
-    let nodes = facts.plan.iter().flat_map(Planned::nodes);
+fn plan_drafts<'a>(facts: &SessionFacts<'a>) -> Vec<AdrDraft<'a>> {
+    let nodes = facts.plan.iter().flat_map(PlanSummary::nodes);
     nodes.filter_map(|(node, status)| plan_draft(facts.records, node, status)).collect()
 }
 
-/// A plan that nobody accepted decides nothing.
-fn plan_draft<'a>(records: &'a [Record], node: &PlanNode, status: NodeStatus) -> Option<Draft<'a>> {
+/// A plan that was not accepted decides nothing.
+fn plan_draft<'a>(records: &'a [Record], node: &PlanNode, status: NodeStatus) -> Option<AdrDraft<'a>> {
     let decision = decision(node)?;
     let about = |record: &&Record| match record.kind {
         RecordType::PlanAccepted => true,
@@ -126,7 +131,7 @@ fn plan_draft<'a>(records: &'a [Record], node: &PlanNode, status: NodeStatus) ->
     let head = format!("Node {} of the plan, {}.", shown(&node.id), status.as_str());
     let scope = node.scope.iter().take(MAX_LINES).map(|pattern| format!("Scope: {}", shown(pattern)));
     let checks = node.validations.iter().take(MAX_LINES).map(|command| format!("Checked by {}.", shown(command)));
-    (!evidence.is_empty()).then(|| Draft {
+    (!evidence.is_empty()).then(|| AdrDraft {
         slug: slug(&format!("plan {} {}", node.id, node.title)),
         title: shorten(&node.title, TITLE_CHARS),
         context: [head].into_iter().chain(scope).collect(),
@@ -137,8 +142,8 @@ fn plan_draft<'a>(records: &'a [Record], node: &PlanNode, status: NodeStatus) ->
 }
 
 /// A decision that is stated twice in the same words is one.
-fn prompt_drafts<'a>(facts: &Facts<'a>) -> Vec<Draft<'a>> {
-    let mut found: Vec<Draft<'a>> = Vec::new();
+fn prompt_drafts<'a>(facts: &SessionFacts<'a>) -> Vec<AdrDraft<'a>> {
+    let mut found: Vec<AdrDraft<'a>> = Vec::new();
     for asked in &facts.asked {
         let text = asked.text.as_deref().unwrap_or_default();
         for sentence in decisions(text) {
@@ -148,7 +153,7 @@ fn prompt_drafts<'a>(facts: &Facts<'a>) -> Vec<Draft<'a>> {
                 continue;
             }
             let title = shorten(sentence.trim_end_matches(['.', '!']), TITLE_CHARS);
-            found.push(Draft {
+            found.push(AdrDraft {
                 slug,
                 title,
                 context: vec![format!("Stated by the user: {}", shorten(text, ASKED_CHARS))],

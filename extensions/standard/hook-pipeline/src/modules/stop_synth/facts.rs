@@ -7,9 +7,9 @@ use dispatch_hook_module::phase::Phase;
 use dispatch_hook_module::{Context, Record, RecordType};
 use serde_json::Value;
 
-use super::denials::{Denial, denials};
-use super::failures::{Failure, failures};
-use super::plan::Planned;
+use super::denials::{DeniedCall, denials};
+use super::failures::{CommandFailure, failures};
+use super::plan::PlanSummary;
 use crate::call_outcomes::{CallOutcomes, changed_paths, text};
 use crate::memory::{Experience, is_of_the_project};
 
@@ -17,27 +17,27 @@ use crate::memory::{Experience, is_of_the_project};
 const MAX_PROMPTS: usize = 500;
 
 /// Everything that the files of the module are made of.
-pub(super) struct Facts<'a> {
+pub(super) struct SessionFacts<'a> {
     pub(super) session_id: &'a str,
     pub(super) records: &'a [Record],
-    pub(super) asked: Vec<Asked<'a>>,
-    pub(super) changes: Vec<Change<'a>>,
-    pub(super) failures: Vec<Failure>,
-    pub(super) denials: Vec<Denial>,
-    pub(super) plan: Option<Planned>,
+    pub(super) asked: Vec<AskedPrompt<'a>>,
+    pub(super) changes: Vec<FileChange<'a>>,
+    pub(super) failures: Vec<CommandFailure>,
+    pub(super) denials: Vec<DeniedCall>,
+    pub(super) plan: Option<PlanSummary>,
     pub(super) unmet: BTreeSet<String>,
     pub(super) blocked: bool,
 }
 
 /// A prompt.
-pub(super) struct Asked<'a> {
+pub(super) struct AskedPrompt<'a> {
     pub(super) record: &'a Record,
     /// Nothing where only hashes are kept.
     pub(super) text: Option<String>,
 }
 
 /// A file that was changed by one call.
-pub(super) struct Change<'a> {
+pub(super) struct FileChange<'a> {
     pub(super) record: &'a Record,
     /// Below the workspace, or absolute.
     pub(super) path: String,
@@ -45,7 +45,7 @@ pub(super) struct Change<'a> {
     pub(super) intent: Option<&'a str>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> SessionFacts<'a> {
     /// Reads the log, the plan and the journal.
     pub(super) fn of(ctx: &Context<'a>, experiences: &[Experience]) -> Self {
         let records = ctx.session.history();
@@ -56,7 +56,7 @@ impl<'a> Facts<'a> {
             changes: changes(ctx, records),
             failures: failures(records, experiences),
             denials: denials(records),
-            plan: Planned::of(ctx),
+            plan: PlanSummary::of(ctx),
             unmet: unmet(ctx, records),
             blocked: ctx.phase() == Phase::Blocked,
         }
@@ -69,19 +69,19 @@ impl<'a> Facts<'a> {
 }
 
 /// The prompts. A record has the beginning of the text only; the whole of it is beside the log.
-fn asked<'a>(ctx: &Context<'a>, records: &'a [Record]) -> Vec<Asked<'a>> {
+fn asked<'a>(ctx: &Context<'a>, records: &'a [Record]) -> Vec<AskedPrompt<'a>> {
     let lines = ctx.session.prompts(MAX_PROMPTS);
     let kept: BTreeMap<&str, &str> =
         lines.iter().filter_map(|line| Some((text(line, "hookRunId")?, text(line, "text")?))).collect();
     let prompts = records.iter().filter(|record| record.kind == RecordType::Prompt);
     let asked = |record: &'a Record| {
         let whole = kept.get(record.hook_run_id.as_str()).copied();
-        Asked { record, text: whole.or_else(|| text(&record.data, "text")).map(str::to_owned) }
+        AskedPrompt { record, text: whole.or_else(|| text(&record.data, "text")).map(str::to_owned) }
     };
     prompts.map(asked).collect()
 }
 
-fn changes<'a>(ctx: &Context<'a>, records: &'a [Record]) -> Vec<Change<'a>> {
+fn changes<'a>(ctx: &Context<'a>, records: &'a [Record]) -> Vec<FileChange<'a>> {
     let outcomes = CallOutcomes::of(records);
     let mut intent = None;
     let mut found = Vec::new();
@@ -93,7 +93,7 @@ fn changes<'a>(ctx: &Context<'a>, records: &'a [Record]) -> Vec<Change<'a>> {
                 for (path, access) in changed_paths(&record.data) {
                     let path = ctx.paths.repo_relative(Path::new(path)).unwrap_or_else(|| path.to_owned());
                     if is_of_the_project(&path) {
-                        found.push(Change { record, path, access, intent });
+                        found.push(FileChange { record, path, access, intent });
                     }
                 }
             }

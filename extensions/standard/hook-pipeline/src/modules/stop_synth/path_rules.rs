@@ -9,7 +9,7 @@ use crate::followup::compile_path;
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Settings {
+struct StopSynthSettings {
     /// Patterns of files that name dependencies.
     manifests: Vec<String>,
     /// Files that others rely on.
@@ -26,7 +26,7 @@ struct PathRule {
     paths: Vec<String>,
 }
 
-impl Default for Settings {
+impl Default for StopSynthSettings {
     fn default() -> Self {
         let list = |names: &[&str]| names.iter().map(|name| format!("**/{name}")).collect::<Vec<_>>();
         let rule = |name: &str, paths: &[&str]| PathRule { name: name.to_owned(), paths: list(paths) };
@@ -84,12 +84,12 @@ pub(super) struct PathRules {
 }
 
 impl PathRules {
-    /// The rules in force. A pattern that does not compile is told and left out.
+    /// The rules in force. A pattern that does not compile is reported and left out.
     pub(super) fn of(ctx: &Context<'_>) -> Self {
         Self::new(ctx.settings(), &|problem| ctx.warn(problem))
     }
 
-    fn new(settings: Settings, warn: &dyn Fn(String)) -> Self {
+    fn new(settings: StopSynthSettings, warn: &dyn Fn(String)) -> Self {
         let glob = |pattern: &String| compile_path(pattern).map_err(|cause| warn(cause.to_string())).ok();
         let globs = |patterns: &[String]| patterns.iter().filter_map(glob).collect::<Vec<_>>();
         let interface = |rule: PathRule| (rule.name, globs(&rule.paths));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn paths_that_call_for_a_decision() {
-        let rules = PathRules::new(Settings::default(), &|problem| panic!("{problem}"));
+        let rules = PathRules::new(StopSynthSettings::default(), &|problem| panic!("{problem}"));
         let table = [
             ("Cargo.toml", Some("Cargo.toml"), None),
             ("crates/a/Cargo.toml", Some("Cargo.toml"), None),

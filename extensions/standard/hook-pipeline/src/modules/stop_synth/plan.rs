@@ -2,21 +2,21 @@
 
 use dispatch_hook_module::Context;
 
-use crate::plan::{Found, Marked, NodeStatus, Plan, PlanNode, Progress, find};
+use crate::plan::{DecisionMark, NodeStatus, Plan, PlanLookup, PlanNode, PlanProgress, find};
 
 /// A plan and its progress.
-pub(super) struct Planned {
+pub(super) struct PlanSummary {
     plan: Plan,
-    progress: Progress,
+    progress: PlanProgress,
 }
 
-impl Planned {
+impl PlanSummary {
     /// The plan that the state points to; nothing if there is none or it cannot be used.
     pub(super) fn of(ctx: &Context<'_>) -> Option<Self> {
         ctx.state.plan_path()?;
         match find(ctx.paths, ctx.state, ctx.session) {
-            Found::Valid { plan, .. } => Some(Self { plan, progress: Progress::of(ctx.state) }),
-            Found::Nothing | Found::Invalid { .. } => None,
+            PlanLookup::Valid { plan, .. } => Some(Self { plan, progress: PlanProgress::of(ctx.state) }),
+            PlanLookup::Nothing | PlanLookup::Invalid { .. } => None,
         }
     }
 
@@ -29,8 +29,8 @@ impl Planned {
 /// What a node decides, if it is marked as a decision; its title where the mark says no more.
 pub(super) fn decision(node: &PlanNode) -> Option<&str> {
     match node.decision.as_ref()? {
-        Marked::Flag(false) => None,
-        Marked::Text(text) if !text.trim().is_empty() => Some(text),
-        Marked::Flag(true) | Marked::Text(_) => Some(&node.title),
+        DecisionMark::Flag(false) => None,
+        DecisionMark::Text(text) if !text.trim().is_empty() => Some(text),
+        DecisionMark::Flag(true) | DecisionMark::Text(_) => Some(&node.title),
     }
 }

@@ -1,10 +1,10 @@
-//! The summary as Markdown: the same facts always give the same text.
+//! The summary as Markdown: equal facts give equal text.
 
 use std::collections::BTreeMap;
 
-use super::facts::Facts;
-use super::failures::{End, Failure};
-use super::plan::Planned;
+use super::facts::SessionFacts;
+use super::failures::{CommandFailure, FailureEnd};
+use super::plan::PlanSummary;
 use crate::plan::NodeStatus;
 use crate::prose::{code_span, shorten};
 
@@ -14,7 +14,7 @@ const MAX_ENTRIES: usize = 100;
 const NO_INTENT: &str = "No intent";
 
 /// The summary of a session.
-pub(super) fn render(facts: &Facts<'_>) -> String {
+pub(super) fn render(facts: &SessionFacts<'_>) -> String {
     let mut out = format!("# Summary of session {}\n", facts.session_id);
     section(&mut out, "Asked", asked(facts));
     section(&mut out, "Done", done(facts));
@@ -40,8 +40,8 @@ fn section(out: &mut String, title: &str, lines: Vec<String>) {
     }
 }
 
-fn asked(facts: &Facts<'_>) -> Vec<String> {
-    let line = |asked: &super::facts::Asked<'_>| {
+fn asked(facts: &SessionFacts<'_>) -> Vec<String> {
+    let line = |asked: &super::facts::AskedPrompt<'_>| {
         let text = asked.text.as_deref().map_or_else(|| "text not kept".to_owned(), |text| shorten(text, TEXT_CHARS));
         format!("- Turn {}: {text}", asked.record.turn_id)
     };
@@ -49,7 +49,7 @@ fn asked(facts: &Facts<'_>) -> Vec<String> {
 }
 
 /// Files by intent, in the order of the intents' first change.
-fn done(facts: &Facts<'_>) -> Vec<String> {
+fn done(facts: &SessionFacts<'_>) -> Vec<String> {
     let mut intents: Vec<(&str, BTreeMap<&str, Vec<&str>>)> = Vec::new();
     for change in &facts.changes {
         let intent = change.intent.unwrap_or(NO_INTENT);
@@ -84,12 +84,12 @@ fn file_line(accesses: &[&str]) -> String {
     parts.join(", ")
 }
 
-fn failure(failure: &Failure) -> String {
+fn failure(failure: &CommandFailure) -> String {
     let end = match &failure.end {
-        End::Worked => "It worked later.".to_owned(),
-        End::Corrected(to) => format!("{} worked in its place.", code_span(to)),
-        End::Followed(to) => format!("Then {} worked.", code_span(to)),
-        End::Open => "It has not worked since.".to_owned(),
+        FailureEnd::Worked => "It worked later.".to_owned(),
+        FailureEnd::Corrected(to) => format!("{} worked in its place.", code_span(to)),
+        FailureEnd::Followed(to) => format!("Then {} worked.", code_span(to)),
+        FailureEnd::Open => "It has not worked since.".to_owned(),
     };
     let what = code_span(&shorten(&failure.what, TEXT_CHARS));
     format!(
@@ -99,8 +99,8 @@ fn failure(failure: &Failure) -> String {
     )
 }
 
-fn denials(facts: &Facts<'_>) -> Vec<String> {
-    let line = |denial: &super::denials::Denial| {
+fn denials(facts: &SessionFacts<'_>) -> Vec<String> {
+    let line = |denial: &super::denials::DeniedCall| {
         let tool = denial.tool.as_deref().unwrap_or("a prompt");
         let (code, reason) = (shorten(&denial.code, TEXT_CHARS), shorten(&denial.reason, TEXT_CHARS));
         format!("- {code}, {tool}, {}: {reason}", counted(denial.count, "time"))
@@ -108,7 +108,7 @@ fn denials(facts: &Facts<'_>) -> Vec<String> {
     facts.denials.iter().map(line).collect()
 }
 
-fn progress(planned: &Planned) -> Vec<String> {
+fn progress(planned: &PlanSummary) -> Vec<String> {
     let done = planned.nodes().filter(|(_, status)| *status == NodeStatus::Completed).count();
     let head = format!("{done} of {} completed.\n", counted(planned.nodes().count(), "node"));
     let nodes = planned.nodes().map(|(node, status)| {
@@ -119,14 +119,14 @@ fn progress(planned: &Planned) -> Vec<String> {
     [head].into_iter().chain(nodes).collect()
 }
 
-fn open_ends(facts: &Facts<'_>) -> Vec<String> {
-    let nodes = facts.plan.iter().flat_map(Planned::nodes).filter(|(_, status)| *status != NodeStatus::Completed);
+fn open_ends(facts: &SessionFacts<'_>) -> Vec<String> {
+    let nodes = facts.plan.iter().flat_map(PlanSummary::nodes).filter(|(_, status)| *status != NodeStatus::Completed);
     let node = |id: &str, status: NodeStatus| {
         format!("- Plan node {} is {}.", code_span(&shorten(id, TEXT_CHARS)), status.as_str())
     };
     let mut lines: Vec<String> = nodes.map(|(found, status)| node(&found.id, status)).collect();
     lines.extend(facts.unmet.iter().map(|rule| format!("- {} is required and not delivered.", code_span(rule))));
-    let failing = facts.failures.iter().filter(|failure| failure.end == End::Open);
+    let failing = facts.failures.iter().filter(|failure| failure.end == FailureEnd::Open);
     lines.extend(failing.map(|failure| format!("- {} still fails.", code_span(&shorten(&failure.what, TEXT_CHARS)))));
     if facts.blocked {
         lines.push("- The work is blocked.".to_owned());

@@ -27,8 +27,8 @@ fn write(session: &mut TestSession, path: &str) {
 
 /// A fact that another module put on record.
 fn fact(session: &mut TestSession, kind: RecordType, data: Value) {
-    struct Says(RecordType, Value);
-    impl Module for Says {
+    struct FactModule(RecordType, Value);
+    impl Module for FactModule {
         fn spec(&self) -> ModuleSpec<'_> {
             ModuleSpec { events: &EventName::KNOWN, priority: 1, hot_path_safe: true, ..ModuleSpec::named("says") }
         }
@@ -44,7 +44,7 @@ fn fact(session: &mut TestSession, kind: RecordType, data: Value) {
     }
     let command = if kind == RecordType::HookRun { "rm -rf /" } else { "true" };
     let scene = TestInvocation::command(command).with(|scene| scene.event.tool_use_id = Some("refused".to_owned()));
-    session.step(scene, &[&Session, &Says(kind, data)]);
+    session.step(scene, &[&Session, &FactModule(kind, data)]);
 }
 
 fn section(session: &TestSession, title: &str) -> String {

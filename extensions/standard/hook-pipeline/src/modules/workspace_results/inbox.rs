@@ -1,9 +1,9 @@
-//! The notes that background runs left, as far as they can be trusted to be ours.
+//! The notes that background runs left, as far as they can be trusted.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use dispatch_os::files::read_private_at_most;
+use dispatch_os::files::{self, read_private_at_most};
+use dispatch_os::time::SystemTime;
 use serde::Deserialize;
 
 /// Where the notes lie, below the workspace.
@@ -16,7 +16,7 @@ const MAX_NOTE_BYTES: u64 = 8 * 1024;
 /// What a run left. Fields that a later version adds are not looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Note {
+pub(super) struct RunNote {
     pub(super) run_id: String,
     pub(super) hook_id: String,
     pub(super) trigger: String,
@@ -28,16 +28,16 @@ pub(super) struct Note {
 }
 
 /// The folder, listed once.
-pub(super) struct Inbox {
+pub(super) struct ResultsInbox {
     files: Vec<(SystemTime, PathBuf)>,
 }
 
-impl Inbox {
+impl ResultsInbox {
     /// The inbox of a workspace, if it has one. Where it has none this is one failed system call.
     pub(super) fn open(workspace: &Path) -> Option<Self> {
         let folder = PARTS.iter().fold(workspace.to_path_buf(), |path, part| path.join(part));
-        let entries = std::fs::read_dir(&folder).ok()?;
-        let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let entries = files::read_dir(&folder).ok()?;
+        let is_folder = |path: &Path| files::symlink_metadata(path).is_ok_and(|found| found.is_dir());
         if !is_folder(&folder) || !folder.parent().is_some_and(is_folder) {
             return None;
         }
@@ -55,15 +55,15 @@ impl Inbox {
         self.files.iter().map(|(_, path)| path.as_path())
     }
 
-    /// A note that this user wrote for himself alone. What a checkout of a repository brings along is open
-    /// to others, so a repository cannot speak to an agent by way of its inbox.
-    pub(super) fn read(&self, file: &Path) -> Option<Note> {
+    /// A note that only this user can read. Files of a checked-out repository are readable by others, so a
+    /// repository cannot speak to an agent through its inbox.
+    pub(super) fn read(&self, file: &Path) -> Option<RunNote> {
         let bytes = read_private_at_most(file, MAX_NOTE_BYTES).ok()?;
-        serde_json::from_slice(&bytes).ok().filter(|note: &Note| !note.hook_id.is_empty())
+        serde_json::from_slice(&bytes).ok().filter(|note: &RunNote| !note.hook_id.is_empty())
     }
 
-    /// Whether the note is ours to tell: only one of those who remove it succeeds.
+    /// Whether this process may pass the note on: only one of several that remove it succeeds.
     pub(super) fn take(&self, file: &Path) -> bool {
-        std::fs::remove_file(file).is_ok()
+        files::remove_file(file).is_ok()
     }
 }

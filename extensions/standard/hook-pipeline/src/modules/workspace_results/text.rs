@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::inbox::Note;
+use super::inbox::RunNote;
 
-/// The most that one turn is told.
+/// The most that one turn gets.
 const MAX_TEXT_BYTES: usize = 8 * 1024;
 /// Room for the words about what is left.
 const REST_BYTES: usize = 128;
@@ -14,19 +14,19 @@ const MAX_FILES: usize = 5;
 
 /// The text so far.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct ResultsText {
     text: String,
     left: usize,
 }
 
-impl Told {
+impl ResultsText {
     /// Whether the note fits. After one that did not, none does, so that the order stays.
-    pub(super) fn has_room_for(&self, note: &Note) -> bool {
+    pub(super) fn has_room_for(&self, note: &RunNote) -> bool {
         let used = HEADING.len() + self.text.len() + REST_BYTES;
         self.left == 0 && used + entry(note).len() <= MAX_TEXT_BYTES
     }
 
-    pub(super) fn tell(&mut self, note: &Note) {
+    pub(super) fn tell(&mut self, note: &RunNote) {
         self.text.push_str(&entry(note));
     }
 
@@ -47,7 +47,7 @@ impl Told {
     }
 }
 
-fn entry(note: &Note) -> String {
+fn entry(note: &RunNote) -> String {
     let mut entry = format!("- {} ({}", plain(&note.hook_id), plain(&note.trigger));
     for file in note.files.iter().take(MAX_FILES) {
         let _ = write!(entry, ", {}", plain(file));

@@ -1,6 +1,8 @@
 //! Cypher queries without a bound on rows or on the length of paths.
+//!
+//! Pure.
 
-use super::token::{Dialect, Token, tokens};
+use super::token::{QueryLanguage, QueryToken, tokens};
 
 /// Words that begin a clause.
 const CLAUSES: &[&str] = &[
@@ -28,22 +30,22 @@ pub(super) fn unbounded(text: &str) -> Option<&'static str> {
     {
         return None;
     }
-    let all = tokens(text, Dialect::Cypher);
+    let all = tokens(text, QueryLanguage::Cypher);
     all.split(|token| token.symbol() == Some(';')).find_map(statement)
 }
 
-fn statement(tokens: &[Token<'_>]) -> Option<&'static str> {
+fn statement(tokens: &[QueryToken<'_>]) -> Option<&'static str> {
     let is_graph = |at: usize| tokens.get(at).is_some_and(|token| token.is_any(&["MATCH", "MERGE", "CALL"]));
     let opens_pattern =
         (0..tokens.len()).any(|at| is_graph(at) && has_pattern(tokens.get(at + 1..).unwrap_or_default()));
     if !opens_pattern || tokens.first().is_none_or(|first| first.is_any(NOT_RUN)) {
         return None;
     }
-    Rows::default().walk(tokens)
+    RowBound::default().walk(tokens)
 }
 
 /// `MATCH (`, `MATCH p = (`, `MATCH SHORTEST 1 (`, `CALL name.name(`.
-fn has_pattern(rest: &[Token<'_>]) -> bool {
+fn has_pattern(rest: &[QueryToken<'_>]) -> bool {
     let clause = rest.iter().position(|token| token.is_any(CLAUSES)).unwrap_or(rest.len());
     let mut before = rest.get(..clause).unwrap_or_default().iter().take(12);
     before.any(|token| token.symbol() == Some('('))
@@ -51,7 +53,7 @@ fn has_pattern(rest: &[Token<'_>]) -> bool {
 
 /// What is known of the rows while a query is read from left to right.
 #[derive(Default)]
-struct Rows {
+struct RowBound {
     /// Whether their number has no bound here.
     unbounded: bool,
     /// Whether a condition or a property narrows the pattern down.
@@ -60,8 +62,8 @@ struct Rows {
     deletes: bool,
 }
 
-impl Rows {
-    fn walk(mut self, tokens: &[Token<'_>]) -> Option<&'static str> {
+impl RowBound {
+    fn walk(mut self, tokens: &[QueryToken<'_>]) -> Option<&'static str> {
         let mut at = 0;
         let mut depth = 0_usize;
         while let Some(token) = tokens.get(at) {
@@ -89,7 +91,7 @@ impl Rows {
         None
     }
 
-    fn clause(&mut self, token: &Token<'_>, rest: &[Token<'_>]) {
+    fn clause(&mut self, token: &QueryToken<'_>, rest: &[QueryToken<'_>]) {
         self.in_pattern = token.is_any(&["MATCH", "MERGE", "CREATE"]);
         self.deletes = token.is("DELETE");
         if token.is("MATCH") {
@@ -97,7 +99,7 @@ impl Rows {
             self.narrowed = false;
         } else if token.is("CALL") {
             let small = rest.first().is_some_and(|name| name.is_any(SMALL_PROCEDURES)) || describes(rest);
-            self.unbounded |= !small && rest.first().is_some_and(|first| matches!(first, Token::Word(_)));
+            self.unbounded |= !small && rest.first().is_some_and(|first| matches!(first, QueryToken::Word(_)));
         } else if token.is("WHERE") {
             self.narrowed = true;
         } else if token.is("LIMIT") || (token.is("WITH") && is_summary(rest)) {
@@ -107,8 +109,8 @@ impl Rows {
         }
     }
 
-    /// Whether the rows that this `RETURN` gives have no bound of their own.
-    fn returns_all(&self, rest: &[Token<'_>]) -> bool {
+    /// Whether this `RETURN` sets no bound on its rows.
+    fn returns_all(&self, rest: &[QueryToken<'_>]) -> bool {
         let end =
             rest.iter().position(|token| token.is_any(&["UNION"]) || token.symbol() == Some('}')).unwrap_or(rest.len());
         let clause = rest.get(..end).unwrap_or_default();
@@ -116,23 +118,23 @@ impl Rows {
     }
 }
 
-fn has_limit(tokens: &[Token<'_>]) -> bool {
+fn has_limit(tokens: &[QueryToken<'_>]) -> bool {
     (0..tokens.len()).any(|at| tokens.get(at).is_some_and(|token| token.is("LIMIT")) && !is_property(tokens, at))
 }
 
 /// `n.limit` and `:Match` are names.
-fn is_property(tokens: &[Token<'_>], at: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|before| tokens.get(before)).and_then(Token::symbol);
+fn is_property(tokens: &[QueryToken<'_>], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| tokens.get(before)).and_then(QueryToken::symbol);
     matches!(before, Some('.' | ':' | '$' | '|'))
 }
 
 /// `apoc.meta.*` describes the database too.
-fn describes(rest: &[Token<'_>]) -> bool {
+fn describes(rest: &[QueryToken<'_>]) -> bool {
     rest.iter().take(3).any(|token| token.is_any(&["meta", "schema"]))
 }
 
 /// Whether every item is a function that makes one row of many.
-fn is_summary(clause: &[Token<'_>]) -> bool {
+fn is_summary(clause: &[QueryToken<'_>]) -> bool {
     let end = clause.iter().position(|token| token.is_any(CLAUSES) && !token.is("WHERE")).unwrap_or(clause.len());
     let mut depth = 0_usize;
     let mut starts_item = true;
@@ -142,7 +144,7 @@ fn is_summary(clause: &[Token<'_>]) -> bool {
             if token.is("DISTINCT") {
                 continue;
             }
-            let called = clause.get(at + 1).and_then(Token::symbol) == Some('(');
+            let called = clause.get(at + 1).and_then(QueryToken::symbol) == Some('(');
             if !(token.is_any(SUMMARIES) && called) {
                 return false;
             }
@@ -160,8 +162,8 @@ fn is_summary(clause: &[Token<'_>]) -> bool {
 }
 
 /// `-[:KNOWS*]-` and `-[*2..]->`: a star in a relationship with no number behind its dots.
-fn has_endless_length(tokens: &[Token<'_>], at: usize) -> bool {
-    let symbol = |index: usize| tokens.get(index).and_then(Token::symbol);
+fn has_endless_length(tokens: &[QueryToken<'_>], at: usize) -> bool {
+    let symbol = |index: usize| tokens.get(index).and_then(QueryToken::symbol);
     let relationship = symbol(at) == Some('[') && at.checked_sub(1).and_then(symbol) == Some('-');
     if !relationship {
         return false;
@@ -173,7 +175,7 @@ fn has_endless_length(tokens: &[Token<'_>], at: usize) -> bool {
         return false;
     };
     let bounds = inside.get(star + 1..).unwrap_or_default();
-    let is_number = |index: usize| matches!(bounds.get(index), Some(Token::Number(_)));
+    let is_number = |index: usize| matches!(bounds.get(index), Some(QueryToken::Number(_)));
     let dots = bounds.iter().position(|token| token.symbol() == Some('.'));
     match dots {
         Some(dots) => !is_number(dots + 2),
@@ -182,8 +184,8 @@ fn has_endless_length(tokens: &[Token<'_>], at: usize) -> bool {
 }
 
 /// `->+ (`, `)* (` and `{2,}` behind a relationship or a group in a pattern.
-fn has_endless_quantifier(tokens: &[Token<'_>], at: usize) -> bool {
-    let symbol = |index: usize| tokens.get(index).and_then(Token::symbol);
+fn has_endless_quantifier(tokens: &[QueryToken<'_>], at: usize) -> bool {
+    let symbol = |index: usize| tokens.get(index).and_then(QueryToken::symbol);
     let before = at.checked_sub(1).and_then(symbol);
     match symbol(at) {
         Some('+' | '*') => matches!(before, Some('>' | '-' | ')')) && matches!(symbol(at + 1), Some('(') | None),

@@ -1,4 +1,6 @@
 //! Takes the texts of here-documents and here-strings out of a command as written.
+//!
+//! Pure.
 
 /// Texts of one command that are looked at.
 const MAX_TEXTS: usize = 16;

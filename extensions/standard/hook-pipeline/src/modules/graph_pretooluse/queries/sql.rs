@@ -1,6 +1,8 @@
 //! SQL statements that change or remove every row, or a whole table.
+//!
+//! Pure.
 
-use super::token::{Dialect, Token, tokens};
+use super::token::{QueryLanguage, QueryToken, tokens};
 
 /// What `DROP` may take away together with its rows.
 const HOLDS_ROWS: &[&str] = &["TABLE", "DATABASE", "SCHEMA", "KEYSPACE", "TABLESPACE"];
@@ -9,17 +11,17 @@ const PART_OF: &[&str] = &["FOR", "DO", "ON", "KEY", "AFTER", "BEFORE", "OR", "O
 
 /// The first statement without a bound, by its keyword.
 pub(super) fn unbounded(text: &str) -> Option<&'static str> {
-    let standard = judge(&tokens(text, Dialect::Sql));
+    let standard = judge(&tokens(text, QueryLanguage::Sql));
     // Databases differ in what a backslash does: a text that is unbounded in one reading is.
-    let other = || text.contains('\\').then(|| judge(&tokens(text, Dialect::SqlWithBackslash))).flatten();
+    let other = || text.contains('\\').then(|| judge(&tokens(text, QueryLanguage::SqlWithBackslash))).flatten();
     standard.or_else(other)
 }
 
-fn judge(all: &[Token<'_>]) -> Option<&'static str> {
+fn judge(all: &[QueryToken<'_>]) -> Option<&'static str> {
     all.split(|token| token.symbol() == Some(';')).find_map(statement)
 }
 
-fn statement(tokens: &[Token<'_>]) -> Option<&'static str> {
+fn statement(tokens: &[QueryToken<'_>]) -> Option<&'static str> {
     let first = tokens.first()?;
     if first.is("EXPLAIN") && !tokens.get(1..4).unwrap_or_default().iter().any(|token| token.is("ANALYZE")) {
         return None;
@@ -35,11 +37,11 @@ fn statement(tokens: &[Token<'_>]) -> Option<&'static str> {
 }
 
 /// The verb at this place, if a change of rows starts here.
-fn changing(tokens: &[Token<'_>], at: usize) -> Option<&'static str> {
+fn changing(tokens: &[QueryToken<'_>], at: usize) -> Option<&'static str> {
     let token = tokens.get(at)?;
     let before = at.checked_sub(1).and_then(|before| tokens.get(before));
     let starts = before.is_none_or(|before| {
-        matches!(before, Token::Symbol('(' | ')')) || before.is_any(&["EXPLAIN", "ANALYZE", "BEGIN"])
+        matches!(before, QueryToken::Symbol('(' | ')')) || before.is_any(&["EXPLAIN", "ANALYZE", "BEGIN"])
     });
     let rest = tokens.get(at + 1..).unwrap_or_default();
     if token.is("DELETE") && (starts || !before.is_some_and(|before| before.is_any(PART_OF))) {
@@ -50,14 +52,14 @@ fn changing(tokens: &[Token<'_>], at: usize) -> Option<&'static str> {
     (token.is("UPDATE") && starts && sets()).then_some("UPDATE")
 }
 
-/// Whether a condition of its own, that is not always true, or a limit bounds the change.
-fn is_bounded(change: &[Token<'_>]) -> bool {
+/// Whether a condition that can be false, or a limit, bounds the change.
+fn is_bounded(change: &[QueryToken<'_>]) -> bool {
     let mut depth = 0_usize;
     for (at, token) in change.iter().enumerate() {
         match token {
-            Token::Symbol('(') => depth += 1,
-            Token::Symbol(')') if depth == 0 => return false,
-            Token::Symbol(')') => depth -= 1,
+            QueryToken::Symbol('(') => depth += 1,
+            QueryToken::Symbol(')') if depth == 0 => return false,
+            QueryToken::Symbol(')') => depth -= 1,
             token if depth == 0 && token.is_any(&["LIMIT", "TOP"]) => return true,
             token if depth == 0 && token.is("WHERE") => return !always_true(change.get(at + 1..).unwrap_or_default()),
             _ => {}
@@ -67,19 +69,21 @@ fn is_bounded(change: &[Token<'_>]) -> bool {
 }
 
 /// `1`, `true`, `1 = 1`, `'a' = 'a'`, also in parentheses and as one side of `OR`.
-fn always_true(condition: &[Token<'_>]) -> bool {
+fn always_true(condition: &[QueryToken<'_>]) -> bool {
     let end =
         condition.iter().position(|token| token.is_any(&["RETURNING", "ORDER", "LIMIT"])).unwrap_or(condition.len());
-    let plain: Vec<&Token<'_>> = condition
+    let plain: Vec<&QueryToken<'_>> = condition
         .get(..end)
         .unwrap_or_default()
         .iter()
-        .filter(|token| !matches!(token, Token::Symbol('(' | ')')))
+        .filter(|token| !matches!(token, QueryToken::Symbol('(' | ')')))
         .collect();
     plain.is_empty()
         || plain.split(|token| token.is("OR")).any(|side| match side {
-            [one] => one.is("TRUE") || matches!(one, Token::Number(number) if *number != "0"),
-            [left, equals, right] => equals.symbol() == Some('=') && left == right && !matches!(left, Token::Word(_)),
+            [one] => one.is("TRUE") || matches!(one, QueryToken::Number(number) if *number != "0"),
+            [left, equals, right] => {
+                equals.symbol() == Some('=') && left == right && !matches!(left, QueryToken::Word(_))
+            }
             _ => false,
         })
 }

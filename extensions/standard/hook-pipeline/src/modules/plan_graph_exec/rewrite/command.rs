@@ -6,8 +6,8 @@ use dispatch_hook_module::Context;
 use dispatch_toolcall::{ShellEffects, UnboundedKind, resolve};
 use serde_json::{Map, Value};
 
-use super::words::{Edit, Word, apply, split};
-use super::{Rewrite, is_plain};
+use super::words::{CommandWord, WordEdit, apply, split};
+use super::{InputRewrite, is_plain};
 use crate::plan::PlanNode;
 
 /// Fields that hold a command line.
@@ -41,12 +41,12 @@ const LOG_BOUNDS: [&str; 8] =
 const DEPTH_TESTS: [&str; 2] = ["-maxdepth", "-mindepth"];
 
 /// What is changed, and why the model should know.
-struct Plan {
-    edits: Vec<Edit>,
+struct CommandRewrite {
+    edits: Vec<WordEdit>,
     why: String,
 }
 
-pub(super) fn bounded(ctx: &Context<'_>, open: &[&PlanNode], max_count: u32) -> Option<Rewrite> {
+pub(super) fn bounded(ctx: &Context<'_>, open: &[&PlanNode], max_count: u32) -> Option<InputRewrite> {
     let call = ctx.call?;
     let (command, effects) = (call.command.as_deref()?, call.effects.as_ref()?);
     let words = split(command)?;
@@ -58,7 +58,7 @@ pub(super) fn bounded(ctx: &Context<'_>, open: &[&PlanNode], max_count: u32) -> 
     }?;
     let text = apply(command, &words, &plan.edits, effects, ctx.home)?;
     let note = format!("The command was changed to `{text}`: {}", plan.why);
-    Some(Rewrite { update: update(&ctx.event.tool_input, command, text)?, note })
+    Some(InputRewrite { update: update(&ctx.event.tool_input, command, text)?, note })
 }
 
 /// The input with the new command, where the old one stands as it is.
@@ -72,22 +72,25 @@ fn update(input: &Value, old: &str, new: String) -> Option<Value> {
     same.then(|| Value::Object(Map::from_iter([((*field).to_owned(), Value::String(new))])))
 }
 
-fn search(words: &[Word], effects: &ShellEffects, max_count: u32) -> Option<Plan> {
+fn search(words: &[CommandWord], effects: &ShellEffects, max_count: u32) -> Option<CommandRewrite> {
     let recursive = effects.unbounded.iter().any(|call| call.what == UnboundedKind::RecursiveTraversal);
-    let bounds = |word: &Word| {
+    let bounds = |word: &CommandWord| {
         let short = word.text.starts_with('-') && !word.text.starts_with("--");
         has_option(&word.text, &SEARCH_BOUNDS) || (short && word.text.contains(|c| SEARCH_BOUND_LETTERS.contains(c)))
     };
     if !recursive || options(words, 1).any(bounds) {
         return None;
     }
-    let edits = vec![Edit::After(0, vec![format!("--max-count={max_count}")])];
-    Some(Plan { edits, why: format!("at most {max_count} matches per file. Give `--max-count` to see more.") })
+    let edits = vec![WordEdit::After(0, vec![format!("--max-count={max_count}")])];
+    Some(CommandRewrite {
+        edits,
+        why: format!("at most {max_count} matches per file. Give `--max-count` to see more."),
+    })
 }
 
-fn log(words: &[Word], max_count: u32) -> Option<Plan> {
+fn log(words: &[CommandWord], max_count: u32) -> Option<CommandRewrite> {
     let place = log_place(words)?;
-    let bounds = |word: &Word| {
+    let bounds = |word: &CommandWord| {
         let text = word.text.as_str();
         let number =
             text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == 'n'));
@@ -96,16 +99,16 @@ fn log(words: &[Word], max_count: u32) -> Option<Plan> {
     if options(words, place + 1).any(bounds) {
         return None;
     }
-    let mut edits = vec![Edit::After(place, vec!["-n".to_owned(), max_count.to_string()])];
+    let mut edits = vec![WordEdit::After(place, vec!["-n".to_owned(), max_count.to_string()])];
     let global = words.get(1..place).unwrap_or_default();
     if !global.iter().any(|word| matches!(word.text.as_str(), "--no-pager" | "-P")) {
-        edits.push(Edit::After(0, vec!["--no-pager".to_owned()]));
+        edits.push(WordEdit::After(0, vec!["--no-pager".to_owned()]));
     }
-    Some(Plan { edits, why: format!("the newest {max_count} commits. Give `-n` to see more.") })
+    Some(CommandRewrite { edits, why: format!("the newest {max_count} commits. Give `-n` to see more.") })
 }
 
 /// Where `log` stands, behind options of `git` itself that say nothing about output.
-fn log_place(words: &[Word]) -> Option<usize> {
+fn log_place(words: &[CommandWord]) -> Option<usize> {
     let mut place = 1;
     loop {
         match words.get(place)?.text.as_str() {
@@ -117,9 +120,14 @@ fn log_place(words: &[Word]) -> Option<usize> {
     }
 }
 
-fn walk(ctx: &Context<'_>, words: &[Word], effects: &ShellEffects, open: &[&PlanNode]) -> Option<Plan> {
+fn walk(
+    ctx: &Context<'_>,
+    words: &[CommandWord],
+    effects: &ShellEffects,
+    open: &[&PlanNode],
+) -> Option<CommandRewrite> {
     let base = only_base(ctx, open)?;
-    let is_test = |word: &Word| word.text.starts_with(['-', '(', '!']);
+    let is_test = |word: &CommandWord| word.text.starts_with(['-', '(', '!']);
     let roots = words.iter().skip(1).take_while(|word| !is_test(word)).count();
     let tests = words.get(1 + roots..).unwrap_or_default();
     let places = ["-H", "-L", "-P", "-D", "-O"];
@@ -138,10 +146,10 @@ fn walk(ctx: &Context<'_>, words: &[Word], effects: &ShellEffects, open: &[&Plan
     // Found paths keep the form they would have had.
     let root = root.trim_end_matches('/');
     let start = if root.is_empty() { return None } else { format!("{root}/{base}") };
-    let edit = if roots == 0 { Edit::After(0, vec![start.clone()]) } else { Edit::Replace(1, start.clone()) };
-    is_word(&start).then(|| Plan {
+    let edit = if roots == 0 { WordEdit::After(0, vec![start.clone()]) } else { WordEdit::Replace(1, start.clone()) };
+    is_word(&start).then(|| CommandRewrite {
         edits: vec![edit],
-        why: "it starts at the scope of the open plan node. Name another folder to look elsewhere.".to_owned(),
+        why: "it starts at the scope of the open plan node. Name another folder to search there.".to_owned(),
     })
 }
 
@@ -164,7 +172,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// The words that can be options: those before `--`.
-fn options(words: &[Word], from: usize) -> impl Iterator<Item = &Word> {
+fn options(words: &[CommandWord], from: usize) -> impl Iterator<Item = &CommandWord> {
     words.iter().skip(from).take_while(|word| word.text != "--")
 }
 

@@ -3,7 +3,7 @@
 use dispatch_hook_module::Context;
 use serde_json::{Map, Value};
 
-use super::{Rewrite, is_plain};
+use super::{InputRewrite, is_plain};
 use crate::plan::PlanNode;
 
 /// Globs that one search can be given.
@@ -20,7 +20,7 @@ const INCLUDE_FIELDS: [(&str, &str, &str); 7] = [
     ("crush", "grep", "include"),
 ];
 
-pub(super) fn with_scope(ctx: &Context<'_>, open: &[&PlanNode]) -> Option<Rewrite> {
+pub(super) fn with_scope(ctx: &Context<'_>, open: &[&PlanNode]) -> Option<InputRewrite> {
     let tool = ctx.event.tool_name.as_deref()?;
     let host = ctx.event.tool_host();
     let (_, _, field) = INCLUDE_FIELDS.iter().find(|row| row.0 == host && row.1 == tool)?;
@@ -31,10 +31,10 @@ pub(super) fn with_scope(ctx: &Context<'_>, open: &[&PlanNode]) -> Option<Rewrit
     }
     let pattern = joined(open)?;
     let note = format!(
-        "The search was limited to the open plan nodes ({field}: {pattern}). Name the files yourself to look elsewhere."
+        "The search was limited to the open plan nodes ({field}: {pattern}). Name files or folders to search elsewhere."
     );
     let update = Map::from_iter([((*field).to_owned(), Value::String(pattern))]);
-    Some(Rewrite { update: Value::Object(update), note })
+    Some(InputRewrite { update: Value::Object(update), note })
 }
 
 /// Globs are relative to where the search starts, which must be the workspace.

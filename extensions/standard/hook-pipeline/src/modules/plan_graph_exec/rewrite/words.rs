@@ -1,4 +1,6 @@
 //! The words of a plain command with their places, so that one can be added and nothing else moves.
+//!
+//! Pure.
 
 use std::ops::Range;
 
@@ -6,7 +8,7 @@ use dispatch_toolcall::{ShellContext, ShellEffects, analyze};
 
 /// One word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct CommandWord {
     /// The word without its quotes.
     pub(super) text: String,
     /// Where it stands.
@@ -15,7 +17,7 @@ pub(super) struct Word {
 
 /// One change of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Edit {
+pub(super) enum WordEdit {
     /// Words that follow the word of this number.
     After(usize, Vec<String>),
     /// A word in place of the one of this number.
@@ -24,9 +26,9 @@ pub(super) enum Edit {
 
 /// The words of a command that is nothing but one program with plain or quoted words. Anything that
 /// a shell would expand, join or redirect makes it nothing.
-pub(super) fn split(command: &str) -> Option<Vec<Word>> {
+pub(super) fn split(command: &str) -> Option<Vec<CommandWord>> {
     let mut words = Vec::new();
-    let mut open: Option<Word> = None;
+    let mut open: Option<CommandWord> = None;
     let mut quote = None;
     for (at, character) in command.char_indices() {
         let end = at + character.len_utf8();
@@ -42,7 +44,7 @@ pub(super) fn split(command: &str) -> Option<Vec<Word>> {
             (None, _) if !is_plain(character) => return None,
             _ => {}
         }
-        let word = open.get_or_insert_with(|| Word { text: String::new(), range: at..at });
+        let word = open.get_or_insert_with(|| CommandWord { text: String::new(), range: at..at });
         word.range.end = end;
         let is_mark = matches!(character, '\'' | '"') && quote.is_none_or(|mark| mark == character);
         if !is_mark {
@@ -63,24 +65,24 @@ fn is_plain(character: char) -> bool {
 /// The command with the edits, if a second look at it proves that only they happened.
 pub(super) fn apply(
     command: &str,
-    words: &[Word],
-    edits: &[Edit],
+    words: &[CommandWord],
+    edits: &[WordEdit],
     before: &ShellEffects,
     home: Option<&str>,
 ) -> Option<String> {
     let mut text = command.to_owned();
     let mut expected: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
     // From the last to the first, so that places before an edit stay where they are.
-    let mut edits: Vec<&Edit> = edits.iter().collect();
+    let mut edits: Vec<&WordEdit> = edits.iter().collect();
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.place()));
     for edit in edits {
         let range = words.get(edit.place())?.range.clone();
         match edit {
-            Edit::After(place, added) => {
+            WordEdit::After(place, added) => {
                 text.insert_str(range.end, &format!(" {}", added.join(" ")));
                 expected.splice(place + 1..place + 1, added.iter().cloned());
             }
-            Edit::Replace(place, word) => {
+            WordEdit::Replace(place, word) => {
                 text.replace_range(range, word);
                 *expected.get_mut(*place)? = word.clone();
             }
@@ -89,7 +91,13 @@ pub(super) fn apply(
     is_proven(words, &text, &expected, before, home).then_some(text)
 }
 
-fn is_proven(words: &[Word], text: &str, expected: &[String], before: &ShellEffects, home: Option<&str>) -> bool {
+fn is_proven(
+    words: &[CommandWord],
+    text: &str,
+    expected: &[String],
+    before: &ShellEffects,
+    home: Option<&str>,
+) -> bool {
     let [old] = before.commands.as_slice() else {
         return false;
     };
@@ -111,7 +119,7 @@ fn is_proven(words: &[Word], text: &str, expected: &[String], before: &ShellEffe
         && after.is_read_only()
 }
 
-impl Edit {
+impl WordEdit {
     fn place(&self) -> usize {
         match self {
             Self::After(place, _) | Self::Replace(place, _) => *place,

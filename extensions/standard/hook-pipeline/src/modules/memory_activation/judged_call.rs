@@ -7,8 +7,8 @@ use dispatch_hook_module::phase::{Phase, kind_name};
 use dispatch_hook_module::{Context, EventName};
 use serde_json::Value;
 
-use super::fill::Values;
-use crate::followup::{FollowupRule, Names, RuleCause, compile, compile_path};
+use super::fill::PlaceholderValues;
+use crate::followup::{FollowupRule, FollowupRuleProblem, NameList, compile, compile_path};
 
 /// The longest part of a command or a result that a pattern is tried on.
 const TEXT_LIMIT_BYTES: usize = 128 * 1024;
@@ -16,7 +16,7 @@ const TEXT_LIMIT_BYTES: usize = 128 * 1024;
 const MAX_PATHS: usize = 200;
 
 /// One call.
-pub(super) struct Moment<'a> {
+pub(super) struct JudgedCall<'a> {
     event: &'a EventName,
     tool: &'a str,
     kind: Option<&'static str>,
@@ -29,7 +29,7 @@ pub(super) struct Moment<'a> {
     result: OnceCell<String>,
 }
 
-impl<'a> Moment<'a> {
+impl<'a> JudgedCall<'a> {
     /// The call of this event.
     pub(super) fn of(ctx: &'a Context<'_>) -> Self {
         let relative = |path: &str| ctx.paths.repo_relative(Path::new(path)).unwrap_or_else(|| path.to_owned());
@@ -49,9 +49,9 @@ impl<'a> Moment<'a> {
     }
 
     /// Whether a rule applies, and to which path; the first path of the call if the rule names none.
-    pub(super) fn matches(&self, rule: &FollowupRule) -> Result<Option<&str>, RuleCause> {
+    pub(super) fn matches(&self, rule: &FollowupRule) -> Result<Option<&str>, FollowupRuleProblem> {
         let when = &rule.when;
-        let named = |names: &Option<Names>, fits: &dyn Fn(&str) -> bool| {
+        let named = |names: &Option<NameList>, fits: &dyn Fn(&str) -> bool| {
             names.as_ref().is_none_or(|names| names.iter().any(fits))
         };
         let applies = when.event.iter().any(|name| EventName::known(name).as_ref() == Some(self.event))
@@ -72,7 +72,7 @@ impl<'a> Moment<'a> {
     }
 
     /// The first path of the call that matches a pattern.
-    fn path_in(&self, patterns: &Names) -> Result<Option<&String>, RuleCause> {
+    fn path_in(&self, patterns: &NameList) -> Result<Option<&String>, FollowupRuleProblem> {
         for pattern in patterns.iter().filter(|_| !self.paths.is_empty()) {
             let glob = compile_path(pattern)?;
             if let Some(path) = self.paths.iter().find(|path| glob.is_match(path)) {
@@ -83,8 +83,8 @@ impl<'a> Moment<'a> {
     }
 
     /// What placeholders stand for.
-    pub(super) fn values<'b>(&'b self, path: &'b str) -> Values<'b> {
-        Values {
+    pub(super) fn values<'b>(&'b self, path: &'b str) -> PlaceholderValues<'b> {
+        PlaceholderValues {
             tool: self.tool,
             path,
             command: self.command.unwrap_or_default(),
@@ -110,7 +110,7 @@ fn is_tool(pattern: &str, tool: &str) -> bool {
 }
 
 /// A text that is not there matches no pattern, and the pattern is not even compiled.
-fn is_match<'t>(pattern: Option<&str>, text: impl FnOnce() -> Option<&'t str>) -> Result<bool, RuleCause> {
+fn is_match<'t>(pattern: Option<&str>, text: impl FnOnce() -> Option<&'t str>) -> Result<bool, FollowupRuleProblem> {
     let Some(pattern) = pattern else {
         return Ok(true);
     };

@@ -6,7 +6,7 @@ use dispatch_hook_module::SessionView;
 
 /// Where a path or pattern lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PathLocation {
     /// Below the root of the workspace.
     Inside,
     /// The root, everything in it, or its history.
@@ -20,7 +20,7 @@ pub(super) enum Place {
 }
 
 /// The workspace and the folders around it that matter.
-pub(super) struct Workspace<'a> {
+pub(super) struct WorkspaceBounds<'a> {
     root: String,
     home: Option<String>,
     scratch: &'a [String],
@@ -28,33 +28,33 @@ pub(super) struct Workspace<'a> {
     view: &'a dyn SessionView,
 }
 
-impl<'a> Workspace<'a> {
+impl<'a> WorkspaceBounds<'a> {
     pub(super) fn new(root: &Path, home: Option<&str>, scratch: &'a [String], view: &'a dyn SessionView) -> Self {
         Self { root: plain(&root.to_string_lossy()), home: home.map(plain), scratch, view }
     }
 
-    pub(super) fn place(&self, path: &str) -> Place {
+    pub(super) fn locate(&self, path: &str) -> PathLocation {
         let path = plain(path);
         let base = without_wild_end(&path);
         if base == self.root || below(base, &self.root) == Some(".git") {
-            Place::Root
+            PathLocation::Root
         } else if below(base, &self.root).is_some() {
-            Place::Inside
+            PathLocation::Inside
         } else if holds(base, &self.root) {
-            Place::Above
+            PathLocation::Above
         } else if self.scratch.iter().any(|scratch| below(base, &plain(scratch)).is_some()) {
-            Place::Scratch
+            PathLocation::Scratch
         } else {
-            Place::Outside
+            PathLocation::Outside
         }
     }
 
     /// Whether everything below this path may be removed, changed or moved as one.
     pub(super) fn is_bounded_tree(&self, path: &str) -> bool {
-        match self.place(path) {
-            Place::Scratch => true,
-            Place::Inside => !self.leads_out(path),
-            Place::Root | Place::Above | Place::Outside => false,
+        match self.locate(path) {
+            PathLocation::Scratch => true,
+            PathLocation::Inside => !self.leads_out(path),
+            PathLocation::Root | PathLocation::Above | PathLocation::Outside => false,
         }
     }
 
@@ -66,7 +66,7 @@ impl<'a> Workspace<'a> {
         };
         let real = |path: &str| plain(&self.view.real_path(Path::new(path)).to_string_lossy());
         let (folder, root) = (real(folder), real(&self.root));
-        folder != root && below(&folder, &root).is_none() && self.place(&folder) != Place::Scratch
+        folder != root && below(&folder, &root).is_none() && self.locate(&folder) != PathLocation::Scratch
     }
 
     /// Whether a walk from here has no useful end: the disk, a home, a parent of the workspace.
@@ -132,64 +132,65 @@ mod tests {
     use super::*;
     use dispatch_hook_module::testing::MemoryView;
 
-    fn place(path: &str) -> Place {
+    fn locate(path: &str) -> PathLocation {
         let scratch = ["/tmp".to_owned()];
-        Workspace::new(Path::new("/home/dev/repo"), Some("/home/dev"), &scratch, &MemoryView::default()).place(path)
+        WorkspaceBounds::new(Path::new("/home/dev/repo"), Some("/home/dev"), &scratch, &MemoryView::default())
+            .locate(path)
     }
 
     #[test]
-    fn every_path_has_its_place() {
+    fn every_path_has_its_location() {
         let table = [
-            ("/home/dev/repo", Place::Root),
-            ("/home/dev/repo/", Place::Root),
-            ("/home/dev/repo/*", Place::Root),
-            ("/home/dev/repo/.*", Place::Root),
-            ("/home/dev/repo/**/*", Place::Root),
-            ("/home/dev/repo/.git", Place::Root),
-            ("/home/dev/repo/.git/*", Place::Root),
-            ("/home/dev/repo/.github", Place::Inside),
-            ("/home/dev/repo/target", Place::Inside),
-            ("/home/dev/repo/target/*", Place::Inside),
-            ("/home/dev/repo/*/target", Place::Inside),
-            ("/home/dev/repo/*.log", Place::Inside),
-            ("/home/dev/repository", Place::Outside),
-            ("/home/dev", Place::Above),
-            ("/home/dev/*", Place::Above),
-            ("/", Place::Above),
-            ("/*", Place::Above),
-            ("/etc", Place::Outside),
-            ("/tmp", Place::Outside),
-            ("/tmp/*", Place::Outside),
-            ("/tmp/build", Place::Scratch),
-            ("relative", Place::Outside),
-            ("", Place::Outside),
+            ("/home/dev/repo", PathLocation::Root),
+            ("/home/dev/repo/", PathLocation::Root),
+            ("/home/dev/repo/*", PathLocation::Root),
+            ("/home/dev/repo/.*", PathLocation::Root),
+            ("/home/dev/repo/**/*", PathLocation::Root),
+            ("/home/dev/repo/.git", PathLocation::Root),
+            ("/home/dev/repo/.git/*", PathLocation::Root),
+            ("/home/dev/repo/.github", PathLocation::Inside),
+            ("/home/dev/repo/target", PathLocation::Inside),
+            ("/home/dev/repo/target/*", PathLocation::Inside),
+            ("/home/dev/repo/*/target", PathLocation::Inside),
+            ("/home/dev/repo/*.log", PathLocation::Inside),
+            ("/home/dev/repository", PathLocation::Outside),
+            ("/home/dev", PathLocation::Above),
+            ("/home/dev/*", PathLocation::Above),
+            ("/", PathLocation::Above),
+            ("/*", PathLocation::Above),
+            ("/etc", PathLocation::Outside),
+            ("/tmp", PathLocation::Outside),
+            ("/tmp/*", PathLocation::Outside),
+            ("/tmp/build", PathLocation::Scratch),
+            ("relative", PathLocation::Outside),
+            ("", PathLocation::Outside),
         ];
         for (path, expected) in table {
-            assert_eq!(place(path), expected, "{path}");
+            assert_eq!(locate(path), expected, "{path}");
         }
     }
 
     #[test]
     fn drives_are_compared_whatever_their_case_and_slashes() {
         let view = MemoryView::default();
-        let workspace = Workspace::new(Path::new("C:\\Code\\repo"), None, &[], &view);
-        assert_eq!(workspace.place("c:/code/repo/target"), Place::Inside);
-        assert_eq!(workspace.place("C:\\code\\Repo"), Place::Root);
-        assert_eq!(workspace.place("C:\\Code"), Place::Above);
-        assert_eq!(workspace.place("D:\\x"), Place::Outside);
+        let workspace = WorkspaceBounds::new(Path::new("C:\\Code\\repo"), None, &[], &view);
+        assert_eq!(workspace.locate("c:/code/repo/target"), PathLocation::Inside);
+        assert_eq!(workspace.locate("C:\\code\\Repo"), PathLocation::Root);
+        assert_eq!(workspace.locate("C:\\Code"), PathLocation::Above);
+        assert_eq!(workspace.locate("D:\\x"), PathLocation::Outside);
     }
 
     #[test]
     fn a_walk_is_endless_from_a_home_or_above_the_workspace() {
         let view = MemoryView::default();
-        let workspace = Workspace::new(Path::new("/srv/repo"), Some("/home/dev"), &[], &view);
+        let workspace = WorkspaceBounds::new(Path::new("/srv/repo"), Some("/home/dev"), &[], &view);
         for path in ["/", "/srv", "/home", "/home/dev", "/home/dev/*", "/*"] {
             assert!(workspace.is_endless_walk(path), "{path}");
         }
         for path in ["/srv/repo", "/srv/repo/a", "/usr/include", "/home/dev/other", "/srv/repos"] {
             assert!(!workspace.is_endless_walk(path), "{path}");
         }
-        let at_home = Workspace::new(Path::new("/home/dev"), Some("/home/dev"), &[], &view);
+        let at_home = WorkspaceBounds::new(Path::new("/home/dev"), Some("/home/dev"), &[], &view);
         assert!(!at_home.is_endless_walk("/home/dev"));
         assert!(at_home.is_endless_walk("/home"));
     }
