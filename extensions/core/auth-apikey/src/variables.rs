@@ -47,7 +47,7 @@ pub(crate) struct VariableKey {
 }
 
 /// Every key in the environment; that of [`OWN_VARIABLE`] first. Without a configured server that one
-/// is for nobody.
+/// is not used.
 pub(crate) fn keys(read: ReadVariable, configured: Option<&Audience>) -> Result<Vec<VariableKey>, KeyError> {
     let own = configured.map(|audience| (OWN_VARIABLE, audience.clone()));
     let known = PROVIDER_VARIABLES.iter().filter_map(|(variable, host)| Some((*variable, Audience::parse(host).ok()?)));

@@ -188,7 +188,7 @@ fn read_finish(reason: &str) -> Result<Finish, ProviderError> {
         "length" | "max_tokens" | "max_output_tokens" | "model_length" => Ok(Finish::Length),
         "tool_calls" | "function_call" | "tool_use" => Ok(Finish::ToolCalls),
         "content_filter" | "safety" | "recitation" | "refusal" => Ok(Finish::Filtered),
-        "error" => failed("the server broke the reply off with an error of its own"),
+        "error" => failed("the server broke off the reply with an error"),
         "insufficient_system_resource" => failed("the server broke the reply off: it is overloaded"),
         _ => Ok(Finish::Stop),
     }

@@ -13,7 +13,7 @@ const FILE_NAME: &str = "token";
 const LOCK_NAME: &str = "token.lock";
 /// 32 random bytes.
 const TOKEN_DIGITS: usize = 64;
-/// Somebody may put a token of their own there.
+/// A user may write another token into the file.
 const MIN_TOKEN_CHARS: usize = 32;
 const MAX_FILE_BYTES: u64 = 4_096;
 const LOCK_WAIT: Duration = Duration::from_secs(5);

@@ -118,7 +118,7 @@ impl BackgroundCommands {
         })
     }
 
-    /// Ends all commands and waits for that, but not for ever.
+    /// Ends all commands and waits for their end, at most this long.
     pub(crate) fn end_all(&self, patience: Duration) {
         let commands = self.commands();
         let cancellers: Vec<Canceller> = commands.all.values().map(|command| command.canceller.clone()).collect();

@@ -28,7 +28,7 @@ pub(crate) enum OverlapPolicy {
     Allowed,
 }
 
-/// Variables of our own, which hold our key among others, are never passed on.
+/// Variables of Dispatch, its key among them, are not passed on.
 const OWN_PREFIX: &str = "DISPATCH_";
 
 impl ShellSettings {

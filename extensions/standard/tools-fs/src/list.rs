@@ -61,7 +61,7 @@ fn run(files: &FileWorkspace, arguments: Map<String, Value>, context: &ToolConte
         if context.cancelled() {
             return Err(ToolError("The listing was cancelled.".to_owned()));
         }
-        // The walk goes by path; somebody could have put a link to another place in between.
+        // The walk goes by path; a link to another place could have appeared in between.
         if opener.holds(entry.path()) && !listing.add(&entry, spot.path()) {
             break;
         }

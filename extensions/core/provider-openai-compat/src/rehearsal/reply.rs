@@ -9,7 +9,7 @@ use dispatch_contracts::provider::ModelRequest;
 use dispatch_contracts::tool::ToolSpec;
 use serde_json::{Value, json};
 
-/// Stands at the head of every answer, so that nobody takes it for a model's.
+/// The first line of every answer, so that it is not mistaken for a model's.
 pub(super) const LABEL: &str = "rehearsal: no model is configured, so this answer is made by rule.";
 
 /// How many letters of a message are quoted.
@@ -92,7 +92,7 @@ fn help(message: &str, tools: &[ToolSpec]) -> String {
     )
 }
 
-/// The call for an action; `None` if it needs no tool, an error in words if the tool is not there.
+/// The call for an action; `None` if it needs no tool, an error message if the tool does not exist.
 fn tool_call(action: &RehearsedAction, tools: &[ToolSpec]) -> Option<Result<RehearsedCall, String>> {
     const PATH: &[&str] = &["path", "file_path", "file", "filename"];
     const PATTERN: &[&str] = &["pattern", "query", "regex", "text", "glob"];

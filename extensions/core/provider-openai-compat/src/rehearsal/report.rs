@@ -32,7 +32,7 @@ fn one(call: Option<&ToolCall>, result: &ToolResult) -> String {
         ResultStatus::Denied => format!("The guard refused `{name}`{subject}: {shown}"),
         ResultStatus::NotRun => format!("`{name}`{subject} did not run: {shown}"),
         ResultStatus::Unknown => {
-            format!("Nobody knows whether `{name}`{subject} had its effect, so look before trying again: {shown}")
+            format!("It is unknown whether `{name}`{subject} had its effect, so look before trying again: {shown}")
         }
     }
 }

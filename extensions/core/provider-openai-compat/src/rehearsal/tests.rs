@@ -110,7 +110,7 @@ fn results_are_told_as_they_are() {
         "`read_file` (2.txt) failed: no such file",
         "The guard refused `read_file` (3.txt): outside of the project",
         "`read_file` (4.txt) did not run: cancelled",
-        "Nobody knows whether `read_file` (5.txt) had its effect",
+        "It is unknown whether `read_file` (5.txt) had its effect",
         "Meanwhile you said: \"hurry\"",
     ] {
         assert!(found.text.contains(part), "{part:?} is missing in {}", found.text);

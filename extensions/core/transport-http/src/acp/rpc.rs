@@ -60,7 +60,7 @@ impl RpcPeer {
     async fn send(&self, message: &Value) {
         let Some(out) = lock(&self.out).clone() else { return };
         if out.send(message.to_string()).await.is_err() {
-            // The client is gone: whoever waits for an answer must not wait for ever.
+            // The client is gone, so requests that wait for its answer end.
             lock(&self.out).take();
             self.hang_up();
         }

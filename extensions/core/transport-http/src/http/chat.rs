@@ -32,7 +32,7 @@ const STEP_BREAK: &str = "\n\n";
 /// What a client says in headers.
 pub(super) struct ChatHeaders {
     session: Option<String>,
-    /// Nobody at such a client can be asked, unless it says that somebody watches elsewhere.
+    /// Such a client cannot answer questions; by default every question is answered no.
     ask: Ask,
     idempotency: Option<String>,
 }

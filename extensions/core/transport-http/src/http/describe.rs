@@ -122,7 +122,7 @@ impl DescribeHead for ChatHeaders {
             header("X-Dispatch-Session", "The label of the session.", text()),
             header(
                 "X-Dispatch-Ask",
-                "Who answers questions; nobody by default, and the answer is no.",
+                "Who answers questions; by default every question is answered no.",
                 schemas.request::<Ask>(),
             ),
             header("Idempotency-Key", "The same key again is the same message.", text()),

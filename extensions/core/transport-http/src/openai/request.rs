@@ -71,7 +71,7 @@ struct ChatImageUrl {
     url: String,
 }
 
-/// What becomes of the tool calls of our own agent.
+/// Whether the client sees the tool calls of our own agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ToolVisibility {
     /// The client sees what was said.
@@ -88,9 +88,9 @@ pub(crate) struct ChatPlan {
     pub(crate) images: Vec<Image>,
     /// The session that the client names, if it does.
     pub(crate) session: Option<String>,
-    /// The conversation up to the last words: what a session would know that goes on from it.
+    /// The conversation before the last message: what a session that continues it knows.
     pub(crate) before: Fingerprint,
-    /// The same in words, for a session that knows nothing; empty when there is nothing to know.
+    /// The same as text, for a new session; empty when there is nothing before.
     pub(crate) told_before: String,
     pub(crate) include_usage: bool,
     pub(crate) tools: ToolVisibility,

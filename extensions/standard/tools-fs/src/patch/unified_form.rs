@@ -15,7 +15,7 @@ pub(super) fn parse(lines: &[&str]) -> Result<Vec<FileChange>, String> {
     for change in &reader.changes {
         let is_empty = matches!(&change.change, ChangeKind::Update { move_to: None, hunks } if hunks.is_empty());
         if is_empty {
-            return Err(format!("there are no changes behind the header of {}", change.path));
+            return Err(format!("the header of {} has no changes behind it", change.path));
         }
     }
     Ok(reader.changes)

@@ -48,7 +48,7 @@ impl ServerAddress {
     }
 }
 
-/// A failure of the connection, in words without the address's path and query.
+/// A failed connection, worded without the URL's path and query.
 pub(super) fn connection_failed(error: &reqwest::Error, server: &str) -> String {
     format!("cannot reach {server}: {}", root_cause(error))
 }
