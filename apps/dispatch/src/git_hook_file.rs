@@ -3,7 +3,7 @@
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ksh", "zsh"];
 const FIRST_LINE: &str = "#!/bin/sh\n";
 
-/// DispatchLines of ours in a hook, known by their purpose, so that those of one purpose come and go beside those of another.
+/// Lines of ours in a hook, known by their purpose, so that those of one purpose come and go beside those of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DispatchLines {
     /// What they are for, in one word.
@@ -19,7 +19,7 @@ pub(crate) struct DispatchLines {
 pub(crate) enum ExistingGitHook {
     /// Ours is in it.
     Installed(String),
-    /// A shell script of somebody else's.
+    /// Another shell script.
     Shell(String),
     /// Something that our lines cannot be put into.
     Other,
@@ -35,7 +35,7 @@ impl ExistingGitHook {
     }
 }
 
-/// What a hook that is no shell script is called while ours runs it.
+/// The name of a hook that is not a shell script while ours runs it.
 pub(crate) fn kept_name(hook: &str) -> String {
     format!("{hook}.before-dispatch")
 }

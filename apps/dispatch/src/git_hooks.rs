@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::git_hook_file::{DispatchLines, ExistingGitHook, RemainingScript, alone, kept_name, with, without};
-use dispatch_os::files::{read_at_most, replace_with};
+use dispatch_os::files::{self, read_at_most, replace_with};
 use dispatch_os::{Access, OsError, ReplaceOptions};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub(crate) enum HookScriptKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InstalledGitHook {
     New,
-    /// Beside a hook of somebody else's.
+    /// Beside an existing hook.
     Beside,
     Again,
 }
@@ -47,7 +47,7 @@ impl GitHook {
     pub(crate) fn install(&self, lines: &DispatchLines) -> Result<InstalledGitHook, Failure> {
         let hook = self.path();
         let Some(content) = read_hook(&hook)? else {
-            std::fs::create_dir_all(&self.folder).map_err(|source| io("create", &self.folder, source))?;
+            files::create_dir_all(&self.folder).map_err(|source| io("create", &self.folder, source))?;
             self.write(&self.alone(lines))?;
             return Ok(InstalledGitHook::New);
         };
@@ -63,11 +63,11 @@ impl GitHook {
             }
             ExistingGitHook::Other => {
                 let kept = self.kept();
-                if kept.symlink_metadata().is_ok() {
-                    return Err(Failure::configuration(format!("{} is in the way", kept.display()))
+                if files::symlink_metadata(&kept).is_ok() {
+                    return Err(Failure::configuration(format!("{} already exists", kept.display()))
                         .hint("it is a hook that an earlier install kept; move it back or away"));
                 }
-                std::fs::rename(&hook, &kept).map_err(|source| io("move", &hook, source))?;
+                files::rename(&hook, &kept).map_err(|source| io("move", &hook, source))?;
                 self.write(&self.alone(lines))?;
                 Ok(InstalledGitHook::Beside)
             }
@@ -83,10 +83,10 @@ impl GitHook {
             RemainingScript::Untouched => return Ok(false),
             RemainingScript::Script(rest) => self.write(&rest)?,
             RemainingScript::Nothing => {
-                std::fs::remove_file(&hook).map_err(|source| io("remove", &hook, source))?;
+                files::remove_file(&hook).map_err(|source| io("remove", &hook, source))?;
                 let kept = self.kept();
-                if kept.symlink_metadata().is_ok() {
-                    std::fs::rename(&kept, &hook).map_err(|source| io("move", &kept, source))?;
+                if files::symlink_metadata(&kept).is_ok() {
+                    files::rename(&kept, &hook).map_err(|source| io("move", &kept, source))?;
                 }
             }
         }
@@ -136,7 +136,7 @@ impl GitHook {
 
 /// The hook that git would run; a link counts as what it is, so that its target is left alone.
 fn read_hook(hook: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    match hook.symlink_metadata() {
+    match files::symlink_metadata(hook) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(io("look at", hook, error)),
         Ok(found) if found.is_file() => Ok(Some(read_at_most(hook, MAX_HOOK_BYTES)?)),

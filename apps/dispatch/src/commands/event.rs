@@ -64,7 +64,7 @@ pub(crate) fn run(
     Ok(if receipts.is_empty() { Status::No } else { Status::Done })
 }
 
-/// Stores an event and sees to it that somebody works on what it started.
+/// Stores an event and starts a worker for what it started, unless there is one.
 pub(super) fn store(
     loaded: &Loaded,
     extensions: Vec<Arc<dyn Extension>>,
@@ -88,12 +88,12 @@ fn read_data(said: &str) -> Result<Value, Failure> {
         Some(file) => read_text_at_most(Path::new(file), MAX_DATA_BYTES)?,
         None if said == "-" => {
             let bytes = read_stream_at_most(std::io::stdin(), "standard input", MAX_DATA_BYTES)?;
-            String::from_utf8(bytes).map_err(|_| Failure::usage("the data is no text").hint("send JSON"))?
+            String::from_utf8(bytes).map_err(|_| Failure::usage("the data is not valid UTF-8").hint("send JSON"))?
         }
         None => said.to_owned(),
     };
     serde_json::from_str(&text).map_err(|error| {
-        Failure::usage(format!("the data is no JSON: {error}")).hint("quote it for the shell: --data '{\"a\": 1}'")
+        Failure::usage(format!("invalid JSON data: {error}")).hint("quote it for the shell: --data '{\"a\": 1}'")
     })
 }
 

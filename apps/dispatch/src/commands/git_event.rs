@@ -31,7 +31,7 @@ pub(crate) fn run(
     }
     let workspace = workspace_of(&loaded.start);
     let Some(event) = git_event(&workspace, &request.hook, &request.arguments) else {
-        return Err(Failure::usage(format!("git has no hook `{}` that starts anything here", request.hook)));
+        return Err(Failure::usage(format!("unsupported git hook `{}`, or not in a git repository", request.hook)));
     };
     super::event::store(loaded, extensions, event)?;
     Ok(Status::Done)

@@ -21,13 +21,13 @@ use std::sync::Arc;
 pub(crate) enum RunsCommand {
     /// Print the runs of this workspace, the newest first
     List {
-        /// Only of this hook
+        /// Only runs of this hook
         #[arg(long, value_name = "HOOK")]
         hook: Option<String>,
-        /// Only in this state; may be given more than once
+        /// Only runs in this state; can be given more than once
         #[arg(long, value_name = "STATUS", value_parser = view::status)]
         status: Vec<RunStatus>,
-        /// Of every workspace
+        /// Runs of every workspace
         #[arg(long)]
         all: bool,
         /// At most so many
@@ -53,7 +53,7 @@ pub(crate) enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Run it once more, with the hook as it is now
+    /// Run it again, with the hook as it is now
     Retry {
         /// The run
         id: String,
@@ -64,7 +64,7 @@ pub(crate) enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take back a run that waits, or stop one that goes
+    /// Cancel a waiting run, or stop a running one
     Cancel {
         /// The run
         id: String,
@@ -187,10 +187,10 @@ impl RunCommands<'_> {
             false => self.runs.cancel(&before.id).await.map_err(refused)?,
         };
         let told = match record.status {
-            _ if before.status.is_over() => "was over before",
-            RunStatus::Canceled => "is taken back",
-            RunStatus::Running => "is told to stop",
-            _ => "was over before",
+            _ if before.status.is_over() => "was already over",
+            RunStatus::Canceled => "is canceled",
+            RunStatus::Running => "is being stopped",
+            _ => "was already over",
         };
         self.tell(format, &record, || format!("{} {told}", record.id))?;
         Ok(if before.status.is_over() { Status::No } else { Status::Done })

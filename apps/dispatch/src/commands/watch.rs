@@ -1,4 +1,4 @@
-//! `dispatch watch`: runs the hooks of the workspace when its files change, until somebody ends it.
+//! `dispatch watch`: runs the hooks of the workspace when its files change, until it is stopped.
 
 mod watch_printer;
 
@@ -56,8 +56,8 @@ pub(crate) fn run(
     let claim = match watched.workers.claim_watch(&watched.workspace)? {
         Ok(claim) => claim,
         Err(other) => {
-            let why = format!("{} is watched already, by {other}", watched.workspace.display());
-            return Err(Failure::usage(why).hint("end the other one first; `dispatch runs follow` shows what it does"));
+            let why = format!("{} is already watched by {other}", watched.workspace.display());
+            return Err(Failure::usage(why).hint("stop it first, or follow what it does with `dispatch runs follow`"));
         }
     };
     let _membership = watched.workers.join(&watched.workspace)?;
@@ -79,7 +79,7 @@ struct WatchedWorkspace {
 }
 
 impl WatchedWorkspace {
-    /// Runs what waits, beside nobody: whoever works on the queue already will do it.
+    /// Runs what waits, unless another process already works on the queue.
     fn until_idle(
         &self,
         loaded: &Loaded,
@@ -158,7 +158,7 @@ impl WatchedWorkspace {
             gone = self.follow(runs.as_ref(), &mut noticed, &out, first) => Err(gone),
             () = asked_to_stop() => Ok(()),
         };
-        printer.note("ending: what runs is stopped and waits for the next time");
+        printer.note("stopping; unfinished runs continue the next time");
         stopping.store(true, Ordering::Release);
         drop(silent);
         if let Some(watching) = watching {
@@ -199,12 +199,12 @@ impl WatchedWorkspace {
                         out.reloaded(&new);
                         set = new;
                     }
-                    Err(error) => out.warn(&format!("the hooks cannot be read: {error}")),
+                    Err(error) => out.warn(&format!("cannot read the hooks: {error}")),
                 },
                 WatchNotice::End => break,
             }
         }
-        Failure::internal(format!("{} is gone", self.workspace.display()))
+        Failure::internal(format!("the workspace {} was removed", self.workspace.display()))
     }
 }
 
@@ -238,7 +238,7 @@ fn delivery(
         batch.notes.into_iter().for_each(|note| say(WatchNotice::Note(note)));
         for event in batch.events {
             if let Err(error) = runtime.block_on(submit(runs.as_ref(), event, &stopping)) {
-                say(WatchNotice::Note(format!("an event was not taken in: {error}")));
+                say(WatchNotice::Note(format!("cannot queue an event: {error}")));
             }
         }
         if batch.ended {

@@ -7,6 +7,7 @@ use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::Module as _;
+use dispatch_os::files;
 use dispatch_os::time;
 use ext_hook_pipeline::modules::WorkspaceResults;
 use ext_workspace_hooks::contract::{
@@ -21,7 +22,7 @@ const TEXT_CHARS: usize = 300;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum WorkspaceHooksCommand {
-    /// Say everything that is wrong with .akira/hooks.json and your own hooks.json
+    /// List every problem of .akira/hooks.json and of your own hooks.json
     Check {
         /// Print one JSON list of problems instead of text
         #[arg(long)]
@@ -70,13 +71,14 @@ fn warn_untold(written: &WrittenHooks, workspace: &Path, printer: &Printer) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    printer.warn(&format!("hook `{name}`{more}: `tellAgent` tells nobody while the module `workspace-results` is off"));
+    printer
+        .warn(&format!("hook `{name}`{more}: `tellAgent` has no effect while the module `workspace-results` is off"));
     printer.note("hint: `dispatch init --full` switches it on, or a line in .ai/hooks/dispatch.manifest.json");
 }
 
 /// The problem with a name of its file that leads there from where the command was run.
 fn placed(problem: &Problem, loaded: &Loaded, workspace: &Path) -> Problem {
-    let here = loaded.start.canonicalize().is_ok_and(|start| start == workspace);
+    let here = files::canonicalize(&loaded.start).is_ok_and(|start| start == workspace);
     let mut problem = problem.clone();
     if problem.file == HOOKS_FILE && !here {
         problem.file = workspace.join(HOOKS_FILE).display().to_string();
@@ -92,7 +94,7 @@ fn verdict(problems: &[Problem], written: &WrittenHooks) -> String {
         rows.extend(problem.hint.as_ref().map(|hint| format!("  hint: {}", one_line(hint, TEXT_CHARS))));
     }
     rows.push(match (written.files.is_empty(), problems.is_empty()) {
-        (true, _) => format!("there is no {HOOKS_FILE} here"),
+        (true, _) => format!("no {HOOKS_FILE} found"),
         (false, true) => format!("{} valid", hooks(written.counted)),
         (false, false) => format!("{} of {} valid", written.valid, hooks(written.counted)),
     });
@@ -122,8 +124,8 @@ fn list(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) ->
     }
     warn_untold(&written, workspace, printer);
     if !written.problems.is_empty() {
-        printer.warn("something is wrong with the files, so these are the hooks of their last valid state");
-        printer.note("hint: `dispatch workspace-hooks check` says what");
+        printer.warn("the hook files have problems; these are the last valid hooks");
+        printer.note("hint: `dispatch workspace-hooks check` lists them");
     }
     Ok(Status::Done)
 }

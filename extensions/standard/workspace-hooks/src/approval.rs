@@ -6,7 +6,8 @@ mod hook_approvals;
 use crate::config::file::{ParseContext, parse};
 use crate::config::{ChangeProbe, HookConfig, HookOrigin, Refreshed, WrittenHooks, real_folder};
 use crate::contract::{Dormant, HookSet};
-use crate::root::{FOLDER, HOOKS_FILE};
+use crate::file_names::{FOLDER, HOOKS_FILE};
+use dispatch_os::files;
 use dispatch_trust::Trust;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,8 @@ pub use hook_approvals::{HookApprovals, HookFileValidity};
 const TRUST_FILE: &str = "trust.json";
 
 const SWITCHED_OFF: &str = "it is switched off with `enabled: false`";
-const UNKNOWN: &str = "nobody approved it; look at it, then run `dispatch trust .akira/hooks.json`";
-const CHANGED: &str = "it has changed since it was approved; look at it, then run `dispatch trust .akira/hooks.json`";
+const UNKNOWN: &str = "it is not approved; review it, then run `dispatch trust .akira/hooks.json`";
+const CHANGED: &str = "it has changed since it was approved; review it, then run `dispatch trust .akira/hooks.json`";
 
 /// The hooks of a workspace that may run, kept up to date.
 #[derive(Debug)]
@@ -95,7 +96,7 @@ pub(crate) fn in_force(written: &WrittenHooks, file: &Path, trust: &Trust, appro
             }
         }
     }
-    // A file that nobody approved must not slow down the user's own hooks either.
+    // A file that is not approved must not slow down the user's own hooks either.
     let of_workspace = written.workspace_limits.filter(|_| of_workspace);
     set.limits = of_workspace.or(written.global_limits).unwrap_or_default();
     set
@@ -112,14 +113,14 @@ pub fn is_hooks_file(path: &Path) -> bool {
 fn fingerprints_in(path: &Path, content: &[u8]) -> (BTreeSet<String>, HookFileValidity) {
     let workspace = path.parent().and_then(Path::parent).unwrap_or(path);
     let around = ParseContext { workspace, folder: &real_folder, taken: &BTreeSet::new(), secret_patterns: &[] };
-    let parsed = parse(crate::config::SHOWN, content, &around);
+    let parsed = parse(crate::file_names::SHOWN, content, &around);
     let validity = if parsed.problems.is_empty() { HookFileValidity::Valid } else { HookFileValidity::Invalid };
     (parsed.hooks.into_iter().map(|hook| hook.fingerprint).collect(), validity)
 }
 
 /// The file by the one name that has no links in it.
 pub(crate) fn real_file(path: &Path) -> PathBuf {
-    match (path.parent().and_then(|folder| folder.canonicalize().ok()), path.file_name()) {
+    match (path.parent().and_then(|folder| files::canonicalize(folder).ok()), path.file_name()) {
         (Some(folder), Some(name)) => folder.join(name),
         _ => path.to_path_buf(),
     }

@@ -1,4 +1,4 @@
-//! The hooks of a workspace as they are written down: read, judged, and read again when somebody edits them.
+//! The hooks of a workspace as they are written down: read, checked, and read again after an edit.
 
 mod canonical;
 mod change_probe;
@@ -18,8 +18,8 @@ mod tests;
 mod trigger;
 
 use crate::contract::{Hook, HookLimits, Problem};
-use crate::root::{FOLDER, HOOKS_FILE};
-use dispatch_os::files::read_at_most;
+use crate::file_names::{FOLDER, HOOKS_FILE, SHOWN};
+use dispatch_os::files::{self, read_at_most};
 use file::{ParseContext, ParsedHookFile};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,6 @@ use std::sync::Arc;
 
 pub(crate) use change_probe::ChangeProbe;
 pub use format::schema;
-
-/// How problems call the file of the workspace.
-pub const SHOWN: &str = ".akira/hooks.json";
 
 /// Where a hook is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +91,7 @@ struct HookFile {
     path: PathBuf,
     shown: String,
     probe: ChangeProbe,
-    /// What was read last, so that the same thing again is not judged anew.
+    /// What was read last, so that the same content is not checked again.
     read: Option<HookFileContent>,
     valid: ParsedHookFile,
     valid_content: Option<String>,
@@ -129,7 +126,7 @@ impl HookConfig {
         &self.written
     }
 
-    /// Looks whether the files have changed and reads them anew if so. A file with something wrong in it leaves the
+    /// Looks whether the files have changed and reads them again if so. A file with something wrong in it leaves the
     /// hooks of its last valid state in place.
     pub(crate) fn refresh(&mut self) -> Refreshed {
         let probed = [self.global.probe.changed(&self.global.path), self.local.probe.changed(&self.local.path)];
@@ -170,9 +167,9 @@ impl HookFile {
     }
 
     fn look(&self) -> (HookFileContent, Vec<u8>) {
-        match self.path.metadata() {
+        match files::metadata(&self.path) {
             // Only a plain file comes to an end in any case.
-            Ok(found) if !found.is_file() => (HookFileContent::Unreadable("this is no file".to_owned()), Vec::new()),
+            Ok(found) if !found.is_file() => (HookFileContent::Unreadable("not a regular file".to_owned()), Vec::new()),
             _ => match read_at_most(&self.path, limits::MAX_FILE_BYTES) {
                 Ok(bytes) => (HookFileContent::Content(dispatch_trust::fingerprint(&bytes)), bytes),
                 Err(error) if error.is_not_found() => (HookFileContent::Absent, Vec::new()),
@@ -221,15 +218,9 @@ impl HookFile {
     }
 }
 
-/// The limits of a workspace that sets none.
-pub(crate) fn default_limits() -> HookLimits {
-    let default = |key: &keys::WholeKey| key.default.and_then(|value| u32::try_from(value).ok()).unwrap_or(u32::MAX);
-    HookLimits { concurrency: default(&format::ALL_CONCURRENCY), queued: default(&format::QUEUED) }
-}
-
 /// Where a folder really is.
 pub(crate) fn real_folder(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok().filter(|folder| folder.is_dir())
+    files::canonicalize(path).ok().filter(|folder| files::is_dir(folder))
 }
 
 fn unreadable(file: &str, why: &str) -> Problem {

@@ -2,9 +2,8 @@
 
 use crate::contract::ContentHash;
 use dispatch_os::digest::hex;
-use dispatch_os::files::Stamp;
+use dispatch_os::files::{self, Stamp};
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -16,12 +15,12 @@ const BLOCK_BYTES: usize = 64 * 1024;
 /// unreadable, or no plain file. A link is not followed.
 #[must_use]
 pub(crate) fn content_hash(path: &Path) -> Option<ContentHash> {
-    let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let found = files::symlink_metadata(path).ok().filter(files::Metadata::is_file)?;
     if found.len() > WHOLE_BYTES {
         let stamp = Stamp::of(&found);
         return Some(hex(Sha256::digest(format!("{} bytes at {}", stamp.size, stamp.modified_ns))));
     }
-    let mut content = File::open(path).ok()?.take(WHOLE_BYTES);
+    let mut content = files::open(path).ok()?.take(WHOLE_BYTES);
     digest(&mut content).ok()
 }
 
@@ -63,7 +62,7 @@ mod tests {
     fn a_huge_file_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("huge");
-        let file = File::create(&path).unwrap();
+        let file = std::fs::File::create(&path).unwrap();
         file.set_len(WHOLE_BYTES + 1).unwrap();
         let first = content_hash(&path);
         assert!(first.is_some());

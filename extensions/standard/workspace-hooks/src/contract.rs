@@ -2,22 +2,27 @@
 
 mod event;
 mod hook;
+mod hook_set;
 mod run;
 mod runs;
 mod trigger;
+mod usage;
 
 pub use event::{Change, ContentHash, Event, FileChange, Source};
 pub use hook::{
     Action, AgentTemplate, Budget, Hook, HookLimits, RateLimit, Retry, RunPlace, Runner, SessionScope, Trigger,
 };
-pub use run::{ExecutionRecord, RunId, Status, Usage};
-pub use runs::{Dormant, HookSet, Metrics, Outcome, Problem, RUNS, Receipt, RunQuery, Runs, RunsError};
+pub use hook_set::{Dormant, HookSet, Problem};
+pub use run::{ExecutionRecord, RunId, Status};
+pub use runs::{Metrics, Outcome, RUNS, Receipt, RunQuery, Runs, RunsError};
 pub use trigger::GIT_HOOKS;
+pub use usage::Usage;
 
 // What the program's commands do with hooks beside the service.
 pub use crate::approval::{HookApprovals, HookFileValidity, is_hooks_file};
-pub use crate::config::{HookOrigin, SHOWN as HOOKS_FILE, WrittenHook, WrittenHooks, schema as hooks_schema};
+pub use crate::config::{HookOrigin, WrittenHook, WrittenHooks, schema as hooks_schema};
 pub use crate::custom_event::{CustomEvent, CustomEventError};
+pub use crate::file_names::SHOWN as HOOKS_FILE;
 pub use crate::git::{POST_COMMIT, git_event};
 pub use crate::listing::{HookListing, list_hooks, next_start_ms, read_hook_files};
 pub use crate::lsp::{ClientExit, LspPorts, serve as serve_lsp};

@@ -1,4 +1,4 @@
-//! Events that somebody sends: their form, and the way in over HTTP.
+//! Events sent from outside: their form, and the route that takes them in over HTTP.
 
 use crate::content::content_hash;
 use crate::contract::{Change, Event, FileChange, Runs, Source, Trigger};
@@ -6,6 +6,7 @@ use crate::root::workspace_of;
 use crate::watch::slashed;
 use dispatch_contracts::contribution::Route;
 use dispatch_contracts::hook::HandlerError;
+use dispatch_os::files;
 use dispatch_os::paths::normalise_path;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -36,14 +37,14 @@ pub struct CustomEvent {
 /// Why an event is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CustomEventError {
-    /// The name is none.
-    #[error("`{0}` is no name of an event: letters, digits, `.`, `-`, `_` and `/` make one, at most 80 of them")]
+    /// The name is invalid.
+    #[error("invalid event name `{0}`: use at most 80 letters, digits, `.`, `-`, `_` and `/`")]
     Name(String),
     /// The sender's own name is too long or empty.
-    #[error("an id has 1 to 200 characters, none of them a control character")]
+    #[error("invalid id: expected 1 to 200 characters without control characters")]
     Id,
     /// There are too many files.
-    #[error("an event names at most 1000 files")]
+    #[error("an event can name at most 1000 files")]
     Files,
     /// A file is not in the workspace.
     #[error("`{0}` is not in the workspace")]
@@ -95,12 +96,12 @@ impl CustomEvent {
 fn file_change(file: &str, workspace: &Path, base: &Path) -> Result<FileChange, CustomEventError> {
     let outside = || CustomEventError::Outside(file.to_owned());
     let path = normalise_path(&base.join(file));
-    let folder = path.parent().map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
+    let folder = path.parent().map(|folder| files::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
     let path = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)).ok_or_else(outside)?;
     let inside = path.strip_prefix(workspace).ok().filter(|inside| !inside.as_os_str().is_empty());
     let inside = inside.and_then(slashed).ok_or_else(outside)?;
     let content_hash = content_hash(&path);
-    let change = if path.exists() { Change::Changed } else { Change::Deleted };
+    let change = if files::exists(&path) { Change::Changed } else { Change::Deleted };
     Ok(FileChange { path: inside, change, content_hash })
 }
 
@@ -113,7 +114,7 @@ pub(crate) fn route(runs: Arc<dyn Runs>, folder: PathBuf, stored: Arc<dyn Fn(&Pa
             let body = asked.get("body").cloned().unwrap_or_default();
             let event = match serde_json::from_value::<CustomEvent>(body) {
                 Ok(sent) => sent.event(&workspace, &workspace).map_err(|error| error.to_string()),
-                Err(error) => Err(format!("the body: {error}")),
+                Err(error) => Err(format!("invalid body: {error}")),
             };
             // What a client did wrong is an answer; only what we did wrong is a failure.
             let event = match event {

@@ -17,9 +17,11 @@ use crate::timetable::next_after;
 use crate::worker::Workers;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::storage::StorageBackend;
+use dispatch_os::environment;
 use dispatch_os::owner::Owner;
 use dispatch_os::threads::offload;
 use dispatch_redact::{Allowed, UserPattern};
@@ -51,6 +53,10 @@ struct WorkspaceHooks {
 impl Extension for WorkspaceHooks {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn harness(&self) -> Harness {
+        dispatch_contracts::harness!()
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
@@ -92,7 +98,7 @@ pub(crate) async fn start(host: &Host, mut parts: EngineParts) -> Result<Arc<Eng
     let workers = Workers::new(&host.folders().state);
     let stored = move |workspace: &Path| {
         // Whoever sent the event knows that it is stored; the next worker of the workspace takes it up at the latest.
-        let _ = std::env::current_exe().map(|program| workers.ensure(workspace, &program));
+        let _ = environment::current_program().map(|program| workers.ensure(workspace, &program));
     };
     host.define_route(route(service, host.folders().workdir, Arc::new(stored))).map_err(ExtensionError::new)?;
     Ok(engine)
@@ -104,7 +110,7 @@ async fn store(host: &Host) -> Result<RunStore, ExtensionError> {
         host.define_migrations(MIGRATIONS.to_vec()).await?;
         return Ok(RunStore::new(storage));
     }
-    host.log(Level::Info, "no storage: runs of hooks end with the program", Map::new());
+    host.log(Level::Info, "no storage: runs of hooks are lost when the program ends", Map::new());
     let backend = SqliteBackend::open(&Location::Memory).map_err(ExtensionError::new)?;
     let storage = StorageBackend::open(&backend, NAMESPACE);
     storage.migrate(MIGRATIONS.to_vec()).await.map_err(ExtensionError::new)?;
@@ -143,7 +149,7 @@ fn observer(host: &Host) -> RunObserver {
         let now = dispatch_os::time::rfc3339(i64::try_from(host.clock().now_ms()).unwrap_or(i64::MAX));
         // A disk that takes no log line must not cost a run.
         if let Err(error) = log_file::write(Path::new(&record.workspace), &now, &record) {
-            host.log(Level::Debug, &format!("the log of hooks cannot be written: {error}"), Map::new());
+            host.log(Level::Debug, &format!("cannot write the log of hooks: {error}"), Map::new());
         }
         if record.status.is_over() {
             host.log(Level::Info, &record.summary(), Map::new());

@@ -3,6 +3,7 @@
 mod commit;
 
 use crate::contract::{Event, GIT_HOOKS, Source, Trigger};
+use dispatch_os::files;
 use dispatch_os::{CaptureLimit, ChildSpec};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -27,7 +28,7 @@ const PASSED_ON: [&str; 8] = [
     "XDG_CONFIG_HOME",
 ];
 
-/// The event of a hook of git; `None` if there is no such hook, or no repository. For a commit it names the commit,
+/// The event of a hook of git; `None` for an unknown hook or outside of a repository. For a commit it names the commit,
 /// its subject, its branch and the files of the workspace that it changed.
 #[must_use]
 pub fn git_event(workspace: &Path, hook: &str, arguments: &[String]) -> Option<Event> {
@@ -65,7 +66,7 @@ pub fn git_event(workspace: &Path, hook: &str, arguments: &[String]) -> Option<E
 fn repository(workspace: &Path) -> Option<PathBuf> {
     let top = ask(workspace, &["rev-parse", "--show-toplevel"])?;
     let top = PathBuf::from(top.trim_end_matches(['\r', '\n']));
-    Some(top.canonicalize().unwrap_or(top))
+    Some(files::canonicalize(&top).unwrap_or(top))
 }
 
 /// What git says, if it says it well.

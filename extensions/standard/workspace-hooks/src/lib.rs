@@ -8,6 +8,7 @@ mod content;
 mod custom_event;
 mod engine;
 mod extension;
+mod file_names;
 mod git;
 mod listing;
 mod log_file;

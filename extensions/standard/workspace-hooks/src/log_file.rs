@@ -1,7 +1,7 @@
 //! `.akira/logs/hooks.log`: one line of JSON for each step of a run, for scripts and for people who look back.
 
 use crate::contract::ExecutionRecord;
-use dispatch_os::files::append_line;
+use dispatch_os::files::{self, append_line};
 use dispatch_os::paths::resolve_inside;
 use dispatch_os::{AppendOptions, FileLock, LockKind, OsError};
 use serde_json::json;
@@ -26,7 +26,7 @@ const REASON_CHARACTERS: usize = 1_000;
 pub(crate) fn write(workspace: &Path, now: &str, record: &ExecutionRecord) -> Result<(), OsError> {
     let folder = folder(workspace)?;
     let path = folder.join(NAME);
-    if path.symlink_metadata().is_ok_and(|found| found.len() >= ROTATE_BYTES) {
+    if files::symlink_metadata(&path).is_ok_and(|found| found.len() >= ROTATE_BYTES) {
         rotate(&folder)?;
     }
     append_line(&path, line(now, record).as_bytes(), AppendOptions::default())
@@ -53,11 +53,11 @@ fn folder(workspace: &Path) -> Result<PathBuf, OsError> {
     if !found.is_inside() {
         return Err(OsError::Outside { path: FOLDER.into(), root: workspace.to_path_buf() });
     }
-    if !found.path.is_dir() {
+    if !files::is_dir(&found.path) {
         let failed = |source| OsError::Io { action: "create", path: found.path.clone(), source };
-        std::fs::create_dir_all(&found.path).map_err(failed)?;
-        // What a run printed is nobody's to commit; without this file it only could be.
-        let _ = std::fs::write(found.path.join(".gitignore"), "*\n");
+        files::create_dir_all(&found.path).map_err(failed)?;
+        // What a run printed does not belong into a commit.
+        let _ = files::write(found.path.join(".gitignore"), "*\n");
     }
     Ok(found.path)
 }
@@ -69,11 +69,11 @@ fn rotate(folder: &Path) -> Result<(), OsError> {
         0 => folder.join(NAME),
         number => folder.join(format!("{NAME}.{number}")),
     };
-    if !name(0).symlink_metadata().is_ok_and(|found| found.len() >= ROTATE_BYTES) {
+    if !files::symlink_metadata(name(0)).is_ok_and(|found| found.len() >= ROTATE_BYTES) {
         return Ok(());
     }
     for number in (0..KEPT_FILES).rev() {
-        match std::fs::rename(name(number), name(number + 1)) {
+        match files::rename(name(number), name(number + 1)) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                 return Err(OsError::Io { action: "put aside", path: name(number), source });
             }
@@ -131,7 +131,7 @@ mod tests {
     fn a_full_file_is_put_aside_and_three_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let logs = folder.path().join(FOLDER);
-        std::fs::create_dir_all(&logs).unwrap();
+        files::create_dir_all(&logs).unwrap();
         for number in 0..5 {
             let file = std::fs::File::create(logs.join(NAME)).unwrap();
             file.set_len(ROTATE_BYTES + number).unwrap();
@@ -151,7 +151,7 @@ mod tests {
         assert!(write(folder.path(), "now", &record()).is_err());
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
         std::fs::remove_file(folder.path().join(".akira")).unwrap();
-        std::fs::create_dir_all(folder.path().join(FOLDER)).unwrap();
+        files::create_dir_all(folder.path().join(FOLDER)).unwrap();
         let target = outside.path().join("target");
         std::os::unix::fs::symlink(&target, folder.path().join(FOLDER).join(NAME)).unwrap();
         assert!(write(folder.path(), "now", &record()).is_err());

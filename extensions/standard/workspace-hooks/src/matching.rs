@@ -1,4 +1,6 @@
 //! Which hooks an event starts, and which of its files each of them gets. Nothing here looks at the disk.
+//!
+//! Pure.
 
 #[cfg(test)]
 mod tests;

@@ -1,22 +1,20 @@
 //! Which folder is the workspace, so that every process that hears of the same file means the same queue.
 
+use crate::file_names::{FOLDER, HOOKS_FILE};
+use dispatch_os::files;
 use dispatch_os::paths::normalise_path;
 use std::path::{Path, PathBuf};
 
-/// The folder that holds the hooks of a workspace.
-pub(crate) const FOLDER: &str = ".akira";
-/// The hooks themselves.
-pub(crate) const HOOKS_FILE: &str = "hooks.json";
 const MAX_ANCESTORS: usize = 128;
 
 /// The workspace of a folder, absolute and without links: the nearest one above it with `.akira/hooks.json`, else the
 /// nearest repository of git, else the folder itself.
 #[must_use]
 pub fn workspace_of(start: &Path) -> PathBuf {
-    let start = start.canonicalize().unwrap_or_else(|_| normalise_path(start));
+    let start = files::canonicalize(start).unwrap_or_else(|_| normalise_path(start));
     let nearest = |is_root: fn(&Path) -> bool| start.ancestors().take(MAX_ANCESTORS).find(|folder| is_root(folder));
-    let found = nearest(|folder| folder.join(FOLDER).join(HOOKS_FILE).is_file())
-        .or_else(|| nearest(|folder| folder.join(".git").exists()));
+    let found = nearest(|folder| files::is_file(folder.join(FOLDER).join(HOOKS_FILE)))
+        .or_else(|| nearest(|folder| files::exists(folder.join(".git"))));
     found.map(Path::to_path_buf).unwrap_or_else(|| start.clone())
 }
 

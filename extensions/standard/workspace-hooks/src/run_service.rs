@@ -17,7 +17,7 @@ use serde_json::Map;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many runs are listed if nobody says otherwise, and at most.
+/// How many runs are listed by default, and at most.
 const LISTED: u32 = 100;
 const MAX_LISTED: u32 = 10_000;
 /// How many runs are looked at a time for a text.

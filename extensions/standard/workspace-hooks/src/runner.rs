@@ -14,6 +14,7 @@ mod output_redactor;
 mod patch;
 mod prompt;
 mod reply;
+mod reply_format;
 mod run_state_folder;
 mod stop;
 
@@ -34,7 +35,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use known_agents::{KNOWN_AGENTS, KnownAgent, known_agent};
+pub(crate) use known_agents::{KnownAgent, OWN_AGENT, known_agent, runner_names};
 
 /// What the executor needs of the world.
 pub(crate) struct RunnerPorts {
@@ -90,7 +91,7 @@ impl RunnerSet {
     async fn attempt(&self, job: &RunJob) -> RunResult {
         let redactor = match OutputRedactor::of(&self.ports, &job.hook) {
             Ok(redactor) => Arc::new(redactor),
-            Err(error) => return failed(format!("the secret patterns cannot be used: {error}"), RetryAdvice::Useless),
+            Err(error) => return failed(format!("invalid secret patterns: {error}"), RetryAdvice::Useless),
         };
         if job.cancel.is_cancelled() {
             return ended(RunEnd::Canceled);
@@ -127,7 +128,7 @@ impl RunnerSet {
         }
     }
 
-    /// The same in a worktree of its own. Only a run that ended well has a change to offer.
+    /// The same in its own worktree. Only a run that succeeded offers a change.
     async fn work_aside(&self, attempt: RunAttempt<'_>) -> RunResult {
         let worktree = match patch::PatchWorktree::set_up(&attempt).await {
             Ok(worktree) => worktree,

@@ -1,4 +1,6 @@
 //! Time tables in cron's words: when a scheduled hook runs next.
+//!
+//! Pure.
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
@@ -23,17 +25,17 @@ pub(crate) struct Timetable {
     zone: TimeZone,
 }
 
-/// Why a text is no time table.
+/// Why a schedule is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TimetableError {
     /// The fields cannot be read.
-    #[error("this is no time table: {0}")]
+    #[error("invalid schedule: {0}")]
     Fields(String),
     /// The fields can be read and no day fits them.
-    #[error("no time ever fits this time table")]
+    #[error("the schedule never comes up")]
     Never,
     /// This machine does not know the zone.
-    #[error("this machine knows no time zone of that name")]
+    #[error("unknown time zone")]
     Zone,
 }
 
@@ -68,10 +70,10 @@ impl Timetable {
     /// Reads a time table.
     ///
     /// # Errors
-    /// When it is none, or its zone is not known here.
+    /// When it is invalid, or its zone is unknown.
     pub(crate) fn parse(text: &str) -> Result<Self, TimetableError> {
         if text.len() > MAX_BYTES {
-            return Err(TimetableError::Fields(format!("it has {} bytes; {MAX_BYTES} are the most", text.len())));
+            return Err(TimetableError::Fields(format!("{} bytes, more than the limit of {MAX_BYTES}", text.len())));
         }
         let (zone, fields) = match text.strip_prefix(ZONE_PREFIX) {
             Some(rest) => {
@@ -85,7 +87,7 @@ impl Timetable {
         Ok(Self { cron, zone })
     }
 
-    /// The first moment after this one, both in Unix milliseconds; none if there is none.
+    /// The first moment after this one, both in Unix milliseconds; `None` if it never comes up again.
     pub(crate) fn next_after(&self, unix_ms: i64) -> Option<i64> {
         let now = Timestamp::from_millisecond(unix_ms).ok()?;
         let next = self.cron.find_next_occurrence(&Zoned::new(now, self.zone.clone()), false).ok()?;
@@ -94,7 +96,7 @@ impl Timetable {
     }
 }
 
-/// The first moment of a time table after this one, both in Unix milliseconds; none for a text that is no time table.
+/// The first moment of a time table after this one, both in Unix milliseconds; `None` for an invalid one.
 #[must_use]
 pub(crate) fn next_after(table: &str, unix_ms: u64) -> Option<u64> {
     let next = Timetable::parse(table).ok()?.next_after(i64::try_from(unix_ms).ok()?)?;

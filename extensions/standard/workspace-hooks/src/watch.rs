@@ -3,9 +3,11 @@
 mod burst;
 mod changes;
 mod events;
+mod file_fingerprint;
 mod file_watcher;
 mod ignore_rules;
 mod known_files;
+mod notify_events;
 mod observation;
 mod skipped_names;
 mod tree_scan;

@@ -60,7 +60,7 @@ fn a_run_that_goes_is_followed_and_stopped() {
     assert_eq!((output.status.code(), &last["status"]), (Some(1), &"canceled".into()), "{told}");
     assert_eq!(workspace.show(id)["status"], "canceled");
     let again = workspace.context.dispatch(&["runs", "cancel", id]);
-    assert!(again.status == 1 && again.stdout.contains("was over before"), "{again:?}");
+    assert!(again.status == 1 && again.stdout.contains("was already over"), "{again:?}");
 }
 
 #[test]

@@ -29,27 +29,27 @@ fn check_tells_every_problem_at_its_place() {
     let output = context.dispatch(&["workspace-hooks", "check"]);
     assert_eq!(output.status, 1);
     let expected = "\
-.akira/hooks.json:3:15: nobody reads the key `concurency`
+.akira/hooks.json:3:15: unknown key `concurency`
   hint: did you mean `concurrency`?
-.akira/hooks.json:6:13: the hook /hooks/0 has the id `fmt` too
-  hint: give every hook an id of its own
-.akira/hooks.json:6:31: `onSave` is no trigger
-  hint: it is called `onDidSaveTextDocument`
-.akira/hooks.json:6:74: `timeoutMs` is 0, and a run without a limit is not possible
-  hint: there is always a limit: leave `timeoutMs` out for a minute, or write up to 86400000 for a day
-.akira/hooks.json:7:34: a hook that git starts needs `allowGit: true`
+.akira/hooks.json:6:13: duplicate id `fmt`, also used by /hooks/0
+  hint: give each hook a unique id
+.akira/hooks.json:6:31: unknown trigger `onSave`
+  hint: use `onDidSaveTextDocument`
+.akira/hooks.json:6:74: invalid `timeoutMs` 0: every run has a time limit
+  hint: omit `timeoutMs` for the default of 60000 (a minute); the most is 86400000 (a day)
+.akira/hooks.json:7:34: a hook started by git needs `allowGit: true`
   hint: write \"allowGit\": true if git may start it
-.akira/hooks.json:7:34: a hook that git starts needs `repoRoot`
+.akira/hooks.json:7:34: a hook started by git needs `repoRoot`
   hint: write \"repoRoot\": \".\" if the workspace is the repository
-.akira/hooks.json:7:81: the pattern is no regular expression: look-around, including look-ahead and look-behind, is not supported
-  hint: look-around and references back are not known, so that no pattern takes for ever
-.akira/hooks.json:7:93: nobody reads the key `timeout`
-  hint: it is called `timeoutMs`
-.akira/hooks.json:8:68: a hook has `prompt` or `command`, not both
+.akira/hooks.json:7:81: invalid regular expression: look-around, including look-ahead and look-behind, is not supported
+  hint: look-around and backreferences are not supported, so that no pattern takes exponential time
+.akira/hooks.json:7:93: unknown key `timeout`
+  hint: use `timeoutMs`
+.akira/hooks.json:8:68: a hook cannot have both `prompt` and `command`
   hint: keep one of them, or make two hooks
-.akira/hooks.json:8:90: `concurrency` is 0; it goes from 1 to 256
-.akira/hooks.json:8:91: a comma before the end
-  hint: JSON has no comma after the last entry
+.akira/hooks.json:8:90: invalid `concurrency` 0: expected 1 to 256
+.akira/hooks.json:8:91: trailing comma
+  hint: JSON does not allow a comma after the last entry
 1 of 4 hooks are valid
 ";
     assert_eq!(output.stdout, expected);
@@ -66,7 +66,7 @@ fn check_tells_every_problem_at_its_place() {
 fn a_good_file_and_none_are_both_fine() {
     let context = TestContext::new();
     let none = context.dispatch(&["workspace-hooks", "check"]);
-    assert_eq!((none.status, none.stdout.as_str()), (0, "there is no .akira/hooks.json here\n"));
+    assert_eq!((none.status, none.stdout.as_str()), (0, "no .akira/hooks.json found\n"));
     context.write(FILE, RIGHT);
     let good = context.dispatch(&["workspace-hooks", "check"]);
     assert_eq!((good.status, good.stdout.as_str()), (0, "2 hooks are valid\n"));
@@ -85,8 +85,8 @@ fn the_schema_is_printed() {
 fn standing(context: &TestContext) -> Vec<String> {
     let listed = context.dispatch(&["workspace-hooks", "list", "--json"]).json();
     let row = |hook: &serde_json::Value| {
-        let reason = hook["reason"].as_str().and_then(|text| text.split([';', ' ']).next()).unwrap_or("runs");
-        format!("{} {reason}", hook["id"].as_str().unwrap())
+        let words = hook["reason"].as_str().unwrap_or("runs").split_whitespace().take(4);
+        format!("{}: {}", hook["id"].as_str().unwrap(), words.collect::<Vec<_>>().join(" "))
     };
     listed["hooks"].as_array().unwrap().iter().map(row).collect()
 }
@@ -95,20 +95,20 @@ fn standing(context: &TestContext) -> Vec<String> {
 fn hooks_that_came_with_a_project_wait_for_trust_and_a_changed_one_asks_again() {
     let context = TestContext::new();
     context.write(FILE, RIGHT);
-    assert_eq!(standing(&context), ["fmt nobody", "ask nobody"]);
+    assert_eq!(standing(&context), ["fmt: it is not approved;", "ask: it is not approved;"]);
     let waiting = context.dispatch(&["trust", "--list", "--json"]).json();
     assert_eq!(waiting["waiting"][0]["state"], "waiting");
 
     assert_eq!(context.dispatch(&["trust"]).status, 0);
-    assert_eq!(standing(&context), ["fmt runs", "ask runs"]);
+    assert_eq!(standing(&context), ["fmt: runs", "ask: runs"]);
 
     context.write(FILE, RIGHT.replace("review", "delete everything"));
-    assert_eq!(standing(&context), ["fmt runs", "ask it"]);
+    assert_eq!(standing(&context), ["fmt: runs", "ask: it has changed since"]);
     assert_eq!(context.dispatch(&["trust", FILE]).status, 0);
-    assert_eq!(standing(&context), ["fmt runs", "ask runs"]);
+    assert_eq!(standing(&context), ["fmt: runs", "ask: runs"]);
 
     assert_eq!(context.dispatch(&["trust", "--revoke", FILE]).status, 0);
-    assert_eq!(standing(&context), ["fmt nobody", "ask nobody"]);
+    assert_eq!(standing(&context), ["fmt: it is not approved;", "ask: it is not approved;"]);
 }
 
 /// One of each thing that can be wrong with what is written.
@@ -228,7 +228,7 @@ fn results_that_nobody_would_be_told_are_pointed_out() {
     for command in ["check", "list"] {
         let output = context.dispatch(&["workspace-hooks", command]);
         assert_eq!(output.status, 0, "{output:?}");
-        assert!(output.stderr.contains("hook `ask`: `tellAgent` tells nobody"), "{output:?}");
+        assert!(output.stderr.contains("hook `ask`: `tellAgent` has no effect"), "{output:?}");
     }
     let modules = r#"{"version": 1, "modules": [{"name": "session"}, {"name": "workspace-results"}]}"#;
     context.write(".ai/hooks/dispatch.manifest.json", modules);

@@ -4,6 +4,7 @@ use super::{RunCommands, refused};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::plain::lines;
+use dispatch_os::files;
 use dispatch_os::process::{ChildEnd, ChildOutcome, ChildSpec};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,8 +33,8 @@ impl RunCommands<'_> {
     pub(super) async fn apply(&self, id: &str, apply: Apply) -> Result<Status, Failure> {
         let record = self.record(id).await?;
         let patch = self.runs.patch(&record.id).await.map_err(refused)?;
-        let patch = patch.filter(|patch| patch.is_file()).ok_or_else(|| {
-            Failure::usage(format!("run {} offers no patch", record.id))
+        let patch = patch.filter(|patch| files::is_file(patch)).ok_or_else(|| {
+            Failure::usage(format!("run {} has no patch", record.id))
                 .hint("a hook with \"place\": \"patch\" offers its change as one")
         })?;
         let repository = repository_of(Path::new(&record.workspace))?;
@@ -44,13 +45,13 @@ impl RunCommands<'_> {
         lines(&tried.stderr.text(), MAX_LINES).iter().for_each(|line| self.printer.note(line));
         if !tried.succeeded() {
             self.printer.warn(match apply {
-                Apply::CheckOnly => "it would not apply cleanly",
-                Apply::Now => "it did not apply cleanly; `git status` shows what is left to settle",
+                Apply::CheckOnly => "the patch would not apply cleanly",
+                Apply::Now => "the patch did not apply cleanly; `git status` shows the conflicts",
             });
             return Ok(Status::No);
         }
         self.printer.out(match apply {
-            Apply::CheckOnly => "it would apply",
+            Apply::CheckOnly => "the patch would apply",
             Apply::Now => "applied; `git diff HEAD` shows the change",
         });
         Ok(Status::Done)
@@ -95,7 +96,7 @@ fn in_folder(folder: &Path) -> ChildSpec {
 fn require_started(outcome: &ChildOutcome) -> Result<(), Failure> {
     match &outcome.end {
         ChildEnd::FailedToStart(failure) => {
-            let told = Failure::configuration(format!("git cannot be run: {failure}"));
+            let told = Failure::configuration(format!("cannot run git: {failure}"));
             Err(match failure.hint() {
                 Some(hint) => told.hint(hint),
                 None => told.hint("install git"),

@@ -44,7 +44,7 @@ impl RunCommands<'_> {
         }
     }
 
-    /// One line; an error when nobody reads any more.
+    /// One line; an error when the reader is gone.
     fn print(&self, record: &ExecutionRecord, format: Format) -> Result<(), Failure> {
         let line = match format {
             Format::Json => serde_json::to_string(record).map_err(|error| Failure::internal(error.to_string()))?,

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::printer::Format;
 use crate::stopping::asked_to_stop;
 use dispatch_os::paths::resolve_inside;
+use dispatch_os::{environment, files};
 use ext_workspace_hooks::contract::{
     Change, Event, ExecutionRecord, FileChange, HookSet, RunId, Source, Trigger, Workers,
 };
@@ -61,7 +62,7 @@ impl RunCommands<'_> {
             Wait::No => {
                 self.wake();
                 let record = self.record(&run.0).await?;
-                self.tell(format, &record, || format!("{run} waits for its turn"))
+                self.tell(format, &record, || format!("{run} is queued"))
             }
             Wait::ForTheEnd => {
                 let record = self.end_of(run).await?;
@@ -108,16 +109,17 @@ impl RunCommands<'_> {
         let relative = found.path.strip_prefix(&self.workspace).map_err(|_| outside())?;
         let parts: Option<Vec<&str>> = relative.iter().map(|part| part.to_str()).collect();
         let path = parts.map(|parts| parts.join("/")).filter(|path| !path.is_empty()).ok_or_else(outside)?;
-        let change = if found.path.exists() { Change::Changed } else { Change::Deleted };
+        let change = if files::exists(&found.path) { Change::Changed } else { Change::Deleted };
         Ok(FileChange { path, change, content_hash: None })
     }
 
-    /// Sees to it that somebody works on the queue.
+    /// Starts a worker for the queue, unless there is one.
     fn wake(&self) {
         let workers = Workers::new(&self.loaded.dirs.state);
-        let started = std::env::current_exe().is_ok_and(|program| workers.ensure(&self.workspace, &program).is_ok());
+        let started =
+            environment::current_program().is_ok_and(|program| workers.ensure(&self.workspace, &program).is_ok());
         if !started {
-            self.printer.warn("nobody could be started to do the work; `dispatch watch` does it");
+            self.printer.warn("cannot start a worker; `dispatch watch` processes the queue");
         }
     }
 }
@@ -131,9 +133,9 @@ fn require(set: &HookSet, hook: &str) -> Result<(), Failure> {
         return Err(Failure::usage(format!("hook `{hook}` does not run: {}", dormant.reason))
             .hint("`dispatch workspace-hooks list` shows the hooks"));
     }
-    let failure = Failure::usage(format!("there is no hook `{hook}`"));
+    let failure = Failure::usage(format!("unknown hook `{hook}`"));
     Err(match set.problems.is_empty() {
         true => failure.hint("`dispatch workspace-hooks list` shows the hooks"),
-        false => failure.hint("something is wrong with the file; `dispatch workspace-hooks check` says what"),
+        false => failure.hint("the file has problems; `dispatch workspace-hooks check` lists them"),
     })
 }

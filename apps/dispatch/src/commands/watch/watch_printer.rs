@@ -53,7 +53,7 @@ impl<'a> WatchPrinter<'a> {
         self.printer.note(&if set.problems.is_empty() {
             format!("the hooks have changed: {hooks} {} on", if hooks == 1 { "is" } else { "are" })
         } else {
-            format!("the hooks cannot be used as they are now; those of before stay on: {hooks}")
+            format!("the hook files are invalid; the last valid hooks stay on: {hooks}")
         });
         self.set(set);
     }

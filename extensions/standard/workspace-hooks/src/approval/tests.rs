@@ -78,7 +78,7 @@ fn owned(texts: &[&str]) -> Vec<String> {
 fn a_cloned_hook_waits_and_a_changed_one_asks_again() {
     let mut files = files();
     files.write(&[("a", "1"), ("b", "1")]);
-    expect(files.standing(), &[], &["a: nobody approved it;", "b: nobody approved it;"]);
+    expect(files.standing(), &[], &["a: it is not", "b: it is not"]);
     files.approve();
     expect(files.standing(), &["a", "b"], &[]);
     files.write(&[("a", "1"), ("b", "2"), ("c", "1")]);
@@ -91,7 +91,7 @@ fn a_cloned_hook_waits_and_a_changed_one_asks_again() {
     files.write(&[("a", "1"), ("b", "1")]);
     expect(files.standing(), &["a"], &["b: it has changed"]);
     files.revoke();
-    expect(files.standing(), &[], &["a: nobody approved it;", "b: nobody approved it;"]);
+    expect(files.standing(), &[], &["a: it is not", "b: it is not"]);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn the_users_own_hooks_need_no_approval_and_keep_their_limits() {
     fs::write(files.folder.path().join("settings/hooks.json"), global).unwrap();
     let theirs = r#"{"limits": {"concurrency": 1}, "hooks": [{"id": "theirs", "trigger": "manual", "prompt": "p"}]}"#;
     fs::write(files.file(), theirs).unwrap();
-    expect(files.standing(), &["mine"], &["off: it is switched", "theirs: nobody approved it;"]);
+    expect(files.standing(), &["mine"], &["off: it is switched", "theirs: it is not"]);
     assert_eq!(files.in_force.refresh().limits.concurrency, 7);
     files.approve();
     assert_eq!(files.in_force.refresh().limits.concurrency, 1);
@@ -143,7 +143,7 @@ fn damaged_approvals_approve_nothing() {
     for name in [TRUST_FILE, APPROVALS_FILE] {
         fs::write(files.folder.path().join("data").join(name), b"{\"approved\": [\xff").unwrap();
     }
-    expect(files.standing(), &[], &["a: nobody approved it;"]);
+    expect(files.standing(), &[], &["a: it is not"]);
 }
 
 #[cfg(unix)]

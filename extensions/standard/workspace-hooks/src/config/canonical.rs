@@ -1,4 +1,6 @@
 //! The one spelling of a hook that its fingerprint is taken of.
+//!
+//! Pure.
 
 use crate::contract::{Action, Hook, RunPlace, Runner, SessionScope};
 use serde::Serialize;

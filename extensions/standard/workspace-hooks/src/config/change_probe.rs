@@ -1,7 +1,7 @@
 //! Tells cheaply whether a file is worth another look.
 
 use super::Refreshed;
-use dispatch_os::files::Stamp;
+use dispatch_os::files::{self, Stamp};
 use dispatch_os::time;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) struct ChangeProbe {
 impl ChangeProbe {
     /// Whether the file may have changed since the last time this was asked.
     pub(crate) fn changed(&mut self, path: &Path) -> Refreshed {
-        let stamp = path.metadata().ok().map(|found| Stamp::of(&found));
+        let stamp = files::metadata(path).ok().map(|found| Stamp::of(&found));
         let now_ns = i128::from(time::unix_ms()) * 1_000_000;
         let fresh = |stamp: &Stamp| (now_ns - stamp.modified_ns.max(stamp.changed_ns)).abs() < SETTLED_AFTER_NS;
         let same = self.seen == Some(stamp) && !self.unsettled;

@@ -1,4 +1,6 @@
 //! Takes typed values out of an object of the file; whatever does not fit is reported where it stands.
+//!
+//! Pure.
 
 use super::findings::Findings;
 use super::json::{JsonMember, JsonNode, JsonValue, escaped, shown};
@@ -96,7 +98,7 @@ impl<'a> ConfigObject<'a> {
 
     /// Reports that a key is not there.
     pub(crate) fn missing(&self, findings: &mut Findings, key: &str, hint: &str) {
-        findings.add_hinted(self.at, &self.pointer, "required", format!("`{key}` is missing"), hint);
+        findings.add_hinted(self.at, &self.pointer, "required", format!("missing key `{key}`"), hint);
     }
 
     pub(crate) fn text(&self, key: &TextKey, findings: &mut Findings) -> Option<Located<&'a str>> {
@@ -122,7 +124,7 @@ impl<'a> ConfigObject<'a> {
             JsonValue::Number(number) => match whole(number) {
                 Some(value) => Some(found.map(|_| value)),
                 None => {
-                    let message = format!("`{}` takes a whole number that is not below 0", key.name);
+                    let message = format!("invalid `{}`: expected a whole number of at least 0", key.name);
                     found.wrong(findings, "type", message);
                     None
                 }
@@ -173,9 +175,9 @@ impl<'a> ConfigObject<'a> {
             let known: Vec<&str> = key.words.iter().map(|(word, _)| *word).collect();
             let hint = match nearest(found.value, known.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("`{}` is one of {}", key.name, known.join(", ")),
+                None => format!("expected one of {}", known.join(", ")),
             };
-            let message = format!("`{}` cannot be `{}`", key.name, shown(found.value));
+            let message = format!("invalid `{}` `{}`", key.name, shown(found.value));
             found.wrong_hinted(findings, "choice", message, hint);
         }
         chosen
@@ -197,14 +199,14 @@ impl<'a> ConfigObject<'a> {
         let (at, pointer) = (found.at, found.pointer.clone());
         let items = found.list(findings)?;
         if items.len() > most {
-            let message = format!("`{}` has {} entries; {most} are the most", key.name, items.len());
+            let message = format!("`{}` has {} entries, more than the limit of {most}", key.name, items.len());
             findings.add(at, &pointer, "too-large", message);
             return None;
         }
         Some(items.into_iter().filter_map(|item| item.text(findings)).collect())
     }
 
-    /// Reports every key that nobody reads.
+    /// Reports every unknown key.
     pub(crate) fn refuse_unknown(&self, known: &[&str], findings: &mut Findings) {
         for member in self.members {
             let key = member.key.as_str();
@@ -213,7 +215,7 @@ impl<'a> ConfigObject<'a> {
             }
             // Looking for what is meant takes time that a file of nonsense must not get.
             let hint = if findings.is_full() { String::new() } else { meant(key, known) };
-            let message = format!("nobody reads the key `{}`", shown(key));
+            let message = format!("unknown key `{}`", shown(key));
             findings.add_hinted(member.key_at, &self.below(key), "unknown-key", message, hint);
         }
     }
@@ -221,11 +223,11 @@ impl<'a> ConfigObject<'a> {
 
 fn meant(key: &str, known: &[&str]) -> String {
     if let Some((_, now)) = super::migrate::OLD_KEYS.iter().find(|(old, now)| *old == key && known.contains(now)) {
-        return format!("it is called `{now}`");
+        return format!("use `{now}`");
     }
     match nearest(key, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => "remove it, or let it start with `x-` if it is your own".to_owned(),
+        None => "remove it, or start it with `x-` if it is your own key".to_owned(),
     }
 }
 
@@ -239,7 +241,7 @@ pub(crate) fn in_range<T: PartialOrd + Display + Copy>(
     if range.contains(&found.value) {
         return Some(found.value);
     }
-    let message = format!("`{key}` is {}; it goes from {} to {}", found.value, range.start(), range.end());
+    let message = format!("invalid `{key}` {}: expected {} to {}", found.value, range.start(), range.end());
     found.wrong(findings, rule, message);
     None
 }

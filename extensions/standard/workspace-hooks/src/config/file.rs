@@ -1,4 +1,6 @@
 //! One file of hooks: its text becomes hooks, or problems that name their place.
+//!
+//! Pure.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct ParseContext<'a> {
     /// The workspace, absolute.
     pub(crate) workspace: &'a Path,
-    /// Where a folder really is; none if there is none.
+    /// The folder without links; none if it does not exist.
     pub(crate) folder: &'a dyn Fn(&Path) -> Option<PathBuf>,
     /// Ids that the hooks of another file have.
     pub(crate) taken: &'a BTreeSet<String>,
@@ -62,7 +64,7 @@ pub(crate) fn parse(file: &str, bytes: &[u8], around: &ParseContext<'_>) -> Pars
         Err(error) => {
             let valid = bytes.get(..error.valid_up_to()).and_then(|valid| std::str::from_utf8(valid).ok());
             let wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
-            let message = if wide { "the file is UTF-16" } else { "the file is not UTF-8 from here on" };
+            let message = if wide { "the file is UTF-16, expected UTF-8" } else { "invalid UTF-8" };
             findings.add_hinted(error.valid_up_to(), "", "encoding", message, "save it as UTF-8");
             let problems = findings.placed(file, valid.unwrap_or_default());
             return ParsedHookFile { problems, ..ParsedHookFile::default() };
@@ -114,7 +116,7 @@ fn hooks(
     let Some(items) = found.list(findings) else { return ParsedHookFile::default() };
     let written = items.len();
     if written > MAX_HOOKS {
-        findings.add(at, &pointer, "too-large", format!("there are {written} hooks; {MAX_HOOKS} are the most"));
+        findings.add(at, &pointer, "too-large", format!("{written} hooks, more than the limit of {MAX_HOOKS}"));
         return ParsedHookFile { written, ..ParsedHookFile::default() };
     }
     let mut seen = BTreeMap::new();
@@ -138,15 +140,15 @@ fn unique_id<'a>(
     let id = hook.get("id").and_then(|found| found.text(&mut Findings::default()));
     let Some(id) = id else { return true };
     let first = match seen.get(id.value) {
-        Some(first) => format!("the hook {first} has the id `{}` too", shown(id.value)),
+        Some(first) => format!("duplicate id `{}`, also used by {first}", shown(id.value)),
         None if around.taken.contains(id.value) => {
-            format!("a hook of the global file has the id `{}` too", shown(id.value))
+            format!("duplicate id `{}`, also used in the global file", shown(id.value))
         }
         None => {
             seen.insert(id.value, hook.pointer.clone());
             return true;
         }
     };
-    id.wrong_hinted(findings, "duplicate-id", first, "give every hook an id of its own");
+    id.wrong_hinted(findings, "duplicate-id", first, "give each hook a unique id");
     false
 }

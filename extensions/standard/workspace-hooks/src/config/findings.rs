@@ -1,4 +1,6 @@
 //! Collects everything that is wrong with a file and turns it into problems with row and column.
+//!
+//! Pure.
 
 use super::json::JsonFlaw;
 use crate::contract::Problem;
@@ -48,7 +50,7 @@ impl Findings {
         self.total
     }
 
-    /// Whether a further one would not be told, so that nobody needs to find good words for it.
+    /// Whether a further one would not be listed, so that its message need not be made.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= MAX_PROBLEMS
     }
@@ -80,7 +82,7 @@ impl Findings {
             });
         }
         if let (true, Some(last)) = (left_out > 0, problems.last().cloned()) {
-            let message = format!("{left_out} further problems are not listed");
+            let message = format!("{left_out} more problems are not listed");
             problems.push(Problem { rule: "too-many".to_owned(), message, hint: None, ..last });
         }
         problems
@@ -136,7 +138,7 @@ mod tests {
         (0..MAX_PROBLEMS + 5).for_each(|_| findings.add(0, "", "r", "m"));
         let problems = findings.placed("f", "{}");
         assert_eq!(problems.len(), MAX_PROBLEMS + 1);
-        assert_eq!(problems[MAX_PROBLEMS].message, "5 further problems are not listed");
+        assert_eq!(problems[MAX_PROBLEMS].message, "5 more problems are not listed");
     }
 
     #[test]

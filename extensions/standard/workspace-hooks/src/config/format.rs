@@ -7,8 +7,10 @@ use super::keys::{
     WholeKey, described,
 };
 use super::limits::{MAX_ARGUMENTS, MAX_HOOKS, MAX_ID_CHARS, MAX_NAMES, MAX_PATTERNS};
-use super::{SHOWN, migrate, runner};
-use crate::contract::{GIT_HOOKS, RunPlace, SessionScope, Trigger};
+use super::migrate;
+use crate::contract::{GIT_HOOKS, HookLimits, RunPlace, SessionScope, Trigger};
+use crate::file_names::SHOWN;
+use crate::runner::runner_names;
 use dispatch_redact::limits::MAX_USER_PATTERNS;
 use serde_json::{Value, json};
 
@@ -56,14 +58,14 @@ pub(crate) static ALL_CONCURRENCY: WholeKey = WholeKey {
     name: "concurrency",
     description: "How many runs go at a time, of all hooks.",
     range: 1..=256,
-    default: Some(16),
+    default: Some(HookLimits::DEFAULT.concurrency as u64),
     rule: "range",
 };
 pub(crate) static QUEUED: WholeKey = WholeKey {
     name: "queued",
     description: "How many runs may wait.",
     range: 1..=10_000,
-    default: Some(10_000),
+    default: Some(HookLimits::DEFAULT.queued as u64),
     rule: "range",
 };
 static FILE_SECRET_PATTERNS: TextListKey = TextListKey {
@@ -293,7 +295,7 @@ fn runner_schema() -> Value {
     json!({
         "description": "Who answers the prompt.",
         "default": "agent",
-        "anyOf": [{ "enum": runner::names() }, PROGRAM_RUNNER.schema(), HTTP_RUNNER.schema()]
+        "anyOf": [{ "enum": runner_names() }, PROGRAM_RUNNER.schema(), HTTP_RUNNER.schema()]
     })
 }
 

@@ -1,4 +1,6 @@
 //! One hook of the file: every rule it has to keep, and the defaults of what it does not say.
+//!
+//! Pure.
 
 mod trigger_fields;
 
@@ -79,13 +81,13 @@ fn id(object: &ConfigObject<'_>, findings: &mut Findings) -> Option<String> {
     };
     let id = found.text(findings)?;
     let wrong = if id.value.trim().is_empty() {
-        Some("an id has at least one letter")
+        Some("the id is empty")
     } else if id.value.trim() != id.value {
-        Some("an id has no blanks at its ends")
+        Some("the id begins or ends with white space")
     } else if id.value.chars().any(char::is_control) {
-        Some("an id stands on one line")
+        Some("the id contains a control character")
     } else if id.value.chars().count() > MAX_ID_CHARS {
-        Some("an id has at most 120 characters")
+        Some("the id is longer than 120 characters")
     } else {
         None
     };
@@ -102,13 +104,13 @@ fn action(object: &ConfigObject<'_>, findings: &mut Findings) -> Option<Action> 
         (None, Some(_)) => {
             if let Some(runner) = object.get("runner") {
                 let hint = "remove `runner`, or write a `prompt` instead of the `command`";
-                runner.wrong_hinted(findings, "action", "nobody answers a command, it is run", hint);
+                runner.wrong_hinted(findings, "action", "`runner` is only for a hook with a `prompt`", hint);
             }
             runner::arguments(object, findings).map(Action::Command)
         }
         (Some(_), Some(command)) => {
             let hint = "keep one of them, or make two hooks";
-            command.wrong_hinted(findings, "action", "a hook has `prompt` or `command`, not both", hint);
+            command.wrong_hinted(findings, "action", "a hook cannot have both `prompt` and `command`", hint);
             None
         }
         (None, None) => {
@@ -125,12 +127,12 @@ fn prompt_text(prompt: Located<&str>, findings: &mut Findings) -> Option<String>
         return None;
     }
     if prompt.value.len() > MAX_PROMPT_BYTES {
-        let message = format!("the prompt has {} bytes; {MAX_PROMPT_BYTES} are the most", prompt.value.len());
+        let message = format!("the prompt has {} bytes, more than the limit of {MAX_PROMPT_BYTES}", prompt.value.len());
         prompt.wrong(findings, "too-large", message);
         return None;
     }
     if prompt.value.contains('\0') {
-        prompt.wrong(findings, "action", "a prompt cannot hold the character U+0000");
+        prompt.wrong(findings, "action", "the prompt contains the character U+0000");
         return None;
     }
     Some(prompt.value.to_owned())
@@ -141,8 +143,8 @@ fn timeout(object: &ConfigObject<'_>, findings: &mut Findings) -> u64 {
     let default = key.default.unwrap_or_default();
     let Some(found) = object.any_whole(key, findings) else { return default };
     if found.value == 0 {
-        let hint = "there is always a limit: leave `timeoutMs` out for a minute, or write up to 86400000 for a day";
-        found.wrong_hinted(findings, key.rule, "`timeoutMs` is 0, and a run without a limit is not possible", hint);
+        let hint = "omit `timeoutMs` for the default of 60000 (a minute); the most is 86400000 (a day)";
+        found.wrong_hinted(findings, key.rule, "invalid `timeoutMs` 0: every run has a time limit", hint);
         return default;
     }
     in_range(&found, (key.name, key.rule), &key.range, findings).unwrap_or(default)
@@ -188,8 +190,8 @@ fn pass_env(object: &ConfigObject<'_>, findings: &mut Findings) -> Vec<String> {
         let mut letters = name.value.chars();
         let starts = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
         if !starts || !letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
-            let hint = "name the variable alone; its value is taken from the environment";
-            name.wrong_hinted(findings, "environment", "this is no name of an environment variable", hint);
+            let hint = "write only the name; the value is taken from the environment";
+            name.wrong_hinted(findings, "environment", "invalid environment variable name", hint);
         }
     }
     names.iter().map(|name| name.value.to_owned()).collect()
@@ -204,7 +206,7 @@ fn metadata(object: &ConfigObject<'_>, findings: &mut Findings) -> Map<String, V
     let value = found.value.to_value();
     let bytes = value.to_string().len();
     if bytes > MAX_METADATA_BYTES {
-        let message = format!("`metadata` has {bytes} bytes; {MAX_METADATA_BYTES} are the most");
+        let message = format!("`metadata` has {bytes} bytes, more than the limit of {MAX_METADATA_BYTES}");
         found.wrong(findings, "too-large", message);
     }
     match value {

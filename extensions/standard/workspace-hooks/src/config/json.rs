@@ -1,4 +1,6 @@
 //! Reads JSON and keeps where every value stands, so that whatever is wrong with a value can be shown at its place.
+//!
+//! Pure.
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +42,7 @@ pub(crate) struct JsonMember {
     pub(crate) value: JsonNode,
 }
 
-/// Something that is no JSON, or no JSON that everybody reads alike.
+/// Something that is not JSON, or that JSON parsers read differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JsonFlaw {
     pub(crate) at: usize,
@@ -151,7 +153,7 @@ impl JsonReader<'_> {
         let node = self.value(0, &root)?;
         self.skip_blank(&root)?;
         if self.at < self.bytes.len() {
-            let message = format!("{} after the end of the value", self.found());
+            let message = format!("unexpected {} after the value", self.found());
             return Err(self.stop(&root, self.at, message, Some("a file holds one JSON value")));
         }
         Ok(node)
@@ -195,7 +197,7 @@ impl JsonReader<'_> {
                 None => return Err(self.unclosed(path, start, "object", '}')),
                 Some(_) => {
                     let message = format!("expected a key in double quotes, found {}", self.found());
-                    return Err(self.stop(path, self.at, message, Some("every key stands in double quotes")));
+                    return Err(self.stop(path, self.at, message, Some("write keys in double quotes")));
                 }
             }
             let key_at = self.at;
@@ -212,7 +214,7 @@ impl JsonReader<'_> {
                 members.push(JsonMember { key, key_at, value });
             } else {
                 let inner = path.inner(PathSegment::Key(&key));
-                let message = format!("the key `{}` stands here twice", shown(&key));
+                let message = format!("duplicate key `{}`", shown(&key));
                 self.flaw(&inner, key_at, "duplicate-key", message, Some("keep one of the two"));
             }
             self.separator(path, b'}', b'"')?;
@@ -251,13 +253,18 @@ impl JsonReader<'_> {
                 self.at += 1;
                 self.skip_blank(path)?;
                 if self.peek() == Some(end) {
-                    self.syntax(path, comma, "a comma before the end", Some("JSON has no comma after the last entry"));
+                    self.syntax(
+                        path,
+                        comma,
+                        "trailing comma",
+                        Some("JSON does not allow a comma after the last entry"),
+                    );
                 }
                 Ok(())
             }
             Some(byte) if byte == end => Ok(()),
             Some(byte) if byte == begins => {
-                self.syntax(path, after_value, "a comma is missing here", None);
+                self.syntax(path, after_value, "missing comma", None);
                 Ok(())
             }
             None => Ok(()),
@@ -277,7 +284,7 @@ impl JsonReader<'_> {
         if let Ok(number) = serde_json::from_str::<Number>(text) {
             return Ok(number);
         }
-        self.syntax(path, start, "this is no number that JSON knows", None);
+        self.syntax(path, start, "invalid number", None);
         Ok(Number::from(0))
     }
 
@@ -293,8 +300,8 @@ impl JsonReader<'_> {
             _ => {
                 self.at = start;
                 let hint = match self.peek() {
-                    Some(b'\'') => Some("texts stand in double quotes"),
-                    Some(byte) if byte.is_ascii_alphabetic() => Some("JSON knows the words true, false and null"),
+                    Some(b'\'') => Some("write texts in double quotes"),
+                    Some(byte) if byte.is_ascii_alphabetic() => Some("the only words in JSON are true, false and null"),
                     _ => None,
                 };
                 let message = format!("expected a value, found {}", self.found());
@@ -315,13 +322,18 @@ impl JsonReader<'_> {
                 self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
             } else if rest.starts_with(b"/*") {
                 let Some(length) = self.text.get(start..).and_then(|rest| rest.find("*/")) else {
-                    return Err(self.stop(path, start, "a comment without an end", None));
+                    return Err(self.stop(path, start, "unterminated comment", None));
                 };
                 self.at += length + 2;
             } else {
                 return Ok(());
             }
-            self.syntax(path, start, "JSON has no comments", Some("a key that starts with `x-` may hold any text"));
+            self.syntax(
+                path,
+                start,
+                "JSON does not allow comments",
+                Some("a key that starts with `x-` may hold any text"),
+            );
         }
     }
 
@@ -342,10 +354,10 @@ impl JsonReader<'_> {
         self.stop(
             path,
             start,
-            format!("the {what} that starts here has no end"),
+            format!("unclosed {what}"),
             Some(match end {
-                '}' => "a `}` is missing",
-                _ => "a `]` is missing",
+                '}' => "missing `}`",
+                _ => "missing `]`",
             }),
         )
     }

@@ -234,7 +234,7 @@ impl ConfigKey for TextOrListKey {
     }
 }
 
-/// An object with keys of its own.
+/// An object with its own keys.
 pub(crate) struct ObjectKey {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,

@@ -1,4 +1,6 @@
 //! Older versions of the file, brought to the present one before anything looks at it.
+//!
+//! Pure.
 
 use super::fields::Located;
 use super::findings::Findings;
@@ -46,12 +48,13 @@ pub(crate) fn version(root: &JsonNode, findings: &mut Findings) -> Option<u64> {
     match stated(&member.value) {
         Some(version) if version <= SCHEMA_VERSION => Some(version),
         Some(version) => {
-            let message = format!("the file has version {version}; this program reads up to {SCHEMA_VERSION}");
+            let message =
+                format!("unsupported `schemaVersion` {version}: this version of Dispatch reads up to {SCHEMA_VERSION}");
             found.wrong_hinted(findings, "schema-version", message, "update Dispatch");
             None
         }
         None => {
-            let message = "`schemaVersion` takes a whole number".to_owned();
+            let message = "invalid `schemaVersion`: expected a whole number".to_owned();
             found.wrong_hinted(findings, "schema-version", message, format!("write {SCHEMA_VERSION}"));
             None
         }

@@ -1,4 +1,6 @@
 //! Who answers the prompt of a hook: our own agent, another agent's program, a server.
+//!
+//! Pure.
 
 mod address;
 
@@ -8,30 +10,22 @@ use super::format::{COMMAND, HTTP_RUNNER, PROGRAM_RUNNER};
 use super::json::{JsonNode, JsonValue, shown};
 use super::limits::{MAX_ARGUMENT_BYTES, MAX_NAMES};
 use crate::contract::{AgentTemplate, Runner, SessionScope};
-use crate::runner::{KNOWN_AGENTS, known_agent};
+use crate::runner::{OWN_AGENT, known_agent, runner_names};
 use dispatch_contracts::suggest::nearest;
 use std::collections::BTreeMap;
 
 /// Where the prompt goes in the arguments of a program.
 pub(crate) const PLACEHOLDER: &str = "{prompt}";
-/// Our own agent.
-const OWN: &str = "agent";
-
-/// The names that `runner` takes.
-pub(crate) fn names() -> Vec<&'static str> {
-    [OWN].into_iter().chain(KNOWN_AGENTS.iter().map(|template| template.name)).collect()
-}
-
 /// The runner of a hook; our own agent if it names none.
 pub(crate) fn read(hook: &ConfigObject<'_>, session: SessionScope, findings: &mut Findings) -> Option<Runner> {
     let Some(found) = hook.get("runner") else { return Some(Runner::Agent { session }) };
     match &found.value.json {
-        JsonValue::Text(name) if name == OWN => Some(Runner::Agent { session }),
+        JsonValue::Text(name) if name == OWN_AGENT => Some(Runner::Agent { session }),
         JsonValue::Text(name) => known(&found.clone().map(|_| name.as_str()), findings),
         JsonValue::Object(_) => written_out(&found.object(findings)?, findings),
         _ => {
             let message = format!("expected the name of a runner or an object, found {}", found.value.kind());
-            found.wrong_hinted(findings, "type", message, format!("known names are {}", names().join(", ")));
+            found.wrong_hinted(findings, "type", message, format!("expected one of {}", runner_names().join(", ")));
             None
         }
     }
@@ -42,11 +36,11 @@ fn known(name: &Located<&str>, findings: &mut Findings) -> Option<Runner> {
         let command = template.command.iter().map(|argument| (*argument).to_owned()).collect();
         return Some(Runner::External(AgentTemplate { name: template.name.to_owned(), command }));
     }
-    let hint = match nearest(name.value, names()) {
+    let hint = match nearest(name.value, runner_names()) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("known names are {}; any other program is written out as `command`", names().join(", ")),
+        None => format!("expected one of {}, or an object with `command` or `http`", runner_names().join(", ")),
     };
-    name.wrong_hinted(findings, "runner", format!("there is no runner `{}`", shown(name.value)), hint);
+    name.wrong_hinted(findings, "runner", format!("unknown runner `{}`", shown(name.value)), hint);
     None
 }
 
@@ -65,7 +59,7 @@ fn written_out(runner: &ConfigObject<'_>, findings: &mut Findings) -> Option<Run
         }
         _ => {
             runner.refuse_unknown(&[PROGRAM_RUNNER.names(), HTTP_RUNNER.names()].concat(), findings);
-            let message = "a runner has either `command` or `http`";
+            let message = "a runner needs exactly one of `command` and `http`";
             findings.add(runner.at, &runner.pointer, "runner", message);
             None
         }
@@ -79,12 +73,12 @@ fn template(runner: &ConfigObject<'_>, findings: &mut Findings) -> Option<Runner
     let times: usize = command.iter().map(|argument| argument.matches(PLACEHOLDER).count()).sum();
     let hint = format!("write {PLACEHOLDER} once, in one of the arguments");
     if times != 1 {
-        let message = format!("{PLACEHOLDER} stands {times} times in the arguments");
+        let message = format!("{PLACEHOLDER} appears {times} times in the arguments, expected once");
         found.wrong_hinted(findings, "template", message, hint);
         return None;
     }
     if holders().next().is_some_and(|(index, _)| index == 0) {
-        found.wrong_hinted(findings, "template", "the prompt cannot be the program itself", hint);
+        found.wrong_hinted(findings, "template", "{prompt} cannot be the program", hint);
         return None;
     }
     Some(Runner::External(AgentTemplate { name: "custom".to_owned(), command }))
@@ -94,8 +88,8 @@ fn template(runner: &ConfigObject<'_>, findings: &mut Findings) -> Option<Runner
 pub(crate) fn arguments(object: &ConfigObject<'_>, findings: &mut Findings) -> Option<Vec<String>> {
     let found = object.get("command")?;
     if let JsonValue::Text(_) = found.value.json {
-        let hint = "write the program and each argument as a text of its own: [\"npm\", \"test\"]";
-        found.wrong_hinted(findings, "type", "expected a list, found a text; no shell takes a line apart", hint);
+        let hint = "write the program and each argument as separate texts: [\"npm\", \"test\"]";
+        found.wrong_hinted(findings, "type", "expected a list, found a text; commands do not run in a shell", hint);
         return None;
     }
     let texts = object.texts(&COMMAND, findings)?;
@@ -105,16 +99,16 @@ pub(crate) fn arguments(object: &ConfigObject<'_>, findings: &mut Findings) -> O
     }
     let mut fine = true;
     if texts.first().is_none_or(|program| program.value.trim().is_empty()) {
-        found.wrong_hinted(findings, "command", "no program is named", "the first entry is the program");
+        found.wrong_hinted(findings, "command", "the program is missing", "the first entry is the program");
         fine = false;
     }
     for text in texts.iter().filter(|text| text.value.contains('\0')) {
-        text.wrong(findings, "command", "an argument cannot hold the character U+0000");
+        text.wrong(findings, "command", "an argument contains the character U+0000");
         fine = false;
     }
     let bytes: usize = texts.iter().map(|text| text.value.len()).sum();
     if bytes > MAX_ARGUMENT_BYTES {
-        let message = format!("the arguments have {bytes} bytes; {MAX_ARGUMENT_BYTES} are the most");
+        let message = format!("the arguments have {bytes} bytes, more than the limit of {MAX_ARGUMENT_BYTES}");
         found.wrong(findings, "too-large", message);
         fine = false;
     }
@@ -131,7 +125,7 @@ fn list_length(node: &JsonNode) -> usize {
 fn headers(runner: &ConfigObject<'_>, findings: &mut Findings) -> BTreeMap<String, String> {
     let Some(object) = runner.get("headers").and_then(|found| found.object(findings)) else { return BTreeMap::new() };
     if object.members.len() > MAX_NAMES {
-        let message = format!("there are {} headers; {MAX_NAMES} are the most", object.members.len());
+        let message = format!("{} headers, more than the limit of {MAX_NAMES}", object.members.len());
         findings.add(object.at, &object.pointer, "too-large", message);
         return BTreeMap::new();
     }
@@ -139,12 +133,12 @@ fn headers(runner: &ConfigObject<'_>, findings: &mut Findings) -> BTreeMap<Strin
     for member in object.members {
         let pointer = object.below(&member.key);
         if !is_header_name(&member.key) {
-            let message = format!("`{}` is no name of a header", shown(&member.key));
+            let message = format!("invalid header name `{}`", shown(&member.key));
             findings.add(member.key_at, &pointer, "header", message);
         }
         let Some(value) = Located::of(&member.value, pointer).text(findings) else { continue };
         if value.value.chars().any(char::is_control) {
-            value.wrong(findings, "header", "the value of a header stands on one line");
+            value.wrong(findings, "header", "the header value contains a control character");
         }
         headers.insert(member.key.clone(), value.value.to_owned());
     }

@@ -1,4 +1,6 @@
 //! Patterns of secrets: regular expressions that take linear time and little room.
+//!
+//! Pure.
 
 use super::fields::{ConfigObject, Located};
 use super::findings::Findings;
@@ -32,7 +34,7 @@ impl SecretPatternChecks {
             judged
         });
         if let Some(message) = judged {
-            let hint = "look-around and references back are not known, so that no pattern takes for ever";
+            let hint = "look-around and backreferences are not supported, so that no pattern takes exponential time";
             text.wrong_hinted(findings, "regex", message, hint);
         }
     }
@@ -47,7 +49,7 @@ fn fault(pattern: &str) -> Option<String> {
     let options = Options { builtin: Builtin::Off, patterns, compile: Compile::Now, ..Options::default() };
     match Redactor::new(options).err()? {
         RedactError::PatternTooLong { bytes, .. } => {
-            Some(format!("the pattern has {bytes} bytes; {MAX_USER_PATTERN_BYTES} are the most"))
+            Some(format!("the pattern has {bytes} bytes, more than the limit of {MAX_USER_PATTERN_BYTES}"))
         }
         RedactError::PatternTooBig { .. } => {
             Some(format!("the pattern needs more than {MAX_USER_PATTERN_COMPILED_BYTES} bytes when it is compiled"))
@@ -55,7 +57,7 @@ fn fault(pattern: &str) -> Option<String> {
         RedactError::InvalidPattern { source, .. } => {
             let text = source.to_string();
             let reason = text.lines().filter_map(|line| line.strip_prefix("error: ")).next_back();
-            Some(format!("the pattern is no regular expression: {}", reason.unwrap_or("it cannot be read")))
+            Some(format!("invalid regular expression: {}", reason.unwrap_or("it cannot be parsed")))
         }
         RedactError::TooManyPatterns { .. } | RedactError::TooManyAllowed { .. } => None,
     }

@@ -1,4 +1,4 @@
-//! The files as they are edited: what is read anew, what is kept.
+//! The files as they are edited: what is read again, what is kept.
 
 use super::*;
 use std::fs;

@@ -1,4 +1,6 @@
 //! The trigger of a hook: what is written, or what is probably meant.
+//!
+//! Pure.
 
 use super::fields::Located;
 use super::findings::Findings;
@@ -11,7 +13,7 @@ use dispatch_contracts::suggest::nearest;
 pub(crate) fn read(found: &Located<&str>, findings: &mut Findings) -> Option<Trigger> {
     let trigger = Trigger::parse(found.value);
     if trigger.is_none() {
-        let message = format!("`{}` is no trigger", shown(found.value));
+        let message = format!("unknown trigger `{}`", shown(found.value));
         found.wrong_hinted(findings, "trigger", message, hint(found.value));
     }
     trigger
@@ -19,7 +21,7 @@ pub(crate) fn read(found: &Located<&str>, findings: &mut Findings) -> Option<Tri
 
 fn hint(word: &str) -> String {
     if let Some(now) = present_trigger(word) {
-        return format!("it is called `{now}`");
+        return format!("use `{now}`");
     }
     let words = Trigger::words();
     let known: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with("custom:")).collect();

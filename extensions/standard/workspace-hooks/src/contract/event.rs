@@ -1,4 +1,6 @@
 //! What happened in a workspace, whoever noticed it.
+//!
+//! Pure.
 
 use super::hook::Trigger;
 use serde::{Deserialize, Serialize};

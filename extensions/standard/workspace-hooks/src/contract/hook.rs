@@ -1,4 +1,6 @@
 //! A workspace hook as it is in force: validated, with every default filled in.
+//!
+//! Pure.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -25,7 +27,7 @@ pub enum Trigger {
     Manual,
     /// `schedule`: a time table in cron's words.
     Schedule,
-    /// `custom:<name>`: an event that somebody sends.
+    /// `custom:<name>`: an event sent from outside.
     Custom(String),
 }
 
@@ -86,7 +88,7 @@ pub enum RunPlace {
     /// In the workspace.
     #[default]
     Tree,
-    /// In a git worktree of its own; the change is offered as a patch.
+    /// In its own git worktree; the change is offered as a patch.
     Patch,
 }
 
@@ -132,9 +134,14 @@ pub struct HookLimits {
     pub queued: u32,
 }
 
+impl HookLimits {
+    /// Those of a workspace that sets none.
+    pub const DEFAULT: Self = Self { concurrency: 16, queued: 10_000 };
+}
+
 impl Default for HookLimits {
     fn default() -> Self {
-        crate::config::default_limits()
+        Self::DEFAULT
     }
 }
 

@@ -1,6 +1,7 @@
 //! One run of a hook, as scripts and people see it.
 
 use super::event::{ContentHash, FileChange};
+use super::usage::Usage;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -27,9 +28,9 @@ pub enum Status {
     Success,
     /// It ended badly, also after every repetition.
     Failed,
-    /// It took too long and was stopped.
+    /// It was stopped at its time limit (`timeoutMs`).
     Timeout,
-    /// Somebody took it back.
+    /// It was canceled.
     Canceled,
 }
 
@@ -52,17 +53,7 @@ impl Status {
     }
 }
 
-/// What a run of an agent spent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// Tokens, read and written.
-    pub tokens: u64,
-    /// Money, in millionths of a dollar.
-    pub micro_usd: u64,
-}
-
-/// A run and what became of it. Every text in it is free of secrets.
+/// A run and what became of it. Every text in it is with secrets removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionRecord {

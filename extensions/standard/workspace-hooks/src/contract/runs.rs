@@ -1,60 +1,15 @@
 //! The runs of hooks, as triggers feed them and people look at them.
 
 use super::event::Event;
-use super::hook::{Hook, HookLimits};
+use super::hook_set::HookSet;
 use super::run::{ExecutionRecord, RunId, Status};
 use dispatch_contracts::service::Service;
 use dispatch_contracts::{BoxFuture, BoxStream};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Takes events in, runs what they start, and says what became of it.
 pub const RUNS: Service<dyn Runs> = Service::new("workspace-hooks/runs");
-
-/// What is wrong with a configuration, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Problem {
-    /// The file.
-    pub file: String,
-    /// The row, from 1.
-    pub line: u32,
-    /// The column in characters, from 1.
-    pub column: u32,
-    /// Which value, as a JSON pointer.
-    pub pointer: String,
-    /// The rule, one word for each: `duplicate-id`, `git-safety`.
-    pub rule: String,
-    /// What is wrong.
-    pub message: String,
-    /// What to do about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
-
-/// Why a hook that is written down does not run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Dormant {
-    /// The hook.
-    pub hook_id: String,
-    /// Why: nobody approved it, its trigger could not be set up.
-    pub reason: String,
-}
-
-/// The hooks of a workspace as they are in force.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HookSet {
-    /// Those that events can start, in the order they are written down.
-    pub hooks: Vec<Arc<Hook>>,
-    /// Those that are written down and do not run.
-    pub dormant: Vec<Dormant>,
-    /// Limits of all hooks together.
-    pub limits: HookLimits,
-    /// What is wrong with the file as it is now. If there is any, `hooks` are those of the last valid one.
-    pub problems: Vec<Problem>,
-}
 
 /// What an event did to one hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,8 +75,8 @@ pub struct Metrics {
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunsError {
-    /// There is no such run or hook.
-    #[error("there is no {what} `{name}`")]
+    /// The run or hook does not exist.
+    #[error("unknown {what} `{name}`")]
     Unknown {
         /// What kind of thing.
         what: &'static str,
@@ -132,7 +87,7 @@ pub enum RunsError {
     #[error("{0}")]
     Refused(String),
     /// Too much waits already.
-    #[error("{waiting} runs wait already, which is the most that are kept")]
+    #[error("the queue is full: {waiting} runs are waiting")]
     Full {
         /// How many wait.
         waiting: u64,
@@ -144,7 +99,7 @@ pub enum RunsError {
 
 /// The runs of workspace hooks.
 pub trait Runs: Send + Sync {
-    /// Reads the hooks of a workspace anew if their files have changed; says what is in force.
+    /// Reads the hooks of a workspace again if their files have changed; returns what is in force.
     fn refresh<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<HookSet, RunsError>>;
     /// Takes an event in. Answers only when its runs are durable.
     fn submit(&self, event: Event) -> BoxFuture<'_, Result<Vec<Receipt>, RunsError>>;

@@ -1,4 +1,6 @@
 //! The words by which the configuration, the database and people know what starts a hook.
+//!
+//! Pure.
 
 use super::hook::Trigger;
 use std::fmt;
@@ -50,7 +52,7 @@ impl Trigger {
         single.chain(git).chain(["custom:name".to_owned()]).collect()
     }
 
-    /// Whether a file of the workspace starts it, so that each file has a run of its own.
+    /// Whether a file of the workspace starts it, so that each file has its own run.
     pub const fn is_of_files(&self) -> bool {
         matches!(self, Self::DidSave | Self::WillSave | Self::DidCreate | Self::DidDelete | Self::DidRename)
     }

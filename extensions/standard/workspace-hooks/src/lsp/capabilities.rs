@@ -1,4 +1,6 @@
 //! What the server offers a client, and what the client can do with what it is told.
+//!
+//! Pure.
 
 use serde_json::{Value, json};
 

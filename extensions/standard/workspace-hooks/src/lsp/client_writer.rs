@@ -1,8 +1,9 @@
-//! Writes messages to the client on a thread of its own, so that nobody waits for a client that does not read.
+//! Writes messages to the client on its own thread, so that a client that does not read blocks nothing.
 
 use super::frame;
 use super::run_reports::log;
 use super::wire::MessageTypeWire;
+use dispatch_os::threads;
 use lsp_server::Message;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
@@ -29,12 +30,12 @@ enum OutgoingMessage {
 }
 
 impl ClientWriter {
-    /// Starts the thread that writes. It ends when nobody can send any more, or the client is gone.
+    /// Starts the thread that writes. It ends when all senders are dropped, or the client is gone.
     pub(super) fn start(output: Box<dyn Write + Send>) -> std::io::Result<Self> {
         let (messages, received) = mpsc::channel();
         let unread = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&unread);
-        std::thread::Builder::new().name("lsp writer".to_owned()).spawn(move || {
+        threads::spawn("lsp writer", move || {
             let mut output = BufWriter::new(output);
             for outgoing in received {
                 let message = match outgoing {

@@ -1,4 +1,6 @@
 //! What is wrong with the hooks, beside the text that is wrong.
+//!
+//! Pure.
 
 use super::wire::{DiagnosticWire, RangeWire};
 use crate::contract::Problem;

@@ -4,13 +4,14 @@ use crate::content::content_hash;
 use crate::contract::{Change, Event, FileChange, Source, Trigger};
 use crate::watch::IgnoreRules;
 use crate::watch::slashed;
+use dispatch_os::files;
 use dispatch_os::paths::path_of_uri;
 use dispatch_os::time::monotonic_ms;
 use serde_json::Map;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Rules of git that somebody else changed hold after so long.
+/// How long ignore rules are kept before they are read again.
 const IGNORE_RULES_AGE_MS: u64 = 10_000;
 /// Of a folder with a new name, so many files are told.
 const MAX_RENAMED: usize = 10_000;
@@ -32,7 +33,7 @@ impl DocumentNotice {
         match self {
             Self::WillSave(_) => true,
             Self::Saved(uri) => {
-                let found = path_of_uri(uri).and_then(|path| path.symlink_metadata().ok());
+                let found = path_of_uri(uri).and_then(|path| files::symlink_metadata(path).ok());
                 found.is_none_or(|found| found.len() <= bytes)
             }
             Self::Created(_) | Self::Deleted(_) | Self::Renamed(_) => false,
@@ -94,7 +95,7 @@ impl EventResolver {
     fn present(&mut self, uri: &str, change: Change, workspaces: &[PathBuf]) -> Option<(PathBuf, FileChange)> {
         let place = self.place(&path_of_uri(uri)?, workspaces)?;
         let file = place.workspace.join(&place.path);
-        if file.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        if files::symlink_metadata(&file).is_ok_and(|found| !found.is_file()) {
             return None;
         }
         let content_hash = content_hash(&file);
@@ -109,7 +110,7 @@ impl EventResolver {
 
     fn renamed(&mut self, old: &str, new: &str, workspaces: &[PathBuf]) -> Vec<(PathBuf, FileChange)> {
         let (Some(old), Some(new)) = (path_of_uri(old), path_of_uri(new)) else { return Vec::new() };
-        let pairs = if new.is_dir() { below(&old, &new) } else { vec![(old, new)] };
+        let pairs = if files::is_dir(&new) { below(&old, &new) } else { vec![(old, new)] };
         pairs.iter().filter_map(|(old, new)| self.renamed_file(old, new, workspaces)).collect()
     }
 
@@ -146,7 +147,7 @@ impl EventResolver {
 /// A path without links above the file, which may be gone.
 pub(super) fn real(path: &Path) -> Option<PathBuf> {
     let folder = path.parent()?;
-    let folder = folder.canonicalize().unwrap_or_else(|_| dispatch_os::paths::normalise_path(folder));
+    let folder = files::canonicalize(folder).unwrap_or_else(|_| dispatch_os::paths::normalise_path(folder));
     Some(folder.join(path.file_name()?))
 }
 

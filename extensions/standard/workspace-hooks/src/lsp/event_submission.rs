@@ -42,7 +42,7 @@ pub(super) async fn submit_all(
                         submit(event, runs.as_ref(), clock.as_ref(), &client).await;
                     }
                 }
-                Err(error) => client.log(MessageTypeWire::Error, &format!("a save was not looked at: {error}")),
+                Err(error) => client.log(MessageTypeWire::Error, &format!("cannot read a saved file: {error}")),
             }
         }
     }
@@ -71,7 +71,7 @@ async fn submit(event: Event, runs: &dyn Runs, clock: &dyn Clock, client: &Clien
         let Err(error) = runs.submit(event.clone()).await else { return };
         let passing = matches!(error, RunsError::Full { .. } | RunsError::Storage(_));
         if !passing || attempt >= MAX_ATTEMPTS {
-            client.log(MessageTypeWire::Error, &format!("an event was not taken in: {error}"));
+            client.log(MessageTypeWire::Error, &format!("cannot queue an event: {error}"));
             return;
         }
         attempt += 1;

@@ -12,7 +12,7 @@ const LENGTH: &str = "content-length:";
 #[derive(Debug)]
 pub(super) enum Frame {
     Message(Box<Message>),
-    /// Something that is no message; why, without its content.
+    /// Something that is not a message; why, without its content.
     Garbage(&'static str),
     /// There will be nothing more.
     End,
@@ -25,9 +25,9 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<Frame> {
         FrameHeader::Length(length) if length <= MAX_BODY_BYTES => length,
         FrameHeader::Length(length) => {
             io::copy(&mut input.take(length), &mut io::sink())?;
-            return Ok(Frame::Garbage("a message is too large"));
+            return Ok(Frame::Garbage("message too large"));
         }
-        FrameHeader::Wrong => return Ok(Frame::Garbage("a line is no header of a message")),
+        FrameHeader::Wrong => return Ok(Frame::Garbage("invalid message header")),
     };
     let mut body = Vec::new();
     input.take(length).read_to_end(&mut body)?;
@@ -36,7 +36,7 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<Frame> {
     }
     match serde_json::from_slice(&body) {
         Ok(message) => Ok(Frame::Message(Box::new(message))),
-        Err(_) => Ok(Frame::Garbage("a message is no JSON-RPC")),
+        Err(_) => Ok(Frame::Garbage("invalid JSON-RPC message")),
     }
 }
 
@@ -110,12 +110,12 @@ mod tests {
         assert_eq!(all(format!("{ask}{exit}")), ["shutdown", "exit"]);
         let typed = exit.replace("Content-Length", "content-type: x\r\ncontent-length");
         assert_eq!(all(typed), ["exit"]);
-        assert_eq!(all(format!("hello\n{exit}")), ["(a line is no header of a message)", "exit"]);
-        assert_eq!(all(format!("{}{exit}", framed("[1,2"))), ["(a message is no JSON-RPC)", "exit"]);
-        assert_eq!(all(format!("Content-Length: x\r\n{exit}")), ["(a line is no header of a message)", "exit"]);
+        assert_eq!(all(format!("hello\n{exit}")), ["(invalid message header)", "exit"]);
+        assert_eq!(all(format!("{}{exit}", framed("[1,2"))), ["(invalid JSON-RPC message)", "exit"]);
+        assert_eq!(all(format!("Content-Length: x\r\n{exit}")), ["(invalid message header)", "exit"]);
         let short = exit.replace(&format!("{}", exit.len() - 22), "10");
-        assert_eq!(all(format!("{short}{exit}{exit}")), ["(a message is no JSON-RPC)", "exit", "exit"]);
-        assert_eq!(all(framed("\u{0}\u{ff}")), ["(a message is no JSON-RPC)"]);
+        assert_eq!(all(format!("{short}{exit}{exit}")), ["(invalid JSON-RPC message)", "exit", "exit"]);
+        assert_eq!(all(framed("\u{0}\u{ff}")), ["(invalid JSON-RPC message)"]);
         assert_eq!(all("Content-Length: 100\r\n\r\n{"), [""; 0]);
         assert_eq!(all(""), [""; 0]);
     }
@@ -127,7 +127,7 @@ mod tests {
         let exit = framed(r#"{"jsonrpc":"2.0","method":"exit"}"#);
         let body = io::repeat(b' ').take(length);
         let mut input = io::BufReader::new(Cursor::new(head).chain(body).chain(Cursor::new(exit)));
-        assert!(matches!(read(&mut input).unwrap(), Frame::Garbage("a message is too large")));
+        assert!(matches!(read(&mut input).unwrap(), Frame::Garbage("message too large")));
         assert!(matches!(read(&mut input).unwrap(), Frame::Message(_)));
     }
 

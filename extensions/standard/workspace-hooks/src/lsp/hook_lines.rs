@@ -1,4 +1,6 @@
 //! Where in the text of `hooks.json` each hook is, for whatever is shown beside it.
+//!
+//! Pure.
 
 /// A hook and where its name stands: rows from 0, columns in UTF-16 units from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +11,7 @@ pub(super) struct HookLine {
     pub(super) end: u32,
 }
 
-/// Deeper than this nobody writes hooks.
+/// Hooks are not nested deeper than this.
 const MAX_DEPTH: usize = 64;
 
 /// The hooks of a text, also of one that is not valid everywhere.

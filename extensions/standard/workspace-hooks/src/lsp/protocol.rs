@@ -6,7 +6,8 @@ use super::wire::{
     CommandWire, DocumentWire, FilesWire, FolderChangeWire, FolderWire, InitializeWire, RenamesWire, StartWire,
 };
 use crate::contract::RunId;
-use crate::root::{FOLDER, HOOKS_FILE, workspace_of};
+use crate::file_names::{FOLDER, HOOKS_FILE};
+use crate::root::workspace_of;
 use dispatch_os::paths::path_of_uri;
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use serde::de::DeserializeOwned;
@@ -116,13 +117,13 @@ impl ClientProtocol {
                 _ => vec![ProtocolEffect::Send(answer(id, json!([])))],
             },
             (ProtocolPhase::Open, "workspace/executeCommand") => self.command(id, params),
-            (ProtocolPhase::Open, _) => refused(ErrorCode::MethodNotFound, "there is no such method"),
+            (ProtocolPhase::Open, _) => refused(ErrorCode::MethodNotFound, "unknown method"),
         }
     }
 
     fn initialize(&mut self, id: RequestId, params: Value) -> Vec<ProtocolEffect> {
         let Some(wire) = read::<InitializeWire>(params) else {
-            return vec![ProtocolEffect::Send(refusal(id, ErrorCode::InvalidParams, "the parameters cannot be read"))];
+            return vec![ProtocolEffect::Send(refusal(id, ErrorCode::InvalidParams, "invalid parameters"))];
         };
         self.phase = ProtocolPhase::Open;
         self.client = ClientCapabilities::read(&wire.capabilities, &wire.initialization_options);
@@ -151,7 +152,7 @@ impl ClientProtocol {
 
     fn command(&self, id: RequestId, params: Value) -> Vec<ProtocolEffect> {
         let wrong = |why: &str| vec![ProtocolEffect::Send(refusal(id.clone(), ErrorCode::InvalidParams, why))];
-        let Some(wire) = read::<CommandWire>(params) else { return wrong("the parameters cannot be read") };
+        let Some(wire) = read::<CommandWire>(params) else { return wrong("invalid parameters") };
         let argument = wire.arguments.into_iter().next().unwrap_or_default();
         let command = match wire.command.as_str() {
             START => {
@@ -176,7 +177,7 @@ impl ClientProtocol {
                     ClientCommand::Retry(RunId(run))
                 }
             }
-            _ => return wrong("there is no such command"),
+            _ => return wrong("unknown command"),
         };
         vec![ProtocolEffect::Command(id, command)]
     }

@@ -19,6 +19,7 @@ use crate::watch::slashed;
 use dispatch_contracts::ports::{Clock, Spawner};
 use dispatch_os::files::read_text_at_most;
 use dispatch_os::paths::{path_of_uri, uri_of_path};
+use dispatch_os::threads;
 use futures_channel::mpsc::{self, UnboundedSender};
 use futures_channel::oneshot;
 use futures_util::StreamExt;
@@ -49,7 +50,7 @@ const PARENT_CHECK: Duration = Duration::from_secs(3);
 pub struct LspPorts {
     /// Takes events in and runs them.
     pub runs: Arc<dyn Runs>,
-    /// Runs what nobody waits for.
+    /// Runs tasks in the background.
     pub spawner: Arc<dyn Spawner>,
     /// Time.
     pub clock: Arc<dyn Clock>,
@@ -109,7 +110,7 @@ pub async fn serve(
     drop(received);
     // What the client said before it left counts.
     select(all_submitted, clock.sleep_ms(MAX_SUBMITTING_MS)).await;
-    dispatch_os::threads::offload("lsp last messages", move || writer.finish())?.await;
+    threads::offload("lsp last messages", move || writer.finish())?.await;
     Ok(exit)
 }
 
@@ -135,7 +136,7 @@ fn read_messages(mut input: Box<dyn BufRead + Send>, inbound: UnboundedSender<Se
             }
         }
     };
-    std::thread::Builder::new().name("lsp reader".to_owned()).spawn(read).map(drop)
+    threads::spawn("lsp reader", read).map(drop)
 }
 
 struct LspServer {
@@ -178,7 +179,7 @@ impl LspServer {
             }
             ServerInput::Garbage(why) => {
                 if !std::mem::replace(&mut self.garbage_told, true) {
-                    self.client.log(MessageTypeWire::Warning, &format!("{why}; it was passed over"));
+                    self.client.log(MessageTypeWire::Warning, &format!("skipped a message: {why}"));
                 }
                 None
             }
@@ -197,7 +198,7 @@ impl LspServer {
             ProtocolEffect::Close(workspace) => self.close(&workspace),
             ProtocolEffect::DocumentNotice(notice) => {
                 if self.notices.try_send(notice).is_err() {
-                    self.client.log(MessageTypeWire::Error, "too many saves wait to be looked at; one was left out");
+                    self.client.log(MessageTypeWire::Error, "too many saves are waiting; skipped one");
                 }
             }
             ProtocolEffect::Check(workspace) => self.check(workspace),
@@ -221,12 +222,12 @@ impl LspServer {
                 if inbound.is_closed() {
                     return;
                 }
-                std::thread::sleep(PARENT_CHECK);
+                threads::sleep(PARENT_CHECK);
             }
             let _ = inbound.unbounded_send(ServerInput::Gone);
         };
         // Without the thread, the end of the pipe still ends the server.
-        let _ = std::thread::Builder::new().name("lsp client check".to_owned()).spawn(watch);
+        let _ = threads::spawn("lsp client check", watch);
     }
 
     fn open(&mut self, workspace: PathBuf) {
@@ -250,7 +251,7 @@ impl LspServer {
                         }
                     }
                 }
-                Err(error) => client.log(MessageTypeWire::Error, &format!("runs cannot be followed: {error}")),
+                Err(error) => client.log(MessageTypeWire::Error, &format!("cannot follow the runs: {error}")),
             }
         };
         let followed = Abortable::new(followed, registration);
@@ -282,7 +283,7 @@ impl LspServer {
                     tell_about(&set, &workspace, &client);
                     checks.publish(&workspace, &set, &client);
                 }
-                Err(error) => client.log(MessageTypeWire::Error, &format!("the hooks cannot be read: {error}")),
+                Err(error) => client.log(MessageTypeWire::Error, &format!("cannot read the hooks: {error}")),
             }
         }));
     }

@@ -337,7 +337,7 @@ fn hooks_can_be_run_retried_and_canceled_from_the_editor() {
     let cancel = json!({ "command": "dispatch.runs.cancel", "arguments": ["8"] });
     assert_eq!(
         editor.answer_to("workspace/executeCommand", cancel).unwrap_err(),
-        (-32803, "there is no run `8`".to_owned())
+        (-32803, "unknown run `8`".to_owned())
     );
     let other = editor.uri("src/a.rs");
     assert_eq!(editor.ask("textDocument/codeLens", json!({ "textDocument": { "uri": other } })), json!([]));

@@ -7,7 +7,7 @@ mod tally;
 use super::output_redactor::OutputRedactor;
 use super::prompt::prompt;
 use super::run_state_folder::RunStateFolder;
-use super::stop::{StopReason, stopped};
+use super::stop::{AttemptStop, stopped};
 use super::{RunAttempt, RunnerPorts, ended, failed};
 use crate::contract::{RunId, RunPlace, SessionScope};
 use crate::run_executor::{RetryAdvice, RunEnd, RunResult};
@@ -39,7 +39,7 @@ pub(super) async fn run(
 ) -> RunResult {
     let Some(sessions) = sessions else {
         return failed(
-            "our own agent is not there: the extension session-orchestrator is switched off",
+            "the agent of Dispatch is not available: the extension session-orchestrator is disabled",
             RetryAdvice::Useless,
         );
     };
@@ -96,7 +96,7 @@ async fn follow(
     dispatch: &DispatchId,
     events: &mut SessionEvents,
     tallies: &mut TurnTallies,
-) -> Result<(DispatchView, Option<StopReason>), SessionsError> {
+) -> Result<(DispatchView, Option<AttemptStop>), SessionsError> {
     let stop = Box::pin(stopped(&attempt.job.cancel, attempt.clock, attempt.deadline));
     let mut over = select(sessions.wait(dispatch), stop);
     let stop = loop {
@@ -153,7 +153,7 @@ async fn last_rows(
     tallies.remove(turn)
 }
 
-fn result(attempt: &RunAttempt<'_>, view: &DispatchView, stop: Option<StopReason>, tally: TurnTally) -> RunResult {
+fn result(attempt: &RunAttempt<'_>, view: &DispatchView, stop: Option<AttemptStop>, tally: TurnTally) -> RunResult {
     let end = match (end_of(&attempt.redactor, view, tally.end.as_ref()), stop) {
         // It came to its end before it could be stopped.
         (RunEnd::Success, _) => RunEnd::Success,
@@ -176,9 +176,7 @@ fn end_of(redactor: &OutputRedactor, view: &DispatchView, turn: Option<&TurnEnd>
             failed("the turn is over, but its last row could not be read".to_owned(), RetryAdvice::Worthwhile)
         }
         (DispatchState::Cancelled, _) => RunEnd::Canceled,
-        (DispatchState::Refused, _) => {
-            failed(format!("the session did not take it: {}", view.reason), RetryAdvice::Useless)
-        }
+        (DispatchState::Refused, _) => failed(format!("the session refused it: {}", view.reason), RetryAdvice::Useless),
         (state, _) => failed(format!("the session left it {}: {}", state.word(), view.reason), RetryAdvice::Worthwhile),
     }
 }
@@ -187,7 +185,7 @@ fn of_turn(redactor: &OutputRedactor, end: &TurnEnd) -> RunEnd {
     let failed = |reason: &str, again| RunEnd::Failed { reason: redactor.sentence(reason), again };
     match end {
         TurnEnd::Finished => RunEnd::Success,
-        TurnEnd::Cancelled => failed("somebody stopped the turn", RetryAdvice::Worthwhile),
+        TurnEnd::Cancelled => failed("the turn was stopped", RetryAdvice::Worthwhile),
         TurnEnd::LimitReached { limit } => {
             failed(&format!("the turn reached its limit: {limit:?}"), RetryAdvice::Worthwhile)
         }
@@ -239,7 +237,7 @@ pub(super) async fn settle(
     let mut events = sessions.watch(&mark.session, Some(0)).await.ok()?;
     let tally = last_rows(&ports.clock, &view, &mut events, TurnTallies::new(Path::new(""))).await;
     let redactor = OutputRedactor::with(ports, &mark.secret_patterns, Vec::new()).ok()?;
-    // A turn that was stopped is no end of the run: it is begun again.
+    // A turn that was stopped does not end the run: it begins again.
     let end = match tally.end.as_ref()? {
         TurnEnd::Cancelled => return None,
         end => of_turn(&redactor, end),

@@ -1,4 +1,4 @@
-//! Runs a program on a thread of its own: bounded, guarded, stopped when nobody waits, its output without secrets.
+//! Runs a program on its own thread: bounded, guarded, stopped when the caller gives up, its output without secrets.
 
 use super::output::Transcript;
 use super::reply::{AgentReply, ReplyReader};
@@ -43,7 +43,7 @@ pub(super) fn spec(attempt: &RunAttempt<'_>, words: &[String]) -> Option<ChildSp
     Some(child)
 }
 
-/// Runs the program to its end. What it says of itself is in the reply, if somebody reads it.
+/// Runs the program to its end. What it reports about itself is in the reply, if there is a reader.
 pub(super) async fn run(
     attempt: &RunAttempt<'_>,
     child: ChildSpec,
@@ -93,17 +93,16 @@ pub(super) async fn run(
     (result, reader.and_then(ReplyReader::finish))
 }
 
-/// Runs work on a thread of its own, with a switch that is thrown when the attempt is cancelled or nobody waits.
+/// Runs work on its own thread, with a switch that is thrown when the attempt is cancelled or the caller gives up.
 pub(super) async fn blocking<T: Send + 'static>(
     name: &str,
     cancel: &CancelToken,
     work: impl FnOnce(&Canceller) -> T + Send + 'static,
 ) -> Result<T, String> {
-    // Dropped with this future, whether the work has ended or nobody wants to know any more.
+    // Dropped with this future, whether the work has ended or the caller gave up.
     let stop = StopOnDrop(Canceller::new());
     let canceller = stop.0.clone();
-    let work =
-        offload(name, move || work(&canceller)).map_err(|error| format!("no thread could be started: {error}"))?;
+    let work = offload(name, move || work(&canceller)).map_err(|error| format!("cannot start a thread: {error}"))?;
     Ok(match select(work, cancel.cancelled()).await {
         Either::Left((value, _)) => value,
         Either::Right(((), work)) => {
@@ -120,7 +119,7 @@ pub(super) fn settled(end: child_record::MarkedExit) -> RunResult {
         child_record::MarkedExit::Code(code) => (nonzero(code, ""), Some(code)),
         child_record::MarkedExit::Signal(signal) => (killed(signal), None),
     };
-    let output = "[the process that kept the output of this run ended before the run did]\n".to_owned();
+    let output = "[output lost: the process that collected it ended before the run]\n".to_owned();
     RunResult { exit_code, output, ..ended(end) }
 }
 
@@ -133,7 +132,7 @@ fn end_of(attempt: &RunAttempt<'_>, outcome: &ChildOutcome, last_error: &str) ->
         dispatch_os::ChildEnd::Cancelled => RunEnd::Canceled,
         dispatch_os::ChildEnd::FailedToStart(failure) => not_started(attempt, failure),
         dispatch_os::ChildEnd::StatusUnknown => RunEnd::Failed {
-            reason: "the program ended and nobody can say how".to_owned(),
+            reason: "the program ended with an unknown status".to_owned(),
             again: RetryAdvice::Worthwhile,
         },
     }

@@ -1,6 +1,7 @@
 //! What the system can tell of a child beside its outcome: an end that survives us, and the files it wrote.
 
 use crate::contract::RunId;
+use dispatch_os::files;
 use dispatch_os::process::{MarkedEnd, ParentThen, is_marker_open, read_exit_marker};
 use dispatch_os::{ChildOutcome, ChildSpec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +17,9 @@ pub(super) enum MarkedExit {
 
 /// Has the end of the child written to this file, so that it is known also if this process dies before.
 pub(super) fn mark_exit(child: ChildSpec, marker: &Path) -> ChildSpec {
-    // Of an earlier delivery of the same attempt, whose end nobody asked for.
-    let _ = std::fs::remove_file(marker);
-    if marker.parent().is_some_and(Path::is_dir) { child.exit_marker(marker) } else { child }
+    // Of an earlier delivery of the same attempt, whose end was not read.
+    let _ = files::remove_file(marker);
+    if marker.parent().is_some_and(files::is_dir) { child.exit_marker(marker) } else { child }
 }
 
 /// Whether such a file may still be written to.

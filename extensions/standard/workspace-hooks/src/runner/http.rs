@@ -68,7 +68,7 @@ fn request(
         let value = filled(value).map_err(|missing| {
             useless(format!("the header `{name}` needs the variable {missing}, which is not set where the hook runs"))
         })?;
-        let unfit = || useless(format!("the header `{name}` or its value cannot be sent"));
+        let unfit = || useless(format!("invalid header `{name}` or header value"));
         let mut value = HeaderValue::from_str(&value).map_err(|_| unfit())?;
         value.set_sensitive(true);
         sent.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| unfit())?, value);
@@ -118,7 +118,7 @@ fn judged(attempt: &RunAttempt<'_>, answer: &PromptAnswer) -> RunResult {
             if answer.status.is_redirection() { "; redirects are not followed, give the final address" } else { "" };
         RunEnd::Failed { reason: format!("the server answered {}{hint}", answer.status), again }
     };
-    let cut = if answer.is_whole { "" } else { "\n[the answer was longer]\n" };
+    let cut = if answer.is_whole { "" } else { "\n[the rest of the answer was cut]\n" };
     RunResult { output: attempt.redactor.output(&format!("{said}{cut}")), usage, ..ended(end) }
 }
 

@@ -1,6 +1,8 @@
 //! How the programs of other agents are called, as data.
+//!
+//! Pure.
 
-use super::reply::ReplyFormat;
+use super::reply_format::ReplyFormat;
 
 /// Another agent's program.
 #[derive(Debug)]
@@ -61,6 +63,14 @@ pub(crate) const KNOWN_AGENTS: [KnownAgent; 7] = [
         form: ReplyFormat::ResultDocument,
     },
 ];
+
+/// What a hook writes for our own agent.
+pub(crate) const OWN_AGENT: &str = "agent";
+
+/// The names that a hook can give as its `runner`.
+pub(crate) fn runner_names() -> Vec<&'static str> {
+    [OWN_AGENT].into_iter().chain(KNOWN_AGENTS.iter().map(|agent| agent.name)).collect()
+}
 
 /// The template of this name; also by the name of its program.
 pub(crate) fn known_agent(name: &str) -> Option<&'static KnownAgent> {

@@ -2,6 +2,7 @@
 
 use super::output_redactor::OutputRedactor;
 use crate::run_executor::{RetryAdvice, RunEnd, RunJob, RunResult};
+use dispatch_os::files;
 use dispatch_os::paths::safe_file_name;
 use dispatch_os::time::rfc3339;
 use dispatch_os::{Access, Confined, OsError, ReplaceOptions};
@@ -16,7 +17,7 @@ const MAX_NOTE_BYTES: usize = 4 * 1024;
 const MAX_FILES: usize = 20;
 const MAX_NAME_CHARS: usize = 200;
 
-/// Whether this attempt is the last word of its run and somebody wants to hear it.
+/// Whether this attempt is the last of its run and the hook wants it told.
 pub(super) fn is_due(job: &RunJob, end: &RunEnd) -> bool {
     let is_last = match end {
         RunEnd::Success => true,
@@ -27,7 +28,7 @@ pub(super) fn is_due(job: &RunJob, end: &RunEnd) -> bool {
     job.hook.tell_agent && is_last
 }
 
-/// Leaves the note. A run does not fail because nobody can be told of it.
+/// Leaves the note. A run does not fail because its note cannot be written.
 pub(super) fn leave(job: &RunJob, result: &RunResult, redactor: &OutputRedactor, now_ms: u64) {
     let note = note(job, result, redactor, now_ms);
     let _ = write(&job.workspace, &format!("{}.json", safe_file_name(&job.run.0)), &note);
@@ -37,7 +38,7 @@ fn write(workspace: &Path, name: &str, note: &[u8]) -> Result<(), OsError> {
     let inbox = Confined::workspace(None, workspace)?;
     let owner = ReplaceOptions { access: Access::OwnerOnly, ..ReplaceOptions::default() };
     let ignored = inbox.locate(&Path::new(INBOX).join(".gitignore"))?;
-    if !ignored.path().exists() {
+    if !files::exists(ignored.path()) {
         ignored.replace(b"*\n", ReplaceOptions::default())?;
     }
     inbox.locate(&Path::new(INBOX).join(name))?.replace(note, owner)
@@ -47,7 +48,7 @@ fn note(job: &RunJob, result: &RunResult, redactor: &OutputRedactor, now_ms: u64
     let (status, reason) = match &result.end {
         RunEnd::Success => ("success", String::new()),
         RunEnd::Failed { reason, .. } => ("failed", reason.clone()),
-        RunEnd::Timeout => ("timeout", format!("stopped after {} ms", job.hook.timeout_ms)),
+        RunEnd::Timeout => ("timeout", format!("timed out after {} ms (`timeoutMs`)", job.hook.timeout_ms)),
         RunEnd::Canceled => ("canceled", String::new()),
     };
     let name = |path: &str| -> String { redactor.clean(path).chars().take(MAX_NAME_CHARS).collect() };

@@ -88,7 +88,7 @@ impl KeptOutput {
             bytes.extend_from_slice(gap(self.omitted_bytes).as_bytes());
         }
         bytes.extend(&self.tail);
-        // A byte that is no UTF-8 grows to three, so the limit is looked at once more.
+        // An invalid byte grows to three, so the limit is checked again.
         cut(&String::from_utf8_lossy(&bytes))
     }
 }

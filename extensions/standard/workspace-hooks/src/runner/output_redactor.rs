@@ -106,7 +106,7 @@ fn value_of(name: &str) -> Option<String> {
     (value.len() >= MIN_CREDENTIAL_BYTES).then_some(value)
 }
 
-/// By its name, or because it is no word, path or sentence.
+/// By its name, or because it does not look like a word, path or sentence.
 fn is_credential(name: &str, value: &str) -> bool {
     let telling = |word: &str| TELLING_WORDS.contains(&word.to_ascii_uppercase().as_str());
     if name.split('_').any(telling) {

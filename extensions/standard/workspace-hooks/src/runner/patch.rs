@@ -6,7 +6,7 @@ use super::child::blocking;
 use super::run_state_folder::RunStateFolder;
 use super::{RunAttempt, event_json};
 use crate::run_executor::{RetryAdvice, RunEnd};
-use dispatch_os::files::{create_dir_owner_only, read_text_at_most, replace_with};
+use dispatch_os::files::{self, create_dir_owner_only, read_text_at_most, replace_with};
 use dispatch_os::{Access, Canceller, Deadline, FileLock, LockKind, ReplaceOptions};
 use git::{Git, GitError, PrivateIndex};
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ impl WorktreeRequest {
 
 /// Takes away the worktrees of processes that died.
 pub(super) fn sweep(state_folder: &RunStateFolder) {
-    for entry in std::fs::read_dir(state_folder.worktrees()).into_iter().flatten().flatten() {
+    for entry in files::read_dir(state_folder.worktrees()).into_iter().flatten().flatten() {
         let home = entry.path();
         let is_left = FileLock::try_acquire(&home.join(LOCK), LockKind::Exclusive);
         if let Ok(Some(_held)) = is_left {
@@ -157,7 +157,7 @@ pub(super) fn sweep(state_folder: &RunStateFolder) {
 /// Removes the worktree and what git knows of it. What cannot be removed now is left to the next start.
 fn clear(home: &Path, repository: &Path) {
     let canceller = Canceller::new();
-    let _ = std::fs::remove_dir_all(home);
+    let _ = files::remove_dir_all(home);
     if repository.is_absolute() {
         let deadline = Deadline::after_ms(PUT_AWAY_MS);
         let git = Git { folder: repository.to_path_buf(), private: None, canceller: &canceller, deadline };

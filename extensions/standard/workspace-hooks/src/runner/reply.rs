@@ -1,26 +1,14 @@
 //! Reads what another agent's program prints: its answer, what it spent, whether it failed.
+//!
+//! Pure.
 
+use super::reply_format::ReplyFormat;
 use crate::contract::Usage;
 use serde_json::Value;
 
 /// The longest document or line that is read; a longer one is kept as the text that it is.
 const MAX_READ_BYTES: usize = 8 * 1024 * 1024;
 const MICRO: f64 = 1_000_000.0;
-
-/// What a program prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReplyFormat {
-    /// The answer and nothing else.
-    Text,
-    /// `{"result", "is_error", "usage", "total_cost_usd"}`.
-    ResultDocument,
-    /// `{"response", "stats", "error"}`.
-    GeminiDocument,
-    /// A line for each event: `item.completed`, `turn.completed`, `turn.failed`, `error`.
-    CodexLines,
-    /// A line for each event: `text`, `step_finish`, `error`.
-    OpencodeLines,
-}
 
 /// What a program said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -164,7 +152,7 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
-/// A count that no honest program reaches is none.
+/// A count beyond what a program can spend is ignored.
 fn count(value: &Value) -> u64 {
     value.as_u64().filter(|count| *count < u64::from(u32::MAX)).unwrap_or(0)
 }

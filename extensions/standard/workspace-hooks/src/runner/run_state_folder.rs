@@ -2,10 +2,11 @@
 
 use crate::contract::RunId;
 use crate::run_executor::RunJob;
-use dispatch_os::files::create_dir_owner_only;
+use dispatch_os::files::{self, create_dir_owner_only};
 use dispatch_os::paths::safe_file_name;
+use dispatch_os::time;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// What is older was left by a process that never came back for it.
 const FORGOTTEN: Duration = Duration::from_secs(3 * 24 * 60 * 60);
@@ -56,15 +57,15 @@ impl RunStateFolder {
     pub(super) fn clear(&self, run: &RunId, attempt: u32) {
         for mark in [self.exit_marker(run, attempt), self.dispatch_mark(run, attempt)] {
             // Most attempts leave only one of them.
-            let _ = std::fs::remove_file(mark);
+            let _ = files::remove_file(mark);
         }
     }
 
     /// Removes what processes left that never came back for it.
     pub(super) fn sweep(&self) {
-        let entries = std::fs::read_dir(self.runs()).into_iter().flatten().flatten();
+        let entries = files::read_dir(self.runs()).into_iter().flatten().flatten();
         for path in entries.map(|entry| entry.path()).filter(|path| is_forgotten(path)) {
-            let _ = std::fs::remove_file(path);
+            let _ = files::remove_file(path);
         }
     }
 
@@ -78,6 +79,6 @@ impl RunStateFolder {
 }
 
 fn is_forgotten(path: &Path) -> bool {
-    let modified = path.symlink_metadata().and_then(|found| found.modified());
-    modified.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > FORGOTTEN))
+    let modified = files::symlink_metadata(path).and_then(|found| found.modified());
+    modified.is_ok_and(|at| time::wall_now().duration_since(at).is_ok_and(|age| age > FORGOTTEN))
 }

@@ -12,12 +12,12 @@ use crate::run_executor::RunEnd;
 
 /// Why an attempt is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StopReason {
+pub(super) enum AttemptStop {
     Canceled,
     TimeIsUp,
 }
 
-impl StopReason {
+impl AttemptStop {
     pub(super) fn end(self) -> RunEnd {
         match self {
             Self::Canceled => RunEnd::Canceled,
@@ -27,15 +27,15 @@ impl StopReason {
 }
 
 /// Resolves when the attempt has to stop.
-pub(super) async fn stopped(cancel: &CancelToken, clock: &Arc<dyn Clock>, deadline: Deadline) -> StopReason {
+pub(super) async fn stopped(cancel: &CancelToken, clock: &Arc<dyn Clock>, deadline: Deadline) -> AttemptStop {
     match select(cancel.cancelled(), clock.sleep_ms(deadline.remaining_ms())).await {
-        Either::Left(_) => StopReason::Canceled,
-        Either::Right(_) => StopReason::TimeIsUp,
+        Either::Left(_) => AttemptStop::Canceled,
+        Either::Right(_) => AttemptStop::TimeIsUp,
     }
 }
 
 /// The work's result, or why it was given up.
-pub(super) async fn or_stopped<T>(attempt: &RunAttempt<'_>, work: impl Future<Output = T>) -> Result<T, StopReason> {
+pub(super) async fn or_stopped<T>(attempt: &RunAttempt<'_>, work: impl Future<Output = T>) -> Result<T, AttemptStop> {
     let stop = std::pin::pin!(stopped(&attempt.job.cancel, attempt.clock, attempt.deadline));
     match select(std::pin::pin!(work), stop).await {
         Either::Left((value, _)) => Ok(value),

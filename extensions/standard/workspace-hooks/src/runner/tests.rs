@@ -3,7 +3,7 @@
 mod agents;
 mod canaries;
 mod commands;
-mod prompts;
+mod inbox_notes;
 mod runner_host;
 mod servers;
 mod sessions;

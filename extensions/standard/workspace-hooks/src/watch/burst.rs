@@ -1,10 +1,12 @@
 //! What was noticed since the last look, put together until it settles.
+//!
+//! Pure.
 
 use super::observation::Observation;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// A file that stays open counts as written when nobody wrote to it for so long.
+/// A file that stays open counts as written after this time without a write.
 const OPEN_QUIET_MS: u64 = 1_000;
 
 /// Everything noticed, by relative path.
@@ -55,7 +57,7 @@ impl BurstGatherer {
             }
             Observation::Writing(path) => {
                 if let Some(path) = relative(&path) {
-                    // Half of a content is none: the end of the writing will be told.
+                    // Half of a content does not count: the end of the writing is reported, too.
                     self.burst.touched.remove(&path);
                     self.open.insert(path, now_ms);
                 }
@@ -86,7 +88,7 @@ impl BurstGatherer {
         }
     }
 
-    /// What settled: the burst, with the open files that nobody wrote to for a while.
+    /// What settled: the burst, with the open files that were not written to for a while.
     pub(super) fn settled(&mut self, now_ms: u64) -> Burst {
         let quiet = |_: &PathBuf, last: &mut u64| now_ms.saturating_sub(*last) >= OPEN_QUIET_MS;
         let quiet: Vec<PathBuf> = self.open.extract_if(quiet).map(|(path, _)| path).collect();

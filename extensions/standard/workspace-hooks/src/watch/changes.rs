@@ -1,7 +1,9 @@
 //! What became of each file between two looks.
+//!
+//! Pure.
 
 use super::burst::Burst;
-use super::known_files::FileFingerprint;
+use super::file_fingerprint::FileFingerprint;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,6 @@
 //! Changes of files as events, one for each trigger that they mean.
+//!
+//! Pure.
 
 use super::changes::{DetectedChange, RenamedContent};
 use crate::contract::{Change, ContentHash, Event, FileChange, Source, Trigger};
@@ -55,7 +57,7 @@ fn file_change(judged: &ChangedFile) -> Option<FileChange> {
     Some(FileChange { path: judged.path.clone(), change, content_hash: judged.hash.clone() })
 }
 
-/// A relative path as events spell it; `None` if it is no text.
+/// A relative path as events spell it; `None` if it is not UTF-8.
 pub(crate) fn slashed(path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = path.components().map(|part| part.as_os_str().to_str()).collect();
     parts.map(|parts| parts.join("/"))

@@ -1,21 +1,22 @@
 //! The thread that turns notices of the system into events, and makes up for notices that were lost.
 
 use super::burst::BurstGatherer;
+use super::file_fingerprint::FileFingerprint;
 use super::ignore_rules::IgnoreRules;
-use super::known_files::{FileFingerprint, KnownFiles};
+use super::known_files::KnownFiles;
 use super::observation::Observation;
 use super::tree_scan::scan_tree;
 use super::watches::{WatchError, Watches};
 use crate::contract::Event;
-use crate::root::{FOLDER, HOOKS_FILE};
-use dispatch_os::files::Stamp;
+use crate::file_names::{FOLDER, HOOKS_FILE};
+use dispatch_os::files::{self, Stamp};
+use dispatch_os::threads::{self, JoinHandle};
 use dispatch_os::time::monotonic_ms;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 mod burst_changes;
@@ -86,11 +87,11 @@ impl Drop for WatchHandle {
 /// Watches a workspace. When this returns, nothing that happens from now on is missed.
 ///
 /// `also` is a file elsewhere whose change is reported as one of the configuration. Files that changed at `since_ms`
-/// or later are reported as if they had changed now. `deliver` is called on a thread of its own, one batch after the
+/// or later are reported as if they had changed now. `deliver` is called on a separate thread, one batch after the
 /// other; while it takes its time, what happens is gathered.
 ///
 /// # Errors
-/// When there is no such folder or the system lets nobody watch. Folders beyond the system's limit are no error: they
+/// When the folder does not exist or the system refuses to watch. Folders beyond the system's limit are not an error: they
 /// are polled.
 pub fn watch(
     root: &Path,
@@ -124,7 +125,7 @@ pub(super) fn watch_within(
     deliver: Box<dyn FnMut(WatchBatch) + Send>,
 ) -> Result<WatchHandle, WatchError> {
     let missing = || WatchError::NoFolder { path: root.to_owned() };
-    let root = root.canonicalize().ok().filter(|root| root.is_dir()).ok_or_else(missing)?;
+    let root = files::canonicalize(root).ok().filter(|root| files::is_dir(root)).ok_or_else(missing)?;
     let (notices, received) = sync_channel(limits.notices);
     let overflowed = Arc::new(AtomicBool::new(false));
     let stopped = Arc::new(AtomicBool::new(false));
@@ -152,8 +153,8 @@ pub(super) fn watch_within(
     }
     let folders = watcher.known.folders().count();
     let notes = watcher.polling_note().into_iter().collect();
-    let thread = std::thread::Builder::new().name("workspace watch".to_owned());
-    let thread = thread.spawn(move || watcher.run(&received)).map_err(|source| WatchError::Thread { source })?;
+    let thread = threads::spawn("workspace watch", move || watcher.run(&received))
+        .map_err(|source| WatchError::Thread { source })?;
     Ok(WatchHandle { folders, notes, notices, stopped, thread: Some(thread) })
 }
 
@@ -188,7 +189,7 @@ impl FileWatcher {
     fn doubt_since(&mut self, since_ms: u64) {
         let since_ns = i128::from(since_ms) * 1_000_000;
         let changed = |path: &PathBuf| {
-            let stamp = self.root.join(path).symlink_metadata().map(|found| Stamp::of(&found));
+            let stamp = files::symlink_metadata(self.root.join(path)).map(|found| Stamp::of(&found));
             stamp.is_ok_and(|stamp| stamp.modified_ns.max(stamp.changed_ns) >= since_ns)
         };
         let changed: Vec<PathBuf> = self.known.files_below(Path::new("")).into_iter().filter(changed).collect();
@@ -202,10 +203,10 @@ impl FileWatcher {
     /// The hooks are watched even where git ignores them.
     fn watch_configuration(&self) {
         let folder = self.root.join(FOLDER);
-        if !self.known.has_folder(Path::new(FOLDER)) && folder.is_dir() {
+        if !self.known.has_folder(Path::new(FOLDER)) && files::is_dir(&folder) {
             self.watches.add(&folder);
         }
-        if let Some(folder) = self.also.as_deref().and_then(Path::parent).filter(|folder| folder.is_dir()) {
+        if let Some(folder) = self.also.as_deref().and_then(Path::parent).filter(|folder| files::is_dir(folder)) {
             self.watches.add_outside(folder);
         }
     }
@@ -284,7 +285,7 @@ impl FileWatcher {
                     || inside.parent() == Some(Path::new(FOLDER)) && inside.ends_with(HOOKS_FILE)
             });
             self.configuration |= is_hooks || self.also.as_ref() == Some(path);
-            self.root_is_gone |= **path == self.root && !self.root.is_dir();
+            self.root_is_gone |= **path == self.root && !files::is_dir(&self.root);
         }
     }
 
@@ -294,7 +295,7 @@ impl FileWatcher {
         let before = std::mem::replace(&mut self.polled, polled);
         (polled > before).then(|| {
             format!(
-                "{polled} folders are read every second, because the system's limit of watches is reached; \
+                "polling {polled} folders every second: the limit of file watches is reached; \
                  raise it with `sysctl fs.inotify.max_user_watches=1048576`"
             )
         })

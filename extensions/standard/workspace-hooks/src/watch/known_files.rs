@@ -1,32 +1,11 @@
 //! The files that are there, each with a print of its content, so that a lost notice can be made up for.
+//!
+//! Pure.
 
-use dispatch_os::files::Stamp;
+use super::file_fingerprint::FileFingerprint;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::fs::Metadata;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-
-/// What tells one content of a file from another without reading it: size, time and identity, in eight bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileFingerprint(u64);
-
-impl FileFingerprint {
-    /// That of a file whose content nobody has seen.
-    pub(super) const UNKNOWN: Self = Self(0);
-
-    pub(super) fn of(found: &Metadata) -> Self {
-        let stamp = Stamp::of(found);
-        let mut hasher = DefaultHasher::new();
-        (stamp.size, stamp.modified_ns, stamp.inode).hash(&mut hasher);
-        Self(hasher.finish())
-    }
-
-    #[cfg(test)]
-    pub(super) const fn from_number(number: u64) -> Self {
-        Self(number)
-    }
-}
 
 /// Every folder that is looked at, and the files in it. Paths are relative to the workspace.
 #[derive(Default)]

@@ -1,4 +1,6 @@
 //! Names of files that never mean a save: what editors leave for a moment, and what Dispatch writes itself.
+//!
+//! Pure.
 
 use std::path::Path;
 

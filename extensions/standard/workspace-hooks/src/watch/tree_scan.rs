@@ -1,9 +1,10 @@
 //! Walks a tree and sets a watch on each folder before it is read, so that no file can slip in between.
 
+use super::file_fingerprint::FileFingerprint;
 use super::ignore_rules::walk_of;
-use super::known_files::FileFingerprint;
 use super::skipped_names::is_skipped;
 use super::watches::Watches;
+use dispatch_os::files::{Metadata, Stamp};
 use ignore::{DirEntry, WalkState};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +24,7 @@ pub(super) fn scan_tree(root: &Path, below: &Path, watches: &Watches) -> TreeSca
     let found = Arc::new(Mutex::new(TreeScan { folders: vec![below.to_owned()], files: Vec::new() }));
     let start = if below.as_os_str().is_empty() { root.to_owned() } else { root.join(below) };
     let mut walk = walk_of(&start);
-    let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS));
+    let threads = dispatch_os::threads::parallelism().min(MAX_THREADS);
     let (base, watches) = (root.to_owned(), watches.clone());
     // The filter sees a folder before it is read; the visitor only afterwards.
     walk.threads(threads).filter_entry(move |entry| {
@@ -49,7 +50,7 @@ fn note(entry: &DirEntry, root: &Path, found: &Mutex<TreeScan>) {
     let Ok(path) = entry.path().strip_prefix(root) else { return };
     let print = if entry.file_type().is_some_and(|kind| kind.is_file()) {
         let Ok(metadata) = entry.metadata() else { return };
-        Some(FileFingerprint::of(&metadata))
+        Some(fingerprint_of(&metadata))
     } else {
         None
     };
@@ -63,4 +64,10 @@ fn note(entry: &DirEntry, root: &Path, found: &Mutex<TreeScan>) {
 
 fn is_folder(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
+}
+
+/// What tells this content of a file from another one.
+pub(super) fn fingerprint_of(found: &Metadata) -> FileFingerprint {
+    let stamp = Stamp::of(found);
+    FileFingerprint::of((stamp.size, stamp.modified_ns, stamp.inode))
 }

@@ -1,6 +1,7 @@
 //! The watches that the system keeps for us, one for each folder that counts and none for the others.
 
-use super::observation::{Observation, observed};
+use super::notify_events::observed;
+use super::observation::Observation;
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,20 +15,20 @@ const WHOLE_TREE: bool = cfg!(not(target_os = "linux"));
 /// Why nothing is watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// There is no such folder.
-    #[error("there is no folder {}", path.display())]
+    /// The folder does not exist.
+    #[error("{} is not a folder", path.display())]
     NoFolder {
         /// Where it should be.
         path: PathBuf,
     },
     /// The system does not let us watch at all.
-    #[error("the system does not let us watch files: {source}")]
+    #[error("cannot watch files: {source}")]
     Refused {
         /// Why.
         source: notify::Error,
     },
     /// The system has no thread to give.
-    #[error("the watcher could not start: {source}")]
+    #[error("cannot start the thread that watches files: {source}")]
     Thread {
         /// Why.
         source: std::io::Error,
@@ -122,7 +123,7 @@ impl Watches {
         self.lock().polled.iter().cloned().collect()
     }
 
-    /// Forgets which folders are polled before all of them are added anew.
+    /// Forgets which folders are polled before all of them are added again.
     pub(super) fn begin_anew(&self) {
         let mut shared = self.lock();
         shared.watched = 0;

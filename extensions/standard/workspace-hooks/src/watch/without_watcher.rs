@@ -1,4 +1,6 @@
-//! Which hooks do not run while nobody can listen to the file system.
+//! Which hooks do not run while the file system cannot be watched.
+//!
+//! Pure.
 
 use crate::contract::{Dormant, HookSet, Trigger};
 

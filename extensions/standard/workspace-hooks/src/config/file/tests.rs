@@ -86,200 +86,212 @@ fn each_rule_of_a_hook() {
     let long = "x".repeat(121);
     let many_patterns = vec!["a"; 65];
     let table: Vec<(Value, &[&str])> = vec![
-        (json!({"id": null}), &[" required: `id` is missing"]),
+        (json!({"id": null}), &[" required: missing key `id`"]),
         (json!({"id": 1}), &["/id type: expected a text, found a number"]),
-        (json!({"id": ""}), &["/id id: an id has at least one letter"]),
-        (json!({"id": " a"}), &["/id id: an id has no blanks at its ends"]),
-        (json!({"id": "a\nb"}), &["/id id: an id stands on one line"]),
-        (json!({"id": long}), &["/id id: an id has at most 120 characters"]),
-        (json!({"id": "global"}), &["/id duplicate-id: a hook of the global file has the id `global` too"]),
-        (json!({"trigger": null}), &[" required: `trigger` is missing"]),
-        (json!({"trigger": "onSaved"}), &["/trigger trigger: `onSaved` is no trigger"]),
-        (json!({"prompt": null}), &[" required: `prompt` is missing"]),
+        (json!({"id": ""}), &["/id id: the id is empty"]),
+        (json!({"id": " a"}), &["/id id: the id begins or ends with white space"]),
+        (json!({"id": "a\nb"}), &["/id id: the id contains a control character"]),
+        (json!({"id": long}), &["/id id: the id is longer than 120 characters"]),
+        (json!({"id": "global"}), &["/id duplicate-id: duplicate id `global`, also used in the global file"]),
+        (json!({"trigger": null}), &[" required: missing key `trigger`"]),
+        (json!({"trigger": "onSaved"}), &["/trigger trigger: unknown trigger `onSaved`"]),
+        (json!({"prompt": null}), &[" required: missing key `prompt`"]),
         (json!({"prompt": " \n"}), &["/prompt action: the prompt is empty"]),
-        (json!({"prompt": "a\u{0}"}), &["/prompt action: a prompt cannot hold the character U+0000"]),
+        (json!({"prompt": "a\u{0}"}), &["/prompt action: the prompt contains the character U+0000"]),
         (
             json!({"prompt": "p".repeat(262_145)}),
-            &["/prompt too-large: the prompt has 262145 bytes; 262144 are the most"],
+            &["/prompt too-large: the prompt has 262145 bytes, more than the limit of 262144"],
         ),
-        (json!({"command": ["a"]}), &["/command action: a hook has `prompt` or `command`, not both"]),
+        (json!({"command": ["a"]}), &["/command action: a hook cannot have both `prompt` and `command`"]),
         (
             json!({"prompt": null, "command": "a b"}),
-            &["/command type: expected a list, found a text; no shell takes a line apart"],
+            &["/command type: expected a list, found a text; commands do not run in a shell"],
         ),
-        (json!({"prompt": null, "command": []}), &["/command command: no program is named"]),
-        (json!({"prompt": null, "command": [" "]}), &["/command command: no program is named"]),
+        (json!({"prompt": null, "command": []}), &["/command command: the program is missing"]),
+        (json!({"prompt": null, "command": [" "]}), &["/command command: the program is missing"]),
         (json!({"prompt": null, "command": ["a", 1]}), &["/command/1 type: expected a text, found a number"]),
         (
             json!({"prompt": null, "command": ["a", "\u{0}"]}),
-            &["/command/1 command: an argument cannot hold the character U+0000"],
+            &["/command/1 command: an argument contains the character U+0000"],
         ),
         (
             json!({"prompt": null, "command": vec!["a"; 257]}),
-            &["/command too-large: `command` has 257 entries; 256 are the most"],
+            &["/command too-large: `command` has 257 entries, more than the limit of 256"],
         ),
         (
             json!({"prompt": null, "command": ["a"], "runner": "agent"}),
-            &["/runner action: nobody answers a command, it is run"],
+            &["/runner action: `runner` is only for a hook with a `prompt`"],
         ),
         (json!({"enabled": "yes"}), &["/enabled type: expected true or false, found a text"]),
-        (json!({"concurrency": 0}), &["/concurrency concurrency: `concurrency` is 0; it goes from 1 to 256"]),
-        (json!({"concurrency": -1}), &["/concurrency type: `concurrency` takes a whole number that is not below 0"]),
-        (json!({"concurrency": 1.5}), &["/concurrency type: `concurrency` takes a whole number that is not below 0"]),
+        (json!({"concurrency": 0}), &["/concurrency concurrency: invalid `concurrency` 0: expected 1 to 256"]),
+        (
+            json!({"concurrency": -1}),
+            &["/concurrency type: invalid `concurrency`: expected a whole number of at least 0"],
+        ),
+        (
+            json!({"concurrency": 1.5}),
+            &["/concurrency type: invalid `concurrency`: expected a whole number of at least 0"],
+        ),
         (json!({"concurrency": "4"}), &["/concurrency type: expected a whole number, found a text"]),
-        (json!({"timeoutMs": 999}), &["/timeoutMs timeout: `timeoutMs` is 999; it goes from 1000 to 86400000"]),
-        (json!({"timeoutMs": 0}), &["/timeoutMs timeout: `timeoutMs` is 0, and a run without a limit is not possible"]),
+        (json!({"timeoutMs": 999}), &["/timeoutMs timeout: invalid `timeoutMs` 999: expected 1000 to 86400000"]),
+        (json!({"timeoutMs": 0}), &["/timeoutMs timeout: invalid `timeoutMs` 0: every run has a time limit"]),
         (
             json!({"timeoutMs": 86_400_001}),
-            &["/timeoutMs timeout: `timeoutMs` is 86400001; it goes from 1000 to 86400000"],
+            &["/timeoutMs timeout: invalid `timeoutMs` 86400001: expected 1000 to 86400000"],
         ),
-        (json!({"retry": {"count": 21}}), &["/retry/count retry: `count` is 21; it goes from 0 to 20"]),
-        (json!({"retry": {}}), &["/retry required: `count` is missing"]),
+        (json!({"retry": {"count": 21}}), &["/retry/count retry: invalid `count` 21: expected 0 to 20"]),
+        (json!({"retry": {}}), &["/retry required: missing key `count`"]),
         (json!({"retry": 3}), &["/retry type: expected an object, found a number"]),
         (
             json!({"retry": {"count": 1, "backoffMs": 600_001, "backoffFactor": 0.5}}),
             &[
-                "/retry/backoffMs retry: `backoffMs` is 600001; it goes from 0 to 600000",
-                "/retry/backoffFactor retry: `backoffFactor` is 0.5; it goes from 1 to 10",
+                "/retry/backoffMs retry: invalid `backoffMs` 600001: expected 0 to 600000",
+                "/retry/backoffFactor retry: invalid `backoffFactor` 0.5: expected 1 to 10",
             ],
         ),
-        (json!({"retry": {"count": 1, "backof": 1}}), &["/retry/backof unknown-key: nobody reads the key `backof`"]),
-        (json!({"debounceMs": 60_001}), &["/debounceMs range: `debounceMs` is 60001; it goes from 0 to 60000"]),
+        (json!({"retry": {"count": 1, "backof": 1}}), &["/retry/backof unknown-key: unknown key `backof`"]),
+        (json!({"debounceMs": 60_001}), &["/debounceMs range: invalid `debounceMs` 60001: expected 0 to 60000"]),
         (
             json!({"rateLimit": {"runs": 0}}),
             &[
-                "/rateLimit required: `perMs` is missing",
-                "/rateLimit/runs range: `runs` is 0; it goes from 1 to 100000",
+                "/rateLimit required: missing key `perMs`",
+                "/rateLimit/runs range: invalid `runs` 0: expected 1 to 100000",
             ],
         ),
         (
             json!({"budget": {"tokensPerDay": 0, "usdPerDay": -1}}),
             &[
-                "/budget/tokensPerDay range: `tokensPerDay` is 0; it goes from 1 to 1000000000000",
-                "/budget/usdPerDay range: `usdPerDay` is -1; it goes from 0.000001 to 1000000",
+                "/budget/tokensPerDay range: invalid `tokensPerDay` 0: expected 1 to 1000000000000",
+                "/budget/usdPerDay range: invalid `usdPerDay` -1: expected 0.000001 to 1000000",
             ],
         ),
         (
             json!({"trigger": "gitCommit"}),
             &[
-                "/trigger git-safety: a hook that git starts needs `allowGit: true`",
-                "/trigger git-safety: a hook that git starts needs `repoRoot`",
+                "/trigger git-safety: a hook started by git needs `allowGit: true`",
+                "/trigger git-safety: a hook started by git needs `repoRoot`",
             ],
         ),
         (
             json!({"trigger": "git:pre-push", "allowGit": false, "repoRoot": "."}),
-            &["/allowGit git-safety: a hook that git starts needs `allowGit: true`"],
+            &["/allowGit git-safety: a hook started by git needs `allowGit: true`"],
         ),
         (
             json!({"trigger": "git:pre-push", "allowGit": true}),
-            &["/trigger git-safety: a hook that git starts needs `repoRoot`"],
+            &["/trigger git-safety: a hook started by git needs `repoRoot`"],
         ),
         (
             json!({"trigger": "gitCommit", "allowGit": true, "repoRoot": "missing"}),
-            &["/repoRoot git-safety: there is no folder at `repoRoot`"],
+            &["/repoRoot git-safety: `repoRoot` is not a folder"],
         ),
         (
             json!({"trigger": "gitCommit", "allowGit": true, "repoRoot": ""}),
-            &["/repoRoot git-safety: `repoRoot` names no folder"],
+            &["/repoRoot git-safety: invalid `repoRoot`"],
         ),
-        (json!({"pattern": ""}), &["/pattern glob: the glob fits no file"]),
-        (json!({"pattern": ["a", "#b"]}), &["/pattern/1 glob: the glob fits no file"]),
-        (json!({"pattern": "../**"}), &["/pattern glob: the glob leads out of the workspace"]),
-        (json!({"pattern": "!/etc/*"}), &["/pattern glob: the glob leads out of the workspace"]),
+        (json!({"pattern": ""}), &["/pattern glob: the glob matches no file"]),
+        (json!({"pattern": ["a", "#b"]}), &["/pattern/1 glob: the glob matches no file"]),
+        (json!({"pattern": "../**"}), &["/pattern glob: the glob leaves the workspace"]),
+        (json!({"pattern": "!/etc/*"}), &["/pattern glob: the glob leaves the workspace"]),
         (
             json!({"pattern": "{1..100000}"}),
             &["/pattern glob: the braces of the pattern expand to more than 4096 patterns or 262144 characters"],
         ),
         (json!({"pattern": 1}), &["/pattern type: expected a glob or a list of globs, found a number"]),
-        (json!({"pattern": many_patterns}), &["/pattern too-large: `pattern` has 65 entries; 64 are the most"]),
+        (
+            json!({"pattern": many_patterns}),
+            &["/pattern too-large: `pattern` has 65 entries, more than the limit of 64"],
+        ),
         (
             json!({"secretPatterns": ["(", "a{9999999}", "(?=x)", "", "ok"]}),
             &[
-                "/secretPatterns/0 regex: the pattern is no regular expression: unclosed group",
+                "/secretPatterns/0 regex: invalid regular expression: unclosed group",
                 "/secretPatterns/1 regex: the pattern needs more than 1048576 bytes when it is compiled",
-                "/secretPatterns/2 regex: the pattern is no regular expression: look-around, including look-ahead and look-behind, is not supported",
+                "/secretPatterns/2 regex: invalid regular expression: look-around, including look-ahead and look-behind, is not supported",
                 "/secretPatterns/3 regex: the pattern is empty",
             ],
         ),
         (json!({"secretPatterns": "a"}), &["/secretPatterns type: expected a list, found a text"]),
         (
             json!({"secretPatterns": vec!["a"; 65]}),
-            &["/secretPatterns too-large: `secretPatterns` has 65 entries; 64 are the most"],
+            &["/secretPatterns too-large: `secretPatterns` has 65 entries, more than the limit of 64"],
         ),
         (
             json!({"secretPatterns": ["a".repeat(2_049)]}),
-            &["/secretPatterns/0 regex: the pattern has 2049 bytes; 2048 are the most"],
+            &["/secretPatterns/0 regex: the pattern has 2049 bytes, more than the limit of 2048"],
         ),
         (
             json!({"passEnv": ["A=b", "1A", "", "OK_1"]}),
             &[
-                "/passEnv/0 environment: this is no name of an environment variable",
-                "/passEnv/1 environment: this is no name of an environment variable",
-                "/passEnv/2 environment: this is no name of an environment variable",
+                "/passEnv/0 environment: invalid environment variable name",
+                "/passEnv/1 environment: invalid environment variable name",
+                "/passEnv/2 environment: invalid environment variable name",
             ],
         ),
         (json!({"metadata": []}), &["/metadata type: expected an object, found a list"]),
         (
             json!({"metadata": {"a": "x".repeat(65_536)}}),
-            &["/metadata too-large: `metadata` has 65544 bytes; 65536 are the most"],
+            &["/metadata too-large: `metadata` has 65544 bytes, more than the limit of 65536"],
         ),
-        (json!({"session": "files"}), &["/session choice: `session` cannot be `files`"]),
-        (json!({"place": "worktree"}), &["/place choice: `place` cannot be `worktree`"]),
+        (json!({"session": "files"}), &["/session choice: invalid `session` `files`"]),
+        (json!({"place": "worktree"}), &["/place choice: invalid `place` `worktree`"]),
         (
             json!({"schedule": "* * * * *"}),
-            &["/schedule schedule: only a hook with the trigger `schedule` has a time table"],
+            &["/schedule schedule: `schedule` and `timezone` are only for the trigger `schedule`"],
         ),
-        (json!({"trigger": "schedule"}), &[" required: `schedule` is missing"]),
+        (json!({"trigger": "schedule"}), &[" required: missing key `schedule`"]),
         (
             json!({"trigger": "schedule", "schedule": "0 0 30 2 *"}),
-            &["/schedule schedule: no time ever fits this time table"],
+            &["/schedule schedule: the schedule never comes up"],
         ),
         (
             json!({"trigger": "schedule", "schedule": "* * * * *", "timezone": "Mars/Base"}),
-            &["/timezone schedule: this machine knows no time zone of that name"],
+            &["/timezone schedule: unknown time zone"],
         ),
-        (json!({"timeoutMS": 5000}), &["/timeoutMS unknown-key: nobody reads the key `timeoutMS`"]),
+        (json!({"timeoutMS": 5000}), &["/timeoutMS unknown-key: unknown key `timeoutMS`"]),
     ];
     for (more, expected) in table {
         assert_eq!(rules(&more), expected, "{more}");
         assert_eq!(contents(file_with(&more).as_bytes()).hooks, [], "{more}");
     }
     let schedule = rules(&json!({"trigger": "schedule", "schedule": "99 * * * *"}));
-    assert!(schedule[0].starts_with("/schedule schedule: this is no time table: "), "{schedule:?}");
+    assert!(schedule[0].starts_with("/schedule schedule: invalid schedule: "), "{schedule:?}");
 }
 
 #[test]
 fn each_rule_of_a_runner() {
     let table: Vec<(Value, &[&str])> = vec![
-        (json!("claud"), &["/runner runner: there is no runner `claud`"]),
+        (json!("claud"), &["/runner runner: unknown runner `claud`"]),
         (json!(1), &["/runner type: expected the name of a runner or an object, found a number"]),
-        (json!({}), &["/runner runner: a runner has either `command` or `http`"]),
-        (json!({"command": ["a"], "http": "https://a"}), &["/runner runner: a runner has either `command` or `http`"]),
-        (json!({"command": ["a", "-p"]}), &["/runner/command template: {prompt} stands 0 times in the arguments"]),
+        (json!({}), &["/runner runner: a runner needs exactly one of `command` and `http`"]),
+        (
+            json!({"command": ["a"], "http": "https://a"}),
+            &["/runner runner: a runner needs exactly one of `command` and `http`"],
+        ),
+        (
+            json!({"command": ["a", "-p"]}),
+            &["/runner/command template: {prompt} appears 0 times in the arguments, expected once"],
+        ),
         (
             json!({"command": ["a", "{prompt}", "{prompt}"]}),
-            &["/runner/command template: {prompt} stands 2 times in the arguments"],
+            &["/runner/command template: {prompt} appears 2 times in the arguments, expected once"],
         ),
         (
             json!({"command": ["a", "{prompt}{prompt}"]}),
-            &["/runner/command template: {prompt} stands 2 times in the arguments"],
+            &["/runner/command template: {prompt} appears 2 times in the arguments, expected once"],
         ),
-        (json!({"command": ["{prompt}"]}), &["/runner/command template: the prompt cannot be the program itself"]),
+        (json!({"command": ["{prompt}"]}), &["/runner/command template: {prompt} cannot be the program"]),
         (
             json!({"command": "a {prompt}"}),
-            &["/runner/command type: expected a list, found a text; no shell takes a line apart"],
+            &["/runner/command type: expected a list, found a text; commands do not run in a shell"],
         ),
-        (
-            json!({"command": ["a", "{prompt}"], "headers": {}}),
-            &["/runner/headers unknown-key: nobody reads the key `headers`"],
-        ),
+        (json!({"command": ["a", "{prompt}"], "headers": {}}), &["/runner/headers unknown-key: unknown key `headers`"]),
         (json!({"http": "http://example.com/"}), &["/runner/http url: http is allowed only to this machine"]),
         (json!({"http": 1}), &["/runner/http type: expected a text, found a number"]),
         (
             json!({"http": "https://a", "headers": {"a b": "x", "c": "y\r\nz", "d": 1}}),
             &[
-                "/runner/headers/a b header: `a b` is no name of a header",
-                "/runner/headers/c header: the value of a header stands on one line",
+                "/runner/headers/a b header: invalid header name `a b`",
+                "/runner/headers/c header: the header value contains a control character",
                 "/runner/headers/d type: expected a text, found a number",
             ],
         ),
@@ -287,7 +299,7 @@ fn each_rule_of_a_runner() {
     for (runner, expected) in table {
         assert_eq!(rules(&json!({ "runner": runner })), expected, "{runner}");
     }
-    for name in super::super::runner::names().into_iter().filter(|name| *name != "agent") {
+    for name in crate::runner::runner_names().into_iter().filter(|name| *name != "agent") {
         let Runner::External(template) = hook_of(&json!({ "runner": name })).runner else { panic!("{name}") };
         assert_eq!(template.name, name);
         assert!(!template.command.is_empty());
@@ -303,20 +315,17 @@ fn each_rule_of_a_runner() {
 fn hints_say_what_is_meant() {
     for (more, expected) in [
         (json!({"trigger": "onDidSaveTextDocuments"}), "did you mean `onDidSaveTextDocument`?"),
-        (json!({"trigger": "onSave"}), "it is called `onDidSaveTextDocument`"),
-        (json!({"trigger": "git:post-commit"}), "it is called `gitCommit`"),
+        (json!({"trigger": "onSave"}), "use `onDidSaveTextDocument`"),
+        (json!({"trigger": "git:post-commit"}), "use `gitCommit`"),
         (json!({"trigger": "gitcommit"}), "did you mean `gitCommit`?"),
         (json!({"trigger": "git:pre-comit"}), "did you mean `git:pre-commit`?"),
         (json!({"trigger": "custom:a b"}), "`custom:` is followed by up to 80 letters, digits, `.`, `-`, `_` and `/`"),
-        (json!({"timeout": 5}), "it is called `timeoutMs`"),
+        (json!({"timeout": 5}), "use `timeoutMs`"),
         (json!({"retrys": 5}), "did you mean `retry`?"),
-        (json!({"zzz": 5}), "remove it, or let it start with `x-` if it is your own"),
+        (json!({"zzz": 5}), "remove it, or start it with `x-` if it is your own key"),
         (json!({"runner": "codexx"}), "did you mean `codex`?"),
         (json!({"place": "patchs"}), "did you mean `patch`?"),
-        (
-            json!({"timeoutMs": 0}),
-            "there is always a limit: leave `timeoutMs` out for a minute, or write up to 86400000 for a day",
-        ),
+        (json!({"timeoutMs": 0}), "omit `timeoutMs` for the default of 60000 (a minute); the most is 86400000 (a day)"),
     ] {
         let problems = contents(file_with(&more).as_bytes()).problems;
         assert_eq!(problems[0].hint.as_deref(), Some(expected), "{more}");
@@ -347,7 +356,7 @@ fn each_rule_of_the_file() {
     let many = json!({ "hooks": vec![json!({}); MAX_HOOKS + 1] }).to_string();
     assert_eq!(told(&many), ["1:10 /hooks too-large"]);
     assert_eq!(contents(b"{\"hooks\":[]}\xff").problems[0].rule, "encoding");
-    assert_eq!(contents(b"\xff\xfe{\0").problems[0].message, "the file is UTF-16");
+    assert_eq!(contents(b"\xff\xfe{\0").problems[0].message, "the file is UTF-16, expected UTF-8");
     assert_eq!(contents(&vec![b' '; 4 * 1024 * 1024 + 1]).problems[0].rule, "too-large");
 }
 

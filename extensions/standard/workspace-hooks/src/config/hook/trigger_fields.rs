@@ -1,4 +1,6 @@
 //! What starts a hook: trigger, files, the repository that may, the time table.
+//!
+//! Pure.
 
 use crate::config::fields::{ConfigObject, Located};
 use crate::config::file::{ParseContext, SharedChecks};
@@ -57,26 +59,26 @@ fn git_safety(hook: &ConfigObject<'_>, allow_git: Option<bool>, findings: &mut F
         let at = hook.get("allowGit").or_else(|| hook.get("trigger"));
         let (at, pointer) = at.map_or((hook.at, hook.pointer.clone()), |found| (found.at, found.pointer));
         let hint = "write \"allowGit\": true if git may start it";
-        findings.add_hinted(at, &pointer, "git-safety", "a hook that git starts needs `allowGit: true`", hint);
+        findings.add_hinted(at, &pointer, "git-safety", "a hook started by git needs `allowGit: true`", hint);
     }
     if hook.get("repoRoot").is_none() {
         let at = hook.get("trigger");
         let (at, pointer) = at.map_or((hook.at, hook.pointer.clone()), |found| (found.at, found.pointer));
         let hint = "write \"repoRoot\": \".\" if the workspace is the repository";
-        findings.add_hinted(at, &pointer, "git-safety", "a hook that git starts needs `repoRoot`", hint);
+        findings.add_hinted(at, &pointer, "git-safety", "a hook started by git needs `repoRoot`", hint);
     }
 }
 
 fn resolve(root: &Located<&str>, around: &ParseContext<'_>, findings: &mut Findings) -> Option<String> {
-    const HINT: &str = "name a folder that exists, absolute or relative to the workspace";
+    const HINT: &str = "name an existing folder, absolute or relative to the workspace";
     if root.value.is_empty() || root.value.contains('\0') {
-        root.wrong_hinted(findings, "git-safety", "`repoRoot` names no folder", HINT);
+        root.wrong_hinted(findings, "git-safety", "invalid `repoRoot`", HINT);
         return None;
     }
     let folder = (around.folder)(&around.workspace.join(Path::new(root.value)));
     let text = folder.and_then(|folder| folder.into_os_string().into_string().ok());
     if text.is_none() {
-        root.wrong_hinted(findings, "git-safety", "there is no folder at `repoRoot`", HINT);
+        root.wrong_hinted(findings, "git-safety", "`repoRoot` is not a folder", HINT);
     }
     text
 }
@@ -105,11 +107,11 @@ fn pattern(text: &Located<&str>, findings: &mut Findings) -> Option<String> {
     match Glob::new(path) {
         Err(error) => text.wrong(findings, "glob", error.to_string()),
         Ok(glob) if glob.matches_nothing() => {
-            text.wrong_hinted(findings, "glob", "the glob fits no file", "write `**` for every file");
+            text.wrong_hinted(findings, "glob", "the glob matches no file", "write `**` for every file");
         }
         Ok(glob) if glob.leaves_its_folder() => {
             let hint = "globs are relative to the workspace and stay in it";
-            text.wrong_hinted(findings, "glob", "the glob leads out of the workspace", hint);
+            text.wrong_hinted(findings, "glob", "the glob leaves the workspace", hint);
         }
         Ok(_) => return Some(format!("{sign}{path}")),
     }
@@ -130,8 +132,8 @@ fn schedule(
         hook.missing(findings, "schedule", "write when it runs, for example \"0 9 * * 1-5\"");
     }
     for stray in [&found, &zone].into_iter().flatten().filter(|_| !wanted && trigger.is_some()) {
-        let hint = "remove it, or let the trigger be \"schedule\"";
-        stray.wrong_hinted(findings, "schedule", "only a hook with the trigger `schedule` has a time table", hint);
+        let hint = "remove it, or set the trigger to \"schedule\"";
+        stray.wrong_hinted(findings, "schedule", "`schedule` and `timezone` are only for the trigger `schedule`", hint);
     }
     let found = found?;
     let text = timetable::text(found.value, zone.as_ref().map(|zone| zone.value));

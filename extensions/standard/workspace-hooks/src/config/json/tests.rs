@@ -1,4 +1,4 @@
-//! What is read, and what is said about a text that is no JSON.
+//! What is read, and what is reported about a text that is not JSON.
 
 use super::*;
 use proptest::prelude::*;
@@ -13,13 +13,13 @@ fn what_is_no_json_is_said_at_its_place() {
     let table: &[(&str, &[&str])] = &[
         ("", &["syntax@0 : the file is empty"]),
         (" \n ", &["syntax@3 : the file is empty"]),
-        ("{", &["syntax@0 : the object that starts here has no end"]),
-        ("[1", &["syntax@0 : the list that starts here has no end"]),
-        ("[1] x", &["syntax@4 : `x` after the end of the value"]),
-        ("{\"a\":1,}", &["syntax@6 : a comma before the end"]),
-        ("[1,]", &["syntax@2 : a comma before the end"]),
-        ("{\"a\":1 \"b\":2}", &["syntax@6 : a comma is missing here"]),
-        ("[{}{}]", &["syntax@3 : a comma is missing here"]),
+        ("{", &["syntax@0 : unclosed object"]),
+        ("[1", &["syntax@0 : unclosed list"]),
+        ("[1] x", &["syntax@4 : unexpected `x` after the value"]),
+        ("{\"a\":1,}", &["syntax@6 : trailing comma"]),
+        ("[1,]", &["syntax@2 : trailing comma"]),
+        ("{\"a\":1 \"b\":2}", &["syntax@6 : missing comma"]),
+        ("[{}{}]", &["syntax@3 : missing comma"]),
         ("[1 2]", &["syntax@3 : expected `,` or `]`, found `2`"]),
         ("{a:1}", &["syntax@1 : expected a key in double quotes, found `a`"]),
         ("{\"a\" 1}", &["syntax@5 : expected `:` after the key, found `1`"]),
@@ -29,25 +29,28 @@ fn what_is_no_json_is_said_at_its_place() {
         (
             "[01, -, 1e999, .5]",
             &[
-                "syntax@1 /0: this is no number that JSON knows",
-                "syntax@5 /1: this is no number that JSON knows",
-                "syntax@8 /2: this is no number that JSON knows",
+                "syntax@1 /0: invalid number",
+                "syntax@5 /1: invalid number",
+                "syntax@8 /2: invalid number",
                 "syntax@15 /3: expected a value, found `.`",
             ],
         ),
-        ("[\"a\nb\"]", &["syntax@1 /0: the text that starts here has no end"]),
+        ("[\"a\nb\"]", &["syntax@1 /0: unterminated text"]),
         (
             "[\"a\tb\\q\\u12\\ud800\"]",
             &[
-                "syntax@3 /0: the character U+0009 cannot stand in a text",
-                "syntax@5 /0: there is no such escape",
-                "syntax@7 /0: `\\u` takes four hexadecimal digits",
-                "syntax@11 /0: this is half of a character",
+                "syntax@3 /0: control character U+0009 in a text",
+                "syntax@5 /0: unknown escape",
+                "syntax@7 /0: `\\u` needs four hexadecimal digits",
+                "syntax@11 /0: unpaired surrogate",
             ],
         ),
-        ("{ // no\n /* no */ \"a\": 1 }", &["syntax@2 : JSON has no comments", "syntax@9 : JSON has no comments"]),
-        ("[1] /* ", &["syntax@4 : a comment without an end"]),
-        ("{\"a/b\":{\"c~\":1,\"c~\":2}}", &["duplicate-key@15 /a~1b/c~0: the key `c~` stands here twice"]),
+        (
+            "{ // no\n /* no */ \"a\": 1 }",
+            &["syntax@2 : JSON does not allow comments", "syntax@9 : JSON does not allow comments"],
+        ),
+        ("[1] /* ", &["syntax@4 : unterminated comment"]),
+        ("{\"a/b\":{\"c~\":1,\"c~\":2}}", &["duplicate-key@15 /a~1b/c~0: duplicate key `c~`"]),
         ("[\u{1}]", &["syntax@1 /0: expected a value, found the character U+0001"]),
     ];
     for (text, expected) in table {

@@ -1,4 +1,6 @@
 //! Texts between double quotes, with their escapes.
+//!
+//! Pure.
 
 use super::{JsonAbort, JsonPath, JsonReader};
 
@@ -27,10 +29,10 @@ impl JsonReader<'_> {
                 Some(b'\\') => self.escape(path, &mut text),
                 Some(b'\n' | b'\r') | None => {
                     let hint = Some("close it on the same line; a line break inside a text is written `\\n`");
-                    return Err(self.stop(path, start, "the text that starts here has no end", hint));
+                    return Err(self.stop(path, start, "unterminated text", hint));
                 }
                 Some(control) => {
-                    let message = format!("the character U+{control:04X} cannot stand in a text");
+                    let message = format!("control character U+{control:04X} in a text");
                     self.syntax(path, self.at, message, Some("write it as an escape, such as `\\t`"));
                     self.at += 1;
                 }
@@ -53,7 +55,7 @@ impl JsonReader<'_> {
             _ => {
                 self.at += 1;
                 let hint = Some("a backslash is written `\\\\`");
-                return self.syntax(path, start, "there is no such escape", hint);
+                return self.syntax(path, start, "unknown escape", hint);
             }
         };
         self.at += 2;
@@ -64,7 +66,7 @@ impl JsonReader<'_> {
         let start = self.at;
         let Some(first) = self.code_unit(start) else {
             self.at += 2;
-            return self.syntax(path, start, "`\\u` takes four hexadecimal digits", None);
+            return self.syntax(path, start, "`\\u` needs four hexadecimal digits", None);
         };
         self.at += 6;
         let low = (FIRST_HIGH..FIRST_LOW).contains(&first).then(|| self.code_unit(self.at)).flatten();
@@ -77,7 +79,7 @@ impl JsonReader<'_> {
         };
         match char::from_u32(code) {
             Some(character) => text.push(character),
-            None => self.syntax(path, start, "this is half of a character", Some("both halves of a pair are needed")),
+            None => self.syntax(path, start, "unpaired surrogate", Some("write both halves of the pair")),
         }
     }
 

@@ -1,4 +1,6 @@
 //! Checks the address of a server that takes prompts: this machine, or over TLS.
+//!
+//! Pure.
 
 use crate::config::fields::Located;
 use crate::config::findings::Findings;

@@ -1,11 +1,12 @@
 //! Whether the process that started the server is still there.
 
+use dispatch_os::files;
 use std::path::Path;
 
 /// Where a process can be looked up by its number, whether it is there; elsewhere it is taken to be.
 pub(super) fn is_there(process: u32) -> bool {
     let table = Path::new("/proc");
-    !table.join("self").exists() || table.join(process.to_string()).exists()
+    !files::exists(table.join("self")) || files::exists(table.join(process.to_string()))
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ impl TurnTally {
         self.said.values().map(String::as_str).collect()
     }
 
-    /// What the model calls cost. What they cost in money nobody says.
+    /// What the model calls cost. Their price is not reported.
     pub(super) fn usage(&self) -> Usage {
         Usage { tokens: self.tokens, micro_usd: 0 }
     }

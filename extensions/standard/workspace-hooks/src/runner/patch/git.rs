@@ -1,6 +1,7 @@
 //! The few things that git is asked for, each as one bounded child without hooks, pagers and questions.
 
 use crate::run_executor::RetryAdvice;
+use dispatch_os::files;
 use dispatch_os::{Canceller, CaptureLimit, ChildEnd, ChildSpec, Deadline, DescendantPolicy, OsError};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -41,9 +42,9 @@ pub(super) enum GitError {
     TooLarge(usize),
     #[error("git {what} failed: {said}")]
     Failed { what: String, said: String },
-    #[error("{0}")]
+    #[error(transparent)]
     Files(#[from] OsError),
-    #[error("{0}")]
+    #[error(transparent)]
     Io(#[from] std::io::Error),
     #[error("canceled")]
     Canceled,
@@ -114,11 +115,11 @@ impl Git<'_> {
         if let Some(private) = &self.private {
             let own = Git { folder: self.folder.clone(), private: None, ..*self };
             let index = self.folder.join(own.text(&["rev-parse", "--git-path", "index"])?);
-            std::fs::create_dir_all(&private.objects)?;
-            std::fs::copy(index, &private.index)?;
+            files::create_dir_all(&private.objects)?;
+            files::copy(index, &private.index)?;
         }
         self.text(&["add", "--update"])?;
-        for file in extra.iter().filter(|file| self.folder.join(file).symlink_metadata().is_ok()) {
+        for file in extra.iter().filter(|file| files::symlink_metadata(self.folder.join(file)).is_ok()) {
             match self.text(&["add", "--force", "--", &format!(":(literal){file}")]) {
                 // What lies behind a link or in another repository is not for this one to hold.
                 Ok(_) | Err(GitError::Failed { .. }) => {}
@@ -141,7 +142,7 @@ impl Git<'_> {
         self.text(&["read-tree", "--reset", "-u", tree]).map(drop)
     }
 
-    /// Takes out of the books what is no longer there.
+    /// Removes git's records of worktrees that no longer exist.
     pub(super) fn forget_worktrees(&self) -> Result<(), GitError> {
         self.text(&["worktree", "prune"]).map(drop)
     }

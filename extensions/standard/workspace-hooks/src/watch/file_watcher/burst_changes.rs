@@ -3,14 +3,15 @@
 use super::super::burst::Burst;
 use super::super::changes::{DetectedChange, changes};
 use super::super::events::{ChangedFile, events, slashed};
+use super::super::file_fingerprint::FileFingerprint;
 use super::super::ignore_rules::{IgnoreRules, is_ignore_file};
-use super::super::known_files::FileFingerprint;
-use super::super::tree_scan::scan_tree;
+use super::super::tree_scan::{fingerprint_of, scan_tree};
 use super::{FileWatcher, POLL_MS, WatchBatch};
 use crate::content::content_hash;
 use crate::contract::{ContentHash, Event};
-use crate::root::FOLDER;
+use crate::file_names::FOLDER;
 use dispatch_os::time::monotonic_ms;
+use dispatch_os::{files, threads};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -78,13 +79,13 @@ impl FileWatcher {
                 continue;
             };
             let mut here = HashSet::new();
-            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            for entry in files::read_dir(&folder).into_iter().flatten().flatten() {
                 let Ok(found) = entry.metadata() else { continue };
                 let path = inside.join(entry.file_name());
                 if found.is_dir() && !self.known.has_folder(&path) {
                     burst.arrived.insert(path);
                 } else if found.is_file() {
-                    if self.known.get(&path) != Some(FileFingerprint::of(&found)) {
+                    if self.known.get(&path) != Some(fingerprint_of(&found)) {
                         self.configuration |= path.starts_with(FOLDER);
                         burst.touched.insert(path.clone());
                     }
@@ -93,7 +94,7 @@ impl FileWatcher {
             }
             let gone = self.known.files_in(&inside).into_iter().filter(|path| !here.contains(path));
             burst.touched.extend(gone);
-            if !folder.is_dir() {
+            if !files::is_dir(&folder) {
                 burst.touched.insert(inside);
             }
         }
@@ -165,9 +166,9 @@ impl FileWatcher {
     fn judge(&mut self, burst: &Burst) -> (Vec<ChangedFile>, Vec<String>) {
         let mut now: HashMap<PathBuf, FileFingerprint> = HashMap::new();
         for path in &burst.touched {
-            let found = self.root.join(path).symlink_metadata().ok().filter(std::fs::Metadata::is_file);
+            let found = files::symlink_metadata(self.root.join(path)).ok().filter(files::Metadata::is_file);
             if let Some(found) = found.filter(|_| self.ignore_rules.keeps_file(path)) {
-                now.insert(path.clone(), FileFingerprint::of(&found));
+                now.insert(path.clone(), fingerprint_of(&found));
             }
         }
         let found = changes(burst, |path| self.known.get(path), |path| now.get(path).copied());
@@ -176,7 +177,7 @@ impl FileWatcher {
         let mut judged = Vec::new();
         for ((path, happened), hash) in found.into_iter().zip(hashes) {
             // It went while it was looked at; that will be noticed, too.
-            if happened != DetectedChange::Deleted && hash.is_none() && !self.root.join(&path).exists() {
+            if happened != DetectedChange::Deleted && hash.is_none() && !files::exists(self.root.join(&path)) {
                 continue;
             }
             self.remember(&path, &happened, now.get(&path).copied());
@@ -184,7 +185,7 @@ impl FileWatcher {
                 Some(path) => judged.push(ChangedFile { path, happened, hash }),
                 None if !self.odd_name_told => {
                     self.odd_name_told = true;
-                    notes.push("files whose names are no text are left out".to_owned());
+                    notes.push("skipping files whose names are not valid UTF-8".to_owned());
                 }
                 None => {}
             }
@@ -209,7 +210,7 @@ impl FileWatcher {
         let found = scan_tree(&self.root, Path::new(""), &self.watches);
         let files: HashSet<&Path> = found.files.iter().map(|(path, _)| path.as_path()).collect();
         for path in self.known.files_below(Path::new("")) {
-            if !files.contains(path.as_path()) && self.root.join(&path).exists() {
+            if !files.contains(path.as_path()) && files::exists(self.root.join(&path)) {
                 self.known.take(&path);
             }
         }
@@ -230,7 +231,7 @@ impl FileWatcher {
     }
 
     fn is_folder(&self, path: &Path) -> bool {
-        self.root.join(path).symlink_metadata().is_ok_and(|found| found.is_dir())
+        files::symlink_metadata(self.root.join(path)).is_ok_and(|found| found.is_dir())
     }
 }
 
@@ -245,7 +246,7 @@ fn hashes(root: &Path, found: &[(PathBuf, DetectedChange)]) -> Vec<Option<Conten
         return found.iter().map(hash).collect();
     }
     let part = found.len().div_ceil(threads);
-    std::thread::scope(|scope| {
+    threads::scope(|scope| {
         let parts: Vec<_> = found
             .chunks(part)
             .map(|part| (part.len(), scope.spawn(move || part.iter().map(hash).collect::<Vec<_>>())))
