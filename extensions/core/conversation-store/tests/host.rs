@@ -15,9 +15,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-struct World;
+struct TestPorts;
 
-impl Clock for World {
+impl Clock for TestPorts {
     fn now_ms(&self) -> u64 {
         1_000
     }
@@ -31,19 +31,19 @@ impl Clock for World {
     }
 }
 
-impl Ids for World {
+impl Ids for TestPorts {
     fn next_id(&self) -> String {
         "the-only-id".to_owned()
     }
 }
 
-impl Spawner for World {
+impl Spawner for TestPorts {
     fn spawn(&self, future: BoxFuture<'static, ()>) {
         drop(tokio::spawn(future));
     }
 }
 
-impl LogSink for World {
+impl LogSink for TestPorts {
     fn write(&self, _: LogRecord) {}
 }
 
@@ -51,7 +51,12 @@ async fn start(data: &Path, url: Option<&str>) -> Result<ExtensionHost, BootErro
     let setting = |url: &str| Setting { value: url.into(), origin: Origin::BuiltIn };
     let settings = url.map(|url| ("storage.url".to_owned(), setting(url))).into_iter().collect();
     boot(Boot {
-        ports: Ports { clock: Arc::new(World), ids: Arc::new(World), spawner: Arc::new(World), log: Arc::new(World) },
+        ports: Ports {
+            clock: Arc::new(TestPorts),
+            ids: Arc::new(TestPorts),
+            spawner: Arc::new(TestPorts),
+            log: Arc::new(TestPorts),
+        },
         extensions: vec![
             Candidate::bundled(ext_conversation_store::extension()),
             Candidate::bundled(ext_storage_sqlite::extension()),

@@ -12,22 +12,22 @@ use test_ledger::{TestLedger, asked, ended, row, started, step_ended, text};
 
 /// What one step of a turn did with each of its calls.
 #[derive(Clone, Copy, Debug)]
-enum Deed {
+enum CallAction {
     Asked,
     Started,
     Ended,
     Denied,
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
-    prop_oneof![Just(Deed::Asked), Just(Deed::Started), Just(Deed::Ended), Just(Deed::Denied)]
+fn action() -> impl Strategy<Value = CallAction> {
+    prop_oneof![Just(CallAction::Asked), Just(CallAction::Started), Just(CallAction::Ended), Just(CallAction::Denied)]
 }
 
-fn step() -> impl Strategy<Value = (Vec<String>, Vec<Deed>, Option<String>)> {
-    (prop::collection::vec("\\PC{0,12}", 0..3), prop::collection::vec(deed(), 0..4), prop::option::of("\\PC{0,8}"))
+fn step() -> impl Strategy<Value = (Vec<String>, Vec<CallAction>, Option<String>)> {
+    (prop::collection::vec("\\PC{0,12}", 0..3), prop::collection::vec(action(), 0..4), prop::option::of("\\PC{0,8}"))
 }
 
-fn rows_of(turn: &str, steps: &[(Vec<String>, Vec<Deed>, Option<String>)]) -> Vec<Row> {
+fn rows_of(turn: &str, steps: &[(Vec<String>, Vec<CallAction>, Option<String>)]) -> Vec<Row> {
     let mut bodies = vec![(0, text(Role::User, 0, 0, "do it"))];
     for (at, (parts, deeds, steer)) in (0..).zip(steps) {
         for (part, said) in (0..).zip(parts) {
@@ -37,17 +37,17 @@ fn rows_of(turn: &str, steps: &[(Vec<String>, Vec<Deed>, Option<String>)]) -> Ve
         for (number, _) in deeds.iter().enumerate() {
             bodies.push((at, asked(u32::try_from(number).unwrap() + 1, &id(number))));
         }
-        for (number, deed) in deeds.iter().enumerate() {
-            if matches!(deed, Deed::Started | Deed::Ended) {
+        for (number, action) in deeds.iter().enumerate() {
+            if matches!(action, CallAction::Started | CallAction::Ended) {
                 bodies.push((at, started(u32::try_from(number).unwrap() + 1, &id(number))));
             }
         }
         // Calls end in another order than they were asked in.
-        for (number, deed) in deeds.iter().enumerate().rev() {
-            match deed {
-                Deed::Ended => bodies.push((at, ended(&id(number), ResultStatus::Succeeded))),
-                Deed::Denied => bodies.push((at, ended(&id(number), ResultStatus::Denied))),
-                Deed::Asked | Deed::Started => {}
+        for (number, action) in deeds.iter().enumerate().rev() {
+            match action {
+                CallAction::Ended => bodies.push((at, ended(&id(number), ResultStatus::Succeeded))),
+                CallAction::Denied => bodies.push((at, ended(&id(number), ResultStatus::Denied))),
+                CallAction::Asked | CallAction::Started => {}
             }
         }
         if let Some(steer) = steer {

@@ -1,6 +1,5 @@
 //! Puts the queue together from what the host offers: storage if it is there, memory if not.
 
-use crate::agent::AgentTurnRunner;
 use crate::approval_service::ApprovalService;
 use crate::contract::{APPROVALS, Approvals, SESSIONS, Sessions};
 use crate::queue_store::QueueStore;
@@ -8,6 +7,7 @@ use crate::queue_store::tables::MIGRATIONS;
 use crate::redaction::redactor;
 use crate::session_feed::SessionFeed;
 use crate::session_service::SessionService;
+use crate::turn_runner::TurnRunner;
 use crate::turn_scheduler::{SchedulerPorts, TurnScheduler};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
@@ -73,7 +73,7 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
     let approvals = Arc::new(ApprovalService::new(Arc::clone(&feed)));
     let owner = Owner::register(&host.folders().state.join("owners"), host.ids().next_id());
     let owner = Arc::new(owner.map_err(ExtensionError::new)?);
-    let agent = AgentTurnRunner::new(host.clone(), kernel, Arc::clone(&approvals), Arc::clone(&redactor), settings);
+    let agent = TurnRunner::new(host.clone(), kernel, Arc::clone(&approvals), Arc::clone(&redactor), settings);
     let ports = ports(host, Arc::clone(&owner));
     let scheduler = TurnScheduler::new(store, feed, owner.name().to_owned(), ports, Arc::new(agent));
     let service: Arc<dyn Sessions> =

@@ -1,4 +1,6 @@
-//! Input as rows of a turn and as a message for the model. Pure.
+//! Input as rows of a turn and as a message for the model.
+//!
+//! Pure.
 
 use crate::contract::{DispatchId, MAX_IMAGES, MAX_TEXT_BYTES, SessionsError, Submission};
 use crate::queue::WaitingInput;

@@ -2,7 +2,6 @@
 
 pub mod contract;
 
-mod agent;
 mod approval_service;
 mod extension;
 mod fallback;

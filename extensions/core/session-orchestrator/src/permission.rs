@@ -1,4 +1,6 @@
-//! May a call run: rules, what the sender's rights allow, and what guards want a person to decide. Pure.
+//! May a call run: rules, what the sender's rights allow, and what guards want a person to decide.
+//!
+//! Pure.
 
 use crate::contract::Ask;
 use dispatch_contracts::conversation::ToolCall;

@@ -1,4 +1,6 @@
-//! Which input a session takes next: a pure decision over what waits.
+//! Which input a session takes next, decided over what waits.
+//!
+//! Pure.
 
 use crate::contract::{DispatchId, Mode, Submission};
 use dispatch_os::digest::{hex, sha256};

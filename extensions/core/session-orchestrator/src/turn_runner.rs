@@ -1,32 +1,219 @@
-//! The seam between the scheduler and whatever answers a turn.
+//! Runs turns with a model: assembles what a turn needs from the active extensions and runs the kernel's loop.
 
-use crate::queue_store::{Lease, StartedTurn};
+mod choose;
+mod job;
+mod permission_gate;
+mod redacted_tool;
+
+pub(crate) use job::{TurnJob, TurnResult};
+
+use crate::approval_service::ApprovalService;
+use crate::contract::{CONTEXT, Submission, ToolChoice, TurnContext};
+use crate::fallback::{ModelChain, PassedOver};
+use crate::inputs::conversation;
+use crate::queue_store::StartedTurn;
+use crate::redaction::{RedactingSink, redactor_with};
+use crate::spill::SpillFolder;
 use crate::turn_environment::TurnEnvironment;
-use dispatch_contracts::BoxFuture;
-use dispatch_contracts::cancel::CancelToken;
-use dispatch_contracts::conversation::Message;
-use dispatch_contracts::provider::Usage;
+use choose::choices;
+use dispatch_contracts::host::Host;
+use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
+use dispatch_contracts::permission::PermissionRule;
+use dispatch_contracts::ports::Level;
+use dispatch_contracts::provider::{ProviderError, ProviderErrorKind, Usage};
+use dispatch_contracts::settings::Settings;
 use dispatch_contracts::turn::TurnEnd;
+use dispatch_kernel::host::{ExtensionHost, HostHandle};
+use dispatch_kernel::runtime::{OfferedTool, TurnInput, run_turn};
+use dispatch_kernel::services::builtin::{dispatch_policy, permission_rules, turn_limits};
+use dispatch_redact::{RedactError, Redactor};
+use permission_gate::PermissionGate;
+use redacted_tool::RedactedTool;
+use serde_json::Map;
+use std::sync::Arc;
 
-/// A turn that is to be run.
-pub(crate) struct TurnJob {
-    pub(crate) lease: Lease,
-    pub(crate) begun: StartedTurn,
-    /// What was said before this turn's input.
-    pub(crate) history: Vec<Message>,
-    pub(crate) cancel: CancelToken,
+/// What the model is told before anybody adds to it.
+const SYSTEM: &str = "You are Dispatch, an agent that works in the user's workspace. Use the tools on offer to find \
+out what is true before you say it, keep changes small, and say plainly what you did and what you could not do. \
+A refused tool call is final: do without it or ask.";
+
+/// Runs turns with whatever the active extensions offer.
+pub(crate) struct TurnRunner {
+    pub(crate) host: Host,
+    pub(crate) kernel: Arc<HostHandle>,
+    pub(crate) approvals: Arc<ApprovalService>,
+    pub(crate) redactor: Arc<Redactor>,
+    settings: AgentSettings,
 }
 
-/// How a turn ended.
-pub(crate) struct TurnResult {
-    pub(crate) end: TurnEnd,
-    pub(crate) usage: Usage,
+/// The settings that a turn depends on.
+struct AgentSettings {
+    all: Settings,
+    limits: TurnLimits,
+    policy: DispatchPolicy,
+    rules: Vec<PermissionRule>,
+    models: Vec<String>,
 }
 
-/// Runs turns.
-pub(crate) trait TurnRunner: Send + Sync {
+impl TurnRunner {
+    pub(crate) fn new(
+        host: Host,
+        kernel: Arc<HostHandle>,
+        approvals: Arc<ApprovalService>,
+        redactor: Arc<Redactor>,
+        all: Settings,
+    ) -> Self {
+        let settings = AgentSettings {
+            limits: turn_limits(&all),
+            policy: dispatch_policy(&all),
+            rules: permission_rules(&all),
+            models: choose::configured(&all),
+            all,
+        };
+        Self { host, kernel, approvals, redactor, settings }
+    }
+
+    /// The turn as the context filters leave it.
+    async fn context(&self, job: &TurnJob, submission: &Submission) -> TurnContext {
+        let models = match &submission.model {
+            Some(model) => vec![model.clone()],
+            None => self.settings.models.clone(),
+        };
+        let context = TurnContext {
+            session: job.lease.session.clone(),
+            label: job.lease.label.clone(),
+            turn: job.begun.turn.clone(),
+            persona: submission.persona.clone().or_else(|| job.begun.persona.clone()),
+            system: vec![SYSTEM.to_owned(), format!("The workspace is {}.", self.workdir(submission).display())],
+            tools: ToolChoice::All,
+            models,
+            policy: self.settings.policy,
+            options: Map::new(),
+        };
+        let shaped = self.host.apply(&CONTEXT, context.clone()).await;
+        let mut shaped = shaped.ok().and_then(Result::ok).unwrap_or(context);
+        // What the turn itself says counts more than what a persona says.
+        shaped.policy = submission.policy.unwrap_or(shaped.policy);
+        shaped
+    }
+
+    fn workdir(&self, submission: &Submission) -> std::path::PathBuf {
+        submission.workdir.clone().unwrap_or_else(|| self.host.folders().workdir)
+    }
+
+    /// What takes secrets out of a turn.
+    fn redactor(&self, submission: &Submission) -> Result<Arc<Redactor>, RedactError> {
+        match submission.secret_patterns.as_slice() {
+            [] => Ok(Arc::clone(&self.redactor)),
+            more => redactor_with(&self.host.settings(), more).map(Arc::new),
+        }
+    }
+
     /// The model that would answer now, for the record.
-    fn model(&self) -> String;
-    /// Runs one to its end; all that lasts goes through the environment.
-    fn run<'a>(&'a self, job: TurnJob, environment: &'a TurnEnvironment) -> BoxFuture<'a, TurnResult>;
+    pub(crate) fn model(&self) -> String {
+        self.settings.models.first().cloned().unwrap_or_default()
+    }
+
+    /// Runs one turn to its end; all that lasts goes through the environment.
+    pub(crate) async fn run(&self, job: TurnJob, environment: &TurnEnvironment) -> TurnResult {
+        let Some(kernel) = self.kernel.get() else { return faulted("the program is shutting down") };
+        if let Some(reason) = kernel.fatal() {
+            return faulted(&reason);
+        }
+        let submission = lead(&job.begun);
+        let context = self.context(&job, &submission).await;
+        let choices = choices(&context.models, &self.settings.all, &kernel).await;
+        let choices = match choices {
+            Ok(choices) => choices,
+            Err(error) => return self.unanswered(&job, environment, error).await,
+        };
+        let redactor = match self.redactor(&submission) {
+            Ok(redactor) => redactor,
+            Err(error) => return faulted(&format!("the forms of secrets cannot be used: {error}")),
+        };
+        let gate = PermissionGate::new(self, &job, &submission);
+        let redacting = RedactingSink { sink: environment, redactor: Arc::clone(&redactor) };
+        let spill = SpillFolder {
+            folder: self.host.folders().data.join("outputs").join(job.lease.session.as_str()),
+            redactor: Arc::clone(&redactor),
+        };
+        let model = choices.first().map(|choice| choice.model.clone()).unwrap_or_default();
+        let (clock, ids) = (self.host.clock(), self.host.ids());
+        let outcome = run_turn(TurnInput {
+            session: job.lease.session.clone(),
+            turn: job.begun.turn.clone(),
+            provider: Arc::new(ModelChain { choices, passed_over: self.passed_over() }),
+            model,
+            options: context.options,
+            system: context.system,
+            messages: conversation(job.history, &job.begun.inputs),
+            tools: offered(&kernel, &context.tools, &redactor),
+            workdir: self.workdir(&submission),
+            policy: context.policy,
+            limits: self.settings.limits,
+            bus: kernel.bus(),
+            steps: &redacting,
+            inbox: environment,
+            approver: &gate,
+            spill: &spill,
+            emit: redacting.watcher(environment.watcher(job.begun.turn.clone())),
+            cancel: job.cancel.clone(),
+            clock: clock.as_ref(),
+            ids: ids.as_ref(),
+        })
+        .await;
+        TurnResult { end: outcome.end, usage: outcome.usage }
+    }
+
+    /// A turn that no model can answer ends with the reason in its history.
+    async fn unanswered(&self, job: &TurnJob, environment: &TurnEnvironment, error: ProviderError) -> TurnResult {
+        use dispatch_contracts::conversation::{Row, RowBody};
+        use dispatch_contracts::ids::RowId;
+        use dispatch_contracts::turn::{StepSink, TurnEvent};
+        let end = TurnEnd::ProviderFailed { error };
+        let row = Row {
+            id: RowId::new(self.host.ids().next_id()),
+            turn: job.begun.turn.clone(),
+            step: 0,
+            at_ms: self.host.clock().now_ms(),
+            body: RowBody::TurnEnded { end: end.clone() },
+        };
+        let end = match environment.record(&row).await {
+            Ok(()) => end,
+            Err(error) => TurnEnd::StoreFailed { message: error.to_string() },
+        };
+        environment.watcher(job.begun.turn.clone())(TurnEvent::TurnEnded { end: end.clone() });
+        TurnResult { end, usage: Usage::default() }
+    }
+
+    fn passed_over(&self) -> PassedOver {
+        let host = self.host.clone();
+        Arc::new(move |model, error| {
+            host.log(Level::Warn, &format!("model `{model}` could not answer, the next is asked: {error}"), Map::new());
+        })
+    }
+}
+
+/// The input whose wishes a turn follows; inputs that share a turn have the same.
+fn lead(begun: &StartedTurn) -> Submission {
+    begun.inputs.first().map(|input| input.submission.clone()).unwrap_or_default()
+}
+
+/// The tools of active extensions that the turn may use, in the order of their names.
+fn offered(kernel: &ExtensionHost, choice: &ToolChoice, redactor: &Arc<Redactor>) -> Vec<OfferedTool> {
+    let wanted = |name: &str| match choice {
+        ToolChoice::All => true,
+        ToolChoice::Only(names) => names.iter().any(|known| known == name),
+    };
+    let tools = kernel.tools().into_iter().filter(|tool| wanted(&tool.name));
+    let redacted = |tool| Arc::new(RedactedTool { tool, redactor: Arc::clone(redactor) });
+    tools.map(|tool| OfferedTool { owner: tool.owner, tool: redacted(tool.item) }).collect()
+}
+
+fn faulted(message: &str) -> TurnResult {
+    TurnResult { end: TurnEnd::Faulted { message: message.to_owned() }, usage: Usage::default() }
+}
+
+fn no_model(message: String) -> ProviderError {
+    ProviderError::new(ProviderErrorKind::InvalidRequest, message)
 }

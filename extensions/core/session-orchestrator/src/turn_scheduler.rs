@@ -43,7 +43,7 @@ pub(crate) struct TurnScheduler {
     pub(crate) feed: Arc<SessionFeed>,
     pub(crate) owner: String,
     ports: SchedulerPorts,
-    runner: Arc<dyn TurnRunner>,
+    runner: Arc<TurnRunner>,
     running: Mutex<BTreeMap<SessionId, (String, CancelToken)>>,
     draining: AtomicBool,
     signal: WakeSignal,
@@ -55,7 +55,7 @@ impl TurnScheduler {
         feed: Arc<SessionFeed>,
         owner: String,
         ports: SchedulerPorts,
-        runner: Arc<dyn TurnRunner>,
+        runner: Arc<TurnRunner>,
     ) -> Arc<Self> {
         Arc::new(Self {
             store,

@@ -184,6 +184,9 @@ impl Database {
     pub(crate) fn told(&self, error: &rusqlite::Error) -> StorageError {
         match (error.sqlite_error_code(), self.guard.take_refusal()) {
             (Some(rusqlite::ErrorCode::AuthorizationForStatementDenied), Some(why)) => StorageError::Statement(why),
+            (Some(rusqlite::ErrorCode::OperationInterrupted), _) => {
+                StorageError::Statement(format!("timed out after {} ms", self.statement_limit_ms.get()))
+            }
             _ => translate(&self.place, error),
         }
     }

@@ -1,7 +1,6 @@
 //! What SQLite says, in the words of the storage contract.
 
 use crate::backup;
-use crate::database::STATEMENT_LIMIT_MS;
 use crate::resolved_location::ResolvedLocation;
 use dispatch_contracts::storage::StorageError;
 use rusqlite::ErrorCode;
@@ -19,9 +18,6 @@ pub(crate) fn translate(place: &ResolvedLocation, error: &rusqlite::Error) -> St
         Some(
             ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::SystemIoFailure,
         ) => StorageError::Unwritable(format!("{}: {said}", name(place))),
-        Some(ErrorCode::OperationInterrupted) => {
-            StorageError::Statement(format!("timed out after {} s", STATEMENT_LIMIT_MS / 1_000))
-        }
         _ => StorageError::Statement(said),
     }
 }

@@ -187,7 +187,9 @@ fn a_link_in_the_place_of_the_file_is_refused() {
 fn a_place_that_cannot_hold_a_file_is_told() {
     let (folder, path) = folder();
     std::fs::create_dir_all(&path).unwrap();
-    assert!(matches!(open(&path).map(drop), Err(StorageError::Unwritable(said)) if said.contains("no regular file")));
+    assert!(
+        matches!(open(&path).map(drop), Err(StorageError::Unwritable(said)) if said.contains("is not a regular file"))
+    );
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     assert!(matches!(open(&file.join("x/dispatch.db")).map(drop), Err(StorageError::Unwritable(_))));

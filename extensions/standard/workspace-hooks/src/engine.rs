@@ -25,7 +25,7 @@ use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::ports::{Clock, Ids};
 use dispatch_contracts::storage::Durability;
 use dispatch_durable_queue::{OwnerLiveness, WakeSignal};
-use ending::StopReason;
+use ending::AttemptStop;
 use redaction_policy::{RedactionPolicy, digest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ struct RunningAttempt {
     attempt: u32,
     workspace: PathBuf,
     cancel: CancelToken,
-    halt: StopReason,
+    halt: AttemptStop,
     /// The files that the store knows it to write, by digest.
     noted: BTreeSet<String>,
 }
@@ -177,7 +177,7 @@ impl Engine {
     /// Stops a run of this process.
     pub(crate) fn stop(&self, id: &RunId) {
         if let Some(going) = self.going().get_mut(id) {
-            going.halt = StopReason::Person;
+            going.halt = AttemptStop::Person;
             going.cancel.cancel();
         }
     }
@@ -188,8 +188,8 @@ impl Engine {
         self.signal.wake();
         let stop = || {
             for attempt in self.going().values_mut() {
-                if attempt.halt == StopReason::None {
-                    attempt.halt = StopReason::Drain;
+                if attempt.halt == AttemptStop::None {
+                    attempt.halt = AttemptStop::Drain;
                 }
                 attempt.cancel.cancel();
             }

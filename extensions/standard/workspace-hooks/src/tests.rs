@@ -15,12 +15,33 @@ use simulation::{Database, Simulation};
 
 /// How many seeds each kind of history is played with.
 const SEEDS: u64 = 48;
+/// The seeds are played in so many tests, which run side by side.
+const PARTS: u64 = 4;
 
-#[test]
-fn no_seed_breaks_an_invariant_in_memory() {
-    for seed in 1..=SEEDS {
+fn no_seed_breaks_an_invariant(part: u64) {
+    for seed in (1..=SEEDS).filter(|seed| seed % PARTS == part) {
         storm::storm(&Simulation::new(seed, Database::Memory));
     }
+}
+
+#[test]
+fn no_seed_of_the_first_part_breaks_an_invariant() {
+    no_seed_breaks_an_invariant(0);
+}
+
+#[test]
+fn no_seed_of_the_second_part_breaks_an_invariant() {
+    no_seed_breaks_an_invariant(1);
+}
+
+#[test]
+fn no_seed_of_the_third_part_breaks_an_invariant() {
+    no_seed_breaks_an_invariant(2);
+}
+
+#[test]
+fn no_seed_of_the_last_part_breaks_an_invariant() {
+    no_seed_breaks_an_invariant(3);
 }
 
 #[test]

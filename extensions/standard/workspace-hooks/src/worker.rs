@@ -2,7 +2,7 @@
 
 use dispatch_os::OsError;
 use dispatch_os::digest::{hex, sha256};
-use dispatch_os::files::{create_dir_owner_only, read_text_at_most, replace};
+use dispatch_os::files::{create_dir_owner_only, exists, read_text_at_most, remove_file, replace};
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::process::start_detached;
 use dispatch_os::time::unix_ms;
@@ -45,7 +45,7 @@ pub struct WatchClaim {
 impl Drop for WatchClaim {
     fn drop(&mut self) {
         // Whoever leaves in order leaves no gap that has to be made up for.
-        let _ = std::fs::remove_file(&self.since);
+        let _ = remove_file(&self.since);
     }
 }
 
@@ -70,7 +70,7 @@ impl Workers {
     #[must_use]
     pub fn is_worked_on(&self, workspace: &Path) -> bool {
         let file = self.file(workspace, "work");
-        file.exists() && matches!(FileLock::try_acquire(&file, LockKind::Exclusive), Ok(None))
+        exists(&file) && matches!(FileLock::try_acquire(&file, LockKind::Exclusive), Ok(None))
     }
 
     /// Claims to be the one that watches a workspace; `Err` names whoever does already.
@@ -83,8 +83,8 @@ impl Workers {
         match FileLock::try_acquire(&self.file(workspace, WATCH), LockKind::Exclusive)? {
             Some(lock) => {
                 // What another one could not hear says nothing about this one.
-                let _ = std::fs::remove_file(self.file(workspace, UNHEARD));
-                replace(&note, format!("process {}", std::process::id()).as_bytes())?;
+                let _ = remove_file(self.file(workspace, UNHEARD));
+                replace(&note, format!("process {}", dispatch_os::process::id()).as_bytes())?;
                 let since = self.file(workspace, "since");
                 let before = read_text_at_most(&since, MAX_NOTE_BYTES).ok();
                 let unwatched_since_ms = before.and_then(|text| text.trim().parse().ok());
@@ -162,7 +162,7 @@ mod tests {
         let workspace = Path::new("/w/one");
         let claim = workers.claim_watch(workspace).unwrap().unwrap();
         let told = workers.claim_watch(workspace).unwrap().unwrap_err();
-        assert_eq!(told, format!("process {}", std::process::id()));
+        assert_eq!(told, format!("process {}", dispatch_os::process::id()));
         assert_eq!(claim.unwatched_since_ms, None);
         workers.tell_unheard(workspace, "why").unwrap();
         assert_eq!(workers.unheard(workspace).as_deref(), Some("why"));

@@ -1,4 +1,6 @@
 //! Which texts may be the label of a session: what is safe in a path, a URL, a shell and a log.
+//!
+//! Pure.
 
 use super::ConversationError;
 

@@ -1,4 +1,6 @@
 //! How sessions, turns, rows and calls stand in the tables, and back.
+//!
+//! Pure.
 
 use super::{CallLog, ForkPoint, Session, StoredRow, Turn, TurnState};
 use dispatch_contracts::conversation::{ResultStatus, Row, RowBody};

@@ -1,11 +1,14 @@
 //! Several processes on one database, and the hand that kills, stops and restarts them.
 
 use super::check::{check, history};
-use super::seeded_runner::SeededRunner;
+use super::seeded_model::{SeededModel, boot_host, no_log, settings};
+use crate::approval_service::ApprovalService;
 use crate::contract::{DispatchId, DispatchView, Mode, Receipt, Submission};
 use crate::queue_store::tables::MIGRATIONS;
 use crate::queue_store::{Admission, QueueStore};
+use crate::redaction::redactor;
 use crate::session_feed::SessionFeed;
+use crate::turn_runner::TurnRunner;
 use crate::turn_scheduler::{SchedulerPorts, TurnScheduler};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::conversation::Row;
@@ -13,11 +16,12 @@ use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::ports::{Clock, Spawner};
 use dispatch_contracts::storage::{Storage, StorageBackend};
 use dispatch_durable_queue::Standing;
+use dispatch_kernel::host::{ExtensionHost, HOST, Ports};
 use dispatch_sim::{CountingIds, FaultyStore, InlineStore, SeededRandom, Sim, SimClock, StoreFaults, wait};
 use ext_conversation_store::contract::{NAMESPACE, open as open_conversations};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use futures_util::future::{AbortHandle, abortable};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Where SQLite keeps what a history writes.
@@ -37,7 +41,6 @@ pub(super) struct Simulation {
     pub(super) pace_ms: u64,
     backend: SqliteBackend,
     ids: Arc<CountingIds>,
-    row_ids: Arc<AtomicU64>,
     dead: Arc<Mutex<Vec<String>>>,
     _folder: Option<tempfile::TempDir>,
 }
@@ -45,10 +48,22 @@ pub(super) struct Simulation {
 /// Everything that a history left: what became of each input, and the rows of each session.
 pub(super) type LeftHistory = (Vec<DispatchView>, Vec<Vec<Row>>);
 
+/// Starts a task of a process, so that it ends with the process.
+type SpawnTask = Arc<dyn Fn(BoxFuture<'static, ()>) + Send + Sync>;
+
+struct ProcessSpawner(SpawnTask);
+
+impl Spawner for ProcessSpawner {
+    fn spawn(&self, future: BoxFuture<'static, ()>) {
+        (self.0)(future);
+    }
+}
+
 /// One process.
 pub(super) struct Process {
     pub(super) scheduler: Arc<TurnScheduler>,
     pub(super) frozen: Arc<AtomicBool>,
+    _host: ExtensionHost,
     name: String,
     tasks: Arc<Mutex<Vec<AbortHandle>>>,
     dead: Arc<Mutex<Vec<String>>>,
@@ -78,7 +93,6 @@ impl Simulation {
             pace_ms: 200,
             backend,
             ids,
-            row_ids: Arc::default(),
             dead: Arc::default(),
             _folder: folder,
             sim,
@@ -111,19 +125,15 @@ impl Simulation {
         let frozen = Arc::new(AtomicBool::new(false));
         let store = Arc::new(self.store_of(&frozen).await);
         let (spawner, handles) = (self.sim.spawner(), Arc::clone(&tasks));
-        let spawn: Arc<dyn Fn(BoxFuture<'static, ()>) + Send + Sync> = Arc::new(move |work| {
+        let spawn: SpawnTask = Arc::new(move |work| {
             let (work, handle) = abortable(work);
             handles.lock().unwrap().push(handle);
             spawner.spawn(Box::pin(async move {
                 let _ = work.await;
             }));
         });
-        let runner = SeededRunner {
-            clock: self.clock(),
-            random: Arc::clone(&self.random),
-            row_ids: Arc::clone(&self.row_ids),
-            pace_ms: self.pace_ms,
-        };
+        let feed = Arc::new(SessionFeed::default());
+        let (booted, runner) = self.runner(Arc::clone(&spawn), Arc::clone(&feed)).await;
         let dead = Arc::clone(&self.dead);
         let standing = move |owner: &str| match dead.lock().unwrap().iter().any(|dead| dead == owner) {
             true => Standing::Dead,
@@ -136,10 +146,25 @@ impl Simulation {
             warn: Arc::new(|_| ()),
             liveness: Arc::new(standing),
         };
-        let feed = Arc::new(SessionFeed::default());
         let scheduler = TurnScheduler::new(store, feed, name.to_owned(), ports, Arc::new(runner));
         spawn(Box::pin(Arc::clone(&scheduler).run()));
-        Process { scheduler, frozen, name: name.to_owned(), tasks, dead: Arc::clone(&self.dead) }
+        Process { scheduler, frozen, _host: booted, name: name.to_owned(), tasks, dead: Arc::clone(&self.dead) }
+    }
+
+    /// The turn runner of one process, in a host of its own.
+    async fn runner(&self, spawn: SpawnTask, feed: Arc<SessionFeed>) -> (ExtensionHost, TurnRunner) {
+        let model = SeededModel { clock: self.clock(), random: Arc::clone(&self.random), pace_ms: self.pace_ms };
+        let ports = Ports {
+            clock: Arc::new(self.clock()),
+            ids: Arc::clone(&self.ids) as _,
+            spawner: Arc::new(ProcessSpawner(spawn)),
+            log: no_log(),
+        };
+        let (booted, host) = boot_host(model, ports).await;
+        let kernel = host.service(&HOST).unwrap();
+        let approvals = Arc::new(ApprovalService::new(feed));
+        let redactor = Arc::new(redactor(&settings()).unwrap());
+        (booted, TurnRunner::new(host, kernel, approvals, redactor, settings()))
     }
 
     /// Submits through a process, as the service does.

@@ -1,4 +1,6 @@
 //! Stored rows and news in one order, as they happened, each row once.
+//!
+//! Pure.
 
 use crate::contract::{SessionEvent, SessionNews};
 use dispatch_contracts::conversation::Row;

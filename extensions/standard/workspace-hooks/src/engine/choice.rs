@@ -1,4 +1,6 @@
 //! Which of the runs that are due begin now.
+//!
+//! Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -13,7 +13,7 @@ pub(crate) const MAX_INTERRUPTIONS: u32 = 10;
 
 /// Who wanted an attempt to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StopReason {
+pub(crate) enum AttemptStop {
     /// Nobody.
     None,
     /// A person took the run back.
@@ -40,10 +40,12 @@ pub(crate) enum CountsAsFailure {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AttemptOutcome<'a> {
     pub(crate) end: &'a RunEnd,
-    pub(crate) halt: StopReason,
+    pub(crate) halt: AttemptStop,
     /// Failures before this one.
     pub(crate) failures: u32,
     pub(crate) retry: Retry,
+    /// The time limit; none if the hook is gone.
+    pub(crate) timeout_ms: Option<u64>,
     pub(crate) now_ms: u64,
     /// A random number.
     pub(crate) random: u64,
@@ -54,17 +56,21 @@ pub(crate) fn after(attempt: AttemptOutcome<'_>) -> AttemptFollowUp {
     let over = |status, reason: &str| AttemptFollowUp::Over { status, reason: reason.to_owned() };
     match (attempt.end, attempt.halt) {
         (RunEnd::Success, _) => over(Status::Success, ""),
-        (_, StopReason::Person) => over(Status::Canceled, "somebody took it back"),
-        (RunEnd::Canceled, StopReason::Drain) => AttemptFollowUp::Again {
+        (_, AttemptStop::Person) => over(Status::Canceled, "somebody took it back"),
+        (RunEnd::Canceled, AttemptStop::Drain) => AttemptFollowUp::Again {
             not_before_ms: attempt.now_ms,
             failed: CountsAsFailure::No,
             reason: "it was stopped because the program ended".to_owned(),
         },
-        (RunEnd::Canceled, StopReason::None) => over(Status::Canceled, "it was stopped"),
+        (RunEnd::Canceled, AttemptStop::None) => over(Status::Canceled, "it was stopped"),
         (RunEnd::Failed { reason, again: RetryAdvice::Useless }, _) => over(Status::Failed, reason),
         (RunEnd::Failed { reason, again: RetryAdvice::Worthwhile }, _) => repeated(attempt, Status::Failed, reason),
-        (RunEnd::Timeout, _) => repeated(attempt, Status::Timeout, "it took too long"),
+        (RunEnd::Timeout, _) => repeated(attempt, Status::Timeout, &timed_out(attempt.timeout_ms)),
     }
+}
+
+fn timed_out(timeout_ms: Option<u64>) -> String {
+    timeout_ms.map_or_else(|| "timed out".to_owned(), |ms| format!("timed out after {ms} ms (`timeoutMs`)"))
 }
 
 fn repeated(attempt: AttemptOutcome<'_>, status: Status, reason: &str) -> AttemptFollowUp {
@@ -106,8 +112,9 @@ mod tests {
 
     const RETRY: Retry = Retry { count: 2, backoff_ms: 1_000, backoff_factor: 2.0 };
 
-    fn attempt(end: &RunEnd, halt: StopReason, failures: u32) -> AttemptFollowUp {
-        after(AttemptOutcome { end, halt, failures, retry: RETRY, now_ms: 10_000, random: JITTER_PERCENT })
+    fn attempt(end: &RunEnd, halt: AttemptStop, failures: u32) -> AttemptFollowUp {
+        let (timeout_ms, now_ms, random) = (Some(500), 10_000, JITTER_PERCENT);
+        after(AttemptOutcome { end, halt, failures, retry: RETRY, timeout_ms, now_ms, random })
     }
 
     fn failed(again: RetryAdvice) -> RunEnd {
@@ -122,18 +129,18 @@ mod tests {
             AttemptFollowUp::Again { not_before_ms, failed, .. } => Err((not_before_ms, failed)),
         };
         let table = [
-            (RunEnd::Success, StopReason::None, 0, Ok(Status::Success)),
-            (RunEnd::Success, StopReason::Person, 0, Ok(Status::Success)),
-            (failed(Useless), StopReason::None, 0, Ok(Status::Failed)),
-            (failed(Worthwhile), StopReason::None, 0, Err((11_000, CountsAsFailure::Yes))),
-            (failed(Worthwhile), StopReason::None, 1, Err((12_000, CountsAsFailure::Yes))),
-            (failed(Worthwhile), StopReason::None, 2, Ok(Status::Failed)),
-            (failed(Worthwhile), StopReason::Person, 0, Ok(Status::Canceled)),
-            (RunEnd::Timeout, StopReason::None, 0, Err((11_000, CountsAsFailure::Yes))),
-            (RunEnd::Timeout, StopReason::None, 2, Ok(Status::Timeout)),
-            (RunEnd::Canceled, StopReason::Person, 0, Ok(Status::Canceled)),
-            (RunEnd::Canceled, StopReason::Drain, 0, Err((10_000, CountsAsFailure::No))),
-            (RunEnd::Canceled, StopReason::None, 0, Ok(Status::Canceled)),
+            (RunEnd::Success, AttemptStop::None, 0, Ok(Status::Success)),
+            (RunEnd::Success, AttemptStop::Person, 0, Ok(Status::Success)),
+            (failed(Useless), AttemptStop::None, 0, Ok(Status::Failed)),
+            (failed(Worthwhile), AttemptStop::None, 0, Err((11_000, CountsAsFailure::Yes))),
+            (failed(Worthwhile), AttemptStop::None, 1, Err((12_000, CountsAsFailure::Yes))),
+            (failed(Worthwhile), AttemptStop::None, 2, Ok(Status::Failed)),
+            (failed(Worthwhile), AttemptStop::Person, 0, Ok(Status::Canceled)),
+            (RunEnd::Timeout, AttemptStop::None, 0, Err((11_000, CountsAsFailure::Yes))),
+            (RunEnd::Timeout, AttemptStop::None, 2, Ok(Status::Timeout)),
+            (RunEnd::Canceled, AttemptStop::Person, 0, Ok(Status::Canceled)),
+            (RunEnd::Canceled, AttemptStop::Drain, 0, Err((10_000, CountsAsFailure::No))),
+            (RunEnd::Canceled, AttemptStop::None, 0, Ok(Status::Canceled)),
         ];
         for (end, halt, failures, expected) in table {
             assert_eq!(status(attempt(&end, halt, failures)), expected, "{end:?} {halt:?} {failures}");
@@ -142,11 +149,13 @@ mod tests {
 
     #[test]
     fn what_fails_says_why_while_it_waits() {
-        let AttemptFollowUp::Again { reason, .. } = attempt(&failed(RetryAdvice::Worthwhile), StopReason::None, 0)
+        let AttemptFollowUp::Again { reason, .. } = attempt(&failed(RetryAdvice::Worthwhile), AttemptStop::None, 0)
         else {
             panic!()
         };
         assert_eq!(reason, "repetition 1 of 2 follows: exit 1");
+        let AttemptFollowUp::Over { reason, .. } = attempt(&RunEnd::Timeout, AttemptStop::None, 2) else { panic!() };
+        assert_eq!(reason, "timed out after 500 ms (`timeoutMs`)");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One attempt of one run, from its claim to its stored end.
 
-use super::ending::StopReason;
+use super::ending::AttemptStop;
 use super::finish::{AttemptEnding, RunLease, finish};
 use super::{Engine, RunningAttempt, digest};
 use crate::contract::{ContentHash, FileChange, Hook, RunId, Usage};
@@ -28,7 +28,7 @@ impl Engine {
             attempt: run.attempts,
             workspace: workspace.to_path_buf(),
             cancel: cancel.clone(),
-            halt: StopReason::None,
+            halt: AttemptStop::None,
             noted: BTreeSet::new(),
         };
         self.going().insert(run.id.clone(), going);
@@ -68,7 +68,7 @@ impl Engine {
             WriteTracking::Blind => files,
         };
         let (left, wrote) = self.left(&workspace, &hook, &result.wrote, &own).await;
-        let halt = self.going().get(&run.id).map_or(StopReason::None, |going| going.halt);
+        let halt = self.going().get(&run.id).map_or(AttemptStop::None, |going| going.halt);
         let ending = AttemptEnding {
             lease,
             result,
@@ -76,6 +76,7 @@ impl Engine {
             wrote,
             halt,
             retry: hook.retry,
+            timeout_ms: Some(hook.timeout_ms),
             now_ms: self.now_ms(),
             random: self.random(),
         };

@@ -1,6 +1,6 @@
 //! Ends attempts in the store, each in one step: by their process, by its successor, or by a person.
 
-use super::ending::{AttemptFollowUp, AttemptOutcome, CountsAsFailure, StopReason, after, after_death};
+use super::ending::{AttemptFollowUp, AttemptOutcome, AttemptStop, CountsAsFailure, after, after_death};
 use super::pace::day;
 use crate::contract::{ContentHash, Retry, RunId, RunsError, Status};
 use crate::run_executor::RunResult;
@@ -32,8 +32,9 @@ pub(crate) struct AttemptEnding {
     pub(crate) left: BTreeMap<String, Option<ContentHash>>,
     /// The names of those files as they may be shown.
     pub(crate) wrote: Vec<String>,
-    pub(crate) halt: StopReason,
+    pub(crate) halt: AttemptStop,
     pub(crate) retry: Retry,
+    pub(crate) timeout_ms: Option<u64>,
     pub(crate) now_ms: u64,
     pub(crate) random: u64,
 }
@@ -42,12 +43,13 @@ pub(crate) struct AttemptEnding {
 pub(crate) fn finish(tx: &mut RunTransaction<'_>, ending: AttemptEnding) -> Result<Run, RunStoreError> {
     let mut run = held(tx, &ending.lease)?;
     let result = &ending.result;
-    let halt = if run.stop { StopReason::Person } else { ending.halt };
+    let halt = if run.stop { AttemptStop::Person } else { ending.halt };
     let next = after(AttemptOutcome {
         end: &result.end,
         halt,
         failures: run.facts.failures,
         retry: ending.retry,
+        timeout_ms: ending.timeout_ms,
         now_ms: ending.now_ms,
         random: ending.random,
     });

@@ -108,7 +108,7 @@ fn walk(workspace: &Path, veil: &str) -> Option<String> {
     let mut folders = VecDeque::from([workspace.to_path_buf()]);
     let mut walked = 0;
     while let Some(folder) = folders.pop_front() {
-        for entry in std::fs::read_dir(&folder).ok().into_iter().flatten().flatten() {
+        for entry in dispatch_os::files::read_dir(&folder).ok().into_iter().flatten().flatten() {
             walked += 1;
             if walked > MAX_WALKED {
                 return None;

@@ -1,6 +1,6 @@
 //! Settles what processes left that are gone, and says that this one is there.
 
-use super::ending::StopReason;
+use super::ending::AttemptStop;
 use super::finish::{AttemptEnding, RunLease, abandon, finish};
 use super::{Engine, digest};
 use crate::contract::{HookSet, Retry, RunId};
@@ -103,8 +103,9 @@ impl Engine {
             result: *result,
             left,
             wrote,
-            halt: StopReason::None,
+            halt: AttemptStop::None,
             retry: hook.map_or(NO_RETRY, |hook| hook.retry),
+            timeout_ms: hook.map(|hook| hook.timeout_ms),
             now_ms,
             random: self.random(),
         };

@@ -1,6 +1,4 @@
 //! Which run wrote a file, so that the report of its own work starts nothing.
-//!
-//! Pure.
 
 use crate::contract::ContentHash;
 

@@ -6,7 +6,7 @@ use super::simulation::{Database, Process, Simulation, workspace};
 use crate::contract::{Event, ExecutionRecord, Hook, Outcome, Retry, Runs, Source, Status, Trigger};
 use dispatch_contracts::ports::Clock;
 
-/// Plays on both books, with several seeds.
+/// Plays in memory and in a file, with several seeds.
 pub(super) fn on_both(play: impl AsyncFn(&Simulation)) {
     for database in [Database::Memory, Database::File] {
         for seed in 1..4 {

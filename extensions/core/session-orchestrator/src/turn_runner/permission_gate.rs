@@ -1,10 +1,10 @@
 //! Lets a turn's calls run: by the rules where they are clear, by a person where they are not.
 
-use super::AgentTurnRunner;
+use super::TurnJob;
+use super::TurnRunner;
 use crate::approval_service::ApprovalService;
 use crate::contract::{Answer, ApprovalId, ApprovalRequest, Submission};
 use crate::permission::{CODE, CallDecision, CallRights, decide};
-use crate::turn_runner::TurnJob;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::hooks::Denial;
 use dispatch_contracts::ids::TurnId;
@@ -28,7 +28,7 @@ pub(super) struct PermissionGate {
 }
 
 impl PermissionGate {
-    pub(super) fn new(agent: &AgentTurnRunner, job: &TurnJob, submission: &Submission) -> Self {
+    pub(super) fn new(agent: &TurnRunner, job: &TurnJob, submission: &Submission) -> Self {
         Self {
             approvals: Arc::clone(&agent.approvals),
             clock: agent.host.clock(),
