@@ -12,7 +12,6 @@ use dispatch_os::arena;
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::process::{Arguments, serve};
 use ext_hook_pipeline::user_scripts::UserScripts;
-use ext_intents::contract::with_intents;
 
 #[global_allocator]
 static MEMORY: arena::ArenaAllocator = arena::ArenaAllocator;
@@ -34,7 +33,9 @@ fn use_arena() {
 
 fn answer(arguments: impl IntoIterator<Item = OsString>) -> ! {
     let arguments = Arguments::read(arguments);
-    serve(&arguments, &with_intents(native_modules()), Some(&UserScripts::default()))
+    let mut modules = native_modules();
+    modules.push(ext_intents::contract::module());
+    serve(&arguments, &modules, Some(&UserScripts::default()))
 }
 
 #[cfg(not(unix))]

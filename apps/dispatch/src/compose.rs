@@ -3,7 +3,6 @@
 use dispatch_contracts::extension::Extension;
 use dispatch_hook_module::Module;
 use ext_hook_pipeline::modules::native_modules;
-use ext_intents::contract::with_intents;
 use std::sync::Arc;
 
 /// Every extension that ships with the program.
@@ -15,7 +14,8 @@ pub fn bundled() -> Vec<Arc<dyn Extension>> {
         ext_provider_openai_compat::extension(),
         ext_session_orchestrator::extension(),
         ext_transport_http::extension(),
-        ext_hook_pipeline::extension_with(guards),
+        ext_hook_pipeline::extension(),
+        ext_intents::extension(),
         ext_tools_fs::extension(),
         ext_tool_shell::extension(),
         ext_tool_search::extension(),
@@ -31,5 +31,8 @@ pub(crate) fn guard_names() -> Vec<&'static str> {
 
 /// What judges the tool calls of any agent, ours included.
 pub(crate) fn guards() -> Vec<&'static dyn Module> {
-    with_intents(native_modules())
+    let mut modules = native_modules();
+    modules.push(ext_intents::contract::module());
+    modules.sort_by_key(|module| module.spec().priority);
+    modules
 }

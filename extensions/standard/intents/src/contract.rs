@@ -1,5 +1,7 @@
 //! What other crates may use of the intents: the declared intents and the ledger of a workspace, as data and queries.
 
+use dispatch_hook_module::Module;
+
 #[cfg(any(test, feature = "count"))]
 pub use crate::curate::IntentContext;
 pub use crate::error::IntentsError;
@@ -11,7 +13,7 @@ pub use crate::intent_workspace::{
     BlamedFile, DraftOutcome, ExportFormat, IntentFileDraft, IntentWorkspace, MatchedLine,
 };
 pub use crate::layout::{FOLDER as ORCHESTRATION_FOLDER, INTENTS_FILE};
-pub use crate::module::{active_intent_patch, with_intents};
+pub use crate::module::active_intent_patch;
 pub use crate::query::blame::{BlamedLine, LineAuthor};
 pub use crate::query::check::{UncoveredLines, UntrackedFiles};
 pub use crate::query::filter::EntryFilter;
@@ -20,6 +22,12 @@ pub use crate::query::sarif::log as sarif_log;
 pub use crate::query::verify::{LedgerFinding, LedgerVerification};
 pub use crate::status::Reopen;
 pub use crate::trace_entry::{AddedLines, Concurrency, FileHashes, MutationClass, ScopeValidation, TraceEntry};
+
+/// The module of the hook pipeline.
+#[must_use]
+pub fn module() -> &'static (dyn Module + Send + Sync) {
+    &crate::module::IntentsModule
+}
 
 /// The intent file as it is first created: an explanation and an example in comments.
 pub const INTENTS_TEMPLATE: &str = crate::intent_file::TEMPLATE;

@@ -58,6 +58,7 @@ impl Ledger {
     /// # Errors
     /// [`IntentsError::Busy`] when the lock is busy at two attempts; else when a file cannot be written. The ledger may
     /// then contain a part of the entries, but no part of an entry that parses.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn append(&self, entries: Vec<TraceEntry>) -> Result<LedgerHead, IntentsError> {
         self.append_settled(entries, |_| {})
     }
@@ -66,7 +67,7 @@ impl Ledger {
     /// were read.
     ///
     /// # Errors
-    /// Those of [`Self::append`].
+    /// [`IntentsError::Busy`] when the lock is busy at two attempts; else when a file cannot be written.
     pub(crate) fn append_settled(
         &self,
         entries: Vec<TraceEntry>,

@@ -12,6 +12,8 @@ pub mod contract;
 mod curate;
 mod declared_intents;
 mod error;
+#[cfg(feature = "extension")]
+mod extension;
 mod gate;
 mod hash;
 mod intent;
@@ -35,3 +37,6 @@ pub mod testing;
 mod tokens;
 mod trace_entry;
 mod working_tree;
+
+#[cfg(feature = "extension")]
+pub use extension::extension;

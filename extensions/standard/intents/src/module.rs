@@ -36,14 +36,6 @@ const SESSION_ENDS: [&str; 2] = ["SessionEnd", "session.deleted"];
 /// Ties every change to an intent.
 pub(crate) struct IntentsModule;
 
-/// The given modules and this one, in the order they run.
-#[must_use]
-pub fn with_intents(mut modules: Vec<&'static dyn Module>) -> Vec<&'static dyn Module> {
-    let at = modules.partition_point(|module| module.spec().priority <= PRIORITY);
-    modules.insert(at, &IntentsModule);
-    modules
-}
-
 /// The facts of the module.
 const SPEC: ModuleSpec<'static> = ModuleSpec {
     events: &[

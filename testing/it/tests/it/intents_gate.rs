@@ -1,6 +1,7 @@
 //! Intents before a call: who may write what, who waits, and what happens when the rules themselves are broken.
 
 use crate::intents_host::{Host, commit_all, entries, orchestration, session_folder, workspace};
+use dispatch_support::TestContext;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -212,4 +213,21 @@ fn nothing_is_written_when_only_the_answer_is_wanted() {
     let output = context.run("dispatch", &["explain", "--json"], payload.to_string().as_bytes(), &[]);
     assert!(output.stdout.contains("IN05"), "{output:?}");
     assert!(!orchestration(&context).join(".trace").exists());
+}
+
+#[test]
+fn the_extension_is_bundled_and_can_be_left_out() {
+    let context = TestContext::new();
+    let state = |set: &[&str]| -> Option<String> {
+        let arguments: Vec<&str> = set.iter().copied().chain(["ext", "list", "--json"]).collect();
+        let listed = context.dispatch(&arguments).json();
+        let found = listed["extensions"].as_array().unwrap().iter().find(|it| it["id"] == "intents");
+        found.map(|it| it["state"]["state"].as_str().unwrap_or("?").to_owned())
+    };
+    assert_eq!(state(&[]).as_deref(), Some("active"));
+    assert_eq!(state(&["--minimal"]), None);
+    assert_eq!(state(&["--set", "extensions.disabled=[\"intents\"]"]), None);
+    let without_pipeline = state(&["--set", "extensions.disabled=[\"hook-pipeline\"]"]);
+    assert_eq!(without_pipeline.as_deref(), Some("active"), "the commands still need it");
+    assert_eq!(context.dispatch(&["--set", "extensions.disabled=[\"intents\"]", "doctor"]).status, 0);
 }

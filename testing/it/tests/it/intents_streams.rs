@@ -7,7 +7,7 @@ use dispatch_support::TestContext;
 use ext_hook_pipeline::modules::native_modules;
 use ext_hook_pipeline::watch::Unwatched;
 use ext_hook_pipeline::{Invocation, run};
-use ext_intents::contract::{ScopeValidation, with_intents};
+use ext_intents::contract::{ScopeValidation, module};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -70,7 +70,8 @@ impl ConcurrentSession<'_> {
             let arguments = [event, "--host", self.host.name];
             self.host.context.run("dispatch-hook", &arguments, payload.as_bytes(), &[]).stdout
         } else {
-            let modules = with_intents(native_modules());
+            let mut modules = native_modules();
+            modules.push(module());
             let hints = Hints::collect(|_| None);
             let outcome = run(&Invocation {
                 host: Some(self.host.name),
