@@ -105,7 +105,7 @@ pub struct Support {
     pub(crate) project_variables: &'static [&'static str],
     /// The host's events.
     pub events: &'static [EventSupport],
-    /// How what the host cannot express is brought down.
+    /// What happens to what the host cannot express.
     pub degradation: &'static str,
 }
 
@@ -135,8 +135,8 @@ impl Support {
 #[must_use]
 pub fn hosts_markdown() -> String {
     let mut page = String::from(
-        "# Hosts\n\nGenerated from the dialect tables. A reply can only do what its event's row says; \
-         the rest is brought down as each section states. On a stop that a stop hook caused, nothing is blocked.\n",
+        "# Hosts\n\nGenerated from the dialect tables. A reply can do only what the row of its event says; \
+         each section says what happens to the rest. A stop that a stop hook caused is not blocked.\n",
     );
     for dialect in super::ALL {
         let support = dialect.support();
