@@ -1,4 +1,5 @@
 //! Clients against a real server on this machine: names below `localhost`, and a proxy in the environment.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use dispatch_http::{ClientKind, Redirects, client, root_cause};
 use reqwest::Url;
