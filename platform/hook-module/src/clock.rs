@@ -1,6 +1,8 @@
 //! Time as the pipeline sees it, so that budgets can be tested without waiting.
+//!
+//! Pure.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The two clocks of one invocation.
 pub trait Clock {
@@ -8,36 +10,6 @@ pub trait Clock {
     fn unix_ms(&self) -> i64;
     /// Time since the invocation began; never goes back.
     fn elapsed(&self) -> Duration;
-}
-
-/// The system's clocks.
-#[derive(Debug, Clone, Copy)]
-pub struct SystemClock {
-    started: Instant,
-}
-
-impl SystemClock {
-    /// The invocation begins now.
-    #[must_use]
-    pub fn start() -> Self {
-        Self { started: Instant::now() }
-    }
-
-    /// When the invocation began.
-    #[must_use]
-    pub fn started(&self) -> Instant {
-        self.started
-    }
-}
-
-impl Clock for SystemClock {
-    fn unix_ms(&self) -> i64 {
-        dispatch_os::time::unix_ms()
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
 }
 
 /// Milliseconds with three digits, as records show durations.

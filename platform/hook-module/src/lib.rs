@@ -16,6 +16,7 @@ mod record;
 #[cfg(feature = "service")]
 pub mod service;
 pub mod state;
+mod system_clock;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tool_outcome;
@@ -24,7 +25,7 @@ mod workspace;
 
 pub use action::{Artifact, ContextNote, Decision, EmittedRecord, FileWrite, HookAction, WriteMode};
 pub use classify::classify;
-pub use clock::{Clock, SystemClock, milliseconds};
+pub use clock::{Clock, milliseconds};
 pub use context::{
     Capabilities, Context, Effects, HOOKS_FOLDER, Ids, LogLevel, LogLine, MAIN_AGENT, ModuleFolders, Neo4jCapability,
     Notes, Paths, RuleException, SessionView, Timers, WORK_FOLDER, WORK_ID_DIGITS, agent_key, hook_run_id,
@@ -35,6 +36,7 @@ pub use module::{Module, ModuleError, ModuleSpec};
 pub use own_commands::{OwnCommand, is_handshake_only, is_own_mcp_tool, own_command};
 pub use record::{Record, RecordType};
 pub use state::SessionState;
+pub use system_clock::SystemClock;
 pub use tool_outcome::{ToolOutcome, tool_outcome};
 pub use unattended::Unattended;
 pub use workspace::{find_workspace, nearest_with_rules};

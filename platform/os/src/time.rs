@@ -1,11 +1,12 @@
 //! Wall time, monotonic time and deadlines, in milliseconds and in UTC.
 
+mod rfc3339;
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use jiff::Timestamp;
-
+pub use rfc3339::{parse_rfc3339, rfc3339};
 // Values of a clock; only the functions below read one.
 pub use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -43,24 +44,9 @@ pub fn unix_ms() -> i64 {
     }
 }
 
-/// `2026-01-02T03:04:05.678Z` for a wall time; a time out of range becomes the nearest that can be written.
-pub fn rfc3339(unix_ms: i64) -> String {
-    let nearest = if unix_ms < 0 { Timestamp::MIN } else { Timestamp::MAX };
-    let timestamp = Timestamp::from_millisecond(unix_ms).unwrap_or(nearest);
-    format!("{timestamp:.3}")
-}
-
 /// The present wall time as RFC 3339 text.
 pub fn now_rfc3339() -> String {
     rfc3339(unix_ms())
-}
-
-/// Wall time from RFC 3339 text with any offset; finer digits than milliseconds are cut.
-pub fn parse_rfc3339(text: &str) -> Option<i64> {
-    text.parse::<Timestamp>()
-        .ok()
-        .map(|timestamp| timestamp.as_nanosecond().div_euclid(1_000_000))
-        .and_then(|ms| i64::try_from(ms).ok())
 }
 
 /// Milliseconds since the first call in this process; never goes back.

@@ -1,4 +1,6 @@
 //! The plan graph: what is to be done, in which order, where, and how a plan moves on. Pure.
+//!
+//! Pure.
 
 mod check;
 mod graph;

@@ -1,4 +1,6 @@
 //! The unbounded guard: stops a call whose effect or cost has no bound, before it runs.
+//!
+//! Pure.
 
 mod background;
 mod code;

@@ -1,4 +1,6 @@
 //! Gives the right reminder at the right tool call, by the rules that people wrote or promoted.
+//!
+//! Pure.
 
 mod fill;
 mod given;

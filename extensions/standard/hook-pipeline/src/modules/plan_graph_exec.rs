@@ -1,4 +1,6 @@
 //! Keeps work inside the plan, and bounds calls where their meaning stays the same.
+//!
+//! Pure.
 
 mod rewrite;
 mod scope;

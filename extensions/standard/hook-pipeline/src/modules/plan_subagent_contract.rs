@@ -1,4 +1,6 @@
 //! Tells a planning subagent what it owes, and does not let it stop before it delivered.
+//!
+//! Pure.
 
 mod delivery;
 

@@ -1,4 +1,6 @@
 //! Work that must be delegated: rules of the user that bind the main agent until a subagent delivered.
+//!
+//! Pure.
 
 mod before;
 mod outputs;

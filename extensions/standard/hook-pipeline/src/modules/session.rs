@@ -1,4 +1,6 @@
 //! Ids, turns and the plain facts of a session: who asked what, which tool ran, how it ended.
+//!
+//! Pure.
 
 mod compact;
 mod pointers;

@@ -1,4 +1,6 @@
 //! Writes, at the end of a turn, a summary of the session and drafts of its decisions.
+//!
+//! Pure.
 
 mod adr;
 mod decision;

@@ -1,4 +1,6 @@
 //! What modules that ask subagents for files share: where the files go, and how often a stop is blocked.
+//!
+//! Pure.
 
 use std::path::PathBuf;
 

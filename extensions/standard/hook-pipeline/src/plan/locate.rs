@@ -1,4 +1,6 @@
 //! Finds the plan that is in force.
+//!
+//! Pure.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -1,4 +1,6 @@
 //! How a plan moves on: each step is a function from what is known to records and a state patch.
+//!
+//! Pure.
 
 use dispatch_hook_module::phase::Phase;
 use dispatch_hook_module::{EmittedRecord, HookAction, RecordType};

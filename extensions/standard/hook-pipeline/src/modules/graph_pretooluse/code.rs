@@ -1,4 +1,6 @@
 //! `EX03` to `EX05`: code that runs unseen, because it is fetched, decoded or typed by another machine.
+//!
+//! Pure.
 
 use dispatch_toolcall::{SimpleCommand, UnknownReason, resolve};
 

@@ -1,4 +1,6 @@
 //! `EX01` and `EX02`: credentials and the environment on their way to another machine.
+//!
+//! Pure.
 
 use dispatch_toolcall::{SimpleCommand, resolve};
 

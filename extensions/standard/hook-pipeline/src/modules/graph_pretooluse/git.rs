@@ -1,4 +1,6 @@
 //! `GT01` to `GT11`: git commands that lose work which nothing brings back.
+//!
+//! Pure.
 
 use dispatch_toolcall::{SimpleCommand, resolve};
 

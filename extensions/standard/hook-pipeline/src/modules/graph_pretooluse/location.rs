@@ -1,4 +1,6 @@
 //! Says where a path lies: in the workspace, at its root, above it, or elsewhere.
+//!
+//! Pure.
 
 use std::path::Path;
 

@@ -1,4 +1,6 @@
 //! `UB06` and `UB07`: finds the graph and SQL queries of a call and has them judged.
+//!
+//! Pure.
 
 mod cypher;
 mod here;

@@ -3,6 +3,8 @@
 //! How many files there are is an estimate that costs next to nothing: the number of entries
 //! that git's index names in its head, kept in the session's state until the index changes.
 //! Without an index the number is not known, and the rule does not apply.
+//!
+//! Pure.
 
 use dispatch_hook_module::Context;
 use dispatch_toolcall::{SimpleCommand, ToolCall, ToolKind, UnboundedKind};

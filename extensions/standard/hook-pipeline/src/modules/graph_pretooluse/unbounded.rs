@@ -1,4 +1,6 @@
 //! `UB01` to `UB05`: trees, walks, endless commands, fork bombs and devices.
+//!
+//! Pure.
 
 use dispatch_toolcall::{Access, PathMove, SimpleCommand, ToolCall, UnboundedKind, resolve};
 

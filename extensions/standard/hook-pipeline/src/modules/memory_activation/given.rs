@@ -1,4 +1,6 @@
 //! Which reminders were given already, as the state points it out.
+//!
+//! Pure.
 
 use dispatch_hook_module::{Context, MAIN_AGENT};
 use serde_json::Value;

@@ -1,4 +1,6 @@
 //! The call at hand as rules see it, and whether one applies. What costs most is asked last.
+//!
+//! Pure.
 
 use std::cell::OnceCell;
 use std::path::Path;

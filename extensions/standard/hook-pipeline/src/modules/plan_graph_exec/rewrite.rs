@@ -1,4 +1,6 @@
 //! Adds a bound or the plan's scope to a call, where that keeps its meaning.
+//!
+//! Pure.
 
 mod command;
 mod search;

@@ -1,4 +1,6 @@
 //! Whether a call falls into an open node: its tool, and every path it changes.
+//!
+//! Pure.
 
 use std::path::Path;
 

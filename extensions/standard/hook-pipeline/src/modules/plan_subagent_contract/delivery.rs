@@ -1,4 +1,6 @@
 //! Checks what a planning subagent left behind: the plan, the manifest, and what the manifest claims.
+//!
+//! Pure.
 
 use std::path::{Component, Path};
 

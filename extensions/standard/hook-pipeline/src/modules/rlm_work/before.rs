@@ -1,4 +1,6 @@
 //! Holds a call of the main agent against the rules.
+//!
+//! Pure.
 
 use std::path::Path;
 

@@ -1,4 +1,6 @@
 //! Checks the files that a subagent owes for a rule.
+//!
+//! Pure.
 
 use std::path::Path;
 

@@ -1,4 +1,6 @@
 //! `rlm-policy.json`: the rules, each read on its own so that one mistake costs one rule.
+//!
+//! Pure.
 
 use dispatch_hook_module::{Context, Decision};
 use serde::Deserialize;

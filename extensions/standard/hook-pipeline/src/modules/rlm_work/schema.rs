@@ -1,4 +1,6 @@
 //! The part of JSON Schema that policies use: types, required keys, properties, items, enumerations, least sizes.
+//!
+//! Pure.
 
 use std::path::Component;
 

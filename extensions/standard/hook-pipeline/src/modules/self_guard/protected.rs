@@ -1,4 +1,6 @@
 //! The list of what is protected, and whether a path is on it.
+//!
+//! Pure.
 
 use std::borrow::Cow;
 

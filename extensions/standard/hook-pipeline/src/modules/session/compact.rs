@@ -1,4 +1,6 @@
 //! What must survive when a conversation is compacted.
+//!
+//! Pure.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,6 @@
 //! The state that the ids of an event imply, as far as it is not known yet.
+//!
+//! Pure.
 
 use dispatch_hook_module::phase::Phase;
 use dispatch_hook_module::{Context, EventName, MAIN_AGENT, agent_key};

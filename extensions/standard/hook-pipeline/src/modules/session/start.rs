@@ -1,4 +1,6 @@
 //! The beginning of a session.
+//!
+//! Pure.
 
 use std::path::Path;
 

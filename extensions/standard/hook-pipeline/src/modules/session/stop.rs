@@ -1,4 +1,6 @@
 //! The end of a turn, with numbers counted from the log.
+//!
+//! Pure.
 
 use dispatch_hook_module::{Context, Decision, HookAction, Record, RecordType};
 use serde_json::json;

@@ -1,4 +1,6 @@
 //! Subagents: each gets a short id, bound to the id its host gave it.
+//!
+//! Pure.
 
 use dispatch_hook_module::{Context, HookAction, RecordType};
 use serde_json::json;

@@ -1,4 +1,6 @@
 //! A tool call, before and after.
+//!
+//! Pure.
 
 use dispatch_hook_module::digest::sha256_hex;
 use dispatch_hook_module::phase::kind_name;

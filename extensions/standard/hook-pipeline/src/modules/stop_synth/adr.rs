@@ -1,4 +1,6 @@
 //! Numbers the drafts and writes them as architecture decision records.
+//!
+//! Pure.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,6 @@
 //! Which decisions a session made, as far as its facts show them.
+//!
+//! Pure.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,6 @@
 //! What a session's log says: what was asked, what was changed for which intent, what is still open.
+//!
+//! Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

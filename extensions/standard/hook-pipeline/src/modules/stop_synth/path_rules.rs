@@ -1,4 +1,6 @@
 //! Which changed files call for a decision to be written down.
+//!
+//! Pure.
 
 use dispatch_glob::Glob;
 use dispatch_hook_module::Context;

@@ -1,4 +1,6 @@
 //! The plan in force and how far each of its nodes is.
+//!
+//! Pure.
 
 use dispatch_hook_module::Context;
 

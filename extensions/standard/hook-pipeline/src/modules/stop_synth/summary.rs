@@ -1,4 +1,6 @@
 //! The summary as Markdown: equal facts give equal text.
+//!
+//! Pure.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,6 @@
 //! Shell commands that get a bound: searches, logs, and walks from the top of the workspace.
+//!
+//! Pure.
 
 use std::path::Path;
 

@@ -1,4 +1,6 @@
 //! Search tools that name no files get the scope of the open nodes.
+//!
+//! Pure.
 
 use dispatch_hook_module::Context;
 use serde_json::{Map, Value};
