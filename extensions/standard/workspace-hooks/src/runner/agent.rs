@@ -7,7 +7,7 @@ mod tally;
 use super::output_redactor::OutputRedactor;
 use super::prompt::prompt;
 use super::run_state_folder::RunStateFolder;
-use super::stop::{AttemptStop, stopped};
+use super::stop::{EarlyStop, stopped};
 use super::{RunAttempt, RunnerPorts, ended, failed};
 use crate::contract::{RunId, RunPlace, SessionScope};
 use crate::run_executor::{RetryAdvice, RunEnd, RunResult};
@@ -96,7 +96,7 @@ async fn follow(
     dispatch: &DispatchId,
     events: &mut SessionEvents,
     tallies: &mut TurnTallies,
-) -> Result<(DispatchView, Option<AttemptStop>), SessionsError> {
+) -> Result<(DispatchView, Option<EarlyStop>), SessionsError> {
     let stop = Box::pin(stopped(&attempt.job.cancel, attempt.clock, attempt.deadline));
     let mut over = select(sessions.wait(dispatch), stop);
     let stop = loop {
@@ -153,7 +153,7 @@ async fn last_rows(
     tallies.remove(turn)
 }
 
-fn result(attempt: &RunAttempt<'_>, view: &DispatchView, stop: Option<AttemptStop>, tally: TurnTally) -> RunResult {
+fn result(attempt: &RunAttempt<'_>, view: &DispatchView, stop: Option<EarlyStop>, tally: TurnTally) -> RunResult {
     let end = match (end_of(&attempt.redactor, view, tally.end.as_ref()), stop) {
         // It came to its end before it could be stopped.
         (RunEnd::Success, _) => RunEnd::Success,
