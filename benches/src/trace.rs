@@ -3,12 +3,12 @@
 use crate::sample::Samples;
 use crate::{process, row, table};
 use anyhow::{Context as _, Result};
-use ext_intents::contract::{
-    AddedLines, FileHashes, IntentSpec, IntentStatus, IntentWorkspace, MutationClass, ScopeValidation, TraceEntry,
-};
-use ext_intents::testing::{
+use ext_intents::contract::testing::{
     append_entries, content_hash, file_hash, gate_allows, recent_entries, recent_index_folder, store_content,
     write_head,
+};
+use ext_intents::contract::{
+    AddedLines, FileHashes, IntentSpec, IntentStatus, IntentWorkspace, MutationClass, ScopeValidation, TraceEntry,
 };
 use std::io::{BufWriter, Write};
 use std::path::Path;

@@ -15,12 +15,15 @@ pub use crate::intent_workspace::{
 pub use crate::layout::{FOLDER as ORCHESTRATION_FOLDER, INTENTS_FILE};
 pub use crate::module::active_intent_patch;
 pub use crate::query::blame::{BlamedLine, LineAuthor};
-pub use crate::query::check::{UncoveredLines, UntrackedFiles};
+pub use crate::query::check::UntrackedFiles;
 pub use crate::query::filter::EntryFilter;
 pub use crate::query::git_repository::GitRepository;
 pub use crate::query::sarif::log as sarif_log;
+pub use crate::query::uncovered_lines::UncoveredLines;
 pub use crate::query::verify::{LedgerFinding, LedgerVerification};
 pub use crate::status::Reopen;
+#[cfg(any(test, feature = "testing"))]
+pub use crate::testing;
 pub use crate::trace_entry::{AddedLines, Concurrency, FileHashes, MutationClass, ScopeValidation, TraceEntry};
 
 /// The module of the hook pipeline.

@@ -24,6 +24,7 @@ pub(crate) const RECENT_ENTRIES: usize = 20;
 /// How far back a search without an index reads.
 pub(crate) const MAX_SEARCH_BYTES: u64 = 8 * 1024 * 1024;
 /// The most files of the index that are read to list those of an intent.
+#[cfg(feature = "count")]
 pub(crate) const MAX_LISTED_FILES: usize = 20_000;
 /// The pause before the second and last attempt at a busy lock.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -110,6 +111,7 @@ impl Ledger {
 
     /// The files that an intent changed last, newest change first, with that change. Files beyond the first
     /// [`MAX_LISTED_FILES`] of the index are ignored.
+    #[cfg(feature = "count")]
     #[must_use]
     pub(crate) fn files_of(&self, intent: &str) -> Vec<TraceEntry> {
         let Ok(mut file) = files::open(self.layout.ledger_file()) else {

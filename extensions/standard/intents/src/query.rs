@@ -15,6 +15,7 @@ mod samples;
 pub(crate) mod sarif;
 pub(crate) mod summary;
 pub(crate) mod trailers;
+pub(crate) mod uncovered_lines;
 pub(crate) mod verify;
 
 use std::path::{Component, Path, PathBuf};

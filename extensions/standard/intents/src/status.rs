@@ -2,7 +2,9 @@
 //!
 //! Pure.
 
-use crate::intent::{IntentKind, IntentStatus};
+#[cfg(any(test, feature = "count"))]
+use crate::intent::IntentKind;
+use crate::intent::IntentStatus;
 
 /// Whether a completed or abandoned intent may be reopened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,7 @@ impl IntentStatus {
     }
 }
 
+#[cfg(any(test, feature = "count"))]
 impl IntentKind {
     /// As the continuation of a sentence.
     pub(crate) fn in_words(self) -> &'static str {

@@ -3,7 +3,7 @@
 use crate::intents_host::{Host, commit_all, entries_of, is_fenced, shell, workspace};
 use dispatch_support::TestContext;
 use ext_intents::contract::ScopeValidation;
-use ext_intents::testing::content_hash;
+use ext_intents::contract::testing::content_hash;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

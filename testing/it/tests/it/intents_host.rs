@@ -2,7 +2,7 @@
 
 use dispatch_support::TestContext;
 use ext_intents::contract::TraceEntry;
-use ext_intents::testing::{chained_entries, content_hash, readable_entries};
+use ext_intents::contract::testing::{chained_entries, content_hash, readable_entries};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

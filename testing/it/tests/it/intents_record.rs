@@ -1,8 +1,8 @@
 //! Intents after a call: what the ledger says of it, whatever way the file was changed.
 
 use crate::intents_host::{Host, commit_all, entries, orchestration, shell, workspace};
+use ext_intents::contract::testing::{content_hash, line_hash};
 use ext_intents::contract::{Concurrency, MutationClass, ScopeValidation};
-use ext_intents::testing::{content_hash, line_hash};
 use serde_json::{Value, json};
 use std::fs;
 

@@ -167,7 +167,7 @@ fn two_thousand_interleaved_calls_leave_a_complete_ledger() {
     assert!(last.len() >= SESSIONS * 3);
     for (path, hash) in last {
         let content = std::fs::read(context.project().join(&path)).expect("the file");
-        assert_eq!(hash, Some(ext_intents::testing::content_hash(&content)), "{path}");
+        assert_eq!(hash, Some(ext_intents::contract::testing::content_hash(&content)), "{path}");
     }
     let calls = std::fs::read_dir(crate::intents_host::orchestration(&context).join(".trace/calls")).expect("a folder");
     let left = calls

@@ -224,6 +224,7 @@ pub(super) fn last_of(
 }
 
 /// The newest entry of each file that the index knows, at most `limit` of them, in no order.
+#[cfg(feature = "count")]
 pub(super) fn last_of_all(layout: &OrchestrationLayout, file: &mut File, limit: usize) -> io::Result<Vec<TraceEntry>> {
     let mut found = Vec::new();
     for name in files::read_dir(layout.files_folder())?.flatten().take(limit) {

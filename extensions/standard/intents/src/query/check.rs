@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dispatch_os::files::{self, read_at_most};
 use dispatch_os::time::parse_rfc3339;
-use serde::Serialize;
 
 use crate::declared_intents::{self, CacheAccess, DeclaredIntents};
 use crate::error::IntentsError;
@@ -19,21 +18,11 @@ use crate::query::blame::{FileBlame, MAX_BLAMED_BYTES};
 use crate::query::git_diff::{self, DiffContent, DiffHunk, FileDiff};
 use crate::query::git_repository::{GitRepository, IntentCommit};
 use crate::query::history::histories;
+use crate::query::uncovered_lines::UncoveredLines;
 use crate::query::{inside, line_diff, stored_content};
 use crate::scope::{TargetExtent, owns};
 use crate::trace_entry::RecordedChange;
 use crate::trace_entry::ScopeValidation;
-
-/// Lines that no intent covers.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct UncoveredLines {
-    /// From the workspace's root.
-    pub file: String,
-    /// The first line, from 1.
-    pub start: usize,
-    /// The last line; equal to the first where lines were only removed.
-    pub end: usize,
-}
 
 /// Whether untracked files are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::query::check::UncoveredLines;
+use crate::query::uncovered_lines::UncoveredLines;
 
 const RULE: &str = "uncovered-change";
 

@@ -1,8 +1,8 @@
 //! A repository in which an agent and a person write.
 
 use dispatch_support::{Output, TestContext};
+use ext_intents::contract::testing::{added_lines, append_entries, content_hash, store_content};
 use ext_intents::contract::{FileHashes, MutationClass, ScopeValidation, TraceEntry};
-use ext_intents::testing::{added_lines, append_entries, content_hash, store_content};
 use std::path::PathBuf;
 use std::process::Stdio;
 
