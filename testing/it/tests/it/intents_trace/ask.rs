@@ -54,7 +54,7 @@ fn an_untouched_ledger_is_proven_and_a_persons_edit_is_a_note() {
     let verified = repository.trace(&["verify", "--json", "--strict"]);
     assert_eq!((verified.status, verified.json()), (0, json!({"entries": 3, "problems": []})));
     let text = repository.trace(&["verify"]);
-    assert!(text.stdout.starts_with("3 entries, each as it was written"), "{text:?}");
+    assert!(text.stdout.starts_with("3 entries, unchanged and in order"), "{text:?}");
     assert!(text.stdout.contains("not proven"), "{text:?}");
 
     repository.context.write("docs/b.md", "# by hand\n");
