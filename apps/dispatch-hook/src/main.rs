@@ -9,9 +9,7 @@
 use std::ffi::OsString;
 
 use dispatch_os::arena;
-use ext_hook_pipeline::modules::native_modules;
-use ext_hook_pipeline::process::{Arguments, serve};
-use ext_hook_pipeline::user_scripts::UserScripts;
+use ext_hook_pipeline::contract::{Arguments, UserScripts, native_modules, serve};
 
 #[global_allocator]
 static MEMORY: arena::ArenaAllocator = arena::ArenaAllocator;

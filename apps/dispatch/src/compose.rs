@@ -2,7 +2,7 @@
 
 use dispatch_contracts::extension::Extension;
 use dispatch_hook_module::Module;
-use ext_hook_pipeline::modules::native_modules;
+use ext_hook_pipeline::contract::native_modules;
 use std::sync::Arc;
 
 /// Every extension that ships with the program.

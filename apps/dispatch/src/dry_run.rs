@@ -7,9 +7,7 @@ use dispatch_hook_dialects::dialect::{self, Hints};
 use dispatch_hook_module::{Effects, Module, SystemClock};
 use dispatch_os::environment;
 use dispatch_trust::Trust;
-use ext_hook_pipeline::Invocation;
-use ext_hook_pipeline::script_module::Scripts;
-use ext_hook_pipeline::watch::Unwatched;
+use ext_hook_pipeline::contract::{Invocation, Scripts, Unwatched};
 
 /// Everything that an invocation borrows.
 pub(crate) struct DryRunPipeline {

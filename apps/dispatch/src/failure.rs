@@ -3,7 +3,7 @@
 use crate::app::Status;
 use dispatch_os::OsError;
 use dispatch_trust::TrustError;
-use ext_hook_pipeline::session_files::FilesError;
+use ext_hook_pipeline::contract::FilesError;
 use ext_intents::contract::IntentsError;
 use ext_workspace_hooks::contract::{RunsError, WatchError};
 use std::error::Error;

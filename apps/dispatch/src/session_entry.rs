@@ -3,8 +3,7 @@
 use crate::failure::Failure;
 use dispatch_hook_module::{EmittedRecord, Ids, MAIN_AGENT, Paths, Record, SessionState, hook_run_id, next_work_id};
 use dispatch_os::{Ulid, time};
-use ext_hook_pipeline::config::Config;
-use ext_hook_pipeline::session_files::{Batch, Journal, SessionFolder, next_run_ms, read_state, rebuild_state};
+use ext_hook_pipeline::contract::{Batch, Config, Journal, SessionFolder, next_run_ms, read_state, rebuild_state};
 use serde_json::Value;
 
 /// What stands in a record in place of a hook event.

@@ -6,7 +6,7 @@ use dispatch_hook_module::{HOOKS_FOLDER, Paths, WORK_FOLDER, find_workspace};
 use dispatch_os::files;
 use dispatch_os::paths::safe_file_name;
 use dispatch_os::time::UNIX_EPOCH;
-use ext_hook_pipeline::manifest::PipelineManifest;
+use ext_hook_pipeline::contract::PipelineManifest;
 use ext_intents::contract::IntentWorkspace;
 use std::path::{Path, PathBuf};
 

@@ -11,7 +11,7 @@ use dispatch_hook_module::{Paths, RuleException, SessionView};
 use dispatch_os::files::replace;
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::time;
-use ext_hook_pipeline::session_files::{DiskView, SessionFolder};
+use ext_hook_pipeline::contract::{DiskView, SessionFolder};
 use serde_json::json;
 use std::time::Duration;
 

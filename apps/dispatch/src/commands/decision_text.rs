@@ -3,7 +3,7 @@
 use dispatch_hook_module::Decision;
 
 use crate::plain::{lines, one_line};
-use ext_hook_pipeline::report::{DecisionReport, ModuleReport, ToolReport};
+use ext_hook_pipeline::contract::{DecisionReport, ModuleReport, ToolReport};
 use std::path::Path;
 
 /// Paths of one call that are listed.

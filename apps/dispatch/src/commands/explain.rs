@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 use dispatch_hook_dialects::dialect::INPUT_LIMIT_BYTES;
 use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_os::files::read_stream_at_most;
-use ext_hook_pipeline::{Invocation, Outcome, run as run_pipeline};
+use ext_hook_pipeline::contract::{Invocation, Outcome, run as run_pipeline};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainRequest {

@@ -2,8 +2,7 @@
 
 use crate::compose;
 use dispatch_os::environment;
-use ext_hook_pipeline::process::{Arguments, serve};
-use ext_hook_pipeline::user_scripts::UserScripts;
+use ext_hook_pipeline::contract::{Arguments, UserScripts, serve};
 
 /// Answers the event on standard input and ends the process.
 pub(crate) fn run() -> ! {

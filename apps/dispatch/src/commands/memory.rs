@@ -9,12 +9,12 @@ use crate::workspace::Workspace;
 use dispatch_hook_module::Paths;
 use dispatch_os::files::{read_at_most, read_text_at_most, replace};
 use dispatch_os::lock::{FileLock, LockKind};
-use ext_hook_pipeline::followup::{FollowupRules, RULES_LIMIT_BYTES};
-use ext_hook_pipeline::memory::{
+use ext_hook_pipeline::contract::SessionFolder;
+use ext_hook_pipeline::contract::followup::{FollowupRules, RULES_LIMIT_BYTES};
+use ext_hook_pipeline::contract::memory::{
     CANDIDATES_FILE, CANDIDATES_LIMIT_BYTES, FORGOTTEN_FILE, ForgottenCandidates, JOURNAL, ListedCandidate,
     MemoryError, Promotion, find, forget, list, promote, withdraw,
 };
-use ext_hook_pipeline::session_files::SessionFolder;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;

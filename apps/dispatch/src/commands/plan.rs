@@ -13,11 +13,11 @@ use dispatch_hook_module::digest::sha256_hex;
 use dispatch_hook_module::{Paths, SessionState};
 use dispatch_os::files::{self, read_at_most, replace};
 use dispatch_os::{paths::resolve_inside, time};
-use ext_hook_pipeline::plan::{
+use ext_hook_pipeline::contract::plan::{
     NodeStatus, PLAN_FILE_NAME, PLAN_LIMIT_BYTES, Plan, PlanError, PlanLookup, PlanNode, PlanProblem, PlanProgress,
     PlanSource, PlanTransition, WorkStatus, accept, complete, find, open_nodes, parse, start,
 };
-use ext_hook_pipeline::session_files::{DiskView, SessionFolder};
+use ext_hook_pipeline::contract::{DiskView, SessionFolder};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

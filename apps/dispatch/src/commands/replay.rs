@@ -16,9 +16,9 @@ use dispatch_hook_module::state::merge;
 use dispatch_hook_module::{EventName, HookEvent, Record, RecordType, SessionState};
 use dispatch_os::files::read_at_most;
 use dispatch_os::time;
-use ext_hook_pipeline::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
-use ext_hook_pipeline::run::{Past, event_of, judge};
-use ext_hook_pipeline::{DecisionReport, Invocation};
+use ext_hook_pipeline::contract::{
+    DecisionReport, Invocation, MANIFEST_LIMIT_BYTES, Past, PipelineManifest, event_of, judge,
+};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tally::{DifferenceExample, ReplayTally, ReplayedDecision, SkippedCall};

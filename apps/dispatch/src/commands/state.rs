@@ -6,7 +6,7 @@ use crate::printer::Printer;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_os::files::replace;
-use ext_hook_pipeline::session_files::{STATE_LOCK, SessionFolder, read_state, rebuild_state};
+use ext_hook_pipeline::contract::{STATE_LOCK, SessionFolder, read_state, rebuild_state};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;

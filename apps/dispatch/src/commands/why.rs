@@ -12,7 +12,7 @@ use crate::plain::one_line;
 use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use ext_hook_pipeline::report::DecisionReport;
+use ext_hook_pipeline::contract::DecisionReport;
 use find::HookRun;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 use dispatch_hook_module::Module as _;
 use dispatch_os::files;
 use dispatch_os::time;
-use ext_hook_pipeline::modules::WorkspaceResults;
+use ext_hook_pipeline::contract::WorkspaceResults;
 use ext_workspace_hooks::contract::{
     Action, HOOKS_FILE, Hook, HookListing, HookOrigin, HookSet, Problem, WrittenHooks, hooks_schema, list_hooks,
     next_start_ms, read_hook_files, workspace_of,

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use dispatch_hook_dialects::dialect::Hints;
 use dispatch_hook_module::{Effects, SystemClock};
 
-use ext_hook_pipeline::modules::native_modules;
-use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{Invocation, run};
+use ext_hook_pipeline::contract::{Invocation, Unwatched, native_modules, run};
 
 const ROUNDS: u32 = 400;
 const LONG_LOG_BYTES: u64 = 1024 * 1024 * 1024;

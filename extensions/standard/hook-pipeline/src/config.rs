@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::session_settings::SessionSettings;
 
 /// The largest configuration that is read.
-pub const CONFIG_LIMIT_BYTES: u64 = 1024 * 1024;
+pub(crate) const CONFIG_LIMIT_BYTES: u64 = 1024 * 1024;
 
 /// Where the settings about sessions are.
 const SESSION_SECTION: &str = "session";

@@ -14,7 +14,7 @@ const DENY: &str = "deny";
 /// The key of a delivery: equal for the same call, event and configuration in one session.
 /// Nothing for events that carry no id of their own.
 #[must_use]
-pub fn delivery_key(event: &HookEvent, session_id: &str, configuration: &str) -> Option<String> {
+pub(crate) fn delivery_key(event: &HookEvent, session_id: &str, configuration: &str) -> Option<String> {
     let id = event.tool_use_id.as_deref().filter(|id| !id.is_empty())?;
     Some(short_key(&[
         session_id.as_bytes(),
@@ -30,7 +30,7 @@ pub fn delivery_key(event: &HookEvent, session_id: &str, configuration: &str) ->
 
 /// An answer as the log keeps it.
 #[must_use]
-pub fn store_answer(answer: &Answer) -> Value {
+pub(crate) fn store_answer(answer: &Answer) -> Value {
     let verdict = match (answer.decision, answer.grant) {
         (Decision::Deny, _) => DENY,
         (Decision::Ask, _) => ASK,
@@ -53,7 +53,7 @@ pub fn store_answer(answer: &Answer) -> Value {
 
 /// The answer in what the log keeps; nothing if the log does not say what was decided.
 #[must_use]
-pub fn read_answer(stored: &Value) -> Option<Answer> {
+pub(crate) fn read_answer(stored: &Value) -> Option<Answer> {
     let (decision, grant) = match stored.get("verdict")?.as_str()? {
         DENY => (Decision::Deny, false),
         ASK => (Decision::Ask, false),

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::harness::Harness;
 use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::hooks::{
     REQUEST_BEFORE, RequestBefore, TOOL_AFTER, TOOL_BEFORE, TURN_SEALED, ToolAfter, ToolBefore, TurnSealed,
@@ -51,6 +52,10 @@ struct Pipeline {
 impl Extension for Pipeline {
     fn manifest(&self) -> Cow<'_, str> {
         Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn harness(&self) -> Harness {
+        dispatch_contracts::harness!()
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {

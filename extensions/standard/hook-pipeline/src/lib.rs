@@ -1,35 +1,33 @@
-//! The hook pipeline: what a host fires, what is decided about it, and how the answer is spelled.
+//! The hook pipeline: what a host fires, what is decided about it, and what is kept of it.
 
 mod call_outcomes;
-pub mod config;
+mod config;
 pub mod contract;
-pub mod delivery;
+mod delivery;
 #[cfg(feature = "extension")]
 mod extension;
-pub mod followup;
-pub mod manifest;
-pub mod memory;
-pub mod modules;
-pub mod neo4j;
-pub mod pipeline;
-pub mod plan;
-pub mod process;
+mod followup;
+mod manifest;
+mod memory;
+mod modules;
+mod neo4j;
+mod pipeline;
+mod plan;
+mod process;
 mod prose;
-pub mod report;
-pub mod run;
+mod report;
+mod run;
 #[cfg(any(test, feature = "schema"))]
-pub mod schema;
+mod schema;
 #[cfg(feature = "scripts")]
-pub mod script_module;
-pub mod session_files;
+mod script_module;
+mod session_files;
 mod session_settings;
 #[cfg(test)]
 mod test_session;
 #[cfg(feature = "scripts")]
-pub mod user_scripts;
-pub mod watch;
+mod user_scripts;
+mod watch;
 
 #[cfg(feature = "extension")]
-pub use extension::{ModuleSource, extension, extension_with};
-pub use report::DecisionReport;
-pub use run::{Invocation, Outcome, run};
+pub use extension::extension;

@@ -14,17 +14,17 @@ mod workspace_results;
 
 use dispatch_hook_module::Module;
 
-pub use graph_pretooluse::GraphPretooluse;
-pub use memory_activation::MemoryActivation;
-pub use memory_journal::MemoryJournal;
-pub use plan_graph_exec::PlanGraphExec;
-pub use plan_subagent_contract::PlanSubagentContract;
+pub(crate) use graph_pretooluse::GraphPretooluse;
+pub(crate) use memory_activation::MemoryActivation;
+pub(crate) use memory_journal::MemoryJournal;
+pub(crate) use plan_graph_exec::PlanGraphExec;
+pub(crate) use plan_subagent_contract::PlanSubagentContract;
 #[cfg(any(test, feature = "schema"))]
 pub(crate) use rlm_work::DelegationRule;
-pub use rlm_work::RlmWork;
-pub use self_guard::SelfGuard;
-pub use session::Session;
-pub use stop_synth::StopSynth;
+pub(crate) use rlm_work::RlmWork;
+pub(crate) use self_guard::SelfGuard;
+pub(crate) use session::Session;
+pub(crate) use stop_synth::StopSynth;
 pub use workspace_results::WorkspaceResults;
 
 /// Every module of this crate. A new one adds its line here and nothing else.

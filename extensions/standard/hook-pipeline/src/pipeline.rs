@@ -11,6 +11,8 @@ mod select;
 mod tests;
 
 pub use fold::{ModuleEnvironment, Stamps, fold};
-pub use folded::{Folded, ModuleRun, Said};
-pub use phase_gate::{PHASE_CODE, PHASE_GATE, PhaseGate};
-pub use select::{Selection, Slot, select};
+pub(crate) use folded::{Folded, ModuleRun, Said};
+pub use phase_gate::PHASE_GATE;
+pub(crate) use phase_gate::PhaseGate;
+pub use select::Slot;
+pub(crate) use select::select;

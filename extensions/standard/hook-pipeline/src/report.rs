@@ -111,7 +111,7 @@ impl ToolReport {
 
 /// How each module ran.
 #[must_use]
-pub fn module_reports(folded: &Folded) -> Vec<ModuleReport> {
+pub(crate) fn module_reports(folded: &Folded) -> Vec<ModuleReport> {
     let report = |run: &crate::pipeline::ModuleRun| ModuleReport {
         name: run.name.clone(),
         decision: run.decision.map_or("error", Decision::as_str).to_owned(),

@@ -138,7 +138,8 @@ pub fn judge(invocation: &Invocation<'_>, event: &HookEvent, past: Option<&Past<
 /// Handles an event of our own agent, which has no payload to be read, and keeps what it leads to.
 /// Unlike [`run`] it lets a panic pass: a guard that breaks must not count as one without objection.
 #[must_use]
-pub fn submit(invocation: &Invocation<'_>, event: &HookEvent) -> Outcome {
+#[cfg(feature = "extension")]
+pub(crate) fn submit(invocation: &Invocation<'_>, event: &HookEvent) -> Outcome {
     let dialect = dialect::by_name(event.host).unwrap_or_else(native);
     handle(invocation, dialect, event, None, None, &RefCell::new(None))
 }

@@ -18,15 +18,13 @@ use std::path::{Path, PathBuf};
 
 use dispatch_os::OsError;
 
-pub use append::append_lines;
 pub use batch::{Batch, Journal};
-pub use brief_lock::HeldLock;
-pub use header::Header;
-pub use log_summary::LogSummary;
+pub(crate) use brief_lock::HeldLock;
+pub(crate) use log_summary::LogSummary;
 pub use sequence::next_run_ms;
 pub use session_folder::SessionFolder;
-pub use state_file::{STATE_LOCK, read_state, rebuild_state, write_state};
-pub use tail::{TAIL_BYTES, Tail};
+pub use state_file::{STATE_LOCK, read_state, rebuild_state};
+pub(crate) use tail::TAIL_BYTES;
 pub use view::DiskView;
 
 /// Why something was not written. Never a reason to withhold an answer.

@@ -32,7 +32,7 @@ impl Watch for Unwatched {
 static PREPARED: Mutex<Option<Reply>> = Mutex::new(None);
 
 /// The alarm of this process. There is one per process, because there is one standard output.
-pub struct AlarmWatch {
+pub(crate) struct AlarmWatch {
     clock: SystemClock,
     limit: Cell<Duration>,
 }
@@ -40,20 +40,20 @@ pub struct AlarmWatch {
 impl AlarmWatch {
     /// Starts the alarm with a first answer. If the system refuses, the work goes on unwatched.
     #[must_use]
-    pub fn start(clock: SystemClock, limit: Duration, reply: &Reply) -> Self {
+    pub(crate) fn start(clock: SystemClock, limit: Duration, reply: &Reply) -> Self {
         remember(reply);
         let _ = alarm::arm(limit.saturating_sub(clock.elapsed()), &reply.stdout, i32::from(reply.exit_code));
         Self { clock, limit: Cell::new(limit) }
     }
 
     /// Gives the prepared answer and ends the process; for a panic hook.
-    pub fn answer_prepared() -> ! {
+    pub(crate) fn answer_prepared() -> ! {
         let reply = PREPARED.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
         Self::answer(&reply)
     }
 
     /// Gives this answer and ends the process, unless the alarm was first.
-    pub fn answer(reply: &Reply) -> ! {
+    pub(crate) fn answer(reply: &Reply) -> ! {
         if !reply.stderr.is_empty() {
             use std::io::Write as _;
             // A host that closed its end does not want to know.

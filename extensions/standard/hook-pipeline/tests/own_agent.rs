@@ -9,7 +9,8 @@ mod test_agent;
 use dispatch_contracts::conversation::ResultStatus;
 use dispatch_contracts::permission::Verdict;
 use dispatch_kernel::host::ExtensionState;
-use ext_hook_pipeline::{extension, extension_with};
+use ext_hook_pipeline::contract::extension_with;
+use ext_hook_pipeline::extension;
 use serde_json::{Value, json};
 use test_agent::{TestAgent, Workspace, run};
 

@@ -8,10 +8,7 @@ use dispatch_hook_dialects::dialect::Hints;
 use dispatch_hook_module::{Decision, Effects, SystemClock};
 use dispatch_script::CacheTrust;
 use dispatch_trust::Trust;
-use ext_hook_pipeline::modules::native_modules;
-use ext_hook_pipeline::script_module::{ScriptCache, Scripts};
-use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{Invocation, Outcome, run};
+use ext_hook_pipeline::contract::{Invocation, Outcome, ScriptCache, Scripts, Unwatched, native_modules, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

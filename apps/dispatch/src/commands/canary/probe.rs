@@ -4,8 +4,7 @@ use crate::compose;
 use dispatch_hook_dialects::dialect::{self, Abilities, Dialect, Hints};
 use dispatch_hook_module::{Decision, Effects, EventName, HookEvent, SystemClock};
 use dispatch_os::{Ulid, environment};
-use ext_hook_pipeline::Invocation;
-use ext_hook_pipeline::watch::Unwatched;
+use ext_hook_pipeline::contract::{Invocation, Unwatched};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -42,7 +41,7 @@ impl Probe {
     pub(super) fn is_let_pass(&self, root: &Path) -> Option<String> {
         let home = environment::variable("HOME").ok().flatten();
         let clock = SystemClock::start();
-        let outcome = ext_hook_pipeline::run(&Invocation {
+        let outcome = ext_hook_pipeline::contract::run(&Invocation {
             host: Some(self.dialect.id()),
             event: Some(self.event),
             stdin: &self.payload,

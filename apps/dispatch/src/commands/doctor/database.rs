@@ -5,9 +5,8 @@ use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_os::{files, time};
-use ext_hook_pipeline::config::Config;
-use ext_hook_pipeline::neo4j::{SECTION, is_configured, probe};
-use ext_hook_pipeline::session_files::read_state;
+use ext_hook_pipeline::contract::neo4j::{SECTION, is_configured, probe};
+use ext_hook_pipeline::contract::{Config, read_state};
 use std::time::Duration;
 
 const CHECK: &str = "neo4j";

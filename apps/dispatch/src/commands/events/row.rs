@@ -3,7 +3,7 @@
 use dispatch_hook_module::{Record, RecordType};
 
 use crate::plain::one_line;
-use ext_hook_pipeline::report::{DecisionReport, ToolReport};
+use ext_hook_pipeline::contract::{DecisionReport, ToolReport};
 use serde_json::Value;
 use std::path::Path;
 

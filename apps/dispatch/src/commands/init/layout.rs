@@ -4,7 +4,7 @@ use crate::compose;
 use dispatch_hook_module::{EventName, HOOKS_FOLDER, WORK_FOLDER};
 
 use crate::schemas::SHIPPED;
-use ext_hook_pipeline::manifest::{ModuleEntry, PipelineManifest};
+use ext_hook_pipeline::contract::{ModuleEntry, PipelineManifest};
 use serde_json::{Value, json};
 
 const CONFIG: &str = include_str!("assets/config.json");
@@ -111,7 +111,7 @@ impl LayoutFile {
 
 fn wanted_modules(set: ModuleSet) -> Vec<&'static str> {
     match set {
-        ModuleSet::Default => ext_hook_pipeline::manifest::DEFAULT_MODULES.to_vec(),
+        ModuleSet::Default => ext_hook_pipeline::contract::DEFAULT_MODULES.to_vec(),
         ModuleSet::Full => compose::guard_names(),
     }
 }

@@ -8,7 +8,7 @@ use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::Paths;
 use dispatch_trust::{Trust, read_content};
-use ext_hook_pipeline::manifest::PipelineManifest;
+use ext_hook_pipeline::contract::PipelineManifest;
 use serde::Serialize;
 
 /// The file that a script module's folder holds, in order of preference.

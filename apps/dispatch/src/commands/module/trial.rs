@@ -14,12 +14,10 @@ use dispatch_hook_module::{
 };
 use dispatch_os::files::read_at_most;
 use dispatch_trust::{Trust, read_content};
-use ext_hook_pipeline::config::Config;
-use ext_hook_pipeline::manifest::PipelineManifest;
-use ext_hook_pipeline::pipeline::{ModuleEnvironment, Slot, Stamps, fold};
-use ext_hook_pipeline::run::{FoundScript, ScriptModules};
-use ext_hook_pipeline::script_module::Scripts;
-use ext_hook_pipeline::session_files::{DiskView, read_state};
+use ext_hook_pipeline::contract::{
+    Config, DiskView, FoundScript, ModuleEnvironment, PipelineManifest, ScriptModules, Scripts, Slot, Stamps, fold,
+    read_state,
+};
 use serde::Serialize;
 use serde_json::Value;
 use std::cell::RefCell;

@@ -2,7 +2,7 @@
 
 use crate::plain::one_line;
 use dispatch_hook_module::Decision;
-use ext_hook_pipeline::DecisionReport;
+use ext_hook_pipeline::contract::DecisionReport;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

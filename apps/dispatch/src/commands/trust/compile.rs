@@ -3,8 +3,7 @@
 
 use dispatch_hook_module::Paths;
 
-use ext_hook_pipeline::run::{FoundScript, ScriptModules};
-use ext_hook_pipeline::user_scripts::UserScripts;
+use ext_hook_pipeline::contract::{FoundScript, ScriptModules, UserScripts};
 use std::path::Path;
 use std::time::Duration;
 

@@ -3,8 +3,7 @@
 use crate::compose;
 use dispatch_hook_module::Decision;
 
-use ext_hook_pipeline::pipeline::PHASE_GATE;
-use ext_hook_pipeline::report::DecisionReport;
+use ext_hook_pipeline::contract::{DecisionReport, PHASE_GATE};
 
 /// Ways out, the narrowest first; empty if no module objected.
 pub(super) fn remedies(report: &DecisionReport, decided_by: Option<&str>) -> Vec<String> {

@@ -28,7 +28,7 @@ use rules::{RuleFinding, RuleFindings, RuleSeverity};
 use settings::GraphPretooluseSettings;
 
 /// Judges what a call does, as far as it is known; a call whose effect is not known is not refused for that.
-pub struct GraphPretooluse;
+pub(crate) struct GraphPretooluse;
 
 /// The facts of the module.
 const SPEC: ModuleSpec<'static> = ModuleSpec {

@@ -20,7 +20,7 @@ use fill::ChosenReminders;
 use judged_call::JudgedCall;
 
 /// Gives reminders.
-pub struct MemoryActivation;
+pub(crate) struct MemoryActivation;
 
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

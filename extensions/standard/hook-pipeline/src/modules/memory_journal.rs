@@ -20,7 +20,7 @@ use crate::memory::{EXPERIENCE_FILE, Experience, ExperienceKind, JOURNAL, parse_
 const EXPERIENCE_LIMIT_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Keeps the journal.
-pub struct MemoryJournal;
+pub(crate) struct MemoryJournal;
 
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -17,7 +17,7 @@ use crate::plan::{self, Plan, PlanLookup, PlanNode, PlanProgress, PlanSource};
 use scope::ScopeObjection;
 
 /// Holds calls against the open nodes of the plan, and owns the rewrites.
-pub struct PlanGraphExec;
+pub(crate) struct PlanGraphExec;
 
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -20,7 +20,7 @@ const CODE: &str = "PC01";
 const NAME: &str = "plan-subagent-contract";
 
 /// Holds planning subagents to their contract.
-pub struct PlanSubagentContract;
+pub(crate) struct PlanSubagentContract;
 
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -26,7 +26,7 @@ const NAME: &str = "rlm-work";
 const OUTPUT_CODE: &str = "RLM-OUTPUT";
 
 /// Makes sure that delegated work is delegated.
-pub struct RlmWork;
+pub(crate) struct RlmWork;
 
 /// What can be set for the module.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

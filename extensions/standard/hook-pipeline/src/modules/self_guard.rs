@@ -27,7 +27,7 @@ const OPAQUE_CODE: &str = "SG03";
 const LOOKING: [&str; 6] = ["read", "get", "list", "search", "find", "query"];
 
 /// Protects the rules.
-pub struct SelfGuard;
+pub(crate) struct SelfGuard;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

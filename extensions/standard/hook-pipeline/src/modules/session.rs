@@ -18,7 +18,7 @@ use dispatch_hook_module::{Context, EventName, HookAction, Module, ModuleError, 
 use serde_json::json;
 
 /// Keeps the record of a session.
-pub struct Session;
+pub(crate) struct Session;
 
 /// The facts of the module.
 const SPEC: ModuleSpec<'static> = ModuleSpec {

@@ -29,7 +29,7 @@ const SUMMARY_FILE: &str = "summary.md";
 const EXPERIENCE_LIMIT_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Sums up.
-pub struct StopSynth;
+pub(crate) struct StopSynth;
 
 /// The facts of the module.
 const SPEC: ModuleSpec<'static> = ModuleSpec { events: &[EventName::Stop], ..ModuleSpec::named("stop-synth") };

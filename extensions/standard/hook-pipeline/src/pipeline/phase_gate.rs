@@ -9,17 +9,17 @@ use dispatch_toolcall::{Access, PathAccess, ToolCall, ToolKind};
 /// The name it runs under.
 pub const PHASE_GATE: &str = "phase-policy";
 /// The rule it denies by.
-pub const PHASE_CODE: &str = "PHASE_POLICY";
+pub(crate) const PHASE_CODE: &str = "PHASE_POLICY";
 
 /// Refuses tools that the present phase is not open to.
-pub struct PhaseGate<'a> {
+pub(crate) struct PhaseGate<'a> {
     policy: &'a PhasePolicy,
 }
 
 impl<'a> PhaseGate<'a> {
     /// Enforces this policy.
     #[must_use]
-    pub fn new(policy: &'a PhasePolicy) -> Self {
+    pub(crate) fn new(policy: &'a PhasePolicy) -> Self {
         Self { policy }
     }
 }

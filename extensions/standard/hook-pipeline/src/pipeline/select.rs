@@ -22,7 +22,7 @@ impl<'m> Slot<'m> {
 }
 
 /// What was chosen.
-pub struct Selection<'m> {
+pub(crate) struct Selection<'m> {
     /// The modules that run, first one first.
     pub slots: Vec<Slot<'m>>,
     /// Enabled modules that do not exist.
@@ -31,7 +31,11 @@ pub struct Selection<'m> {
 
 /// The enabled modules that support the event, by priority and then by their place in the manifest.
 #[must_use]
-pub fn select<'m>(manifest: &PipelineManifest, available: &[&'m dyn Module], event: &EventName) -> Selection<'m> {
+pub(crate) fn select<'m>(
+    manifest: &PipelineManifest,
+    available: &[&'m dyn Module],
+    event: &EventName,
+) -> Selection<'m> {
     let mut slots = Vec::new();
     let mut missing = Vec::new();
     for entry in manifest.modules.iter().filter(|entry| entry.enabled) {

@@ -14,7 +14,7 @@ use super::brief_lock::{BRIEF, lock_within};
 ///
 /// # Errors
 /// When the file is a link or no regular file, or the system refuses.
-pub fn append_lines(path: &Path, lines: &[u8]) -> Result<(), FilesError> {
+pub(crate) fn append_lines(path: &Path, lines: &[u8]) -> Result<(), FilesError> {
     let mut file = open_own(path, WriteAt::End)?;
     let metadata = file.metadata().map_err(|source| FilesError::io("inspect", path, source))?;
     if !metadata.is_file() {

@@ -15,20 +15,20 @@ pub(super) fn turn_finder() -> Finder<'static> {
 
 /// The start of one line of the log.
 #[derive(Debug, Clone, Copy)]
-pub struct Header<'a> {
+pub(crate) struct Header<'a> {
     head: &'a [u8],
 }
 
 impl<'a> Header<'a> {
     /// The start of this line.
     #[must_use]
-    pub fn of(line: &'a [u8]) -> Self {
+    pub(crate) fn of(line: &'a [u8]) -> Self {
         Self { head: line.get(..HEADER_BYTES).unwrap_or(line) }
     }
 
     /// The turn, if the line is a record.
     #[must_use]
-    pub fn turn_id(&self) -> Option<u64> {
+    pub(crate) fn turn_id(&self) -> Option<u64> {
         self.turn_id_by(&turn_finder())
     }
 

@@ -15,7 +15,7 @@ const BUFFER_BYTES: usize = 8 * 1024;
 
 /// What the end of a log tells at a log. It is the same as what [`Tail`](super::Tail) tells of the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LogSummary {
+pub(crate) struct LogSummary {
     /// The highest turn that a whole line tells of.
     pub last_turn_id: u64,
     /// Whether there is a whole line.
@@ -27,7 +27,7 @@ pub struct LogSummary {
 impl LogSummary {
     /// Looks at the last `limit` bytes; sees nothing if the file cannot be read.
     #[must_use]
-    pub fn at(path: &Path, limit: u64, delivery: Option<&str>) -> Self {
+    pub(crate) fn at(path: &Path, limit: u64, delivery: Option<&str>) -> Self {
         let Ok((end, offset)) = open_end(path, limit) else {
             return Self::default();
         };
@@ -129,7 +129,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session_files::Tail;
+    use crate::session_files::tail::Tail;
     use proptest::prelude::*;
 
     /// Gives a few bytes at a time, as a disk may.

@@ -30,7 +30,11 @@ pub fn read_state(paths: &Paths) -> Option<SessionState> {
 ///
 /// # Errors
 /// When the system refuses.
-pub fn write_state(folder: &SessionFolder<'_>, patches: &[&Value], held: Option<&HeldLock>) -> Result<(), FilesError> {
+pub(crate) fn write_state(
+    folder: &SessionFolder<'_>,
+    patches: &[&Value],
+    held: Option<&HeldLock>,
+) -> Result<(), FilesError> {
     let paths = folder.paths();
     let _lock = match held {
         Some(_) => None,

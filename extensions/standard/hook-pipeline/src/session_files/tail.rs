@@ -9,7 +9,7 @@ use super::header::{DELIVERY_KEY, Header, turn_finder};
 use super::search::{Finder, last_line_end, line_end};
 
 /// The part of the log that every invocation looks at.
-pub const TAIL_BYTES: u64 = 64 * 1024;
+pub(crate) const TAIL_BYTES: u64 = 64 * 1024;
 
 /// Whole lines from the end of a file.
 #[derive(Debug, Default, Clone)]

@@ -1,7 +1,7 @@
 //! Modules that rewrite, panic and hang.
 
 use dispatch_hook_module::{Context, EventName, HookAction, Module, ModuleError, ModuleSpec};
-use ext_hook_pipeline::modules::native_modules;
+use ext_hook_pipeline::contract::native_modules;
 use serde_json::{Value, json};
 
 /// A module whose answer is one function.

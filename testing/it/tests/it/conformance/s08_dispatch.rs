@@ -4,9 +4,7 @@ use dispatch_hook_dialects::Hints;
 use dispatch_hook_module::{Clock, Context, Decision, Effects, EventName, HookAction, Module, ModuleError, ModuleSpec};
 
 use super::workspace::PipelineWorkspace;
-use ext_hook_pipeline::manifest::PipelineManifest;
-use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{Invocation, Outcome, run};
+use ext_hook_pipeline::contract::{Invocation, Outcome, PipelineManifest, Unwatched, run};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::time::{Duration, Instant};

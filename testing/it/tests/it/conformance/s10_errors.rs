@@ -1,7 +1,7 @@
 //! Section 10: what a module does wrong stays with it.
 
 use super::workspace::PipelineWorkspace;
-use ext_hook_pipeline::modules::native_modules;
+use ext_hook_pipeline::contract::native_modules;
 use serde_json::{Value, json};
 
 fn failing(flags: &str, body: &str) -> PipelineWorkspace {

@@ -3,7 +3,7 @@
 use dispatch_hook_module::EventName;
 
 use super::workspace::PipelineWorkspace;
-use ext_hook_pipeline::modules::native_modules;
+use ext_hook_pipeline::contract::native_modules;
 use serde_json::Value;
 
 /// Name, priority, hot path safe, critical, and the events that it must see.

@@ -4,9 +4,7 @@ use dispatch_hook_dialects::dialect::{self, Dialect};
 use dispatch_hook_dialects::{Hints, Reply};
 use dispatch_hook_module::{Effects, EventName, SystemClock};
 use dispatch_support::TestContext;
-use ext_hook_pipeline::modules::native_modules;
-use ext_hook_pipeline::watch::Unwatched;
-use ext_hook_pipeline::{Invocation, run};
+use ext_hook_pipeline::contract::{Invocation, Unwatched, native_modules, run};
 use serde_json::Value;
 
 /// The event as the pipeline gets it.

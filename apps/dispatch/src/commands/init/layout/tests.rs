@@ -1,7 +1,7 @@
 //! The defaults are valid and explained, and what a user wrote is never replaced.
 
 use super::*;
-use ext_hook_pipeline::config::{Config, PromptAudit};
+use ext_hook_pipeline::contract::{Config, PromptAudit};
 
 fn file(set: ModuleSet, name: &str) -> LayoutFile {
     files(set).into_iter().find(|file| file.path.ends_with(name)).unwrap()
