@@ -18,8 +18,13 @@ pub(crate) struct Check<Model> {
 }
 
 /// The checks of `cargo xtask layers`.
-pub(crate) const LAYERS: &[Check<Workspace>] =
-    &[layers::edges::CHECK, layers::names::CHECK, layers::manifests::CHECK, layers::closure::CHECK];
+pub(crate) const LAYERS: &[Check<Workspace>] = &[
+    layers::edges::CHECK,
+    layers::names::CHECK,
+    layers::manifests::CHECK,
+    layers::surface::CHECK,
+    layers::closure::CHECK,
+];
 
 /// The checks of `cargo xtask tidy`.
 pub(crate) const TIDY: &[Check<SourceTree>] = &[
@@ -29,26 +34,19 @@ pub(crate) const TIDY: &[Check<SourceTree>] = &[
     tidy::purity::CHECK,
     tidy::clippy_settings::CHECK,
     tidy::names::CHECK,
-    tidy::versions::CHECK,
-    tidy::markers::CHECK,
-    tidy::allow_reason::CHECK,
-    tidy::mentions::CHECK,
-    tidy::hooks::CHECK,
-    tidy::text::CHECK,
-];
-
-/// Checks of `cargo xtask layers` that still find something: shown, not yet enforced.
-pub(crate) const PENDING_LAYERS: &[Check<Workspace>] = &[layers::surface::CHECK];
-
-/// Checks of `cargo xtask tidy` that still find something: shown, not yet enforced.
-pub(crate) const PENDING_TIDY: &[Check<SourceTree>] = &[
     tidy::type_names::CHECK,
     tidy::retired_words::CHECK,
     tidy::pure_files::CHECK,
     tidy::os_touches::CHECK,
     tidy::test_doubles::CHECK,
     tidy::harness::CHECK,
+    tidy::versions::CHECK,
     tidy::contracts_surface::CHECK,
+    tidy::markers::CHECK,
+    tidy::allow_reason::CHECK,
+    tidy::mentions::CHECK,
+    tidy::hooks::CHECK,
+    tidy::text::CHECK,
 ];
 
 /// Runs every check of a list and sorts what they found.

@@ -45,7 +45,23 @@ fn a_use_behind_the_contract_is_reported() {
     repository
         .append("extensions/standard/broker/src/lib.rs", "use ext_store::contract::A;\nuse ext_store::rows::B;\n");
     let run = repository.xtask(&["layers"]);
-    run.assert_broken("surface", "extensions/standard/broker/src/lib.rs:3: uses `ext_store` outside its contract");
+    run.assert_broken("surface", "extensions/standard/broker/src/lib.rs:8: uses `ext_store` outside its contract");
+}
+
+#[test]
+fn an_app_that_reaches_past_the_contract_is_reported() {
+    let repository = Repository::sound();
+    repository.append("apps/dispatch-hook/src/main.rs", "use ext_store::contract::A;\nuse ext_store::rows::B;\n");
+    let run = repository.xtask(&["layers"]);
+    run.assert_broken("surface", "apps/dispatch-hook/src/main.rs:4: uses `ext_store` outside its contract");
+}
+
+#[test]
+fn an_extension_with_a_second_door_is_reported() {
+    let repository = Repository::sound();
+    repository.append("extensions/core/store/src/lib.rs", "pub mod rows;\n");
+    let run = repository.xtask(&["layers"]);
+    run.assert_broken("surface", "extensions/core/store/src/lib.rs:7: makes public what is neither");
 }
 
 #[test]

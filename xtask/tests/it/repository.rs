@@ -30,6 +30,16 @@ const CRATES: &[(&str, &str, &str)] = &[
     ("testing/support", "dispatch-support", "ext-store = { path = \"../../extensions/core/store\" }\n"),
 ];
 
+// A pure file, one door, and the harness embedded, in code that compiles.
+const EXTENSION: &str = "//! Why.\n//!\n//! Pure.\npub mod contract;\nmacro_rules! harness { () => { () }; }\npub fn extension() { harness!() }\n";
+
+const HARNESS: &[(&str, &str)] = &[
+    ("AGENTS.md", "# For agents\n\nWhy.\n"),
+    ("docs/rules.md", "# Rules\n\n- Why.\n"),
+    ("docs/feature.md", "# Feature\n\nWhy.\n"),
+    ("docs/glossary.md", "# Words\n\n| word | means | do not say |\n|---|---|---|\n"),
+];
+
 impl Repository {
     /// Writes the sound repository.
     pub(crate) fn sound() -> Self {
@@ -50,6 +60,14 @@ impl Repository {
             "extensions/standard/broker/manifest.json",
             "{ \"id\": \"broker\", \"tier\": \"standard\", \"dependsOn\": [\"store\"] }\n",
         );
+        for extension in ["extensions/core/store", "extensions/standard/broker"] {
+            repository.write(&format!("{extension}/src/lib.rs"), EXTENSION);
+            repository.write(&format!("{extension}/src/contract.rs"), "//! Why.\n");
+            for (path, text) in HARNESS {
+                repository.write(&format!("{extension}/{path}"), text);
+            }
+        }
+        repository.write("kernel/contracts/surface.txt", "# dispatch-contracts 0.1.0\n");
         repository.write("xtask/kernel-closure.txt", "dispatch-contracts  the ABI\ndispatch-kernel  the kernel\n");
         repository.write("xtask/hook-crates.txt", "# Why.\nmax-bytes = 50000000\ndispatch-contracts\ndispatch-os\n");
         repository

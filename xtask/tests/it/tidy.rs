@@ -90,3 +90,80 @@ fn hooks() {
 fn text() {
     planted("text", "README.md", "No newline", "README.md: does not end in exactly one newline");
 }
+
+#[test]
+fn type_names() {
+    let text = "//! Why.\nstruct Place;\nmod b {\n    enum Place {}\n}\n";
+    planted("type-names", "platform/os/src/a.rs", text, "platform/os/src/a.rs:4: declares `Place`");
+}
+
+#[test]
+fn retired_words() {
+    planted("retired-words", "platform/os/src/a.rs", "//! Why.\nstruct FaultDesk;\n", "the retired word `desk`");
+    planted("retired-words", "platform/os/src/stage.rs", "//! Why.\n", "the path contains the retired word `stage`");
+}
+
+#[test]
+fn pure_files() {
+    let text = "//! Why.\n//!\n//! Pure.\nuse crate::disk::read;\n";
+    let repository = Repository::sound();
+    repository.write_crate("platform/glob", "dispatch-glob", "");
+    repository.write("platform/glob/src/a.rs", text);
+    repository.write("platform/glob/src/lib.rs", "//! Why.\nmod a;\nmod disk;\n");
+    repository.write("platform/glob/src/disk.rs", "//! Why.\nuse tokio::fs;\n");
+    repository.xtask(&["tidy"]).assert_broken("pure-files", "reaches `tokio` at platform/glob/src/disk.rs:2");
+    let unmarked =
+        "//! Why.\npub mod contract;\nmacro_rules! harness { () => { () }; }\npub fn extension() { harness!() }\n";
+    planted("pure-files", "extensions/core/store/src/lib.rs", unmarked, "has no file that is marked pure");
+}
+
+#[test]
+fn os_touches() {
+    planted(
+        "os-touches",
+        "extensions/core/store/src/a.rs",
+        "//! Why.\nuse std::fs;\n",
+        "extensions/core/store/src/a.rs:2: names `std::fs` outside of platform/os",
+    );
+    planted("os-touches", "xtask/os-touches.txt", "apps/a/src/b.rs  why\n", "which needs no leave");
+}
+
+#[test]
+fn test_doubles() {
+    planted(
+        "test-doubles",
+        "extensions/core/store/src/a.rs",
+        "//! Why.\ntrait Rows {}\n#[cfg(test)]\nmod tests {\n    impl super::Rows for u8 {}\n}\n",
+        "a.rs:5: a test implements `Rows`",
+    );
+}
+
+#[test]
+fn harness() {
+    planted("harness", "extensions/core/store/AGENTS.md", &"a\n".repeat(41), "has 41 lines, more than 40");
+    planted("harness", "extensions/core/store/docs/rules.md", "# Rules\n", "has a title and nothing else");
+}
+
+#[test]
+fn versions() {
+    let manifest = "[package]\nname = \"dispatch-os\"\nversion.workspace = true\n";
+    let repository = Repository::sound();
+    let root = repository.read("Cargo.toml") + "\n[workspace.package]\nversion = \"0.1.0\"\n";
+    repository.write("Cargo.toml", &root);
+    let rest = repository.read("platform/os/Cargo.toml").split_once("edition").unwrap().1.to_owned();
+    repository.write("platform/os/Cargo.toml", &format!("{manifest}edition{rest}"));
+    repository.xtask(&["tidy"]).assert_broken("versions", "platform/os/Cargo.toml: has no version of its own");
+}
+
+#[test]
+fn contracts_surface() {
+    let repository = Repository::sound();
+    repository.append("kernel/contracts/src/lib.rs", "pub struct Tool;\n");
+    repository.xtask(&["tidy"]).assert_broken("contracts-surface", "added: `crate: struct Tool`");
+    let refused = repository.xtask(&["surface", "--write"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    let raised = repository.read("kernel/contracts/Cargo.toml").replace("0.1.0", "0.2.0");
+    repository.write("kernel/contracts/Cargo.toml", &raised);
+    repository.xtask(&["surface", "--write"]).assert_passed();
+    repository.xtask(&["tidy"]).assert_passed();
+}
