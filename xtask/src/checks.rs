@@ -41,6 +41,7 @@ pub(crate) const TIDY: &[Check<SourceTree>] = &[
     tidy::test_doubles::CHECK,
     tidy::harness::CHECK,
     tidy::versions::CHECK,
+    tidy::walks::CHECK,
     tidy::contracts_surface::CHECK,
     tidy::markers::CHECK,
     tidy::allow_reason::CHECK,

@@ -19,3 +19,4 @@ pub(crate) mod test_doubles;
 pub(crate) mod text;
 pub(crate) mod type_names;
 pub(crate) mod versions;
+pub(crate) mod walks;

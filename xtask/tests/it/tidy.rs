@@ -167,3 +167,14 @@ fn contracts_surface() {
     repository.xtask(&["surface", "--write"]).assert_passed();
     repository.xtask(&["tidy"]).assert_passed();
 }
+
+#[test]
+fn walks() {
+    let page = "# A\n\n## The life of a save\n\n1. `apps/dispatch-hook/src/main.rs` `watch`: hears of it.\n";
+    planted(
+        "walks",
+        "ARCHITECTURE.md",
+        page,
+        "ARCHITECTURE.md:5: apps/dispatch-hook/src/main.rs declares no function `watch`",
+    );
+}
