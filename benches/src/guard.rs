@@ -13,6 +13,9 @@ use workspace::{GuardWorkspace, Scripts, payload};
 
 const PLAIN: &str = "dispatch-hook (plain, dynamic)";
 const SHIPPED: &str = "dispatch-hook (shipped, static)";
+const BESIDE: &str = "dispatch-hook (beside)";
+/// The path of another build of `dispatch-hook`, to be measured in the same run.
+const BESIDE_VARIABLE: &str = "DISPATCH_BENCH_BESIDE";
 const TRUE: &str = "/bin/true";
 const BARE: &str = "bare Rust, dynamic";
 const EMPTY: &str = "empty log";
@@ -32,7 +35,8 @@ pub(crate) fn run() -> Result<()> {
     let plain = build("dispatch-hook", "dispatch-hook", "hook")?;
     let floor = build("dispatch-benches", "floor", "release")?;
     let static_floor = workspace::static_floor()?;
-    let mut hooks: Vec<(&'static str, PathBuf)> = vec![(PLAIN, plain)];
+    let beside = std::env::var_os(BESIDE_VARIABLE).map(|path| (BESIDE, PathBuf::from(path)));
+    let mut hooks: Vec<(&'static str, PathBuf)> = beside.into_iter().chain([(PLAIN, plain)]).collect();
     hooks.extend(workspace::shipped("dispatch-hook")?.map(|path| (SHIPPED, path)));
     let mut goals = Goals::default();
 
