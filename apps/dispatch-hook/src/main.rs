@@ -4,6 +4,7 @@
 //! find the stack's guard page, a second signal stack) takes longer than judging a tool call. Memory comes from
 //! a block of the program itself for the same reason.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
 #![cfg_attr(unix, no_main)]
 
 use std::ffi::OsString;

@@ -1,5 +1,6 @@
 //! The executable answers, whatever it is fed. Also makes cargo build it for `testing/it`.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::io::Write;

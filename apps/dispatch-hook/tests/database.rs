@@ -1,5 +1,6 @@
 //! The check of the graph database by the real executable: its password is neither sent nor shown.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::io::{Read, Write};

@@ -1,6 +1,8 @@
 //! The `dispatch` application as a library, so that one line makes a binary with more extensions:
 //! `dispatch::App::new().extension(my::extension()).run()`.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
 mod app;
 mod args;
 mod commands;

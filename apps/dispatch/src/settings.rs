@@ -157,7 +157,7 @@ impl Loaded {
 fn existing_folder(folder: &Path) -> Result<PathBuf, Failure> {
     let missing =
         || Failure::usage(format!("no such folder: {}", folder.display())).hint("--project takes an existing folder");
-    let absolute = std::path::absolute(folder).map_err(|_| missing())?;
+    let absolute = dispatch_os::files::absolute(folder).map_err(|_| missing())?;
     if dispatch_os::files::is_dir(&absolute) { Ok(absolute) } else { Err(missing()) }
 }
 

@@ -1,5 +1,7 @@
 //! The executable starts. Having an integration test here also makes cargo build it for `testing/it`.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
+
 use std::process::Command;
 
 #[test]

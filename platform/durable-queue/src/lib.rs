@@ -1,5 +1,7 @@
 //! What every durable queue needs, whatever it queues: typed transactions, leases, liveness, wake-ups and a drain.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
 mod drain;
 mod lease;
 mod liveness;

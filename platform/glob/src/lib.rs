@@ -4,6 +4,8 @@
 //! pattern and `#` comments are all understood. Paths are text with `/` between the parts; nothing
 //! here looks at the disk.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
 mod alternative;
 mod automaton;
 mod braces;

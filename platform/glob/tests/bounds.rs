@@ -1,5 +1,7 @@
 //! No pattern and no path takes long, panics or gets around a limit.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
+
 use dispatch_glob::{Glob, GlobError, MAX_PATTERN_BYTES};
 use proptest::prelude::*;
 

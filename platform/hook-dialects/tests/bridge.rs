@@ -1,5 +1,6 @@
 //! The OpenCode bridge, run for real: its payloads are ones we read, our replies are ones it obeys.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::expect_used, clippy::print_stderr, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! Every recorded payload is understood, and its host is found, with and without a command line.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::fs;

@@ -1,5 +1,6 @@
 //! What must hold for any payload and any decision: a valid reply, and no permission given away.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use dispatch_hook_dialects::dialect::{self, Dialect, Hints, TEXT_LIMIT_BYTES};

@@ -1,5 +1,6 @@
 //! Registration edits other programs' files: nothing of theirs may be lost, and ours must be found.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::fs;

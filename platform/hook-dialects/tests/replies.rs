@@ -1,5 +1,6 @@
 //! Every sample reply is what we would write for the same decision, key by key.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::fs;

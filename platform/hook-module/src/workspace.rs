@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use dispatch_os::files;
 use dispatch_os::paths::normalise_path;
 
 use crate::context::HOOKS_FOLDER;
@@ -13,13 +14,13 @@ const MAX_ANCESTORS: usize = 256;
 #[must_use]
 pub fn find_workspace(start: &Path) -> PathBuf {
     let start = normalise_path(start);
-    nearest_with_rules(&start).or_else(|| nearest(&start, |folder| folder.join(".git").exists())).unwrap_or(start)
+    nearest_with_rules(&start).or_else(|| nearest(&start, |folder| files::exists(folder.join(".git")))).unwrap_or(start)
 }
 
 /// The nearest folder with `.ai/hooks`, from `start` upwards.
 #[must_use]
 pub fn nearest_with_rules(start: &Path) -> Option<PathBuf> {
-    nearest(start, |folder| folder.join(HOOKS_FOLDER).is_dir())
+    nearest(start, |folder| files::is_dir(folder.join(HOOKS_FOLDER)))
 }
 
 fn nearest(start: &Path, is_root: impl Fn(&Path) -> bool) -> Option<PathBuf> {

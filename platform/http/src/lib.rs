@@ -1,5 +1,6 @@
 //! The one outgoing HTTP client: TLS, proxies, and which hosts are this machine.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
 #![forbid(unsafe_code)]
 
 mod client;

@@ -1,4 +1,6 @@
 //! Clients against a real server on this machine: names below `localhost`, and a proxy in the environment.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use dispatch_http::{ClientKind, Redirects, client, root_cause};

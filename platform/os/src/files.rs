@@ -15,7 +15,7 @@ pub use append::{AppendOptions, LineAppender, MAX_LINE_BYTES, TailRepair, append
 pub use create::{Access, create_dir_owner_only, create_new};
 pub use own::{WriteAt, open_own};
 pub use plain::{
-    DirEntry, File, FileType, Metadata, OpenOptions, Permissions, ReadDir, TryLockError, canonicalize, copy,
+    DirEntry, File, FileType, Metadata, OpenOptions, Permissions, ReadDir, TryLockError, absolute, canonicalize, copy,
     create_dir, create_dir_all, exists, hard_link, is_dir, is_file, is_symlink, metadata, open, open_with, read,
     read_dir, read_link, read_to_string, remove_dir, remove_dir_all, remove_file, rename, set_permissions,
     symlink_metadata, try_exists, write,

@@ -1,4 +1,6 @@
 //! Finds secrets in text and replaces them.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
 #![forbid(unsafe_code)]
 
 mod assignment;

@@ -1,4 +1,6 @@
 //! The engine as a caller sees it: values, errors, imports, what is not there, and the caches.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 #[path = "engine/caches.rs"]

@@ -1,4 +1,6 @@
 //! Many engines leave nothing behind.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,6 @@
 //! The supervised child: what stops it, what kills it, and that the next request works.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 

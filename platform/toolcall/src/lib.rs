@@ -4,6 +4,8 @@
 //! variable of the environment is read, no clock is asked. Paths are therefore
 //! resolved by their text alone; a symbolic link is not followed.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
 mod access;
 mod call;
 mod hosts;

@@ -1,5 +1,7 @@
 //! The parts of a compound command that guards judge one by one.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
+
 use dispatch_toolcall::{ShellContext, SimpleCommand, analyze};
 
 fn commands(text: &str) -> Vec<SimpleCommand> {

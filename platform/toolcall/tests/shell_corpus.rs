@@ -1,5 +1,7 @@
 //! Compares every command of the corpus with what is expected of it, and shows all differences at once.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
+
 #[path = "support/summary.rs"]
 mod summary;
 

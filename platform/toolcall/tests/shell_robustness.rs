@@ -1,5 +1,7 @@
 //! No input makes the analysis panic, run away, or claim to know what it did not look at.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
+
 use dispatch_toolcall::{MAX_COMMAND_BYTES, ShellContext, UnknownReason, analyze};
 use proptest::prelude::*;
 

@@ -1,5 +1,7 @@
 //! What every host's tools do: the calls of recorded hook events, and one row per tool and field spelling.
 
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
+
 use dispatch_toolcall::{Access, ReportedCall, ToolCall, ToolKind};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -157,7 +157,7 @@ impl<'a> SessionPlan<'a> {
         let bytes = read_at_most(file, PLAN_LIMIT_BYTES)
             .map_err(|error| Failure::of(Status::Usage, &error).hint("name a file with a plan"))?;
         let plan = parse(&bytes).map_err(|problems| invalid(&file.display().to_string(), &problems))?;
-        let absolute = std::path::absolute(file)
+        let absolute = files::absolute(file)
             .map_err(|error| Failure::usage(format!("invalid path {}: {error}", file.display())))?;
         self.accept(&plan, &self.keep(Some(absolute), &bytes)?)
     }

@@ -117,10 +117,8 @@ fn approve(
         Approval::Approved => format!("already approved: {}", path.display()),
         Approval::Changed | Approval::Unknown => format!("approved: {}", path.display()),
     };
-    if is_hooks_file(&path) {
-        if approvals.approve(&path, &content) == HookFileValidity::Invalid {
-            printer.warn(&format!("{} is not valid; `dispatch workspace-hooks check` reports why", path.display()));
-        }
+    if is_hooks_file(&path) && approvals.approve(&path, &content) == HookFileValidity::Invalid {
+        printer.warn(&format!("{} is not valid; `dispatch workspace-hooks check` reports why", path.display()));
     }
     trust.approve(path, &content)?;
     Ok(line)

@@ -1,4 +1,6 @@
 //! Keys on a real disk and in a real extension host.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use dispatch_contracts::BoxFuture;

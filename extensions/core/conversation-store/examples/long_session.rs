@@ -1,4 +1,6 @@
 //! Prints what a row costs as a session grows, and how long a long history takes to load.
+
+#![allow(clippy::disallowed_methods, reason = "an example measures the real thing")]
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement prints its result and stops at a fault")]
 #![allow(clippy::expect_used, reason = "a measurement stops at a fault")]
 

@@ -1,4 +1,6 @@
 //! Both extensions in a real host: what the manifests declare is what they do.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use dispatch_contracts::BoxFuture;

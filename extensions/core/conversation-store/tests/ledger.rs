@@ -1,4 +1,6 @@
 //! Sessions, turns, rows and calls, written the way the orchestrator writes them, over real SQLite.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/test_ledger.rs"]

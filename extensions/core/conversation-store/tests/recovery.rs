@@ -1,4 +1,6 @@
 //! Whatever prefix of its rows a turn left behind, the history is one that every provider takes.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/test_ledger.rs"]

@@ -1,4 +1,6 @@
 //! A database that cannot index words: the same ledger, searched by looking.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/test_ledger.rs"]

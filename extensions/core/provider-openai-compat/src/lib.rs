@@ -1,5 +1,6 @@
 //! Streams replies from any server that speaks the OpenAI chat protocol, or rehearses without one.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
 #![forbid(unsafe_code)]
 
 mod answer_reader;

@@ -1,5 +1,7 @@
 //! Queues input per session and runs turns, one at a time and never twice.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
 pub mod contract;
 
 mod approval_service;

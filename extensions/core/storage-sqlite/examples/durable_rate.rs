@@ -1,4 +1,6 @@
 //! Prints how many durable transactions a second one and many producers get, and how long each waits.
+
+#![allow(clippy::disallowed_methods, reason = "an example measures the real thing")]
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement prints its result and stops at a fault")]
 
 use dispatch_contracts::migration::Migration;

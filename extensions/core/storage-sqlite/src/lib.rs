@@ -1,5 +1,7 @@
 //! Keeps everybody's data in one SQLite file, or in memory.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
 mod backup;
 pub mod contract;
 mod database;

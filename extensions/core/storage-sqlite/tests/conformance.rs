@@ -1,4 +1,6 @@
 //! The storage contract's own checks, against a file and against memory.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "names the check that fails")]
 

@@ -1,4 +1,6 @@
 //! What a real disk, a real kill and a second process do to the database.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "the other process speaks through its output")]
 

@@ -1,5 +1,7 @@
 //! Serves sessions over HTTP, server-sent events, WebSocket and standard streams.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
 mod acp;
 mod approval_answer;
 pub mod contract;

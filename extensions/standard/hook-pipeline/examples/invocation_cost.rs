@@ -1,4 +1,6 @@
 //! Prints what one invocation costs inside the process, with a short and with a long log.
+
+#![allow(clippy::disallowed_methods, reason = "an example measures the real thing")]
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use std::path::Path;

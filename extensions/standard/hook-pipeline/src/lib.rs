@@ -1,5 +1,7 @@
 //! The hook pipeline: what a host fires, what is decided about it, and what is kept of it.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
 mod call_outcomes;
 mod config;
 pub mod contract;

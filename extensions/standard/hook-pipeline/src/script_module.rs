@@ -7,7 +7,7 @@ mod values;
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dispatch_hook_module::{
     Context, Decision, EventName, HookAction, LogLevel, Module, ModuleError, ModuleSpec, Paths,
@@ -191,7 +191,7 @@ impl ScriptModules for Scripts {
 impl ScriptModule<'_> {
     fn load(&self, time: Duration) -> Result<Script, ScriptError> {
         let (engine, entry) = self.scripts.engine(&self.hooks_root, &self.repo_root)?;
-        engine.set_deadline(Instant::now().checked_add(time));
+        engine.set_deadline(dispatch_os::time::now().checked_add(time));
         engine.load_through(entry, &self.source)
     }
 

@@ -1,4 +1,6 @@
 //! The pipeline behind our own agent: the real extension in the real extension host, around real turns.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 #[path = "own_agent/modules.rs"]
@@ -12,7 +14,7 @@ use dispatch_kernel::host::ExtensionState;
 use ext_hook_pipeline::contract::extension_with;
 use ext_hook_pipeline::extension;
 use serde_json::{Value, json};
-use test_agent::{TestAgent, Workspace, run};
+use test_agent::{AgentWorkspace, TestAgent, run};
 
 #[test]
 fn the_manifest_is_one_that_the_host_takes() {
@@ -25,7 +27,7 @@ fn the_kernel_starts_with_it_and_without_it() {
     run(async {
         let with = TestAgent::boot(vec![extension()]).await;
         assert_eq!(with.state("hook-pipeline"), Some(ExtensionState::Active));
-        let workspace = Workspace::with_rules(json!({}));
+        let workspace = AgentWorkspace::with_rules(json!({}));
         let without = TestAgent::boot(Vec::new()).await;
         let turn = without.turn(&workspace, &[("run_shell", json!({"command": "rm -rf /"}))]).await;
         assert_eq!(turn.results[0].status, ResultStatus::Succeeded, "nobody guards what has no guard");
@@ -37,7 +39,7 @@ fn the_kernel_starts_with_it_and_without_it() {
 fn a_call_that_a_guard_refuses_does_not_run_and_the_model_reads_why() {
     run(async {
         let agent = TestAgent::boot(vec![extension()]).await;
-        let workspace = Workspace::with_rules(json!({}));
+        let workspace = AgentWorkspace::with_rules(json!({}));
         let calls = [
             ("run_shell", json!({"command": "rm -rf /etc"})),
             ("write_file", json!({"path": ".ai/hooks/config.json", "content": "{}"})),
@@ -64,7 +66,7 @@ fn a_call_that_a_guard_refuses_does_not_run_and_the_model_reads_why() {
 fn a_session_leaves_its_start_its_prompts_and_its_stops_in_order() {
     run(async {
         let agent = TestAgent::boot(vec![extension()]).await;
-        let workspace = Workspace::with_rules(json!({}));
+        let workspace = AgentWorkspace::with_rules(json!({}));
         let turn = agent.turn(&workspace, &[("run_shell", json!({"command": "ls"}))]).await;
         assert!(
             turn.requests.iter().all(|request| request.system.iter().any(|text| text.contains("Dispatch session")))
@@ -88,7 +90,7 @@ fn a_session_leaves_its_start_its_prompts_and_its_stops_in_order() {
 fn without_rules_every_call_passes_and_nothing_is_written() {
     run(async {
         let agent = TestAgent::boot(vec![extension()]).await;
-        let workspace = Workspace::empty();
+        let workspace = AgentWorkspace::empty();
         let turn = agent.turn(&workspace, &[("run_shell", json!({"command": "rm -rf /"}))]).await;
         assert_eq!((turn.results[0].status, turn.ran.len()), (ResultStatus::Succeeded, 1));
         assert_eq!(std::fs::read_dir(workspace.root()).unwrap().count(), 0);
@@ -102,7 +104,7 @@ fn a_permission_rule_answers_a_question_and_later_guards_still_judge() {
     run(async {
         for (verdict, status) in [(Verdict::Allow, ResultStatus::Succeeded), (Verdict::Deny, ResultStatus::Denied)] {
             let agent = TestAgent::boot_with(vec![extension()], verdict).await;
-            let workspace = Workspace::with_rules(json!({}));
+            let workspace = AgentWorkspace::with_rules(json!({}));
             let turn = agent.turn(&workspace, &[edit.clone(), delete.clone()]).await;
             assert_eq!(turn.results[0].status, status, "{verdict:?}");
             assert_eq!(turn.results[1].status, ResultStatus::Denied, "{verdict:?}");
@@ -121,7 +123,8 @@ fn where_the_manifest_says_that_nobody_is_there_its_answer_holds() {
         for (unattended, status) in [("allow", ResultStatus::Succeeded), ("deny", ResultStatus::Denied)] {
             let agent = TestAgent::boot(vec![extension_with(modules::with_asking)]).await;
             let manifest = json!({"modules": ["session", "asking"], "unattended": unattended});
-            let turn = agent.turn(&Workspace::with_rules(manifest), &[("run_shell", json!({"command": "ls"}))]).await;
+            let turn =
+                agent.turn(&AgentWorkspace::with_rules(manifest), &[("run_shell", json!({"command": "ls"}))]).await;
             assert_eq!(turn.results[0].status, status, "{unattended}");
         }
     });
@@ -132,7 +135,7 @@ fn a_rewrite_changes_what_runs_and_its_context_goes_with_the_result() {
     run(async {
         let agent = TestAgent::boot(vec![extension_with(modules::with_rewriter)]).await;
         let manifest = json!({"modules": ["session", "rewriter"], "rewriteOwner": "rewriter"});
-        let workspace = Workspace::with_rules(manifest);
+        let workspace = AgentWorkspace::with_rules(manifest);
         let turn = agent.turn(&workspace, &[("run_shell", json!({"command": "search"}))]).await;
         assert_eq!(turn.ran, [json!({"command": "search --limit 5"})]);
         assert!(turn.results[0].text.ends_with("[hook pipeline] The search was bounded."), "{:?}", turn.results);
@@ -145,7 +148,7 @@ fn a_module_that_panics_refuses_the_call_only_if_it_is_critical() {
         for (critical, status) in [(true, ResultStatus::Denied), (false, ResultStatus::Succeeded)] {
             let agent = TestAgent::boot(vec![extension_with(modules::with_panicking)]).await;
             let entry = json!({"name": "panicking", "critical": critical});
-            let workspace = Workspace::with_rules(json!({"modules": ["session", entry]}));
+            let workspace = AgentWorkspace::with_rules(json!({"modules": ["session", entry]}));
             let turn = agent.turn(&workspace, &[("run_shell", json!({"command": "ls"}))]).await;
             assert_eq!(turn.results[0].status, status, "critical: {critical}");
         }
@@ -156,7 +159,7 @@ fn a_module_that_panics_refuses_the_call_only_if_it_is_critical() {
 fn a_module_that_never_comes_back_leaves_the_chain_closed() {
     run(async {
         let agent = TestAgent::boot_impatient(vec![extension_with(modules::with_hanging)]).await;
-        let workspace = Workspace::with_rules(json!({"modules": ["session", "hanging"]}));
+        let workspace = AgentWorkspace::with_rules(json!({"modules": ["session", "hanging"]}));
         let turn = agent.turn(&workspace, &[("run_shell", json!({"command": "ls"}))]).await;
         assert_eq!((turn.results[0].status, turn.ran.len()), (ResultStatus::Denied, 0));
         let text = &turn.results[0].text;

@@ -1,4 +1,6 @@
 //! Script modules of a workspace, run through whole invocations.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![cfg(feature = "scripts")]
 #![allow(clippy::expect_used, reason = "a helper of a test may fail the test")]
 

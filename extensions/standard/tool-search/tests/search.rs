@@ -1,4 +1,6 @@
 //! The search tools against real files, through a real host.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -5,6 +5,8 @@
 //! and kills that when the command ends and when this program dies; records on disk let the next start end
 //! what even the guardian could not. Of the environment only an allow-list reaches a command.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
 mod background;
 pub mod contract;
 mod extension;

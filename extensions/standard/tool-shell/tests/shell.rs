@@ -1,4 +1,6 @@
 //! The shell tools against real processes, through a real host.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and a role says its words")]
 

@@ -5,6 +5,8 @@
 //! or a patch of it is allowed, because it has to quote what it replaces. What was read is remembered in
 //! memory, so after a restart a file has to be read again before it is overwritten.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
 pub mod contract;
 mod document;
 mod edit;

@@ -53,6 +53,12 @@ pub fn symlink_metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
     fs::symlink_metadata(path)
 }
 
+/// The path from the root of the file system, by the folder this process works in; links stay as they are.
+#[inline]
+pub fn absolute<P: AsRef<Path>>(path: P) -> io::Result<PathBuf> {
+    std::path::absolute(path)
+}
+
 /// The absolute path without links; it must exist.
 #[inline]
 pub fn canonicalize<P: AsRef<Path>>(path: P) -> io::Result<PathBuf> {

@@ -1,4 +1,6 @@
 //! The tests of redaction, as a caller sees it.
+
+#![allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes")]
 #![allow(clippy::expect_used, reason = "a test that cannot be set up must fail")]
 
 mod assignments;

@@ -73,7 +73,7 @@ fn a_client_that_is_not_ours_lists_and_calls_every_tool() {
         (false, "\"active_intent\""),
         (false, "\"owned_scope\""),
         (false, "with 2 nodes"),
-        (true, "no plan"),
+        (true, "not a valid plan"),
         (true, "n1"),
         (false, "n1 started"),
         (false, "n1 is completed"),

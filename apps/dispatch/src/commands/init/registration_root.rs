@@ -153,7 +153,7 @@ impl HostSurroundings for RegistrationRoot {
 
 fn command() -> Result<CommandLine, Failure> {
     let own = environment::current_program()?;
-    Ok(CommandLine::new(program::words(&own, Path::is_file), System::current()))
+    Ok(CommandLine::new(program::words(&own, |path| files::is_file(path)), System::current()))
 }
 
 fn home() -> Option<PathBuf> {

@@ -55,7 +55,7 @@ fn is_script(path: &Path) -> bool {
 pub(super) fn named(root: &Path, names: &[PathBuf], approved: Option<&Trust>) -> Result<Vec<PathBuf>, Failure> {
     let mut named = Vec::new();
     for name in names {
-        let path = std::path::absolute(name)
+        let path = files::absolute(name)
             .map_err(|error| Failure::usage(format!("invalid path {}: {error}", name.display())))?;
         let module = root.join(HOOKS_FOLDER).join("features").join(name);
         let single = name.components().count() == 1;

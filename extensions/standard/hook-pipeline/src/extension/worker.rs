@@ -4,14 +4,13 @@
 //! than its filter allows, and the fault budget ends an extension whose threads keep hanging.
 
 use std::sync::Arc;
-use std::thread;
 
 use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::permission::PermissionRequest;
 use dispatch_hook_dialects::dialect::Hints;
 use dispatch_hook_module::{Effects, HookEvent, Module, SystemClock};
-use dispatch_os::environment;
+use dispatch_os::{environment, threads};
 use futures_channel::oneshot;
 
 use super::ModuleList;
@@ -27,10 +26,8 @@ pub(super) async fn submit(modules: Arc<ModuleList>, host: Host, event: HookEven
         // Whoever waited may have given up; the event is on record all the same.
         let _ = sender.send(handle(&modules, &host, &event));
     };
-    thread::Builder::new()
-        .name("hook pipeline".to_owned())
-        .spawn(work)
-        .map_err(|error| HandlerError(format!("no thread for the pipeline: {error}")))?;
+    threads::spawn("hook pipeline", work)
+        .map_err(|error| HandlerError(format!("cannot start a thread for the pipeline: {error}")))?;
     receiver.await.map_err(|_| HandlerError("the pipeline broke".to_owned()))
 }
 

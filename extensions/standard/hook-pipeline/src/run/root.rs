@@ -14,7 +14,7 @@ use super::Invocation;
 /// runs: an agent that changes its folder does not leave its rules behind.
 pub(super) fn find(invocation: &Invocation<'_>, event: &HookEvent) -> Option<PathBuf> {
     if let Some(root) = invocation.root {
-        return root.join(HOOKS_FOLDER).is_dir().then(|| root.to_path_buf());
+        return dispatch_os::files::is_dir(root.join(HOOKS_FOLDER)).then(|| root.to_path_buf());
     }
     let hints = invocation.hints;
     let starts = event.cwd.as_deref().into_iter().chain(hints.project_folders()).chain(hints.process_cwd());

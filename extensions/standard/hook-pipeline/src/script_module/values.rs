@@ -21,7 +21,7 @@ pub(super) struct Seen<'a> {
     event: SeenEvent<'a>,
     paths: NamedPaths<'a, 12>,
     state: &'a SessionState,
-    config: Config<'a>,
+    config: ModuleConfig<'a>,
     feature: NamedPaths<'a, 3>,
     cap: &'a Capabilities,
     timers: SeenTimers,
@@ -59,7 +59,7 @@ impl<'a> Seen<'a> {
             event: SeenEvent::new(ctx),
             paths: NamedPaths::of_workspace(ctx.paths),
             state: ctx.state,
-            config: Config(ctx.config),
+            config: ModuleConfig(ctx.config),
             feature: NamedPaths::of_feature(&ctx.folders),
             cap: &ctx.cap,
             timers: SeenTimers { start_ms: ctx.timers.start_ms, budget_ms: ctx.timers.budget_ms },
@@ -127,9 +127,9 @@ impl<const COUNT: usize> Serialize for NamedPaths<'_, COUNT> {
 }
 
 /// A module without configuration sees an empty one.
-struct Config<'a>(&'a Value);
+struct ModuleConfig<'a>(&'a Value);
 
-impl Serialize for Config<'_> {
+impl Serialize for ModuleConfig<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Null => serializer.serialize_map(Some(0))?.end(),

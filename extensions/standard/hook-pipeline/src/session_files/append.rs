@@ -1,10 +1,9 @@
 //! Appends several lines in one write, so that the records of an invocation stay together and whole.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use dispatch_os::files::{WriteAt, open_own};
+use dispatch_os::files::{File, WriteAt, open_own};
 
 use super::FilesError;
 use super::brief_lock::{BRIEF, lock_within};
@@ -33,7 +32,7 @@ pub(crate) fn append_lines(path: &Path, lines: &[u8]) -> Result<(), FilesError> 
 
 /// Whether a link stands in this place. What does not exist is none.
 pub(super) fn refuse_link(path: &Path) -> Result<(), FilesError> {
-    if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+    if dispatch_os::files::is_symlink(path) {
         return Err(FilesError::Link { path: path.to_path_buf() });
     }
     Ok(())

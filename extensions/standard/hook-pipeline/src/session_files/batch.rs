@@ -81,8 +81,8 @@ impl Journal<'_> {
     /// Adds one line to the trace of the pipeline, if it can.
     pub fn trace(&self, line: &str) {
         let path = self.folder.paths().trace_file();
-        if std::fs::metadata(&path).is_ok_and(|found| found.len() > TRACE_LIMIT_BYTES) {
-            let _ = std::fs::rename(&path, path.with_extension("log.1"));
+        if dispatch_os::files::metadata(&path).is_ok_and(|found| found.len() > TRACE_LIMIT_BYTES) {
+            let _ = dispatch_os::files::rename(&path, path.with_extension("log.1"));
         }
         let text = self.redactor.redact(line).replace(['\n', '\r'], " ");
         // The trace is a courtesy; there is nobody to tell that it failed.

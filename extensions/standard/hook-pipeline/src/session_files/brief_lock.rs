@@ -1,11 +1,11 @@
 //! Locks on open files, waited for in short steps and never without end.
 
-use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use dispatch_os::files::{WriteAt, open_own};
+use dispatch_os::files::{File, TryLockError, WriteAt, open_own};
+use dispatch_os::{threads, time};
 
 /// How long to wait for a lock that is only ever held for microseconds.
 pub(super) const BRIEF: Duration = Duration::from_millis(50);
@@ -31,13 +31,13 @@ impl HeldLock {
 
 /// Takes the lock of an open file; closing the file gives it back.
 pub(super) fn lock_within(file: &File, wait: Duration) -> io::Result<()> {
-    let started = Instant::now();
+    let started = time::now();
     let mut pause = FIRST_PAUSE;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if started.elapsed() < wait => {
-                std::thread::sleep(pause);
+            Err(TryLockError::WouldBlock) if time::since(started) < wait => {
+                threads::sleep(pause);
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),

@@ -133,9 +133,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// Gives a few bytes at a time, as a disk may.
-    struct Trickle<'a>(&'a [u8], usize);
+    struct ShortReads<'a>(&'a [u8], usize);
 
-    impl Read for Trickle<'_> {
+    impl Read for ShortReads<'_> {
         fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
             let count = self.1.min(room.len()).min(self.0.len());
             let (now, later) = self.0.split_at(count);
@@ -172,8 +172,8 @@ mod tests {
             let tail = Tail::read(file.path(), limit);
             let key = "0123456789abcdef";
             let from = text.len().saturating_sub(usize::try_from(limit).expect("small"));
-            let trickle = Trickle(&text.as_bytes()[from..], step);
-            let slow = LogSummary::over(trickle, from > 0, Some(key)).expect("readable");
+            let short_reads = ShortReads(&text.as_bytes()[from..], step);
+            let slow = LogSummary::over(short_reads, from > 0, Some(key)).expect("readable");
             let log = LogSummary::at(file.path(), limit, Some(key));
             prop_assert_eq!(slow, log);
             prop_assert_eq!(log.last_turn_id, tail.last_turn_id());

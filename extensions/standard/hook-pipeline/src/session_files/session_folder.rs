@@ -1,7 +1,7 @@
 //! Makes sure that the session's folder is where it seems to be before anything is written to it.
 
 use std::path::{Component, Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dispatch_hook_module::Paths;
 use dispatch_os::paths::resolve_inside;
@@ -46,7 +46,7 @@ impl<'a> SessionFolder<'a> {
     /// When the system refuses.
     pub fn create(&self) -> Result<(), FilesError> {
         let locks = self.paths.session_root.join(LOCKS_FOLDER);
-        std::fs::create_dir_all(&locks).map_err(|source| FilesError::io("create", &locks, source))
+        dispatch_os::files::create_dir_all(&locks).map_err(|source| FilesError::io("create", &locks, source))
     }
 
     /// A lock file of the session.
@@ -65,9 +65,9 @@ impl<'a> SessionFolder<'a> {
     #[must_use]
     pub fn deliver(&self, key: &str, wait: Duration) -> Option<HeldLock> {
         let slot = key.get(..1)?;
-        let started = Instant::now();
+        let started = dispatch_os::time::now();
         let lock = self.lock(slot, wait);
-        let left = wait.saturating_sub(started.elapsed());
+        let left = wait.saturating_sub(dispatch_os::time::since(started));
         if lock.is_some() || left.is_zero() {
             return lock;
         }
@@ -94,7 +94,7 @@ impl<'a> SessionFolder<'a> {
             at.push(part);
             refuse_link(&at)?;
         }
-        std::fs::create_dir_all(&at).map_err(|source| FilesError::io("create", &at, source))?;
+        dispatch_os::files::create_dir_all(&at).map_err(|source| FilesError::io("create", &at, source))?;
         at.extend(name);
         refuse_link(&at)?;
         Ok(at)

@@ -103,7 +103,7 @@ impl SessionView for DiskView<'_> {
     }
 
     fn list(&self, folder: &Path, limit: usize) -> Vec<String> {
-        let entries = self.inside(folder).and_then(|folder| std::fs::read_dir(folder).ok());
+        let entries = self.inside(folder).and_then(|folder| dispatch_os::files::read_dir(folder).ok());
         let mut names: Vec<String> =
             entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort_unstable();

@@ -34,11 +34,11 @@ pub(crate) fn run(main: impl Future<Output = ()>) {
 }
 
 /// A project, with or without rules.
-pub(crate) struct Workspace {
+pub(crate) struct AgentWorkspace {
     folder: TempDir,
 }
 
-impl Workspace {
+impl AgentWorkspace {
     pub(crate) fn empty() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -128,7 +128,7 @@ impl TestAgent {
     }
 
     /// Plays a turn in which the model makes these calls, one step each.
-    pub(crate) async fn turn(&self, workspace: &Workspace, calls: &[(&str, Value)]) -> TurnRecord {
+    pub(crate) async fn turn(&self, workspace: &AgentWorkspace, calls: &[(&str, Value)]) -> TurnRecord {
         let number = self.turns.fetch_add(1, Ordering::SeqCst);
         let model = Arc::new(ScriptedModel::new(number, calls));
         let ran = Arc::new(Mutex::new(Vec::new()));
@@ -162,7 +162,7 @@ impl TestAgent {
     }
 
     /// Waits until so many records of this kind are there: what is observed is not waited for by the turn.
-    pub(crate) async fn settle(&self, workspace: &Workspace, kind: &str, count: usize) {
+    pub(crate) async fn settle(&self, workspace: &AgentWorkspace, kind: &str, count: usize) {
         for _ in 0..2_000 {
             if workspace.of_type(kind).len() >= count {
                 return;
