@@ -20,7 +20,6 @@ mod ports;
 mod printer;
 mod running;
 mod schemas;
-mod session_entry;
 mod settings;
 mod stopping;
 mod time_span;

@@ -7,11 +7,11 @@ use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::time_span::TimeSpan;
 use crate::workspace::Workspace;
-use dispatch_hook_module::{Paths, RuleException, SessionView};
+use dispatch_hook_module::{Paths, RuleException};
 use dispatch_os::files::replace;
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::time;
-use ext_hook_pipeline::contract::{DiskView, SessionFolder};
+use ext_hook_pipeline::contract::{check_work_folder, rule_exceptions};
 use serde_json::json;
 use std::time::Duration;
 
@@ -81,8 +81,8 @@ fn exception(code: &str, span: TimeSpan, reason: &str, now_ms: i64) -> Result<Ru
 
 /// Adds an exception in place of an earlier one for the same rule; those that ended go.
 fn add(paths: &Paths, exception: RuleException, now_ms: i64) -> Result<(), Failure> {
-    let folder = SessionFolder::check(paths)?;
-    let folder = &folder.paths().work_root;
+    check_work_folder(paths)?;
+    let folder = &paths.work_root;
     dispatch_os::files::create_dir_all(folder)
         .map_err(|error| Failure::internal(format!("cannot create {}", folder.display())).caused_by(&error))?;
     let file = paths.exceptions_file();
@@ -101,7 +101,7 @@ fn add(paths: &Paths, exception: RuleException, now_ms: i64) -> Result<(), Failu
 }
 
 fn holding(paths: &Paths, now_ms: i64) -> Vec<RuleException> {
-    DiskView::new(paths).exceptions().iter().filter(|exception| now_ms < exception.until).cloned().collect()
+    rule_exceptions(paths).into_iter().filter(|exception| now_ms < exception.until).collect()
 }
 
 fn list(exceptions: &[RuleException], now_ms: i64, format: Format, printer: &Printer) -> Result<(), Failure> {

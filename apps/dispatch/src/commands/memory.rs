@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 use dispatch_hook_module::Paths;
 use dispatch_os::files::{read_at_most, read_text_at_most, replace};
 use dispatch_os::lock::{FileLock, LockKind};
-use ext_hook_pipeline::contract::SessionFolder;
+use ext_hook_pipeline::contract::check_work_folder;
 use ext_hook_pipeline::contract::followup::{FollowupRules, RULES_LIMIT_BYTES};
 use ext_hook_pipeline::contract::memory::{
     CANDIDATES_FILE, CANDIDATES_LIMIT_BYTES, FORGOTTEN_FILE, ForgottenCandidates, JOURNAL, ListedCandidate,
@@ -145,8 +145,8 @@ impl WorkspaceMemory {
     }
 
     fn lock(&self) -> Result<FileLock, Failure> {
-        let folder = SessionFolder::check(&self.paths)?;
-        let file = folder.paths().work_root.join("memory.lock");
+        check_work_folder(&self.paths)?;
+        let file = self.paths.work_root.join("memory.lock");
         Ok(FileLock::acquire(&file, LockKind::Exclusive, LOCK_WAIT)?)
     }
 }

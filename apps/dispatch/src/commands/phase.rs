@@ -4,13 +4,13 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::plain::one_line;
 use crate::printer::{Format, Printer};
-use crate::session_entry;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::phase::Phase;
 use dispatch_hook_module::state::merge;
 use dispatch_hook_module::{EmittedRecord, RecordType, SessionState};
 use dispatch_os::time;
+use ext_hook_pipeline::contract::{append_to_session, session_state};
 use serde_json::{Value, json};
 
 const MAX_REASON_CHARS: usize = 300;
@@ -57,7 +57,7 @@ fn phase(name: &str) -> Result<Phase, String> {
 
 fn show(workspace: &Workspace, session: Option<&str>, format: Format, printer: &Printer) -> Result<Status, Failure> {
     let session = workspace.session(session)?;
-    let state = session_entry::state_of(&workspace.paths(&session.id))?;
+    let state = session_state(&workspace.paths(&session.id))?;
     let work = state.work_id().unwrap_or("none");
     if format == Format::Json {
         printer.json(&json!({"session": session.id, "phase": state.phase(), "work": state.work_id()}))?;
@@ -80,7 +80,7 @@ fn set(
     }
     let session = workspace.session(session)?;
     let paths = workspace.paths(&session.id);
-    let state = session_entry::state_of(&paths)?;
+    let state = session_state(&paths)?;
     let before = state.phase();
     if before == phase {
         printer.out(&format!("session {} is in {} already", session.id, phase.as_str()));
@@ -89,7 +89,7 @@ fn set(
     let patch = change(&state, phase, time::unix_ms())?;
     let data = json!({"from": before.as_str(), "to": phase.as_str(), "reason": reason, "by": "user"});
     let record = EmittedRecord { kind: RecordType::PhaseChanged, data };
-    session_entry::write(&paths, &state, MODULE, vec![record], Some(patch))?;
+    append_to_session(&paths, &state, MODULE, vec![record], Some(patch))?;
     printer.out(&format!("session {}: {} -> {}", session.id, before.as_str(), phase.as_str()));
     Ok(Status::Done)
 }

@@ -6,7 +6,6 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::plain::one_line;
 use crate::printer::{Format, Printer, table};
-use crate::session_entry;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::digest::sha256_hex;
@@ -15,9 +14,9 @@ use dispatch_os::files::{self, read_at_most, replace};
 use dispatch_os::{paths::resolve_inside, time};
 use ext_hook_pipeline::contract::plan::{
     NodeStatus, PLAN_FILE_NAME, PLAN_LIMIT_BYTES, Plan, PlanError, PlanLookup, PlanNode, PlanProblem, PlanProgress,
-    PlanSource, PlanTransition, WorkStatus, accept, complete, find, open_nodes, parse, start,
+    PlanSource, PlanTransition, WorkStatus, accept, complete, open_nodes, parse, plan_in_force, start,
 };
-use ext_hook_pipeline::contract::{DiskView, SessionFolder};
+use ext_hook_pipeline::contract::{append_to_session, module_output_file, session_state};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -113,7 +112,7 @@ impl<'a> SessionPlan<'a> {
     pub(crate) fn of(workspace: &'a Workspace, session: Option<&str>) -> Result<Self, Failure> {
         let id = workspace.session(session)?.id;
         let paths = workspace.paths(&id);
-        let state = session_entry::state_of(&paths)?;
+        let state = session_state(&paths)?;
         Ok(Self { workspace, id, paths, state })
     }
 
@@ -122,7 +121,7 @@ impl<'a> SessionPlan<'a> {
     }
 
     fn plan(&self) -> Result<(Plan, PlanSource), Failure> {
-        match find(&self.paths, &self.state, &DiskView::new(&self.paths)) {
+        match plan_in_force(&self.paths, &self.state) {
             PlanLookup::Valid { plan, source } => Ok((plan, source)),
             PlanLookup::Nothing => Err(Failure::usage("no plan").hint("`dispatch plan submit FILE` puts one in force")),
             PlanLookup::Invalid { path, problems } => Err(invalid(&path, &problems)),
@@ -188,8 +187,7 @@ impl<'a> SessionPlan<'a> {
         let place = match file.filter(inside) {
             Some(file) => file,
             None => {
-                let folder = SessionFolder::check(&self.paths)?;
-                let place = folder.file_below(&self.paths.module_output(MODULE), PLAN_FILE_NAME)?;
+                let place = module_output_file(&self.paths, MODULE, PLAN_FILE_NAME)?;
                 replace(&place, bytes)?;
                 place
             }
@@ -253,7 +251,7 @@ impl<'a> SessionPlan<'a> {
         if step.records.is_empty() {
             return Ok(());
         }
-        session_entry::write(&self.paths, &self.state, MODULE, step.records, step.state_patch)
+        Ok(append_to_session(&self.paths, &self.state, MODULE, step.records, step.state_patch)?)
     }
 }
 

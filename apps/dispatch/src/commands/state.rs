@@ -5,14 +5,9 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use dispatch_os::files::replace;
-use ext_hook_pipeline::contract::{STATE_LOCK, SessionFolder, read_state, rebuild_state};
+use ext_hook_pipeline::contract::{RebuiltState, read_state, rebuild_session_state};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// How long to wait for a hook that is writing the state.
-const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum StateCommand {
@@ -50,16 +45,9 @@ fn show(workspace: &Workspace, session: Option<&str>, printer: &Printer) -> Resu
 
 fn rebuild(workspace: &Workspace, session: Option<&str>, printer: &Printer) -> Result<Status, Failure> {
     let session = workspace.session(session)?;
-    let paths = workspace.paths(&session.id);
-    let folder = SessionFolder::check(&paths)?;
-    folder.create()?;
-    let lock = folder.lock(STATE_LOCK, LOCK_WAIT);
-    if lock.is_none() {
+    let Some(RebuiltState { before, after }) = rebuild_session_state(&workspace.paths(&session.id))? else {
         return Err(Failure::internal("another process is writing the state").hint("try again in a moment"));
-    }
-    let before = read_state(&paths);
-    let after = rebuild_state(&paths.events_file())?;
-    replace(&paths.state_file(), &after.to_bytes())?;
+    };
     let changes = changes(&before.clone().unwrap_or_default().to_value(), &after.to_value());
     printer.out(&match (&before, changes.as_slice()) {
         (None, _) => format!("session {} has its state again, from the log", session.id),

@@ -6,10 +6,9 @@ use crate::plain::one_line;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use dispatch_hook_module::Module as _;
 use dispatch_os::files;
 use dispatch_os::time;
-use ext_hook_pipeline::contract::WorkspaceResults;
+use ext_hook_pipeline::contract::WORKSPACE_RESULTS;
 use ext_workspace_hooks::contract::{
     Action, HOOKS_FILE, Hook, HookListing, HookOrigin, HookSet, Problem, WrittenHooks, hooks_schema, list_hooks,
     next_start_ms, read_hook_files, workspace_of,
@@ -63,7 +62,7 @@ fn warn_untold(written: &WrittenHooks, workspace: &Path, printer: &Printer) {
     let mut telling = written.hooks.iter().filter(|it| it.hook.tell_agent);
     let Some(first) = telling.next() else { return };
     let (manifest, _) = Workspace::at(workspace).manifest();
-    if manifest.modules.iter().any(|module| module.name == WorkspaceResults.spec().name && module.enabled) {
+    if manifest.modules.iter().any(|module| module.name == WORKSPACE_RESULTS && module.enabled) {
         return;
     }
     let name = one_line(&first.hook.id, TEXT_CHARS);

@@ -2,44 +2,49 @@
 
 pub use crate::config::{Config, PromptAudit};
 #[cfg(feature = "extension")]
-pub use crate::extension::{ModuleSource, extension_with};
+pub use crate::extension::extension_with;
 pub use crate::manifest::{DEFAULT_MODULES, MANIFEST_LIMIT_BYTES, ModuleEntry, PipelineManifest};
-pub use crate::modules::{WorkspaceResults, native_modules};
-pub use crate::pipeline::{ModuleEnvironment, PHASE_GATE, Slot, Stamps, fold};
+#[cfg(feature = "scripts")]
+pub use crate::module_trial::{ModuleTrial, ModuleTrialError, ModuleTrialSetup, try_module};
+pub use crate::modules::{WORKSPACE_RESULTS, native_modules};
+pub use crate::pipeline::PHASE_GATE;
 pub use crate::process::{Arguments, serve};
 pub use crate::report::{DecisionReport, ModuleReport, ToolReport};
-pub use crate::run::{FoundScript, Invocation, Outcome, Past, ScriptModules, event_of, judge, run};
+pub use crate::run::{Invocation, Outcome, Past, event_of, judge, run};
 #[cfg(feature = "scripts")]
 pub use crate::script_module::{ScriptCache, Scripts};
-pub use crate::session_files::{
-    Batch, DiskView, FilesError, Journal, STATE_LOCK, SessionFolder, next_run_ms, read_state, rebuild_state,
+pub use crate::session_access::{
+    RebuiltState, append_to_session, check_work_folder, module_output_file, rebuild_session_state, rule_exceptions,
+    session_state,
 };
+pub use crate::session_files::{FilesError, read_state};
 #[cfg(feature = "scripts")]
 pub use crate::user_scripts::UserScripts;
 pub use crate::watch::Unwatched;
 
 /// Reminders: the rules of `followup-rules.json`.
 pub mod followup {
-    pub use crate::followup::*;
+    pub use crate::followup::{FollowupRules, RULES_LIMIT_BYTES};
 }
 
 /// What sessions learned: candidates, and rules made of them.
 pub mod memory {
-    pub use crate::memory::*;
+    pub use crate::memory::{
+        CANDIDATES_FILE, CANDIDATES_LIMIT_BYTES, FORGOTTEN_FILE, ForgottenCandidates, JOURNAL, ListedCandidate,
+        MemoryError, Promotion, find, forget, list, promote, withdraw,
+    };
 }
 
 /// Whether the graph database answers.
 pub mod neo4j {
-    pub use crate::neo4j::*;
+    pub use crate::neo4j::{ProbeReport, probe_configured};
 }
 
-/// The plan of a piece of work, and its progress.
+/// The plan of a session, and its progress.
 pub mod plan {
-    pub use crate::plan::*;
-}
-
-/// The JSON Schemas of what goes in and out.
-#[cfg(any(test, feature = "schema"))]
-pub mod schema {
-    pub use crate::schema::*;
+    pub use crate::plan::{
+        NodeStatus, PLAN_FILE_NAME, PLAN_LIMIT_BYTES, Plan, PlanError, PlanLookup, PlanNode, PlanProblem, PlanProgress,
+        PlanSource, PlanTransition, ValidationResult, WorkStatus, accept, complete, open_nodes, parse, start,
+    };
+    pub use crate::session_access::plan_in_force;
 }

@@ -25,7 +25,7 @@ use crate::run::Outcome;
 use conversations::Conversations;
 
 /// Where modules come from; asked on the thread that runs them.
-pub type ModuleSource = fn() -> Vec<&'static dyn Module>;
+pub(crate) type ModuleSource = fn() -> Vec<&'static dyn Module>;
 
 /// After other guards, so that what is judged is what will run.
 const GUARD_PRIORITY: i32 = -100;

@@ -13,19 +13,19 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use check::{FollowupRuleFault, FollowupRuleProblem};
-pub use names::NameList;
+pub(crate) use check::{FollowupRuleFault, FollowupRuleProblem};
+pub(crate) use names::NameList;
 pub(crate) use path_pattern::{compile_path, literal_pattern};
 pub(crate) use pattern::{compile, escape};
 
 /// The largest file of rules that is read.
 pub const RULES_LIMIT_BYTES: u64 = 256 * 1024;
 /// The most rules that are looked at.
-pub const MAX_RULES: usize = 500;
+pub(crate) const MAX_RULES: usize = 500;
 
 /// How often a reminder is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ReminderFrequency {
     /// Once in a session.
@@ -39,7 +39,7 @@ pub enum ReminderFrequency {
 
 /// When a reminder is given: all conditions that are there must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FollowupCondition {
     /// `PreToolUse`, `PostToolUse` or both.
@@ -66,7 +66,7 @@ pub struct FollowupCondition {
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FollowupRule {
     /// Its name: letters, digits, `.`, `_` and `-`.
     pub id: String,

@@ -11,6 +11,8 @@ mod extension;
 mod followup;
 mod manifest;
 mod memory;
+#[cfg(feature = "scripts")]
+mod module_trial;
 mod modules;
 mod neo4j;
 mod pipeline;
@@ -19,10 +21,11 @@ mod process;
 mod prose;
 mod report;
 mod run;
-#[cfg(any(test, feature = "schema"))]
+#[cfg(test)]
 mod schema;
 #[cfg(feature = "scripts")]
 mod script_module;
+mod session_access;
 mod session_files;
 mod session_settings;
 #[cfg(test)]

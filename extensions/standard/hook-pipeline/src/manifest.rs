@@ -24,7 +24,7 @@ pub const DEFAULT_MODULES: [&str; 5] = ["session", "self-guard", "graph-pretoolu
 
 /// One module in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ModuleEntry {
     /// Which module.
@@ -61,8 +61,8 @@ fn yes() -> bool {
 
 /// The manifest in force.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
-#[cfg_attr(any(test, feature = "schema"), schemars(default))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(default))]
 #[serde(rename_all = "camelCase")]
 pub struct PipelineManifest {
     /// The version of the format.

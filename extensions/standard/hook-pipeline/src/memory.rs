@@ -13,21 +13,21 @@ mod relation;
 #[cfg(test)]
 mod tests;
 
-pub use candidate::{
-    CANDIDATES_LIMIT_BYTES, CandidateKind, CandidateTrigger, MAX_CANDIDATES, MAX_EVIDENCE, MemoryCandidate, merge,
-    parse_candidates, write_candidates,
-};
-pub use derive::derive;
-pub use experience::{CommandSimilarity, Experience, ExperienceKind, parse_experiences};
+pub use candidate::CANDIDATES_LIMIT_BYTES;
+#[cfg(test)]
+pub(crate) use candidate::CandidateKind;
+pub(crate) use candidate::{MemoryCandidate, merge, parse_candidates, write_candidates};
+pub(crate) use derive::derive;
+pub(crate) use experience::{CommandSimilarity, Experience, ExperienceKind, parse_experiences};
 pub use forget::{ForgottenCandidates, forget};
 pub use list::{ListedCandidate, find, list};
-pub use promote::{Promotion, promote, rule_for, withdraw};
+pub use promote::{Promotion, promote, withdraw};
 pub(crate) use relation::is_of_the_project;
 
 /// The module whose files these are.
 pub const JOURNAL: &str = "memory-journal";
 /// Its log of what happened, below its output folder.
-pub const EXPERIENCE_FILE: &str = "experience.jsonl";
+pub(crate) const EXPERIENCE_FILE: &str = "experience.jsonl";
 /// Its candidates, below its output folder.
 pub const CANDIDATES_FILE: &str = "candidates.json";
 /// The ids that the user dismissed, below the folder of all sessions.

@@ -19,13 +19,14 @@ pub(crate) use memory_activation::MemoryActivation;
 pub(crate) use memory_journal::MemoryJournal;
 pub(crate) use plan_graph_exec::PlanGraphExec;
 pub(crate) use plan_subagent_contract::PlanSubagentContract;
-#[cfg(any(test, feature = "schema"))]
+#[cfg(test)]
 pub(crate) use rlm_work::DelegationRule;
 pub(crate) use rlm_work::RlmWork;
 pub(crate) use self_guard::SelfGuard;
 pub(crate) use session::Session;
 pub(crate) use stop_synth::StopSynth;
-pub use workspace_results::WorkspaceResults;
+pub use workspace_results::NAME as WORKSPACE_RESULTS;
+pub(crate) use workspace_results::WorkspaceResults;
 
 /// Every module of this crate. A new one adds its line here and nothing else.
 #[must_use]

@@ -11,7 +11,10 @@ mod settings;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use freshness::{FRESH_MS, ProbeDecision, decide_probe, probe_time_limit};
-pub use probe::probe;
-pub use report::{ProbeReport, SECTION};
-pub use settings::is_configured;
+#[cfg(test)]
+pub(crate) use freshness::FRESH_MS;
+pub(crate) use freshness::{ProbeDecision, decide_probe, probe_time_limit};
+pub(crate) use probe::probe;
+pub use probe::probe_configured;
+pub use report::ProbeReport;
+pub(crate) use report::SECTION;

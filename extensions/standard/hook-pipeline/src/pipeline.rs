@@ -10,9 +10,8 @@ mod select;
 #[cfg(test)]
 mod tests;
 
-pub use fold::{ModuleEnvironment, Stamps, fold};
+pub(crate) use fold::{ModuleEnvironment, Stamps, fold};
 pub(crate) use folded::{Folded, ModuleRun, Said};
 pub use phase_gate::PHASE_GATE;
 pub(crate) use phase_gate::PhaseGate;
-pub use select::Slot;
-pub(crate) use select::select;
+pub(crate) use select::{Slot, select};

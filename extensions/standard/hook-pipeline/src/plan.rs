@@ -13,10 +13,13 @@ mod transition;
 #[cfg(test)]
 mod tests;
 
-pub use check::{MAX_NODES, PLAN_LIMIT_BYTES, PLAN_VERSION, parse};
+pub use check::{PLAN_LIMIT_BYTES, parse};
 pub use graph::open_nodes;
-pub use locate::{PLAN_FILE, PLAN_FILE_NAME, PlanLookup, PlanSource, find};
-pub use model::{DecisionMark, Plan, PlanNode};
-pub use problem::{PlanProblem, PlanProblemKind, describe};
+pub(crate) use locate::find;
+pub use locate::{PLAN_FILE_NAME, PlanLookup, PlanSource};
+pub(crate) use model::DecisionMark;
+pub use model::{Plan, PlanNode};
+pub use problem::PlanProblem;
+pub(crate) use problem::describe;
 pub use progress::{NodeStatus, PlanProgress};
 pub use transition::{PlanError, PlanTransition, ValidationResult, WorkStatus, accept, complete, start};

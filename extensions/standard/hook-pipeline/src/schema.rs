@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::manifest::PipelineManifest;
 
 /// One schema.
-pub struct NamedSchema {
+pub(crate) struct NamedSchema {
     /// What `dispatch schema` calls it; the file is `<name>.schema.json`.
     pub name: &'static str,
     /// What it is the schema of.
@@ -26,7 +26,7 @@ pub struct NamedSchema {
 }
 
 /// Every schema, in the order the documentation lists them.
-pub const ALL: [NamedSchema; 11] = [
+pub(crate) const ALL: [NamedSchema; 11] = [
     NamedSchema { name: "hook-input", title: "What a host writes to standard input", make: of::<input::HookInput> },
     NamedSchema {
         name: "hook-output",
@@ -47,7 +47,7 @@ pub const ALL: [NamedSchema; 11] = [
 impl NamedSchema {
     /// The schema itself.
     #[must_use]
-    pub fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         let mut value = (self.make)().to_value();
         value["title"] = self.title.into();
         value
@@ -55,7 +55,7 @@ impl NamedSchema {
 
     /// The committed file.
     #[must_use]
-    pub fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         format!("{:#}\n", self.to_value())
     }
 }

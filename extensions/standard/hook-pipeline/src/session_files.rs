@@ -18,14 +18,15 @@ use std::path::{Path, PathBuf};
 
 use dispatch_os::OsError;
 
-pub use batch::{Batch, Journal};
+pub(crate) use batch::{Batch, Journal};
 pub(crate) use brief_lock::HeldLock;
 pub(crate) use log_summary::LogSummary;
-pub use sequence::next_run_ms;
-pub use session_folder::SessionFolder;
-pub use state_file::{STATE_LOCK, read_state, rebuild_state};
+pub(crate) use sequence::next_run_ms;
+pub(crate) use session_folder::SessionFolder;
+pub use state_file::read_state;
+pub(crate) use state_file::{STATE_LOCK, rebuild_state};
 pub(crate) use tail::TAIL_BYTES;
-pub use view::DiskView;
+pub(crate) use view::DiskView;
 
 /// Why something was not written. Never a reason to withhold an answer.
 #[derive(Debug, thiserror::Error)]

@@ -18,6 +18,16 @@ pub struct UserScripts {
 }
 
 impl UserScripts {
+    /// Loads an approved module, so that it is in the cache; returns why it does not load. A module that is missing or
+    /// not approved has no problem.
+    #[must_use]
+    pub fn load_problem(&self, name: &str, paths: &Paths, time_left: Duration) -> Option<String> {
+        match self.find(name, paths, time_left) {
+            FoundScript::Broken(why) => Some(why),
+            FoundScript::Module(_) | FoundScript::Absent | FoundScript::Refused(_) => None,
+        }
+    }
+
     fn open() -> Scripts {
         // Without a home there are no approvals, so no script runs.
         let Ok(dirs) = UserDirs::discover() else { return Scripts::new(Trust::default(), None) };

@@ -5,7 +5,7 @@ use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_os::{files, time};
-use ext_hook_pipeline::contract::neo4j::{SECTION, is_configured, probe};
+use ext_hook_pipeline::contract::neo4j::probe_configured;
 use ext_hook_pipeline::contract::{Config, read_state};
 use std::time::Duration;
 
@@ -20,11 +20,7 @@ pub(super) fn finding(loaded: &Loaded) -> Option<DoctorFinding> {
         return None;
     }
     let (config, _) = Config::load(&workspace.paths("").config_file());
-    let section = config.section(SECTION);
-    if !is_configured(section) {
-        return None;
-    }
-    let report = probe(section, TIME_LIMIT);
+    let report = probe_configured(&config, TIME_LIMIT)?;
     let known = last_check(&workspace);
     let version = report.version.unwrap_or_else(|| "version unknown".to_owned());
     Some(match (report.reachable, report.note) {

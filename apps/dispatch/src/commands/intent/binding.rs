@@ -6,8 +6,8 @@ use super::{declared, known, open_ones};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::session_entry;
 use crate::workspace::Workspace;
+use ext_hook_pipeline::contract::{append_to_session, session_state};
 use ext_intents::contract::{IntentWorkspace, MODULE_NAME, active_intent_patch};
 use serde_json::{Value, json};
 
@@ -88,11 +88,8 @@ fn sid_of(host_id: &str) -> String {
 fn bind(workspace: &Workspace, sid: &str, intent: Option<&str>) -> Result<Option<String>, Failure> {
     let paths = workspace.paths(sid);
     // A session whose host has not fired an event yet has no log.
-    let state = if dispatch_os::files::exists(paths.events_file()) {
-        session_entry::state_of(&paths)?
-    } else {
-        SessionState::default()
-    };
+    let state =
+        if dispatch_os::files::exists(paths.events_file()) { session_state(&paths)? } else { SessionState::default() };
     let before = state.active_intent().map(str::to_owned);
     if before.as_deref() == intent {
         return Ok(before);
@@ -103,7 +100,7 @@ fn bind(workspace: &Workspace, sid: &str, intent: Option<&str>) -> Result<Option
     };
     let record = EmittedRecord { kind, data: json!({"intent": told, "by": "user"}) };
     let patch = active_intent_patch(intent);
-    session_entry::write(&paths, &state, MODULE_NAME, vec![record], Some(patch))?;
+    append_to_session(&paths, &state, MODULE_NAME, vec![record], Some(patch))?;
     Ok(before)
 }
 

@@ -6,9 +6,9 @@ use crate::commands::intent::{declared, known, open_ones, row_json};
 use crate::commands::plan::{PlanOutcome, SessionPlan};
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::session_entry;
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
+use ext_hook_pipeline::contract::session_state;
 use ext_intents::contract::{IntentSpec, IntentWorkspace};
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ fn status(workspace: &Workspace, intents: &IntentWorkspace, id: &str) -> Result<
 fn sessions(workspace: &Workspace) -> Vec<Value> {
     let newest = workspace.sessions().into_iter().rev().take(MAX_SESSIONS);
     let row = |session: crate::workspace::SessionLog| {
-        let state = session_entry::state_of(&workspace.paths(&session.id)).ok()?;
+        let state = session_state(&workspace.paths(&session.id)).ok()?;
         Some(json!({"session": session.id, "active_intent": state.active_intent(), "phase": state.phase()}))
     };
     newest.filter_map(row).collect()

@@ -2,8 +2,7 @@
 //! compiler, finds them in the user's cache.
 
 use dispatch_hook_module::Paths;
-
-use ext_hook_pipeline::contract::{FoundScript, ScriptModules, UserScripts};
+use ext_hook_pipeline::contract::UserScripts;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,9 +13,9 @@ const COMPILE_TIME: Duration = Duration::from_secs(5);
 pub(super) fn compile(root: &Path) -> Vec<String> {
     let paths = Paths::new(root, "trust");
     let scripts = UserScripts::default();
-    let problem = |name: &String| match scripts.find(name, &paths, COMPILE_TIME) {
-        FoundScript::Broken(why) => Some(format!("module `{name}` does not load: {why}")),
-        FoundScript::Module(_) | FoundScript::Absent | FoundScript::Refused(_) => None,
+    let problem = |name: &String| {
+        let why = scripts.load_problem(name, &paths, COMPILE_TIME)?;
+        Some(format!("module `{name}` does not load: {why}"))
     };
     module_names(&paths.hooks_root.join("features")).iter().filter_map(problem).collect()
 }

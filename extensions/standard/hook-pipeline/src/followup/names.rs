@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// `"a"` or `["a", "b"]`; it is written as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum NameList {
     /// A single name.

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::prose::shorten;
 
 /// The most candidates that a file holds.
-pub const MAX_CANDIDATES: usize = 50;
+pub(super) const MAX_CANDIDATES: usize = 50;
 /// The most evidence one candidate keeps, the newest; its count goes no further.
-pub const MAX_EVIDENCE: usize = 32;
+pub(super) const MAX_EVIDENCE: usize = 32;
 /// The largest file of candidates that is read.
 pub const CANDIDATES_LIMIT_BYTES: u64 = 512 * 1024;
 const MAX_TEXT_CHARS: usize = 400;
@@ -155,7 +155,7 @@ impl MemoryCandidate {
 
 /// One list of many, best first. In whatever order and however often the same ones are joined, the result is the same.
 #[must_use]
-pub fn merge(candidates: impl IntoIterator<Item = MemoryCandidate>) -> Vec<MemoryCandidate> {
+pub(crate) fn merge(candidates: impl IntoIterator<Item = MemoryCandidate>) -> Vec<MemoryCandidate> {
     let mut merged = joined(candidates);
     merged.truncate(MAX_CANDIDATES);
     merged
@@ -180,7 +180,7 @@ pub(super) fn joined(candidates: impl IntoIterator<Item = MemoryCandidate>) -> V
 
 /// The candidates in a file; other entries are left out.
 #[must_use]
-pub fn parse_candidates(bytes: &[u8]) -> Vec<MemoryCandidate> {
+pub(crate) fn parse_candidates(bytes: &[u8]) -> Vec<MemoryCandidate> {
     let entries: Vec<serde_json::Value> = serde_json::from_slice(bytes).unwrap_or_default();
     let found = entries.into_iter().filter_map(|entry| MemoryCandidate::deserialize(entry).ok());
     merge(found)
@@ -188,7 +188,7 @@ pub fn parse_candidates(bytes: &[u8]) -> Vec<MemoryCandidate> {
 
 /// The content of a file of candidates.
 #[must_use]
-pub fn write_candidates(candidates: &[MemoryCandidate]) -> String {
+pub(crate) fn write_candidates(candidates: &[MemoryCandidate]) -> String {
     let text = serde_json::to_string_pretty(candidates).unwrap_or_else(|_| "[]".to_owned());
     text + "\n"
 }

@@ -17,7 +17,7 @@ const REPEATED: usize = 2;
 
 /// The candidates of one session. `relative` gives a path below the workspace.
 #[must_use]
-pub fn derive(
+pub(crate) fn derive(
     experiences: &[Experience],
     records: &[Record],
     relative: &dyn Fn(&str) -> Option<String>,

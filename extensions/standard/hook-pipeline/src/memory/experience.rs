@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// One line: something that happened and may be worth remembering.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Experience {
+pub(crate) struct Experience {
     /// Made of the event it is about, so writing it twice gives the same line.
     pub id: String,
     /// When, in UTC with milliseconds.
@@ -27,7 +27,7 @@ pub struct Experience {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
-pub enum ExperienceKind {
+pub(crate) enum ExperienceKind {
     /// The user asked for something.
     Prompt {
         /// SHA-256 of the text.
@@ -81,7 +81,7 @@ pub enum ExperienceKind {
 /// How much one command is a correction of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CommandSimilarity {
+pub(crate) enum CommandSimilarity {
     /// They are the same; something else was put right.
     Same,
     /// They differ in a little, and nothing else was changed in between.
@@ -92,7 +92,7 @@ pub enum CommandSimilarity {
 
 /// The experiences in a file, each once; other lines are left out.
 #[must_use]
-pub fn parse_experiences(bytes: &[u8]) -> Vec<Experience> {
+pub(crate) fn parse_experiences(bytes: &[u8]) -> Vec<Experience> {
     let mut seen = std::collections::BTreeSet::new();
     let lines = bytes.split(|byte| *byte == b'\n');
     let parsed = lines.filter_map(|line| serde_json::from_slice::<Experience>(line).ok());

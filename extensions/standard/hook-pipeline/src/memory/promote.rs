@@ -22,7 +22,7 @@ pub enum Promotion {
 
 /// The rule that a candidate becomes; it has the candidate's id.
 #[must_use]
-pub fn rule_for(candidate: &MemoryCandidate) -> FollowupRule {
+pub(super) fn rule_for(candidate: &MemoryCandidate) -> FollowupRule {
     let trigger = &candidate.trigger;
     let names = |list: &[String]| (!list.is_empty()).then(|| list.iter().cloned().collect::<NameList>());
     let (event, kinds, once): (_, Option<&[&str]>, _) = match candidate.kind {

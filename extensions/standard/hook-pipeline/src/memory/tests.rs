@@ -5,6 +5,7 @@ use dispatch_hook_module::{EventName, Record, RecordType};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::candidate::{CandidateTrigger, MAX_CANDIDATES, MAX_EVIDENCE};
 use super::*;
 use crate::followup::{FollowupRules, compile, compile_path};
 

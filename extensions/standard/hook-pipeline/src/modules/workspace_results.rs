@@ -11,10 +11,11 @@ use dispatch_hook_module::{Context, Effects, EventName, HookAction, Module, Modu
 use inbox::ResultsInbox;
 use text::ResultsText;
 
-const NAME: &str = "workspace-results";
+/// The name of the module.
+pub const NAME: &str = "workspace-results";
 
 /// Passes on the notes of background runs in `.akira/inbox`. Without that folder it does nothing.
-pub struct WorkspaceResults;
+pub(crate) struct WorkspaceResults;
 
 /// The facts of the module.
 const SPEC: ModuleSpec<'static> = ModuleSpec {

@@ -11,7 +11,7 @@ use super::report::patch;
 use super::settings::is_configured;
 
 /// How long an answer counts.
-pub const FRESH_MS: i64 = 5 * 60 * 1000;
+pub(crate) const FRESH_MS: i64 = 5 * 60 * 1000;
 /// The longest that an event waits for the database.
 const MAX_PROBE_TIME: Duration = Duration::from_millis(250);
 /// With less time the database is not asked.
@@ -21,7 +21,7 @@ const TIME_SHARE_DIVISOR: u32 = 4;
 
 /// What an event does about the database.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ProbeDecision {
+pub(crate) enum ProbeDecision {
     /// Nothing: what is known holds, or nothing is configured.
     Keep,
     /// It is not configured any more; this patch says so.
@@ -36,7 +36,7 @@ pub enum ProbeDecision {
 
 /// What this event does about the database that `section` describes.
 #[must_use]
-pub fn decide_probe(event: &EventName, section: &Value, state: &SessionState, now_ms: i64) -> ProbeDecision {
+pub(crate) fn decide_probe(event: &EventName, section: &Value, state: &SessionState, now_ms: i64) -> ProbeDecision {
     // The cheap question first: this is asked before every tool call.
     if matches!(event, EventName::PreToolUse | EventName::Other(_)) {
         return ProbeDecision::Keep;
@@ -58,7 +58,7 @@ pub fn decide_probe(event: &EventName, section: &Value, state: &SessionState, no
 
 /// How long the database may take, out of the time that is left; nothing if there is too little.
 #[must_use]
-pub fn probe_time_limit(time_left: Duration) -> Option<Duration> {
+pub(crate) fn probe_time_limit(time_left: Duration) -> Option<Duration> {
     let share = (time_left / TIME_SHARE_DIVISOR).min(MAX_PROBE_TIME);
     (share >= MIN_PROBE_TIME).then_some(share)
 }

@@ -11,17 +11,25 @@ use serde_json::Value;
 use super::address::{DatabaseHost, Encryption};
 use super::bolt::{chosen_version, handshake};
 use super::error::Neo4jError;
-use super::report::ProbeReport;
-use super::settings::Neo4jSettings;
+use super::report::{ProbeReport, SECTION};
+use super::settings::{Neo4jSettings, is_configured};
+use crate::config::Config;
 
 /// More addresses of one name are not tried.
 const MAX_ADDRESSES: usize = 4;
 const TLS_NOTE: &str = "the port is open; TLS is not supported, so the Bolt handshake was not checked";
 const LOGIN_NOTE: &str = "only the Bolt handshake was checked; `user` and `passwordEnv` are not used";
 
+/// Asks the database that the configuration names, within `limit`; nothing where it names none.
+#[must_use]
+pub fn probe_configured(config: &Config, limit: Duration) -> Option<ProbeReport> {
+    let section = config.section(SECTION);
+    is_configured(section).then(|| probe(section, limit))
+}
+
 /// Asks the database that the section describes, within `limit`.
 #[must_use]
-pub fn probe(section: &Value, limit: Duration) -> ProbeReport {
+pub(crate) fn probe(section: &Value, limit: Duration) -> ProbeReport {
     shake_hands(section, limit).unwrap_or_else(|error| ProbeReport::failed(&error))
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::error::Neo4jError;
 
 /// The section of `config.json` that switches the check on.
-pub const SECTION: &str = "neo4j";
+pub(crate) const SECTION: &str = "neo4j";
 
 /// What a check found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -28,7 +28,7 @@ struct Neo4jSectionWire {
 
 /// Whether the section asks for a check at all.
 #[must_use]
-pub fn is_configured(section: &Value) -> bool {
+pub(super) fn is_configured(section: &Value) -> bool {
     section.get("url").is_some_and(|url| !url.is_null())
 }
 

@@ -21,7 +21,7 @@ use crate::config::Config;
 
 /// Where stamps go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stamps {
+pub(crate) enum Stamps {
     /// Into the log only.
     Logged,
     /// Into the tool's input as well.
@@ -30,7 +30,7 @@ pub enum Stamps {
 
 /// What is the same for every module of one invocation.
 #[derive(Clone, Copy)]
-pub struct ModuleEnvironment<'a> {
+pub(crate) struct ModuleEnvironment<'a> {
     /// The ids.
     pub ids: &'a Ids,
     /// Where everything is.
@@ -58,7 +58,7 @@ pub struct ModuleEnvironment<'a> {
 /// Shows the event to each module in turn; `call` is what [`classify`] says of it. Same values in,
 /// same result out, except for durations.
 #[must_use]
-pub fn fold(
+pub(crate) fn fold(
     slots: &[Slot<'_>],
     event: &HookEvent,
     call: Option<&ToolCall>,

@@ -6,7 +6,7 @@ use crate::manifest::PipelineManifest;
 
 /// A module with the facts that hold for it.
 #[derive(Clone, Copy)]
-pub struct Slot<'m> {
+pub(crate) struct Slot<'m> {
     /// The module.
     pub module: &'m dyn Module,
     /// Its own facts, as far as the manifest does not say otherwise.
@@ -16,7 +16,7 @@ pub struct Slot<'m> {
 impl<'m> Slot<'m> {
     /// A module with its own facts.
     #[must_use]
-    pub fn of(module: &'m dyn Module) -> Self {
+    pub(crate) fn of(module: &'m dyn Module) -> Self {
         Self { module, spec: module.spec() }
     }
 }

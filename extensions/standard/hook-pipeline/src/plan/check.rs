@@ -12,11 +12,11 @@ use super::model::{DecisionMark, Plan, PlanNode};
 use super::problem::{PlanProblem, PlanProblemKind};
 
 /// The version of the format.
-pub const PLAN_VERSION: u64 = 1;
+pub(super) const PLAN_VERSION: u64 = 1;
 /// The largest plan that is read.
 pub const PLAN_LIMIT_BYTES: u64 = 1024 * 1024;
 /// Nodes of one plan.
-pub const MAX_NODES: usize = 1000;
+pub(super) const MAX_NODES: usize = 1000;
 const MAX_ID_BYTES: usize = 64;
 const MAX_TITLE_BYTES: usize = 500;
 const MAX_SCOPE: usize = 64;

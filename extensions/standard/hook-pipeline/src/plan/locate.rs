@@ -12,7 +12,7 @@ use super::model::Plan;
 use super::problem::{PlanProblem, PlanProblemKind};
 
 /// Where a plan is kept with the repository.
-pub const PLAN_FILE: &str = ".ai/plan/planGraph.json";
+pub(super) const PLAN_FILE: &str = ".ai/plan/planGraph.json";
 /// The name of a plan's file.
 pub const PLAN_FILE_NAME: &str = "planGraph.json";
 /// The module whose output folder is looked into last.
@@ -53,7 +53,7 @@ pub enum PlanLookup {
 /// The plan in force: the one the state points at, else the repository's, else the session's own.
 /// The first file that exists decides.
 #[must_use]
-pub fn find(paths: &Paths, state: &SessionState, session: &dyn SessionView) -> PlanLookup {
+pub(crate) fn find(paths: &Paths, state: &SessionState, session: &dyn SessionView) -> PlanLookup {
     for file in candidates(paths, state) {
         let (Some(mtime_ms), Some(path)) = (session.modified_ms(&file), paths.repo_relative(&file)) else {
             continue;

@@ -85,7 +85,7 @@ pub enum PlanProblemKind {
 
 /// All problems in one text, one per line.
 #[must_use]
-pub fn describe(problems: &[PlanProblem]) -> String {
+pub(crate) fn describe(problems: &[PlanProblem]) -> String {
     let mut lines: Vec<String> = problems.iter().take(MAX_SHOWN).map(|problem| format!("- {problem}")).collect();
     if problems.len() > MAX_SHOWN {
         lines.push(format!("- and {} more", problems.len() - MAX_SHOWN));

@@ -7,6 +7,8 @@ use dispatch_hook_module::{RecordType, SessionState};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::check::MAX_NODES;
+use super::locate::PLAN_FILE;
 use super::*;
 
 fn node(id: &str, depends_on: &[&str]) -> Value {

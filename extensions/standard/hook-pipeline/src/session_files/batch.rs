@@ -22,7 +22,7 @@ const TRACE_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What one invocation leaves behind.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub(crate) struct Batch {
     /// Records for `events.jsonl`.
     pub records: Vec<Record>,
     /// Lines for `p.jsonl`.
@@ -38,7 +38,7 @@ pub struct Batch {
 }
 
 /// Writes batches, redacted.
-pub struct Journal<'a> {
+pub(crate) struct Journal<'a> {
     /// Where to.
     pub folder: SessionFolder<'a>,
     /// What takes secrets out.
@@ -48,12 +48,12 @@ pub struct Journal<'a> {
 impl Journal<'_> {
     /// Writes a batch: the log first, because it is the truth, then everything else. What fails
     /// does not keep the rest from being written.
-    pub fn commit(&self, batch: Batch, held: Option<&HeldLock>, stamp: &str) -> Vec<FilesError> {
+    pub(crate) fn commit(&self, batch: Batch, held: Option<&HeldLock>, stamp: &str) -> Vec<FilesError> {
         self.commit_and_tell(batch, held, stamp, &|| {})
     }
 
     /// Writes a batch as [`Self::commit`] does, and tells when its records are in the log.
-    pub fn commit_and_tell(
+    pub(crate) fn commit_and_tell(
         &self,
         batch: Batch,
         held: Option<&HeldLock>,
@@ -79,7 +79,7 @@ impl Journal<'_> {
     }
 
     /// Adds one line to the trace of the pipeline, if it can.
-    pub fn trace(&self, line: &str) {
+    pub(crate) fn trace(&self, line: &str) {
         let path = self.folder.paths().trace_file();
         if dispatch_os::files::metadata(&path).is_ok_and(|found| found.len() > TRACE_LIMIT_BYTES) {
             let _ = dispatch_os::files::rename(&path, path.with_extension("log.1"));

@@ -14,7 +14,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
 /// A lock between processes. Dropping it gives it back, and so does the death of the process.
 #[derive(Debug)]
-pub struct HeldLock {
+pub(crate) struct HeldLock {
     // Closing the file is what gives the lock back.
     _file: File,
 }
@@ -22,7 +22,7 @@ pub struct HeldLock {
 impl HeldLock {
     /// Takes the lock of this file, waiting at most `wait`; nothing if it cannot be had.
     #[must_use]
-    pub fn acquire(path: &Path, wait: Duration) -> Option<Self> {
+    pub(crate) fn acquire(path: &Path, wait: Duration) -> Option<Self> {
         let file = open_own(path, WriteAt::Position).ok()?;
         lock_within(&file, wait).ok()?;
         Some(Self { _file: file })

@@ -13,7 +13,7 @@ const DIGITS: usize = 20;
 
 /// The present time, or the next millisecond that nobody has had. Without the file: the present time.
 #[must_use]
-pub fn next_run_ms(path: &Path, now_ms: i64) -> i64 {
+pub(crate) fn next_run_ms(path: &Path, now_ms: i64) -> i64 {
     take(path, now_ms).unwrap_or(now_ms)
 }
 

@@ -18,7 +18,7 @@ const LOCKS_FOLDER: &str = "locks";
 
 /// A session's folder that is known not to lead elsewhere.
 #[derive(Debug, Clone, Copy)]
-pub struct SessionFolder<'a> {
+pub(crate) struct SessionFolder<'a> {
     paths: &'a Paths,
 }
 
@@ -27,7 +27,7 @@ impl<'a> SessionFolder<'a> {
     ///
     /// # Errors
     /// When `.ai/tmp` or the session's folder is a link, or `.ai` is one that leads out of the workspace.
-    pub fn check(paths: &'a Paths) -> Result<Self, FilesError> {
+    pub(crate) fn check(paths: &'a Paths) -> Result<Self, FilesError> {
         refuse_link(&paths.session_root.join(LOCKS_FOLDER))?;
         refuse_link(&paths.session_root)?;
         refuse_link(&paths.work_root)?;
@@ -44,26 +44,26 @@ impl<'a> SessionFolder<'a> {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn create(&self) -> Result<(), FilesError> {
+    pub(crate) fn create(&self) -> Result<(), FilesError> {
         let locks = self.paths.session_root.join(LOCKS_FOLDER);
         dispatch_os::files::create_dir_all(&locks).map_err(|source| FilesError::io("create", &locks, source))
     }
 
     /// A lock file of the session.
     #[must_use]
-    pub fn lock_file(&self, name: &str) -> PathBuf {
+    pub(crate) fn lock_file(&self, name: &str) -> PathBuf {
         self.paths.session_root.join(LOCKS_FOLDER).join(name)
     }
 
     /// Takes a lock of the session, waiting at most `wait`; nothing if it cannot be had.
     #[must_use]
-    pub fn lock(&self, name: &str, wait: Duration) -> Option<HeldLock> {
+    pub(crate) fn lock(&self, name: &str, wait: Duration) -> Option<HeldLock> {
         HeldLock::acquire(&self.lock_file(name), wait)
     }
 
     /// Keeps other invocations for the same delivery waiting.
     #[must_use]
-    pub fn deliver(&self, key: &str, wait: Duration) -> Option<HeldLock> {
+    pub(crate) fn deliver(&self, key: &str, wait: Duration) -> Option<HeldLock> {
         let slot = key.get(..1)?;
         let started = dispatch_os::time::now();
         let lock = self.lock(slot, wait);
@@ -80,7 +80,7 @@ impl<'a> SessionFolder<'a> {
     ///
     /// # Errors
     /// When the path leaves the folder or goes through a link.
-    pub fn file_below(&self, folder: &Path, relative: &str) -> Result<PathBuf, FilesError> {
+    pub(crate) fn file_below(&self, folder: &Path, relative: &str) -> Result<PathBuf, FilesError> {
         let outside = || FilesError::Outside { path: relative.to_owned() };
         let below = folder.strip_prefix(&self.paths.session_root).map_err(|_| outside())?;
         let parts: Vec<_> = Path::new(relative).components().collect();
@@ -102,7 +102,7 @@ impl<'a> SessionFolder<'a> {
 
     /// The paths of the session.
     #[must_use]
-    pub fn paths(&self) -> &'a Paths {
+    pub(crate) fn paths(&self) -> &'a Paths {
         self.paths
     }
 }

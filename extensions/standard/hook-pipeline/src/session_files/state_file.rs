@@ -13,7 +13,7 @@ use super::{FilesError, SessionFolder};
 
 const STATE_LIMIT_BYTES: u64 = 1024 * 1024;
 /// The lock that writers of the state take.
-pub const STATE_LOCK: &str = "state";
+pub(crate) const STATE_LOCK: &str = "state";
 /// How long a writer waits for another one; then it writes all the same.
 const LOCK_WAIT: Duration = Duration::from_millis(40);
 const REBUILD_BLOCK_BYTES: usize = 32 * 1024 * 1024;
@@ -54,7 +54,7 @@ pub(crate) fn write_state(
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn rebuild_state(events_file: &Path) -> Result<SessionState, FilesError> {
+pub(crate) fn rebuild_state(events_file: &Path) -> Result<SessionState, FilesError> {
     let mut records = Vec::new();
     let mut offset = 0;
     loop {

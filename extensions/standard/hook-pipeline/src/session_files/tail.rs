@@ -5,7 +5,9 @@ use std::path::Path;
 use dispatch_hook_module::Record;
 use dispatch_os::files::read_end;
 
-use super::header::{DELIVERY_KEY, Header, turn_finder};
+use super::header::DELIVERY_KEY;
+#[cfg(test)]
+use super::header::{Header, turn_finder};
 use super::search::{Finder, last_line_end, line_end};
 
 /// The part of the log that every invocation looks at.
@@ -13,14 +15,14 @@ pub(crate) const TAIL_BYTES: u64 = 64 * 1024;
 
 /// Whole lines from the end of a file.
 #[derive(Debug, Default, Clone)]
-pub struct Tail {
+pub(crate) struct Tail {
     lines: Vec<u8>,
 }
 
 impl Tail {
     /// The last whole lines within `limit` bytes; none if the file cannot be read.
     #[must_use]
-    pub fn read(path: &Path, limit: u64) -> Self {
+    pub(crate) fn read(path: &Path, limit: u64) -> Self {
         let Ok((mut lines, offset)) = read_end(path, limit) else {
             return Self::default();
         };
@@ -34,7 +36,7 @@ impl Tail {
     }
 
     /// The lines, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.lines.as_slice();
         std::iter::from_fn(move || {
             let end = line_end(rest)?;
@@ -46,7 +48,7 @@ impl Tail {
     }
 
     /// The lines, newest first.
-    pub fn iter_back(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn iter_back(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.lines.strip_suffix(b"\n").unwrap_or_default();
         std::iter::from_fn(move || {
             if rest.is_empty() {
@@ -62,30 +64,32 @@ impl Tail {
 
     /// The records among the lines, oldest first.
     #[must_use]
-    pub fn records(&self) -> Vec<Record> {
+    pub(crate) fn records(&self) -> Vec<Record> {
         self.iter().filter_map(Record::parse).collect()
-    }
-
-    /// The highest turn that a line tells of.
-    #[must_use]
-    pub fn last_turn_id(&self) -> u64 {
-        let finder = turn_finder();
-        self.iter().filter_map(|line| Header::of(line).turn_id_by(&finder)).max().unwrap_or(0)
     }
 
     /// The newest record of this delivery.
     #[must_use]
-    pub fn delivery(&self, key: &str) -> Option<Record> {
+    pub(crate) fn delivery(&self, key: &str) -> Option<Record> {
         let mark = format!("{DELIVERY_KEY}{key}\"");
         let finder = Finder::new(mark.as_bytes());
         finder.find(&self.lines)?;
         let newest_first = self.iter_back().filter(|line| finder.find(line).is_some());
         newest_first.filter_map(Record::parse).find(|record| record.delivery.as_deref() == Some(key))
     }
+}
+
+/// What a pass over all lines finds; the summary of the log is tested against it.
+#[cfg(test)]
+impl Tail {
+    /// The highest turn that a line tells of.
+    pub(super) fn last_turn_id(&self) -> u64 {
+        let finder = turn_finder();
+        self.iter().filter_map(|line| Header::of(line).turn_id_by(&finder)).max().unwrap_or(0)
+    }
 
     /// Whether there is no line.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 }

@@ -19,7 +19,7 @@ const PROMPTS_BYTES: u64 = 2 * 1024 * 1024;
 const EXCEPTIONS_LIMIT_BYTES: u64 = 256 * 1024;
 
 /// Reads from disk.
-pub struct DiskView<'a> {
+pub(crate) struct DiskView<'a> {
     paths: &'a Paths,
     workspace: Beneath<'a>,
     raw_tail: OnceCell<Tail>,
@@ -32,7 +32,7 @@ pub struct DiskView<'a> {
 impl<'a> DiskView<'a> {
     /// Reads nothing yet.
     #[must_use]
-    pub fn new(paths: &'a Paths) -> Self {
+    pub(crate) fn new(paths: &'a Paths) -> Self {
         Self {
             paths,
             workspace: Beneath::new(paths.repo_root.as_path()),
@@ -45,7 +45,7 @@ impl<'a> DiskView<'a> {
     }
 
     /// The end of the log, unparsed.
-    pub fn raw_tail(&self) -> &Tail {
+    pub(crate) fn raw_tail(&self) -> &Tail {
         self.raw_tail.get_or_init(|| Tail::read(&self.paths.events_file(), TAIL_BYTES))
     }
 

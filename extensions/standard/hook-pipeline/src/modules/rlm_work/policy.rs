@@ -18,7 +18,7 @@ pub(super) struct DelegationPolicy {
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DelegationRule {
     pub(super) id: String,
@@ -32,7 +32,7 @@ pub(crate) struct DelegationRule {
 
 /// When a rule applies: everything that is given must hold.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RuleMatch {
     /// Names of tools.
@@ -51,7 +51,7 @@ pub(super) struct RuleMatch {
 
 /// What lifts a rule.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct RuleRequirement {
     /// Types of subagents that may do the work.
     pub(super) subagent: Vec<String>,
@@ -61,7 +61,7 @@ pub(super) struct RuleRequirement {
 
 /// What a subagent must leave behind.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct RuleOutput {
     /// Which files, relative to its folder.
     pub(super) glob: String,
@@ -70,7 +70,7 @@ pub(super) struct RuleOutput {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RuleAction {
     Deny,
