@@ -1,4 +1,4 @@
-//! The one door of an extension: `extension()` to compose it, `contract` to use it, and nothing else.
+//! What an extension makes public: `extension()` to compose it, `contract` to use it, and nothing else.
 
 use crate::checks::Check;
 use crate::lexer::{Token, attributes, closing, tokens};
@@ -22,7 +22,7 @@ pub(crate) const CHECK: Check<Workspace> = Check {
     run: check,
 };
 
-const DOORS: &[&str] = &["contract", "extension"];
+const PUBLIC_NAMES: &[&str] = &["contract", "extension"];
 
 fn check(workspace: &Workspace) -> Vec<Violation> {
     let extensions: Vec<&str> =
@@ -34,8 +34,8 @@ fn check(workspace: &Workspace) -> Vec<Violation> {
     let mut found = Vec::new();
     for (file, rust) in workspace.sources.rust() {
         let allowed = match Layer::of(&file.path) {
-            Some(Layer::Extension(_)) => &DOORS[..1],
-            Some(Layer::Apps | Layer::Benches) => DOORS,
+            Some(Layer::Extension(_)) => &PUBLIC_NAMES[..1],
+            Some(Layer::Apps | Layer::Benches) => PUBLIC_NAMES,
             _ => continue,
         };
         found.extend(check_uses(file, rust, &crates, allowed));
@@ -81,7 +81,7 @@ fn check_root(file: &SourceFile, rust: &RustSource) -> Vec<Violation> {
         match token.text {
             "{" => depth += 1,
             "}" => depth = depth.saturating_sub(1),
-            "pub" if depth == 0 && !exempt.contains(&index) && !is_door(&found[index + 1..]) => {
+            "pub" if depth == 0 && !exempt.contains(&index) && !is_allowed_export(&found[index + 1..]) => {
                 violations.push(Violation::new(
                     CHECK.name,
                     file.place(token.offset),
@@ -96,7 +96,7 @@ fn check_root(file: &SourceFile, rust: &RustSource) -> Vec<Violation> {
 }
 
 // What follows `pub`: a restriction, `mod contract`, `fn extension`, or `use path::extension;`.
-fn is_door(rest: &[Token<'_>]) -> bool {
+fn is_allowed_export(rest: &[Token<'_>]) -> bool {
     let text = |index: usize| rest.get(index).map_or("", |token| token.text);
     match (text(0), text(1)) {
         ("(", _) => true,

@@ -20,7 +20,8 @@ pub(crate) const CHECK: Check<SourceTree> = Check {
 const ALLOWED_FILE: &str = "xtask/os-touches.txt";
 const LAYERS: &[&str] = &["platform/", "extensions/", "apps/"];
 const HOME: &str = "platform/os/";
-const MODULES: &[(&str, &str)] = &[
+/// The modules of `std` that touch the operating system, with what to use instead.
+pub(super) const SYSTEM_MODULES: &[(&str, &str)] = &[
     ("env", "dispatch_os::environment"),
     ("fs", "dispatch_os::files"),
     ("net", "dispatch_os"),
@@ -28,7 +29,8 @@ const MODULES: &[(&str, &str)] = &[
     ("process", "dispatch_os"),
     ("thread", "dispatch_os::threads"),
 ];
-const CLOCKS: &[&str] = &["Instant", "SystemTime"];
+/// The types of `std::time` that read a clock.
+pub(super) const CLOCKS: &[&str] = &["Instant", "SystemTime"];
 const LINTS: &[&str] = &["disallowed_methods", "disallowed_types"];
 const BANS: &[&str] = &["apps/clippy.toml", "extensions/clippy.toml", "platform/clippy.toml"];
 
@@ -71,7 +73,7 @@ fn touches(file: &SourceFile, rust: &RustSource) -> Vec<Violation> {
             Some((path.offset, format!("std::time::{clock}"), "dispatch_os::time"))
         }
         ["std", module, ..] => {
-            let (module, instead) = MODULES.iter().find(|(name, _)| name == module)?;
+            let (module, instead) = SYSTEM_MODULES.iter().find(|(name, _)| name == module)?;
             Some((path.offset, format!("std::{module}"), *instead))
         }
         _ => None,

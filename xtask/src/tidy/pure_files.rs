@@ -1,5 +1,6 @@
 //! Files that hold decisions say so, and reach no effect: not directly, and not through what they import.
 
+use super::os_touches::{CLOCKS, SYSTEM_MODULES};
 use crate::checks::Check;
 use crate::lexer::{paths, tokens};
 use crate::source::{RustSource, SourceFile, SourceTree};
@@ -21,8 +22,6 @@ pub(crate) const CHECK: Check<SourceTree> = Check {
 };
 
 const MARK: &str = "//! Pure.";
-const STD_EFFECTS: &[&str] = &["env", "fs", "net", "os", "process", "thread"];
-const CLOCKS: &[&str] = &["Instant", "SystemTime"];
 const CRATE_EFFECTS: &[&str] = &[
     "axum",
     "hyper",
@@ -83,7 +82,7 @@ fn own_effect(rust: &RustSource) -> Option<(usize, String)> {
             // The exit status is a value; setting it is what `main` does with it.
             ["std", "process", "ExitCode" | "ExitStatus", ..] => return None,
             ["std", "time", clock, ..] | [clock, "now"] if CLOCKS.contains(clock) => (*clock).to_owned(),
-            ["std", module, ..] if STD_EFFECTS.contains(module) => format!("std::{module}"),
+            ["std", module, ..] if SYSTEM_MODULES.iter().any(|(name, _)| name == module) => format!("std::{module}"),
             [first, ..] if CRATE_EFFECTS.contains(first) => (*first).to_owned(),
             _ => return None,
         };

@@ -57,7 +57,7 @@ fn an_app_that_reaches_past_the_contract_is_reported() {
 }
 
 #[test]
-fn an_extension_with_a_second_door_is_reported() {
+fn an_extension_that_makes_more_public_is_reported() {
     let repository = Repository::sound();
     repository.append("extensions/core/store/src/lib.rs", "pub mod rows;\n");
     let run = repository.xtask(&["layers"]);
