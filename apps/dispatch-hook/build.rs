@@ -77,9 +77,10 @@ fn path_of(archive: &str) -> io::Result<String> {
     if Path::new(&path).is_absolute() { Ok(path) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
-/// A script that adds one section to the linker's own.
+/// A script that adds one section to the linker's own. What the compiler takes for unlikely, such as a vector that grows,
+/// stands in sections of another name, and events run it all the same.
 fn linker_script(list: &str) -> String {
     let names = list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let sections: String = names.map(|name| format!("    *(.text.{name})\n")).collect();
+    let sections: String = names.map(|name| format!("    *(.text.{name} .text.unlikely.{name})\n")).collect();
     format!("SECTIONS {{\n  .text.hot_functions : {{\n{sections}  }}\n}}\nINSERT BEFORE .text;\n")
 }

@@ -9,6 +9,7 @@ use crate::process::{Program, dispatch, find, resident_kb, time_all};
 use crate::sample::Samples;
 use crate::{row, table};
 use anyhow::{Context as _, Result, bail, ensure};
+use dispatch_contracts::folders::Folders;
 use editor::Editor;
 use ext_workspace_hooks::contract::read_hook_files;
 use serde_json::{Value, json};
@@ -73,8 +74,11 @@ fn configuration(program: &Path) -> Result<Vec<Vec<String>>> {
     let version = Program::new("version", program, &["--version"]);
     let samples = time_all(&[check, version], &|_| Vec::new(), CHECKS)?;
     let [check, version] = samples.as_slice() else { bail!("two programs were timed") };
+    let user = || folder.clone();
+    let folders =
+        Folders { config: user(), data: user(), state: user(), cache: user(), project: None, workdir: project.clone() };
     let library = Samples::of(CHECKS, || {
-        drop(read_hook_files(&project, &folder));
+        drop(read_hook_files(&project, &folders));
     });
     Ok(vec![
         timed(&format!("`workspace-hooks check` of {HOOKS} hooks, whole process"), check, "under 20 ms"),

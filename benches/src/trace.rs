@@ -79,6 +79,7 @@ fn intents() -> Vec<IntentSpec> {
         updated_at: String::new(),
         kind: None,
         claim: None,
+        mode: None,
     };
     (0..INTENTS).map(spec).collect()
 }
@@ -203,6 +204,8 @@ fn entry(intent: &str, number: usize) -> TraceEntry {
         success: true,
         error: None,
         host: Some("claude-code".to_owned()),
+        model: None,
+        conversation: None,
         tool_use_id: Some(format!("toolu_{number:024}")),
         added: vec![added],
         concurrent: Vec::new(),

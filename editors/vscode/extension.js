@@ -4,6 +4,8 @@
 const path = require("node:path");
 const vscode = require("vscode");
 const { LanguageClient, TransportKind } = require("vscode-languageclient/node");
+const { Approvals } = require("./approvals");
+const { Runs } = require("./runs");
 const { hookIds, statusText } = require("./words");
 
 const HOOKS_FILE = path.join(".akira", "hooks.json");
@@ -16,12 +18,23 @@ const NEW_HOOKS = `{
 let client;
 let output;
 let item;
+let approvals;
+let runs;
+/** What is shown in the status bar, from the server's two notifications. */
+let standing = {};
 
 async function activate(context) {
   output = vscode.window.createOutputChannel("Dispatch hooks");
   item = vscode.window.createStatusBarItem(vscode.StatusBarAlignment.Left, 0);
   item.command = "dispatch.showOutput";
+  approvals = new Approvals(request);
+  runs = new Runs(program);
+  context.subscriptions.push(approvals.register(), runs.register());
   const commands = {
+    "dispatch.approve": guarded(() => approvals.review(firstFolder())),
+    "dispatch.history": guarded(() => runs.history()),
+    "dispatch.toggleHook": guarded(() => runs.toggle()),
+    "dispatch.budgets": guarded(() => runs.budgets()),
     "dispatch.showOutput": () => output.show(true),
     "dispatch.runHook": runHook,
     "dispatch.openHooks": openHooks,
@@ -33,7 +46,7 @@ async function activate(context) {
   }
   context.subscriptions.push(
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("dispatch.path") || change.affectsConfiguration("dispatch.arguments")) {
+      if (change.affectsConfiguration("dispatch.path") || change.affectsConfiguration("dispatch.arguments") || change.affectsConfiguration("dispatch.debug")) {
         restart();
       }
     }),
@@ -47,17 +60,21 @@ async function deactivate() {
 
 async function start() {
   const settings = vscode.workspace.getConfiguration("dispatch");
-  const command = settings.get("path", "dispatch");
-  const args = [...settings.get("arguments", []), "lsp"];
+  const { command, args: before } = program();
+  const args = [...before, "lsp"];
   const server = { command, args, transport: TransportKind.stdio, options: { cwd: firstFolder() } };
   client = new LanguageClient("dispatch", "Dispatch hooks", server, {
     documentSelector: [{ scheme: "file" }],
     outputChannel: output,
-    initializationOptions: { dispatchStatus: true },
+    initializationOptions: { dispatchStatus: true, dispatchMessages: true },
   });
   client.onNotification("dispatch/status", showStatus);
+  client.onNotification("dispatch/hooks", showHooks);
   try {
     await client.start();
+    if (settings.get("debug", false)) {
+      await client.setTrace(2);
+    }
     showStatus({ running: 0, queued: 0, lastFailure: null });
   } catch (error) {
     client = undefined;
@@ -81,24 +98,78 @@ async function restart() {
   await start();
 }
 
-let lastRun;
+/** How the program is called. */
+function program() {
+  const settings = vscode.workspace.getConfiguration("dispatch");
+  const log = settings.get("debug", false) ? (line) => output.appendLine(`> ${line}`) : undefined;
+  return { command: settings.get("path", "dispatch"), args: settings.get("arguments", []), cwd: firstFolder(), log };
+}
 
-function showStatus(status) {
-  const words = statusText(status);
+/** Has the server do something. */
+async function request(command, argument) {
+  if (!client) {
+    throw new Error("dispatch lsp does not run");
+  }
+  return client.sendRequest("workspace/executeCommand", { command, arguments: [argument] });
+}
+
+/** A command whose failure is shown. */
+function guarded(work) {
+  return async () => {
+    try {
+      await work();
+    } catch (error) {
+      vscode.window.showErrorMessage(`Dispatch: ${error.message ?? error}`);
+    }
+  };
+}
+
+let lastRun;
+let told = "";
+
+function show() {
+  const words = statusText(standing);
   item.text = words.text;
   item.tooltip = words.tooltip;
   item.show();
+}
+
+function showStatus(status) {
+  standing = { ...standing, ...status };
+  show();
   const failure = status.lastFailure;
   if (!failure || failure.run === lastRun) {
     return;
   }
   lastRun = failure.run;
   if (vscode.workspace.getConfiguration("dispatch").get("showFailures", true)) {
-    vscode.window.showWarningMessage(`Hook ${failure.hook} failed: ${failure.reason}`, "Show output").then((choice) => {
-      if (choice) {
-        output.show(true);
+    const text = `Hook ${failure.hook} failed: ${failure.reason}`;
+    vscode.window.showWarningMessage(text, "Show run", "Retry").then((choice) => {
+      if (choice === "Show run") {
+        guarded(() => runs.detail(failure.run))();
+      } else if (choice === "Retry") {
+        guarded(() => runs.retry(failure.run))();
       }
     });
+  }
+}
+
+/** Hooks that wait for approval and a file that is invalid reach the person, each once. */
+function showHooks({ waiting = [], problem = null }) {
+  standing = { ...standing, waiting, problem };
+  show();
+  const news = JSON.stringify([waiting, problem]);
+  if (news === told) {
+    return;
+  }
+  told = news;
+  if (waiting.length) {
+    const text = `Dispatch: hooks wait for your approval: ${waiting.join(", ")}`;
+    vscode.window.showWarningMessage(text, "Review").then((choice) => choice && guarded(() => approvals.review(firstFolder()))());
+  }
+  if (problem) {
+    const text = `Dispatch: ${problem}; the last valid hooks stay on`;
+    vscode.window.showWarningMessage(text, "Open hooks.json").then((choice) => choice && openHooks());
   }
 }
 

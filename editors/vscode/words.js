@@ -2,7 +2,7 @@
 "use strict";
 
 /** The text of the status bar. */
-function statusText({ running = 0, queued = 0, lastFailure = null }) {
+function statusText({ running = 0, queued = 0, lastFailure = null, waiting = [], problem = null }) {
   const parts = [];
   if (running) {
     parts.push(`${running} running`);
@@ -10,9 +10,20 @@ function statusText({ running = 0, queued = 0, lastFailure = null }) {
   if (queued) {
     parts.push(`${queued} queued`);
   }
-  const icon = running ? "$(sync~spin)" : lastFailure ? "$(warning)" : "$(zap)";
+  if (waiting.length) {
+    parts.push(`${waiting.length} to approve`);
+  }
+  const warns = lastFailure || waiting.length || problem;
+  const icon = running ? "$(sync~spin)" : warns ? "$(warning)" : "$(zap)";
   const failure = lastFailure ? `last failure: ${lastFailure.hook}: ${lastFailure.reason}` : "no failure";
-  return { text: `${icon} ${parts.join(", ") || "hooks"}`, tooltip: `Dispatch hooks, ${failure}` };
+  const notes = [failure];
+  if (waiting.length) {
+    notes.push(`waiting for approval: ${waiting.join(", ")}`);
+  }
+  if (problem) {
+    notes.push(problem);
+  }
+  return { text: `${icon} ${parts.join(", ") || "hooks"}`, tooltip: `Dispatch hooks, ${notes.join("; ")}` };
 }
 
 /** The hooks that a file names; none if it cannot be read. */
@@ -25,4 +36,42 @@ function hookIds(text) {
   }
 }
 
-module.exports = { hookIds, statusText };
+/** One run as a choice in a list. */
+function runItem(run) {
+  const files = run.files.map((file) => file.path).join(", ");
+  return {
+    label: `${run.status === "success" ? "$(check)" : run.status === "running" ? "$(sync~spin)" : "$(warning)"} ${run.hookId}`,
+    description: `${run.status}  ${run.startTs}`,
+    detail: [files, run.reason].filter(Boolean).join("  ·  "),
+    run,
+  };
+}
+
+/** Everything about one run, as text. */
+function runText(run) {
+  const rows = [
+    ["run", run.id],
+    ["hook", run.hookId],
+    ["status", run.status],
+    ["reason", run.reason],
+    ["began", run.startTs],
+    ["ended", run.endTs],
+    ["attempts", run.attempts],
+    ["exit code", run.exitCode],
+    ["files", run.files.map((file) => file.path).join(", ")],
+    ["tokens", run.usage?.tokens],
+  ].filter(([, value]) => value !== undefined && value !== "" && value !== 0);
+  const head = rows.map(([name, value]) => `${name}: ${value}`).join("\n");
+  return `${head}\n\n${run.logs ?? ""}`;
+}
+
+/** What each hook may spend in a day and has spent, from its budget and the runs of today (UTC). */
+function budgetText(hooks, runs, today) {
+  const spent = (id) =>
+    runs.filter((run) => run.hookId === id && run.startTs.startsWith(today)).reduce((sum, run) => sum + (run.usage?.tokens ?? 0), 0);
+  const limit = ({ tokensPerDay, microUsdPerDay } = {}) =>
+    [tokensPerDay && `${tokensPerDay} tokens`, microUsdPerDay && `${microUsdPerDay / 1e6} USD`].filter(Boolean).join(", ");
+  return hooks.map((hook) => `${hook.id}: ${spent(hook.id)} tokens today, limit ${limit(hook.budget) || "none"}`);
+}
+
+module.exports = { budgetText, hookIds, runItem, runText, statusText };

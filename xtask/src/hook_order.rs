@@ -31,7 +31,7 @@ fn functions(profile: &str) -> Vec<String> {
     let named = named.map(|name| name.split('\'').next().unwrap_or(name));
     named
         .filter(|name| is_symbol(name))
-        .map(|name| without_encoded_crate(&without_hash(name)))
+        .map(|name| without_copy_number(&without_encoded_crate(&without_hash(name))))
         .filter(|name| seen.insert(name.clone()))
         .collect()
 }
@@ -48,6 +48,16 @@ fn without_hash(name: &str) -> String {
         Some((at, Some(hash))) if name.starts_with("_ZN") && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             let (start, rest) = (name.get(..at + 3), name.get(at + 3 + HASH_DIGITS..));
             format!("{}*{}", start.unwrap_or_default(), rest.unwrap_or_default())
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// `ts_lex.295` is one of several copies, numbered anew by each build.
+fn without_copy_number(name: &str) -> String {
+    match name.rsplit_once('.') {
+        Some((plain, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{plain}.*")
         }
         _ => name.to_owned(),
     }
@@ -81,8 +91,8 @@ mod tests {
     #[test]
     fn names_are_kept_once_and_without_what_changes() {
         let profile = "fn=main\n16 2\ncfn=_ZN3foo3bar17h0123456789abcdefE\nfn=_ZN3foo3bar17hfedcba9876543210E'2\n\
-                       fn=0x0000000000401000\nfn=(below main)\nfn=_RNvNtCs1NghyPLXJxP_3foo3bar\nfn=ts_lex\n";
-        assert_eq!(functions(profile), ["main", "_ZN3foo3bar17h*E", "_RNvNtCs*_3foo3bar", "ts_lex"]);
+                       fn=0x0000000000401000\nfn=(below main)\nfn=_RNvNtCs1NghyPLXJxP_3foo3bar\nfn=ts_lex\nfn=ts_lex.295\n";
+        assert_eq!(functions(profile), ["main", "_ZN3foo3bar17h*E", "_RNvNtCs*_3foo3bar", "ts_lex", "ts_lex.*"]);
     }
 
     #[test]
@@ -90,5 +100,6 @@ mod tests {
         assert_eq!(without_hash("take17hours"), "take17hours");
         assert_eq!(without_hash("_ZN3foo17hxE"), "_ZN3foo17hxE");
         assert_eq!(without_encoded_crate("_RNvCs"), "_RNvCs");
+        assert_eq!(without_copy_number("memcpy.fast"), "memcpy.fast");
     }
 }

@@ -10,7 +10,7 @@
 use std::ffi::OsString;
 
 use dispatch_os::arena;
-use ext_hook_pipeline::contract::{Arguments, UserScripts, native_modules, serve};
+use ext_hook_pipeline::contract::{UserScripts, native_modules, serve_command_line};
 
 #[global_allocator]
 static MEMORY: arena::ArenaAllocator = arena::ArenaAllocator;
@@ -31,10 +31,9 @@ fn use_arena() {
 }
 
 fn answer(arguments: impl IntoIterator<Item = OsString>) -> ! {
-    let arguments = Arguments::read(arguments);
     let mut modules = native_modules();
     modules.push(ext_intents::contract::module());
-    serve(&arguments, &modules, Some(&UserScripts::default()))
+    serve_command_line(arguments, &modules, Some(&UserScripts::default()))
 }
 
 #[cfg(not(unix))]

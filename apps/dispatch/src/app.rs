@@ -1,6 +1,7 @@
 //! From arguments to exit status: parse, load settings, run the command, report.
 
 use crate::args::{Args, Command};
+use crate::extension_choice::settings_schemas;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
@@ -58,7 +59,8 @@ impl App {
             Command::ScriptWorker => return commands::script_worker::run(),
             _ => {}
         }
-        let loaded = Loaded::read(&args.common)?;
+        let schemas = settings_schemas(&self.extensions);
+        let loaded = Loaded::read(&args.common, &schemas)?;
         if !matches!(args.command, Command::Doctor { .. }) {
             loaded.require_valid()?;
         }
@@ -66,18 +68,23 @@ impl App {
             Command::Chat(request) => commands::chat::run(&loaded, self.extensions, &request, printer),
             Command::Up(request) => commands::up::run(&loaded, self.extensions, &request, printer),
             Command::Session { command } => commands::session::run(&loaded, self.extensions, &command, printer),
+            Command::Storage { command } => commands::storage::run(&loaded, self.extensions, &command, printer),
             Command::Queue { command } => commands::queue::run(&loaded, self.extensions, &command, printer),
+            Command::Approvals { command } => commands::approvals::run(&loaded, self.extensions, &command, printer),
+            Command::Permissions { command } => commands::permissions::run(&loaded, self.extensions, &command, printer),
             Command::Serve(request) => commands::serve::run(&loaded, self.extensions, &request, printer),
             Command::Acp => commands::acp::run(&loaded, self.extensions, printer),
             Command::Watch(request) => commands::watch::run(&loaded, self.extensions, &request, printer),
-            Command::Lsp => commands::lsp::run(&loaded, self.extensions),
+            Command::Lsp(_) => commands::lsp::run(&loaded, self.extensions),
+            Command::Service { command } => commands::service::run(&loaded, &command, printer),
             Command::Event { command } => commands::event::run(&loaded, self.extensions, &command, printer),
-            Command::GitEvent(request) => commands::git_event::run(&loaded, self.extensions, &request),
+            Command::GitEvent(request) => commands::git_event::run(&loaded, self.extensions, &request, printer),
             Command::Init(request) => commands::init::run(&loaded, &request, printer),
+            Command::Check(request) => commands::check::run(&loaded, &request, printer),
             Command::Canary(request) => commands::canary::run(&loaded, &request, printer),
             Command::Doctor { json } => commands::doctor::run(&loaded, self.extensions, json.into(), printer),
             Command::Auth { command } => commands::auth::run(&loaded, &command, printer),
-            Command::Config { command } => commands::config::run(&loaded, &command, printer),
+            Command::Config { command } => commands::config::run(&loaded, &schemas, &command, printer),
             Command::Ext { command } => commands::ext::run(&loaded, self.extensions, &command, printer),
             Command::Events(request) => commands::events::run(&loaded, &request, printer),
             Command::Why(request) => commands::why::run(&loaded, &request, printer),

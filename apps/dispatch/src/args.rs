@@ -5,18 +5,22 @@ mod commands_page;
 mod groups;
 
 use crate::commands::allow_once::AllowOnceRequest;
+use crate::commands::approvals::ApprovalsCommand;
 use crate::commands::auth::AuthCommand;
 use crate::commands::canary::CanaryRequest;
 use crate::commands::chat::ChatRequest;
+use crate::commands::check::PolicyCheckRequest;
 use crate::commands::event::EventCommand;
 use crate::commands::events::EventsRequest;
 use crate::commands::explain::ExplainRequest;
 use crate::commands::git_event::GitEventRequest;
 use crate::commands::init::InitRequest;
 use crate::commands::intent::IntentCommand;
+use crate::commands::lsp::LspRequest;
 use crate::commands::mcp::McpRequest;
 use crate::commands::memory::MemoryCommand;
 use crate::commands::module::ModuleCommand;
+use crate::commands::permissions::PermissionsCommand;
 use crate::commands::phase::PhaseCommand;
 use crate::commands::plan::PlanCommand;
 use crate::commands::queue::QueueCommand;
@@ -24,8 +28,10 @@ use crate::commands::replay::ReplayRequest;
 use crate::commands::runs::RunsCommand;
 use crate::commands::schema::SchemaRequest;
 use crate::commands::serve::ServeRequest;
+use crate::commands::service::ServiceCommand;
 use crate::commands::session::SessionCommand;
 use crate::commands::state::StateCommand;
+use crate::commands::storage::StorageCommand;
 use crate::commands::trace::TraceCommand;
 use crate::commands::trust::TrustRequest;
 use crate::commands::up::UpRequest;
@@ -87,6 +93,21 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: QueueCommand,
     },
+    /// Show which database is used, or copy it to another
+    Storage {
+        #[command(subcommand)]
+        command: StorageCommand,
+    },
+    /// Show and answer the questions of agents that wait for a person
+    Approvals {
+        #[command(subcommand)]
+        command: ApprovalsCommand,
+    },
+    /// Show and remove what was allowed for good
+    Permissions {
+        #[command(subcommand)]
+        command: PermissionsCommand,
+    },
     /// Serve the agent over HTTP, WebSocket, or standard input and output
     Serve(ServeRequest),
     /// Let an editor drive the agent over ACP on standard input and output
@@ -94,7 +115,12 @@ pub(crate) enum Command {
     /// Watch the workspace and run its hooks until interrupted
     Watch(WatchRequest),
     /// Let an editor run the workspace's hooks over LSP on standard input and output
-    Lsp,
+    Lsp(LspRequest),
+    /// Keep the workspace watched without an open terminal, as a service of your system
+    Service {
+        #[command(subcommand)]
+        command: ServiceCommand,
+    },
     /// Send an event that starts the workspace's `custom:` hooks
     Event {
         #[command(subcommand)]
@@ -114,6 +140,8 @@ pub(crate) enum Command {
     Init(InitRequest),
     /// Check that every registered agent asks Dispatch before it acts
     Canary(CanaryRequest),
+    /// Check the files of the policy: what is wrong, in which file, line and key
+    Check(PolicyCheckRequest),
     /// Print the JSON Schemas of hook payloads and configuration files
     Schema(SchemaRequest),
     /// Report what is configured, found and wrong, and how to fix it
@@ -143,11 +171,11 @@ pub(crate) enum Command {
     Events(EventsRequest),
     /// Explain a decision: who decided, by which rule, and what would change it
     Why(WhyRequest),
-    /// Judge a payload from standard input without recording anything
+    /// Judge a command, or a payload from standard input, without recording anything
     Explain(ExplainRequest),
     /// Judge recorded tool calls by the current rules and show what differs
     Replay(ReplayRequest),
-    /// Suspend one rule for a limited time
+    /// Let one call pass a rule, or suspend the rule for a limited time
     AllowOnce(AllowOnceRequest),
     /// Show the state of a session or rebuild it from its log
     State {

@@ -10,10 +10,12 @@ pub fn bundled() -> Vec<Arc<dyn Extension>> {
     vec![
         ext_auth_apikey::extension(),
         ext_storage_sqlite::extension(),
+        ext_storage_postgres::extension(),
         ext_conversation_store::extension(),
         ext_provider_openai_compat::extension(),
         ext_session_orchestrator::extension(),
         ext_transport_http::extension(),
+        ext_compaction::extension(),
         ext_hook_pipeline::extension(),
         ext_intents::extension(),
         ext_tools_fs::extension(),

@@ -1,18 +1,21 @@
 //! Runs the hook pipeline without effects, for commands that only ask what it would decide.
 
+use std::path::PathBuf;
+
 use crate::compose;
 use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_hook_dialects::dialect::{self, Hints};
 use dispatch_hook_module::{Effects, Module, SystemClock};
-use dispatch_os::environment;
-use dispatch_trust::Trust;
-use ext_hook_pipeline::contract::{Invocation, Scripts, Unwatched};
+use dispatch_os::{UserDirs, environment};
+use ext_hook_pipeline::contract::{Invocation, RuleTrust, Unwatched, UserScripts};
 
 /// Everything that an invocation borrows.
 pub(crate) struct DryRunPipeline {
     modules: Vec<&'static dyn Module>,
-    scripts: Scripts,
+    scripts: UserScripts,
+    user: UserDirs,
+    trust_file: PathBuf,
     hints: Hints,
     home: Option<String>,
     clock: SystemClock,
@@ -24,7 +27,9 @@ impl DryRunPipeline {
         let variable = |name: &str| environment::variable(name).ok().flatten();
         Self {
             modules: compose::guards(),
-            scripts: Scripts::new(Trust::load(&loaded.trust_file), None),
+            scripts: UserScripts::approved_by(loaded.trust_file.clone()),
+            user: loaded.dirs.clone(),
+            trust_file: loaded.trust_file.clone(),
             hints: Hints::collect(variable).with_process_cwd(loaded.start.to_string_lossy()),
             home: variable("HOME"),
             clock: SystemClock::start(),
@@ -39,8 +44,11 @@ impl DryRunPipeline {
             stdin,
             hints: &self.hints,
             home: self.home.as_deref(),
+            user: Some(&self.user),
+            trust: RuleTrust::File(&self.trust_file),
             root: None,
             manifest: None,
+            config: None,
             modules: &self.modules,
             scripts: Some(&self.scripts),
             clock: &self.clock,

@@ -2,14 +2,18 @@
 //!
 //! Pure.
 
+use dispatch_contracts::extension::Extension;
 use dispatch_contracts::host::STORAGE;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::manifest::{Capability, Manifest};
 use dispatch_contracts::settings::Settings;
-use std::collections::BTreeSet;
+use dispatch_kernel::host::manifest::parse;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The settings that every extension may ask for by naming them in its settings schema.
-const SHARED_SETTINGS: [&str; 1] = ["redact"];
+const SHARED_SETTINGS: [&str; 2] = ["redact", "compaction"];
 
 /// The extensions that provide these services, with what they cannot do without: storage if they keep data, and
 /// what they depend on unless it is optional.
@@ -30,6 +34,12 @@ pub(crate) fn providers_of(services: &[&str], manifests: &[Manifest]) -> BTreeSe
     chosen
 }
 
+/// The settings schema of each extension that has one. A manifest that cannot be read is reported when it is started.
+pub(crate) fn settings_schemas(extensions: &[Arc<dyn Extension>]) -> BTreeMap<ExtensionId, Value> {
+    let manifests = extensions.iter().filter_map(|extension| parse(&extension.manifest()).ok());
+    manifests.filter_map(|manifest| Some((manifest.id, manifest.settings_schema?))).collect()
+}
+
 fn provides(manifest: &Manifest, service: &str) -> bool {
     manifest.contributes.services.iter().any(|provided| provided == service)
 }
@@ -39,7 +49,7 @@ pub(crate) fn with_shared_settings(settings: Settings, manifests: &[Manifest]) -
     let mut all = settings;
     for manifest in manifests {
         for shared in SHARED_SETTINGS.into_iter().filter(|shared| names_setting(manifest, shared)) {
-            let values: Vec<(String, serde_json::Value)> = all
+            let values: Vec<(String, Value)> = all
                 .iter()
                 .filter_map(|(name, setting)| {
                     let below = name.strip_prefix(shared)?.strip_prefix('.')?;
@@ -60,7 +70,6 @@ fn names_setting(manifest: &Manifest, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::compose::bundled;
-    use dispatch_kernel::host::manifest::parse;
     use ext_conversation_store::contract::CONVERSATIONS;
     use ext_session_orchestrator::contract::SESSIONS;
     use ext_workspace_hooks::contract::RUNS;
@@ -75,8 +84,8 @@ mod tests {
             providers_of(services, &manifests()).iter().map(ToString::to_string).collect()
         };
         let conversations = chosen(&[CONVERSATIONS.id(), SESSIONS.id()]);
-        assert_eq!(conversations, ["conversation-store", "session-orchestrator", "storage-sqlite"]);
-        assert_eq!(chosen(&[RUNS.id()]), ["storage-sqlite", "workspace-hooks"]);
+        assert_eq!(conversations, ["conversation-store", "session-orchestrator", "storage-postgres", "storage-sqlite"]);
+        assert_eq!(chosen(&[RUNS.id()]), ["storage-postgres", "storage-sqlite", "workspace-hooks"]);
         assert!(chosen(&["nobody/provides"]).is_empty());
     }
 

@@ -16,12 +16,14 @@ mod git_hooks;
 mod log_file;
 mod paint;
 mod plain;
+mod policy_change;
 mod ports;
 mod printer;
 mod running;
 mod schemas;
 mod settings;
 mod stopping;
+mod text_diff;
 mod time_span;
 mod workspace;
 

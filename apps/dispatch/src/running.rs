@@ -17,9 +17,11 @@ use dispatch_kernel::host::manifest::parse;
 use dispatch_kernel::host::{Boot, Candidate, DisabledStore, ExtensionHost, Ports, boot};
 use dispatch_kernel::services::builtin::permission_rules;
 use dispatch_kernel::services::permission::evaluate;
+use ext_compaction::contract::COMPACTIONS;
 use ext_conversation_store::contract::CONVERSATIONS;
 use ext_provider_openai_compat::contract::{LocalServer, ProviderChoice, choose_provider, discover, needs_discovery};
 use ext_session_orchestrator::contract::SESSIONS;
+use ext_storage_sqlite::contract::is_for_a_server;
 use ext_workspace_hooks::contract::RUNS;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -67,6 +69,7 @@ impl Running {
         let runtime = runtime(threads)?;
         let model = runtime.block_on(chosen_model(&settings)).choice;
         let settings = with_model(settings, &model);
+        check_storage(loaded, &extensions)?;
         let host = runtime.block_on(booted(boot_input(loaded, extensions, settings, minimum)))?;
         Ok(Self { runtime, host, model: Some(model) })
     }
@@ -76,18 +79,44 @@ impl Running {
         Self::look(loaded, extensions, &[CONVERSATIONS.id(), SESSIONS.id()])
     }
 
+    /// The same with what stores summaries of conversations.
+    pub(crate) fn look_at_compactions(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        Self::look(loaded, extensions, &[COMPACTIONS.id()])
+    }
+
     /// Starts what stores the runs of workspace hooks, and nothing that answers their prompts.
     pub(crate) fn look_at_runs(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
         Self::look(loaded, extensions, &[RUNS.id()])
     }
 
+    /// Brings the tables of a database up to date, and does nothing with what is in them.
+    pub(crate) fn migrate_storage(
+        loaded: &Loaded,
+        extensions: Vec<Arc<dyn Extension>>,
+        url: &str,
+    ) -> Result<(), Failure> {
+        let settings = loaded.settings.with("storage.url", url);
+        let services = [CONVERSATIONS.id(), SESSIONS.id(), RUNS.id()];
+        Self::look_with(loaded, extensions, &services, settings).map(Self::shutdown)
+    }
+
     fn look(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, services: &[&str]) -> Result<Self, Failure> {
+        check_storage(loaded, &extensions)?;
+        Self::look_with(loaded, extensions, services, loaded.settings.clone())
+    }
+
+    fn look_with(
+        loaded: &Loaded,
+        extensions: Vec<Arc<dyn Extension>>,
+        services: &[&str],
+        settings: Settings,
+    ) -> Result<Self, Failure> {
         let runtime = runtime(Threads::One)?;
         let needed = providers_of(services, &manifests(&extensions));
         let kept = extensions
             .into_iter()
             .filter(|extension| parse(&extension.manifest()).is_ok_and(|manifest| needed.contains(&manifest.id)));
-        let settings = loaded.settings.with(CONDUCT, false);
+        let settings = settings.with(CONDUCT, false);
         let host = runtime.block_on(booted(boot_input(loaded, kept.collect(), settings, Level::Warn)))?;
         Ok(Self { runtime, host, model: None })
     }
@@ -191,6 +220,18 @@ fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Se
         disabled: disabled_store(loaded),
         grants: BTreeMap::new(),
     }
+}
+
+/// A database server that no active extension can talk to must not become storage in memory.
+fn check_storage(loaded: &Loaded, extensions: &[Arc<dyn Extension>]) -> Result<(), Failure> {
+    let url: Option<String> = loaded.settings.read("storage.url");
+    let active: Vec<Arc<dyn Extension>> = extensions.iter().filter(|it| wanted(loaded, it)).cloned().collect();
+    let has_backend = manifests(&active).iter().any(|manifest| manifest.id.as_str() == "storage-postgres");
+    if has_backend || !url.as_deref().is_some_and(is_for_a_server) {
+        return Ok(());
+    }
+    Err(Failure::configuration("`storage.url` names a PostgreSQL database, and `storage-postgres` is not active")
+        .hint("take it out of `extensions.disabled`, or name a file: `sqlite:PATH`"))
 }
 
 /// The manifests that can be read; a broken one is reported when it is started.

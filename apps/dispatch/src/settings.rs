@@ -3,6 +3,7 @@
 use crate::args::CommonArgs;
 use crate::failure::Failure;
 use dispatch_contracts::folders::Folders;
+use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::settings::{Origin, Settings};
 use dispatch_kernel::services::builtin::{NEEDS_TRUST, builtin_layer, builtin_schema};
 use dispatch_kernel::services::config::{ConfigProblem, Layer, from_environment, from_flag, merge};
@@ -19,6 +20,9 @@ const LIMIT_BYTES: u64 = 1024 * 1024;
 
 /// The name of a settings file.
 const FILE_NAME: &str = "dispatch.toml";
+
+/// The settings schema of each extension that has one.
+pub(crate) type ExtensionSchemas = BTreeMap<ExtensionId, Value>;
 
 /// The settings in force and where everything is.
 pub(crate) struct Loaded {
@@ -66,10 +70,26 @@ pub(crate) enum FileState {
     Withheld { settings: Vec<String>, changed: bool },
 }
 
+/// The schema of the settings: that of the kernel, and the section that the hook reads by itself.
+pub(crate) fn settings_schema() -> Value {
+    let mut schema = builtin_schema();
+    schema["properties"]["intents"] = serde_json::json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "mode": {
+                "enum": ["observe", "warn", "enforce"],
+                "description": "What becomes of changes outside an intent: recorded, told to the agent, or refused."
+            }
+        }
+    });
+    schema
+}
+
 impl Loaded {
     /// Reads and merges all layers. Where something is wrong the built-in settings count, and
     /// [`Self::problems`] says what.
-    pub(crate) fn read(common: &CommonArgs) -> Result<Self, Failure> {
+    pub(crate) fn read(common: &CommonArgs, extensions: &ExtensionSchemas) -> Result<Self, Failure> {
         let dirs = UserDirs::discover()?;
         let (start, start_is) = match &common.project {
             Some(folder) => (existing_folder(folder)?, StartIs::Named),
@@ -103,11 +123,11 @@ impl Loaded {
                 Err(problem) => problems.push(problem),
             }
         }
-        let settings = match merge(&layers, &builtin_schema(), &BTreeMap::new()) {
+        let settings = match merge(&layers, &settings_schema(), extensions) {
             Ok(settings) if problems.is_empty() => settings,
             merged => {
                 problems.extend(merged.err().unwrap_or_default());
-                merge(&[builtin_layer()], &builtin_schema(), &BTreeMap::new()).unwrap_or_default()
+                merge(&[builtin_layer()], &settings_schema(), &BTreeMap::new()).unwrap_or_default()
             }
         };
         let disabled_file = dirs.data.join("extensions.json");

@@ -99,6 +99,29 @@ impl Workspace {
         }
     }
 
+    /// The session that is named, by the start of its id; else the one that was active last. Two that were active
+    /// lately are ambiguous.
+    pub(crate) fn only_session(&self, wanted: Option<&str>) -> Result<SessionLog, Failure> {
+        let sessions = self.sessions();
+        let newest_ms = sessions.iter().filter_map(|session| self.last_event_ms(&session.id)).max().unwrap_or_default();
+        let is_active = |session: &&SessionLog| {
+            self.last_event_ms(&session.id).is_some_and(|last_ms| newest_ms - last_ms < ACTIVE_MS)
+        };
+        let active: Vec<&str> = sessions.iter().filter(is_active).map(|session| session.id.as_str()).collect();
+        if wanted.is_none() && active.len() > 1 {
+            let names = active.iter().take(SHOWN_CANDIDATES).copied().collect::<Vec<_>>().join(", ");
+            return Err(Failure::usage(format!("{} sessions are active here: {names}", active.len()))
+                .hint("name one with --session; in an agent, call the tool of its own host instead"));
+        }
+        self.session(wanted)
+    }
+
+    fn last_event_ms(&self, id: &str) -> Option<i64> {
+        let modified = files::metadata(self.paths(id).events_file()).ok()?.modified().ok()?;
+        let since = modified.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok()
+    }
+
     /// The session that is named, by the start of its id; else the one that was active last.
     pub(crate) fn session(&self, wanted: Option<&str>) -> Result<SessionLog, Failure> {
         let mut sessions = self.sessions();
@@ -111,6 +134,9 @@ impl Workspace {
         }
     }
 }
+
+/// Sessions whose last events are less than this apart count as active at the same time.
+const ACTIVE_MS: i64 = 15 * 60 * 1000;
 
 /// The session with this id, or the only one whose id begins so.
 fn choose(sessions: Vec<SessionLog>, wanted: &str) -> Result<SessionLog, Failure> {

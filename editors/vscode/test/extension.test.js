@@ -12,6 +12,10 @@ function editor() {
   seen.item = { show() {}, dispose() {} };
   seen.output = { show: () => seen.shown.push("output"), appendLine: (line) => seen.shown.push(line), dispose() {} };
   const vscode = {
+    EventEmitter: class {
+      event() {}
+      fire() {}
+    },
     StatusBarAlignment: { Left: 1 },
     Uri: { file: (fsPath) => ({ fsPath, scheme: "file", toString: () => `file://${fsPath}` }) },
     commands: { registerCommand: (name, run) => ((seen.commands[name] = run), disposable) },
@@ -27,6 +31,7 @@ function editor() {
       workspaceFolders: [{ uri: { scheme: "file", fsPath: "/project" } }],
       getConfiguration: () => ({ get: (name, fallback) => settings[name] ?? fallback }),
       onDidChangeConfiguration: (listener) => ((seen.configured = listener), disposable),
+      registerTextDocumentContentProvider: () => disposable,
       openTextDocument: async (uri) => uri.fsPath,
       fs: {
         stat: async (uri) => assert.ok(uri.fsPath in seen.files),
@@ -66,7 +71,9 @@ function load({ vscode, client }) {
     return original(request, ...rest);
   };
   try {
-    delete require.cache[require.resolve("../extension.js")];
+    for (const file of ["../extension.js", "../approvals.js", "../runs.js"]) {
+      delete require.cache[require.resolve(file)];
+    }
     return require("../extension.js");
   } finally {
     Module._load = original;
@@ -100,6 +107,28 @@ test("the status item says what runs and a failure is told once", async () => {
   tell(failed);
   assert.strictEqual(rig.seen.item.text, "$(warning) hooks");
   assert.deepStrictEqual(rig.seen.warnings, ["Hook lint failed: exit code 1"]);
+});
+
+test("hooks that wait for approval and an invalid file are told once", async () => {
+  const rig = editor();
+  await load(rig).activate({ subscriptions: [] });
+  const tell = rig.seen.listeners["dispatch/hooks"];
+  tell({ waiting: ["fmt"], problem: null });
+  tell({ waiting: ["fmt"], problem: null });
+  assert.deepStrictEqual(rig.seen.warnings, ["Dispatch: hooks wait for your approval: fmt"]);
+  assert.strictEqual(rig.seen.item.text, "$(warning) 1 to approve");
+  tell({ waiting: [], problem: "hooks.json:1:2: unknown key" });
+  assert.match(rig.seen.warnings[1], /hooks.json:1:2: unknown key; the last valid hooks stay on/);
+});
+
+test("the package holds its dependencies, and the schema is the one of the program", () => {
+  const fs = require("node:fs");
+  const path = require("node:path");
+  const root = path.join(__dirname, "..");
+  assert.doesNotMatch(fs.readFileSync(path.join(root, ".vscodeignore"), "utf8"), /node_modules/);
+  const schema = "workspace-hooks.schema.json";
+  const own = fs.readFileSync(path.join(root, "schema", schema), "utf8");
+  assert.strictEqual(own, fs.readFileSync(path.join(root, "../../sdk/schema", schema), "utf8"));
 });
 
 test("hooks can be opened and run", async () => {

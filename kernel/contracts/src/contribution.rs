@@ -6,6 +6,10 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Answers a JSON request with JSON; used by routes and commands.
+///
+/// A route may say more: `$status` is the HTTP status of the answer. `$events`, a list of `{ "event", "data" }`, makes it
+/// a stream of server-sent events; while the answer also has `$next`, the route is asked again with that value as `next`,
+/// and what it answers is sent on.
 pub type Responder = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Value, HandlerError>> + Send + Sync>;
 
 /// An HTTP route, served by whatever transport is active.

@@ -1,6 +1,6 @@
 //! Where the program may keep things; which folders these are is decided outside the kernel.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The folders of this run. None of them has to exist yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,4 +17,18 @@ pub struct Folders {
     pub project: Option<PathBuf>,
     /// Where work happens that names no other folder.
     pub workdir: PathBuf,
+}
+
+impl Folders {
+    /// Where outputs are kept that were too large to show; tools may read them.
+    #[must_use]
+    pub fn outputs(&self) -> PathBuf {
+        self.data.join("outputs")
+    }
+
+    /// What no tool may reach, apart from [`Folders::outputs`]: tokens, keys, databases, records of the program.
+    #[must_use]
+    pub fn closed_to_tools(&self) -> [&Path; 2] {
+        [&self.data, &self.state]
+    }
 }

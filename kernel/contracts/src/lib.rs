@@ -34,4 +34,4 @@ pub use futures_core::future::BoxFuture;
 pub use futures_core::stream::BoxStream;
 
 /// The version of this ABI; a manifest's `apiVersion` is a range that must contain it.
-pub const API_VERSION: semver::Version = semver::Version::new(0, 1, 0);
+pub const API_VERSION: semver::Version = semver::Version::new(0, 1, 1);

@@ -4,9 +4,14 @@
 //! CONFLICT`, `RETURNING`, `WITH RECURSIVE`. A column `INTEGER PRIMARY KEY` that an `INSERT` leaves
 //! out gets the next number. A table belongs to the namespace whose migration made it, and a store
 //! reaches the tables of its own namespaces only; tables are made and changed by migrations alone.
+//!
+//! A transaction names what it works on ([`Keys`]). Whatever it reads to decide what to write is covered by a key that
+//! it holds.
 
+mod keys;
 mod statement;
 
+pub use keys::{HeldKeys, Keys};
 pub use statement::Columns;
 
 use crate::BoxFuture;
@@ -51,6 +56,9 @@ pub enum StorageError {
     /// Another process holds the data for longer than the wait allows.
     #[error("the database is busy")]
     Busy,
+    /// The database's server does not answer. A change that was asked for meanwhile may have happened.
+    #[error("the database cannot be reached: {0}")]
+    Unreachable(String),
     /// No room, or read-only.
     #[error("the database cannot be written: {0}")]
     Unwritable(String),
@@ -74,6 +82,11 @@ pub trait Transaction {
     fn execute(&mut self, statement: &Statement) -> Result<u64, StorageError>;
     /// Runs a query.
     fn query(&mut self, statement: &Statement) -> Result<Vec<Record>, StorageError>;
+    /// Takes one more key and waits for it. It stands behind every key that was waited for so far, in the order of
+    /// text; a later query sees what the former holder wrote.
+    fn lock(&mut self, key: &str) -> Result<(), StorageError>;
+    /// Takes one more key if it is free; answers whether it is held now. Does not wait.
+    fn try_lock(&mut self, key: &str) -> Result<bool, StorageError>;
 }
 
 /// What a transaction outlives once it is answered.
@@ -95,16 +108,17 @@ pub trait Storage: Send + Sync {
     fn migrate(&self, migrations: Vec<Migration>) -> BoxFuture<'_, Result<(), StorageError>>;
     /// Runs one query outside a transaction.
     fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>>;
-    /// Runs work in one durable transaction.
-    fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>>;
+    /// Runs work in one durable transaction that holds these keys.
+    fn transact(&self, keys: Keys, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>>;
     /// The same, durable at least as far as is asked for.
     fn transact_with(
         &self,
+        keys: Keys,
         durability: Durability,
         work: TransactionWork,
     ) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
         _ = durability;
-        self.transact(work)
+        self.transact(keys, work)
     }
     /// Reads a value by key.
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StorageError>>;
@@ -121,4 +135,18 @@ pub trait StorageBackend: Send + Sync {
     /// A store that also reaches the tables of other namespaces, so that one transaction spans them.
     /// Keys and migrations are those of the first namespace.
     fn open_joined(&self, namespace: &str, others: &[&str]) -> Arc<dyn Storage>;
+    /// The time in Unix milliseconds by the database's own clock, where it has one: what processes on several machines
+    /// compare leases with.
+    fn now_ms(&self) -> Option<u64> {
+        None
+    }
+    /// Tells the processes that use this database that something of a topic changed, where the database can. A hint
+    /// that may be lost: whoever waits for a change looks for it at intervals too.
+    fn announce(&self, topic: &str) {
+        _ = topic;
+    }
+    /// Hears the topics that are announced, by this process and by others.
+    fn listen(&self, heard: Box<dyn Fn(&str) + Send + Sync>) {
+        drop(heard);
+    }
 }

@@ -321,6 +321,7 @@ impl Storage for Empty {
 
     fn transact(
         &self,
+        _: dispatch_contracts::storage::Keys,
         _: dispatch_contracts::storage::TransactionWork,
     ) -> BoxFuture<'_, Result<Vec<Vec<dispatch_contracts::storage::SqlValue>>, StorageError>> {
         Box::pin(async { Ok(Vec::new()) })

@@ -5,11 +5,13 @@
 mod drain;
 mod lease;
 mod liveness;
+mod storage_clock;
 mod transaction;
 mod wake;
 
 pub use drain::{DRAIN_MS, drain};
 pub use lease::LeaseToken;
 pub use liveness::{OwnerLiveness, Standing};
+pub use storage_clock::StorageClock;
 pub use transaction::{transact, transact_with};
 pub use wake::WakeSignal;

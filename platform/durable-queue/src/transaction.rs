@@ -1,21 +1,22 @@
 //! Transactions that give a value of any type and refuse with any error, over a store that knows only records.
 
-use dispatch_contracts::storage::{Durability, Storage, StorageError, Transaction};
+use dispatch_contracts::storage::{Durability, Keys, Storage, StorageError, Transaction};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Runs one transaction that outlives a power cut once it is answered.
+/// Runs one transaction that holds these keys and outlives a power cut once it is answered.
 ///
 /// # Errors
 /// What `work` refused with, or what storage failed with. In both cases everything is rolled back.
 pub async fn transact<T, E>(
     storage: &dyn Storage,
+    keys: Keys,
     work: impl FnOnce(&mut dyn Transaction) -> Result<T, E> + Send + 'static,
 ) -> Result<T, E>
 where
     T: Send + 'static,
     E: From<StorageError> + Send + 'static,
 {
-    transact_with(storage, Durability::Disk, work).await
+    transact_with(storage, keys, Durability::Disk, work).await
 }
 
 /// The same, durable at least as far as is asked for.
@@ -24,6 +25,7 @@ where
 /// What `work` refused with, or what storage failed with. In both cases everything is rolled back.
 pub async fn transact_with<T, E>(
     storage: &dyn Storage,
+    keys: Keys,
     durability: Durability,
     work: impl FnOnce(&mut dyn Transaction) -> Result<T, E> + Send + 'static,
 ) -> Result<T, E>
@@ -42,7 +44,7 @@ where
         *inner.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
         answer
     };
-    let committed = storage.transact_with(durability, Box::new(run)).await;
+    let committed = storage.transact_with(keys, durability, Box::new(run)).await;
     let outcome = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
     match (outcome, committed) {
         (Some(Err(refused)), _) => Err(refused),
@@ -97,8 +99,8 @@ mod tests {
     #[test]
     fn a_value_is_handed_out_and_a_refusal_rolls_back() {
         let storage = numbers();
-        assert_eq!(wait(transact(storage.as_ref(), insert(7))), Ok(7));
-        assert_eq!(wait(transact(storage.as_ref(), insert(0))), Err(InsertError::Refused));
+        assert_eq!(wait(transact(storage.as_ref(), Keys::Everything, insert(7))), Ok(7));
+        assert_eq!(wait(transact(storage.as_ref(), Keys::Everything, insert(0))), Err(InsertError::Refused));
         assert_eq!(count(storage.as_ref()), 1);
     }
 
@@ -113,8 +115,9 @@ mod tests {
         };
         let inner = Arc::new(dispatch_sim::InlineStore(Arc::clone(&storage)));
         let faulty = FaultyStore { inner, faults };
-        let answers: Vec<_> =
-            (1..=100).map(|number| sim.block_on(transact(&faulty, insert(number))).unwrap()).collect();
+        let answers: Vec<_> = (1..=100)
+            .map(|number| sim.block_on(transact(&faulty, Keys::Everything, insert(number))).unwrap())
+            .collect();
         let failed = |answer: &&Result<u64, InsertError>| matches!(answer, Err(InsertError::Storage(_)));
         assert!(answers.iter().any(|answer| failed(&answer)), "no fault struck");
         assert_eq!(count(storage.as_ref()), answers.iter().filter(|answer| answer.is_ok()).count());

@@ -1,5 +1,6 @@
 //! Dialects: how each host spells its hook events and wants its answers, behind one type.
 
+mod ask_handling;
 mod claude_code;
 mod cline;
 mod codex;
@@ -18,6 +19,7 @@ mod kiro;
 mod native;
 mod nested;
 mod opencode;
+mod qwen_code;
 mod read;
 mod settle;
 mod support;
@@ -33,6 +35,7 @@ use crate::answer::{Answer, Reply};
 use fields::Fields;
 use settle::Outcome;
 
+pub use ask_handling::AskHandling;
 pub use decode::{INPUT_LIMIT_BYTES, InputError};
 pub use detect::detect;
 pub use hints::{HINT_VARIABLES, Hints};
@@ -52,17 +55,20 @@ pub struct Dialect {
     read: fn(Fields<'_>, &mut HookEvent),
     /// Whose tool names the event uses, where they are not the host's own.
     tool_table: fn(&str) -> Option<&'static str>,
+    /// Whether the host stops for a question at this event, where its table says that it can be told one.
+    ask: fn(&HookEvent) -> AskHandling,
     /// Writes what is left to say.
     spell: fn(&HookEvent, &Outcome<'_>) -> Reply,
 }
 
 /// Every dialect, in the order the docs list them.
-pub static ALL: [&Dialect; 15] = [
+pub static ALL: [&Dialect; 16] = [
     &vscode_copilot::DIALECT,
     &claude_code::DIALECT,
     &copilot_cli::DIALECT,
     &cursor::DIALECT,
     &gemini_cli::DIALECT,
+    &qwen_code::DIALECT,
     &codex::DIALECT,
     &windsurf::DIALECT,
     &devin::DIALECT,
@@ -109,6 +115,22 @@ impl Dialect {
             return self.go_on(&event.name);
         }
         (self.spell)(event, &outcome)
+    }
+
+    /// Whether the host stops for a question about this call.
+    #[must_use]
+    pub fn ask_handling(&self, event: &HookEvent) -> AskHandling {
+        match (self.ask)(event) {
+            later @ AskHandling::AskedAt { .. } => later,
+            handling if self.support.abilities(&event.host_event).has(Abilities::ASK) => handling,
+            _ => AskHandling::Lost,
+        }
+    }
+
+    /// Whether the event is about a call that another event told already.
+    #[must_use]
+    pub fn repeats_call(&self, host_event: &str) -> bool {
+        self.id() == cursor::DIALECT.id() && cursor::SECOND_LOOKS.contains(&host_event)
     }
 
     /// The event behind a name in the host's or in the common spelling.
@@ -253,6 +275,11 @@ pub fn parse(
             Err(ParseFailure { dialect, name, cause })
         }
     }
+}
+
+/// The host stops for every question that it can be told.
+fn ask_holds(_: &HookEvent) -> AskHandling {
+    AskHandling::Holds
 }
 
 /// `{}`: the "go on" of every host that reads JSON and takes nothing for granted.

@@ -67,7 +67,9 @@ fn every_registered_command_names_an_event_its_host_has() {
 /// A file with other people's hooks, per shape.
 fn others(host: &str) -> &'static str {
     match host {
-        "devin" => r#"{"PreToolUse":[{"matcher":"exec","hooks":[{"type":"command","command":"mine.sh"}]}],"Mine":[]}"#,
+        "devin" | "factory-droid" => {
+            r#"{"PreToolUse":[{"matcher":"exec","hooks":[{"type":"command","command":"mine.sh"}]}],"Mine":[]}"#
+        }
         "kiro" => {
             r#"{"version":"v1","hooks":[{"name":"lint","trigger":"PreToolUse","action":{"type":"command","command":"lint"}}]}"#
         }
@@ -130,7 +132,7 @@ fn another_program_is_a_difference_and_merging_repairs_it_without_touching_the_t
     let old = target.merge(None, &CommandLine::new(["/old/dispatch-hook"], System::Unix)).expect("merge");
     let tuned = old.replace("\"timeout\": 10", "\"timeout\": 99");
     let Ok(Registered::Differs(differences)) = target.check(Some(&tuned), &unix()) else { panic!("no difference") };
-    assert_eq!(differences.len(), 8);
+    assert_eq!(differences.len(), 10);
     assert!(differences[0].contains("/old/dispatch-hook SessionStart"), "{differences:?}");
     let merged = target.merge(Some(&tuned), &unix()).expect("merge");
     assert_eq!(target.check(Some(&merged), &unix()), Ok(Registered::Yes));
@@ -174,7 +176,7 @@ fn the_registration_of_vscode_has_the_documented_form() {
     let stop = json!([{"type": "command", "command": "dispatch hook Stop --host vscode-copilot", "timeout": 15}]);
     let hooks = &parse(&text)["hooks"];
     assert_eq!(hooks["Stop"], stop);
-    assert_eq!(hooks.as_object().map(serde_json::Map::len), Some(8));
+    assert_eq!(hooks.as_object().map(serde_json::Map::len), Some(9));
     assert_eq!(hooks["PreToolUse"][0]["timeout"], 10);
 }
 
@@ -262,5 +264,51 @@ fn what_was_registered_is_found_again_as_the_host_would_start_it() {
         let stripped = text.replace("dispatch", "another");
         let emptied = target.commands(&stripped.replace("Managed", "Written"), System::Unix).expect("readable");
         assert!(emptied.is_empty(), "{host}: {emptied:?}");
+    }
+}
+
+#[test]
+fn a_time_limit_below_ours_is_a_difference_and_is_raised() {
+    let target = target("claude-code");
+    let text = target.merge(None, &unix()).expect("merge").replace("\"timeout\": 10", "\"timeout\": 1");
+    let Ok(Registered::Differs(differences)) = target.check(Some(&text), &unix()) else { panic!("no difference") };
+    assert!(differences.iter().any(|line| line == "PreToolUse: `timeout` is 1, and should be 10"), "{differences:?}");
+    let merged = target.merge(Some(&text), &unix()).expect("merge");
+    assert_eq!(target.check(Some(&merged), &unix()), Ok(Registered::Yes));
+}
+
+#[test]
+fn droid_has_its_events_at_the_root_and_loses_the_wrapped_form_of_before() {
+    let target = target("factory-droid");
+    let text = target.merge(None, &unix()).expect("merge");
+    assert!(parse(&text)["PreToolUse"].is_array() && parse(&text).get("hooks").is_none(), "{text}");
+    let wrapped = json!({"hooks": parse(&text)}).to_string();
+    let merged = target.merge(Some(&wrapped), &unix()).expect("merge");
+    assert_eq!(parse(&merged), parse(&text));
+    assert_eq!(target.remove(&wrapped), Ok(Removal::Delete));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_registered_line_goes_on_where_the_program_is_missing_and_says_so_once() {
+    let command = CommandLine::on_path("dispatch-hook", System::Unix);
+    for dialect in dialect::ALL.iter().filter(|dialect| !["native", "cline", "opencode"].contains(&dialect.id())) {
+        let target = target(dialect.id());
+        let text = target.merge(None, &command).expect("merge");
+        let mut said = 0;
+        for registered in target.commands(&text, System::Unix).expect("commands") {
+            let Launch::Line { line, .. } = &registered.launch else { panic!("a line") };
+            let run = std::process::Command::new("/bin/sh").args(["-c", line]).env("PATH", "/nowhere").output();
+            let output = run.expect("a shell");
+            let told = String::from_utf8_lossy(&output.stdout).contains("not on PATH");
+            let name = dialect.event_name(registered.event);
+            assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{line}");
+            if told {
+                said += 1;
+            } else {
+                assert_eq!(output.stdout.trim_ascii(), dialect.go_on_bytes(&name).trim_ascii(), "{line}");
+            }
+        }
+        assert!(said <= 1, "{}", dialect.id());
     }
 }

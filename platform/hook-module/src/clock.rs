@@ -4,12 +4,16 @@
 
 use std::time::Duration;
 
-/// The two clocks of one invocation.
+/// The clocks of one invocation.
 pub trait Clock {
     /// Wall time in Unix milliseconds.
     fn unix_ms(&self) -> i64;
     /// Time since the invocation began; never goes back.
     fn elapsed(&self) -> Duration;
+    /// What counts against the budget: the time that was worked, where the machine's pauses can be told from it.
+    fn spent(&self) -> Duration {
+        self.elapsed()
+    }
 }
 
 /// Milliseconds with three digits, as records show durations.

@@ -22,7 +22,7 @@ use crate::unattended::Unattended;
 pub use capability::{Capabilities, Neo4jCapability};
 pub use ids::{Ids, MAIN_AGENT, WORK_ID_DIGITS, agent_key, hook_run_id, next_agent_id, next_work_id, work_number};
 pub use notes::{LogLevel, LogLine, Notes};
-pub use paths::{HOOKS_FOLDER, ModuleFolders, Paths, WORK_FOLDER};
+pub use paths::{HOOKS_FOLDER, ModuleFolders, Paths, USER_HOOKS_FOLDER, WORK_FOLDER};
 pub use view::{RuleException, SessionView};
 
 /// Whether anything is written.
@@ -73,9 +73,12 @@ impl Context<'_> {
         if self.config.is_null() {
             return T::default();
         }
-        T::deserialize(self.config).unwrap_or_else(|error| {
-            self.warn(format!("the configuration is not usable, so the defaults hold: {error}"));
-            T::default()
+        T::deserialize(self.config).unwrap_or_else(|_| {
+            let (good, bad) = good_parts::<T>(self.config);
+            for (key, error) in bad {
+                self.warn(format!("`{key}` in the configuration is not usable, so its default holds: {error}"));
+            }
+            T::deserialize(&good).unwrap_or_default()
         })
     }
 
@@ -94,7 +97,10 @@ impl Context<'_> {
     #[must_use]
     pub fn is_excused(&self, code: &str) -> bool {
         let now_ms = self.timers.now_ms();
-        let found = self.session.exceptions().iter().find(|exception| exception.covers(code, now_ms));
+        let is_left = |exception: &&RuleException| {
+            exception.covers(code, now_ms) && (!exception.once || self.session.take_exception(exception, self.effects))
+        };
+        let found = self.session.exceptions().iter().find(is_left);
         if let Some(exception) = found {
             self.notes.excuse(exception.clone());
         }
@@ -120,6 +126,63 @@ impl Context<'_> {
     }
 }
 
+/// What is usable of a section, and each key that is not with the reason; one level below a key is looked at too.
+fn good_parts<T: DeserializeOwned>(section: &Value) -> (Value, Vec<(String, String)>) {
+    use serde_json::{Map, json};
+    let mut good = Map::new();
+    let mut bad = Vec::new();
+    for (key, value) in section.as_object().into_iter().flatten() {
+        let Err(error) = T::deserialize(json!({ key: value })) else {
+            good.insert(key.clone(), value.clone());
+            continue;
+        };
+        let Value::Object(inner) = value else {
+            bad.push((key.clone(), error.to_string()));
+            continue;
+        };
+        let mut kept = Map::new();
+        for (name, item) in inner {
+            match T::deserialize(json!({ key: { name: item } })) {
+                Ok(_) => drop(kept.insert(name.clone(), item.clone())),
+                Err(error) => bad.push((format!("{key}.{name}"), error.to_string())),
+            }
+        }
+        good.insert(key.clone(), Value::Object(kept));
+    }
+    if !section.is_object() {
+        bad.push((String::new(), "expected an object".to_owned()));
+    }
+    (Value::Object(good), bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::good_parts;
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Example {
+        rules: BTreeMap<String, bool>,
+        limit: u32,
+    }
+
+    #[test]
+    fn one_mistake_takes_no_other_part_away() {
+        let section = json!({"rules": {"a": true, "b": "maybe"}, "limit": 7});
+        let (good, bad) = good_parts::<Example>(&section);
+        assert_eq!(good, json!({"rules": {"a": true}, "limit": 7}));
+        assert_eq!(bad.len(), 1);
+        assert_eq!(bad[0].0, "rules.b");
+        let (good, bad) = good_parts::<Example>(&json!({"rules": {}, "limit": "x"}));
+        assert_eq!((good, bad.len()), (json!({"rules": {}}), 1));
+    }
+}
+
 /// How much time there is.
 #[derive(Clone, Copy)]
 pub struct Timers<'a> {
@@ -138,10 +201,16 @@ impl Timers<'_> {
         self.clock.elapsed()
     }
 
-    /// Time left; zero once the budget is used up.
+    /// What was used of the budget.
+    #[must_use]
+    pub fn spent(&self) -> Duration {
+        self.clock.spent()
+    }
+
+    /// What is left of the budget; zero once it is used up.
     #[must_use]
     pub fn remaining(&self) -> Duration {
-        Duration::from_millis(self.budget_ms).saturating_sub(self.elapsed())
+        Duration::from_millis(self.budget_ms).saturating_sub(self.spent())
     }
 
     /// Wall time in Unix milliseconds.

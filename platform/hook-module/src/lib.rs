@@ -30,8 +30,8 @@ pub use classify::classify;
 pub use clock::{Clock, milliseconds};
 pub use context::{
     Capabilities, Context, Effects, HOOKS_FOLDER, Ids, LogLevel, LogLine, MAIN_AGENT, ModuleFolders, Neo4jCapability,
-    Notes, Paths, RuleException, SessionView, Timers, WORK_FOLDER, WORK_ID_DIGITS, agent_key, hook_run_id,
-    next_agent_id, next_work_id, work_number,
+    Notes, Paths, RuleException, SessionView, Timers, USER_HOOKS_FOLDER, WORK_FOLDER, WORK_ID_DIGITS, agent_key,
+    hook_run_id, next_agent_id, next_work_id, work_number,
 };
 pub use event::{EventName, HookEvent, same_name, sid};
 pub use module::{Module, ModuleError, ModuleSpec};
@@ -41,4 +41,4 @@ pub use state::SessionState;
 pub use system_clock::SystemClock;
 pub use tool_outcome::{ToolOutcome, tool_outcome};
 pub use unattended::Unattended;
-pub use workspace::{find_workspace, nearest_with_rules};
+pub use workspace::{find_workspace, has_rules, nearest_with_rules};

@@ -6,16 +6,29 @@ use crate::event::HookEvent;
 
 const PROGRAMS: [&str; 2] = ["dispatch", "dispatch-hook"];
 const SERVER: &str = "dispatch";
+/// How the names of our MCP server's tools begin.
+const TOOL_FAMILIES: [&str; 8] = ["select", "list", "intent", "plan", "session", "trace", "release", "clear"];
 
 /// Commands that only show something, or that an agent is meant to run: by command, then by verb (`*` is any).
 const FREE: &[(&str, &[&str])] = &[
     ("intent", &["select", "list", "show", "match", "check"]),
+    ("doctor", &["*"]),
+    ("check", &["*"]),
+    ("rules", &["*"]),
+    ("allow-once", &["list", "--list"]),
+    ("config", &["*"]),
+    ("ext", &["list", "info"]),
+    ("session", &["list", "show"]),
+    ("queue", &["list", "show"]),
+    ("runs", &["list", "show", "follow"]),
+    ("workspace-hooks", &["check", "list"]),
+    ("completions", &["*"]),
     ("plan", &["show", "submit", "start", "complete"]),
     ("phase", &["show"]),
     ("memory", &["list", "show"]),
     ("module", &["list", "test"]),
     ("state", &["show"]),
-    ("trace", &["show", "verify", "list", "log"]),
+    ("trace", &["show", "verify", "list", "log", "blame", "report", "check", "export"]),
     ("trust", &["--list"]),
     ("init", &["--check"]),
     ("events", &["*"]),
@@ -93,8 +106,16 @@ pub fn is_own_mcp_tool(event: &HookEvent) -> bool {
         return server == SERVER;
     }
     let tool = event.tool_name.as_deref().unwrap_or_default();
-    let rest = tool.strip_prefix("mcp__").or_else(|| tool.strip_prefix("mcp_")).unwrap_or(tool);
-    rest.strip_prefix(SERVER).is_some_and(|rest| rest.starts_with(['_', '-', '.', '/', ':']))
+    if let Some(rest) = tool.strip_prefix("mcp__") {
+        return rest.split_once("__").is_some_and(|(server, _)| server == SERVER);
+    }
+    // Goose puts the plugin before the server, and both are ours.
+    let rest = tool.strip_prefix("mcp_").or_else(|| tool.strip_prefix("dispatch_dispatch__").map(|_| &tool[9..]));
+    let Some(rest) = rest.unwrap_or(tool).strip_prefix(SERVER) else { return false };
+    // A server called `dispatch-other` is not ours: what follows is one of our tools and nothing else.
+    let name = rest.trim_start_matches(['_', '-', '.', '/', ':']);
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.contains("__");
+    name.len() < rest.len() && plain && TOOL_FAMILIES.iter().any(|family| name.split('_').next() == Some(*family))
 }
 
 #[cfg(test)]
@@ -105,6 +126,31 @@ mod tests {
     fn judge(line: &str) -> Vec<OwnCommand> {
         let effects = analyze(line, &ShellContext { cwd: "/repo", home: None });
         effects.commands.iter().map(own_command).filter(|found| *found != OwnCommand::Foreign).collect()
+    }
+
+    #[test]
+    fn only_our_own_server_counts_as_ours() {
+        let is_own = |tool: &str| {
+            let mut event =
+                HookEvent::new(crate::EventName::PreToolUse, "native", String::new(), serde_json::Value::Null);
+            event.tool_name = Some(tool.to_owned());
+            is_own_mcp_tool(&event)
+        };
+        for tool in [
+            "mcp__dispatch__list_intents",
+            "dispatch_list_intents",
+            "dispatch___plan_show",
+            "dispatch-plan_show",
+            "dispatch_dispatch__list_intents",
+            "mcp_dispatch_plan_submit",
+        ] {
+            assert!(is_own(tool), "{tool}");
+        }
+        for tool in
+            ["mcp__dispatch-evil__write", "mcp__dispatch-evil__list_intents", "dispatcher_list_intents", "dispatch_rm"]
+        {
+            assert!(!is_own(tool), "{tool}");
+        }
     }
 
     #[test]

@@ -158,7 +158,13 @@ impl TestInvocation {
     #[must_use]
     pub fn excused(mut self, code: &str) -> Self {
         let reason = "the test says so".to_owned();
-        self.view.exceptions.push(RuleException { code: code.to_owned(), until: NOW_MS + 60_000, reason });
+        self.view.exceptions.push(RuleException {
+            id: String::new(),
+            once: false,
+            code: code.to_owned(),
+            until: NOW_MS + 60_000,
+            reason,
+        });
         self
     }
 

@@ -20,7 +20,16 @@ pub fn find_workspace(start: &Path) -> PathBuf {
 /// The nearest folder with `.ai/hooks`, from `start` upwards.
 #[must_use]
 pub fn nearest_with_rules(start: &Path) -> Option<PathBuf> {
-    nearest(start, |folder| files::is_dir(folder.join(HOOKS_FOLDER)))
+    nearest(start, has_rules)
+}
+
+/// Whether a folder has rules. Rules that may be there and cannot be looked at count: what cannot be read is not absent.
+#[must_use]
+pub fn has_rules(folder: &Path) -> bool {
+    match files::metadata(folder.join(HOOKS_FOLDER)) {
+        Ok(found) => found.is_dir(),
+        Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+    }
 }
 
 fn nearest(start: &Path, is_root: impl Fn(&Path) -> bool) -> Option<PathBuf> {

@@ -68,6 +68,14 @@ pub fn arm(timeout: Duration, bytes: &[u8], exit_code: i32) -> Result<(), OsErro
     })
 }
 
+/// The same with a budget of processor time, which a machine that stands still does not use up; `wall` is the limit
+/// for waits. Where the system cannot count processor time, `processor` is a limit of wall time too.
+pub fn arm_budget(processor: Duration, wall: Duration, bytes: &[u8], exit_code: i32) -> Result<(), OsError> {
+    let shortest = Duration::from_millis(1);
+    arm(if system::COUNTS_PROCESSOR_TIME { wall } else { wall.min(processor) }, bytes, exit_code)?;
+    system::start_budget(processor.max(shortest)).map_err(|source| OsError::AlarmRefused { source })
+}
+
 /// Exchanges the prepared answer in one step; the alarm writes the old or the new one, never a mixture.
 ///
 /// The old answer is not freed, because the alarm may be reading it: call this a few times per

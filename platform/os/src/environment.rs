@@ -33,6 +33,13 @@ pub fn variable(name: &str) -> Result<Option<String>, OsError> {
     }
 }
 
+/// The name of the user as the system's own variables give it; "unknown" where there are none.
+#[must_use]
+pub fn user_name() -> String {
+    let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| variable(name).ok().flatten());
+    named.unwrap_or_else(|| "unknown".to_owned())
+}
+
 /// The variable as a path, byte for byte; an empty one counts as unset.
 pub fn variable_path(name: &str) -> Option<PathBuf> {
     variable_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)

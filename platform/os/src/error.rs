@@ -86,6 +86,12 @@ pub enum OsError {
         /// The folder.
         root: PathBuf,
     },
+    /// The path leads into a folder that is closed to this work.
+    #[error("{} belongs to Dispatch itself and is closed to tools", path.display())]
+    Closed {
+        /// The path as given.
+        path: PathBuf,
+    },
     /// A symbolic link appeared on the path while it was used.
     #[error("a symbolic link appeared on the way to {}", path.display())]
     LinkAppeared {
@@ -162,6 +168,7 @@ impl OsError {
             }
             Self::TooManySymlinks { .. } => Some("look for a symbolic link that points to itself"),
             Self::Outside { .. } => Some("name a path inside that folder"),
+            Self::Closed { .. } => Some("leave it out; nothing in it is meant for tools"),
             Self::LinkAppeared { .. } => Some("try again when no other process changes the folders"),
             Self::LockBusy { .. } => Some("wait for the other process to finish, or stop it"),
             Self::HomeUnknown { .. } => Some("set HOME, or set DISPATCH_HOME to a folder"),

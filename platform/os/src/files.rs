@@ -2,6 +2,7 @@
 //! replacement, one-write appends, bounded reads.
 
 mod append;
+mod arriving;
 mod create;
 mod own;
 mod plain;
@@ -12,6 +13,7 @@ mod stamp;
 mod standing;
 
 pub use append::{AppendOptions, LineAppender, MAX_LINE_BYTES, TailRepair, append_line};
+pub use arriving::read_standard_input;
 pub use create::{Access, create_dir_owner_only, create_new};
 pub use own::{WriteAt, open_own};
 pub use plain::{
@@ -20,7 +22,7 @@ pub use plain::{
     read_dir, read_link, read_to_string, remove_dir, remove_dir_all, remove_file, rename, set_permissions,
     symlink_metadata, try_exists, write,
 };
-pub use private::read_private_at_most;
+pub use private::{close_to_others, read_private_at_most};
 pub use read::{
     CompleteLines, open_end, read_at_most, read_complete_lines, read_end, read_file_at_most, read_stream_at_most,
     read_text_at_most, tail_lines,

@@ -1,6 +1,7 @@
 //! Where things are: user folders, project roots, and questions about paths that a guard relies on.
 
 mod beneath;
+mod closed;
 mod confined;
 mod file_name;
 mod file_uri;

@@ -11,6 +11,7 @@
 //! all of it. On other Unix systems only the group is killed, the grace ends when the child itself exits, and
 //! nothing reports the death of this process. On Windows the tree is killed by `taskkill /T`.
 
+mod ancestry;
 mod cancel;
 mod capture;
 mod child_environment;
@@ -22,6 +23,7 @@ mod launch;
 mod marker;
 mod observe;
 mod outcome;
+mod parents;
 mod plain;
 #[cfg(not(unix))]
 mod portable;
@@ -34,6 +36,7 @@ mod supervise;
 #[cfg(unix)]
 mod tree;
 
+pub use ancestry::{Ancestor, ancestors, is_at_terminal};
 pub use cancel::{Canceller, Subscription};
 pub use capture::{CaptureLimit, Captured};
 pub use child_environment::is_passed_on;
@@ -41,6 +44,7 @@ pub use detach::start_detached;
 pub use marker::{MarkedEnd, MarkedExit, ParentThen, is_marker_open, read_exit_marker};
 pub use observe::{MAX_OBSERVED_PATHS, OnWrite, may_observe};
 pub use outcome::{ChildEnd, ChildOutcome, StartCause, StartFailure};
+pub use parents::parent_programs;
 pub use plain::{Child, Command, Stdio, command, id};
 pub use record::{SweepReport, sweep};
 pub use sandbox::{ConfinementError, WriteConfinement};

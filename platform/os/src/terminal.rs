@@ -23,11 +23,45 @@ pub fn ask_secret(question: &str) -> Result<Option<String>, OsError> {
     Ok((count > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
+/// Prints a question on standard error and reads one line; whether it says yes.
+pub fn ask_yes(question: &str) -> Result<bool, OsError> {
+    let failed = |source| OsError::io("read from", "the terminal".as_ref(), source);
+    discard_typed();
+    let mut stderr = io::stderr();
+    write!(stderr, "{question}").and_then(|()| stderr.flush()).map_err(failed)?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).map_err(failed)?;
+    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
 /// Forgets what was typed before anybody asked, so that it answers no question by accident.
-pub fn discard_typed() {
+fn discard_typed() {
     #[cfg(unix)]
     // What cannot be flushed is no terminal, and then nobody typed.
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+/// The most that is taken of what was typed early.
+#[cfg(unix)]
+const MAX_TYPED_BYTES: usize = 64 * 1024;
+
+/// The whole lines that were typed before anybody asked; a line that is not ended yet stays where it is. Does not wait.
+#[must_use]
+pub fn take_typed_lines() -> Vec<String> {
+    #[cfg(unix)]
+    if is_interactive() {
+        let mut typed = Vec::new();
+        let mut part = [0; 4096];
+        // A terminal that reads by lines counts whole lines alone.
+        while typed.len() < MAX_TYPED_BYTES && rustix::io::ioctl_fionread(io::stdin()).is_ok_and(|count| count > 0) {
+            match rustix::io::read(io::stdin(), &mut part) {
+                Ok(count @ 1..) => typed.extend_from_slice(part.get(..count).unwrap_or_default()),
+                _ => break,
+            }
+        }
+        return String::from_utf8_lossy(&typed).lines().map(str::to_owned).collect();
+    }
+    Vec::new()
 }
 
 /// Echo is off while this lives.

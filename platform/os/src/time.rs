@@ -26,6 +26,23 @@ pub fn since(start: Instant) -> Duration {
     start.elapsed()
 }
 
+/// Processor time that this thread used so far: what a machine that stands still does not add to.
+///
+/// Where the system does not tell, time passes as on the monotonic clock.
+#[must_use]
+pub fn thread_processor_time() -> Duration {
+    #[cfg(unix)]
+    {
+        let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        let seconds = u64::try_from(spent.tv_sec).unwrap_or_default();
+        Duration::new(seconds, u32::try_from(spent.tv_nsec).unwrap_or_default())
+    }
+    #[cfg(not(unix))]
+    {
+        Duration::from_millis(monotonic_ms())
+    }
+}
+
 /// The present by the wall clock, to compare with the times of files; [`unix_ms`] for everything else.
 #[inline]
 #[must_use]

@@ -6,6 +6,7 @@ mod key;
 pub(crate) mod syntax;
 
 use crate::limits::MAX_JUDGED_BYTES;
+use crate::rule::is_open_line;
 use crate::span::{Span, SpanKind};
 use crate::value;
 
@@ -49,6 +50,21 @@ pub(crate) fn search(text: &[u8], at: usize, spans: &mut Vec<Span>) -> usize {
     let end = opening.start + length;
     spans.push(Span::new(KIND, key.start, opening.start..end));
     end
+}
+
+/// Whether more text could make an assignment of the keyword at `at`.
+pub(crate) fn is_open(text: &[u8], at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    let Some(key) = key::around(text, at) else {
+        return !rest.iter().any(u8::is_ascii_whitespace);
+    };
+    let after = text.get(key.end..).unwrap_or_default();
+    let joins = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'`' | b'\\' | b']');
+    match after.iter().find(|byte| joins(byte)) {
+        None => is_open_line(after),
+        Some(b'=' | b':' | b'!' | b'?' | b'%' | b',' | b'>') => is_open_line(after),
+        Some(_) => text.get(key.start..).is_some_and(|name| name.starts_with(b"--")) && is_open_line(after),
+    }
 }
 
 fn opening_after(text: &[u8], key: &key::AssignmentKey) -> Option<ValueOpening> {

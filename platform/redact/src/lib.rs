@@ -5,6 +5,7 @@
 
 mod assignment;
 mod charset;
+mod command_line;
 mod cookie;
 mod edge;
 mod error;

@@ -22,6 +22,10 @@ pub const STREAM_HOLD_BYTES: usize = 64 * 1024;
 /// How many bytes stay held back when a line is cut: a secret up to this size is never split.
 pub const STREAM_TAIL_BYTES: usize = 8 * 1024;
 
+/// How far behind the word that gives it away a secret may begin, operators and blanks in between.
+pub(crate) const OPEN_BYTES: usize = 512;
+/// No longer word is given out before its end has come.
+pub(crate) const LONGEST_PLAIN_WORD: usize = 24;
 /// How far past a `BEGIN` line key material may start.
 pub(crate) const PEM_WINDOW_BYTES: usize = 512;
 /// How much of an assigned value is looked at to judge it.

@@ -47,6 +47,35 @@ pub(crate) fn literals(text: &[u8], mut found: impl FnMut(LiteralHit)) {
     }
 }
 
+/// Where the first literal stands whose secret may still be coming. A literal that is itself cut off is in the last
+/// word, as none has a blank in it but at its end.
+pub(crate) fn undecided(text: &[u8]) -> Option<usize> {
+    let mut first: Option<usize> = None;
+    literals(text, |hit| {
+        let is_open = RULES.get(hit.rule).is_none_or(|rule| rule.is_open(text, hit.at, hit.length));
+        if is_open {
+            first = Some(first.map_or(hit.at, |known| known.min(hit.at)));
+        }
+    });
+    first
+}
+
+/// Whether a word, or the end of it, is the beginning of a literal. One or two letters are, of so many that they count
+/// only where a part of the word starts.
+pub(crate) fn begins_literal(word: &[u8]) -> bool {
+    let from = word.iter().position(u8::is_ascii_alphanumeric).unwrap_or(0);
+    let begins = |part: &[u8]| {
+        let mut literals = RULES.iter().flat_map(|rule| rule.literals);
+        literals.any(|literal| literal.as_bytes().get(..part.len()).is_some_and(|head| head.eq_ignore_ascii_case(part)))
+    };
+    let begins_part = |at: &usize| {
+        let is_start = *at == from || word.get(at - 1).is_some_and(|before| !before.is_ascii_alphanumeric());
+        is_start || word.len() - at >= GRAM_BYTES
+    };
+    let tails = (from..word.len()).filter(begins_part).filter_map(|at| word.get(at..));
+    begins(word) || tails.into_iter().any(begins)
+}
+
 #[inline(never)]
 fn literals_at(text: &[u8], at: usize, gram: u32, found: &mut impl FnMut(LiteralHit)) {
     let first = ENTRIES.partition_point(|entry| u32::from(entry.gram) < gram);
@@ -102,4 +131,15 @@ const fn bitmap() -> [u64; BITMAP_WORDS] {
         i += 1;
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_literal_has_a_blank_but_at_its_end() {
+        let literals = RULES.iter().flat_map(|rule| rule.literals);
+        assert_eq!(literals.filter(|literal| literal.trim_end().contains(char::is_whitespace)).count(), 0);
+    }
 }

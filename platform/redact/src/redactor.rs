@@ -108,6 +108,11 @@ impl Redactor {
         (!allowed).then(|| self.marker.write(secret.as_bytes()))
     }
 
+    /// Whether the user added patterns, which may look for anything.
+    pub(crate) fn has_user_patterns(&self) -> bool {
+        !self.patterns.is_empty()
+    }
+
     /// Whether the built-in patterns are looked for.
     pub(crate) fn judges_names(&self) -> bool {
         self.builtin == Builtin::On

@@ -4,6 +4,7 @@
 
 use crate::charset::Charset;
 use crate::edge;
+use crate::limits::OPEN_BYTES;
 use crate::span::{Span, SpanKind};
 
 /// A built-in pattern: literals that give it away, and what must follow.
@@ -16,6 +17,18 @@ pub(crate) struct SecretRule {
     body: RuleBody,
     keeps: LiteralVisibility,
     needs: BodyRequirement,
+    reach: SecretReach,
+}
+
+/// Up to where a secret may follow its literal.
+#[derive(Clone, Copy)]
+enum SecretReach {
+    /// To the end of the word.
+    Word,
+    /// To the end of the line, at most [`OPEN_BYTES`].
+    Line,
+    /// As far as this function says of the literal at a place of a text.
+    Judged(fn(&[u8], usize) -> bool),
 }
 
 /// How the literals are compared.
@@ -81,13 +94,24 @@ impl SecretRule {
             body: RuleBody::Parts(parts),
             keeps: LiteralVisibility::Nothing,
             needs: BodyRequirement::Nothing,
+            reach: SecretReach::Word,
         }
     }
 
     /// Something whose limits take code to find.
     pub(crate) const fn search(name: &'static str, literals: &'static [&'static str], search: SearchFunction) -> Self {
         let rule = Self::token(name, literals, &[]);
-        Self { body: RuleBody::Search(search), ..rule }
+        Self { body: RuleBody::Search(search), reach: SecretReach::Line, ..rule }
+    }
+
+    /// For a search that never looks past a blank.
+    pub(crate) const fn within_word(self) -> Self {
+        Self { reach: SecretReach::Word, ..self }
+    }
+
+    /// For a literal that stands in ordinary text so often that waiting for the end of the line would be felt.
+    pub(crate) const fn open_while(self, is_open: fn(&[u8], usize) -> bool) -> Self {
+        Self { reach: SecretReach::Judged(is_open), ..self }
     }
 
     /// For a literal so short that it also ends ordinary words.
@@ -120,6 +144,16 @@ impl SecretRule {
         }
     }
 
+    /// Whether more text could make a secret of what begins with the literal of `length` bytes at `at`.
+    pub(crate) fn is_open(&self, text: &[u8], at: usize, length: usize) -> bool {
+        let rest = text.get(at + length..).unwrap_or_default();
+        match self.reach {
+            SecretReach::Word => !rest.iter().any(u8::is_ascii_whitespace),
+            SecretReach::Line => is_open_line(rest),
+            SecretReach::Judged(is_open) => is_open(text, at),
+        }
+    }
+
     /// Reports what has to go around the literal of `length` bytes that stands at `at`, and
     /// says up to where a further literal of this rule would tell nothing new.
     pub(crate) fn collect(&self, text: &[u8], at: usize, length: usize, spans: &mut Vec<Span>) -> usize {
@@ -148,6 +182,11 @@ impl SecretRule {
         }
         end
     }
+}
+
+/// Whether a line that goes on with `rest` may still hold the secret that its beginning promised.
+pub(crate) fn is_open_line(rest: &[u8]) -> bool {
+    rest.len() < OPEN_BYTES && !rest.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
 impl TokenPart {

@@ -5,20 +5,31 @@
 use std::fmt;
 use std::ops::Deref;
 
-use crate::limits::{STREAM_HOLD_BYTES, STREAM_TAIL_BYTES};
+use crate::limits::{LONGEST_PLAIN_WORD, STREAM_HOLD_BYTES, STREAM_TAIL_BYTES};
 use crate::pem;
+use crate::prefilter;
 use crate::redactor::Redactor;
 use crate::span::{Span, SpanEnd};
 
+/// When text is given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StreamRelease {
+    /// When its line is complete.
+    Lines,
+    /// When its word is complete and nothing before it can be the beginning of a secret.
+    Words,
+}
+
 /// Redacts a stream of bytes.
 ///
-/// Lines are given out when they are complete. A longer line than [`STREAM_HOLD_BYTES`] is cut
+/// Lines are given out when they are complete, or, with [`StreamRedactor::by_words`], words. A longer line than [`STREAM_HOLD_BYTES`] is cut
 /// where no secret stands; a private key block is swallowed from its first line to its last.
 /// A user pattern sees whole lines, but not the line that follows in another piece.
 pub struct StreamRedactor<R> {
     redactor: R,
     held: Vec<u8>,
     state: StreamState,
+    release: StreamRelease,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +45,14 @@ enum StreamState {
 impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
     /// Starts a stream; the redactor may be borrowed or shared.
     pub fn new(redactor: R) -> Self {
-        Self { redactor, held: Vec::new(), state: StreamState::Reading }
+        Self { redactor, held: Vec::new(), state: StreamState::Reading, release: StreamRelease::Lines }
+    }
+
+    /// The same for text that somebody reads while it is written: words come out one by one, unless what stands
+    /// before them may be the beginning of a secret. With user patterns, which may cross words, whole lines do.
+    pub fn by_words(redactor: R) -> Self {
+        let release = if redactor.has_user_patterns() { StreamRelease::Lines } else { StreamRelease::Words };
+        Self { release, ..Self::new(redactor) }
     }
 
     /// Takes the next piece and gives out what is safe to show.
@@ -44,10 +62,27 @@ impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
         for step in piece.chunks(STREAM_HOLD_BYTES) {
             let known = self.held.len();
             self.held.extend_from_slice(step);
-            let news = self.state != StreamState::Reading || step.iter().any(|&byte| ends_line(byte));
+            let ends = |byte: &u8| match self.release {
+                StreamRelease::Lines => ends_line(*byte),
+                StreamRelease::Words => byte.is_ascii_whitespace() || !byte.is_ascii(),
+            };
+            let news = self.state != StreamState::Reading || step.iter().any(ends);
             if news || known + step.len() > STREAM_HOLD_BYTES {
                 while self.advance(&mut output) {}
             }
+        }
+        output
+    }
+
+    /// Nothing has come for a while: gives out the word that is held back if it looks like no part of a secret.
+    pub fn pause(&mut self) -> Vec<u8> {
+        let mut output = Vec::new();
+        let word = self.held.get(word_end(&self.held, self.held.len())..).unwrap_or_default();
+        let is_plain = word.len() <= LONGEST_PLAIN_WORD && !word.iter().any(u8::is_ascii_digit);
+        let is_open = prefilter::undecided(&self.held).is_some() || pem::undecided(&self.held).is_some();
+        let may_go = self.release == StreamRelease::Words && self.state == StreamState::Reading;
+        if may_go && is_plain && !is_open && !prefilter::begins_literal(word) {
+            self.give_lines(self.held.len(), &mut output);
         }
         output
     }
@@ -77,10 +112,27 @@ impl<R: Deref<Target = Redactor>> StreamRedactor<R> {
         if safe > 0 {
             return self.give_lines(safe, output);
         }
+        let words = self.finished_words();
+        if words > 0 {
+            return self.give_lines(words, output);
+        }
         if self.held.len() <= STREAM_HOLD_BYTES {
             return false;
         }
         self.give_part(output)
+    }
+
+    /// How many bytes of the open line are whole words with no beginning of a secret among them.
+    fn finished_words(&self) -> usize {
+        if self.release == StreamRelease::Lines {
+            return 0;
+        }
+        let words = word_end(&self.held, self.held.len());
+        let block = pem::undecided(self.held.get(..words).unwrap_or_default());
+        match [prefilter::undecided(&self.held), block].into_iter().flatten().min() {
+            Some(at) => word_end(&self.held, at.min(words)),
+            None => words,
+        }
     }
 
     /// Gives out the first `length` bytes, which end where no pattern continues but a block may.
@@ -165,6 +217,17 @@ impl<R> fmt::Debug for StreamRedactor<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StreamRedactor").field("held_bytes", &self.held.len()).field("state", &self.state).finish()
     }
+}
+
+/// The last place up to `at` behind which a word begins: after a blank, or after a character that is in no secret, as
+/// scripts without blanks have them.
+fn word_end(held: &[u8], at: usize) -> usize {
+    let continues = |next: usize| held.get(next).is_some_and(|byte| byte & 0xc0 == 0x80);
+    let ends = |place: &usize| {
+        let last = held.get(place - 1).copied().unwrap_or_default();
+        last.is_ascii_whitespace() || (!last.is_ascii() && !continues(*place))
+    };
+    (1..=at).rev().find(ends).unwrap_or(0)
 }
 
 fn ends_line(byte: u8) -> bool {

@@ -12,7 +12,8 @@ pub(crate) const SEPARATOR: &str = "://";
 
 /// Reports the password of the URL whose `://` stands at `at`.
 pub(crate) fn search(text: &[u8], at: usize, spans: &mut Vec<Span>) -> usize {
-    if !edge::before(text, at).is_some_and(|byte| ALNUM.contains(byte)) {
+    // At the beginning of a text the scheme may have gone out before.
+    if edge::before(text, at).is_some_and(|byte| !ALNUM.contains(byte)) {
         return at;
     }
     let start = at + SEPARATOR.len();

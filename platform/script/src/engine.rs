@@ -11,6 +11,7 @@ mod surface;
 mod watch;
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use dispatch_os::time::Instant;
 use rquickjs::allocator::RustAllocator;
@@ -65,6 +66,12 @@ impl Engine {
     /// Bounds all later loads and calls by one point in time, beside the budget each of them has.
     pub fn set_deadline(&self, deadline: Option<Instant>) {
         self.shared.watch.set_outer(deadline);
+    }
+
+    /// Bounds all later loads and calls by the processor time that this thread uses from now on, so that a machine
+    /// that stands still stops no script.
+    pub fn set_processor_budget(&self, budget: Duration) {
+        self.shared.watch.set_processor_budget(budget);
     }
 
     /// Fixes the scripts' clock at these milliseconds since 1970.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::access::{Access, PathAccess, ToolKind};
 use crate::hosts::{self, InputShape};
-use crate::shell::{ShellContext, ShellEffects, analyze};
+use crate::shell::{ShellContext, ShellEffects, analyze, analyze_windows};
 use crate::{input, mcp, patch, path};
 
 /// Calls inside a batched call beyond this number are not looked at one by one.
@@ -91,7 +91,9 @@ impl ToolCall {
             InputShape::Task => found.run(call, &fields, input::task_command(&fields)),
             InputShape::WindowsCommand => {
                 found.command = command_line(call, &fields);
-                found.effects = found.command.as_ref().map(|_| ShellEffects::foreign_shell());
+                let context = ShellContext { cwd: call.cwd, home: call.home };
+                found.effects = found.command.as_deref().map(|command| analyze_windows(command, &context));
+                found.paths = found.effects.as_ref().map(ShellEffects::path_accesses).unwrap_or_default();
             }
             InputShape::Keystrokes => {
                 found.command = input::keystrokes(&fields);

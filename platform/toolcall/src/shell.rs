@@ -13,20 +13,29 @@ mod environment;
 mod expansion;
 mod field;
 mod flow;
+mod foreign;
 mod heredoc;
 mod interpreter;
 mod joined;
 mod lexer;
 mod limits;
+mod output;
+mod parallel;
 mod parameter;
 mod programs;
+mod reading;
 mod recorder;
 mod redirect;
+mod runners;
 mod source;
 mod state;
 mod tree;
 mod unbounded;
+mod windows;
+mod words;
 mod wrappers;
+mod written;
+mod xargs;
 
 pub use effects::{EffectPath, PathMove, ShellEffects, SimpleCommand, UnknownPart, UnknownReason};
 pub use limits::MAX_COMMAND_BYTES;
@@ -52,6 +61,14 @@ pub fn analyze(command: &str, context: &ShellContext<'_>) -> ShellEffects {
     if path::is_windows_absolute(context.cwd) && !is_plain(command) {
         effects.merge(ShellEffects::foreign_shell());
     }
+    effects
+}
+
+/// What a command line for PowerShell or `cmd` does, as far as its words are plain; the rest is unknown.
+#[must_use]
+pub(crate) fn analyze_windows(command: &str, context: &ShellContext<'_>) -> ShellEffects {
+    let mut effects = Interpreter::new(context.home).run_windows(command, context.cwd);
+    effects.merge(ShellEffects::foreign_shell());
     effects
 }
 

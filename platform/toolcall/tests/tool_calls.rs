@@ -72,7 +72,7 @@ fn inputs_are_read_in_every_spelling() {
         ("claude-code", "Grep", json!({"pattern": "x", "path": "src"}), "search read:/w/src"),
         ("claude-code", "Glob", json!({"pattern": "**/*.rs"}), "search"),
         ("claude-code", "Bash", json!({"command": "rm a"}), "execute delete:/w/a $ rm a"),
-        ("claude-code", "PowerShell", json!({"command": "rm a"}), "execute $ rm a"),
+        ("claude-code", "PowerShell", json!({"command": "rm a"}), "execute delete:/w/a $ rm a"),
         ("claude-code", "WebFetch", json!({"url": "https://x"}), "fetch"),
         ("claude-code", "TodoWrite", json!({"todos": []}), "other"),
         ("claude-code", "Task", json!({"prompt": "x"}), "agent"),

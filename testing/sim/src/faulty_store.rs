@@ -6,7 +6,9 @@ use crate::random::SeededRandom;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::ports::Clock;
-use dispatch_contracts::storage::{Durability, Record, Statement, Storage, StorageError, Transaction, TransactionWork};
+use dispatch_contracts::storage::{
+    Durability, Keys, Record, Statement, Storage, StorageError, Transaction, TransactionWork,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -83,12 +85,13 @@ impl Storage for FaultyStore {
         delayed!(self, self.inner.query(statement))
     }
 
-    fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
-        self.transact_with(Durability::Disk, work)
+    fn transact(&self, keys: Keys, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        self.transact_with(keys, Durability::Disk, work)
     }
 
     fn transact_with(
         &self,
+        keys: Keys,
         durability: Durability,
         work: TransactionWork,
     ) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
@@ -99,7 +102,7 @@ impl Storage for FaultyStore {
                 true => failing_at_commit(work),
                 false => work,
             };
-            let answer = self.inner.transact_with(durability, work).await;
+            let answer = self.inner.transact_with(keys, durability, work).await;
             self.faults.delay().await;
             answer
         })

@@ -2,7 +2,7 @@
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
-use dispatch_contracts::storage::{Durability, Record, Statement, Storage, StorageError, TransactionWork};
+use dispatch_contracts::storage::{Durability, Keys, Record, Statement, Storage, StorageError, TransactionWork};
 use std::sync::Arc;
 
 /// Waits on this thread; may be used inside itself, unlike other executors.
@@ -40,16 +40,17 @@ impl Storage for InlineStore {
         at_once(self.0.query(statement))
     }
 
-    fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
-        at_once(self.0.transact(work))
+    fn transact(&self, keys: Keys, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        at_once(self.0.transact(keys, work))
     }
 
     fn transact_with(
         &self,
+        keys: Keys,
         durability: Durability,
         work: TransactionWork,
     ) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
-        at_once(self.0.transact_with(durability, work))
+        at_once(self.0.transact_with(keys, durability, work))
     }
 
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StorageError>> {

@@ -1,10 +1,14 @@
 //! A temporary home and a temporary project, and the executables run in them.
 
 use crate::output::Output;
+use sha2::Digest as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
+
+/// The files that can weaken rules, which count once they are approved.
+const RULE_FILES: [&str; 2] = [".ai/hooks/dispatch.manifest.json", ".ai/hooks/config.json"];
 
 /// One test's world: nothing outside it is read or written.
 pub struct TestContext {
@@ -49,12 +53,46 @@ impl TestContext {
         self.root.path().canonicalize().unwrap_or_else(|_| self.root.path().to_owned())
     }
 
-    /// Writes a file of the project.
+    /// Writes a file of the project. Rule files count as the user's own, who approved them.
     ///
     /// # Panics
     /// When it cannot be written.
     pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        let file = self.project().join(path);
+        write(&file, text.as_ref());
+        if RULE_FILES.iter().any(|name| file.ends_with(name)) {
+            self.approve(&file, text.as_ref());
+        }
+    }
+
+    /// Writes a file of the project as a clone brings it: nobody approved it.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn write_cloned(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
         write(&self.project().join(path), text.as_ref());
+    }
+
+    /// Approves the content of a file, as `dispatch trust` does.
+    fn approve(&self, file: &Path, content: &[u8]) {
+        let trust = self.home().join("trust.json");
+        let text = std::fs::read_to_string(&trust).unwrap_or_else(|_| "{\"approved\": {}}".to_owned());
+        let mut approvals: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let hash = sha2::Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        approvals["approved"][file.to_string_lossy().as_ref()] = hash.into();
+        write(&trust, approvals.to_string().as_bytes());
+    }
+
+    /// Lets commands change policy without a person, as a user's script does.
+    ///
+    /// # Panics
+    /// When the user's settings cannot be written.
+    pub fn allow_policy_changes(&self) {
+        let file = self.home().join("config/dispatch.toml");
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        if !text.contains("[policy]") {
+            write(&file, format!("{text}\n[policy]\nconfirm = \"none\"\n").as_bytes());
+        }
     }
 
     /// Writes a file of the home.
@@ -80,6 +118,9 @@ impl TestContext {
     /// When the executable is not there.
     #[must_use]
     pub fn run(&self, program: &str, arguments: &[&str], input: &[u8], variables: &[(&str, &str)]) -> Output {
+        if changes_policy(arguments) {
+            self.allow_policy_changes();
+        }
         let mut child = self
             .command(program)
             .args(arguments)
@@ -111,13 +152,35 @@ impl TestContext {
         command
     }
 
+    /// Runs a line of a shell in the project, with our programs on its path and nothing on its input.
+    ///
+    /// # Panics
+    /// When there is no shell.
+    #[must_use]
+    pub fn run_shell(&self, line: &str) -> Output {
+        let output = self.shell(line).stdin(Stdio::null()).output().expect("a shell");
+        Output::new(output, &self.base())
+    }
+
     fn command_at(&self, program: PathBuf) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.project()).env_clear().env("DISPATCH_HOME", self.home()).env("HOME", self.home());
-        if let Some(path) = std::env::var_os("PATH") {
-            command.env("PATH", path);
-        }
+        // Registrations of a project name our programs, which are beside this test's own.
+        let own = executable("dispatch").parent().map(Path::to_path_buf);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = own.into_iter().chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(folders).expect("folders without separators"));
         command
+    }
+}
+
+/// Whether `dispatch` asks at a terminal before it obeys.
+fn changes_policy(arguments: &[&str]) -> bool {
+    let words: Vec<&str> = arguments.iter().copied().filter(|word| !word.starts_with("--project")).collect();
+    match words.as_slice() {
+        ["trust" | "allow-once", ..] | ["phase", "set", ..] | ["ext", "enable", ..] => true,
+        ["init", ..] => words.contains(&"--undo"),
+        _ => words.iter().any(|word| matches!(*word, "trust" | "allow-once")),
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod context;
 mod output;
+#[cfg(unix)]
+mod postgres;
 mod scripted_model;
 mod serve;
 pub mod storage;
@@ -15,6 +17,8 @@ mod tool_host;
 
 pub use context::TestContext;
 pub use output::Output;
+#[cfg(unix)]
+pub use postgres::PostgresServer;
 pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step, strict_problem};
 pub use serve::{Answer, Client, Served};
 #[cfg(unix)]

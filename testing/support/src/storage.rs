@@ -10,7 +10,7 @@ mod values;
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
-use dispatch_contracts::storage::{Record, Statement, Storage, StorageBackend, StorageError};
+use dispatch_contracts::storage::{Keys, Record, Statement, Storage, StorageBackend, StorageError};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("a broken promise at the end fails one work", |backend| Box::pin(transactions::deferred(backend))),
     ("changes are counted and returned", |backend| Box::pin(transactions::counts(backend))),
     ("concurrent writers lose nothing", |backend| Box::pin(transactions::concurrent(backend))),
+    ("keys are taken in one order", |backend| Box::pin(transactions::keys(backend))),
     ("wrong statements are told as such", |backend| Box::pin(transactions::wrong(backend))),
     ("values come back as they went", |backend| Box::pin(values::columns(backend))),
     ("large values come back whole", |backend| Box::pin(values::large(backend))),
@@ -55,7 +56,7 @@ async fn notes(backend: &Arc<dyn StorageBackend>, namespace: &str) -> Arc<dyn St
 
 /// Runs one statement in a transaction of its own.
 async fn change(store: &Arc<dyn Storage>, statement: Statement) -> Result<(), StorageError> {
-    store.transact(Box::new(move |tx| tx.execute(&statement).map(|_| Vec::new()))).await.map(drop)
+    store.transact(Keys::Everything, Box::new(move |tx| tx.execute(&statement).map(|_| Vec::new()))).await.map(drop)
 }
 
 async fn rows(store: &Arc<dyn Storage>, statement: Statement) -> Vec<Record> {

@@ -25,6 +25,7 @@ pub(crate) const GROUPS: [CommandGroup; 6] = [
         commands: &[
             "hook",
             "canary",
+            "check",
             "events",
             "why",
             "explain",
@@ -45,13 +46,13 @@ pub(crate) const GROUPS: [CommandGroup; 6] = [
     CommandGroup {
         job: "React",
         about: "run prompts and programs when files change",
-        commands: &["watch", "lsp", "workspace-hooks", "runs"],
+        commands: &["watch", "service", "lsp", "workspace-hooks", "runs"],
     },
     CommandGroup { job: "Route", about: "bring in events from outside", commands: &["event"] },
     CommandGroup {
         job: "Run",
         about: "use Dispatch's own agent",
-        commands: &["chat", "session", "queue", "serve", "acp"],
+        commands: &["chat", "session", "queue", "approvals", "permissions", "serve", "acp", "storage"],
     },
     CommandGroup {
         job: "Set-up",

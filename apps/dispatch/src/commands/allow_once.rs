@@ -1,4 +1,4 @@
-//! `dispatch allow-once`: the user lets one rule pass for a while, on record.
+//! `dispatch allow-once`: the user lets one call pass a rule, or suspends the rule for a while, on record.
 
 use crate::app::Status;
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use dispatch_hook_module::{Paths, RuleException};
 use dispatch_os::files::replace;
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::time;
-use ext_hook_pipeline::contract::{check_work_folder, rule_exceptions};
+use ext_hook_pipeline::contract::{check_work_folder, is_exception_used as is_used, rule_exceptions};
 use serde_json::json;
 use std::time::Duration;
 
@@ -28,20 +28,23 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AllowOnceRequest {
-    /// The rule, as `dispatch why` names it, for example UB01
+    /// The rule, as `dispatch why` names it, for example UB01; or `list`, or `revoke`
     #[arg(value_name = "CODE", required_unless_present = "list")]
     code: Option<String>,
-    /// How long the rule is suspended, at most 24h
-    #[arg(long = "for", value_name = "TIME", default_value_t = DEFAULT_SPAN)]
-    span: TimeSpan,
+    /// With `revoke`: the exception, by its id or its rule
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Suspend the rule for this long, at most 24h; default: one call, within 10 minutes
+    #[arg(long = "for", value_name = "TIME")]
+    span: Option<TimeSpan>,
     /// The reason, logged each time the exception is used
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
     /// List the exceptions in force instead
     #[arg(long, conflicts_with_all = ["code", "span", "reason"])]
     list: bool,
-    /// With --list: print one JSON object instead of text
-    #[arg(long, requires = "list")]
+    /// With `list`: print one JSON object instead of text
+    #[arg(long)]
     json: bool,
 }
 
@@ -50,21 +53,50 @@ pub(crate) fn run(loaded: &Loaded, request: &AllowOnceRequest, printer: &Printer
     // The exceptions belong to no session; any name gives the paths of the workspace.
     let paths = workspace.paths("exceptions");
     let now_ms = time::unix_ms();
-    match &request.code {
+    match request.code.as_deref() {
+        None | Some("list") => list(&holding(&paths, now_ms), now_ms, request.json.into(), printer)?,
+        Some("revoke") => return revoke(&paths, request.id.as_deref(), now_ms, printer),
         Some(code) => {
             let exception = exception(code, request.span, &request.reason, now_ms)?;
+            let what = format!("let an agent pass the rule {}", exception.code);
+            crate::policy_change::confirm(loaded, &what, printer)?;
             add(&paths, exception.clone(), now_ms)?;
             let until = time::rfc3339(exception.until);
-            let (code, span) = (&exception.code, request.span);
-            printer.out(&format!("suspended {code} for {span}, until {until}; every use is logged"));
+            let RuleException { code, id, .. } = &exception;
+            printer.out(&match request.span {
+                None => format!("one call may pass {code} until {until} (id {id}); its use is logged"),
+                Some(span) => format!("suspended {code} for {span}, until {until} (id {id}); every use is logged"),
+            });
         }
-        None => list(&holding(&paths, now_ms), now_ms, request.json.into(), printer)?,
     }
     Ok(Status::Done)
 }
 
+/// Takes back an exception, by its id or its rule.
+fn revoke(paths: &Paths, wanted: Option<&str>, now_ms: i64, printer: &Printer) -> Result<Status, Failure> {
+    let hint = "`dispatch allow-once list` shows the exceptions in force";
+    let wanted = wanted.ok_or_else(|| Failure::usage("name the exception to revoke").hint(hint))?;
+    let _lock = FileLock::acquire(&paths.exceptions_file().with_extension("lock"), LockKind::Exclusive, LOCK_WAIT)?;
+    let mut kept = holding(paths, now_ms);
+    let before = kept.len();
+    kept.retain(|exception| exception.id != wanted && !exception.code.eq_ignore_ascii_case(wanted));
+    if kept.len() == before {
+        return Err(Failure::usage(format!("no exception `{wanted}` is in force")).hint(hint));
+    }
+    write(paths, &kept)?;
+    printer.out(&format!("revoked {wanted}"));
+    Ok(Status::Done)
+}
+
+fn write(paths: &Paths, exceptions: &[RuleException]) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(&json!({ "exceptions": exceptions }))
+        .map_err(|error| Failure::of(Status::Internal, &error))?;
+    Ok(replace(&paths.exceptions_file(), format!("{text}\n").as_bytes())?)
+}
+
 /// The exception that is asked for, if it makes sense.
-fn exception(code: &str, span: TimeSpan, reason: &str, now_ms: i64) -> Result<RuleException, Failure> {
+fn exception(code: &str, asked: Option<TimeSpan>, reason: &str, now_ms: i64) -> Result<RuleException, Failure> {
+    let span = asked.unwrap_or(DEFAULT_SPAN);
     let code = code.to_ascii_uppercase();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let begins = code.starts_with(|first: char| first.is_ascii_alphabetic());
@@ -76,7 +108,13 @@ fn exception(code: &str, span: TimeSpan, reason: &str, now_ms: i64) -> Result<Ru
         return Err(Failure::usage(format!("an exception lasts at most {MAX_SPAN}"))
             .hint("to change the rule for good, see `dispatch why`, which names its setting"));
     }
-    Ok(RuleException { code, until: now_ms.saturating_add(span.ms()), reason: one_line(reason, MAX_REASON_CHARS) })
+    Ok(RuleException {
+        id: dispatch_os::ids::hex_id(8),
+        once: asked.is_none(),
+        code,
+        until: now_ms.saturating_add(span.ms()),
+        reason: one_line(reason, MAX_REASON_CHARS),
+    })
 }
 
 /// Adds an exception in place of an earlier one for the same rule; those that ended go.
@@ -95,13 +133,12 @@ fn add(paths: &Paths, exception: RuleException, now_ms: i64) -> Result<(), Failu
         );
     }
     kept.push(exception);
-    let text = serde_json::to_string_pretty(&json!({ "exceptions": kept }))
-        .map_err(|error| Failure::of(Status::Internal, &error))?;
-    Ok(replace(&file, format!("{text}\n").as_bytes())?)
+    write(paths, &kept)
 }
 
 fn holding(paths: &Paths, now_ms: i64) -> Vec<RuleException> {
-    rule_exceptions(paths).into_iter().filter(|exception| now_ms < exception.until).collect()
+    let is_left = |exception: &RuleException| now_ms < exception.until && !is_used(paths, exception);
+    rule_exceptions(paths).into_iter().filter(is_left).collect()
 }
 
 fn list(exceptions: &[RuleException], now_ms: i64, format: Format, printer: &Printer) -> Result<(), Failure> {
@@ -115,7 +152,15 @@ fn list(exceptions: &[RuleException], now_ms: i64, format: Format, printer: &Pri
     let row = |exception: &RuleException| {
         let left = format!("{} left", TimeSpan::from_ms(exception.until - now_ms));
         let code = one_line(&exception.code, MAX_CODE_BYTES);
-        vec![code, left, format!("until {}", time::rfc3339(exception.until)), one_line(&exception.reason, 100)]
+        let extent = if exception.once { "one call" } else { "every call" };
+        vec![
+            exception.id.clone(),
+            code,
+            extent.to_owned(),
+            left,
+            format!("until {}", time::rfc3339(exception.until)),
+            one_line(&exception.reason, 100),
+        ]
     };
     printer.out(&table(&exceptions.iter().map(row).collect::<Vec<_>>()));
     Ok(())
@@ -128,18 +173,18 @@ mod tests {
     #[test]
     fn a_code_has_the_shape_of_one() {
         for (code, expected) in [("ub01", "UB01"), ("PHASE_POLICY", "PHASE_POLICY"), ("my-rule-1", "MY-RULE-1")] {
-            assert_eq!(exception(code, DEFAULT_SPAN, "", 0).unwrap().code, expected);
+            assert_eq!(exception(code, Some(DEFAULT_SPAN), "", 0).unwrap().code, expected);
         }
         for wrong in ["", "U", "01", "UB 01", "../UB", "UB01;", "*", "Ü01", &"A".repeat(33)] {
-            assert!(exception(wrong, DEFAULT_SPAN, "", 0).is_err(), "{wrong:?}");
+            assert!(exception(wrong, Some(DEFAULT_SPAN), "", 0).is_err(), "{wrong:?}");
         }
     }
 
     #[test]
     fn an_exception_ends() {
-        assert_eq!(exception("UB01", "2h".parse().unwrap(), " a\nb ", 5).unwrap().until, 7_200_005);
-        assert_eq!(exception("UB01", DEFAULT_SPAN, " a\nb ", 5).unwrap().reason, "a b");
-        assert!(exception("UB01", "25h".parse().unwrap(), "", 0).is_err());
+        assert_eq!(exception("UB01", Some("2h".parse().unwrap()), " a\nb ", 5).unwrap().until, 7_200_005);
+        assert_eq!(exception("UB01", Some(DEFAULT_SPAN), " a\nb ", 5).unwrap().reason, "a b");
+        assert!(exception("UB01", Some("25h".parse().unwrap()), "", 0).is_err());
     }
 
     #[test]
@@ -147,7 +192,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = Paths::new(folder.path(), "exceptions");
         for (code, until) in [("UB01", 1_000), ("UB02", 9_000), ("ub01", 8_000)] {
-            add(&paths, RuleException { code: code.to_owned(), until, reason: String::new() }, 500).unwrap();
+            add(
+                &paths,
+                RuleException { id: code.to_owned(), once: false, code: code.to_owned(), until, reason: String::new() },
+                500,
+            )
+            .unwrap();
         }
         let found = |now_ms| holding(&paths, now_ms).into_iter().map(|found| found.code).collect::<Vec<_>>();
         assert_eq!(found(500), ["UB02", "ub01"]);

@@ -3,6 +3,7 @@
 //! The call is only judged, never run.
 
 mod launch;
+mod off_switches;
 mod probe;
 mod refusal;
 
@@ -10,6 +11,7 @@ use dispatch_hook_dialects::dialect;
 use dispatch_hook_dialects::register::{Layout, RegisteredCommand, Scope, System};
 
 use super::init::changes::{McpServerPart, RegistrationFile, registrations};
+use super::init::host_detection::HostSurroundings as _;
 use super::init::hosts;
 use super::init::registration_root::RegistrationRoot;
 use crate::app::Status;
@@ -42,7 +44,7 @@ pub(crate) fn run(loaded: &Loaded, request: &CanaryRequest, printer: &Printer) -
     for place in &places {
         let registered = hosts::registered(place)?;
         let wanted = registered.iter().filter(|host| named.is_empty() || named.contains(host));
-        findings.extend(wanted.map(|host| try_host(host, place, &places[0])));
+        findings.extend(wanted.map(|host| try_host(host, place, &places, loaded)));
     }
     let unregistered = |host: &&str| !findings.iter().any(|finding: &CanaryFinding| finding.host == *host);
     for host in named.into_iter().filter(unregistered).collect::<Vec<_>>() {
@@ -54,14 +56,20 @@ pub(crate) fn run(loaded: &Loaded, request: &CanaryRequest, printer: &Printer) -
             .hint("`dispatch init` registers the hosts that are used here"));
     }
     report(&findings, request.json.into(), printer)?;
-    let good = findings
-        .iter()
-        .all(|finding| matches!(finding.health, RegistrationHealth::Ok | RegistrationHealth::Inconclusive));
-    Ok(if good { Status::Done } else { Status::No })
+    let good = findings.iter().all(|finding| finding.health == RegistrationHealth::Ok);
+    let broken = super::check::problems(loaded);
+    broken.iter().for_each(|problem| printer.warn(&problem.text()));
+    Ok(if good && broken.is_empty() { Status::Done } else { Status::No })
 }
 
-/// Tries one host in one scope. `project` is where the rules are.
-fn try_host(host: &'static str, place: &RegistrationRoot, project: &RegistrationRoot) -> CanaryFinding {
+/// Tries one host in one scope. The first place is the project, where the rules are.
+fn try_host(
+    host: &'static str,
+    place: &RegistrationRoot,
+    places: &[RegistrationRoot],
+    loaded: &Loaded,
+) -> CanaryFinding {
+    let project = places.first().unwrap_or(place);
     let files = registrations(&[host], place.scope, Layout::Current, McpServerPart::Left);
     let scope = match place.scope {
         Scope::Project => "project",
@@ -78,8 +86,15 @@ fn try_host(host: &'static str, place: &RegistrationRoot, project: &Registration
         }
         Err(error) => return found(RegistrationHealth::Error, error),
     };
-    if let Some(why) = probe.is_let_pass(&project.root) {
+    if let Some(why) = probe.is_let_pass(&project.root, loaded) {
         return found(RegistrationHealth::Inconclusive, why);
+    }
+    if let Some(off) = off_switches::find(host, places) {
+        return found(RegistrationHealth::Off, off);
+    }
+    if let Some(program) = launch::looked_up(&command.launch).filter(|program| !place.on_path(program)) {
+        let missing = format!("the registered program `{program}` is not on PATH, so the host goes on without it");
+        return found(RegistrationHealth::Error, missing);
     }
     let path = place.root.join(&file.path);
     let (health, detail) =

@@ -44,7 +44,7 @@ pub(crate) struct ChatRequest {
     #[arg(long, short, value_name = "LABEL")]
     pub(crate) session: Option<String>,
 
-    /// Continue the session that was used last
+    /// Continue the session that was used last in this folder
     #[arg(long = "continue", conflicts_with = "session")]
     pub(crate) go_on: bool,
 
@@ -113,7 +113,7 @@ pub(crate) fn run(
 async fn talk(running: &Running, loaded: &Loaded, request: &ChatRequest, printer: &Printer) -> Result<Status, Failure> {
     let conversations = running.host().service(&CONVERSATIONS);
     let submission = Submission {
-        session: label(request, conversations.as_deref()).await?,
+        session: label(loaded, request, conversations.as_deref()).await?,
         text: request.text.clone().unwrap_or_default(),
         mode: request.mode.into(),
         model: request.model.clone(),
@@ -125,6 +125,7 @@ async fn talk(running: &Running, loaded: &Loaded, request: &ChatRequest, printer
         sessions: running.service(&SESSIONS)?,
         approvals: running.service(&APPROVALS)?,
         keyboard: None,
+        typed_early: std::collections::VecDeque::new(),
         workdir: loaded.folders().workdir,
         printer,
         format: Format::from(request.json),
@@ -138,7 +139,8 @@ async fn talk(running: &Running, loaded: &Loaded, request: &ChatRequest, printer
     }
     let choice = running.model().cloned().ok_or_else(|| Failure::internal("no model was chosen"))?;
     let interrupts = Interrupts::listen();
-    Conversation { turns, source, conversations, submission, choice, interrupts }.hold().await
+    let folder = session::session_folder(loaded);
+    Conversation { turns, source, conversations, submission, choice, folder, interrupts }.hold().await
 }
 
 /// A person if both ends of the conversation are a terminal, else lines.
@@ -151,17 +153,25 @@ fn source(loaded: &Loaded) -> Result<MessageSource, Failure> {
     Ok(MessageSource::Person { keyboard: Keyboard::open()?, history })
 }
 
-/// The session that was named, the last one, or a new one.
-async fn label(request: &ChatRequest, conversations: Option<&dyn Conversations>) -> Result<String, Failure> {
+/// The session that was named, the last one of this folder, or a new one.
+async fn label(
+    loaded: &Loaded,
+    request: &ChatRequest,
+    conversations: Option<&dyn Conversations>,
+) -> Result<String, Failure> {
     if let Some(label) = &request.session {
         return Ok(label.clone());
     }
     if request.go_on {
         let conversations = conversations
             .ok_or_else(|| Failure::configuration("no storage is active, so there is no session to continue"))?;
-        let newest = conversations.sessions(SessionFilter { limit: 1, ..SessionFilter::default() }).await;
-        let newest = newest.map_err(session::refused)?;
-        let newest = newest.into_iter().next().ok_or_else(|| Failure::usage("no sessions yet"))?;
+        let folder = session::session_folder(loaded);
+        let filter = SessionFilter { folder: Some(folder.clone()), limit: 1, ..SessionFilter::default() };
+        let newest = conversations.sessions(filter).await.map_err(session::refused)?;
+        let newest = newest.into_iter().next().ok_or_else(|| {
+            Failure::usage(format!("{} has no session to continue", folder.display()))
+                .hint("`dispatch session list --all-folders` lists the sessions of every folder")
+        })?;
         return Ok(newest.label);
     }
     Ok(fresh_label())

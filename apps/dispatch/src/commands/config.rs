@@ -4,18 +4,31 @@ use crate::app::Status;
 use crate::args::ConfigCommand;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
-use crate::settings::{FileState, Loaded, SettingsFile};
+use crate::settings::{ExtensionSchemas, FileState, Loaded, SettingsFile};
 use dispatch_contracts::settings::{Origin, Setting};
-use dispatch_kernel::services::builtin::builtin_schema;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-pub(crate) fn run(loaded: &Loaded, command: &ConfigCommand, printer: &Printer) -> Result<Status, Failure> {
+pub(crate) fn run(
+    loaded: &Loaded,
+    extensions: &ExtensionSchemas,
+    command: &ConfigCommand,
+    printer: &Printer,
+) -> Result<Status, Failure> {
     match command {
         ConfigCommand::Show { name, json } => show(loaded, name.as_deref(), (*json).into(), printer),
         ConfigCommand::Paths { json } => paths(loaded, (*json).into(), printer),
-        ConfigCommand::Schema => printer.json(&builtin_schema()).map(|()| Status::Done),
+        ConfigCommand::Schema => printer.json(&whole_schema(extensions)).map(|()| Status::Done),
     }
+}
+
+/// The built-in settings with the section of each extension.
+fn whole_schema(extensions: &ExtensionSchemas) -> Value {
+    let mut schema = crate::settings::settings_schema();
+    for (id, own) in extensions {
+        schema["properties"]["extensions"]["properties"][id.as_str()] = own.clone();
+    }
+    schema
 }
 
 fn show(loaded: &Loaded, name: Option<&str>, format: Format, printer: &Printer) -> Result<Status, Failure> {

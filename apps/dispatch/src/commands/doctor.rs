@@ -2,9 +2,12 @@
 
 mod agent;
 mod database;
+mod hooks;
+mod private_files;
+mod queue;
 
 use super::config::withheld;
-use super::ext;
+use super::{check, ext};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
@@ -61,10 +64,14 @@ pub(in crate::commands) fn all_findings(loaded: &Loaded, extensions: Vec<Arc<dyn
         vec![program(), folder("config folder", &loaded.dirs.config), folder("data folder", &loaded.dirs.data)];
     findings.push(project(loaded));
     findings.extend(settings_files(loaded));
+    findings.extend(policy(loaded));
     findings.push(git());
+    findings.extend(private_files::findings(&loaded.dirs.data));
     findings.extend(agent::storage(loaded));
+    findings.extend(queue::waiting(loaded, &extensions));
     findings.push(agent::model(loaded));
     findings.extend(database::finding(loaded));
+    findings.extend(hooks::finding(loaded));
     findings.extend(extension_states(loaded, extensions));
     findings
 }
@@ -158,6 +165,14 @@ fn settings_files(loaded: &Loaded) -> Vec<DoctorFinding> {
         wrong("settings", problem.to_string(), problem.hint.as_deref().unwrap_or("correct it"))
     };
     loaded.files.iter().map(finding).chain(loaded.problems().iter().map(problem)).collect()
+}
+
+fn policy(loaded: &Loaded) -> Vec<DoctorFinding> {
+    let broken = check::problems(loaded).into_iter();
+    let broken = broken.map(|problem| wrong("policy", problem.text(), "`dispatch check` lists what is wrong"));
+    let weakened = check::weakened(loaded).into_iter();
+    let weakened = weakened.map(|what| wrong("policy", what, "look at it, then `dispatch trust` or take it out"));
+    broken.chain(weakened).collect()
 }
 
 fn git() -> DoctorFinding {

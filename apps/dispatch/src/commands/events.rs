@@ -10,7 +10,7 @@ use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::time_span::TimeSpan;
 use crate::workspace::{SessionLog, Workspace};
-use dispatch_hook_module::Record;
+use dispatch_hook_module::{Decision, Record, RecordType};
 use dispatch_os::time;
 use std::path::Path;
 
@@ -32,6 +32,12 @@ pub(crate) struct EventsRequest {
     /// Only events newer than this, for example 30m, 12h or 7d
     #[arg(long, value_name = "TIME")]
     since: Option<TimeSpan>,
+    /// Only events that were decided so: allow, ask or deny
+    #[arg(long, value_name = "DECISION", value_parser = decision)]
+    decision: Option<Decision>,
+    /// Only calls of this tool, as its host names it, for example Bash
+    #[arg(long, value_name = "TOOL")]
+    tool: Option<String>,
     /// Only the newest N, or 0 for all [default: 200; with --json: all]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -56,6 +62,8 @@ struct EventFilter {
     format: Format,
     /// RFC 3339; times of records compare as text.
     since: Option<String>,
+    decision: Option<Decision>,
+    tool: Option<String>,
 }
 
 impl EventFilter {
@@ -63,9 +71,24 @@ impl EventFilter {
     fn read(&self, line: &[u8]) -> Option<FilteredRecord> {
         let record = Record::parse(line)?;
         let recent = self.since.as_ref().is_none_or(|since| record.ts >= *since);
-        let shown = self.format == Format::Json || row::is_shown(&record.kind);
+        let shown = (self.format == Format::Json || row::is_shown(&record.kind)) && self.is_asked_for(&record);
         Some(if recent && shown { FilteredRecord::Yes(Box::new(record)) } else { FilteredRecord::No { recent } })
     }
+}
+
+impl EventFilter {
+    /// Whether it was decided as asked for, about the tool that is asked for.
+    fn is_asked_for(&self, record: &Record) -> bool {
+        let tool = || record.data.get("tool").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let is_run = record.kind == RecordType::HookRun;
+        self.decision.is_none_or(|wanted| is_run && record.decision == Some(wanted))
+            && self.tool.as_ref().is_none_or(|wanted| tool().eq_ignore_ascii_case(wanted))
+    }
+}
+
+fn decision(word: &str) -> Result<Decision, String> {
+    let all = [Decision::Allow, Decision::Ask, Decision::Deny];
+    all.into_iter().find(|one| one.as_str() == word).ok_or_else(|| "expected allow, ask or deny".to_owned())
 }
 
 enum FilteredRecord {
@@ -106,7 +129,12 @@ pub(crate) fn run(loaded: &Loaded, request: &EventsRequest, printer: &Printer) -
     let workspace = Workspace::of(loaded);
     let format = Format::from(request.json);
     let since_ms = request.since.map(|since| time::unix_ms() - since.ms());
-    let filter = EventFilter { format, since: since_ms.map(time::rfc3339) };
+    let filter = EventFilter {
+        format,
+        since: since_ms.map(time::rfc3339),
+        decision: request.decision,
+        tool: request.tool.clone(),
+    };
     let mut sessions = workspace.chosen(request.session.as_deref())?;
     let mut sink = EventPrinter { printer, format, root: &workspace.root, day: String::new() };
     if request.follow {

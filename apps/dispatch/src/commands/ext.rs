@@ -23,7 +23,10 @@ pub(crate) fn run(
     match command {
         ExtCommand::List { json } => list(loaded, extensions, (*json).into(), printer),
         ExtCommand::Info { id, json } => info::run(loaded, extensions, id, (*json).into(), printer),
-        ExtCommand::Enable { id } => switch_on(loaded, id, printer),
+        ExtCommand::Enable { id } => {
+            crate::policy_change::confirm(loaded, &format!("enable the extension `{id}`"), printer)?;
+            switch_on(loaded, id, printer)
+        }
     }
 }
 

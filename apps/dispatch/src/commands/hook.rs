@@ -2,10 +2,9 @@
 
 use crate::compose;
 use dispatch_os::environment;
-use ext_hook_pipeline::contract::{Arguments, UserScripts, serve};
+use ext_hook_pipeline::contract::{UserScripts, serve_command_line};
 
 /// Answers the event on standard input and ends the process.
 pub(crate) fn run() -> ! {
-    let arguments = Arguments::read(environment::arguments().skip(1));
-    serve(&arguments, &compose::guards(), Some(&UserScripts::default()))
+    serve_command_line(environment::arguments().skip(1), &compose::guards(), Some(&UserScripts::default()))
 }

@@ -3,7 +3,7 @@
 mod apply;
 pub(crate) mod changes;
 mod git;
-mod host_detection;
+pub(crate) mod host_detection;
 pub(crate) mod hosts;
 mod layout;
 mod mcp_file;
@@ -27,6 +27,14 @@ use layout::ModuleSet;
 use registration_root::RegistrationRoot;
 use report::{Action, ChosenHost, Report, ReportLine};
 use undo::UndoExtent;
+
+const NEXT: &str =
+    "Next: `dispatch canary` checks that each host asks Dispatch. `dispatch init --undo` restores the files.";
+/// What happens once intents are on.
+const INTENTS_NEXT: &str = "\n\
+Intents: once `dispatch intent new NAME --scope GLOB` has declared one, changes without an intent are refused. To look\n\
+first, put `[intents]` with `mode = \"observe\"` (record, refuse nothing) or `\"warn\"` into .dispatch/dispatch.toml.\n\
+Commit .orchestration/ with .gitattributes, so that git merges the ledger.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitRequest {
@@ -77,10 +85,24 @@ pub(crate) fn run(loaded: &Loaded, request: &InitRequest, printer: &Printer) -> 
     let git = if request.user { None } else { GitPart::find(loaded)? };
     let git = git.as_ref();
     match (request.undo, request.check) {
-        (true, _) => take_back(&place, request, git, printer),
-        (_, true) => check(&place, request, git, printer),
+        (true, _) => {
+            crate::policy_change::confirm(loaded, "take Dispatch's registration out of the hosts", printer)?;
+            take_back(&place, request, git, printer)
+        }
+        (_, true) => {
+            let status = check(&place, request, git, printer)?;
+            Ok(if policy_is_whole(loaded, printer) { status } else { Status::No })
+        }
         _ => register(&place, request, git.filter(|_| request.git), printer),
     }
+}
+
+/// Whether the policy files are whole and in force; says what is not.
+fn policy_is_whole(loaded: &Loaded, printer: &Printer) -> bool {
+    let broken: Vec<String> = super::check::problems(loaded).iter().map(super::check::PolicyProblem::text).collect();
+    let weakened = super::check::weakened(loaded);
+    broken.iter().chain(&weakened).for_each(|what| printer.warn(what));
+    broken.is_empty() && weakened.is_empty()
 }
 
 fn git_alone(
@@ -144,9 +166,11 @@ fn register(
     if let Some(git) = git {
         lines.extend(git.install()?);
     }
-    let closing =
-        "Next: `dispatch canary` checks that each host asks Dispatch. `dispatch init --undo` restores the files.";
-    let report = Report { place, hosts: &chosen, lines, closing: closing.to_owned() };
+    let mut closing = NEXT.to_owned();
+    if request.intents {
+        closing.push_str(INTENTS_NEXT);
+    }
+    let report = Report { place, hosts: &chosen, lines, closing };
     report.print(request.json.into(), printer)?;
     report.advise(request.json.into(), printer);
     Ok(Status::Done)
@@ -209,6 +233,12 @@ fn take_back(
     Ok(Status::Done)
 }
 
+/// The files that `init` writes or adds to in a project, for every host.
+pub(crate) fn written_files() -> Vec<String> {
+    let found = registrations(&hosts::all(), Scope::Project, Layout::WithLegacy, McpServerPart::Registered);
+    found.into_iter().map(|file| file.path).collect()
+}
+
 /// The hosts that the command line names.
 fn explicit(request: &InitRequest) -> Result<Option<Vec<ChosenHost>>, Failure> {
     let ids = match (request.all, request.hosts.is_empty()) {
@@ -229,8 +259,9 @@ fn survey(place: &RegistrationRoot, chosen: &[ChosenHost], request: &InitRequest
     if request.intents {
         survey.of_intents(place);
     }
-    if place.scope == Scope::Project {
-        survey.of_layout(place, set);
+    match place.scope {
+        Scope::Project => survey.of_layout(place, set),
+        Scope::User => survey.of_user_rules(place, set),
     }
     survey
 }

@@ -1,5 +1,6 @@
 //! `dispatch lsp`: an editor reports its saves over the Language Server Protocol and sees what became of them.
 
+use super::watch::something_waits;
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::ports::{RuntimeSpawner, SystemClock};
@@ -7,22 +8,39 @@ use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use crate::stopping::asked_to_stop;
 use dispatch_contracts::extension::Extension;
-use ext_workspace_hooks::contract::{ClientExit, LspPorts, Membership, RUNS, Workers, serve_lsp};
+use dispatch_os::environment;
+use ext_workspace_hooks::contract::{ClientExit, LspPorts, Membership, RUNS, Runs, Workers, serve_lsp};
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Serves until the editor leaves or the program is asked to stop. Standard output carries the protocol alone.
+/// How an editor calls the server.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LspRequest {
+    /// Serve on standard input and output; that is always so, and many editors say it
+    #[arg(long)]
+    #[allow(dead_code, reason = "accepted because clients send it")]
+    stdio: bool,
+}
+
+/// The workspaces that an editor opened, with the word that their queues are worked on.
+type OpenedWorkspaces = Arc<Mutex<Vec<(PathBuf, Option<Membership>)>>>;
+
+/// Serves until the editor leaves or the program is asked to stop. Standard output carries the protocol alone. What is
+/// left to run is left to a worker.
 pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Status, Failure> {
     let running = Running::start(loaded, extensions, Threads::Two)?;
+    let opened: OpenedWorkspaces = Arc::default();
+    let workers = Workers::new(&loaded.dirs.state);
     let outcome = running.service(&RUNS).and_then(|runs| {
-        let memberships: Arc<Mutex<Vec<Membership>>> = Arc::default();
         let ports = LspPorts {
             runs: Arc::clone(&runs),
             spawner: Arc::new(RuntimeSpawner),
             clock: Arc::new(SystemClock::default()),
             fallback: loaded.start.clone(),
-            opened: joining(Workers::new(&loaded.dirs.state), Arc::clone(&memberships)),
+            data: loaded.dirs.data.clone(),
+            state: loaded.dirs.state.clone(),
+            opened: joining(workers.clone(), Arc::clone(&opened)),
         };
         running.block_on(async {
             let input = Box::new(BufReader::new(std::io::stdin()));
@@ -31,6 +49,7 @@ pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Resul
                 () = asked_to_stop() => Ok(ClientExit::Proper),
             };
             runs.drain().await;
+            leave(runs.as_ref(), &workers, &opened).await?;
             served.map_err(|error| Failure::internal(format!("the server could not start: {error}")))
         })
     });
@@ -38,12 +57,23 @@ pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Resul
     outcome.map(|exit| if exit == ClientExit::Proper { Status::Done } else { Status::No })
 }
 
+/// Leaves what waits to a worker of its own.
+async fn leave(runs: &dyn Runs, workers: &Workers, opened: &OpenedWorkspaces) -> Result<(), Failure> {
+    let opened = std::mem::take(&mut *opened.lock().unwrap_or_else(PoisonError::into_inner));
+    for (workspace, membership) in opened {
+        drop(membership);
+        if something_waits(runs, &workspace).await? {
+            workers.ensure(&workspace, &environment::current_program()?)?;
+        }
+    }
+    Ok(())
+}
+
 /// Says of each workspace that its queue is worked on.
-fn joining(workers: Workers, memberships: Arc<Mutex<Vec<Membership>>>) -> Box<dyn FnMut(&Path) + Send> {
+fn joining(workers: Workers, opened: OpenedWorkspaces) -> Box<dyn FnMut(&Path) + Send> {
     Box::new(move |workspace| {
         // Without the lock somebody may start a second worker, which does no harm.
-        if let Ok(membership) = workers.join(workspace) {
-            memberships.lock().unwrap_or_else(PoisonError::into_inner).push(membership);
-        }
+        let joined = (workspace.to_path_buf(), workers.join(workspace).ok());
+        opened.lock().unwrap_or_else(PoisonError::into_inner).push(joined);
     })
 }

@@ -46,7 +46,10 @@ pub(crate) fn run(loaded: &Loaded, command: &PhaseCommand, printer: &Printer) ->
     let workspace = Workspace::of(loaded);
     match command {
         PhaseCommand::Show { session, json } => show(&workspace, session.as_deref(), (*json).into(), printer),
-        PhaseCommand::Set { phase, reason, session } => set(&workspace, session.as_deref(), *phase, reason, printer),
+        PhaseCommand::Set { phase, reason, session } => {
+            crate::policy_change::confirm(loaded, &format!("set the phase to {}", phase.as_str()), printer)?;
+            set(&workspace, session.as_deref(), *phase, reason, printer)
+        }
     }
 }
 

@@ -7,9 +7,11 @@ use crate::printer::{Format, Printer, table};
 use crate::running::Running;
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
+use dispatch_os::files::absolute;
 use dispatch_os::time;
 use ext_session_orchestrator::contract::{CancelOutcome, DispatchId, DispatchView, Mode, SESSIONS, Sessions};
 use serde_json::json;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What is shown of a message.
@@ -22,6 +24,16 @@ pub(crate) enum QueueCommand {
         /// Only this session
         #[arg(long, short, value_name = "LABEL")]
         session: Option<String>,
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Send a waiting message to another folder; it runs there with that folder's settings and rules
+    Move {
+        /// The message's id, as `queue show` prints it
+        id: String,
+        /// The folder
+        folder: PathBuf,
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
@@ -59,6 +71,17 @@ async fn obey(sessions: &dyn Sessions, command: &QueueCommand, printer: &Printer
             }
             Ok(Status::Done)
         }
+        QueueCommand::Move { id, folder, json } => {
+            let folder = absolute(folder).map_err(|error| Failure::of(Status::Usage, &error))?;
+            let moved = sessions.relocate(&DispatchId::new(id.as_str()), &folder).await.map_err(|error| {
+                super::chat::turns::refused(error).hint("`dispatch queue show` shows what waits and where")
+            })?;
+            match Format::from(*json) {
+                Format::Json => printer.json(&moved)?,
+                Format::Text => printer.out(&format!("{id} runs in {} when a process works there", folder.display())),
+            }
+            Ok(Status::Done)
+        }
         QueueCommand::Cancel { id, json } => {
             let cancelled = sessions.cancel(&DispatchId::new(id.as_str())).await;
             let outcome = cancelled.map_err(|error| {
@@ -93,10 +116,14 @@ pub(crate) fn listed(queue: &[DispatchView]) -> String {
             view.state.word().to_owned(),
             mode(view.mode).to_owned(),
             moment(view.at_ms),
+            view.folder.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default(),
             one_line(&view.text, TEXT_CHARS),
         ]
     };
-    table(&queue.iter().map(row).collect::<Vec<_>>())
+    let reason = |view: &DispatchView| (!view.reason.is_empty()).then(|| format!("{}: {}", view.id, view.reason));
+    let reasons: Vec<String> = queue.iter().filter_map(reason).collect();
+    let listed = table(&queue.iter().map(row).collect::<Vec<_>>());
+    if reasons.is_empty() { listed } else { format!("{listed}\n\n{}", reasons.join("\n")) }
 }
 
 const fn mode(mode: Mode) -> &'static str {

@@ -17,7 +17,7 @@ use dispatch_hook_module::{EventName, HookEvent, Record, RecordType, SessionStat
 use dispatch_os::files::read_at_most;
 use dispatch_os::time;
 use ext_hook_pipeline::contract::{
-    DecisionReport, Invocation, MANIFEST_LIMIT_BYTES, Past, PipelineManifest, event_of, judge,
+    Config, DecisionReport, Invocation, MANIFEST_LIMIT_BYTES, Past, PipelineManifest, event_of, judge,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,9 @@ pub(crate) struct ReplayRequest {
     /// Judge by this manifest instead of the workspace's
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
+    /// Judge by this configuration instead of the workspace's
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Show at most this many examples of each difference
     #[arg(long, value_name = "N", default_value_t = 3)]
     examples: usize,
@@ -46,11 +49,13 @@ pub(crate) fn run(loaded: &Loaded, request: &ReplayRequest, printer: &Printer) -
     let workspace = Workspace::with_rules(loaded)?;
     let sessions = workspace.chosen(request.session.as_deref())?;
     let manifest = request.manifest.as_deref().map(read_manifest).transpose()?;
+    let config = request.config.as_deref().map(read_config).transpose()?;
     let since = request.since.map(|since| time::rfc3339(time::unix_ms() - since.ms()));
     let mut replay = Replay {
         workspace: &workspace,
         judging: DryRunPipeline::new(loaded),
         manifest,
+        config,
         since,
         tally: ReplayTally::new(request.examples),
     };
@@ -76,10 +81,21 @@ fn read_manifest(file: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
+fn read_config(file: &Path) -> Result<Vec<u8>, Failure> {
+    let bytes = read_at_most(file, MANIFEST_LIMIT_BYTES)
+        .map_err(|error| Failure::of(Status::Usage, &error).hint("--config takes a file like config.json"))?;
+    let (_, problems) = Config::parse(&bytes);
+    match problems.as_slice() {
+        [] => Ok(bytes),
+        problems => Err(Failure { messages: problems.to_vec(), ..Failure::configuration(String::new()) }),
+    }
+}
+
 struct Replay<'a> {
     workspace: &'a Workspace,
     judging: DryRunPipeline,
     manifest: Option<Vec<u8>>,
+    config: Option<Vec<u8>>,
     since: Option<String>,
     tally: ReplayTally,
 }
@@ -120,6 +136,7 @@ impl Replay<'_> {
         let invocation = Invocation {
             root: Some(&self.workspace.root),
             manifest: self.manifest.as_deref(),
+            config: self.config.as_deref(),
             ..self.judging.dry_run(b"")
         };
         let Some(after) = judge(&invocation, &event, Some(&Past { session_id, state })).report else {

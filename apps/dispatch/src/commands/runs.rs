@@ -41,6 +41,9 @@ pub(crate) enum RunsCommand {
     Show {
         /// The run; the beginning of its id is enough
         id: String,
+        /// Print what it prints as it comes, until it is over
+        #[arg(long, conflicts_with = "json")]
+        follow: bool,
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
@@ -97,6 +100,12 @@ pub(crate) enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Print how many runs go, wait, succeeded and failed, and how long they took
+    Metrics {
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
     /// Apply the change that a run offers as a patch
     Apply {
         /// The run
@@ -104,6 +113,9 @@ pub(crate) enum RunsCommand {
         /// Only say whether it would apply
         #[arg(long)]
         check: bool,
+        /// Only print the patch
+        #[arg(long, conflicts_with = "check")]
+        show: bool,
     },
 }
 
@@ -153,7 +165,9 @@ impl RunCommands<'_> {
                 };
                 self.list(query, (*json).into()).await
             }
-            RunsCommand::Show { id, json } => {
+            RunsCommand::Show { id, follow: true, .. } => self.follow_output(id).await,
+            RunsCommand::Metrics { json } => self.metrics((*json).into()).await,
+            RunsCommand::Show { id, json, follow: false } => {
                 let record = self.record(id).await?;
                 self.tell((*json).into(), &record, || view::whole(&record))
             }
@@ -167,7 +181,8 @@ impl RunCommands<'_> {
             RunsCommand::Start { hook, file, wait, json } => {
                 self.start(hook, file, (*wait).into(), (*json).into()).await
             }
-            RunsCommand::Apply { id, check } => self.apply(id, (*check).into()).await,
+            RunsCommand::Apply { id, show: true, .. } => self.show_patch(id).await,
+            RunsCommand::Apply { id, check, show: false } => self.apply(id, (*check).into()).await,
         }
     }
 
@@ -176,6 +191,15 @@ impl RunCommands<'_> {
         match format {
             Format::Json => self.printer.json(&found)?,
             Format::Text => self.printer.out(&view::listed(&found)),
+        }
+        Ok(Status::Done)
+    }
+
+    async fn metrics(&self, format: Format) -> Result<Status, Failure> {
+        let metrics = self.runs.metrics(&self.workspace).await.map_err(refused)?;
+        match format {
+            Format::Json => self.printer.json(&metrics)?,
+            Format::Text => self.printer.out(&view::metrics(&metrics)),
         }
         Ok(Status::Done)
     }

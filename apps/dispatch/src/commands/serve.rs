@@ -61,6 +61,7 @@ async fn over_network(transport: &dyn Transport, request: &ServeRequest, printer
     let reach = if request.allow_remote { Reach::Network } else { Reach::Loopback };
     let bound = transport.listen(request.listen, reach).await?;
     printer.note(&format!("the token is in {}", bound.token_file.display()));
+    printer.note(&format!("the token that answers questions is in {}", bound.approval_token_file.display()));
     printer.out(&format!("listening on http://{}", bound.addr));
     asked_to_stop().await;
     printer.note("closing");

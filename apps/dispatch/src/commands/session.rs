@@ -1,6 +1,7 @@
 //! `dispatch session`: lists, reads, forks, renames and deletes conversations while others may run them.
 
 pub(crate) mod transcript;
+mod undo;
 
 use super::queue;
 use crate::app::Status;
@@ -11,7 +12,7 @@ use crate::running::Running;
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::ids::TurnId;
-use dispatch_os::files::{Access, ReplaceOptions, replace_with};
+use dispatch_os::files::{Access, ReplaceOptions, canonicalize, replace_with};
 use ext_conversation_store::contract::{CONVERSATIONS, ConversationError, Conversations, Hit, Session, SessionFilter};
 use ext_session_orchestrator::contract::{SESSIONS, Sessions};
 use serde_json::json;
@@ -23,10 +24,13 @@ const TEXT_CHARS: usize = 100;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum SessionCommand {
-    /// List sessions, most recently changed first
+    /// List the sessions of this folder, most recently changed first
     List {
         /// Only labels that start with this prefix
         prefix: Option<String>,
+        /// List the sessions of every folder
+        #[arg(long)]
+        all_folders: bool,
         /// Print at most COUNT
         #[arg(long, value_name = "COUNT", default_value_t = 50)]
         limit: u32,
@@ -34,7 +38,7 @@ pub(crate) enum SessionCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Print the conversation as the model would receive it
+    /// Print the whole conversation, also what a summary stands for
     Show {
         /// The session
         label: String,
@@ -82,6 +86,14 @@ pub(crate) enum SessionCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Take the last summary of a long conversation back; the model reads again what it stood for
+    Undo {
+        /// The session
+        label: String,
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
     /// Change a session's label
     Rename {
         /// The session
@@ -100,10 +112,13 @@ pub(crate) fn run(
     command: &SessionCommand,
     printer: &Printer,
 ) -> Result<Status, Failure> {
+    if let SessionCommand::Undo { label, json } = command {
+        return undo::run(loaded, extensions, label, (*json).into(), printer);
+    }
     let running = Running::look_at_conversations(loaded, extensions)?;
     let outcome = running.service(&CONVERSATIONS).and_then(|conversations| {
         let sessions = running.service(&SESSIONS)?;
-        let store = SessionStore { conversations, sessions, printer };
+        let store = SessionStore { conversations, sessions, folder: session_folder(loaded), printer };
         running.block_on(store.run(command))
     });
     running.shutdown();
@@ -113,14 +128,21 @@ pub(crate) fn run(
 struct SessionStore<'a> {
     conversations: Arc<dyn Conversations>,
     sessions: Arc<dyn Sessions>,
+    /// The folder that the command works on.
+    folder: PathBuf,
     printer: &'a Printer,
 }
 
 impl SessionStore<'_> {
     async fn run(&self, command: &SessionCommand) -> Result<(), Failure> {
         match command {
-            SessionCommand::List { prefix, limit, json } => {
-                let filter = SessionFilter { label_prefix: prefix.clone(), limit: *limit, ..SessionFilter::default() };
+            SessionCommand::List { prefix, all_folders, limit, json } => {
+                let filter = SessionFilter {
+                    label_prefix: prefix.clone(),
+                    folder: (!all_folders).then(|| self.folder.clone()),
+                    limit: *limit,
+                    ..SessionFilter::default()
+                };
                 let found = self.conversations.sessions(filter).await.map_err(refused)?;
                 self.tell((*json).into(), &json!({ "sessions": found }), || listed(&found))
             }
@@ -145,6 +167,8 @@ impl SessionStore<'_> {
                 self.conversations.delete(label).await.map_err(refused)?;
                 self.tell((*json).into(), &json!({ "deleted": label }), || format!("deleted {label}"))
             }
+            // Undone before the store was opened: it needs another service.
+            SessionCommand::Undo { .. } => Ok(()),
             SessionCommand::Rename { label, new_label, json } => {
                 self.require_idle(label).await?;
                 let renamed = self.conversations.rename(label, new_label).await.map_err(refused)?;
@@ -189,10 +213,18 @@ impl SessionStore<'_> {
     }
 }
 
+/// The folder by which the sessions of the project are known: without links in its path.
+pub(crate) fn session_folder(loaded: &Loaded) -> PathBuf {
+    let folder = loaded.folders().workdir;
+    canonicalize(&folder).unwrap_or(folder)
+}
+
 /// Sessions as a table.
 pub(crate) fn listed(sessions: &[Session]) -> String {
     if sessions.is_empty() {
-        return "no sessions yet; `dispatch chat` starts one".to_owned();
+        return "no sessions here yet; `dispatch chat` starts one, `session list --all-folders` shows those of other \
+                folders"
+            .to_owned();
     }
     let row = |session: &Session| {
         let title = session.title.as_deref().map(|title| one_line(title, TEXT_CHARS)).unwrap_or_default();

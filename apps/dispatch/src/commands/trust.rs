@@ -2,6 +2,7 @@
 
 mod candidates;
 mod compile;
+mod hook_review;
 
 use crate::app::Status;
 use crate::failure::Failure;
@@ -10,7 +11,10 @@ use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_trust::{Approval, Trust, read_content};
-use ext_workspace_hooks::contract::{HookApprovals, HookFileValidity, is_hooks_file};
+use ext_hook_pipeline::contract::{RuleTrust, weakened_rules};
+use ext_workspace_hooks::contract::{
+    HookApprovals, HookFileValidity, ReviewState, is_hooks_file, read_hook_files, review_hooks, workspace_of,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,6 +47,9 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
     if request.list {
         return list(loaded, &workspace, request.json.into(), printer);
     }
+    if !request.revoke {
+        crate::policy_change::confirm(loaded, "approve files that came with a project", printer)?;
+    }
     if let Some(folder) = loaded.trust_file.parent() {
         dispatch_os::files::create_dir_owner_only(folder)?;
     }
@@ -58,6 +65,8 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
     }
     trust.write(&loaded.trust_file)?;
     approvals.save()?;
+    // Whoever looks next may find the file invalid; from here on every process knows what it said.
+    let _ = read_hook_files(&workspace_of(&loaded.start), &loaded.folders());
     printer.out(&lines.join("\n"));
     if !request.revoke {
         compile::compile(&workspace.root).iter().for_each(|problem| printer.warn(problem));
@@ -81,7 +90,12 @@ fn wanted(
     }
     if !request.all {
         let settings = loaded.project_file();
-        let is_plain = |file: &PathBuf| Some(file) == settings.as_ref() || is_hooks_file(file);
+        let is_rules = |file: &PathBuf| {
+            let weakened = |name: &&str| file.ends_with(name) && is_weakened(loaded, workspace, name);
+            candidates::RULE_FILES.iter().any(weakened)
+        };
+        let is_plain = |file: &PathBuf| Some(file) == settings.as_ref() || is_hooks_file(file) || is_rules(file);
+        files.retain(|file| !candidates::RULE_FILES.iter().any(|name| file.ends_with(name)) || is_rules(file));
         let scripts = files.iter().filter(|file| !is_plain(file)).count();
         files.retain(is_plain);
         if files.is_empty() {
@@ -89,6 +103,12 @@ fn wanted(
         }
     }
     if files.is_empty() { Err(nothing(0)) } else { Ok(files) }
+}
+
+/// Whether a rule file weakens something that is not approved yet.
+fn is_weakened(loaded: &Loaded, workspace: &Workspace, name: &str) -> bool {
+    let notes = weakened_rules(&workspace.paths("trust"), RuleTrust::File(&loaded.trust_file));
+    notes.iter().any(|note| note.contains(&format!("in {name} ")))
 }
 
 fn nothing(scripts: usize) -> Failure {
@@ -113,12 +133,15 @@ fn approve(
         return Err(Failure::usage(format!("no such file: {}", path.display())).hint("name existing files"));
     }
     let content = read_content(&path)?;
-    let line = match trust.approval(&path, &content) {
-        Approval::Approved => format!("already approved: {}", path.display()),
-        Approval::Changed | Approval::Unknown => format!("approved: {}", path.display()),
+    let mut line = match state_of(trust, approvals, &path, &content) {
+        "approved" => format!("already approved: {}", path.display()),
+        _ => format!("approved: {}", path.display()),
     };
-    if is_hooks_file(&path) && approvals.approve(&path, &content) == HookFileValidity::Invalid {
-        printer.warn(&format!("{} is not valid; `dispatch workspace-hooks check` reports why", path.display()));
+    if is_hooks_file(&path) {
+        line = format!("{line}{}", hook_review::text(&review_hooks(approvals, &path, &content)));
+        if approvals.approve(&path, &content)? == HookFileValidity::Invalid {
+            printer.warn(&format!("{} is not valid; `dispatch workspace-hooks check` reports why", path.display()));
+        }
     }
     trust.approve(path, &content)?;
     Ok(line)
@@ -142,14 +165,19 @@ struct ApprovalListing {
 
 fn list(loaded: &Loaded, workspace: &Workspace, format: Format, printer: &Printer) -> Result<Status, Failure> {
     let trust = Trust::read(&loaded.trust_file)?;
+    let approvals = HookApprovals::beside(&loaded.trust_file);
     let entry = |(path, hash): (&Path, &str)| ApprovalListing {
-        state: state(&trust, path),
+        state: state(&trust, &approvals, path),
         hash: hash.to_owned(),
         path: path.to_path_buf(),
     };
     let approved: Vec<ApprovalListing> = trust.iter().map(entry).collect();
     let waiting = candidates::of_project(loaded, &workspace.root).into_iter();
-    let waiting: Vec<ApprovalListing> = waiting.filter_map(|path| waiting_file(&trust, path)).collect();
+    let counts = |path: &PathBuf| {
+        let name = candidates::RULE_FILES.iter().find(|name| path.ends_with(name));
+        name.is_none_or(|name| is_weakened(loaded, workspace, name))
+    };
+    let waiting: Vec<ApprovalListing> = waiting.filter(counts).filter_map(|path| waiting_file(&trust, path)).collect();
     if format == Format::Json {
         let entry =
             |listed: &ApprovalListing| json!({"path": listed.path, "sha256": listed.hash, "state": listed.state});
@@ -171,17 +199,25 @@ fn list(loaded: &Loaded, workspace: &Workspace, format: Format, printer: &Printe
     Ok(Status::Done)
 }
 
-/// The file, if neither it nor a copy of it was ever approved.
+/// The file, if neither it nor a copy of it was ever approved; hooks count in their own folder alone.
 fn waiting_file(trust: &Trust, path: PathBuf) -> Option<ApprovalListing> {
     let content = read_content(&path).ok()?;
-    let unknown = trust.approval(&path, &content) == Approval::Unknown && !trust.is_approved(&content);
+    let copied = !is_hooks_file(&path) && trust.is_approved(&content);
+    let unknown = trust.approval(&path, &content) == Approval::Unknown && !copied;
     unknown.then(|| ApprovalListing { state: "waiting", hash: dispatch_trust::fingerprint(&content), path })
 }
 
-fn state(trust: &Trust, path: &Path) -> &'static str {
-    match read_content(path).map(|content| trust.approval(path, &content)) {
-        Ok(Approval::Approved) => "approved",
-        Ok(_) => "changed",
-        Err(_) => "missing",
+fn state(trust: &Trust, approvals: &HookApprovals, path: &Path) -> &'static str {
+    read_content(path).map_or("missing", |content| state_of(trust, approvals, path, &content))
+}
+
+/// How a content of a file stands to what was approved. Hooks are as they were approved only if the files that they
+/// name are.
+fn state_of(trust: &Trust, approvals: &HookApprovals, path: &Path, content: &[u8]) -> &'static str {
+    let same = || review_hooks(approvals, path, content).iter().all(|hook| hook.state == ReviewState::Same);
+    match trust.approval(path, content) {
+        Approval::Approved if !is_hooks_file(path) || same() => "approved",
+        Approval::Approved | Approval::Changed => "changed",
+        Approval::Unknown => "waiting",
     }
 }

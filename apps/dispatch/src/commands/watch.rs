@@ -1,5 +1,6 @@
 //! `dispatch watch`: runs the hooks of the workspace when its files change, until it is stopped.
 
+mod background;
 mod watch_printer;
 
 use crate::app::Status;
@@ -8,6 +9,7 @@ use crate::printer::{Format, Printer};
 use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use crate::stopping::asked_to_stop;
+use background::BackgroundWatch;
 use dispatch_contracts::BoxStream;
 use dispatch_contracts::extension::Extension;
 use ext_workspace_hooks::contract::{
@@ -36,6 +38,12 @@ pub(crate) struct WatchRequest {
     /// Watch nothing; run what waits, and leave
     #[arg(long)]
     until_idle: bool,
+    /// Watch without this terminal; `--stop` ends it
+    #[arg(long, conflicts_with = "until_idle")]
+    background: bool,
+    /// Stop the process that watches this workspace
+    #[arg(long, conflicts_with_all = ["until_idle", "background"])]
+    stop: bool,
     /// Print one JSON object for each run that ends instead of a line
     #[arg(long)]
     json: bool,
@@ -52,6 +60,10 @@ pub(crate) fn run(
     let watched = WatchedWorkspace { workspace, workers, format: request.json.into() };
     if request.until_idle {
         return watched.until_idle(loaded, extensions, printer);
+    }
+    if request.background || request.stop {
+        let background = BackgroundWatch { workspace: &watched.workspace, workers: &watched.workers };
+        return if request.stop { background.stop(printer) } else { background.start(loaded, printer) };
     }
     let claim = match watched.workers.claim_watch(&watched.workspace)? {
         Ok(claim) => claim,
@@ -108,7 +120,7 @@ impl WatchedWorkspace {
             };
             drop(membership);
             // Whoever stored a run and still saw us work relies on us, so the queue is looked at once more.
-            if stopped.is_break() || !self.something_waits(runs.as_ref()).await? {
+            if stopped.is_break() || !something_waits(runs.as_ref(), &self.workspace).await? {
                 runs.drain().await;
                 while let Some(Some(record)) = news.next().now_or_never() {
                     out.run(&record);
@@ -116,16 +128,6 @@ impl WatchedWorkspace {
                 return Ok(());
             }
         }
-    }
-
-    async fn something_waits(&self, runs: &dyn Runs) -> Result<bool, RunsError> {
-        let query = RunQuery {
-            workspace: Some(self.workspace.clone()),
-            status: vec![RunStatus::Queued, RunStatus::Running],
-            limit: Some(1),
-            ..RunQuery::default()
-        };
-        runs.list(query).await.map(|waiting| !waiting.is_empty())
     }
 
     async fn observe(
@@ -149,6 +151,7 @@ impl WatchedWorkspace {
         };
         // Without a watcher nothing is noticed, and that is not the end.
         let silent = watching.is_none().then_some(send);
+        self.workers.tell_ready(&self.workspace)?;
         out.watching(&set, watching.as_ref().map_or(0, |watching| watching.folders));
         out.set(&set);
         watching.iter().flat_map(|watching| &watching.notes).for_each(|note| printer.warn(note));
@@ -157,6 +160,7 @@ impl WatchedWorkspace {
             () = tell(&mut news, &out) => Ok(()),
             gone = self.follow(runs.as_ref(), &mut noticed, &out, first) => Err(gone),
             () = asked_to_stop() => Ok(()),
+            () = self.asked_by_command() => Ok(()),
         };
         printer.note("stopping; unfinished runs continue the next time");
         stopping.store(true, Ordering::Release);
@@ -169,6 +173,13 @@ impl WatchedWorkspace {
             out.run(&record);
         }
         ended
+    }
+
+    /// Resolves when `dispatch watch --stop` was run.
+    async fn asked_by_command(&self) {
+        while !self.workers.is_asked_to_stop(&self.workspace) {
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// The hooks that still run although the file system cannot be listened to.
@@ -206,6 +217,17 @@ impl WatchedWorkspace {
         }
         Failure::internal(format!("the workspace {} was removed", self.workspace.display()))
     }
+}
+
+/// Whether a run of a workspace waits or goes.
+pub(super) async fn something_waits(runs: &dyn Runs, workspace: &Path) -> Result<bool, RunsError> {
+    let query = RunQuery {
+        workspace: Some(workspace.to_path_buf()),
+        status: vec![RunStatus::Queued, RunStatus::Running],
+        limit: Some(1),
+        ..RunQuery::default()
+    };
+    runs.list(query).await.map(|waiting| !waiting.is_empty())
 }
 
 /// What the watcher says beside events.

@@ -97,6 +97,7 @@ impl DecisionAnswer {
             "redelivered": self.first.is_some() || record.data.get("redelivered").is_some(),
             "first": record.data.get("first"),
             "rewrittenBy": told.data.get("rewrittenBy"),
+            "updatedInput": told.data.get("updatedInput"),
             "outOfTimeAt": told.data.get("outOfTimeAt"),
             "notes": self.told().notes.iter().map(note).collect::<Vec<_>>(),
             "remedies": self.remedies,
@@ -125,6 +126,8 @@ impl DecisionAnswer {
         for (name, label, words) in facts {
             rows.extend(text(told, name).map(|module| (label, format!("{words} {module}"))));
         }
+        let updated = told.data.get("updatedInput").map(|input| one_line(&input.to_string(), NOTE_CHARS));
+        rows.extend(updated.map(|input| ("input now", input)));
         rows.extend(self.told().notes.iter().map(|record| ("note", note(record))));
         rows.extend(self.remedies.iter().map(|remedy| ("to change", remedy.clone())));
         decision_text::render(&rows)

@@ -6,15 +6,19 @@ use crate::plain::one_line;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use dispatch_os::files;
-use dispatch_os::time;
+use dispatch_os::lock::{FileLock, LockKind};
+use dispatch_os::{OsError, files, time};
 use ext_hook_pipeline::contract::WORKSPACE_RESULTS;
 use ext_workspace_hooks::contract::{
-    Action, HOOKS_FILE, Hook, HookListing, HookOrigin, HookSet, Problem, WrittenHooks, hooks_schema, list_hooks,
-    next_start_ms, read_hook_files, workspace_of,
+    Action, HOOKS_FILE, Hook, HookApprovals, HookListing, HookOrigin, HookSet, HookSwitch, Problem, WrittenHooks,
+    hooks_schema, list_hooks, next_start_ms, read_hook_files, workspace_of,
 };
 use serde_json::{Value, json};
 use std::path::Path;
+use std::time::Duration;
+
+/// How long to wait for `dispatch trust`.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// The longest message or reason on a line.
 const TEXT_CHARS: usize = 300;
@@ -33,6 +37,16 @@ pub(crate) enum WorkspaceHooksCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Let a hook run again that you switched off
+    Enable {
+        /// The hook
+        hook: String,
+    },
+    /// Switch a hook off, for you alone; the file stays as it is
+    Disable {
+        /// The hook
+        hook: String,
+    },
     /// Print the JSON Schema of .akira/hooks.json
     Schema,
 }
@@ -42,12 +56,14 @@ pub(crate) fn run(loaded: &Loaded, command: &WorkspaceHooksCommand, printer: &Pr
     match command {
         WorkspaceHooksCommand::Check { json } => check(loaded, &workspace, (*json).into(), printer),
         WorkspaceHooksCommand::List { json } => list(loaded, &workspace, (*json).into(), printer),
+        WorkspaceHooksCommand::Enable { hook } => switch(loaded, &workspace, hook, HookSwitch::On, printer),
+        WorkspaceHooksCommand::Disable { hook } => switch(loaded, &workspace, hook, HookSwitch::Off, printer),
         WorkspaceHooksCommand::Schema => printer.json(&hooks_schema()).map(|()| Status::Done),
     }
 }
 
 fn check(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) -> Result<Status, Failure> {
-    let written = read_hook_files(workspace, &loaded.dirs.config);
+    let written = read_hook_files(workspace, &loaded.folders());
     let problems: Vec<Problem> = written.problems.iter().map(|it| placed(it, loaded, workspace)).collect();
     match format {
         Format::Json => printer.json(&problems)?,
@@ -121,11 +137,42 @@ fn list(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) ->
         let rows: Vec<Vec<String>> = written.hooks.iter().map(|it| row(&it.hook, it.origin, &set)).collect();
         printer.out(&table(&rows));
     }
+    match set.waiting_for_approval().count() {
+        0 => {}
+        1 => printer.warn("1 hook waits for your approval; review it with `dispatch trust`"),
+        waiting => printer.warn(&format!("{waiting} hooks wait for your approval; review them with `dispatch trust`")),
+    }
     warn_untold(&written, workspace, printer);
     if !written.problems.is_empty() {
         printer.warn("the hook files have problems; these are the last valid hooks");
         printer.note("hint: `dispatch workspace-hooks check` lists them");
     }
+    Ok(Status::Done)
+}
+
+fn switch(
+    loaded: &Loaded,
+    workspace: &Path,
+    hook: &str,
+    switch: HookSwitch,
+    printer: &Printer,
+) -> Result<Status, Failure> {
+    let written = read_hook_files(workspace, &loaded.folders());
+    if !written.hooks.iter().any(|it| it.hook.id == hook) {
+        return Err(Failure::usage(format!("unknown hook `{}`", one_line(hook, TEXT_CHARS)))
+            .hint("`dispatch workspace-hooks list` shows the hooks"));
+    }
+    files::create_dir_all(&loaded.dirs.data).map_err(|source| OsError::Io {
+        action: "create",
+        path: loaded.dirs.data.clone(),
+        source,
+    })?;
+    let _lock = FileLock::acquire(&loaded.trust_file.with_extension("lock"), LockKind::Exclusive, LOCK_WAIT)?;
+    let mut approvals = HookApprovals::beside(&loaded.trust_file);
+    approvals.switch(&workspace.join(HOOKS_FILE), hook, switch);
+    approvals.save()?;
+    let word = if switch == HookSwitch::On { "on" } else { "off" };
+    printer.out(&format!("hook `{}` is switched {word}", one_line(hook, TEXT_CHARS)));
     Ok(Status::Done)
 }
 
@@ -140,6 +187,8 @@ fn described(hook: &Hook, origin: HookOrigin, set: &HookSet) -> Value {
         "inForce": reason.is_none(),
         "reason": reason,
         "next": next(hook),
+        "budget": hook.budget,
+        "permissions": hook.permissions,
         "fingerprint": hook.fingerprint,
     })
 }

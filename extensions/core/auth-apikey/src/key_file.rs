@@ -1,6 +1,7 @@
 //! The owner-only file that keeps keys and secrets, changed as a whole and one writer at a time.
 
 use crate::audience::Audience;
+use crate::contract::KEYS_FILE;
 use crate::error::KeyError;
 use dispatch_contracts::secret::Secret;
 use dispatch_os::files::{create_dir_owner_only, read_private_at_most, replace_with};
@@ -79,7 +80,7 @@ pub(crate) struct KeyFile {
 impl KeyFile {
     /// The file of a data folder; neither has to exist.
     pub(crate) fn in_folder(data: &Path) -> Self {
-        Self { path: data.join("keys.json") }
+        Self { path: data.join(KEYS_FILE) }
     }
 
     /// What it holds; nothing if it is not there.

@@ -13,6 +13,7 @@ use dispatch_contracts::service::Service;
 use dispatch_contracts::storage::StorageError;
 use dispatch_contracts::turn::TurnEnd;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 pub use crate::extension::open;
 pub use label::{MAX_LABEL_BYTES, check_label};
@@ -129,9 +130,12 @@ pub struct Session {
     pub label: String,
     /// Who answers in it.
     pub persona: String,
-    /// A line for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A line for people; the beginning of the first message until somebody changes it.
+    #[serde(default)]
     pub title: Option<String>,
+    /// The folder that its first message was for; none in a session of an older version that nobody has used since.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
     /// Its last turn; the others are reached through parents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<TurnId>,
@@ -168,6 +172,8 @@ pub struct SessionFilter {
     pub label_prefix: Option<String>,
     /// Sessions of this persona.
     pub persona: Option<String>,
+    /// Sessions of this folder.
+    pub folder: Option<PathBuf>,
     /// Sessions that last changed before this, in Unix milliseconds: how to page on.
     pub updated_before_ms: Option<u64>,
     /// At most so many; 0 and anything above mean [`MAX_PAGE`].

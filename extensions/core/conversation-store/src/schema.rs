@@ -31,6 +31,7 @@ pub(crate) fn migrations(index: TextIndex) -> Vec<Migration> {
     vec![
         Migration { version: 1, name: "ledger", statements: LEDGER },
         Migration { version: 2, name: "search", statements: index },
+        Migration { version: 3, name: "the folder of a session", statements: FOLDER },
     ]
 }
 
@@ -58,6 +59,11 @@ const LEDGER: &[&str] = &[
         id INTEGER PRIMARY KEY, session TEXT NOT NULL, seq INTEGER NOT NULL, turn TEXT NOT NULL, role TEXT NOT NULL,
         text TEXT NOT NULL)",
     "CREATE INDEX agent_texts_turn ON agent_texts (turn, role, id)",
+];
+
+const FOLDER: &[&str] = &[
+    "ALTER TABLE agent_sessions ADD COLUMN folder TEXT",
+    "CREATE INDEX agent_sessions_folder ON agent_sessions (folder, updated_at)",
 ];
 
 /// Triggers keep the index in step, so that whoever writes rows need not know of it.

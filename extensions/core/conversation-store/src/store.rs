@@ -1,10 +1,13 @@
 //! The service: reads through the storage's readers, changes in one transaction each.
 
-use crate::contract::ledger::{self, by_turn, find_session, in_order, load_chain, load_turn, open_session};
+use crate::contract::ledger::{
+    self, NewSession, by_turn, find_session, in_order, label_key, load_chain, load_turn, open_session, session_key,
+    title_line,
+};
 use crate::contract::records::{self, CALL, ROW, SESSION, TURN};
 use crate::contract::{
-    CallLog, ConversationError, Conversations, EXPORT_FORMAT, Export, History, Hit, MAX_PAGE, MAX_TITLE_CHARS, Session,
-    SessionFilter, StoredRow, Turn, TurnLog, TurnState, check_label,
+    CallLog, ConversationError, Conversations, EXPORT_FORMAT, Export, History, Hit, MAX_PAGE, Session, SessionFilter,
+    StoredRow, Turn, TurnLog, TurnState, check_label,
 };
 use crate::removal::remove;
 use crate::schema::TextIndex;
@@ -14,7 +17,7 @@ use dispatch_contracts::conversation::{Row, project};
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::ports::{Clock, Ids};
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{SqlValue, Statement, Storage, StorageError, Transaction};
+use dispatch_contracts::storage::{Keys, SqlValue, Statement, Storage, StorageError, Transaction};
 use dispatch_kernel::reconcile::reconcile;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -65,11 +68,12 @@ impl Ledger {
     /// Runs a change whose refusal is more than a failure of the storage.
     async fn change<T: Send + 'static>(
         &self,
+        keys: Keys,
         work: impl FnOnce(&mut dyn Transaction) -> Outcome<T> + Send + 'static,
     ) -> Outcome<T> {
         let slot = Arc::new(Mutex::new(None));
         let kept = Arc::clone(&slot);
-        let outcome = self.storage.transact(Box::new(move |tx| {
+        let work = Box::new(move |tx: &mut dyn Transaction| {
             let (told, kind) = match work(tx) {
                 Err(ConversationError::Storage(error)) => return Err(error),
                 Err(refused) => (Err(StorageError::GivenUp(refused.to_string())), Err(refused)),
@@ -77,8 +81,8 @@ impl Ledger {
             };
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(kind);
             told
-        }));
-        let outcome = outcome.await;
+        });
+        let outcome = self.storage.transact(keys, work).await;
         let kind = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
         match (outcome, kind) {
             (Ok(_), Some(kind)) | (Err(StorageError::GivenUp(_)), Some(kind @ Err(_))) => kind,
@@ -91,8 +95,10 @@ impl Ledger {
         check_label(label)?;
         let (id, now) = (SessionId::new(self.ids.next_id()), self.clock.now_ms());
         let (label, persona) = (label.to_owned(), persona.to_owned());
-        self.change(move |tx| {
-            let session = open_session(tx, &id, &label, &persona, now)?;
+        self.change(Keys::of([label_key(&label)]), move |tx| {
+            let new =
+                NewSession { id: id.clone(), label: label.clone(), persona, title: None, folder: None, at_ms: now };
+            let session = open_session(tx, &new)?;
             if session.id == id { Ok(session) } else { Err(ConversationError::LabelTaken { label }) }
         })
         .await
@@ -102,20 +108,27 @@ impl Ledger {
         check_label(new_label)?;
         let (id, now) = (SessionId::new(self.ids.next_id()), self.clock.now_ms());
         let (label, at, new_label) = (label.to_owned(), at.cloned(), new_label.to_owned());
-        self.change(move |tx| {
-            let origin = find_session(tx, &label)?.ok_or_else(|| no_session(&label))?;
+        self.change(Keys::of([label_key(&label), label_key(&new_label)]), move |tx| {
+            let origin = held_session(tx, &label)?;
             let at = at.or_else(|| origin.head.clone());
             if let Some(turn) = &at {
                 check_fork_point(tx, &origin, turn)?;
             }
-            if open_session(tx, &id, &new_label, &origin.persona, now)?.id != id {
+            let new = NewSession {
+                id: id.clone(),
+                label: new_label.clone(),
+                persona: origin.persona.clone(),
+                folder: origin.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned()),
+                title: origin.title.clone(),
+                at_ms: now,
+            };
+            if open_session(tx, &new)?.id != id {
                 return Err(ConversationError::LabelTaken { label: new_label });
             }
             tx.execute(&statement!(
-                "UPDATE agent_sessions SET head_turn = ?2, title = ?3, forked_from = ?4, forked_at = ?2 WHERE id = ?1",
+                "UPDATE agent_sessions SET head_turn = ?2, forked_from = ?3, forked_at = ?2 WHERE id = ?1",
                 &id,
                 at.as_ref(),
-                origin.title,
                 &origin.id
             ))?;
             find_session(tx, &new_label)?.ok_or_else(|| no_session(&new_label))
@@ -124,10 +137,10 @@ impl Ledger {
     }
 
     /// Changes one column of a session, and gives the session as it is then.
-    async fn update(&self, label: &str, column: &'static str, value: Option<String>) -> Outcome<Session> {
+    async fn update(&self, keys: Keys, label: &str, column: &'static str, value: Option<String>) -> Outcome<Session> {
         let label = label.to_owned();
-        self.change(move |tx| {
-            let session = find_session(tx, &label)?.ok_or_else(|| no_session(&label))?;
+        self.change(keys, move |tx| {
+            let session = held_session(tx, &label)?;
             let sql = format!("UPDATE agent_sessions SET {column} = ?2 WHERE id = ?1");
             let changed = tx.execute(&statement!(sql, &session.id, value.clone()));
             match (changed, value) {
@@ -208,17 +221,19 @@ impl Conversations for Ledger {
     fn rename<'a>(&'a self, label: &'a str, new_label: &'a str) -> BoxFuture<'a, Outcome<Session>> {
         Box::pin(async move {
             check_label(new_label)?;
-            self.update(label, "label", Some(new_label.to_owned())).await
+            let keys = Keys::of([label_key(label), label_key(new_label)]);
+            self.update(keys, label, "label", Some(new_label.to_owned())).await
         })
     }
 
     fn set_title<'a>(&'a self, label: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Outcome<Session>> {
-        Box::pin(self.update(label, "title", title.and_then(one_line)))
+        Box::pin(self.update(Keys::of([label_key(label)]), label, "title", title.and_then(title_line)))
     }
 
     fn delete<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Outcome<()>> {
         let label = label.to_owned();
-        Box::pin(self.change(move |tx| {
+        // Turns go unless any other session goes on from them.
+        Box::pin(self.change(Keys::Everything, move |tx| {
             let session = find_session(tx, &label)?.ok_or_else(|| no_session(&label))?;
             if ledger::is_running(tx, &session.id)? {
                 return Err(ConversationError::Running { label });
@@ -243,6 +258,14 @@ impl Conversations for Ledger {
             Ok(Export { format: EXPORT_FORMAT.to_owned(), session, turns: logs })
         })
     }
+}
+
+/// The session with this label, and its key.
+fn held_session(tx: &mut dyn Transaction, label: &str) -> Outcome<Session> {
+    let session = find_session(tx, label)?.ok_or_else(|| no_session(label))?;
+    tx.lock(&session_key(&session.id))?;
+    // Read again: somebody may have written a turn while the key was waited for.
+    find_session(tx, label)?.ok_or_else(|| no_session(label))
 }
 
 fn no_session(label: &str) -> ConversationError {
@@ -275,6 +298,9 @@ fn listing(filter: &SessionFilter) -> Statement {
     if let Some(persona) = &filter.persona {
         test("persona = {}", SqlValue::from(persona));
     }
+    if let Some(folder) = &filter.folder {
+        test("folder = {}", SqlValue::from(folder.to_string_lossy().into_owned()));
+    }
     if let Some(before_ms) = filter.updated_before_ms {
         test("updated_at < {}", SqlValue::from(before_ms));
     }
@@ -284,10 +310,4 @@ fn listing(filter: &SessionFilter) -> Statement {
 
 fn page(limit: u32) -> u32 {
     if limit == 0 { MAX_PAGE } else { limit.min(MAX_PAGE) }
-}
-
-fn one_line(title: &str) -> Option<String> {
-    let words = title.split(|shown: char| shown.is_whitespace() || shown.is_control()).filter(|word| !word.is_empty());
-    let line = words.collect::<Vec<_>>().join(" ");
-    (!line.is_empty()).then(|| line.chars().take(MAX_TITLE_CHARS).collect())
 }

@@ -8,7 +8,7 @@ mod test_ledger;
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
-use dispatch_contracts::storage::{Record, Statement, Storage, StorageError, TransactionWork};
+use dispatch_contracts::storage::{Keys, Record, Statement, Storage, StorageError, TransactionWork};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use std::sync::Arc;
 use test_ledger::TestLedger;
@@ -31,8 +31,8 @@ impl Storage for Plain {
         self.0.query(statement)
     }
 
-    fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
-        self.0.transact(work)
+    fn transact(&self, keys: Keys, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        self.0.transact(keys, work)
     }
 
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StorageError>> {

@@ -1,92 +1,128 @@
-//! Open questions to people, in memory: a question lives no longer than the turn that asks it.
+//! Questions to people: stored, told to whoever watches, and answered once, from any process on the same storage.
 
-use crate::contract::{Answer, ApprovalError, ApprovalId, ApprovalRequest, Approvals, SessionNews};
+use crate::contract::{
+    Answer, Answerer, ApprovalError, ApprovalId, ApprovalRecord, ApprovalRequest, ApprovalState, Approvals,
+    PermissionGrant, SessionNews,
+};
+use crate::queue_store::{QuestionStanding, QueueStore};
 use crate::session_feed::SessionFeed;
 use dispatch_contracts::BoxFuture;
-use futures_channel::oneshot;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use dispatch_contracts::ids::SessionId;
+use dispatch_contracts::ports::{Clock, Ids};
+use dispatch_durable_queue::WakeSignal;
+use futures_util::StreamExt;
+use futures_util::future::select;
+use std::path::Path;
+use std::sync::Arc;
 
-/// The most answers that are remembered per session.
-const MAX_REMEMBERED: usize = 1_000;
+/// How often an asker looks for an answer that another process took.
+const LOOK_MS: u64 = 200;
+/// What the model is told when the question did not outlive its turn.
+const WITHDRAWN: &str = "The question was withdrawn.";
 
-/// The service where questions lie until somebody answers.
-pub(crate) struct ApprovalService {
-    feed: Arc<SessionFeed>,
-    open: Mutex<BTreeMap<ApprovalId, OpenQuestion>>,
-    remembered: Mutex<BTreeMap<String, Vec<(String, String)>>>,
+/// What questions need from outside.
+pub(crate) struct ApprovalPorts {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) spawn: Arc<dyn Fn(BoxFuture<'static, ()>) + Send + Sync>,
 }
 
-struct OpenQuestion {
-    request: ApprovalRequest,
-    reply: oneshot::Sender<Answer>,
+/// The service where questions wait until somebody answers.
+pub(crate) struct ApprovalService {
+    store: Arc<QueueStore>,
+    feed: Arc<SessionFeed>,
+    ports: ApprovalPorts,
+    /// Told when this process took an answer.
+    answered: WakeSignal,
 }
 
 impl ApprovalService {
-    pub(crate) fn new(feed: Arc<SessionFeed>) -> Self {
-        Self { feed, open: Mutex::default(), remembered: Mutex::default() }
+    pub(crate) fn new(store: Arc<QueueStore>, feed: Arc<SessionFeed>, ports: ApprovalPorts) -> Self {
+        Self { store, feed, ports, answered: WakeSignal::default() }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, BTreeMap<ApprovalId, OpenQuestion>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn memory(&self) -> MutexGuard<'_, BTreeMap<String, Vec<(String, String)>>> {
-        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What people allowed for the rest of a session.
-    pub(crate) fn remembered(&self, session: &str) -> Vec<(String, String)> {
-        self.memory().get(session).cloned().unwrap_or_default()
-    }
-
-    /// Asks and waits. Dropping the future withdraws the question.
-    pub(crate) async fn ask(&self, request: ApprovalRequest) -> Answer {
-        let (reply, answered) = oneshot::channel();
-        let (session, id) = (request.session.clone(), request.id.clone());
-        self.waiting().insert(id.clone(), OpenQuestion { request: request.clone(), reply });
-        let _withdraw = WithdrawOnDrop { service: self, session: session.clone(), id };
-        self.feed.news(&session, SessionNews::Asked { request: request.clone() });
-        let nobody = Answer::Deny { reason: Some("The question was withdrawn.".to_owned()) };
-        let answer = answered.await.unwrap_or(nobody);
-        if answer == Answer::Session {
-            let mut memory = self.memory();
-            let known = memory.entry(session).or_default();
-            if known.len() < MAX_REMEMBERED {
-                known.extend(request.targets.into_iter().map(|target| (request.call.name.clone(), target)));
-            }
+    /// Asks and waits until somebody answers or time is up. Dropping the future withdraws the question.
+    pub(crate) async fn ask(&self, session: &SessionId, request: ApprovalRequest) -> Answer {
+        if let Err(error) = self.store.ask(session.as_str(), &request).await {
+            return Answer::Deny { reason: Some(format!("The question could not be stored: {error}")) };
         }
-        answer
+        let mut open = OpenQuestion { service: self, label: &request.session, id: &request.id, is_settled: false };
+        self.feed.news(&request.session, SessionNews::Asked { request: request.clone() });
+        let mut woken = self.answered.listen();
+        loop {
+            // What cannot be read now is read at the next look.
+            if let Ok(QuestionStanding::Settled(answer)) = self.store.question(&request.id).await {
+                open.is_settled = true;
+                return answer;
+            }
+            let now_ms = self.ports.clock.now_ms();
+            if now_ms >= request.expires_at_ms {
+                let reason = format!(
+                    "Nobody answered within {} s.",
+                    request.expires_at_ms.saturating_sub(request.at_ms) / 1_000
+                );
+                let ended = self.store.end_question(&request.id, ApprovalState::Expired, &reason, now_ms).await;
+                if ended == Ok(true) {
+                    open.is_settled = true;
+                    return Answer::Deny { reason: Some(reason) };
+                }
+            }
+            select(woken.next(), self.ports.clock.sleep_ms(LOOK_MS)).await;
+        }
     }
 }
 
-/// Takes the question off the service, however the asking ends.
-struct WithdrawOnDrop<'a> {
+/// Takes the question back, however the asking ends.
+struct OpenQuestion<'a> {
     service: &'a ApprovalService,
-    session: String,
-    id: ApprovalId,
+    label: &'a str,
+    id: &'a ApprovalId,
+    is_settled: bool,
 }
 
-impl Drop for WithdrawOnDrop<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
-        self.service.waiting().remove(&self.id);
-        self.service.feed.news(&self.session, SessionNews::Settled { id: self.id.clone() });
+        let ApprovalService { store, feed, ports, .. } = self.service;
+        feed.news(self.label, SessionNews::Settled { id: self.id.clone() });
+        if !self.is_settled {
+            let (store, id, now_ms) = (Arc::clone(store), self.id.clone(), ports.clock.now_ms());
+            (ports.spawn)(Box::pin(async move {
+                // A question whose turn is over is not open any more, whatever its row says.
+                let _ = store.end_question(&id, ApprovalState::Withdrawn, WITHDRAWN, now_ms).await;
+            }));
+        }
     }
 }
 
 impl Approvals for ApprovalService {
-    fn open(&self, session: Option<&str>) -> Vec<ApprovalRequest> {
-        let open = self.waiting();
-        let wanted = open.values().filter(|waiting| session.is_none_or(|label| waiting.request.session == label));
-        let mut requests: Vec<ApprovalRequest> = wanted.map(|waiting| waiting.request.clone()).collect();
-        requests.sort_by_key(|request| request.at_ms);
-        requests
+    fn open<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<ApprovalRequest>, ApprovalError>> {
+        Box::pin(async move { Ok(self.store.open_questions(session, self.ports.clock.now_ms()).await?) })
     }
 
-    fn answer<'a>(&'a self, id: &'a ApprovalId, answer: Answer) -> BoxFuture<'a, Result<(), ApprovalError>> {
-        let waiting = self.waiting().remove(id);
-        let taken = waiting.is_some_and(|waiting| waiting.reply.send(answer).is_ok());
-        let outcome = if taken { Ok(()) } else { Err(ApprovalError::NotOpen(id.clone())) };
-        Box::pin(std::future::ready(outcome))
+    fn recent(&self, limit: u32) -> BoxFuture<'_, Result<Vec<ApprovalRecord>, ApprovalError>> {
+        Box::pin(async move { Ok(self.store.recent_questions(limit).await?) })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        id: &'a ApprovalId,
+        answer: Answer,
+        by: Answerer,
+    ) -> BoxFuture<'a, Result<(), ApprovalError>> {
+        Box::pin(async move {
+            let now_ms = self.ports.clock.now_ms();
+            let asked = self.store.answer_question(id, answer, by, self.ports.ids.next_id(), now_ms).await?;
+            self.answered.wake();
+            self.feed.news(&asked.session, SessionNews::Settled { id: asked.id.clone() });
+            Ok(())
+        })
+    }
+
+    fn grants<'a>(&'a self, workspace: Option<&'a Path>) -> BoxFuture<'a, Result<Vec<PermissionGrant>, ApprovalError>> {
+        Box::pin(async move { Ok(self.store.grants(workspace).await?) })
+    }
+
+    fn revoke<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<PermissionGrant, ApprovalError>> {
+        Box::pin(self.store.revoke(id))
     }
 }

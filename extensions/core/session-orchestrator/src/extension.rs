@@ -1,9 +1,9 @@
 //! Puts the queue together from what the host offers: storage if it is there, memory if not.
 
-use crate::approval_service::ApprovalService;
-use crate::contract::{APPROVALS, Approvals, SESSIONS, Sessions};
-use crate::queue_store::QueueStore;
+use crate::approval_service::{ApprovalPorts, ApprovalService};
+use crate::contract::{APPROVALS, Approvals, HISTORY, HistoryReading, SESSIONS, Sessions};
 use crate::queue_store::tables::MIGRATIONS;
+use crate::queue_store::{QUEUE_TOPIC, QueueStore};
 use crate::redaction::redactor;
 use crate::session_feed::SessionFeed;
 use crate::session_service::SessionService;
@@ -15,7 +15,9 @@ use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::{Host, STORAGE};
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::storage::StorageBackend;
+use dispatch_durable_queue::StorageClock;
 use dispatch_kernel::host::HOST;
+use dispatch_os::files::is_dir;
 use dispatch_os::owner::Owner;
 use ext_conversation_store::contract::{CONVERSATIONS, NAMESPACE, open as open_conversations};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
@@ -68,13 +70,17 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
     let settings = host.all_settings().map_err(ExtensionError::new)?;
     let kernel = host.service(&HOST).map_err(ExtensionError::new)?;
     let redactor = Arc::new(redactor(&settings).map_err(ExtensionError::new)?);
-    let store = Arc::new(store(host).await?);
+    let backend = host.service(&STORAGE).ok();
+    let store = Arc::new(store(host, backend.clone()).await?);
     let feed = Arc::new(SessionFeed::default());
-    let approvals = Arc::new(ApprovalService::new(Arc::clone(&feed)));
     let owner = Owner::register(&host.folders().state.join("owners"), host.ids().next_id());
     let owner = Arc::new(owner.map_err(ExtensionError::new)?);
+    let ports = ports(host, Arc::clone(&owner), backend.clone());
+    let asking = ApprovalPorts { clock: host.clock(), ids: host.ids(), spawn: Arc::clone(&ports.spawn) };
+    let approvals = Arc::new(ApprovalService::new(Arc::clone(&store), Arc::clone(&feed), asking));
     let agent = TurnRunner::new(host.clone(), kernel, Arc::clone(&approvals), Arc::clone(&redactor), settings);
-    let ports = ports(host, Arc::clone(&owner));
+    let reading: Arc<dyn HistoryReading> = Arc::clone(&agent.history) as _;
+    host.provide(&HISTORY, reading).map_err(ExtensionError::new)?;
     let scheduler = TurnScheduler::new(store, feed, owner.name().to_owned(), ports, Arc::new(agent));
     let service: Arc<dyn Sessions> =
         Arc::new(SessionService { scheduler: Arc::clone(&scheduler), host: host.clone(), redactor });
@@ -84,6 +90,13 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
     // A command that only looks at the queue must not take up what another process left in it.
     if host.settings().read("conduct") == Some(false) {
         return Ok(scheduler);
+    }
+    if let Some(backend) = backend {
+        let woken = Arc::downgrade(&scheduler);
+        backend.listen(Box::new(move |topic| match woken.upgrade() {
+            Some(scheduler) if topic == QUEUE_TOPIC => scheduler.wake(),
+            _ => {}
+        }));
     }
     let working = Arc::clone(&scheduler);
     let work = async move {
@@ -95,10 +108,11 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
 }
 
 /// Storage and the ledger if both are there; without them both are in memory and end with the program.
-async fn store(host: &Host) -> Result<QueueStore, ExtensionError> {
-    if let (Ok(backend), Ok(conversations)) = (host.service(&STORAGE), host.service(&CONVERSATIONS)) {
+async fn store(host: &Host, backend: Option<Arc<dyn StorageBackend>>) -> Result<QueueStore, ExtensionError> {
+    if let (Some(backend), Ok(conversations)) = (backend, host.service(&CONVERSATIONS)) {
         host.define_migrations(MIGRATIONS.to_vec()).await?;
-        return Ok(QueueStore::new(backend.open_joined(OWN_NAMESPACE, &[NAMESPACE]), conversations));
+        let storage = backend.open_joined(OWN_NAMESPACE, &[NAMESPACE]);
+        return Ok(QueueStore::new(storage, conversations).announcing(backend));
     }
     host.log(Level::Info, "no storage: sessions end with the program", Map::new());
     let backend = SqliteBackend::open(&Location::Memory).map_err(ExtensionError::new)?;
@@ -109,10 +123,13 @@ async fn store(host: &Host) -> Result<QueueStore, ExtensionError> {
     Ok(QueueStore::new(storage, conversations))
 }
 
-fn ports(host: &Host, owner: Arc<Owner>) -> SchedulerPorts {
+fn ports(host: &Host, owner: Arc<Owner>, backend: Option<Arc<dyn StorageBackend>>) -> SchedulerPorts {
     let (spawning, warning) = (host.clone(), host.clone());
     SchedulerPorts {
-        clock: host.clock(),
+        clock: match backend {
+            Some(storage) => Arc::new(StorageClock { machine: host.clock(), storage }),
+            None => host.clock(),
+        },
         ids: host.ids(),
         spawn: Arc::new(move |work| {
             let work = async move {
@@ -124,5 +141,6 @@ fn ports(host: &Host, owner: Arc<Owner>) -> SchedulerPorts {
         }),
         warn: Arc::new(move |message| warning.log(Level::Warn, &message, Map::new())),
         liveness: owner,
+        folder_exists: Arc::new(|folder| is_dir(folder)),
     }
 }

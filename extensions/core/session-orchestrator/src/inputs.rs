@@ -81,6 +81,7 @@ mod tests {
             at_ms: 0,
             attempts: 0,
             submission: Submission { text: "again".to_owned(), ..Submission::default() },
+            scope: None,
         };
         let (asked, answered) = (Message::text(Role::User, "hello"), Message::text(Role::Assistant, "yes"));
         for (history, length) in [(vec![], 1), (vec![asked.clone()], 3), (vec![asked, answered], 3)] {

@@ -3,13 +3,15 @@
 //! Pure.
 
 use crate::contract::Ask;
+use crate::grant::{command_form, covers, target_form};
 use dispatch_contracts::conversation::ToolCall;
 use dispatch_contracts::hooks::{Denial, Question};
 use dispatch_contracts::permission::{PermissionDecision, PermissionRequest, PermissionRule, Verdict};
 use dispatch_contracts::tool::{Effect, targets};
 use dispatch_contracts::turn::Proposal;
-use dispatch_kernel::services::permission::evaluate_all;
-use dispatch_toolcall::{ShellContext, analyze};
+use dispatch_kernel::services::permission::{evaluate, evaluate_all};
+use dispatch_os::paths::normalise_path;
+use dispatch_toolcall::{ShellContext, ShellEffects, UnboundedCall, UnboundedKind, analyze};
 use std::path::Path;
 
 /// The code of a refusal by the permission rules.
@@ -27,30 +29,40 @@ pub(crate) enum CallDecision {
 /// Who asks for what, under which rules.
 pub(crate) struct CallRights<'a> {
     pub(crate) configured: &'a [PermissionRule],
+    /// The configured ones of the process that the message was sent through; they only make it stricter.
+    pub(crate) sent_under: &'a [PermissionRule],
     /// The sender's own; they only make it stricter.
     pub(crate) sender: &'a [PermissionRule],
     pub(crate) ask: Ask,
-    /// What was allowed for the rest of the session, as permission and target.
-    pub(crate) remembered: &'a [(String, String)],
+    /// What people allowed for good in this workspace.
+    pub(crate) remembered: &'a [PermissionRule],
     pub(crate) workdir: &'a Path,
+    /// The folder inside which looking is free for a command too.
+    pub(crate) workspace: &'a Path,
 }
 
 /// Decides over one call.
 pub(crate) fn decide(proposal: &Proposal, rights: &CallRights<'_>) -> CallDecision {
-    let PermissionQuestions { requests, certain } = asked(&proposal.call, rights.workdir);
-    let mut configured = verdict(rights.configured, &requests, Some(proposal.effect));
-    if let Some(decision) = configured.as_mut().filter(|it| it.verdict == Verdict::Allow && !certain) {
+    let asked = asked(&proposal.call, rights);
+    let PermissionQuestions { requests, certain, .. } = &asked;
+    let effect = if asked.only_looks { Effect::Looks } else { proposal.effect };
+    let mut configured = verdict(rights.configured, requests, Some(effect));
+    if let Some(decision) =
+        configured.as_mut().filter(|it| it.verdict == Verdict::Allow && !certain && effect == Effect::Changes)
+    {
         decision.verdict = Verdict::Ask;
         decision.reason = "it is not certain what this command runs, so a rule cannot allow it".to_owned();
     }
-    let sender = verdict(rights.sender, &requests, None);
-    let strictest = [configured, sender].into_iter().flatten().max_by_key(|decision| strictness(decision.verdict));
+    let sent_under = verdict(rights.sent_under, requests, None);
+    let sender = verdict(rights.sender, requests, None);
+    let strictest =
+        [configured, sent_under, sender].into_iter().flatten().max_by_key(|decision| strictness(decision.verdict));
     let mut questions = proposal.questions.clone();
     match strictest {
         Some(PermissionDecision { verdict: Verdict::Deny, reason, .. }) => {
             return CallDecision::Refuse(Denial { code: CODE.to_owned(), reason });
         }
-        Some(PermissionDecision { verdict: Verdict::Ask, reason, .. }) if !is_remembered(proposal, rights) => {
+        Some(PermissionDecision { verdict: Verdict::Ask, reason, .. }) if !is_remembered(&asked, rights) => {
             questions.push(Question { code: CODE.to_owned(), reason });
         }
         _ => {}
@@ -95,9 +107,33 @@ const fn strictness(verdict: Verdict) -> u8 {
     }
 }
 
-fn is_remembered(proposal: &Proposal, rights: &CallRights<'_>) -> bool {
-    let asked = targets(&proposal.call.arguments, rights.workdir);
-    asked.into_iter().all(|target| rights.remembered.contains(&(proposal.call.name.clone(), target)))
+/// Whether each part of the call is covered by what a person allowed, or by a rule of the settings.
+fn is_remembered(asked: &PermissionQuestions, rights: &CallRights<'_>) -> bool {
+    let is_allowed = |request: &PermissionRequest| {
+        let decision = evaluate(rights.configured, request);
+        decision.rule.is_some() && decision.verdict == Verdict::Allow
+    };
+    let is_covered = |request: &PermissionRequest| rights.remembered.iter().any(|rule| covers(rule, request));
+    let parts = &asked.requests;
+    asked.certain
+        && !asked.has_no_form
+        && !parts.is_empty()
+        && parts.iter().all(|part| is_covered(part) || is_allowed(part))
+}
+
+/// The forms that would allow a call for good; empty if none can say it.
+pub(crate) fn forms_to_remember(call: &ToolCall, rights: &CallRights<'_>) -> Vec<String> {
+    let asked = asked(call, rights);
+    if !asked.certain || asked.has_no_form {
+        return Vec::new();
+    }
+    let forms: Option<Vec<String>> = match asked.forms {
+        Some(forms) => forms.into_iter().collect(),
+        None => asked.requests.into_iter().map(|request| target_form(request.target)).collect(),
+    };
+    let mut forms = forms.unwrap_or_default();
+    forms.dedup();
+    forms
 }
 
 /// The questions that a call puts to the rules.
@@ -105,21 +141,49 @@ struct PermissionQuestions {
     requests: Vec<PermissionRequest>,
     /// Whether they are all there is to ask.
     certain: bool,
+    /// Whether it is a command that is known to read inside the workspace and to do nothing else.
+    only_looks: bool,
+    /// Whether a form of its words cannot stand for it: it may write to a file that no word names, or runs a program in
+    /// a folder.
+    has_no_form: bool,
+    /// Of a command, the form that each part has.
+    forms: Option<Vec<Option<String>>>,
 }
 
 /// One question per file that a call names and per command that a shell text holds.
-fn asked(call: &ToolCall, workdir: &Path) -> PermissionQuestions {
+fn asked(call: &ToolCall, rights: &CallRights<'_>) -> PermissionQuestions {
     let request = |target: String| PermissionRequest { permission: call.name.clone(), target };
-    let whole = targets(&call.arguments, workdir).into_iter().map(request);
-    let Some(command) = call.arguments.get("command").and_then(|command| command.as_str()) else {
-        return PermissionQuestions { requests: whole.collect(), certain: true };
+    let whole = targets(&call.arguments, rights.workdir).into_iter().map(request);
+    let text = |name: &str| call.arguments.get(name).and_then(|value| value.as_str());
+    let Some(command) = text("command") else {
+        let requests = whole.collect();
+        return PermissionQuestions { requests, certain: true, only_looks: false, has_no_form: false, forms: None };
     };
-    let cwd = workdir.to_string_lossy();
-    let effects = analyze(command, &ShellContext { cwd: &cwd, home: None });
-    let parts: Vec<PermissionRequest> =
-        effects.commands.iter().filter(|part| part.exact).map(|part| request(part.argv.join(" "))).collect();
+    let cwd = normalise_path(&rights.workdir.join(text("workdir").unwrap_or_default()));
+    let effects = analyze(command, &ShellContext { cwd: &cwd.to_string_lossy(), home: None });
+    let exact = || effects.commands.iter().filter(|part| part.exact);
+    let parts: Vec<PermissionRequest> = exact().map(|part| request(part.argv.join(" "))).collect();
     let certain = !parts.is_empty() && parts.len() == effects.commands.len() && effects.is_known();
-    PermissionQuestions { requests: if certain { parts } else { whole.chain(parts).collect() }, certain }
+    PermissionQuestions {
+        forms: Some(exact().map(command_form).collect()),
+        // A program in a folder may be any program: what it is taken for must not be allowed with it.
+        has_no_form: command.contains('>') || exact().any(|part| part.argv.first().is_some_and(|it| it.contains('/'))),
+        only_looks: certain && looks_inside(&effects, &cwd, rights.workspace),
+        requests: if certain { parts } else { whole.chain(parts).collect() },
+        certain,
+    }
+}
+
+/// Whether a command does nothing but read, and that inside the workspace.
+fn looks_inside(effects: &ShellEffects, cwd: &Path, workspace: &Path) -> bool {
+    let is_inside = |path: &Path| normalise_path(path).starts_with(workspace);
+    let walks_inside =
+        |call: &UnboundedCall| call.what == UnboundedKind::RecursiveTraversal && is_inside(&cwd.join(&call.target));
+    effects.is_read_only()
+        && !effects.unresolved_reads
+        && effects.unbounded.iter().all(walks_inside)
+        && is_inside(cwd)
+        && effects.reads.iter().all(|read| is_inside(Path::new(&read.path)))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Pure.
 
 use crate::contract::{DispatchId, Mode, Submission};
+use crate::scope::DispatchScope;
 use dispatch_os::digest::{hex, sha256};
 
 /// How long a batch waits for another input of its kind.
@@ -18,6 +19,17 @@ pub(crate) const MAX_ATTEMPTS: u32 = 3;
 /// How long to wait before an input is tried again, times the number of tries.
 pub(crate) const BACKOFF_MS: u64 = 2_000;
 
+/// How long a lease lasts that nobody renews.
+pub(crate) const LEASE_MS: u64 = 15_000;
+/// Longer than anything in the queue waits by itself.
+pub(crate) const MAX_WAIT_MS: u64 = 60_000;
+
+/// Whether a stored moment has come. One that is farther ahead than anything ever waits was written by a clock
+/// that was set back since, and nobody shall wait for that clock to catch up.
+pub(crate) const fn is_due(at_ms: u64, now_ms: u64) -> bool {
+    at_ms <= now_ms || at_ms > now_ms.saturating_add(MAX_WAIT_MS)
+}
+
 /// An input that waits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WaitingInput {
@@ -30,6 +42,8 @@ pub(crate) struct WaitingInput {
     pub(crate) at_ms: u64,
     pub(crate) attempts: u32,
     pub(crate) submission: Submission,
+    /// Where it belongs; `None` if an older version stored it.
+    pub(crate) scope: Option<DispatchScope>,
 }
 
 /// What a session does next.
@@ -48,7 +62,7 @@ pub(crate) fn next(waiting: &[WaitingInput], now_ms: u64) -> NextInput {
     let Some(first) = waiting.first() else { return NextInput::Rest };
     // An input that is tried again goes alone: what failed may have been the company.
     if first.mode != Mode::Collect || first.attempts > 0 {
-        return if first.not_before_ms <= now_ms {
+        return if is_due(first.not_before_ms, now_ms) {
             NextInput::Start(vec![first.clone()])
         } else {
             NextInput::WaitUntil(first.not_before_ms)
@@ -60,7 +74,7 @@ pub(crate) fn next(waiting: &[WaitingInput], now_ms: u64) -> NextInput {
     let closed = batch.len() < waiting.len();
     let quiet_at = batch.iter().map(|one| one.not_before_ms).max().unwrap_or_default();
     let due = quiet_at.min(first.at_ms.saturating_add(COLLECT_MS));
-    if closed || due <= now_ms { NextInput::Start(batch) } else { NextInput::WaitUntil(due) }
+    if closed || is_due(due, now_ms) { NextInput::Start(batch) } else { NextInput::WaitUntil(due) }
 }
 
 /// When a session has something to do next; `None` when nothing waits.
@@ -79,13 +93,39 @@ pub(crate) fn steers<'a>(waiting: &'a [WaitingInput], partition: &'a str) -> imp
         .filter(move |one| one.mode == Mode::Steer && one.partition == partition && one.submission.images.is_empty())
 }
 
+/// Why an input cannot enter the running turn; `None` if it can.
+pub(crate) fn steer_obstacle(
+    running: Option<(&Submission, Option<&DispatchScope>)>,
+    new: &Submission,
+    scope: Option<&DispatchScope>,
+) -> Option<String> {
+    let Some((old, old_scope)) = running else { return Some("no turn runs".to_owned()) };
+    if !new.images.is_empty() {
+        return Some("it has images".to_owned());
+    }
+    let differences = [
+        ("persona", old.persona != new.persona),
+        ("model", old.model != new.model),
+        ("policy", old.policy != new.policy),
+        ("rules", old.rules != new.rules),
+        ("ask", old.ask != new.ask),
+        ("delivery", old.delivery != new.delivery),
+        ("workdir", old.workdir != new.workdir),
+        ("options", old.options != new.options),
+        ("secret_patterns", old.secret_patterns != new.secret_patterns),
+        ("workspace or extensions", old_scope != scope),
+    ];
+    let names: Vec<&str> = differences.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name).collect();
+    (!names.is_empty()).then(|| format!("the running turn has another {}", names.join(", ")))
+}
+
 /// When a new input may be taken at the earliest.
 pub(crate) fn not_before(mode: Mode, now_ms: u64) -> u64 {
     if mode == Mode::Collect { now_ms.saturating_add(QUIET_MS) } else { now_ms }
 }
 
-/// What inputs must have in common to share a turn: persona, model, rights and where the reply goes.
-pub(crate) fn partition(submission: &Submission) -> String {
+/// What inputs must have in common to share a turn: persona, model, rights, where they belong and where the reply goes.
+pub(crate) fn partition(submission: &Submission, scope: Option<&DispatchScope>) -> String {
     let parts = serde_json::json!([
         submission.persona,
         submission.model,
@@ -95,6 +135,8 @@ pub(crate) fn partition(submission: &Submission) -> String {
         submission.delivery,
         submission.workdir,
         submission.secret_patterns,
+        submission.options,
+        scope,
     ]);
     hex(sha256(parts.to_string().as_bytes()).into_iter().take(12))
 }

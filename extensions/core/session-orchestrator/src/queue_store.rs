@@ -1,33 +1,47 @@
 //! The queue in storage: every change is one transaction that happens whole or not at all.
 
+mod approvals;
 mod requests;
 mod steps;
 pub(crate) mod tables;
 
+pub(crate) use approvals::QuestionStanding;
 pub(crate) use requests::{
     Admission, Admitted, Claimant, ExpiredLeases, Lease, NextTurn, RecordedRow, StartedTurn, TurnFinish, TurnStart,
 };
 
-use crate::contract::{CancelOutcome, DispatchId, DispatchView, SessionsError};
+use crate::contract::{CancelOutcome, DispatchId, DispatchView, PastTurn, SessionsError, past_turns};
 use crate::inputs::unknown_dispatch;
 use crate::queue::{self, WaitingInput};
-use dispatch_contracts::conversation::{Message, Row};
+use crate::scope::WaitingMessage;
+use dispatch_contracts::conversation::Row;
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Columns, Storage, StorageError};
+use dispatch_contracts::storage::{Columns, Keys, Record, Storage, StorageBackend, StorageError};
 use dispatch_durable_queue::transact;
+use ext_conversation_store::contract::ledger::{label_key, session_key};
 use ext_conversation_store::contract::{ConversationError, Conversations, MAX_PAGE};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// What other processes are told of.
+pub(crate) const QUEUE_TOPIC: &str = "session-orchestrator/queue";
 
 /// The queue over a store that reaches its own tables and the ledger's. Every method that takes a lease fails with
 /// [`QueueError::Fenced`] when the lease is lost.
 pub(crate) struct QueueStore {
     storage: Arc<dyn Storage>,
     conversations: Arc<dyn Conversations>,
+    announced: Option<Arc<dyn StorageBackend>>,
 }
 
 impl QueueStore {
     pub(crate) fn new(storage: Arc<dyn Storage>, conversations: Arc<dyn Conversations>) -> Self {
-        Self { storage, conversations }
+        Self { storage, conversations, announced: None }
+    }
+
+    /// Tells other processes of input that this one does not take up.
+    pub(crate) fn announcing(self, backend: Arc<dyn StorageBackend>) -> Self {
+        Self { announced: Some(backend), ..self }
     }
 
     fn storage(&self) -> &dyn Storage {
@@ -36,29 +50,34 @@ impl QueueStore {
 
     /// Takes input in.
     pub(crate) async fn admit(&self, admission: Admission) -> Result<Admitted, SessionsError> {
-        transact(self.storage(), move |tx| steps::admit(tx, admission)).await
+        let keys = Keys::of([label_key(&admission.submission.session)]);
+        let admitted = transact(self.storage(), keys, move |tx| steps::admit(tx, admission)).await?;
+        if let (None, Some(backend)) = (&admitted.lease, &self.announced) {
+            backend.announce(QUEUE_TOPIC);
+        }
+        Ok(admitted)
     }
 
     /// Leases of sessions that have something to do now.
     pub(crate) async fn claim(&self, claimant: Claimant, now_ms: u64, limit: u32) -> Result<Vec<Lease>, QueueError> {
-        transact(self.storage(), move |tx| steps::claim(tx, &claimant, now_ms, limit)).await
+        transact(self.storage(), Keys::none(), move |tx| steps::claim(tx, &claimant, now_ms, limit)).await
     }
 
     /// Keeps a lease; answers whether its turn should stop.
     pub(crate) async fn renew(&self, lease: &Lease, until_ms: u64) -> Result<bool, QueueError> {
         let lease = lease.clone();
-        transact(self.storage(), move |tx| steps::renew(tx, &lease, until_ms)).await
+        transact(self.storage(), held(&lease), move |tx| steps::renew(tx, &lease, until_ms)).await
     }
 
     /// What was said before, for a turn that is about to begin.
-    pub(crate) async fn history(&self, lease: &Lease) -> Result<Vec<Message>, QueueError> {
-        Ok(self.conversations.history(&lease.label).await?.messages)
+    pub(crate) async fn history(&self, lease: &Lease) -> Result<Vec<PastTurn>, QueueError> {
+        Ok(past_turns(self.conversations.history(&lease.label).await?))
     }
 
     /// Takes what is due and writes the turn that consumes it.
     pub(crate) async fn begin(&self, lease: &Lease, start: TurnStart) -> Result<NextTurn, QueueError> {
         let lease = lease.clone();
-        transact(self.storage(), move |tx| steps::begin(tx, &lease, start)).await
+        transact(self.storage(), held(&lease), move |tx| steps::begin(tx, &lease, start)).await
     }
 
     /// What could enter the running turn.
@@ -85,25 +104,26 @@ impl QueueStore {
         consumes: Option<&DispatchId>,
     ) -> Result<RecordedRow, QueueError> {
         let (lease, row, consumes) = (lease.clone(), row.clone(), consumes.cloned());
-        transact(self.storage(), move |tx| steps::record(tx, &lease, &row, consumes.as_ref())).await
+        transact(self.storage(), held(&lease), move |tx| steps::record(tx, &lease, &row, consumes.as_ref())).await
     }
 
     /// Ends the turn and its inputs; the lease stays.
     pub(crate) async fn finish(&self, lease: &Lease, finish: TurnFinish) -> Result<Vec<DispatchView>, QueueError> {
         let lease = lease.clone();
-        transact(self.storage(), move |tx| steps::finish(tx, &lease, &finish)).await
+        transact(self.storage(), held(&lease), move |tx| steps::finish(tx, &lease, &finish)).await
     }
 
     /// Gives a lease back.
     pub(crate) async fn release(&self, lease: &Lease, now_ms: u64) -> Result<(), QueueError> {
         let lease = lease.clone();
-        transact(self.storage(), move |tx| steps::release(tx, &lease, now_ms)).await
+        transact(self.storage(), held(&lease), move |tx| steps::release(tx, &lease, now_ms)).await
     }
 
-    /// When the next session without a lease has something to do.
-    pub(crate) async fn next_due(&self) -> Result<Option<u64>, QueueError> {
-        let query = "SELECT MIN(ready_at) FROM session_leases WHERE ready_at IS NOT NULL AND lease_owner IS NULL";
-        let found = self.storage.query(statement!(query)).await?;
+    /// When the next session without a lease has something to do, after this moment. What is due by then was claimed,
+    /// or needs another process.
+    pub(crate) async fn next_due(&self, after_ms: u64) -> Result<Option<u64>, QueueError> {
+        let query = "SELECT MIN(ready_at) FROM session_leases WHERE ready_at > ?1 AND lease_owner IS NULL";
+        let found = self.storage.query(statement!(query, after_ms)).await?;
         Ok(found.first().map(|record| record.optional_unsigned(0)).transpose()?.flatten())
     }
 
@@ -114,7 +134,48 @@ impl QueueStore {
         now_ms: u64,
     ) -> Result<(CancelOutcome, DispatchView), SessionsError> {
         let id = id.clone();
-        transact(self.storage(), move |tx| steps::cancel(tx, &id, now_ms)).await
+        transact(self.storage(), Keys::none(), move |tx| steps::cancel(tx, &id, now_ms)).await
+    }
+
+    /// Sends an input that waits to another folder.
+    pub(crate) async fn relocate(
+        &self,
+        id: &DispatchId,
+        folder: PathBuf,
+        workspace: PathBuf,
+        now_ms: u64,
+    ) -> Result<DispatchView, SessionsError> {
+        let id = id.clone();
+        transact(self.storage(), Keys::none(), move |tx| steps::relocate(tx, &id, folder, workspace, now_ms)).await
+    }
+
+    /// What waits in sessions that nobody works on now, by session and in order.
+    pub(crate) async fn waiting(&self, session: Option<&str>) -> Result<Vec<WaitingMessage>, SessionsError> {
+        let query = statement!(
+            format!(
+                "SELECT {}, s.label, s.ready_at, s.lease_owner
+                 FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id
+                 JOIN session_leases s ON s.session = d.session
+                 WHERE d.state = 'pending' AND (CAST(?1 AS TEXT) IS NULL OR s.label = ?1)
+                 ORDER BY s.label, d.seq LIMIT ?2",
+                tables::ENTRY
+            ),
+            session,
+            MAX_PAGE
+        );
+        let found = self.storage.query(query).await?;
+        let message = |record: &Record| {
+            let entry = tables::entry(record)?;
+            let is_free = record.optional_text(tables::ENTRY_COLUMNS + 2)?.is_none();
+            Ok(WaitingMessage {
+                id: entry.id,
+                session: record.text(tables::ENTRY_COLUMNS)?.to_owned(),
+                scope: entry.scope,
+                folder: entry.submission.workdir,
+                free_since_ms: record.optional_unsigned(tables::ENTRY_COLUMNS + 1)?.filter(|_| is_free),
+            })
+        };
+        found.iter().map(message).collect()
     }
 
     pub(crate) async fn dispatch(&self, id: &DispatchId) -> Result<DispatchView, SessionsError> {
@@ -128,7 +189,7 @@ impl QueueStore {
         );
         let found = self.storage.query(query).await?;
         let record = found.first().ok_or_else(|| unknown_dispatch(id))?;
-        Ok(tables::entry(record)?.view(record.text(10)?))
+        Ok(tables::entry(record)?.view(record.text(tables::ENTRY_COLUMNS)?))
     }
 
     pub(crate) async fn queue(&self, session: Option<&str>) -> Result<Vec<DispatchView>, SessionsError> {
@@ -144,7 +205,7 @@ impl QueueStore {
             MAX_PAGE
         );
         let found = self.storage.query(query).await?;
-        found.iter().map(|record| Ok(tables::entry(record)?.view(record.text(10)?))).collect()
+        found.iter().map(|record| Ok(tables::entry(record)?.view(record.text(tables::ENTRY_COLUMNS)?))).collect()
     }
 
     /// Stored rows behind a place, at most a page.
@@ -170,8 +231,13 @@ impl QueueStore {
     /// Settles the leases of dead owners and those that ran out.
     pub(crate) async fn sweep(&self, dead: &[String], now_ms: u64) -> Result<ExpiredLeases, QueueError> {
         let dead = dead.to_vec();
-        transact(self.storage(), move |tx| steps::sweep(tx, &dead, now_ms)).await
+        transact(self.storage(), Keys::none(), move |tx| steps::sweep(tx, &dead, now_ms)).await
     }
+}
+
+/// What a change under a lease works on.
+fn held(lease: &Lease) -> Keys {
+    Keys::of([session_key(&lease.session)])
 }
 
 /// Why the queue refused.

@@ -36,7 +36,10 @@ impl RedactingSink<'_> {
     pub(crate) fn watcher(&self, inner: Arc<dyn Fn(TurnEvent) + Send + Sync>) -> Arc<dyn Fn(TurnEvent) + Send + Sync> {
         let redactor = Arc::clone(&self.redactor);
         Arc::new(move |mut event| {
-            if let TurnEvent::CallOutput { text, .. } = &mut event {
+            if let TurnEvent::CallOutput { text, .. }
+            | TurnEvent::TextDelta { text, .. }
+            | TurnEvent::ReasoningDelta { text, .. } = &mut event
+            {
                 clean(&redactor, text);
             }
             inner(event);
@@ -53,15 +56,15 @@ impl StepSink for RedactingSink<'_> {
     }
 }
 
-/// A row without its secrets. Reasoning stays as it is: its provider has sealed it.
+/// A row without its secrets.
 fn cleaned(redactor: &Redactor, row: &Row) -> Row {
     let mut row = row.clone();
     match &mut row.body {
         RowBody::Chunk { chunk, .. } => match chunk {
-            Chunk::Text { text } => clean(redactor, text),
+            Chunk::Text { text } | Chunk::Reasoning { text, .. } => clean(redactor, text),
             Chunk::ToolCall(call) => clean_call(redactor, call),
             Chunk::ToolResult(result) => clean_result(redactor, result),
-            Chunk::Reasoning { .. } | Chunk::Image(_) => {}
+            Chunk::Image(_) => {}
         },
         RowBody::CallStarted { call, .. } => clean_call(redactor, call),
         RowBody::CallEnded { result } => clean_result(redactor, result),
@@ -77,7 +80,7 @@ pub(crate) fn clean(redactor: &Redactor, text: &mut String) {
     }
 }
 
-fn clean_call(redactor: &Redactor, call: &mut ToolCall) {
+pub(crate) fn clean_call(redactor: &Redactor, call: &mut ToolCall) {
     clean_map(redactor, &mut call.arguments);
 }
 

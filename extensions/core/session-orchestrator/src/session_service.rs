@@ -1,18 +1,22 @@
 //! The session queue as a service: takes input in, answers what became of it, lets sessions be watched.
 
 use crate::contract::{
-    CancelOutcome, DispatchId, DispatchView, MESSAGE_RECEIVED, MessageReceived, Receipt, SessionEvents, Sessions,
-    SessionsError, Submission,
+    CancelOutcome, DispatchId, DispatchState, DispatchView, MESSAGE_RECEIVED, MessageReceived, Mode, Receipt,
+    SessionEvents, Sessions, SessionsError, Submission,
 };
-use crate::inputs::check;
+use crate::inputs::{check, unknown_dispatch};
 use crate::queue_store::Admission;
 use crate::redaction::{clean, redactor_with};
+use crate::scope::wait_reasons;
+use crate::turn_runner::real_folder;
 use crate::turn_scheduler::TurnScheduler;
 use crate::watching::{follow, wait};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::ids::SessionId;
+use dispatch_os::paths::find_project_root;
 use dispatch_redact::Redactor;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What senders call.
@@ -34,21 +38,32 @@ impl SessionService {
             let own = redactor_with(&self.host.settings(), &submission.secret_patterns).map_err(wrong)?;
             clean(&own, &mut submission.text);
         }
+        let scope = self.scheduler.dispatch_scope();
+        submission.workdir = Some(match submission.workdir.take() {
+            Some(folder) => self.existing(&folder)?,
+            None => scope.workspace.clone(),
+        });
         let (label, mode) = (submission.session.clone(), submission.mode);
         let admission = Admission {
             id: DispatchId::new(self.scheduler.next_id()),
             session: SessionId::new(self.scheduler.next_id()),
             submission,
+            scope,
             now_ms: self.scheduler.now_ms(),
             claimant: self.scheduler.claimant(),
         };
         let admitted = self.scheduler.store.admit(admission).await?;
-        let receipt =
-            Receipt { dispatch: admitted.view.id.clone(), session: admitted.session.clone(), fresh: admitted.fresh };
+        let receipt = Receipt {
+            dispatch: admitted.view.id.clone(),
+            session: admitted.session.clone(),
+            fresh: admitted.fresh,
+            mode: if admitted.steer_obstacle.is_some() { Mode::Followup } else { admitted.view.mode },
+            note: admitted.steer_obstacle.map(|why| format!("it becomes a turn of its own: {why}")),
+        };
         if !admitted.fresh {
             return Ok(receipt);
         }
-        if mode == crate::contract::Mode::Interrupt {
+        if mode == Mode::Interrupt {
             self.scheduler.stop(&admitted.session);
         }
         self.scheduler.tell_dispatches(admitted.superseded.into_iter().chain([admitted.view]));
@@ -60,6 +75,47 @@ impl SessionService {
         // Whoever listens hears it; input is taken in whether or not anybody can be told.
         let _ = self.host.emit(&MESSAGE_RECEIVED, received);
         Ok(receipt)
+    }
+
+    /// The folder that a sender names, without links in its path.
+    fn existing(&self, folder: &Path) -> Result<PathBuf, SessionsError> {
+        let folder = real_folder(folder);
+        if (self.scheduler.folder_exists())(&folder) {
+            return Ok(folder);
+        }
+        Err(SessionsError::Invalid(format!("the folder {} does not exist", folder.display())))
+    }
+
+    /// Adds why messages wait that no process can take.
+    async fn explained(
+        &self,
+        mut views: Vec<DispatchView>,
+        session: Option<&str>,
+    ) -> Result<Vec<DispatchView>, SessionsError> {
+        if views.iter().any(|view| view.state == DispatchState::Pending) {
+            let waiting = self.scheduler.store.waiting(session).await?;
+            let reasons = wait_reasons(&waiting, self.scheduler.now_ms(), self.scheduler.folder_exists());
+            for view in views.iter_mut().filter(|view| view.reason.is_empty()) {
+                view.reason = reasons.get(&view.id).map(ToString::to_string).unwrap_or_default();
+            }
+        }
+        Ok(views)
+    }
+
+    async fn view(&self, id: &DispatchId) -> Result<DispatchView, SessionsError> {
+        let view = self.scheduler.store.dispatch(id).await?;
+        let session = view.session.clone();
+        let explained = self.explained(vec![view], Some(&session)).await?;
+        explained.into_iter().next().ok_or_else(|| unknown_dispatch(id))
+    }
+
+    async fn send_elsewhere(&self, id: &DispatchId, folder: &Path) -> Result<DispatchView, SessionsError> {
+        let folder = self.existing(folder)?;
+        let workspace = find_project_root(&folder).map_or_else(|| folder.clone(), |root| real_folder(&root.path));
+        let moved = self.scheduler.store.relocate(id, folder, workspace, self.scheduler.now_ms()).await?;
+        self.scheduler.tell_dispatches([moved.clone()]);
+        self.scheduler.wake();
+        Ok(moved)
     }
 
     async fn take_back(&self, id: &DispatchId) -> Result<CancelOutcome, SessionsError> {
@@ -78,7 +134,7 @@ impl Sessions for SessionService {
     }
 
     fn dispatch<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<DispatchView, SessionsError>> {
-        Box::pin(self.scheduler.store.dispatch(id))
+        Box::pin(self.view(id))
     }
 
     fn wait<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<DispatchView, SessionsError>> {
@@ -89,8 +145,16 @@ impl Sessions for SessionService {
         Box::pin(self.take_back(id))
     }
 
+    fn relocate<'a>(
+        &'a self,
+        id: &'a DispatchId,
+        folder: &'a Path,
+    ) -> BoxFuture<'a, Result<DispatchView, SessionsError>> {
+        Box::pin(self.send_elsewhere(id, folder))
+    }
+
     fn queue<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<DispatchView>, SessionsError>> {
-        Box::pin(self.scheduler.store.queue(session))
+        Box::pin(async move { self.explained(self.scheduler.store.queue(session).await?, session).await })
     }
 
     fn watch<'a>(

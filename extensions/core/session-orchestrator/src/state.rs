@@ -5,8 +5,10 @@
 use crate::contract::{CancelOutcome, DispatchId, DispatchState, DispatchView, Mode, SessionsError, Submission};
 use crate::queue::{self, BACKOFF_MS, MAX_ATTEMPTS, MAX_WAITING, NextInput, WaitingInput};
 use crate::queue_store::{Claimant, Lease, QueueError};
+use crate::scope::{DispatchScope, RunnerScope};
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_durable_queue::LeaseToken;
+use std::path::PathBuf;
 
 /// The beginning of a text that lists show.
 const EXCERPT_CHARS: usize = 200;
@@ -24,6 +26,8 @@ pub(crate) struct StoredDispatch {
     pub(crate) at_ms: u64,
     pub(crate) partition: String,
     pub(crate) submission: Submission,
+    /// Where it belongs; `None` if an older version stored it.
+    pub(crate) scope: Option<DispatchScope>,
 }
 
 impl StoredDispatch {
@@ -35,6 +39,7 @@ impl StoredDispatch {
             mode: self.submission.mode,
             state: self.state,
             reason: self.reason.clone(),
+            folder: self.submission.workdir.clone(),
             turn: self.turn.clone(),
             attempts: self.attempts,
             source: self.submission.source.clone(),
@@ -52,6 +57,7 @@ impl StoredDispatch {
             at_ms: self.at_ms,
             attempts: self.attempts,
             submission: self.submission.clone(),
+            scope: self.scope.clone(),
         }
     }
 
@@ -75,6 +81,8 @@ pub(crate) struct SessionState {
     pub(crate) stop_fence: Option<u64>,
     /// When there is something to do; `None` only when nothing waits.
     pub(crate) ready_at_ms: Option<u64>,
+    /// The workspace of what comes next: only a process there looks at the session.
+    pub(crate) next_workspace: Option<String>,
     /// The turn that runs under the present fence.
     pub(crate) turn: Option<TurnId>,
     /// What is pending or running, in order.
@@ -112,6 +120,7 @@ impl SessionState {
             lease_until_ms: 0,
             stop_fence: None,
             ready_at_ms: None,
+            next_workspace: None,
             turn: None,
             open: Vec::new(),
         }
@@ -121,11 +130,22 @@ impl SessionState {
         self.open.iter().filter(|entry| entry.state == DispatchState::Pending).map(StoredDispatch::waiting).collect()
     }
 
+    /// Why an input that should steer cannot enter the turn that runs now.
+    pub(crate) fn steer_obstacle(&self, submission: &Submission, scope: &DispatchScope) -> Option<String> {
+        if submission.mode != Mode::Steer {
+            return None;
+        }
+        let running = self.open.iter().find(|entry| entry.state == DispatchState::Running);
+        let running = running.map(|entry| (&entry.submission, entry.scope.as_ref()));
+        queue::steer_obstacle(running, submission, Some(scope))
+    }
+
     /// Takes input in. The last entry is the new one; those before it are what an interrupt leaves no room for.
     pub(crate) fn admit(
         &mut self,
         id: DispatchId,
         submission: Submission,
+        scope: DispatchScope,
         now_ms: u64,
     ) -> Result<Vec<StoredDispatch>, SessionsError> {
         let waiting = self.waiting().len() as u64;
@@ -150,8 +170,9 @@ impl SessionState {
             attempts: 0,
             not_before_ms: queue::not_before(submission.mode, now_ms),
             at_ms: now_ms,
-            partition: queue::partition(&submission),
+            partition: queue::partition(&submission, Some(&scope)),
             submission,
+            scope: Some(scope),
         };
         self.next_seq += 1;
         self.open.push(entry.clone());
@@ -160,9 +181,10 @@ impl SessionState {
         Ok(changed)
     }
 
-    /// Takes the lease if nobody has it.
+    /// Takes the lease if nobody has it and the claimant can run what comes next.
     pub(crate) fn lease(&mut self, claimant: &Claimant, now_ms: u64) -> Option<Lease> {
-        if self.owner.is_some() || self.ready_at_ms.is_none_or(|at| at > now_ms) {
+        let due = matches!(self.next(&claimant.runner, now_ms), NextInput::Start(_));
+        if self.owner.is_some() || !due {
             return None;
         }
         self.fence += 1;
@@ -181,9 +203,34 @@ impl SessionState {
         if lease.token.holds(self.owner.as_deref(), self.fence) { Ok(()) } else { Err(QueueError::Fenced) }
     }
 
-    /// What to do next.
-    pub(crate) fn next(&self, now_ms: u64) -> NextInput {
-        queue::next(&self.waiting(), now_ms)
+    /// What a process does next; it rests before what only another one can run as it was meant.
+    pub(crate) fn next(&self, runner: &RunnerScope, now_ms: u64) -> NextInput {
+        let can_run = |input: &WaitingInput| runner.can_run(input.scope.as_ref(), input.submission.workdir.as_deref());
+        match queue::next(&self.waiting(), now_ms) {
+            // Inputs that share a turn share their scope too.
+            NextInput::Start(inputs) if !inputs.first().is_some_and(can_run) => NextInput::Rest,
+            next => next,
+        }
+    }
+
+    /// Sends an input that waits to another folder.
+    pub(crate) fn relocate(
+        &mut self,
+        id: &DispatchId,
+        folder: PathBuf,
+        workspace: PathBuf,
+        now_ms: u64,
+    ) -> Option<StoredDispatch> {
+        let pending = |entry: &&mut StoredDispatch| entry.id == *id && entry.state == DispatchState::Pending;
+        let entry = self.open.iter_mut().find(pending)?;
+        let known = entry.scope.take();
+        let (extensions, rules) = known.map_or((None, Vec::new()), |scope| (scope.extensions, scope.rules));
+        entry.scope = Some(DispatchScope { workspace, extensions, rules });
+        entry.submission.workdir = Some(folder);
+        entry.partition = queue::partition(&entry.submission, entry.scope.as_ref());
+        let entry = entry.clone();
+        self.settle(now_ms);
+        Some(entry)
     }
 
     /// Begins a turn that consumes these inputs.
@@ -251,6 +298,16 @@ impl SessionState {
         self.owner.as_ref().is_some_and(|owner| self.lease_until_ms <= now_ms || dead.contains(owner))
     }
 
+    /// Shortens a lease that would last longer than any lease does: the clock was set back since it was written. Its
+    /// owner renews it if it is alive. Says whether there was one.
+    pub(crate) fn shorten_lease(&mut self, longest_ms: u64, now_ms: u64) -> bool {
+        let is_too_long = self.owner.is_some() && self.lease_until_ms > now_ms.saturating_add(longest_ms);
+        if is_too_long {
+            self.lease_until_ms = now_ms.saturating_add(longest_ms);
+        }
+        is_too_long
+    }
+
     /// Settles what a lost owner left behind. The fence rises, so that its late writes are refused.
     pub(crate) fn abandon(&mut self, progress: TurnProgress, now_ms: u64) -> AbandonedSession {
         let turn = self.turn.take();
@@ -289,6 +346,9 @@ impl SessionState {
     /// Forgets what is over and finds out when there is something to do.
     fn settle(&mut self, now_ms: u64) {
         self.open.retain(|entry| !entry.state.is_over());
-        self.ready_at_ms = queue::ready_at(&self.waiting(), now_ms);
+        let waiting = self.waiting();
+        self.ready_at_ms = queue::ready_at(&waiting, now_ms);
+        let next = waiting.first().and_then(|input| input.scope.as_ref());
+        self.next_workspace = next.map(|scope| scope.workspace.to_string_lossy().into_owned());
     }
 }

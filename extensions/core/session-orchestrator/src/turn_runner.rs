@@ -3,6 +3,7 @@
 mod choose;
 mod job;
 mod permission_gate;
+mod redacted_provider;
 mod redacted_tool;
 
 pub(crate) use job::{TurnJob, TurnResult};
@@ -10,26 +11,32 @@ pub(crate) use job::{TurnJob, TurnResult};
 use crate::approval_service::ApprovalService;
 use crate::contract::{CONTEXT, Submission, ToolChoice, TurnContext};
 use crate::fallback::{ModelChain, PassedOver};
+use crate::history_reader::HistoryReader;
 use crate::inputs::conversation;
 use crate::queue_store::StartedTurn;
 use crate::redaction::{RedactingSink, redactor_with};
+use crate::scope::{FolderCheck, RunnerScope};
 use crate::spill::SpillFolder;
 use crate::turn_environment::TurnEnvironment;
 use choose::choices;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
+use dispatch_contracts::manifest::Tier;
 use dispatch_contracts::permission::PermissionRule;
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::provider::{ProviderError, ProviderErrorKind, Usage};
 use dispatch_contracts::settings::Settings;
 use dispatch_contracts::turn::TurnEnd;
-use dispatch_kernel::host::{ExtensionHost, HostHandle};
+use dispatch_kernel::host::{ExtensionHost, ExtensionState, ExtensionStatus, HostHandle};
 use dispatch_kernel::runtime::{OfferedTool, TurnInput, run_turn};
 use dispatch_kernel::services::builtin::{dispatch_policy, permission_rules, turn_limits};
+use dispatch_os::files::canonicalize;
 use dispatch_redact::{RedactError, Redactor};
 use permission_gate::PermissionGate;
+use redacted_provider::RedactedProvider;
 use redacted_tool::RedactedTool;
 use serde_json::Map;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the model is told before anybody adds to it.
@@ -37,13 +44,18 @@ const SYSTEM: &str = "You are Dispatch, an agent that works in the user's worksp
 out what is true before you say it, keep changes small, and say plainly what you did and what you could not do. \
 A refused tool call is final: do without it or ask.";
 
+/// How long a question waits for its answer, if the settings do not say.
+const APPROVAL_TIMEOUT_S: u64 = 86_400;
+
 /// Runs turns with whatever the active extensions offer.
 pub(crate) struct TurnRunner {
     pub(crate) host: Host,
     pub(crate) kernel: Arc<HostHandle>,
     pub(crate) approvals: Arc<ApprovalService>,
     pub(crate) redactor: Arc<Redactor>,
+    pub(crate) history: Arc<HistoryReader>,
     settings: AgentSettings,
+    workspace: PathBuf,
 }
 
 /// The settings that a turn depends on.
@@ -53,6 +65,7 @@ struct AgentSettings {
     policy: DispatchPolicy,
     rules: Vec<PermissionRule>,
     models: Vec<String>,
+    approval_timeout_ms: u64,
 }
 
 impl TurnRunner {
@@ -68,9 +81,30 @@ impl TurnRunner {
             policy: dispatch_policy(&all),
             rules: permission_rules(&all),
             models: choose::configured(&all),
+            approval_timeout_ms: host.settings().read("approval_timeout_s").unwrap_or(APPROVAL_TIMEOUT_S) * 1_000,
             all,
         };
-        Self { host, kernel, approvals, redactor, settings }
+        let workspace = real_folder(&host.folders().workdir);
+        Self { host, kernel, approvals, redactor, history: Arc::default(), settings, workspace }
+    }
+
+    /// What this process can run now: an extension that is not active takes no part in a turn.
+    pub(crate) fn scope(&self, folder_exists: &FolderCheck) -> RunnerScope {
+        let takes_part = |status: &ExtensionStatus| {
+            status.tier != Some(Tier::Core) && matches!(status.state, ExtensionState::Active | ExtensionState::Lazy)
+        };
+        let known = self.kernel.get().map(|kernel| kernel.status()).unwrap_or_default();
+        let extensions = known.iter().filter(|status| takes_part(status)).map(|status| status.id.to_string());
+        RunnerScope {
+            workspace: self.workspace.clone(),
+            extensions: extensions.collect(),
+            folder_exists: Arc::clone(folder_exists),
+        }
+    }
+
+    /// The configured permission rules.
+    pub(crate) fn rules(&self) -> &[PermissionRule] {
+        &self.settings.rules
     }
 
     /// The turn as the context filters leave it.
@@ -88,7 +122,7 @@ impl TurnRunner {
             tools: ToolChoice::All,
             models,
             policy: self.settings.policy,
-            options: Map::new(),
+            options: submission.options.clone(),
         };
         let shaped = self.host.apply(&CONTEXT, context.clone()).await;
         let mut shaped = shaped.ok().and_then(Result::ok).unwrap_or(context);
@@ -97,8 +131,8 @@ impl TurnRunner {
         shaped
     }
 
-    fn workdir(&self, submission: &Submission) -> std::path::PathBuf {
-        submission.workdir.clone().unwrap_or_else(|| self.host.folders().workdir)
+    fn workdir(&self, submission: &Submission) -> PathBuf {
+        submission.workdir.clone().unwrap_or_else(|| self.workspace.clone())
     }
 
     /// What takes secrets out of a turn.
@@ -131,22 +165,26 @@ impl TurnRunner {
             Ok(redactor) => redactor,
             Err(error) => return faulted(&format!("the forms of secrets cannot be used: {error}")),
         };
-        let gate = PermissionGate::new(self, &job, &submission);
+        let gate = PermissionGate::new(self, &job, &submission, Arc::clone(&redactor));
         let redacting = RedactingSink { sink: environment, redactor: Arc::clone(&redactor) };
         let spill = SpillFolder {
-            folder: self.host.folders().data.join("outputs").join(job.lease.session.as_str()),
+            folder: self.host.folders().outputs().join(job.lease.session.as_str()),
             redactor: Arc::clone(&redactor),
         };
         let model = choices.first().map(|choice| choice.model.clone()).unwrap_or_default();
+        let provider = ModelChain { choices, passed_over: self.passed_over() };
+        let provider =
+            Arc::new(RedactedProvider { provider, redactor: Arc::clone(&redactor), clock: self.host.clock() });
+        let read = self.history.read(&job.lease.session, job.history, provider).await;
         let (clock, ids) = (self.host.clock(), self.host.ids());
         let outcome = run_turn(TurnInput {
             session: job.lease.session.clone(),
             turn: job.begun.turn.clone(),
-            provider: Arc::new(ModelChain { choices, passed_over: self.passed_over() }),
+            provider: read.provider,
             model,
             options: context.options,
             system: context.system,
-            messages: conversation(job.history, &job.begun.inputs),
+            messages: conversation(read.history, &job.begun.inputs),
             tools: offered(&kernel, &context.tools, &redactor),
             workdir: self.workdir(&submission),
             policy: context.policy,
@@ -208,6 +246,11 @@ fn offered(kernel: &ExtensionHost, choice: &ToolChoice, redactor: &Arc<Redactor>
     let tools = kernel.tools().into_iter().filter(|tool| wanted(&tool.name));
     let redacted = |tool| Arc::new(RedactedTool { tool, redactor: Arc::clone(redactor) });
     tools.map(|tool| OfferedTool { owner: tool.owner, tool: redacted(tool.item) }).collect()
+}
+
+/// The folder without links in its path, so that two ways to it are one.
+pub(crate) fn real_folder(folder: &Path) -> PathBuf {
+    canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
 fn faulted(message: &str) -> TurnResult {

@@ -3,7 +3,9 @@
 mod drive;
 
 use crate::contract::{DispatchView, SessionNews};
+use crate::queue::LEASE_MS;
 use crate::queue_store::{Claimant, ExpiredLeases, Lease, QueueError, QueueStore};
+use crate::scope::{DispatchScope, FolderCheck, RunnerScope};
 use crate::session_feed::SessionFeed;
 use crate::turn_runner::TurnRunner;
 use dispatch_contracts::BoxFuture;
@@ -19,8 +21,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most sessions that one process runs at once.
 pub(crate) const MAX_RUNNING: usize = 16;
-/// How long a lease lasts that nobody renews.
-pub(crate) const LEASE_MS: u64 = 15_000;
 /// How often a lease is renewed.
 pub(crate) const RENEW_MS: u64 = 4_000;
 /// How often the store is looked at for what other processes put into it.
@@ -35,6 +35,7 @@ pub(crate) struct SchedulerPorts {
     pub(crate) spawn: Arc<dyn Fn(BoxFuture<'static, ()>) + Send + Sync>,
     pub(crate) warn: Arc<dyn Fn(String) + Send + Sync>,
     pub(crate) liveness: Arc<dyn OwnerLiveness>,
+    pub(crate) folder_exists: FolderCheck,
 }
 
 /// Runs turns for as long as the program does.
@@ -92,7 +93,26 @@ impl TurnScheduler {
     /// Who asks for leases, from now on.
     pub(crate) fn claimant(&self) -> Option<Claimant> {
         let free = self.running().len() < MAX_RUNNING && !self.is_draining();
-        free.then(|| Claimant { owner: self.owner.clone(), until_ms: self.now_ms() + LEASE_MS })
+        free.then(|| Claimant {
+            owner: self.owner.clone(),
+            until_ms: self.now_ms() + LEASE_MS,
+            runner: self.runner_scope(),
+        })
+    }
+
+    /// What this process can run now.
+    pub(crate) fn runner_scope(&self) -> RunnerScope {
+        self.runner.scope(&self.ports.folder_exists)
+    }
+
+    /// Where a message belongs that is sent through this process.
+    pub(crate) fn dispatch_scope(&self) -> DispatchScope {
+        let RunnerScope { workspace, extensions, .. } = self.runner_scope();
+        DispatchScope { workspace, extensions: Some(extensions), rules: self.runner.rules().to_vec() }
+    }
+
+    pub(crate) fn folder_exists(&self) -> &FolderCheck {
+        &self.ports.folder_exists
     }
 
     /// Looks at the store at once instead of at the next tick.
@@ -133,15 +153,16 @@ impl TurnScheduler {
                 swept_at = Some(now);
                 self.sweep().await;
             }
+            let looked_at = self.now_ms();
             self.claim().await;
-            let pause = self.pause().await;
+            let pause = self.pause(looked_at).await;
             select(woken.next(), self.ports.clock.sleep_ms(pause)).await;
         }
     }
 
-    /// How long nothing is due.
-    async fn pause(&self) -> u64 {
-        match self.store.next_due().await {
+    /// How long nothing more is due than at the last look.
+    async fn pause(&self, looked_at_ms: u64) -> u64 {
+        match self.store.next_due(looked_at_ms).await {
             Ok(Some(at)) => at.saturating_sub(self.now_ms()).clamp(1, POLL_MS),
             Ok(None) | Err(_) => POLL_MS,
         }

@@ -1,11 +1,13 @@
 //! Following a session: what is stored first, then news as it comes, with storage as the truth behind it.
 
 mod order;
+mod questions;
 
 use crate::contract::{DispatchId, DispatchView, SessionEvent, SessionEvents, SessionNews, SessionsError};
 use crate::session_feed::FeedReader;
 use crate::turn_scheduler::TurnScheduler;
 use crate::watching::order::EventOrder;
+use crate::watching::questions::KnownQuestions;
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt, stream};
 use std::sync::Arc;
@@ -19,6 +21,7 @@ struct SessionFollower {
     label: String,
     feed: FeedReader,
     order: EventOrder,
+    questions: KnownQuestions,
 }
 
 /// The news of a session.
@@ -30,7 +33,9 @@ pub(crate) async fn follow(
     // Watching begins before storage is read, so that nothing falls between the two.
     let feed = scheduler.feed.watch(label);
     let order = EventOrder::new(after, scheduler.store.last_place(label).await?);
-    let follower = SessionFollower { label: label.to_owned(), feed, order, scheduler };
+    let questions = KnownQuestions::default();
+    let mut follower = SessionFollower { label: label.to_owned(), feed, order, questions, scheduler };
+    follower.look_for_questions().await;
     Ok(stream::unfold(follower, |mut follower| async move {
         let event = follower.next().await?;
         Some((event, follower))
@@ -39,10 +44,23 @@ pub(crate) async fn follow(
 }
 
 impl SessionFollower {
+    /// Finds questions that another process asks, and those that are settled.
+    async fn look_for_questions(&mut self) {
+        let now_ms = self.scheduler.now_ms();
+        // What cannot be read now is read at the next look.
+        if let Ok(open) = self.scheduler.store.open_questions(Some(&self.label), now_ms).await {
+            let news = self.questions.compare(open);
+            self.order.due.extend(news.into_iter().map(|news| SessionEvent { seq: None, news }));
+        }
+    }
+
     async fn next(&mut self) -> Option<SessionEvent> {
         loop {
             if let Some(event) = self.order.due.pop_front() {
-                return Some(event);
+                if self.questions.is_news(&event.news) {
+                    return Some(event);
+                }
+                continue;
             }
             if self.feed.take_lag() {
                 self.order.behind = true;
@@ -66,7 +84,10 @@ impl SessionFollower {
             match select(self.feed.receiver.next(), tick).await {
                 Either::Left((Some(event), _)) => self.order.hear(event),
                 Either::Left((None, _)) => return None,
-                Either::Right(_) => self.order.behind = true,
+                Either::Right(_) => {
+                    self.order.behind = true;
+                    self.look_for_questions().await;
+                }
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Storage, StorageBackend};
+use dispatch_contracts::storage::{Keys, Storage, StorageBackend};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,10 +53,13 @@ fn produce(store: &Arc<dyn Storage>, producer: usize) -> Vec<Duration> {
     while start.elapsed() < MEASURED {
         let (name, body) = (format!("{producer}-{}", waits.len()), body.clone());
         let asked = Instant::now();
-        block_on(store.transact(Box::new(move |tx| {
-            tx.execute(&statement!("INSERT INTO events (name, body) VALUES (?1, ?2)", name, body))?;
-            Ok(Vec::new())
-        })))
+        block_on(store.transact(
+            Keys::Everything,
+            Box::new(move |tx| {
+                tx.execute(&statement!("INSERT INTO events (name, body) VALUES (?1, ?2)", name, body))?;
+                Ok(Vec::new())
+            }),
+        ))
         .unwrap();
         waits.push(asked.elapsed());
     }

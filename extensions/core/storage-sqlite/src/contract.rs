@@ -5,4 +5,4 @@ mod location;
 
 pub use crate::inspect::{DatabaseInspection, DatabaseProblem, inspect};
 pub use crate::store::SqliteBackend;
-pub use location::{DEFAULT_FILE, Location};
+pub use location::{DEFAULT_FILE, Location, is_for_a_server};

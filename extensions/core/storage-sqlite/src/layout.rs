@@ -3,8 +3,9 @@
 use crate::database::Database;
 use crate::guard::RESERVED_PREFIX;
 use crate::resolved_location::ResolvedLocation;
+use crate::writer::DatabaseJob;
 use dispatch_contracts::migration::{AppliedMigration, Migration};
-use dispatch_contracts::storage::StorageError;
+use dispatch_contracts::storage::{Record, SqlValue, StorageError};
 use rusqlite::{Connection, params};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,6 +83,34 @@ fn tables(connection: &Connection) -> rusqlite::Result<BTreeSet<String>> {
     )?;
     let names = statement.query_map([], |row| row.get(0))?;
     names.collect()
+}
+
+/// The names of tables with each of their columns, in order.
+pub(crate) fn columns() -> DatabaseJob {
+    texts(
+        "SELECT t.name, c.name FROM dispatch_tables t
+         JOIN pragma_table_list l ON l.name = t.name AND l.schema = 'main' AND l.type = 'table'
+         JOIN pragma_table_info(t.name) c ORDER BY t.name, c.cid",
+    )
+}
+
+/// All namespaces that have anything.
+pub(crate) fn namespaces() -> DatabaseJob {
+    texts("SELECT namespace FROM dispatch_migrations UNION SELECT namespace FROM dispatch_values ORDER BY 1")
+}
+
+fn texts(sql: &'static str) -> DatabaseJob {
+    Box::new(move |database| {
+        let read = || -> rusqlite::Result<Vec<Record>> {
+            let mut statement = database.trusted().prepare(sql)?;
+            let count = statement.column_count();
+            let rows = statement.query_map([], |row| {
+                (0..count).map(|at| row.get(at).map(SqlValue::Text)).collect::<rusqlite::Result<Record>>()
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| database.told(&error))
+    })
 }
 
 /// Whose each table is.

@@ -13,7 +13,7 @@ use crate::writer::{self, DatabaseJob, StorageAnswer, WriteJob, WriteTask, Write
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::{
-    Durability, Record, Statement, Storage, StorageBackend, StorageError, TransactionWork,
+    Columns as _, Durability, Keys, Record, Statement, Storage, StorageBackend, StorageError, TransactionWork,
 };
 use dispatch_os::Deadline;
 use dispatch_os::threads::{JoinHandle, is_current, sleep, spawn};
@@ -23,6 +23,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 const OPENING_PAUSE: Duration = Duration::from_millis(5);
+
+/// The columns of each table, by its name.
+type TableColumns = BTreeMap<String, Vec<String>>;
 
 /// One database, opened. Its threads end when the last store of it is gone.
 pub struct SqliteBackend {
@@ -41,6 +44,22 @@ impl SqliteBackend {
     /// around are refused from now on.
     pub fn close(&self) {
         self.threads.close();
+    }
+
+    /// The columns of each table that migrations made, and all namespaces. Indexes of words are left out: they follow
+    /// their tables.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn tables(&self) -> Result<(TableColumns, Vec<String>), StorageError> {
+        let columns = self.threads.read(layout::columns()).await?;
+        let mut tables = TableColumns::new();
+        for record in &columns {
+            tables.entry(record.text(0)?.to_owned()).or_default().push(record.text(1)?.to_owned());
+        }
+        let namespaces = self.threads.read(layout::namespaces()).await?;
+        let namespaces = namespaces.iter().map(|record| record.text(0).map(str::to_owned));
+        Ok((tables, namespaces.collect::<Result<_, _>>()?))
     }
 
     fn store(&self, namespaces: Vec<String>) -> Arc<dyn Storage> {
@@ -174,16 +193,17 @@ impl Storage for SqliteStore {
         Box::pin(self.threads.read(Box::new(move |database| database.look(&scope, &statement))))
     }
 
-    fn transact(&self, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
-        self.transact_with(Durability::Disk, work)
+    fn transact(&self, keys: Keys, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        self.transact_with(keys, Durability::Disk, work)
     }
 
     fn transact_with(
         &self,
+        keys: Keys,
         durability: Durability,
         work: TransactionWork,
     ) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
-        Box::pin(self.threads.write(WriteTask::Scoped(Arc::clone(&self.scope), work), durability))
+        Box::pin(self.threads.write(WriteTask::Scoped(Arc::clone(&self.scope), keys, work), durability))
     }
 
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StorageError>> {

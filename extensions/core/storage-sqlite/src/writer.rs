@@ -12,7 +12,9 @@ use crate::job_queue::{JobQueue, TakenJobs};
 use crate::layout::FoundDatabase;
 use crate::migrate::migrate;
 use dispatch_contracts::migration::Migration;
-use dispatch_contracts::storage::{Durability, Record, Statement, StorageError, Transaction, TransactionWork};
+use dispatch_contracts::storage::{
+    Durability, HeldKeys, Keys, Record, Statement, StorageError, Transaction, TransactionWork,
+};
 use futures_channel::oneshot::Sender;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -42,7 +44,7 @@ pub(crate) struct WriteJob {
 /// Whose work it is.
 pub(crate) enum WriteTask {
     /// A store's.
-    Scoped(Arc<NamespaceScope>, TransactionWork),
+    Scoped(Arc<NamespaceScope>, Keys, TransactionWork),
     /// The backend's own.
     Backend(DatabaseJob),
 }
@@ -163,7 +165,9 @@ fn run(database: &Database, task: WriteTask) -> WriteOutcome {
         return WriteOutcome::GroupLost(error);
     }
     let answer = catch_unwind(AssertUnwindSafe(|| match task {
-        WriteTask::Scoped(scope, work) => work(&mut RunningTransaction { database, scope: &scope }),
+        WriteTask::Scoped(scope, keys, work) => {
+            work(&mut RunningTransaction { database, scope: &scope, keys: HeldKeys::new(keys) })
+        }
         WriteTask::Backend(job) => job(database),
     }));
     let answer = answer.unwrap_or_else(|_| Err(StorageError::GivenUp("the work panicked".to_owned())));
@@ -196,6 +200,8 @@ fn gone(database: &Database) -> StorageError {
 struct RunningTransaction<'a> {
     database: &'a Database,
     scope: &'a Arc<NamespaceScope>,
+    /// One transaction runs at a time, so every key is free; the order is checked all the same.
+    keys: HeldKeys,
 }
 
 impl RunningTransaction<'_> {
@@ -215,5 +221,16 @@ impl Transaction for RunningTransaction<'_> {
     fn query(&mut self, statement: &Statement) -> Result<Vec<Record>, StorageError> {
         self.check()?;
         self.database.query(self.scope, statement)
+    }
+
+    fn lock(&mut self, key: &str) -> Result<(), StorageError> {
+        self.keys.check_order(key)?;
+        self.keys.waited_for(key);
+        Ok(())
+    }
+
+    fn try_lock(&mut self, key: &str) -> Result<bool, StorageError> {
+        self.keys.tried(key);
+        Ok(true)
     }
 }

@@ -6,7 +6,7 @@
 
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Columns, SqlValue, Storage, StorageBackend, StorageError};
+use dispatch_contracts::storage::{Columns, Keys, SqlValue, Storage, StorageBackend, StorageError};
 use ext_storage_sqlite::contract::{Location, SqliteBackend, inspect};
 use std::future::Future;
 use std::io::{BufRead, BufReader, Read};
@@ -42,10 +42,13 @@ fn notes(backend: &SqliteBackend) -> Arc<dyn Storage> {
 
 fn add(store: &Arc<dyn Storage>, body: impl Into<String>) -> Result<(), StorageError> {
     let body = body.into();
-    run(store.transact(Box::new(move |tx| {
-        tx.execute(&statement!("INSERT INTO notes (body) VALUES (?1)", body))?;
-        Ok(Vec::new())
-    })))
+    run(store.transact(
+        Keys::Everything,
+        Box::new(move |tx| {
+            tx.execute(&statement!("INSERT INTO notes (body) VALUES (?1)", body))?;
+            Ok(Vec::new())
+        }),
+    ))
     .map(drop)
 }
 
@@ -390,7 +393,7 @@ fn a_store_reaches_nothing_but_rows_of_its_tables() {
         "EXPLAIN SELECT key FROM dispatch_values",
         "SELECT load_extension('x')",
     ] {
-        let written = run(store.transact(Box::new(move |tx| tx.query(&statement!(refused)))));
+        let written = run(store.transact(Keys::Everything, Box::new(move |tx| tx.query(&statement!(refused)))));
         assert!(matches!(written, Err(StorageError::Statement(_))), "{refused}: {written:?}");
         let read = run(store.query(statement!(refused)));
         assert!(matches!(read, Err(StorageError::Statement(_))), "{refused}: {read:?}");
@@ -462,10 +465,13 @@ fn the_last_store_may_go_with_a_work() {
     let held = Arc::clone(&store);
     let (told, hears) = std::sync::mpsc::channel();
     {
-        let mut asked = store.transact(Box::new(move |_| {
-            drop((held, told));
-            Ok(Vec::new())
-        }));
+        let mut asked = store.transact(
+            Keys::Everything,
+            Box::new(move |_| {
+                drop((held, told));
+                Ok(Vec::new())
+            }),
+        );
         // Handed over, and then nobody waits for it any more.
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         _ = asked.as_mut().poll(&mut context);

@@ -17,6 +17,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// Serves the sessions of this program to others.
 pub const TRANSPORT: Service<dyn Transport> = Service::new("transport-http/transport");
 
+/// The file of the data folder with the token that every request needs.
+pub const TOKEN_FILE: &str = "token";
+
+/// The file of the data folder with the token of people: a client that shows it may answer questions too. No tool gets
+/// it, and no client needs it for anything else.
+pub const APPROVAL_TOKEN_FILE: &str = "approval-token";
+
 /// From where a server may be reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
@@ -34,6 +41,8 @@ pub struct BoundServer {
     pub addr: SocketAddr,
     /// The file with the token that every request needs.
     pub token_file: PathBuf,
+    /// The file with the token that an answer to a question needs.
+    pub approval_token_file: PathBuf,
 }
 
 /// What a client sends.

@@ -3,7 +3,7 @@
 use crate::contract::{BoundServer, ClientInput, ClientOutput, Reach, TRANSPORT, Transport, TransportError};
 use crate::http::HttpServer;
 use crate::line::{InputLine, LineReader, write_line};
-use crate::message_channel::{IncomingMessage, serve_messages};
+use crate::message_channel::{ChannelClient, IncomingMessage, serve_messages};
 use crate::services::TransportServices;
 use crate::settings::{CLOSE_TIMEOUT_MS, MAX_MESSAGE_BYTES};
 use crate::{acp, token};
@@ -12,7 +12,9 @@ use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::Host;
+use dispatch_contracts::ports::Level;
 use futures_util::{Sink, Stream};
+use serde_json::Map;
 use std::borrow::Cow;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,9 +60,21 @@ impl Transport for OpenTransports {
                 return Err(TransportError::NotLoopback { addr });
             }
             let data = self.services.folders().data;
-            let secret = token::read_or_make(&data)?;
-            let server = HttpServer::open(&self.services, addr, &secret).await?;
-            let bound = BoundServer { addr: server.addr, token_file: token::token_file(&data) };
+            for (file, mode) in token::close(&data)? {
+                let told = format!(
+                    "{} was readable by other users of this machine (mode {mode:o}); its mode is now 600. \
+                     If one of them may have read it, stop the server and delete the file: the next start makes a new token",
+                    file.display()
+                );
+                self.services.log(Level::Warn, &told, Map::new());
+            }
+            let tokens = token::read_or_make(&data)?;
+            let server = HttpServer::open(&self.services, addr, &tokens).await?;
+            let bound = BoundServer {
+                addr: server.addr,
+                token_file: token::token_file(&data),
+                approval_token_file: token::approval_token_file(&data),
+            };
             self.servers.lock().unwrap_or_else(PoisonError::into_inner).push(server);
             Ok(bound)
         })
@@ -71,7 +85,7 @@ impl Transport for OpenTransports {
         Box::pin(async move {
             let heard = Box::pin(lines(LineReader::new(input, MAX_MESSAGE_BYTES)));
             let said = Box::pin(line_sink(output));
-            Ok(serve_messages(services, "stdio", heard, said).await?)
+            Ok(serve_messages(services, ChannelClient { source: "stdio", may_answer: true }, heard, said).await?)
         })
     }
 

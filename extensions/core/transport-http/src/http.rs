@@ -1,13 +1,16 @@
 //! The HTTP server: connections, who may use them, and what is answered.
 
 mod admission;
+mod answering;
 mod answers;
 mod chat;
 mod connection;
 mod contributed;
 mod describe;
 mod events;
+mod incomplete_input;
 mod input;
+mod open_connections;
 mod openapi;
 mod operation;
 mod read;

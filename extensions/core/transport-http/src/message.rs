@@ -8,7 +8,7 @@ use dispatch_contracts::permission::PermissionRule;
 use ext_session_orchestrator::contract::{Ask, Mode, Submission};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 /// The body of a submission; the session is named beside it.
@@ -61,6 +61,7 @@ impl MessageWire {
             ask: self.ask,
             delivery: Value::Null,
             workdir: self.workdir,
+            options: Map::new(),
             secret_patterns: Vec::new(),
         }
     }

@@ -9,14 +9,13 @@
 //! | `submit` | `session` and the fields of a message | `ok` with `dispatch`, once it is durable |
 //! | `dispatch` | `dispatch` | `ok` with where it stands |
 //! | `cancel` | `dispatch` | `ok` with `outcome` |
-//! | `answer` | `approval`, `answer`, `reason`? | `ok` |
+//! | `answer` | `approval`, `answer`, `reason`?, `remember`? | `ok` |
 //! | `ping` | | `ok` |
 //!
 //! A request that fails is answered with `error`. Requests are answered in order.
 
 mod request;
 
-use crate::approval_answer::ApprovalAnswerWire;
 use crate::refusal::Refusal;
 use crate::services::TransportServices;
 use dispatch_contracts::BoxStream;
@@ -43,10 +42,19 @@ pub(crate) enum IncomingMessage {
     Unreadable(&'static str),
 }
 
+/// Who sends messages.
+#[derive(Clone, Copy)]
+pub(crate) struct ChannelClient {
+    /// The way that they come.
+    pub(crate) source: &'static str,
+    /// Whether it may answer questions.
+    pub(crate) may_answer: bool,
+}
+
 /// Serves the client until it disconnects or the program closes.
 pub(crate) async fn serve_messages<I, O>(
     services: Arc<TransportServices>,
-    source: &'static str,
+    client: ChannelClient,
     input: I,
     output: O,
 ) -> Result<(), O::Error>
@@ -54,7 +62,7 @@ where
     I: Stream<Item = IncomingMessage> + Unpin,
     O: Sink<String> + Unpin,
 {
-    let mut channel = MessageChannel { services, source, output, events: SelectAll::new(), following: BTreeMap::new() };
+    let mut channel = MessageChannel { services, client, output, events: SelectAll::new(), following: BTreeMap::new() };
     let ready = json!({"type": "ready", "protocol": PROTOCOL, "version": env!("CARGO_PKG_VERSION")});
     channel.send(&ready).await?;
     channel.run(input).await
@@ -64,7 +72,7 @@ type NamedSessionEvent = (Arc<str>, Option<SessionEvent>);
 
 struct MessageChannel<O> {
     services: Arc<TransportServices>,
-    source: &'static str,
+    client: ChannelClient,
     output: O,
     events: SelectAll<BoxStream<'static, NamedSessionEvent>>,
     following: BTreeMap<String, CancelToken>,
@@ -123,8 +131,14 @@ impl<O: Sink<String> + Unpin> MessageChannel<O> {
             }
             ChannelRequest::Submit { session, message } => {
                 let label = session.clone();
-                let receipt = self.services.sessions()?.submit(message.into_submission(session, self.source)).await?;
-                Ok(json!({"dispatch": receipt.dispatch, "session": label, "fresh": receipt.fresh}))
+                let receipt =
+                    self.services.sessions()?.submit(message.into_submission(session, self.client.source)).await?;
+                let mut told = json!({"dispatch": receipt.dispatch, "session": label, "fresh": receipt.fresh});
+                told["mode"] = json!(receipt.mode);
+                if let Some(note) = receipt.note {
+                    told["note"] = note.into();
+                }
+                Ok(told)
             }
             ChannelRequest::Dispatch { dispatch } => {
                 let view = self.services.sessions()?.dispatch(&dispatch).await?;
@@ -134,8 +148,11 @@ impl<O: Sink<String> + Unpin> MessageChannel<O> {
                 let outcome = self.services.sessions()?.cancel(&dispatch).await?;
                 Ok(json!({"dispatch": dispatch, "outcome": outcome}))
             }
-            ChannelRequest::Answer { approval, answer, reason } => {
-                self.services.answer(&approval, ApprovalAnswerWire::new(answer, reason)).await?;
+            ChannelRequest::Answer { approval, answer } => {
+                if !self.client.may_answer {
+                    return Err(Refusal::needs_approval_token());
+                }
+                self.services.answer(&approval, answer, self.client.source.to_owned()).await?;
                 Ok(json!({"approval": approval}))
             }
             ChannelRequest::Ping {} => Ok(json!({})),

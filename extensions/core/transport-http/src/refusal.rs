@@ -3,6 +3,7 @@
 //! Pure.
 
 use dispatch_contracts::host::HostError;
+use dispatch_contracts::storage::StorageError;
 use ext_conversation_store::contract::ConversationError;
 use ext_session_orchestrator::contract::{ApprovalError, SessionsError};
 use http::StatusCode;
@@ -19,6 +20,17 @@ pub(crate) struct ErrorBody<'a> {
     pub(crate) error: &'a Refusal,
 }
 
+/// What an error of OpenAI has beside its message.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct OpenAiError {
+    /// The kind of error.
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    /// The parameter that is wrong.
+    #[serde(rename = "param")]
+    pub(crate) parameter: Option<String>,
+}
+
 /// A refused request. Holds nothing of the inside of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline, description = "Why the request was refused.")]
@@ -29,6 +41,9 @@ pub(crate) struct Refusal {
     pub(crate) code: &'static str,
     /// For people.
     pub(crate) message: String,
+    /// What clients of OpenAI look for, where they ask.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(crate) openai: Option<Box<OpenAiError>>,
     /// What would help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hint: Option<String>,
@@ -42,7 +57,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), hint: None, retry_after_ms: None, cause: None }
+        Self { status, code, message: message.into(), openai: None, hint: None, retry_after_ms: None, cause: None }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -61,6 +76,12 @@ impl Refusal {
         Self::new(StatusCode::FORBIDDEN, "forbidden", message)
     }
 
+    /// What a client is told that wants to answer a question with the server's token alone.
+    pub(crate) fn needs_approval_token() -> Self {
+        Self::forbidden("answering a question needs the approval token")
+            .hint("send the content of the file `approval-token`, which is beside the server's token, as the token")
+    }
+
     pub(crate) fn busy(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after(RETRY_AFTER_MS)
     }
@@ -75,6 +96,27 @@ impl Refusal {
         let message = "the request failed; the server's log says why";
         let refusal = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message);
         Self { cause: Some(cause.to_string()), ..refusal }
+    }
+
+    /// The same with the kind that clients of OpenAI look for.
+    #[must_use]
+    pub(crate) fn for_openai(mut self) -> Self {
+        let kind = match self.status.as_u16() {
+            400 | 404 | 409 | 413 | 415 => "invalid_request_error",
+            401 => "authentication_error",
+            403 => "permission_error",
+            429 => "rate_limit_error",
+            _ => "api_error",
+        };
+        self.openai.get_or_insert_default().kind = kind;
+        self
+    }
+
+    /// Names the parameter that is wrong.
+    #[must_use]
+    pub(crate) fn parameter(mut self, name: &str) -> Self {
+        self.openai.get_or_insert_default().parameter = Some(name.to_owned());
+        self
     }
 
     #[must_use]
@@ -100,7 +142,8 @@ impl From<SessionsError> for Refusal {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "full", message).retry_after(RETRY_AFTER_MS)
             }
             SessionsError::Draining => Self::closing(),
-            SessionsError::Conversation(_) | SessionsError::Storage(_) => Self::internal(message),
+            SessionsError::Conversation(error) => error.into(),
+            SessionsError::Storage(error) => error.into(),
         }
     }
 }
@@ -113,6 +156,20 @@ impl From<ConversationError> for Refusal {
             ConversationError::NoSession { .. } => Self::not_found(message).hint("GET /v1/sessions lists the sessions"),
             ConversationError::NoTurn { .. } => Self::not_found(message),
             ConversationError::LabelTaken { .. } | ConversationError::Running { .. } => Self::conflict(message),
+            ConversationError::Storage(error) => error.into(),
+        }
+    }
+}
+
+/// A database that is away or has too much to do comes back; nothing was taken in meanwhile.
+impl From<StorageError> for Refusal {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Unreachable(_) | StorageError::Busy => {
+                let refusal =
+                    Self::new(StatusCode::SERVICE_UNAVAILABLE, "storage", "the database does not answer; try again");
+                Self { cause: Some(error.to_string()), ..refusal.retry_after(RETRY_AFTER_MS) }
+            }
             other => Self::internal(other),
         }
     }
@@ -120,7 +177,10 @@ impl From<ConversationError> for Refusal {
 
 impl From<ApprovalError> for Refusal {
     fn from(error: ApprovalError) -> Self {
-        Self::not_found(error.to_string()).hint("GET /v1/approvals lists the open questions")
+        match error {
+            ApprovalError::Storage(error) => Self::internal(error),
+            other => Self::not_found(other.to_string()).hint("GET /v1/approvals lists the open questions"),
+        }
     }
 }
 

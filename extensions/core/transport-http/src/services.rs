@@ -7,9 +7,10 @@ use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::ports::{Clock, Level};
 use dispatch_kernel::host::{ExtensionHost, HOST};
+use dispatch_os::environment::user_name;
 use ext_conversation_store::contract::{CONVERSATIONS, Conversations};
 use ext_session_orchestrator::contract::{
-    APPROVALS, ApprovalId, Approvals, CancelOutcome, DispatchId, SESSIONS, Sessions,
+    APPROVALS, Answerer, ApprovalId, Approvals, CancelOutcome, DispatchId, SESSIONS, Sessions,
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -47,6 +48,14 @@ impl TransportServices {
         ServerSettings::read(&self.host.settings())
     }
 
+    /// The models that the settings name, which need not be in any provider's list.
+    pub(crate) fn configured_models(&self) -> Vec<String> {
+        let Ok(settings) = self.host.all_settings() else { return Vec::new() };
+        let first: Option<String> = settings.read("model.model");
+        let fallbacks: Vec<String> = settings.read("model.fallbacks").unwrap_or_default();
+        first.into_iter().chain(fallbacks).collect()
+    }
+
     pub(crate) fn folders(&self) -> dispatch_contracts::folders::Folders {
         self.host.folders()
     }
@@ -59,9 +68,15 @@ impl TransportServices {
         self.host.ids().next_id()
     }
 
-    /// Answers a question.
-    pub(crate) async fn answer(&self, id: &ApprovalId, answer: ApprovalAnswerWire) -> Result<(), Refusal> {
-        Ok(self.approvals()?.answer(id, answer.into_answer()).await?)
+    /// Answers a question; `from` is the way that the answer came.
+    pub(crate) async fn answer(
+        &self,
+        id: &ApprovalId,
+        answer: ApprovalAnswerWire,
+        from: String,
+    ) -> Result<(), Refusal> {
+        let by = Answerer { who: user_name(), from };
+        Ok(self.approvals()?.answer(id, answer.into_answer(), by).await?)
     }
 
     /// Logs what the client is not told.

@@ -10,6 +10,16 @@ pub(crate) const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 pub(crate) const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// How long the head of a request may take, and how long a connection may be silent.
 pub(crate) const HEADER_TIMEOUT_MS: u64 = 30_000;
+/// How long a connection that has not shown the token may be silent or take for the head of a request.
+pub(crate) const STRANGER_TIMEOUT_MS: u64 = 10_000;
+/// How long a connection may be silent before it gives way to another.
+pub(crate) const STRANGER_GRACE_MS: u64 = 400;
+/// How many connections one address may have open without having shown the token.
+pub(crate) const MAX_STRANGERS_PER_PEER: usize = 32;
+/// The largest message of a WebSocket; a larger one goes through `POST`.
+pub(crate) const MAX_SOCKET_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
+/// How much of requests and messages that are not complete yet is held in all.
+pub(crate) const MAX_INCOMPLETE_BYTES: usize = 64 * 1024 * 1024;
 /// How long the body of a request may take.
 pub(crate) const BODY_TIMEOUT_MS: u64 = 60_000;
 /// How long a write may wait for the client to read.

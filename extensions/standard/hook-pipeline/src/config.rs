@@ -1,5 +1,7 @@
 //! `config.json`: one section per module and a few settings of the pipeline itself. No mistake in it blocks.
 
+mod loosening;
+
 use std::path::Path;
 
 use dispatch_os::files::read_at_most;

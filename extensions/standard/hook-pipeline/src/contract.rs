@@ -7,15 +7,16 @@ pub use crate::manifest::{DEFAULT_MODULES, MANIFEST_LIMIT_BYTES, ModuleEntry, Pi
 #[cfg(feature = "scripts")]
 pub use crate::module_trial::{ModuleTrial, ModuleTrialError, ModuleTrialSetup, try_module};
 pub use crate::modules::{WORKSPACE_RESULTS, native_modules};
-pub use crate::pipeline::PHASE_GATE;
-pub use crate::process::{Arguments, serve};
+pub use crate::pipeline::{GuardFinding, PHASE_GATE};
+pub use crate::process::{Arguments, serve, serve_command_line};
 pub use crate::report::{DecisionReport, ModuleReport, ToolReport};
+pub use crate::rule_trust::{RuleTrust, weakened_rules};
 pub use crate::run::{Invocation, Outcome, Past, event_of, judge, run};
 #[cfg(feature = "scripts")]
 pub use crate::script_module::{ScriptCache, Scripts};
 pub use crate::session_access::{
-    RebuiltState, append_to_session, check_work_folder, module_output_file, rebuild_session_state, rule_exceptions,
-    session_state,
+    RebuiltState, append_to_session, check_work_folder, is_exception_used, module_output_file, rebuild_session_state,
+    rule_exceptions, session_state,
 };
 pub use crate::session_files::{FilesError, read_state};
 #[cfg(feature = "scripts")]

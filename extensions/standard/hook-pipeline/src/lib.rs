@@ -20,6 +20,7 @@ mod plan;
 mod process;
 mod prose;
 mod report;
+mod rule_trust;
 mod run;
 #[cfg(test)]
 mod schema;

@@ -1,5 +1,7 @@
 //! `dispatch.manifest.json`: which modules run, in which order, with how much time. Read so that no mistake in it blocks.
 
+mod loosening;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

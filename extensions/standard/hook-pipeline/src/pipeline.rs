@@ -11,6 +11,7 @@ mod select;
 mod tests;
 
 pub(crate) use fold::{ModuleEnvironment, Stamps, fold};
+pub use folded::GuardFinding;
 pub(crate) use folded::{Folded, ModuleRun, Said};
 pub use phase_gate::PHASE_GATE;
 pub(crate) use phase_gate::PhaseGate;

@@ -2,18 +2,21 @@
 //! `dispatch-hook` and `dispatch hook`.
 
 use std::ffi::OsString;
-use std::io::stdin;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use dispatch_hook_dialects::Reply;
 use dispatch_hook_dialects::dialect::{self, Dialect, Hints, INPUT_LIMIT_BYTES};
 use dispatch_hook_module::{Effects, EventName, Module, SystemClock};
-use dispatch_os::{environment, files};
+use dispatch_os::{UserDirs, environment, files};
 
 use crate::manifest::PipelineManifest;
+use crate::rule_trust::RuleTrust;
 use crate::run::{Invocation, ScriptModules, run};
-use crate::watch::AlarmWatch;
+use crate::watch::{AlarmWatch, Watch as _};
+
+/// How long to wait for more of a payload.
+const QUIET_INPUT: Duration = Duration::from_secs(1);
 
 /// What the command line says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,17 +51,42 @@ impl Arguments {
     }
 }
 
+/// What `--help` prints.
+const HELP: &str = "Answers one hook event of a coding agent, read from standard input.\n\n\
+Usage: dispatch-hook [EVENT] [--host NAME]\n\n\
+Hosts start it; `dispatch init` registers it. `dispatch explain COMMAND` shows what it would answer.\n";
+
+/// What the command line asks about the program itself. Only a first word counts, and no host passes one like it.
+fn asked_about(words: &[OsString]) -> Option<String> {
+    match words.first()?.to_str()? {
+        "--help" | "-h" => Some(HELP.to_owned()),
+        "--version" | "-V" => Some(format!("dispatch-hook {}\n", env!("CARGO_PKG_VERSION"))),
+        _ => None,
+    }
+}
+
+/// Reads the command line, handles the event on standard input and ends the process.
+pub fn serve_command_line(
+    words: impl IntoIterator<Item = OsString>,
+    modules: &[&dyn Module],
+    scripts: Option<&dyn ScriptModules>,
+) -> ! {
+    let words: Vec<OsString> = words.into_iter().collect();
+    if let Some(text) = asked_about(&words) {
+        AlarmWatch::answer(&Reply::plain(text.as_bytes()));
+    }
+    serve(&Arguments::read(words), modules, scripts)
+}
+
 /// Handles the event on standard input and ends the process.
 pub fn serve(arguments: &Arguments, modules: &[&dyn Module], scripts: Option<&dyn ScriptModules>) -> ! {
-    let clock = SystemClock::start();
     // Whatever a panic says would reach the host's screen; what it means is settled below.
     std::panic::set_hook(Box::new(|_| {}));
     let dialect = arguments.dialect();
     let event = arguments.event.as_deref().map_or(EventName::PreToolUse, |name| dialect.event_name(name));
     let go_on = dialect.go_on(&event);
-    let patience = Duration::from_millis(PipelineManifest::default_budget_ms(&event));
-    let watch = AlarmWatch::start(clock, patience, &go_on);
-    let work = AssertUnwindSafe(|| answer(arguments, modules, scripts, clock, &watch));
+    let watch = AlarmWatch::new(&go_on);
+    let work = AssertUnwindSafe(|| answer(arguments, &event, modules, scripts, &watch));
     match catch_unwind(work) {
         Ok(reply) => AlarmWatch::answer(&reply),
         Err(_) => AlarmWatch::answer_prepared(),
@@ -67,27 +95,36 @@ pub fn serve(arguments: &Arguments, modules: &[&dyn Module], scripts: Option<&dy
 
 fn answer(
     arguments: &Arguments,
+    event: &EventName,
     modules: &[&dyn Module],
     scripts: Option<&dyn ScriptModules>,
-    clock: SystemClock,
     watch: &AlarmWatch,
 ) -> Reply {
-    // A payload that is too large or cannot be read is judged as one that makes no sense: the host goes on.
-    let payload = files::read_stream_at_most(stdin().lock(), "standard input", INPUT_LIMIT_BYTES as u64);
+    // A payload that cannot be read is judged as one that makes no sense: the host goes on.
+    let payload = files::read_standard_input(INPUT_LIMIT_BYTES, QUIET_INPUT);
+    // The budget is for our own work, so it starts when the host's is done.
+    let clock = SystemClock::start();
+    watch.limit(Duration::from_millis(PipelineManifest::default_budget_ms(event)));
     let hints = Hints::collect(|name| environment::variable(name).ok().flatten());
     let hints = match environment::current_folder() {
         Ok(folder) => hints.with_process_cwd(folder.to_string_lossy()),
         Err(_) => hints,
     };
     let home = environment::variable("HOME").ok().flatten();
+    // Without a home there are no rules of the user's own, and nothing is approved.
+    let user = UserDirs::discover().ok();
+    let trust_file = user.as_ref().map(|user| user.data.join("trust.json"));
     let outcome = run(&Invocation {
         host: arguments.host.as_deref(),
         event: arguments.event.as_deref(),
         stdin: payload.as_deref().unwrap_or_default(),
         hints: &hints,
         home: home.as_deref(),
+        user: user.as_ref(),
+        trust: trust_file.as_deref().map_or(RuleTrust::Nothing, RuleTrust::File),
         root: None,
         manifest: None,
+        config: None,
         modules,
         scripts,
         clock: &clock,

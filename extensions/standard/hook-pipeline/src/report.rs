@@ -5,7 +5,7 @@ use dispatch_toolcall::{Access, ToolCall, ToolKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::pipeline::Folded;
+use crate::pipeline::{Folded, GuardFinding};
 use crate::run::event_of;
 
 /// One decision in full.
@@ -27,6 +27,9 @@ pub struct DecisionReport {
     pub code: Option<String>,
     /// Every module that ran, in order.
     pub modules: Vec<ModuleReport>,
+    /// What every guard objected to, in the order in which they spoke.
+    #[serde(default)]
+    pub findings: Vec<GuardFinding>,
 }
 
 /// What a tool call does.
@@ -75,6 +78,7 @@ impl DecisionReport {
             reason: folded.reason.clone(),
             code: folded.code.clone(),
             modules: module_reports(folded),
+            findings: folded.findings.iter().map(|said| said.what.clone()).collect(),
         }
     }
 
@@ -96,6 +100,7 @@ impl DecisionReport {
             reason: text("reason"),
             code: text("code"),
             modules: serde_json::from_value(part("modules")).unwrap_or_default(),
+            findings: serde_json::from_value(part("findings")).unwrap_or_default(),
         })
     }
 }

@@ -4,7 +4,10 @@ mod account;
 mod database;
 mod ids;
 mod open;
-mod root;
+mod other_roots;
+mod refusal;
+mod roots;
+mod session_root;
 mod setup;
 mod subject;
 
@@ -16,22 +19,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Duration;
 
-use dispatch_hook_dialects::dialect::{self, Dialect, Hints};
+use dispatch_hook_dialects::dialect::{self, Dialect, Hints, InputError};
 use dispatch_hook_dialects::{Answer, Reply};
 use dispatch_hook_module::state::merge;
 use dispatch_hook_module::{
     Clock, Decision, Effects, EventName, HookEvent, Module, Paths, Record, SessionState, Timers, classify, sid,
 };
+use dispatch_os::UserDirs;
 use dispatch_toolcall::ToolCall;
 
 use crate::delivery::{delivery_key, read_answer};
 use crate::pipeline::{Folded, ModuleEnvironment, PhaseGate, Said, Slot, Stamps, fold, select};
 use crate::report::DecisionReport;
+use crate::rule_trust::RuleTrust;
 use crate::session_files::{Journal, SessionFolder};
 use crate::watch::Watch;
 use account::{Account, PIPELINE};
 use open::OpenSession;
-use setup::Setup;
+use roots::RuleRoot;
+use setup::{GivenRules, Setup};
 
 pub use subject::event_of;
 
@@ -39,6 +45,11 @@ pub use subject::event_of;
 pub trait ScriptModules {
     /// The script module of this name, looked at within `time_left`.
     fn find<'s>(&'s self, name: &str, paths: &Paths, time_left: Duration) -> FoundScript<'s>;
+
+    /// Whether a module that cannot run called itself critical when the user approved it.
+    fn was_critical(&self, _name: &str, _paths: &Paths) -> bool {
+        false
+    }
 }
 
 /// What became of looking for a script module.
@@ -66,10 +77,16 @@ pub struct Invocation<'a> {
     pub hints: &'a Hints,
     /// The user's home directory.
     pub home: Option<&'a str>,
+    /// The user's folders, where the user's own rules and what is known of sessions are.
+    pub user: Option<&'a UserDirs>,
+    /// Which rule files may weaken the built-in rules.
+    pub trust: RuleTrust<'a>,
     /// The workspace, if it is not to be found from the event.
     pub root: Option<&'a Path>,
     /// In place of the workspace's manifest.
     pub manifest: Option<&'a [u8]>,
+    /// In place of the workspace's configuration.
+    pub config: Option<&'a [u8]>,
     /// The native modules.
     pub modules: &'a [&'a dyn Module],
     /// Script modules, where the build has them.
@@ -115,7 +132,10 @@ pub fn run(invocation: &Invocation<'_>) -> Outcome {
     let go_on = dialect.go_on(&event.name);
     invocation.watch.prepare(&go_on);
     let decided = RefCell::new(None);
-    let work = AssertUnwindSafe(|| handle(invocation, dialect, &event, None, unreadable.as_deref(), &decided));
+    // A call that was told already is judged once more, and leaves its traces once.
+    let second = Invocation { effects: Effects::DryRun, ..*invocation };
+    let invocation = if dialect.repeats_call(&event.host_event) { &second } else { invocation };
+    let work = AssertUnwindSafe(|| handle(invocation, dialect, &event, None, unreadable.as_ref(), &decided));
     catch_unwind(work).unwrap_or_else(|_| Outcome {
         reply: decided.take().unwrap_or(go_on),
         report: None,
@@ -149,21 +169,21 @@ fn native() -> &'static Dialect {
 }
 
 /// The event, or as much of it as the command line tells, with what is wrong with the payload.
-fn read(invocation: &Invocation<'_>) -> (&'static Dialect, HookEvent, Option<String>) {
+fn read(invocation: &Invocation<'_>) -> (&'static Dialect, HookEvent, Option<InputError>) {
     let parse = || dialect::parse(invocation.stdin, invocation.host, invocation.event, invocation.hints);
     match catch_unwind(AssertUnwindSafe(parse)) {
         Ok(Ok(parsed)) => (parsed.dialect, parsed.event, None),
         Ok(Err(failure)) => {
             let spelling = failure.name.as_str().to_owned();
             let event = HookEvent::new(failure.name, failure.dialect.id(), spelling, serde_json::Value::Null);
-            (failure.dialect, event, Some(failure.cause.to_string()))
+            (failure.dialect, event, Some(failure.cause))
         }
         Err(_) => {
             let dialect = invocation.host.and_then(dialect::by_name).unwrap_or_else(native);
             let spelling = invocation.event.unwrap_or_default();
             let name = dialect.event_name(spelling);
             let event = HookEvent::new(name, dialect.id(), spelling.to_owned(), serde_json::Value::Null);
-            (dialect, event, Some("the payload could not be read".to_owned()))
+            (dialect, event, Some(InputError::NotAnObject))
         }
     }
 }
@@ -173,11 +193,12 @@ fn handle(
     dialect: &'static Dialect,
     event: &HookEvent,
     past: Option<&Past<'_>>,
-    unreadable: Option<&str>,
+    unreadable: Option<&InputError>,
     decided: &RefCell<Option<Reply>>,
 ) -> Outcome {
     let session_id = past.map_or_else(|| sid(event), |past| past.session_id.to_owned());
-    let Some(root) = root::find(invocation, event) else {
+    let roots = roots::find(invocation, event, &session_id);
+    let Some(own) = &roots.own else {
         let call = classify(event, invocation.home);
         let folded = Folded::default();
         let report = unreadable.is_none().then(|| DecisionReport::new(event, &session_id, call.as_ref(), &folded));
@@ -190,12 +211,16 @@ fn handle(
             out_of_time_at: None,
         };
     };
-    let paths = Paths::new(&root, &session_id);
-    let mut setup = Setup::load(&paths, invocation.manifest);
+    let mut setup =
+        Setup::load(own, GivenRules { manifest: invocation.manifest, config: invocation.config }, invocation.trust);
     setup.problems.extend(unreadable.map(|cause| format!("the payload could not be read: {cause}")));
+    setup.refusals.extend(unreadable.and_then(refusal::payload));
+    setup.refusals.extend(refusal::deep_input(&event.tool_input));
     let budget_ms = setup.manifest.budget_ms(&event.name);
     invocation.watch.limit(Duration::from_millis(budget_ms));
-    let run = EventRun { invocation, dialect, event, paths: &paths, budget_ms, session_id: &session_id, past };
+    let others = if event.name == EventName::PreToolUse { roots.others.as_slice() } else { &[] };
+    let run =
+        EventRun { invocation, dialect, event, paths: &own.paths, others, budget_ms, session_id: &session_id, past };
     run.execute(setup, decided)
 }
 
@@ -205,6 +230,8 @@ struct EventRun<'a> {
     dialect: &'static Dialect,
     event: &'a HookEvent,
     paths: &'a Paths,
+    /// The other roots that judge the call.
+    others: &'a [RuleRoot],
     budget_ms: u64,
     session_id: &'a str,
     past: Option<&'a Past<'a>>,
@@ -235,7 +262,8 @@ impl EventRun<'_> {
         }
 
         let call = classify(self.event, self.invocation.home);
-        let folded = self.fold(&session, &mut setup, call.as_ref());
+        let mut folded = self.fold(&session, &mut setup, call.as_ref());
+        self.ask_other_roots(&session, &mut setup, call.as_ref(), &mut folded);
         let same = |record: &&Record| {
             let code = record.data.get("code").and_then(serde_json::Value::as_str);
             record.decision == Some(folded.decision) && code == folded.code.as_deref()
@@ -267,19 +295,22 @@ impl EventRun<'_> {
             timers: Timers { start_ms: session.start_ms, budget_ms: self.budget_ms, clock: self.invocation.clock },
             home: self.invocation.home,
             effects: self.invocation.effects,
-            unattended: setup.manifest.unattended,
+            unattended: self.unattended(&setup.manifest),
             session: &session.view,
             rewrite_owner: &setup.manifest.rewrite_owner,
             stamps: if setup.config.session().stamp_input { Stamps::InInput } else { Stamps::Logged },
         };
-        let mut folded = fold(&selection.slots, self.event, call, &environment);
+        let mut folded = match self.refused(setup) {
+            Some(refused) => refused,
+            None => fold(&selection.slots, self.event, call, &environment),
+        };
         folded.patches.extend(found.map(|what| Said { module: PIPELINE.to_owned(), what }));
         setup.absent.extend(selection.missing);
         folded
     }
 
     fn time_left(&self) -> Duration {
-        Duration::from_millis(self.budget_ms).saturating_sub(self.invocation.clock.elapsed())
+        Duration::from_millis(self.budget_ms).saturating_sub(self.invocation.clock.spent())
     }
 
     /// The script modules that the manifest names and no native module answers to.
@@ -292,11 +323,23 @@ impl EventRun<'_> {
             if self.invocation.modules.iter().any(|module| module.spec().name == entry.name) {
                 continue;
             }
-            match source.find(&entry.name, self.paths, self.time_left()) {
-                FoundScript::Module(module) => found.push(module),
-                FoundScript::Absent => {}
-                FoundScript::Refused(why) => setup.notes.push(format!("module `{}` does not run: {why}", entry.name)),
-                FoundScript::Broken(why) => setup.problems.push(format!("module `{}` is broken: {why}", entry.name)),
+            let why = match source.find(&entry.name, self.paths, self.time_left()) {
+                FoundScript::Module(module) => {
+                    found.push(module);
+                    continue;
+                }
+                FoundScript::Absent => "it does not exist".to_owned(),
+                FoundScript::Refused(why) => {
+                    setup.notes.push(format!("module `{}` does not run: {why}", entry.name));
+                    why
+                }
+                FoundScript::Broken(why) => {
+                    setup.problems.push(format!("module `{}` is broken: {why}", entry.name));
+                    why
+                }
+            };
+            if entry.critical.unwrap_or_else(|| source.was_critical(&entry.name, self.paths)) {
+                setup.refusals.push(refusal::critical_module(&entry.name, &why));
             }
         }
         found

@@ -32,6 +32,8 @@ const DEFAULT_PRIORITY: i32 = 100;
 const MAX_NAME_BYTES: usize = 64;
 /// No load or call takes longer, whatever the budget; each has a deadline of its own as well.
 const LONGEST_CALL: Duration = Duration::from_secs(60);
+/// On a machine that gives us hardly any time, a script is stopped after this long by the wall clock.
+const LONGEST_WAIT: Duration = Duration::from_millis(4_500);
 /// The part of the budget that is kept back for writing the answer.
 const RESERVE: u32 = 10;
 
@@ -150,6 +152,17 @@ impl Scripts {
 }
 
 impl ScriptModules for Scripts {
+    /// By what its approved files said of themselves, which is kept by their content.
+    fn was_critical(&self, name: &str, paths: &Paths) -> bool {
+        let Some(cache) = &self.cache else { return false };
+        let folder = FolderCache::new(cache.folder.join("modules"));
+        let source = paths.module_source(name);
+        let approved = self.trust.iter().filter(|(path, _)| path.starts_with(&source));
+        approved
+            .filter_map(|(_, hash)| folder.read(hash))
+            .any(|bytes| serde_json::from_slice::<Meta>(&bytes).is_ok_and(|meta| meta.critical))
+    }
+
     fn find<'s>(&'s self, name: &str, paths: &Paths, time_left: Duration) -> FoundScript<'s> {
         if !is_module_name(name) {
             return FoundScript::Broken("its name has characters that no folder name should have".to_owned());
@@ -191,7 +204,9 @@ impl ScriptModules for Scripts {
 impl ScriptModule<'_> {
     fn load(&self, time: Duration) -> Result<Script, ScriptError> {
         let (engine, entry) = self.scripts.engine(&self.hooks_root, &self.repo_root)?;
-        engine.set_deadline(dispatch_os::time::now().checked_add(time));
+        engine.set_processor_budget(time);
+        // Before the alarm, which would answer without a word about the module.
+        engine.set_deadline(dispatch_os::time::now().checked_add(LONGEST_WAIT.max(time)));
         engine.load_through(entry, &self.source)
     }
 

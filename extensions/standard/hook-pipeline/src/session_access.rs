@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use dispatch_hook_module::{
-    EmittedRecord, Ids, MAIN_AGENT, Paths, Record, RuleException, SessionState, SessionView as _, hook_run_id,
+    Effects, EmittedRecord, Ids, MAIN_AGENT, Paths, Record, RuleException, SessionState, SessionView as _, hook_run_id,
     next_work_id,
 };
 use dispatch_os::files::replace;
@@ -114,6 +114,12 @@ pub fn module_output_file(paths: &Paths, module: &str, name: &str) -> Result<Pat
 #[must_use]
 pub fn rule_exceptions(paths: &Paths) -> Vec<RuleException> {
     DiskView::new(paths).exceptions().to_vec()
+}
+
+/// Whether an exception for one call was used up.
+#[must_use]
+pub fn is_exception_used(paths: &Paths, exception: &RuleException) -> bool {
+    exception.once && !DiskView::new(paths).take_exception(exception, Effects::DryRun)
 }
 
 /// The plan that a session works on.

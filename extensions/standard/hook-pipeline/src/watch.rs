@@ -6,14 +6,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use dispatch_hook_dialects::Reply;
-use dispatch_hook_module::{Clock, SystemClock};
 use dispatch_os::alarm;
+
+/// The longest an invocation may take by the wall clock, half of the shortest time limit that registrations set. A
+/// budget that is longer counts instead.
+const WALL_LIMIT: Duration = Duration::from_secs(5);
 
 /// Is told what to answer if time runs out, and when that is.
 pub trait Watch {
     /// From now on this is the answer.
     fn prepare(&self, reply: &Reply);
-    /// Time runs out this long after the invocation began.
+    /// Time runs out after this much work from now on.
     fn limit(&self, budget: Duration);
     /// If time runs out, this line goes to the end of the log: every invocation leaves its record.
     fn prepare_record(&self, _log: &Path, _line: &[u8]) {}
@@ -32,18 +35,17 @@ impl Watch for Unwatched {
 static PREPARED: Mutex<Option<Reply>> = Mutex::new(None);
 
 /// The alarm of this process. There is one per process, because there is one standard output.
+#[derive(Default)]
 pub(crate) struct AlarmWatch {
-    clock: SystemClock,
-    limit: Cell<Duration>,
+    budget: Cell<Option<Duration>>,
 }
 
 impl AlarmWatch {
-    /// Starts the alarm with a first answer. If the system refuses, the work goes on unwatched.
+    /// Keeps a first answer, for a panic. The alarm starts with the first limit.
     #[must_use]
-    pub(crate) fn start(clock: SystemClock, limit: Duration, reply: &Reply) -> Self {
+    pub(crate) fn new(reply: &Reply) -> Self {
         remember(reply);
-        let _ = alarm::arm(limit.saturating_sub(clock.elapsed()), &reply.stdout, i32::from(reply.exit_code));
-        Self { clock, limit: Cell::new(limit) }
+        Self::default()
     }
 
     /// Gives the prepared answer and ends the process; for a panic hook.
@@ -70,13 +72,13 @@ impl Watch for AlarmWatch {
     }
 
     fn limit(&self, budget: Duration) {
-        if self.limit.replace(budget) == budget {
+        if self.budget.replace(Some(budget)) == Some(budget) {
             return;
         }
         let reply = PREPARED.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
         alarm::disarm();
-        let left = budget.saturating_sub(self.clock.elapsed());
-        let _ = alarm::arm(left, &reply.stdout, i32::from(reply.exit_code));
+        // If the system refuses, the work goes on unwatched.
+        let _ = alarm::arm_budget(budget, WALL_LIMIT.max(budget), &reply.stdout, i32::from(reply.exit_code));
     }
 
     fn prepare_record(&self, log: &Path, line: &[u8]) {

@@ -118,9 +118,9 @@ fn a_permission_rule_answers_a_question_and_later_guards_still_judge() {
 }
 
 #[test]
-fn where_the_manifest_says_that_nobody_is_there_its_answer_holds() {
+fn where_nobody_is_there_a_question_is_a_denial_and_a_project_cannot_loosen_that() {
     run(async {
-        for (unattended, status) in [("allow", ResultStatus::Succeeded), ("deny", ResultStatus::Denied)] {
+        for (unattended, status) in [("allow", ResultStatus::Denied), ("deny", ResultStatus::Denied)] {
             let agent = TestAgent::boot(vec![extension_with(modules::with_asking)]).await;
             let manifest = json!({"modules": ["session", "asking"], "unattended": unattended});
             let turn =

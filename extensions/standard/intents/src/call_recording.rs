@@ -1,13 +1,13 @@
 //! Records what a call changed: one entry per file, with its scope and possible conflicts.
 
+mod new_entry;
 mod revert;
+mod settlement;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dispatch_hook_module::{Context, ToolOutcome, tool_outcome};
-use dispatch_os::ids::uuid_v4;
-use dispatch_os::time::rfc3339;
+use dispatch_hook_module::{Context, HookEvent, ToolOutcome, tool_outcome};
 use dispatch_redact::Redactor;
 use dispatch_toolcall::{ToolCall, ToolKind};
 use serde_json::Value;
@@ -16,14 +16,13 @@ use crate::call_targets::{CallTargets, Reconciliation, is_untraced};
 use crate::calls_in_flight::{self, CallInFlight, EndedCall};
 use crate::content_store::{self, ObservedFile};
 use crate::error::IntentsError;
+use crate::free_paths::FreePaths;
 use crate::gate::CallTarget;
 use crate::hash::content_hash;
 use crate::intent::IntentSpec;
 use crate::intent_map::{self, MapUpdate, MappedFile};
 use crate::layout::OrchestrationLayout;
 use crate::ledger::Ledger;
-use crate::line_comparison::line_changes;
-use crate::mutation_class::{FileChange, classify};
 use crate::scope::{TargetExtent, owns};
 use crate::settings::OnEscape;
 use crate::trace_entry::{Concurrency, FileHashes, MutationClass, ScopeValidation, TraceEntry};
@@ -31,7 +30,11 @@ use crate::working_tree;
 
 /// The input fields with the whole content of a written file.
 const CONTENT_FIELDS: [&str; 4] = ["content", "contents", "file_text", "fileText"];
+const MAX_MODEL_BYTES: usize = 250;
+const DISCARDED: &str = "discards changes that no entry explains, so a person's; their content is stored by its hash";
 const NOT_SEEN: &str = "the beginning of the call was not recorded";
+
+pub(crate) use settlement::{OpenCallSettlement, SettledCalls};
 
 /// One call that ended.
 pub(crate) struct CallRecording<'a> {
@@ -43,6 +46,7 @@ pub(crate) struct CallRecording<'a> {
     pub(crate) ended: Option<&'a EndedCall>,
     pub(crate) key: &'a str,
     pub(crate) on_escape: OnEscape,
+    pub(crate) free: &'a FreePaths<'a>,
 }
 
 /// A file that the call changed or names.
@@ -51,6 +55,8 @@ struct TouchedFile {
     before: ObservedFile,
     after: ObservedFile,
     note: Option<String>,
+    /// Whether it had changes that nobody recorded, and now equals its commit.
+    discarded: bool,
 }
 
 /// The result of recording a call.
@@ -83,6 +89,7 @@ impl CallRecording<'_> {
             let settle = |entry: &mut TraceEntry| {
                 self.settle(entry);
                 touches.extend(touch(entry));
+                true
             };
             match ledger.append_settled(entries, settle) {
                 Ok(_) => recorded.problems.extend(failure("intent map", intent_map::update(self.layout, touches))),
@@ -128,13 +135,27 @@ impl CallRecording<'_> {
         let mut incomplete = None;
         for file in self.tree_changes(&mut incomplete) {
             let explained = found.contains_key(&file.path) || self.is_explained(ledger, flying, &file);
-            if !explained {
-                let note = file.before.problem.clone();
-                let touched = TouchedFile { path: file.path.clone(), before: file.before, after: file.after, note };
-                found.insert(file.path, touched);
+            let discarded = file.is_restored && file.was_dirty && {
+                let last = ledger.last_of(&file.path).and_then(|last| last.file);
+                last.is_none_or(|last| last.post_hash != file.before.hash)
+            };
+            let by_others = self.is_git() && file.is_restored && !discarded;
+            if !explained && !by_others {
+                let note = file.before.problem.clone().or_else(|| discarded.then(|| DISCARDED.to_owned()));
+                let (path, before, after) = (file.path.clone(), file.before, file.after);
+                found.insert(file.path, TouchedFile { path, before, after, note, discarded });
             }
         }
+        let inside: Vec<&str> = found.keys().map(String::as_str).collect();
+        let free = self.free.among(&inside);
+        found.retain(|path, _| !free.contains(path));
         (found.into_values().collect(), incomplete)
+    }
+
+    /// Whether the call is a command of git. Files that it leaves as they are committed were written by others before.
+    fn is_git(&self) -> bool {
+        let effects = self.call.effects.as_ref();
+        effects.is_some_and(|effects| effects.commands.iter().any(|command| command.program == "git"))
     }
 
     fn tree_changes(&self, incomplete: &mut Option<String>) -> Vec<working_tree::ChangedFile> {
@@ -194,18 +215,25 @@ impl CallRecording<'_> {
             return None;
         }
         content_store::store(self.layout, &after);
-        Some((path.to_owned(), TouchedFile { path: path.to_owned(), before, after, note }))
+        Some((path.to_owned(), TouchedFile { path: path.to_owned(), before, after, note, discarded: false }))
     }
 
     /// The content of a file before a call that did not name it at its beginning.
     fn remembered(&self, ledger: &Ledger, path: &str) -> (ObservedFile, Option<String>) {
         let hash = ledger.last_of(path).and_then(|last| last.file).and_then(|file| file.post_hash);
-        let note = match (&hash, self.ended.is_some()) {
-            (Some(_), _) => format!("{NOT_SEEN}; the hash before is from the last entry"),
-            (None, false) => format!("{NOT_SEEN}, so the hash before is unknown"),
-            (None, true) => "the call did not name this file when it began".to_owned(),
-        };
-        (ObservedFile { hash, bytes: None, problem: None }, Some(note))
+        let seen = if self.ended.is_some() { "the call did not name this file when it began" } else { NOT_SEEN };
+        if let Some(hash) = hash {
+            let before = ObservedFile { hash: Some(hash), bytes: None, problem: None };
+            return (before, Some(format!("{seen}; the hash before is from the last entry")));
+        }
+        match working_tree::committed_content(self.layout, path, share(self.ctx)) {
+            Some(bytes) => {
+                let before = ObservedFile::of_bytes(bytes);
+                content_store::store(self.layout, &before);
+                (before, Some(format!("{seen}; the hash before is from the last commit")))
+            }
+            None => (ObservedFile::default(), Some(format!("{seen}, so the hash before is unknown"))),
+        }
     }
 
     fn outside(&self, path: &str) -> Option<(String, TouchedFile)> {
@@ -213,7 +241,7 @@ impl CallRecording<'_> {
         let note = Some("outside the workspace; the content before is unknown".to_owned());
         after.hash.is_some().then(|| {
             let before = ObservedFile { hash: None, bytes: None, problem: note.clone() };
-            (path.to_owned(), TouchedFile { path: path.to_owned(), before, after, note })
+            (path.to_owned(), TouchedFile { path: path.to_owned(), before, after, note, discarded: false })
         })
     }
 
@@ -238,6 +266,9 @@ impl CallRecording<'_> {
             file.after = content_store::observe(&self.layout.root.join(&file.path));
         }
         entry.concurrent = concurrent;
+        if file.discarded {
+            entry.concurrent.push(Concurrency::DiscardedEdit);
+        }
         entry.note = file.note.take().or(entry.note).map(|note| Redactor::builtin().redact(&note).into_owned());
         entry.file = Some(FileHashes {
             relative_path: file.path.clone(),
@@ -249,19 +280,7 @@ impl CallRecording<'_> {
 
     /// Adds the class and the added lines, as far as the contents are known.
     fn add_lines(&self, entry: &mut TraceEntry, file: &TouchedFile) {
-        let existed = file.before.hash.is_some() || file.before.problem.is_some();
-        let exists = file.after.hash.is_some() || file.after.problem.is_some();
-        let before = if existed { file.before.bytes.as_deref() } else { Some(b"".as_slice()) };
-        let after = if exists { file.after.bytes.as_deref() } else { Some(b"".as_slice()) };
-        let lines = before.zip(after).and_then(|(before, after)| line_changes(before, after));
-        if lines.is_none() && file.before.hash != file.after.hash {
-            entry.note = Some("added lines unknown: too large, binary, or not stored".to_owned());
-        }
-        let kind = self.intent().and_then(|intent| intent.kind);
-        let change =
-            FileChange { path: &file.path, existed, exists, lines: lines.as_ref(), stated: self.stated(), kind };
-        entry.mutation_class = classify(&change);
-        entry.added = lines.map(|lines| lines.hashes()).unwrap_or_default();
+        new_entry::describe(entry, &file.path, &file.before, &file.after, self.intent(), self.stated());
     }
 
     fn concurrency(&self, ledger: &Ledger, flying: &[(String, CallInFlight)], file: &TouchedFile) -> Vec<Concurrency> {
@@ -337,26 +356,31 @@ impl CallRecording<'_> {
             ToolOutcome::Ok => None,
             ToolOutcome::Failed(error) => Some(error),
         };
-        TraceEntry {
-            id: uuid_v4().to_string(),
-            timestamp: rfc3339(self.ctx.timers.now_ms()),
-            intent_id: self.intent_id().to_owned(),
-            session_id: self.ctx.ids.session_id.clone(),
-            tool_name: self.call.name.clone(),
-            mutation_class: MutationClass::IntentEvolution,
-            file: None,
-            scope_validation: scope,
-            success: error.is_none(),
-            error,
-            host: Some(event.host.to_owned()),
-            tool_use_id: event.tool_use_id.clone(),
-            added: Vec::new(),
-            concurrent: Vec::new(),
-            reverted: false,
-            note: None,
-            prev: String::new(),
-        }
+        let mut entry = new_entry::blank(
+            &self.ctx.ids.session_id,
+            self.intent_id(),
+            &self.call.name,
+            event.host,
+            self.ctx.timers.now_ms(),
+        );
+        entry.scope_validation = scope;
+        entry.success = error.is_none();
+        entry.error = error;
+        entry.tool_use_id = event.tool_use_id.clone();
+        entry.conversation = event.session_id.clone();
+        entry.model = model_of(event);
+        entry
     }
+}
+
+/// The model that a host names in its payload.
+fn model_of(event: &HookEvent) -> Option<String> {
+    let raw = &event.raw;
+    let named = ["model", "model_id", "modelId"].iter().find_map(|name| raw.get(*name)?.as_str());
+    named
+        .or_else(|| raw.get("model")?.get("id")?.as_str())
+        .filter(|name| name.len() <= MAX_MODEL_BYTES)
+        .map(str::to_owned)
 }
 
 /// Hosts may add or remove the last line feed.

@@ -18,8 +18,10 @@ pub(crate) const SELECT_TOOL: &str = "select_active_intent";
 /// Folders of the workspace that need no intent.
 const FREE: [&str; 2] = [".git", ".ai/tmp"];
 /// Our own files, which are not traced either.
-const UNTRACED: [&str; 4] = [
+const UNTRACED: [&str; 6] = [
     ".orchestration/.trace",
+    ".orchestration/.gitattributes",
+    ".orchestration/.gitignore",
     ".orchestration/agent_trace.jsonl",
     ".orchestration/agent_trace.head",
     ".orchestration/intent_map.md",
@@ -186,7 +188,13 @@ struct TargetCollector<'a> {
 
 impl TargetCollector<'_> {
     fn add_effects(&self, effects: &ShellEffects, found: &mut CallTargets) {
+        let by_git = effects.commands.iter().any(|command| command.program == "git");
         for path in &effects.writes {
+            // What a merge, a checkout or a pull changes is known afterwards, and judged then.
+            if by_git && path.recursive && self.is_root(&self.root.join(&path.path)) {
+                found.certainty = TargetCertainty::Unknown;
+                continue;
+            }
             self.add_effect(path, Access::Write, found);
         }
         for path in &effects.creates {
@@ -212,6 +220,10 @@ impl TargetCollector<'_> {
         if found.certainty == TargetCertainty::Unknown || effects.changes_files() {
             found.reconcile = Reconciliation::Tree;
         }
+    }
+
+    fn is_root(&self, path: &Path) -> bool {
+        matches!(locate(self.root, path, LinkResolution::All), Some((path, Containment::Yes)) if path == ".")
     }
 
     fn add_effect(&self, effect: &EffectPath, access: Access, found: &mut CallTargets) {
@@ -248,11 +260,13 @@ impl TargetCollector<'_> {
     fn add_foreign(&self, event: &HookEvent, call: &ToolCall, found: &mut CallTargets) {
         let name = call.name.rsplit("__").next().unwrap_or(&call.name).to_ascii_lowercase();
         let words: Vec<&str> = name.split(|character: char| !character.is_ascii_alphanumeric()).collect();
-        if words.first().is_some_and(|first| LOOKING.contains(first)) {
+        let changes = words.iter().any(|word| CHANGING.contains(word));
+        // The name of a tool of a server proves nothing; a host's own tools say what they do.
+        if call.kind == ToolKind::Other && !changes && words.first().is_some_and(|first| LOOKING.contains(first)) {
             return;
         }
         found.reconcile = Reconciliation::Tree;
-        if !words.iter().any(|word| CHANGING.contains(word)) {
+        if !changes {
             return;
         }
         let base = event.cwd.as_deref().map_or_else(|| self.root.to_path_buf(), PathBuf::from);

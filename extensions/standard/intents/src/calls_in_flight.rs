@@ -1,9 +1,11 @@
 //! The calls in flight: the files before each call, and which calls overlapped on the same file.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use dispatch_hook_module::HookEvent;
 use dispatch_os::files::{self, read_at_most};
+use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::paths::safe_file_name;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,8 @@ use crate::working_tree::TreeSnapshot;
 const MAX_AGE_MS: i64 = 15 * 60 * 1000;
 const MAX_CALL_BYTES: u64 = 1024 * 1024;
 const MAX_SNAPSHOT_BYTES: u64 = 64 * 1024 * 1024;
+/// The lock is held for two small writes.
+const LOCK_WAIT: Duration = Duration::from_millis(100);
 /// More calls at once are not compared with each other.
 const MAX_COMPARED: usize = 512;
 
@@ -47,6 +51,18 @@ pub(crate) struct CallInFlight {
     pub files: Vec<FileBeforeCall>,
     /// Whether the whole tree is compared when it ends.
     pub compares_tree: bool,
+    /// The name of its tool.
+    #[serde(default)]
+    pub tool: String,
+    /// Its host.
+    #[serde(default)]
+    pub host: String,
+    /// The host's id of it.
+    #[serde(default)]
+    pub tool_use_id: Option<String>,
+    /// Whether it ended and may have left a process that goes on writing.
+    #[serde(default)]
+    pub background: bool,
 }
 
 /// A call that has ended, with what was recorded when it began.
@@ -120,9 +136,23 @@ pub(crate) fn end(layout: &OrchestrationLayout, key: &str) -> Option<EndedCall> 
     call.map(|call| EndedCall { call, snapshot, met })
 }
 
-/// The calls in flight, with their keys.
+/// The calls in flight that began not too long ago and have not ended, with their keys.
 #[must_use]
 pub(crate) fn in_flight(layout: &OrchestrationLayout, now_ms: i64) -> Vec<(String, CallInFlight)> {
+    let mut found = open_calls(layout);
+    found.retain(|(_, call)| now_ms - call.started_ms < MAX_AGE_MS && !call.background);
+    found
+}
+
+/// Whether a call began so long ago that its end will not be reported.
+#[must_use]
+pub(crate) fn is_dead(call: &CallInFlight, now_ms: i64) -> bool {
+    now_ms - call.started_ms >= MAX_AGE_MS
+}
+
+/// Every call whose end was not reported, and those that may have left a process, with their keys.
+#[must_use]
+pub(crate) fn open_calls(layout: &OrchestrationLayout) -> Vec<(String, CallInFlight)> {
     let mut found = Vec::new();
     for entry in files::read_dir(layout.calls_folder()).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -131,9 +161,7 @@ pub(crate) fn in_flight(layout: &OrchestrationLayout, now_ms: i64) -> Vec<(Strin
         };
         let call = read_at_most(&entry.path(), MAX_CALL_BYTES).ok();
         let call = call.and_then(|bytes| serde_json::from_slice::<CallInFlight>(&bytes).ok());
-        if let Some(call) = call.filter(|call| now_ms - call.started_ms < MAX_AGE_MS) {
-            found.push((key.to_owned(), call));
-        }
+        found.extend(call.map(|call| (key.to_owned(), call)));
         if found.len() >= MAX_COMPARED {
             break;
         }
@@ -141,22 +169,44 @@ pub(crate) fn in_flight(layout: &OrchestrationLayout, now_ms: i64) -> Vec<(Strin
     found
 }
 
-/// Removes the calls of a session, and the dead calls of all sessions.
-pub(crate) fn forget(layout: &OrchestrationLayout, session: &str, now_ms: i64) {
-    let own = format!("{}-", safe_file_name(session));
-    for entry in files::read_dir(layout.calls_folder()).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some((key, _)) = name.rsplit_once('.') else {
-            continue;
-        };
-        let age_ms = entry.metadata().and_then(|metadata| metadata.modified()).map_or(0, |time| {
-            let then = time.duration_since(dispatch_os::time::UNIX_EPOCH).map_or(0, |since| since.as_millis());
-            now_ms - i64::try_from(then).unwrap_or(i64::MAX)
-        });
-        if key.starts_with(&own) || age_ms > MAX_AGE_MS {
-            remove(layout, key);
-        }
-    }
+/// The tree when a call began or was last looked at.
+#[must_use]
+pub(crate) fn snapshot_of(layout: &OrchestrationLayout, key: &str) -> Option<TreeSnapshot> {
+    let bytes = read_at_most(&path(layout, key, "tree"), MAX_SNAPSHOT_BYTES).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// Records how far the changes of a call are recorded, unless it ended meanwhile.
+///
+/// # Errors
+/// When a file cannot be written, or the lock is busy.
+pub(crate) fn keep_open(
+    layout: &OrchestrationLayout,
+    key: &str,
+    call: &CallInFlight,
+    snapshot: &TreeSnapshot,
+) -> Result<(), IntentsError> {
+    let _held = lock(layout)?;
+    if is_in_flight(layout, key) { open(layout, key, call, snapshot) } else { Ok(()) }
+}
+
+/// Records a call that may have left a process.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(crate) fn open(
+    layout: &OrchestrationLayout,
+    key: &str,
+    call: &CallInFlight,
+    snapshot: &TreeSnapshot,
+) -> Result<(), IntentsError> {
+    files::replace(&path(layout, key, "tree"), &serde_json::to_vec(snapshot)?)?;
+    Ok(files::replace(&path(layout, key, "json"), &serde_json::to_vec(call)?)?)
+}
+
+/// Removes a call.
+pub(crate) fn close(layout: &OrchestrationLayout, key: &str) {
+    remove(layout, key);
 }
 
 impl CallInFlight {
@@ -167,7 +217,14 @@ impl CallInFlight {
     }
 }
 
+/// Whoever looks at an open call writes it anew; without a lock that could bring back a call that ended meanwhile.
+fn lock(layout: &OrchestrationLayout) -> Result<FileLock, IntentsError> {
+    let path = layout.calls_folder().with_extension("lock");
+    Ok(FileLock::acquire(&path, LockKind::Exclusive, LOCK_WAIT)?)
+}
+
 fn remove(layout: &OrchestrationLayout, key: &str) {
+    let _held = lock(layout);
     for ending in ["json", "tree", "met"] {
         let _ = files::remove_file(path(layout, key, ending));
     }
@@ -195,6 +252,10 @@ mod tests {
             intent: None,
             files,
             compares_tree: false,
+            tool: String::new(),
+            host: String::new(),
+            tool_use_id: None,
+            background: false,
         }
     }
 
@@ -213,15 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn dead_calls_overlap_with_none_and_are_removed() {
+    fn dead_calls_overlap_with_none() {
         let folder = tempfile::tempdir().unwrap();
         let layout = OrchestrationLayout::new(folder.path());
         begin(&layout, "a-1", &call("a", &["x"], NOW_MS - MAX_AGE_MS - 1), None, NOW_MS).unwrap();
         begin(&layout, "b-1", &call("b", &["x"], NOW_MS), None, NOW_MS).unwrap();
         assert_eq!(in_flight(&layout, NOW_MS).len(), 1);
         assert!(end(&layout, "b-1").unwrap().met.is_empty());
-        begin(&layout, "b-1", &call("b", &["x"], NOW_MS), None, NOW_MS).unwrap();
-        forget(&layout, "b", dispatch_os::time::unix_ms());
-        assert!(end(&layout, "b-1").is_none() && end(&layout, "a-1").is_some());
+        assert_eq!(open_calls(&layout).len(), 1);
     }
 }

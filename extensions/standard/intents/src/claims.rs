@@ -164,6 +164,7 @@ mod tests {
             updated_at: String::new(),
             kind: None,
             claim,
+            mode: None,
         }
     }
 

@@ -3,7 +3,9 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use dispatch_os::files::{self, read_at_most};
+use dispatch_os::Access;
+use dispatch_os::files::{self, ReplaceOptions, read_at_most};
+use dispatch_redact::Redactor;
 use sha2::{Digest, Sha256};
 
 use crate::hash::{content_hash, spell};
@@ -104,12 +106,21 @@ pub(crate) fn store(layout: &OrchestrationLayout, observed: &ObservedFile) {
         return;
     };
     let path = layout.content_file(hash);
-    if bytes.len() as u64 > MAX_STORED_BYTES || files::exists(&path) {
+    if bytes.len() as u64 > MAX_STORED_BYTES || files::exists(&path) || has_secret(bytes) {
         return;
     }
-    if path.parent().is_some_and(|folder| files::create_dir_all(folder).is_ok()) {
-        let _ = files::replace(&path, bytes);
+    let folders = [path.parent().and_then(Path::parent), path.parent()];
+    if folders.into_iter().flatten().all(|folder| files::is_dir(folder) || files::create_dir_owner_only(folder).is_ok())
+    {
+        let options = ReplaceOptions { access: Access::OwnerOnly, ..ReplaceOptions::default() };
+        let _ = files::replace_with(&path, bytes, options);
     }
+}
+
+/// Whether a content has something that must not be copied; its lines are then known by their hashes alone.
+fn has_secret(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    Redactor::builtin().redact(&text) != text
 }
 
 /// A stored content, if it still matches its hash.

@@ -5,7 +5,7 @@ use dispatch_hook_module::Module;
 #[cfg(any(test, feature = "count"))]
 pub use crate::curate::IntentContext;
 pub use crate::error::IntentsError;
-pub use crate::intent::{ClaimMode, IntentKind, IntentSpec, IntentStatus};
+pub use crate::intent::{ClaimMode, IntentKind, IntentMode, IntentSpec, IntentStatus};
 pub use crate::intent_file::{
     IntentEdit, IntentFileProblem, IntentFileState, IntentListField, IntentTextField, LoadedIntents, is_valid_id,
 };
@@ -13,6 +13,7 @@ pub use crate::intent_workspace::{
     BlamedFile, DraftOutcome, ExportFormat, IntentFileDraft, IntentWorkspace, MatchedLine,
 };
 pub use crate::layout::{FOLDER as ORCHESTRATION_FOLDER, INTENTS_FILE};
+pub use crate::local_folder::{GIT_ATTRIBUTES, GIT_IGNORE};
 pub use crate::module::active_intent_patch;
 pub use crate::query::blame::{BlamedLine, LineAuthor};
 pub use crate::query::check::UntrackedFiles;

@@ -17,6 +17,9 @@ pub(crate) const CLAIMED: &str = "IN04";
 /// The changes of the call cannot be determined, and no intent is active.
 pub(crate) const UNDETERMINED: &str = "IN05";
 
+/// An agent approves a commit, which only a person may do.
+pub(crate) const APPROVAL: &str = "IN06";
+
 const MAX_NAMED: usize = 3;
 
 /// A path that a call changes, with links resolved.

@@ -47,6 +47,19 @@ pub enum ClaimMode {
     Exclusive,
 }
 
+/// What becomes of a call that an intent does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntentMode {
+    /// It runs and is recorded.
+    Observe,
+    /// It runs, is recorded, and the agent is told.
+    Warn,
+    /// It is refused.
+    #[default]
+    Enforce,
+}
+
 /// One declared intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntentSpec {
@@ -56,7 +69,7 @@ pub struct IntentSpec {
     pub name: String,
     /// Its status.
     pub status: IntentStatus,
-    /// Globs from the workspace's root; a file is in scope if at least one matches.
+    /// Globs from the workspace's root; a file is in scope if at least one matches and no `!` glob does.
     pub owned_scope: Vec<String>,
     /// Constraints on the changes.
     #[serde(default)]
@@ -76,6 +89,9 @@ pub struct IntentSpec {
     /// Whether it keeps other sessions out of its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimMode>,
+    /// What becomes of a call that it does not allow; `None` is the mode of the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<IntentMode>,
 }
 
 impl IntentStatus {

@@ -17,6 +17,11 @@ pub(crate) const MAP_FILE: &str = "intent_map.md";
 /// Caches and other data of this machine, below that folder; git ignores it.
 pub(crate) const LOCAL_FOLDER: &str = ".trace";
 
+/// What keeps derived files out of git, below that folder.
+pub(crate) const IGNORE_FILE: &str = ".gitignore";
+/// What makes git merge the ledger by union, below that folder.
+pub(crate) const ATTRIBUTES_FILE: &str = ".gitattributes";
+
 /// The paths of one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OrchestrationLayout {

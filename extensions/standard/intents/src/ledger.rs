@@ -1,6 +1,7 @@
 //! The ledger of a workspace: entries are appended under a lock and found by an index.
 
 mod append;
+pub(crate) mod chain_ends;
 mod index;
 pub(crate) mod line;
 mod line_reader;
@@ -30,7 +31,7 @@ pub(crate) const MAX_LISTED_FILES: usize = 20_000;
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// The time limit of one attempt; each writer takes less than a millisecond.
 const LOCK_WAIT: Duration = Duration::from_millis(1500);
-const MAX_HEAD_BYTES: u64 = 4096;
+const MAX_HEAD_BYTES: u64 = 64 * 1024;
 
 /// The ledger of one workspace.
 #[derive(Debug, Clone)]
@@ -61,18 +62,18 @@ impl Ledger {
     /// then contain a part of the entries, but no part of an entry that parses.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn append(&self, entries: Vec<TraceEntry>) -> Result<LedgerHead, IntentsError> {
-        self.append_settled(entries, |_| {})
+        self.append_settled(entries, |_| true)
     }
 
     /// The same, with a last change of each entry under the lock, so that the entries have the order in which the files
-    /// were read.
+    /// were read. An entry for which it answers `false` is left out.
     ///
     /// # Errors
     /// [`IntentsError::Busy`] when the lock is busy at two attempts; else when a file cannot be written.
     pub(crate) fn append_settled(
         &self,
         entries: Vec<TraceEntry>,
-        settle: impl FnMut(&mut TraceEntry),
+        settle: impl FnMut(&mut TraceEntry) -> bool,
     ) -> Result<LedgerHead, IntentsError> {
         append::append(&self.layout, self.lock_wait, entries, settle)
     }
@@ -127,6 +128,12 @@ impl Ledger {
     #[must_use]
     pub(crate) fn head(&self) -> Option<LedgerHead> {
         read_head(&self.layout)
+    }
+
+    /// The same, from the indexes if its file is gone.
+    #[must_use]
+    pub(crate) fn known_head(&self) -> Option<LedgerHead> {
+        self.head().or_else(|| index::known_end(&self.layout))
     }
 
     /// Every line from the first to the last, valid or not.

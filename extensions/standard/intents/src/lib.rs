@@ -16,6 +16,7 @@ mod declared_intents;
 mod error;
 #[cfg(feature = "extension")]
 mod extension;
+mod free_paths;
 mod gate;
 mod hash;
 mod intent;

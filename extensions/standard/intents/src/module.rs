@@ -2,22 +2,24 @@
 //! intent.
 
 use dispatch_hook_module::{
-    Context, Effects, EventName, HookAction, Module, ModuleError, ModuleSpec, RecordType, ToolOutcome, tool_outcome,
+    Context, Effects, EventName, HookAction, HookEvent, Module, ModuleError, ModuleSpec, RecordType, ToolOutcome,
+    tool_outcome,
 };
 use dispatch_toolcall::ToolCall;
 use serde_json::{Value, json};
 
-use crate::call_recording::{CallRecording, share};
+use crate::call_recording::{CallRecording, OpenCallSettlement, SettledCalls, share};
 use crate::call_targets::{CallTargets, Reconciliation, is_select_tool, is_untraced, targets_of_call};
 use crate::calls_in_flight::{self, CallInFlight, FileBeforeCall};
 use crate::claims::{self, ClaimRequest, HeldClaim};
 use crate::content_store;
 use crate::declared_intents::{CacheAccess, DeclaredIntents, last_known, load};
-use crate::gate::{CLAIMED, GateDecision, GateInput, TargetCertainty, decide};
-use crate::intent::{IntentFile, IntentSpec};
+use crate::free_paths::FreePaths;
+use crate::gate::{APPROVAL, CLAIMED, CallTarget, GateDecision, GateInput, TargetCertainty, decide};
+use crate::intent::{IntentFile, IntentMode, IntentSpec};
 use crate::layout::OrchestrationLayout;
 use crate::ledger::Ledger;
-use crate::settings::IntentSettings;
+use crate::settings::{IntentSettings, OnEscape, mode_in_toml};
 use crate::working_tree;
 
 /// The name of the module and of its section.
@@ -28,6 +30,11 @@ const WITHOUT_RESULTS: &str = "crush";
 /// The most files of a call that are hashed before it runs; comparing the tree finds the others.
 const MAX_FILES_BEFORE: usize = 500;
 const MAX_TOLD: usize = 10;
+/// Where a project sets the mode.
+const PROJECT_CONFIG: &str = ".dispatch/dispatch.toml";
+const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
+/// Programs that leave a process behind.
+const LEAVING: [&str; 7] = ["nohup", "setsid", "disown", "daemonize", "systemd-run", "tmux", "screen"];
 /// A tool call that failed, for hosts that tell it apart from one that ended.
 const FAILURE: &str = "PostToolUseFailure";
 /// The end of a session, as hosts name it.
@@ -140,22 +147,83 @@ impl HookEventHandler<'_> {
         }
         let targets = targets_of_call(&self.ctx.paths.repo_root, self.ctx.event, call);
         let active = self.ctx.state.active_intent();
-        let question =
-            GateInput { intents: self.intents, active, targets: &targets.targets, certainty: targets.certainty };
-        if let GateDecision::Reject { code, reason } = decide(&question)
-            && !self.ctx.is_excused(code)
-        {
-            return HookAction::deny(code, reason);
-        }
-        if let Some(held) = self.claim(&targets)
-            && !self.ctx.is_excused(CLAIMED)
-        {
-            return HookAction::deny(CLAIMED, self.wording_of_claim(&held));
+        let mut action = HookAction::none();
+        if let Some((code, reason)) = self.objection(active, &targets) {
+            match self.mode() {
+                IntentMode::Enforce => return HookAction::deny(code, reason),
+                IntentMode::Warn => action = action.with_context("intent", format!("{code}: {reason}")),
+                IntentMode::Observe => {}
+            }
         }
         if may_write(self.ctx) {
+            action = self.settle(action, false);
             self.begin(&targets);
         }
-        HookAction::none()
+        action
+    }
+
+    /// Why a call may not run. Free files are looked for only if there is an objection: that asks git.
+    fn objection(&self, active: Option<&str>, targets: &CallTargets) -> Option<(&'static str, String)> {
+        if approves(self.ctx.event) && !self.ctx.is_excused(APPROVAL) {
+            let reason =
+                "Only a person approves a commit with Intent-Approved-By. Leave the trailer out, and ask the user.";
+            return Some((APPROVAL, reason.to_owned()));
+        }
+        let judge = |paths: &[CallTarget]| {
+            decide(&GateInput { intents: self.intents, active, targets: paths, certainty: targets.certainty })
+        };
+        if let GateDecision::Reject { .. } = judge(&targets.targets)
+            && let GateDecision::Reject { code, reason } = judge(&self.free().without(&targets.targets))
+            && !self.ctx.is_excused(code)
+        {
+            return Some((code, reason));
+        }
+        let held = self.claim(targets).filter(|_| !self.ctx.is_excused(CLAIMED))?;
+        Some((CLAIMED, self.wording_of_claim(&held)))
+    }
+
+    fn free(&self) -> FreePaths<'_> {
+        FreePaths { layout: self.layout, globs: &self.settings.free, time: share(self.ctx) }
+    }
+
+    /// The mode of the active intent, else of the workspace.
+    fn mode(&self) -> IntentMode {
+        let active = self.ctx.state.active_intent();
+        let own = self.intents.iter().find(|intent| Some(intent.id.as_str()) == active).and_then(|intent| intent.mode);
+        own.or(self.settings.mode).unwrap_or_else(|| {
+            let config = self.layout.root.join(PROJECT_CONFIG);
+            let text = dispatch_os::files::read_text_at_most(&config, MAX_CONFIG_BYTES).ok();
+            text.and_then(|text| mode_in_toml(&text)).unwrap_or_default()
+        })
+    }
+
+    /// Looks at the calls whose end no event reported, and at what calls left in the background.
+    fn settle(&self, action: HookAction, session_rests: bool) -> HookAction {
+        let settlement = OpenCallSettlement {
+            ctx: self.ctx,
+            layout: self.layout,
+            intents: self.intents,
+            free: &self.free(),
+            key: &calls_in_flight::key(&self.ctx.ids.session_id, self.ctx.event),
+            session_rests,
+            session_ends: is_session_end(&self.ctx.event.name),
+        };
+        let SettledCalls { escapes, problems } = settlement.run();
+        for problem in problems {
+            self.ctx.warn(problem);
+        }
+        if escapes.is_empty() || self.mode() == IntentMode::Observe {
+            return action;
+        }
+        let told: Vec<String> =
+            escapes.iter().take(MAX_TOLD).map(|(path, session)| format!("{path} (session {session})")).collect();
+        action.with_context(
+            "intent-escape",
+            format!(
+                "A call whose end was not reported changed files outside its intent: {}. The ledger records them as FAIL.",
+                told.join(", ")
+            ),
+        )
     }
 
     /// The claim of another session that blocks the call. A claim that cannot be read or written is ignored.
@@ -214,6 +282,10 @@ impl HookEventHandler<'_> {
             intent: self.ctx.state.active_intent().map(str::to_owned),
             files,
             compares_tree,
+            tool: self.ctx.call.map(|call| call.name.clone()).unwrap_or_default(),
+            host: self.ctx.event.host.to_owned(),
+            tool_use_id: self.ctx.event.tool_use_id.clone(),
+            background: false,
         };
         let key = calls_in_flight::key(&self.ctx.ids.session_id, self.ctx.event);
         if let Err(error) = calls_in_flight::begin(self.layout, &key, &call, snapshot.as_ref(), now_ms) {
@@ -256,17 +328,36 @@ impl HookEventHandler<'_> {
             targets: &targets,
             ended: ended.as_ref(),
             key: &key,
-            on_escape: self.settings.on_escape,
+            on_escape: if self.mode() == IntentMode::Enforce { self.settings.on_escape } else { OnEscape::Record },
+            free: &self.free(),
         };
         let recorded = recording.write();
+        if let Some(ended) = ended.as_ref().filter(|_| leaves_process(self.ctx.event, call)) {
+            self.watch(&key, &ended.call);
+        }
         for problem in recorded.problems {
             self.ctx.warn(problem);
         }
-        let action = HookAction::none();
-        if recorded.escapes.is_empty() {
+        let action = self.settle(HookAction::none(), false);
+        if recorded.escapes.is_empty() || self.mode() == IntentMode::Observe {
             return action;
         }
         action.with_context("intent-escape", self.wording_of_escapes(&recorded.escapes))
+    }
+
+    /// Keeps a call open whose processes may go on writing.
+    fn watch(&self, key: &str, call: &CallInFlight) {
+        let snapshot = working_tree::snapshot(self.layout, share(self.ctx));
+        let call = CallInFlight {
+            background: true,
+            compares_tree: true,
+            files: Vec::new(),
+            ledger_bytes: Ledger::open(self.layout).bytes(),
+            ..call.clone()
+        };
+        if let Err(error) = calls_in_flight::open(self.layout, &format!("{key}-left"), &call, &snapshot) {
+            self.ctx.warn(format!("cannot watch what the call left in the background: {error}"));
+        }
     }
 
     fn wording_of_escapes(&self, escapes: &[(String, bool)]) -> String {
@@ -330,14 +421,41 @@ impl HookEventHandler<'_> {
         HookAction::none().with_context("intent", text)
     }
 
-    /// The end of a turn removes the calls in flight, the end of a session its claims.
+    /// The end of a turn records the open calls, the end of a session releases its claims.
     fn rest(&self, event: &EventName) -> HookAction {
-        if may_write(self.ctx) {
-            calls_in_flight::forget(self.layout, &self.ctx.ids.session_id, self.ctx.timers.now_ms());
-            if is_session_end(event) {
-                claims::release(self.layout, &self.ctx.ids.session_id);
-            }
+        if !may_write(self.ctx) {
+            return HookAction::none();
         }
-        HookAction::none()
+        if is_session_end(event) {
+            claims::release(self.layout, &self.ctx.ids.session_id);
+        }
+        self.settle(HookAction::none(), true)
     }
+}
+
+/// Whether a command contains the trailer with which a person approves a commit.
+fn approves(event: &HookEvent) -> bool {
+    let text = ["command", "cmd", "script"].iter().find_map(|name| event.tool_input.get(*name)?.as_str());
+    text.is_some_and(|text| text.to_ascii_lowercase().contains("intent-approved-by"))
+}
+
+/// Whether a command may leave a process that goes on when the call has ended.
+fn leaves_process(event: &HookEvent, call: &ToolCall) -> bool {
+    let stated =
+        ["run_in_background", "background", "is_background"].iter().any(|name| event.tool_input[*name] == true);
+    let programs = call.effects.iter().flat_map(|effects| &effects.commands);
+    let leaving = programs.flat_map(|command| command.wrapped_by.iter().chain([&command.program]));
+    stated || has_background_mark(event) || leaving.into_iter().any(|program| LEAVING.contains(&program.as_str()))
+}
+
+/// Whether the text of a command has a `&` that ends a command.
+fn has_background_mark(event: &HookEvent) -> bool {
+    let text = ["command", "cmd", "script"].iter().find_map(|name| event.tool_input.get(*name)?.as_str());
+    let text = text.unwrap_or_default().as_bytes();
+    let is_alone = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| text.get(at));
+        let after = text.get(at + 1);
+        !matches!(before, Some(b'&' | b'>' | b'<' | b'\\')) && !matches!(after, Some(b'&' | b'>'))
+    };
+    memchr::memchr_iter(b'&', text).any(is_alone)
 }

@@ -8,10 +8,11 @@ pub(crate) mod filter;
 pub(crate) mod git_diff;
 pub(crate) mod git_repository;
 pub(crate) mod history;
+pub(crate) mod ledger_history;
 pub(crate) mod line_diff;
 pub(crate) mod report;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 pub(crate) mod sarif;
 pub(crate) mod summary;
 pub(crate) mod trailers;

@@ -1,5 +1,6 @@
 //! What tests and benchmarks of other crates need: they write ledgers by hand and measure single parts.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,12 +11,30 @@ use crate::content_store;
 use crate::error::IntentsError;
 use crate::gate::{CallTarget, GateDecision, GateInput, TargetCertainty, decide};
 use crate::hash;
-use crate::intent::IntentSpec;
+use crate::intent::{IntentSpec, IntentStatus};
 use crate::layout::OrchestrationLayout;
 use crate::ledger::Ledger;
 use crate::query::line_diff::{self, CommonRun};
 use crate::scope::TargetExtent;
 use crate::trace_entry::{AddedLines, TraceEntry};
+
+/// An intent that owns nothing.
+#[must_use]
+pub fn intent(id: &str) -> IntentSpec {
+    IntentSpec {
+        id: id.to_owned(),
+        name: id.to_owned(),
+        status: IntentStatus::InProgress,
+        owned_scope: Vec::new(),
+        constraints: Vec::new(),
+        acceptance_criteria: Vec::new(),
+        created_at: String::new(),
+        updated_at: String::new(),
+        kind: None,
+        claim: None,
+        mode: None,
+    }
+}
 
 /// The hash of a content as the ledger writes it.
 #[must_use]
@@ -48,17 +67,17 @@ pub fn append_entries(root: &Path, entries: Vec<TraceEntry>) -> Result<(), Inten
 /// The entries of the ledger in order.
 ///
 /// # Errors
-/// When the ledger cannot be read, a line is not an entry, or the chain is broken.
+/// When the ledger cannot be read, a line is not an entry, or one does not follow the last line of its session.
 pub fn chained_entries(root: &Path) -> io::Result<Vec<TraceEntry>> {
-    let mut expected = chain::START.to_owned();
+    let mut ends: BTreeMap<String, String> = BTreeMap::new();
     let mut found = Vec::new();
     for line in Ledger::open(&OrchestrationLayout::new(root)).lines()? {
         let line = line?;
         let entry = line.entry()?;
-        if entry.prev != expected {
-            return Err(io::Error::other(format!("line {} does not follow the line before it", line.number)));
+        let end = ends.insert(entry.session_id.clone(), line.link());
+        if entry.prev != end.as_deref().unwrap_or(chain::START) {
+            return Err(io::Error::other(format!("line {} does not follow its session", line.number)));
         }
-        expected = line.link();
         found.push(entry);
     }
     Ok(found)
@@ -90,7 +109,7 @@ pub fn store_content(root: &Path, content: &[u8]) {
 /// # Errors
 /// When the file cannot be written.
 pub fn write_head(root: &Path, entries: u64, bytes: u64, last_line: &[u8]) -> io::Result<()> {
-    let head = LedgerHead { entries, bytes, last: chain::link(last_line) };
+    let head = LedgerHead { entries, bytes, last: chain::link(last_line), ..LedgerHead::default() };
     files::write(OrchestrationLayout::new(root).head_file(), serde_json::to_vec(&head)?)
 }
 

@@ -66,6 +66,8 @@ pub enum Concurrency {
     Drift,
     /// The file differs from what the call wrote.
     Content,
+    /// The call discarded changes that nobody had recorded: a person's.
+    DiscardedEdit,
 }
 
 /// One change of one file, or one call whose changes could not be determined.
@@ -95,6 +97,12 @@ pub struct TraceEntry {
     /// The host.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub host: Option<String>,
+    /// The model, if the host names it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub model: Option<String>,
+    /// The host's own id of the conversation.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub conversation: Option<String>,
     /// The host's id of the call.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tool_use_id: Option<String>,

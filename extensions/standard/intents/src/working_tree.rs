@@ -52,6 +52,18 @@ pub(crate) struct ChangedFile {
     pub before: ObservedFile,
     /// After.
     pub after: ObservedFile,
+    /// Whether it differed from its commit before.
+    pub was_dirty: bool,
+    /// Whether it equals its commit now.
+    pub is_restored: bool,
+}
+
+impl ChangedFile {
+    /// A file whose commit is not known.
+    pub(crate) fn named(path: &str, before: Option<String>, after: ObservedFile) -> Self {
+        let before = ObservedFile { hash: before, bytes: None, problem: None };
+        Self { path: path.to_owned(), before, after, was_dirty: false, is_restored: false }
+    }
 }
 
 /// What changed between a snapshot and now.
@@ -61,6 +73,39 @@ pub(crate) struct TreeChanges {
     pub files: Vec<ChangedFile>,
     /// Why there may be more changes.
     pub incomplete: Option<String>,
+}
+
+/// Whether the ledger on disk is the version in the commit of HEAD.
+#[must_use]
+pub(crate) fn is_committed_ledger(layout: &OrchestrationLayout, deadline: Deadline) -> bool {
+    git::is_repository(&layout.root) && git::is_committed_ledger(layout, deadline)
+}
+
+/// The content of a file in the commit of HEAD.
+#[must_use]
+pub(crate) fn committed_content(layout: &OrchestrationLayout, path: &str, time: Duration) -> Option<Vec<u8>> {
+    if !git::is_repository(&layout.root) {
+        return None;
+    }
+    git::contents(layout, Some("HEAD"), &[path], Deadline::after(time)).ok()?.remove(path)
+}
+
+/// The paths among these that git ignores.
+#[must_use]
+pub(crate) fn ignored(layout: &OrchestrationLayout, paths: &[&str], time: Duration) -> BTreeSet<String> {
+    if !git::is_repository(&layout.root) || paths.is_empty() {
+        return BTreeSet::new();
+    }
+    git::ignored(layout, paths, Deadline::after(time)).unwrap_or_default()
+}
+
+/// The paths among these that git tracks.
+#[must_use]
+pub(crate) fn tracked(layout: &OrchestrationLayout, paths: &[&str], time: Duration) -> BTreeSet<String> {
+    if !git::is_repository(&layout.root) || paths.is_empty() {
+        return BTreeSet::new();
+    }
+    git::tracked(layout, paths, Deadline::after(time)).unwrap_or_default()
 }
 
 /// Takes a snapshot within a time limit. Contents that may be needed later are stored.
@@ -111,6 +156,7 @@ fn git_changes(
 ) -> Result<Vec<ChangedFile>, String> {
     let status = git::status(layout, deadline)?;
     let mut candidates: BTreeSet<String> = dirty.keys().cloned().collect();
+    let now_dirty = status.paths.clone();
     candidates.extend(status.paths);
     if status.head.as_deref() != head {
         candidates.extend(git::changed_between(layout, head, status.head.as_deref(), deadline)?);
@@ -127,7 +173,8 @@ fn git_changes(
         };
         if before.hash != after.hash {
             content_store::store(layout, &before);
-            found.push(ChangedFile { path: path.clone(), before, after });
+            let (was_dirty, is_restored) = (dirty.contains_key(path), !now_dirty.contains(path));
+            found.push(ChangedFile { path: path.clone(), before, after, was_dirty, is_restored });
         }
     }
     Ok(found)

@@ -1,7 +1,6 @@
 //! Defines the search tools when the program starts.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use dispatch_contracts::BoxFuture;
@@ -35,9 +34,8 @@ impl Extension for SearchToolsExtension {
 }
 
 fn register(host: &Host) -> Result<(), HostError> {
-    let project: Option<PathBuf> = host.folders().project;
     for (spec, run) in [(contents::spec(), contents::run as _), (names::spec(), names::run as _)] {
-        host.define_tool(Arc::new(SearchTool::new(spec, run, project.clone())))?;
+        host.define_tool(Arc::new(SearchTool::new(spec, run, host.folders())))?;
     }
     Ok(())
 }

@@ -1,8 +1,7 @@
 //! What both tools have in common: a walk on another thread, from arguments to a report.
 
-use std::path::PathBuf;
-
 use dispatch_contracts::BoxFuture;
+use dispatch_contracts::folders::Folders;
 use dispatch_contracts::tool::{Effect, Resources, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use dispatch_os::Confined;
 use dispatch_os::threads::offload;
@@ -14,12 +13,12 @@ pub(crate) type RunSearch = fn(Confined, Map<String, Value>, &ToolContext) -> Re
 pub(crate) struct SearchTool {
     spec: ToolSpec,
     run: RunSearch,
-    project: Option<PathBuf>,
+    folders: Folders,
 }
 
 impl SearchTool {
-    pub(crate) fn new(spec: ToolSpec, run: RunSearch, project: Option<PathBuf>) -> Self {
-        Self { spec, run, project }
+    pub(crate) fn new(spec: ToolSpec, run: RunSearch, folders: Folders) -> Self {
+        Self { spec, run, folders }
     }
 }
 
@@ -43,7 +42,8 @@ impl Tool for SearchTool {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         let run = self.run;
         Box::pin(async move {
-            let workspace = Confined::workspace(self.project.as_deref(), &context.workdir)
+            let workspace = Confined::workspace(self.folders.project.as_deref(), &context.workdir)
+                .map(|workspace| workspace.closing(&self.folders.closed_to_tools()))
                 .map_err(|error| ToolError(format!("The workspace cannot be searched: {error}.")))?;
             let work = offload("search", move || run(workspace, arguments, &context));
             let work =

@@ -22,6 +22,7 @@ impl SearchStart {
                 "{asked} is outside of the workspace {}. Only files in the workspace can be searched.",
                 root.display()
             )),
+            OsError::Closed { .. } => ToolError(format!("{asked} belongs to Dispatch itself. No tool may search it.")),
             error if error.is_not_found() => ToolError(format!("{asked} does not exist.")),
             error => ToolError(format!("{asked} cannot be searched: {error}.")),
         };

@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
 
 mod background;
+mod closed_folders;
 pub mod contract;
 mod extension;
 mod foreground;

@@ -14,7 +14,7 @@ use crate::shell::Shell;
 const RECORDS_FOLDER: &str = "processes";
 
 pub(crate) struct ShellToolsShared {
-    folders: Folders,
+    pub(crate) folders: Folders,
     pub(crate) shell: Shell,
     pub(crate) background: BackgroundCommands,
 }
@@ -29,6 +29,7 @@ impl ShellToolsShared {
     pub(crate) fn place(&self, context: &ToolContext, asked: Option<&str>) -> Result<(Confined, PathBuf), ToolError> {
         let failed = |error: OsError| ToolError(format!("The command cannot run there: {error}."));
         let workspace = Confined::workspace(self.folders.project.as_deref(), &context.workdir).map_err(failed)?;
+        let workspace = workspace.closing(&self.folders.closed_to_tools());
         let spot = workspace.locate(Path::new(asked.unwrap_or("."))).map_err(failed)?;
         let folder = spot.path().to_path_buf();
         if !files::is_dir(&folder) {

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contract::{RUN_SHELL, SHELL_KILL, SHELL_OUTPUT, SHELL_STATUS};
-use crate::foreground;
 use crate::settings::OverlapPolicy;
 use crate::shared::ShellToolsShared;
 use crate::shell::Shell;
+use crate::{closed_folders, foreground};
 
 const DEFAULT_TIMEOUT_MS: u64 = 2 * 60 * 1000;
 const MAX_TIMEOUT_MS: u64 = 20 * 60 * 1000;
@@ -92,6 +92,7 @@ impl Tool for RunShellTool {
             Shell::check(&arguments.command)?;
             let asked = arguments.timeout_ms.map(|ms| Duration::from_millis(ms.clamp(1, MAX_TIMEOUT_MS)));
             let (workspace, folder) = self.shared.place(&context, arguments.workdir.as_deref())?;
+            closed_folders::check(&arguments.command, &folder, &workspace, &self.shared.folders)?;
             if arguments.background {
                 let child = self.shared.shell.child(&arguments.command, &workspace, &folder, asked)?;
                 let id = self.shared.background.start(&context.session, &arguments.command, child)?;

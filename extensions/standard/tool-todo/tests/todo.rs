@@ -13,7 +13,7 @@ use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::host::{Host, STORAGE};
 use dispatch_contracts::migration::Migration;
-use dispatch_contracts::storage::{Record, Statement, Storage, StorageBackend, StorageError, TransactionWork};
+use dispatch_contracts::storage::{Keys, Record, Statement, Storage, StorageBackend, StorageError, TransactionWork};
 use dispatch_support::TestToolHost;
 use serde_json::json;
 
@@ -43,7 +43,7 @@ impl Storage for FileStorage {
         ready(Ok(Vec::new()))
     }
 
-    fn transact(&self, _: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+    fn transact(&self, _: Keys, _: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
         ready(Ok(Vec::new()))
     }
 

@@ -1,4 +1,4 @@
-//! What other extensions may rely on: the names of the tools and where kept outputs can be read.
+//! What other extensions may rely on: the names of the tools.
 
 /// Reads a file.
 pub const READ_FILE: &str = "read_file";
@@ -10,7 +10,3 @@ pub const EDIT_FILE: &str = "edit_file";
 pub const APPLY_PATCH: &str = "apply_patch";
 /// Lists a folder.
 pub const LIST_FILES: &str = "list_files";
-
-/// The folder below the data folder whose files `read_file` opens beside those of the workspace; outputs
-/// that were too large for the model belong there.
-pub const OUTPUTS_FOLDER: &str = "outputs";

@@ -11,7 +11,6 @@ use dispatch_os::paths::normalise_path;
 use dispatch_os::{Confined, ConfinedPath, OsError};
 use serde_json::{Map, Value};
 
-use crate::contract::OUTPUTS_FOLDER;
 use crate::seen_files::{ContentDigest, SeenFiles};
 use crate::tool_errors::explain;
 
@@ -37,12 +36,13 @@ impl FileWorkspace {
 
     pub(crate) fn workspace(&self, context: &ToolContext) -> Result<Confined, ToolError> {
         Confined::workspace(self.folders.project.as_deref(), &context.workdir)
+            .map(|workspace| workspace.closing(&self.folders.closed_to_tools()))
             .map_err(|error| explain(&error, &context.workdir))
     }
 
     /// Where outputs are kept that were too large, if the path leads there.
     pub(crate) fn kept_output(&self, path: &Path) -> Option<ConfinedPath> {
-        let folder = self.folders.data.join(OUTPUTS_FOLDER);
+        let folder = self.folders.outputs();
         if !path.starts_with(&folder) {
             return None;
         }

@@ -13,6 +13,9 @@ pub(crate) fn explain(error: &OsError, shown: &Path) -> ToolError {
             "{shown} is outside of the workspace {}, or a link on the way leads out of it. Only files in the workspace can be used.",
             root.display()
         ),
+        OsError::Closed { .. } => format!(
+            "{shown} belongs to Dispatch itself (its token, keys and database are there). No tool may read or change it."
+        ),
         OsError::NotAFile { .. } => {
             format!("{shown} is not a regular file (a folder, a pipe, a socket or a device) and cannot be used.")
         }

@@ -9,6 +9,7 @@ mod format;
 mod hook;
 mod json;
 mod keys;
+mod last_valid;
 pub(crate) mod limits;
 mod migrate;
 mod runner;
@@ -21,10 +22,12 @@ use crate::contract::{Hook, HookLimits, Problem};
 use crate::file_names::{FOLDER, HOOKS_FILE, SHOWN};
 use dispatch_os::files::{self, read_at_most};
 use file::{ParseContext, ParsedHookFile};
+use last_valid::LastValid;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use canonical::canonical_text;
 pub(crate) use change_probe::ChangeProbe;
 pub use format::schema;
 
@@ -63,8 +66,6 @@ pub struct WrittenHooks {
     pub(crate) global_limits: Option<HookLimits>,
     /// Limits of the file of the workspace.
     pub(crate) workspace_limits: Option<HookLimits>,
-    /// SHA-256 of the last valid file of the workspace.
-    pub(crate) workspace_content: Option<String>,
 }
 
 /// Whether a look found anything new.
@@ -94,7 +95,7 @@ struct HookFile {
     /// What was read last, so that the same content is not checked again.
     read: Option<HookFileContent>,
     valid: ParsedHookFile,
-    valid_content: Option<String>,
+    last_valid: LastValid,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,12 +106,14 @@ enum HookFileContent {
 }
 
 impl HookConfig {
-    /// The hooks of a workspace, beside those in `hooks.json` of the user's folder of settings.
-    pub(crate) fn new(workspace: &Path, config_folder: &Path) -> Self {
+    /// The hooks of a workspace, beside those in `hooks.json` of the user's folder of settings. What was valid last is
+    /// shared with other processes in the folder for state.
+    pub(crate) fn new(workspace: &Path, config_folder: &Path, state_folder: &Path) -> Self {
         let global = config_folder.join(HOOKS_FILE);
+        let shown = global.display().to_string();
         Self {
-            global: HookFile::new(global.clone(), global.display().to_string()),
-            local: HookFile::new(workspace.join(FOLDER).join(HOOKS_FILE), SHOWN.to_owned()),
+            global: HookFile::new(global, shown, state_folder),
+            local: HookFile::new(workspace.join(FOLDER).join(HOOKS_FILE), SHOWN.to_owned(), state_folder),
             workspace: workspace.to_path_buf(),
             written: Arc::default(),
         }
@@ -148,22 +151,16 @@ impl HookConfig {
         self.local.tell(HookOrigin::Workspace, &mut written);
         written.global_limits = self.global.valid.limits;
         written.workspace_limits = self.local.valid.limits;
-        written.workspace_content.clone_from(&self.local.valid_content);
         self.written = Arc::new(written);
         Refreshed::Changed
     }
 }
 
 impl HookFile {
-    fn new(path: PathBuf, shown: String) -> Self {
-        Self {
-            path,
-            shown,
-            probe: ChangeProbe::default(),
-            read: None,
-            valid: ParsedHookFile::default(),
-            valid_content: None,
-        }
+    fn new(path: PathBuf, shown: String, state_folder: &Path) -> Self {
+        let last_valid = LastValid::new(&path, state_folder);
+        let (probe, valid) = (ChangeProbe::default(), ParsedHookFile::default());
+        Self { path, shown, probe, read: None, valid, last_valid }
     }
 
     fn look(&self) -> (HookFileContent, Vec<u8>) {
@@ -190,13 +187,12 @@ impl HookFile {
         match &read {
             HookFileContent::Absent => {
                 self.valid = ParsedHookFile::default();
-                self.valid_content = None;
             }
             HookFileContent::Unreadable(why) => {
                 written.files.push(self.shown.clone());
                 written.problems.push(unreadable(&self.shown, why));
             }
-            HookFileContent::Content(hash) => {
+            HookFileContent::Content(_) => {
                 let around = ParseContext { workspace, folder: &real_folder, taken, secret_patterns };
                 let contents = file::parse(&self.shown, bytes, &around);
                 written.files.push(self.shown.clone());
@@ -205,11 +201,22 @@ impl HookFile {
                 written.problems.extend(contents.problems.iter().cloned());
                 if contents.problems.is_empty() {
                     self.valid = contents;
-                    self.valid_content = Some(hash.clone());
+                    // Without it, only processes that saw this content know it while the file is invalid.
+                    let _ = self.last_valid.keep(bytes, &self.valid.hooks);
+                } else {
+                    self.recall(&around);
                 }
             }
         }
         self.read = Some(read);
+    }
+
+    /// Takes what any process found valid last; this one may have started after the edit that is invalid.
+    fn recall(&mut self, around: &ParseContext<'_>) {
+        let kept = self.last_valid.read().map(|bytes| file::parse(&self.shown, &bytes, around));
+        if let Some(contents) = kept.filter(|contents| contents.problems.is_empty()) {
+            self.valid = contents;
+        }
     }
 
     fn tell(&self, origin: HookOrigin, written: &mut WrittenHooks) {

@@ -10,7 +10,8 @@ mod usage;
 
 pub use event::{Change, ContentHash, Event, FileChange, Source};
 pub use hook::{
-    Action, AgentTemplate, Budget, Hook, HookLimits, RateLimit, Retry, RunPlace, Runner, SessionScope, Trigger,
+    Action, AgentPermissions, AgentTemplate, Budget, Hook, HookLimits, RateLimit, Retry, RunPlace, Runner,
+    SessionScope, Trigger,
 };
 pub use hook_set::{Dormant, HookSet, Problem};
 pub use run::{ExecutionRecord, RunId, Status};
@@ -19,7 +20,9 @@ pub use trigger::GIT_HOOKS;
 pub use usage::Usage;
 
 // What the program's commands do with hooks beside the service.
-pub use crate::approval::{HookApprovals, HookFileValidity, is_hooks_file};
+pub use crate::approval::{
+    HookApprovals, HookFileValidity, HookReview, HookSwitch, ReviewState, ReviewedText, is_hooks_file, review_hooks,
+};
 pub use crate::config::{HookOrigin, WrittenHook, WrittenHooks, schema as hooks_schema};
 pub use crate::custom_event::{CustomEvent, CustomEventError};
 pub use crate::file_names::SHOWN as HOOKS_FILE;

@@ -119,7 +119,7 @@ pub(crate) fn route(runs: Arc<dyn Runs>, folder: PathBuf, stored: Arc<dyn Fn(&Pa
             // What a client did wrong is an answer; only what we did wrong is a failure.
             let event = match event {
                 Ok(event) => event,
-                Err(error) => return Ok(json!({ "accepted": false, "error": error })),
+                Err(error) => return Ok(json!({ "$status": 400, "accepted": false, "error": error })),
             };
             match runs.submit(event).await {
                 Ok(receipts) => {

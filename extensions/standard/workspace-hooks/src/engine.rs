@@ -5,6 +5,7 @@ pub(crate) mod choice;
 pub(crate) mod claim;
 pub(crate) mod ending;
 mod execute;
+mod file_origins;
 pub(crate) mod finish;
 pub(crate) mod guard;
 pub(crate) mod intake;
@@ -163,6 +164,7 @@ impl Engine {
         let submitted = self.store.transact_with(durability, move |tx| submit(tx, submission)).await?;
         submitted.queued.iter().for_each(|run| self.tell(run));
         submitted.joined.iter().for_each(|run| self.feed.tell(run));
+        submitted.superseded.iter().for_each(|run| self.stop(&run.id, AttemptStop::Restart));
         self.signal.wake();
         Ok(submitted.receipts)
     }
@@ -175,9 +177,9 @@ impl Engine {
     }
 
     /// Stops a run of this process.
-    pub(crate) fn stop(&self, id: &RunId) {
+    pub(crate) fn stop(&self, id: &RunId, halt: AttemptStop) {
         if let Some(going) = self.going().get_mut(id) {
-            going.halt = AttemptStop::Person;
+            going.halt = halt;
             going.cancel.cancel();
         }
     }

@@ -8,6 +8,7 @@ use crate::engine::timetables::NextAfter;
 use crate::engine::{Engine, EnginePorts, FileHashes, HookSource, RunObserver};
 use crate::log_file;
 use crate::run_executor::RunExecutor;
+use crate::run_routes::RunRoutes;
 use crate::run_service::RunService;
 use crate::run_store::RunStore;
 use crate::run_store::tables::MIGRATIONS;
@@ -100,7 +101,18 @@ pub(crate) async fn start(host: &Host, mut parts: EngineParts) -> Result<Arc<Eng
         // Whoever sent the event knows that it is stored; the next worker of the workspace takes it up at the latest.
         let _ = environment::current_program().map(|program| workers.ensure(workspace, &program));
     };
-    host.define_route(route(service, host.folders().workdir, Arc::new(stored))).map_err(ExtensionError::new)?;
+    let stored: Arc<dyn Fn(&Path) + Send + Sync> = Arc::new(stored);
+    let folder = host.folders().workdir;
+    let routes = RunRoutes {
+        runs: Arc::clone(&service),
+        clock: host.clock(),
+        folder: folder.clone(),
+        stored: Arc::clone(&stored),
+    };
+    for route in routes.all() {
+        host.define_route(route).map_err(ExtensionError::new)?;
+    }
+    host.define_route(route(service, folder, stored)).map_err(ExtensionError::new)?;
     Ok(engine)
 }
 

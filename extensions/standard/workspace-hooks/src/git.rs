@@ -14,6 +14,7 @@ use std::time::Duration;
 pub const POST_COMMIT: &str = "post-commit";
 /// More arguments than any hook of git has.
 const MAX_ARGUMENTS: usize = 32;
+const HEAD: &str = "HEAD";
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
 /// What a hook of git needs to see the same repository as its caller.
@@ -29,9 +30,10 @@ const PASSED_ON: [&str; 8] = [
 ];
 
 /// The event of a hook of git; `None` for an unknown hook or outside of a repository. For a commit it names the commit,
-/// its subject, its branch and the files of the workspace that it changed.
+/// its subject, its branch and the files of the workspace that it changed. `commit` is the one that git made; without
+/// it HEAD counts, which may be a later one by now.
 #[must_use]
-pub fn git_event(workspace: &Path, hook: &str, arguments: &[String]) -> Option<Event> {
+pub fn git_event(workspace: &Path, hook: &str, commit: Option<&str>, arguments: &[String]) -> Option<Event> {
     let trigger = match hook {
         POST_COMMIT => Trigger::GitCommit,
         other if GIT_HOOKS.contains(&other) => Trigger::Git(other.to_owned()),
@@ -57,9 +59,14 @@ pub fn git_event(workspace: &Path, hook: &str, arguments: &[String]) -> Option<E
         event.metadata.insert("branch".to_owned(), Value::String(branch.trim_end().to_owned()));
     }
     if hook == POST_COMMIT {
-        commit::describe(&mut event)?;
+        commit::describe(&mut event, commit.filter(|id| is_commit_id(id)).unwrap_or(HEAD))?;
     }
     Some(event)
+}
+
+/// A whole hash, so that no option and no other name of git is taken for one.
+fn is_commit_id(id: &str) -> bool {
+    (40..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The repository that a workspace is in, without links.

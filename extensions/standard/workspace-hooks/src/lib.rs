@@ -19,6 +19,7 @@ mod matching;
 mod root;
 mod run_executor;
 mod run_feed;
+mod run_routes;
 mod run_service;
 mod run_store;
 mod runner;

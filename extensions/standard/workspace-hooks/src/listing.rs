@@ -19,10 +19,10 @@ pub struct HookListing {
     pub set: HookSet,
 }
 
-/// Reads what is written down in the file of the workspace and in the user's own, whose folder is `config_folder`.
+/// Reads what is written down in the file of the workspace and in the user's own.
 #[must_use]
-pub fn read_hook_files(workspace: &Path, config_folder: &Path) -> Arc<WrittenHooks> {
-    let mut config = HookConfig::new(workspace, config_folder);
+pub fn read_hook_files(workspace: &Path, folders: &Folders) -> Arc<WrittenHooks> {
+    let mut config = HookConfig::new(workspace, &folders.config, &folders.state);
     config.refresh();
     Arc::clone(config.written())
 }
@@ -30,7 +30,7 @@ pub fn read_hook_files(workspace: &Path, config_folder: &Path) -> Arc<WrittenHoo
 /// Lists the hooks of a workspace with what is approved, and with what the process that watches it cannot notice.
 #[must_use]
 pub fn list_hooks(workspace: &Path, folders: &Folders) -> HookListing {
-    let mut in_force = HooksInForce::new(workspace, &folders.config, &folders.data);
+    let mut in_force = HooksInForce::new(workspace, folders);
     let mut set = HookSet::clone(&in_force.refresh());
     if let Some(why) = Workers::new(&folders.state).unheard(workspace) {
         set = without_watcher(set, &why);

@@ -100,6 +100,7 @@ mod tests {
             logs: Some("not in the log".into()),
             trigger: "manual".into(),
             files: vec![],
+            metadata: serde_json::Map::new(),
             content_hash: None,
             reason: "it did not like\nthe file".into(),
             workspace: "/w".into(),

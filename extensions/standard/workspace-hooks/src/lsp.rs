@@ -8,9 +8,12 @@ mod document_events;
 mod event_submission;
 mod frame;
 mod hook_lines;
+mod open_documents;
+mod person_messages;
 mod protocol;
 mod run_reports;
 mod server;
+mod will_save;
 mod wire;
 
 #[cfg(test)]
@@ -18,3 +21,4 @@ mod tests;
 
 pub use protocol::ClientExit;
 pub use server::{LspPorts, serve};
+pub(crate) use will_save::CONTENT_FILE;

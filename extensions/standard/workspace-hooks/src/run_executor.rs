@@ -33,6 +33,11 @@ pub(crate) enum RunEnd {
     },
     Timeout,
     Canceled,
+    /// Every call of the agent was refused.
+    Refused {
+        /// One sentence, free of secrets.
+        reason: String,
+    },
 }
 
 /// Whether the same attempt could go better.
@@ -87,6 +92,10 @@ pub(crate) trait RunExecutor: Send + Sync {
     /// Files of the workspace that an attempt which goes here was seen to write so far, relative to it. Asked often.
     fn observed(&self, _run: &RunId) -> Vec<String> {
         Vec::new()
+    }
+    /// What an attempt that goes has printed so far, whichever process runs it.
+    fn live(&self, _run: &RunId, _attempt: u32) -> Option<String> {
+        None
     }
     /// Whether it is seen which files an attempt writes.
     fn sight(&self) -> WriteTracking;

@@ -1,12 +1,13 @@
 //! The runs of hooks as a service: takes events in, answers what became of them, lets runs be watched.
 
 use crate::contract::{
-    Event, ExecutionRecord, Hook, HookSet, Metrics, Receipt, RunId, RunQuery, Runs, RunsError, Source,
+    Event, ExecutionRecord, Hook, HookSet, Metrics, Receipt, RunId, RunQuery, Runs, RunsError, Source, Status,
 };
 use crate::engine::arrival::sameness;
+use crate::engine::ending::AttemptStop;
 use crate::engine::finish::take_back;
 use crate::engine::pace::day_start_ms;
-use crate::engine::submit::WantedRun;
+use crate::engine::submit::{RunOptions, WantedRun};
 use crate::engine::{Engine, name};
 use crate::run_feed::{LOOK_MS, follow};
 use crate::run_store::Run;
@@ -39,6 +40,9 @@ impl RunService {
     }
 
     async fn record(&self, run: &Run) -> Result<ExecutionRecord, RunsError> {
+        if run.status == Status::Running {
+            return Ok(run.record(self.engine.ports.executor.live(&run.id, run.attempts)));
+        }
         Ok(run.record(self.engine.store.output(run.number).await?))
     }
 
@@ -87,7 +91,7 @@ impl RunService {
         let id = self.find(&id.0).await?.id;
         let (wanted, now_ms) = (id.clone(), self.engine.now_ms());
         let run = self.engine.store.transact(move |tx| take_back(tx, &wanted, now_ms)).await?;
-        self.engine.stop(&id);
+        self.engine.stop(&id, AttemptStop::Person);
         if run.status.is_over() {
             self.engine.tell(&run);
         } else {
@@ -129,6 +133,8 @@ impl RunService {
             content: run.content.clone(),
             sameness: sameness(&hook.trigger),
             debounce_ms: 0,
+            paths: Vec::new(),
+            options: RunOptions::default(),
             retry_of: Some(run.id.clone()),
         }
     }

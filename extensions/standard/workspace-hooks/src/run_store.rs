@@ -7,12 +7,12 @@ pub(crate) mod tables;
 mod transaction;
 
 pub(crate) use file_write::{FileWrite, FileWriteState};
-pub(crate) use run::{ChangeSuspicion, Run, RunFacts, RunKey, StoredFile};
+pub(crate) use run::{BATCH_SUBJECT, ChangeSuspicion, Run, RunFacts, RunKey, StoredFile};
 pub(crate) use transaction::RunTransaction;
 
 use crate::contract::{RunQuery, RunsError};
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Columns, Durability, Record, Statement, Storage, StorageError, Transaction};
+use dispatch_contracts::storage::{Columns, Durability, Keys, Record, Statement, Storage, StorageError, Transaction};
 use rows::{RUN, run};
 use std::sync::Arc;
 
@@ -83,7 +83,8 @@ impl RunStore {
         work: impl FnOnce(&mut RunTransaction<'_>) -> Result<T, RunStoreError> + Send + 'static,
     ) -> Result<T, RunStoreError> {
         let work = move |tx: &mut dyn Transaction| work(&mut RunTransaction::new(tx));
-        dispatch_durable_queue::transact_with(self.storage.as_ref(), durability, work).await
+        // Changes of all workspaces are counted in one row.
+        dispatch_durable_queue::transact_with(self.storage.as_ref(), Keys::Everything, durability, work).await
     }
 
     /// The hooks of a workspace that have a run waiting. Steps from hook to hook, however many runs each has.

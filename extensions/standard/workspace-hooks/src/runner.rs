@@ -8,6 +8,7 @@ mod event_json;
 mod external;
 mod http;
 mod known_agents;
+mod live_output;
 mod note;
 mod output;
 mod output_redactor;
@@ -173,6 +174,10 @@ impl RunExecutor for RunnerSet {
 
     fn observed(&self, run: &RunId) -> Vec<String> {
         self.writes.of(run)
+    }
+
+    fn live(&self, run: &RunId, attempt: u32) -> Option<String> {
+        live_output::read(&self.state_folder.live_output(run, attempt))
     }
 
     fn sight(&self) -> WriteTracking {

@@ -34,7 +34,7 @@ impl HookFiles {
     fn look(&self, workspace: &Path) -> Arc<HookSet> {
         let mut workspaces = self.workspaces();
         let known = workspaces.entry(workspace.to_owned()).or_insert_with(|| {
-            let in_force = HooksInForce::new(workspace, &self.folders.config, &self.folders.data);
+            let in_force = HooksInForce::new(workspace, &self.folders);
             let set = Arc::new(HookSet::default());
             WorkspaceHookSet { in_force, matcher: Arc::new(Matcher::new(&set)), set }
         });

@@ -13,6 +13,10 @@ const FOLDER: &str = "workspace-hooks";
 const WATCH: &str = "watch";
 /// Why it does not notice anything.
 const UNHEARD: &str = "unheard";
+/// Somebody wants the one that watches to end.
+const STOP: &str = "stop";
+/// The one that watches misses nothing from now on.
+const READY: &str = "ready";
 const MAX_NOTE_BYTES: u64 = 4096;
 /// Hex digits of a workspace's name in a file name.
 const NAME_BYTES: usize = 8;
@@ -84,6 +88,8 @@ impl Workers {
             Some(lock) => {
                 // What another one could not hear says nothing about this one.
                 let _ = remove_file(self.file(workspace, UNHEARD));
+                let _ = remove_file(self.file(workspace, STOP));
+                let _ = remove_file(self.file(workspace, READY));
                 replace(&note, format!("process {}", dispatch_os::process::id()).as_bytes())?;
                 let since = self.file(workspace, "since");
                 let before = read_text_at_most(&since, MAX_NOTE_BYTES).ok();
@@ -98,6 +104,43 @@ impl Workers {
                 Ok(Err(other.unwrap_or_else(|_| "another process".to_owned())))
             }
         }
+    }
+
+    /// Who watches a workspace, if anybody does.
+    #[must_use]
+    pub fn watcher(&self, workspace: &Path) -> Option<String> {
+        let lock = self.file(workspace, WATCH);
+        let is_held = exists(&lock) && matches!(FileLock::try_acquire(&lock, LockKind::Shared), Ok(None));
+        let note = || read_text_at_most(&self.file(workspace, "watcher"), MAX_NOTE_BYTES);
+        is_held.then(|| note().unwrap_or_else(|_| "another process".to_owned()))
+    }
+
+    /// Says that the one that watches a workspace misses nothing from now on.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn tell_ready(&self, workspace: &Path) -> Result<(), OsError> {
+        replace(&self.file(workspace, READY), b"")
+    }
+
+    /// Who watches a workspace and misses nothing any more.
+    #[must_use]
+    pub fn ready_watcher(&self, workspace: &Path) -> Option<String> {
+        self.watcher(workspace).filter(|_| exists(self.file(workspace, READY)))
+    }
+
+    /// Asks the one that watches a workspace to end.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn ask_to_stop(&self, workspace: &Path) -> Result<(), OsError> {
+        replace(&self.file(workspace, STOP), b"")
+    }
+
+    /// Whether the one that watches a workspace was asked to end.
+    #[must_use]
+    pub fn is_asked_to_stop(&self, workspace: &Path) -> bool {
+        exists(self.file(workspace, STOP))
     }
 
     /// Says why the one that watches a workspace does not notice what becomes of its files.
@@ -163,13 +206,17 @@ mod tests {
         let claim = workers.claim_watch(workspace).unwrap().unwrap();
         let told = workers.claim_watch(workspace).unwrap().unwrap_err();
         assert_eq!(told, format!("process {}", dispatch_os::process::id()));
+        assert_eq!(workers.watcher(workspace), Some(told));
+        workers.ask_to_stop(workspace).unwrap();
+        assert!(workers.is_asked_to_stop(workspace));
         assert_eq!(claim.unwatched_since_ms, None);
         workers.tell_unheard(workspace, "why").unwrap();
         assert_eq!(workers.unheard(workspace).as_deref(), Some("why"));
         drop(claim);
-        assert_eq!(workers.unheard(workspace), None);
+        assert_eq!((workers.unheard(workspace), workers.watcher(workspace)), (None, None));
         let claim = workers.claim_watch(workspace).unwrap().unwrap();
         assert_eq!(workers.unheard(workspace), None);
+        assert!(!workers.is_asked_to_stop(workspace), "that was meant for the one before");
         assert_eq!(claim.unwatched_since_ms, None, "the one before left in order");
         let began = std::fs::read_to_string(&claim.since).unwrap();
         drop(claim);

@@ -15,8 +15,8 @@ mod tests;
 
 /// What a project's file must not decide before its owner trusted the project: where prompts and
 /// keys are sent, what is allowed, what is hidden, what runs. For [`Layer::withhold`].
-pub const NEEDS_TRUST: [&str; 7] =
-    ["model.provider", "model.base_url", "model.headers", "storage", "permissions", "redact", "extensions"];
+pub const NEEDS_TRUST: [&str; 8] =
+    ["model.provider", "model.base_url", "model.headers", "storage", "permissions", "policy", "redact", "extensions"];
 
 /// The greatest limit that can be set, so that a limit fits a 32-bit machine too.
 const MAX_LIMIT: u32 = u32::MAX;
@@ -52,13 +52,33 @@ pub fn builtin_schema() -> Value {
         "storage": table(json!({
             "url": {
                 "type": "string", "minLength": 1,
-                "description": "Where data is stored: sqlite:PATH, or memory: to keep it only while the program runs."
+                "description": "Where data is stored: sqlite:PATH, postgres://USER@HOST/DATABASE, or memory: to keep it only while the program runs."
+            }
+        })),
+        "compaction": table(json!({
+            "at": {
+                "type": "number", "minimum": 0.1, "maximum": 1,
+                "description": "Which part of the model's window a request may take before the history is summarised."
+            },
+            "keep": {
+                "type": "integer", "minimum": 0, "maximum": 1000,
+                "description": "How many of the last turns are not summarised, if they fit."
+            },
+            "window": {
+                "type": "integer", "minimum": 256, "maximum": MAX_LIMIT,
+                "description": "How many tokens fit the model, if its server does not say."
             }
         })),
         "log": table(json!({
             "level": { "enum": ["debug", "info", "warn", "error"], "description": "The lowest level that is logged." }
         })),
         "permissions": table(json!({ "rules": { "type": "array", "items": rule_schema() } })),
+        "policy": table(json!({
+            "confirm": {
+                "enum": ["terminal", "none"],
+                "description": "Whether commands that change policy ask at a terminal; counts in the user's own file only."
+            }
+        })),
         "redact": table(json!({
             "patterns": { "type": "array", "items": pattern_schema() },
             "allow": {
@@ -84,8 +104,10 @@ pub fn builtin_defaults() -> Value {
     json!({
         "tool_dispatch": snake(&DispatchPolicy::default()),
         "limits": snake(&TurnLimits::default()),
+        "compaction": { "at": 0.8, "keep": 4 },
         "log": { "level": Level::Info },
         "permissions": { "rules": [] },
+        "policy": { "confirm": "terminal" },
         "redact": { "patterns": [], "allow": [] },
         "extensions": { "disabled": [] }
     })

@@ -5,7 +5,7 @@ use dispatch_hook_module::{EventName, HookEvent};
 use super::nested::{Interrupt, NestedWire};
 use super::settle::Outcome;
 use super::support::{Abilities, Channel, EventSupport, OTHER, Support, row};
-use super::{Dialect, infer_nothing, own_tools, read_nothing};
+use super::{Dialect, ask_handling, infer_nothing, own_tools, read_nothing};
 use crate::answer::Reply;
 
 const SAY: Abilities = Abilities::MESSAGE.and(Abilities::HALT);
@@ -32,7 +32,7 @@ const EVENTS: &[EventSupport] = &[
     row("SubagentStop", EventName::SubagentStop, BLOCK_CONTEXT, ""),
     row("PermissionRequest", OTHER, PERMISSION, "a rewrite needs a grant"),
     row("PermissionDenied", OTHER, Abilities::NONE, ""),
-    row("PostToolUseFailure", OTHER, BLOCK_CONTEXT, ""),
+    row("PostToolUseFailure", EventName::PostToolUse, BLOCK_CONTEXT, ""),
     row("PostToolBatch", OTHER, BLOCK_CONTEXT, ""),
     row("UserPromptExpansion", OTHER, BLOCK_CONTEXT, ""),
     row("Setup", OTHER, CONTEXT, ""),
@@ -79,6 +79,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     infer: infer_nothing,
     read: read_nothing,
     tool_table: own_tools,
+    ask: ask_handling::claude_code,
     spell,
 };
 

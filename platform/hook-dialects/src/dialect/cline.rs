@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use super::fields::Fields;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, infer_nothing, own_tools};
+use super::{Dialect, ask_holds, infer_nothing, own_tools};
 use crate::answer::Reply;
 
 const CONTEXT: Abilities = Abilities::CONTEXT.and(Abilities::HALT);
 const CANCEL: Abilities = CONTEXT.and(Abilities::DENY);
-const SDK_TOOL: Abilities = CANCEL.and(Abilities::ASK).and(Abilities::REWRITE);
+const SDK_TOOL: Abilities = CANCEL.and(Abilities::REWRITE);
 
 const EVENTS: &[EventSupport] = &[
     row("TaskStart", EventName::SessionStart, CONTEXT, ""),
@@ -45,14 +45,16 @@ pub(super) static DIALECT: Dialect = Dialect {
         event_keys: &["hookName"],
         project_variables: &[],
         events: EVENTS,
-        degradation: "Ask becomes a deny, and a rewrite is dropped, outside the SDK. A deny after a \
-                      tool or at the end of a task becomes context, because `cancel` would end the \
-                      task.",
+        degradation: "Ask becomes a deny: Cline approves a `review` by itself. A deny before a tool ends the task \
+                      (`cancel`), and the model is not told: the reason is for the person, who can say how to go on. A \
+                      deny after a tool or at the end of a task becomes context, because `cancel` would end the task. A \
+                      rewrite is dropped outside the SDK.",
     },
     go_on,
     infer: infer_nothing,
     read,
     tool_table: own_tools,
+    ask: ask_holds,
     spell,
 };
 
@@ -66,8 +68,6 @@ struct ClineWire<'a> {
     error_message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     override_input: Option<&'a Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review: Option<bool>,
 }
 
 fn go_on(_: &EventName) -> &'static [u8] {
@@ -118,8 +118,7 @@ fn spell(_: &HookEvent, outcome: &Outcome<'_>) -> Reply {
     Reply::json(&ClineWire {
         cancel: refused.is_some(),
         context_modification: outcome.context.as_deref(),
-        error_message: refused.or(outcome.ask.as_deref()),
+        error_message: refused,
         override_input: outcome.rewrite,
-        review: outcome.ask.as_ref().map(|_| true),
     })
 }

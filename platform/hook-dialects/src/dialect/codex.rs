@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::nested::{Interrupt, NestedWire, SpecificWire};
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, empty_object, infer_nothing, own_tools};
+use super::{Dialect, ask_holds, empty_object, infer_nothing, own_tools};
 use crate::answer::Reply;
 
 const SAY: Abilities = Abilities::MESSAGE.and(Abilities::HALT);
@@ -55,6 +55,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     infer: infer_nothing,
     read,
     tool_table: own_tools,
+    ask: ask_holds,
     spell,
 };
 
@@ -76,7 +77,8 @@ fn spell(event: &HookEvent, outcome: &Outcome<'_>) -> Reply {
             additional_context: outcome.context.as_deref(),
             ..SpecificWire::default()
         }),
-        "PreToolUse" => NestedWire::tool_permission(name, outcome),
+        // Codex continues the sentence with ". Command: ...".
+        "PreToolUse" => NestedWire::tool_permission(name, outcome).without_full_stop(),
         "PermissionRequest" => NestedWire::permission_request(name, outcome, Interrupt::Unknown),
         _ => NestedWire::block(name, outcome),
     })

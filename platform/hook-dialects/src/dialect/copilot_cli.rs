@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::nested::{SpecificWire, permission_words};
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, empty_object, read_nothing};
+use super::{Dialect, ask_holds, empty_object, read_nothing};
 use crate::answer::Reply;
 
 const TOOL: Abilities =
@@ -68,6 +68,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     infer,
     read: read_nothing,
     tool_table,
+    ask: ask_holds,
     spell,
 };
 

@@ -8,7 +8,7 @@ use super::fields::{Fields, unfold};
 use super::read::input_of;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, infer_nothing, own_tools};
+use super::{AskHandling, Dialect, infer_nothing, own_tools};
 use crate::answer::Reply;
 
 const BLOCK: Abilities = Abilities::DENY.and(Abilities::MESSAGE);
@@ -32,12 +32,15 @@ const EVENTS: &[EventSupport] = &[
     row("afterMCPExecution", EventName::PostToolUse, Abilities::NONE, ""),
     row("afterFileEdit", EventName::PostToolUse, Abilities::NONE, ""),
     row("afterTabFileEdit", EventName::PostToolUse, Abilities::NONE, ""),
-    row("postToolUseFailure", OTHER, Abilities::NONE, ""),
+    row("postToolUseFailure", EventName::PostToolUse, Abilities::NONE, ""),
     row("sessionEnd", OTHER, Abilities::NONE, ""),
     row("afterAgentResponse", OTHER, Abilities::NONE, ""),
     row("afterAgentThought", OTHER, Abilities::NONE, ""),
     row("workspaceOpen", OTHER, Abilities::NONE, ""),
 ];
+
+/// Events that Cursor fires beside preToolUse, about the same call.
+pub(super) const SECOND_LOOKS: [&str; 2] = ["beforeShellExecution", "beforeMCPExecution"];
 
 pub(super) static DIALECT: Dialect = Dialect {
     support: Support {
@@ -47,14 +50,15 @@ pub(super) static DIALECT: Dialect = Dialect {
         event_keys: &["hook_event_name", "hookEventName"],
         project_variables: &["CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
         events: EVENTS,
-        degradation: "Ask becomes a deny at preToolUse, where Cursor does not enforce it; register \
-                      beforeShellExecution or beforeMCPExecution to have it asked. A deny after a \
-                      tool becomes context, a halt becomes a deny.",
+        degradation: "Cursor does not enforce an ask at preToolUse: it is a deny there, except for commands and MCP \
+                      tools, which beforeShellExecution and beforeMCPExecution ask about. A deny after a tool becomes \
+                      context, a halt becomes a deny.",
     },
     go_on,
     infer: infer_nothing,
     read,
     tool_table: own_tools,
+    ask,
     spell,
 };
 
@@ -74,6 +78,17 @@ struct CursorWire<'a> {
     additional_context: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     followup_message: Option<&'a str>,
+}
+
+/// A question about a command or an MCP tool is asked where Cursor enforces it.
+fn ask(event: &HookEvent) -> AskHandling {
+    let tool = event.tool_name.as_deref().unwrap_or_default();
+    let event = match (event.host_event.as_str(), tool) {
+        ("preToolUse", "Shell") => SECOND_LOOKS[0],
+        ("preToolUse", tool) if tool.starts_with("MCP:") => SECOND_LOOKS[1],
+        _ => return AskHandling::Holds,
+    };
+    AskHandling::AskedAt { event, file: ".cursor/hooks.json" }
 }
 
 fn go_on(name: &EventName) -> &'static [u8] {

@@ -19,6 +19,9 @@ pub enum InputError {
     /// More arrived than is looked at.
     #[error("the payload is larger than {INPUT_LIMIT_BYTES} bytes")]
     TooLarge,
+    /// It is nested deeper than is looked at.
+    #[error("the payload is nested too deeply")]
+    TooDeep,
     /// It is not JSON, even read leniently.
     #[error("the payload is not JSON (line {line}, column {column})")]
     NotJson {
@@ -43,7 +46,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Map<String, Value>, InputError> {
         return Err(InputError::Empty);
     }
     let value = first_value(text).or_else(|error| {
-        first_value(&repair(text)).map_err(|_| InputError::NotJson { line: error.line(), column: error.column() })
+        // What does not begin as an object is no payload, however deep it is.
+        let is_object = text.starts_with('{');
+        if is_object && is_too_deep(&error) {
+            return Err(InputError::TooDeep);
+        }
+        first_value(&repair(text)).map_err(|repaired| match is_object && is_too_deep(&repaired) {
+            true => InputError::TooDeep,
+            false => InputError::NotJson { line: error.line(), column: error.column() },
+        })
     })?;
     match value {
         Value::Object(object) => Ok(object),
@@ -53,6 +64,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Map<String, Value>, InputError> {
 
 fn first_value(text: &str) -> Result<Value, serde_json::Error> {
     Value::deserialize(&mut serde_json::Deserializer::from_str(text))
+}
+
+/// The parser gives up at a depth of its own, and only its words tell.
+fn is_too_deep(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with("recursion limit exceeded")
 }
 
 fn to_text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
@@ -179,7 +195,9 @@ mod tests {
         assert_eq!(decode(b"[1]"), Err(InputError::NotAnObject));
         assert_eq!(decode(b"\"text\""), Err(InputError::NotAnObject));
         assert!(matches!(decode(b"{\"a\":"), Err(InputError::NotJson { .. })));
-        assert!(matches!(decode(nested.as_bytes()), Err(InputError::NotJson { .. })));
+        assert_eq!(decode(nested.as_bytes()), Err(InputError::TooDeep));
+        let raw = format!("{{\"a\":\"x\ny\",\"b\":{deep}");
+        assert_eq!(decode(raw.as_bytes()), Err(InputError::TooDeep), "also where the text needs repair");
         let huge = vec![b' '; INPUT_LIMIT_BYTES + 1];
         assert_eq!(decode(&huge), Err(InputError::TooLarge));
     }

@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::hints::Hints;
 use super::{
     Dialect, claude_code, cline, codex, copilot_cli, crush, cursor, devin, factory_droid, gemini_cli, goose, kiro,
-    opencode, vscode_copilot, windsurf,
+    opencode, qwen_code, vscode_copilot, windsurf,
 };
 
 type Found = Option<&'static Dialect>;
@@ -50,8 +50,9 @@ pub(crate) fn confirm(flagged: &'static Dialect, fields: Fields<'_>, hints: &Hin
 
 /// The host by its variables; aliases that several hosts set come last.
 pub(crate) fn by_environment(hints: &Hints) -> Found {
-    let marks: [(&str, &'static Dialect); 6] = [
+    let marks: [(&str, &'static Dialect); 7] = [
         ("CURSOR_VERSION", &cursor::DIALECT),
+        ("QWEN_PROJECT_DIR", &qwen_code::DIALECT),
         ("GEMINI_SESSION_ID", &gemini_cli::DIALECT),
         ("FACTORY_PROJECT_DIR", &factory_droid::DIALECT),
         ("DEVIN_PROJECT_DIR", &devin::DIALECT),
@@ -124,7 +125,8 @@ fn by_transcript(fields: Fields<'_>) -> Found {
     if path.contains("GitHub.copilot-chat") {
         return Some(&vscode_copilot::DIALECT);
     }
-    let folders: [(&str, &'static Dialect); 5] = [
+    let folders: [(&str, &'static Dialect); 6] = [
+        (".qwen", &qwen_code::DIALECT),
         (".copilot", &copilot_cli::DIALECT),
         (".gemini", &gemini_cli::DIALECT),
         (".codex", &codex::DIALECT),

@@ -5,13 +5,13 @@ use dispatch_hook_module::{EventName, HookEvent};
 use super::nested::NestedWire;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, empty_object, infer_nothing, own_tools, read_nothing};
+use super::{Dialect, ask_holds, empty_object, infer_nothing, own_tools, read_nothing};
 use crate::answer::Reply;
 
 const SAY: Abilities = Abilities::MESSAGE.and(Abilities::HALT);
 const BLOCK: Abilities = SAY.and(Abilities::DENY);
 const BLOCK_CONTEXT: Abilities = BLOCK.and(Abilities::CONTEXT);
-const TOOL: Abilities = BLOCK.and(Abilities::ASK).and(Abilities::GRANT).and(Abilities::REWRITE);
+const TOOL: Abilities = BLOCK.and(Abilities::GRANT).and(Abilities::REWRITE);
 
 const EVENTS: &[EventSupport] = &[
     row("SessionStart", EventName::SessionStart, SAY.and(Abilities::CONTEXT), ""),
@@ -33,13 +33,15 @@ pub(super) static DIALECT: Dialect = Dialect {
         event_keys: &["hook_event_name", "hookEventName"],
         project_variables: &["FACTORY_PROJECT_DIR"],
         events: EVENTS,
-        degradation: "Context beside a tool call or a stop joins the refusal's reason, and is \
+        degradation: "Ask becomes a deny: Droid runs what the model calls low risk, and ends the run otherwise. A failed \
+                      command fires no event. Context beside a tool call or a stop joins the refusal's reason, and is \
                       dropped without one. No objection prints `{}`, never `allow`.",
     },
     go_on: empty_object,
     infer: infer_nothing,
     read: read_nothing,
     tool_table: own_tools,
+    ask: ask_holds,
     spell,
 };
 

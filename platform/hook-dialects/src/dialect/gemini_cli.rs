@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, empty_object, infer_nothing, own_tools, read_nothing};
+use super::{Dialect, ask_handling, empty_object, infer_nothing, own_tools, read_nothing};
 use crate::answer::Reply;
 
 const SAY: Abilities = Abilities::MESSAGE.and(Abilities::HALT);
@@ -43,6 +43,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     infer: infer_nothing,
     read: read_nothing,
     tool_table: own_tools,
+    ask: |_| ask_handling::GEMINI,
     spell,
 };
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::fields::Fields;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, exit_row, row};
-use super::{Dialect, empty_object, infer_nothing, own_tools};
+use super::{Dialect, ask_holds, empty_object, infer_nothing, own_tools};
 use crate::answer::{Reply, json_line};
 
 const EVENTS: &[EventSupport] = &[
@@ -22,7 +22,7 @@ const EVENTS: &[EventSupport] = &[
     row("BeforeShellExecution", EventName::PreToolUse, Abilities::NONE, ""),
     row("AfterFileEdit", EventName::PostToolUse, Abilities::NONE, ""),
     row("AfterShellExecution", EventName::PostToolUse, Abilities::NONE, ""),
-    row("PostToolUseFailure", OTHER, Abilities::NONE, ""),
+    row("PostToolUseFailure", EventName::PostToolUse, Abilities::NONE, ""),
     row("SessionEnd", OTHER, Abilities::NONE, ""),
 ];
 
@@ -41,6 +41,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     infer: infer_nothing,
     read,
     tool_table: own_tools,
+    ask: ask_holds,
     spell,
 };
 
@@ -62,7 +63,7 @@ fn read(fields: Fields<'_>, event: &mut HookEvent) {
         return;
     };
     let (tool, input) = match event.host_event.as_str() {
-        "BeforeShellExecution" | "AfterShellExecution" => ("developer__shell", json!({ "command": subject })),
+        "BeforeShellExecution" | "AfterShellExecution" => ("shell", json!({ "command": subject })),
         "BeforeReadFile" => ("developer__text_editor", json!({ "command": "view", "path": subject })),
         "AfterFileEdit" => ("developer__text_editor", json!({ "command": "write", "path": subject })),
         _ => return,
@@ -74,7 +75,8 @@ fn read(fields: Fields<'_>, event: &mut HookEvent) {
 }
 
 fn spell(_: &HookEvent, outcome: &Outcome<'_>) -> Reply {
-    match outcome.deny.as_deref() {
+    // Goose continues the sentence with ". Do not retry ...".
+    match outcome.deny.as_deref().map(|reason| reason.trim_end().trim_end_matches('.')) {
         Some(reason) => Reply { stdout: json_line(&GooseWire { decision: "block", reason }), ..Reply::blocked(reason) },
         None => Reply::plain(b"{}\n"),
     }

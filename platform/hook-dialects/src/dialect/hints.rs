@@ -1,9 +1,10 @@
 //! The facts about a hook process that its payload leaves out, taken in as plain values.
 
 /// Environment variables that tell which host started the process, or where its project is.
-pub const HINT_VARIABLES: [&str; 12] = [
+pub const HINT_VARIABLES: [&str; 13] = [
     "CURSOR_VERSION",
     "CURSOR_PROJECT_DIR",
+    "QWEN_PROJECT_DIR",
     "GEMINI_SESSION_ID",
     "GEMINI_PROJECT_DIR",
     "FACTORY_PROJECT_DIR",
@@ -17,8 +18,9 @@ pub const HINT_VARIABLES: [&str; 12] = [
 ];
 
 /// The variables among them that hold the project's folder.
-const PROJECT_VARIABLES: [&str; 6] = [
+const PROJECT_VARIABLES: [&str; 7] = [
     "CURSOR_PROJECT_DIR",
+    "QWEN_PROJECT_DIR",
     "GEMINI_PROJECT_DIR",
     "FACTORY_PROJECT_DIR",
     "DEVIN_PROJECT_DIR",

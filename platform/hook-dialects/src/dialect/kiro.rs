@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::hints::Hints;
 use super::settle::Outcome;
 use super::support::{Abilities, Channel, EventSupport, OTHER, Support, exit_row, row};
-use super::{Dialect, own_tools, read_nothing};
+use super::{Dialect, ask_holds, own_tools, read_nothing};
 use crate::answer::Reply;
 
 const GATE: Abilities = Abilities::DENY.and(Abilities::CONTEXT);
@@ -57,6 +57,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     infer,
     read: read_nothing,
     tool_table: own_tools,
+    ask: ask_holds,
     spell,
 };
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, Support, row};
-use super::{Dialect, infer_nothing, own_tools, read_nothing};
+use super::{Dialect, ask_holds, infer_nothing, own_tools, read_nothing};
 use crate::answer::Reply;
 
 const SAY: Abilities = Abilities::MESSAGE.and(Abilities::HALT).and(Abilities::CONTEXT);
@@ -39,6 +39,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     infer: infer_nothing,
     read: read_nothing,
     tool_table: own_tools,
+    ask: ask_holds,
     spell,
 };
 

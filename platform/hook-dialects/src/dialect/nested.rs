@@ -143,6 +143,15 @@ impl<'a> NestedWire<'a> {
         wire
     }
 
+    /// Drops the full stop of a refusal's reason, for a host that continues the sentence.
+    pub(crate) fn without_full_stop(mut self) -> Self {
+        if let Some(specific) = &mut self.hook_specific_output {
+            specific.permission_decision_reason =
+                specific.permission_decision_reason.map(|reason| reason.trim_end().trim_end_matches('.'));
+        }
+        self
+    }
+
     /// Adds the event's part.
     pub(crate) fn with_specific(mut self, specific: SpecificWire<'a>) -> Self {
         self.hook_specific_output = Some(specific);

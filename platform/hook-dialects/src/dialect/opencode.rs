@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::fields::Fields;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, empty_object, own_tools};
+use super::{Dialect, ask_holds, empty_object, own_tools};
 use crate::answer::Reply;
 
 const EVENTS: &[EventSupport] = &[
@@ -44,6 +44,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     infer,
     read,
     tool_table: own_tools,
+    ask: ask_holds,
     spell,
 };
 

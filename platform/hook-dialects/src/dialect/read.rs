@@ -26,7 +26,7 @@ pub(crate) fn shared(fields: Fields<'_>, event: &mut HookEvent) {
         .value(&["tool_response", "toolResponse", "tool_result", "toolResult", "tool_output", "toolOutput"])
         .cloned()
         .unwrap_or_default();
-    event.error = error(fields);
+    event.error = error(fields).or_else(|| failure(event));
     event.prompt = fields.text(&["prompt"]);
     event.stop_hook_active = fields.flag(&["stop_hook_active", "stopHookActive"]);
     event.agent_id = fields.text(&["agent_id", "agentId", "subagent_id"]);
@@ -44,7 +44,8 @@ pub(crate) fn shared(fields: Fields<'_>, event: &mut HookEvent) {
     event.timestamp = fields.text(&["timestamp"]);
     event.mcp_server = fields
         .text(&["mcp_server_name"])
-        .or_else(|| fields.object("mcp_context").and_then(|context| context.text(&["server_name"])));
+        .or_else(|| fields.object("mcp_context").and_then(|context| context.text(&["server_name"])))
+        .or_else(|| fields.object("mcp_server").and_then(|server| server.text(&["name"])));
 }
 
 /// The directory from outside the payload: the host's variables, then the process.
@@ -66,6 +67,11 @@ fn without_drive_slash(path: String) -> String {
         [b'/', drive, b':', ..] if drive.is_ascii_alphabetic() => path[1..].to_owned(),
         _ => path,
     }
+}
+
+/// An event for failures alone may leave out what failed.
+fn failure(event: &HookEvent) -> Option<String> {
+    dispatch_hook_module::same_name(&event.host_event, "PostToolUseFailure").then(|| "failed".to_owned())
 }
 
 fn error(fields: Fields<'_>) -> Option<String> {

@@ -164,7 +164,11 @@ fn cline_variants() {
     assert_eq!(parsed.event.tool_use_id.as_deref(), Some("tc-1"));
     assert_eq!(parsed.event.host_event, "tool_call");
     let asked = parsed.dialect.render(&parsed.event, &Answer::ask("Sure?"));
-    assert_eq!(asked.stdout, b"{\"cancel\":false,\"errorMessage\":\"Sure?\",\"review\":true}\n");
+    let told = String::from_utf8_lossy(&asked.stdout);
+    assert!(
+        told.starts_with("{\"cancel\":true,\"errorMessage\":\"Sure?"),
+        "a review would be approved by itself: {told}"
+    );
     let mcp = json!({"hookName": "PreToolUse", "taskId": "t",
         "preToolUse": {"toolName": "use_mcp_tool", "parameters": {"server_name": "docs", "tool_name": "search"}}});
     assert_eq!(read(None, None, &mcp).event.mcp_server.as_deref(), Some("docs"));
@@ -174,7 +178,7 @@ fn cline_variants() {
 fn goose_names_what_its_narrow_events_are_about() {
     let shell = json!({"event": "BeforeShellExecution", "session_id": "s", "matcher_context": "npm test"});
     let event = read(None, None, &shell).event;
-    assert_eq!(event.tool_name.as_deref(), Some("developer__shell"));
+    assert_eq!(event.tool_name.as_deref(), Some("shell"));
     assert_eq!(event.tool_input, json!({"command": "npm test"}));
     let edited =
         json!({"event": "AfterFileEdit", "session_id": "s", "matcher_context": "/x/a.ts", "working_dir": "/x"});

@@ -5,7 +5,7 @@ use dispatch_hook_module::{EventName, HookEvent};
 use super::nested::{DecisionWire, NestedWire, SpecificWire};
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{Dialect, empty_object, infer_nothing, own_tools, read_nothing};
+use super::{Dialect, ask_holds, empty_object, infer_nothing, own_tools, read_nothing};
 use crate::answer::Reply;
 
 const SAY: Abilities = Abilities::MESSAGE.and(Abilities::HALT);
@@ -41,6 +41,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     infer: infer_nothing,
     read: read_nothing,
     tool_table: own_tools,
+    ask: ask_holds,
     spell,
 };
 

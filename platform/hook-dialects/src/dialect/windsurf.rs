@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::fields::Fields;
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, exit_row};
-use super::{Dialect, infer_nothing, own_tools};
+use super::{Dialect, ask_holds, infer_nothing, own_tools};
 use crate::answer::Reply;
 
 const EVENTS: &[EventSupport] = &[
@@ -40,6 +40,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     infer: infer_nothing,
     read,
     tool_table: own_tools,
+    ask: ask_holds,
     spell,
 };
 

@@ -28,12 +28,26 @@ pub enum Shell {
     Cmd,
 }
 
+/// How a host finds the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ProgramLookup {
+    /// In this place, which must exist.
+    Place,
+    /// By its name on `PATH`. Where it is not installed the host goes on, and is told so when a session begins.
+    Path,
+}
+
 /// How Dispatch is started: the words before the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
     words: Vec<String>,
     system: System,
+    lookup: ProgramLookup,
 }
+
+/// What is said where the program is missing.
+const MISSING: &str = "This project is guarded by Dispatch, and dispatch-hook is not on PATH: nothing is checked or \
+                       recorded here until it is installed.";
 
 impl CommandLine {
     /// `words` is the program and what precedes the event: `["dispatch", "hook"]`, or the absolute
@@ -45,7 +59,13 @@ impl CommandLine {
         if let (System::Windows, Some(program)) = (system, words.first_mut()) {
             *program = program.replace('\\', "/");
         }
-        Self { words, system }
+        Self { words, system, lookup: ProgramLookup::Place }
+    }
+
+    /// The program of this name, wherever `PATH` has it; for files that go to other machines.
+    #[must_use]
+    pub fn on_path(program: &str, system: System) -> Self {
+        Self { words: vec![program.to_owned()], system, lookup: ProgramLookup::Path }
     }
 
     /// The system it is written for.
@@ -69,8 +89,52 @@ impl CommandLine {
             (Shell::PowerShell, Some(program)) if !is_plain(program) => "& ",
             _ => "",
         };
-        format!("{call}{}", quoted.join(" "))
+        let line = format!("{call}{}", quoted.join(" "));
+        match self.lookup {
+            ProgramLookup::Place => line,
+            ProgramLookup::Path => self.where_installed(&line, event, host, shell),
+        }
     }
+
+    /// The line, or the host's "go on" where the program is not installed. It ends as it would without that.
+    fn where_installed(&self, line: &str, event: &str, host: &str, shell: Shell) -> String {
+        let program = self.words.first().map(String::as_str).unwrap_or_default();
+        let reply = without_program(event, host);
+        match shell {
+            Shell::Posix => {
+                let reply = if reply.is_empty() { String::new() } else { format!("echo {}; ", quote(&reply, shell)) };
+                format!("command -v {program} >/dev/null 2>&1 || {{ {reply}exit 0; }}; exec {line}")
+            }
+            Shell::PowerShell => {
+                let reply = quote(&reply, shell);
+                format!("if (-not (Get-Command {program} -ErrorAction SilentlyContinue)) {{ {reply}; exit 0 }}; {line}")
+            }
+            Shell::Cmd => {
+                let reply = if reply.contains('"') { "{}".to_owned() } else { reply };
+                format!("where /q {program} & if errorlevel 1 (echo {reply}) else ({line})")
+            }
+        }
+    }
+}
+
+/// What a host reads in place of our reply: its "go on", and at the start of a session a word about it.
+fn without_program(event: &str, host: &str) -> String {
+    let Some(dialect) = crate::dialect::by_name(host) else { return "{}".to_owned() };
+    let name = dialect.event_name(event);
+    let reply = if name == dispatch_hook_module::EventName::SessionStart {
+        let mut event = dispatch_hook_module::HookEvent::new(name, dialect.id(), event.to_owned(), Default::default());
+        event.host_event =
+            dialect.support().event(&event.host_event).map_or_else(String::new, |row| row.host_event.to_owned());
+        let said = crate::answer::Answer {
+            context: vec![MISSING.to_owned()],
+            system_message: Some(MISSING.to_owned()),
+            ..crate::answer::Answer::pass()
+        };
+        dialect.render(&event, &said).stdout
+    } else {
+        dialect.go_on_bytes(&name).to_vec()
+    };
+    String::from_utf8_lossy(&reply).trim_end().to_owned()
 }
 
 fn is_plain(word: &str) -> bool {
@@ -97,7 +161,7 @@ pub(super) fn is_ours(line: &str, hosts: &[&str]) -> bool {
     let Some((head, tail)) = line.rsplit_once("--host") else {
         return false;
     };
-    let unquoted = |word: &str| word.trim().trim_matches(['"', '\'']).to_ascii_lowercase();
+    let unquoted = |word: &str| word.trim().trim_matches(['"', '\'', '(', ')']).to_ascii_lowercase();
     let host = crate::dialect::by_name(&unquoted(tail)).map(crate::dialect::Dialect::id);
     let is_program = |word: &str| {
         let word = unquoted(word);
@@ -136,6 +200,10 @@ mod tests {
         let hosts = ["codex"];
         assert!(is_ours("dispatch hook Stop --host codex", &hosts));
         assert!(is_ours("& 'C:/x y/dispatch-hook.exe' Stop --host \"codex\"", &hosts));
+        for shell in [Shell::Posix, Shell::PowerShell, Shell::Cmd] {
+            let line = CommandLine::on_path("dispatch-hook", System::Unix).line("Stop", "codex", shell);
+            assert!(is_ours(&line, &hosts), "{line}");
+        }
         assert!(!is_ours("dispatch hook Stop --host cursor", &hosts));
         assert!(!is_ours("dispatch hook Stop", &hosts));
         assert!(!is_ours("other-tool --host codex", &hosts));

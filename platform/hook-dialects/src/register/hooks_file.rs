@@ -45,6 +45,7 @@ impl HooksFile {
             let root = &mut document.root;
             root.entry(*key).or_insert_with(|| value.clone());
         }
+        self.drop_wrapped(&mut document.root);
         for (event, timeout_seconds) in self.events {
             let wanted = (self.handler)(command, self.host, event, *timeout_seconds);
             let slots = self.slots(&mut document.root, event)?;
@@ -67,7 +68,10 @@ impl HooksFile {
                     removed += self.drop_ours(slots);
                 }
             }
-            Nesting::GroupedAtRoot => removed += self.drop_events(&mut document.root),
+            Nesting::GroupedAtRoot => {
+                removed += self.drop_wrapped(&mut document.root);
+                removed += self.drop_events(&mut document.root);
+            }
             Nesting::Flat | Nesting::Grouped => {
                 if let Some(Value::Object(events)) = document.root.get_mut("hooks") {
                     removed += self.drop_events(events);
@@ -100,6 +104,7 @@ impl HooksFile {
                 Some(handler) => {
                     found += 1;
                     let now = shown(handler);
+                    differences.extend(shorter_time(handler, &wanted).map(|what| format!("{event}: {what}")));
                     if self.update(handler, &wanted) {
                         let then = shown(handler);
                         differences.push(format!("{event}: `{now}` should be `{then}`"));
@@ -171,6 +176,9 @@ impl HooksFile {
     /// Sets the command keys of `handler`, leaving what a user tuned; says whether that changed it.
     fn update(&self, handler: &mut Map<String, Value>, wanted: &Map<String, Value>) -> bool {
         let before = handler.clone();
+        if shorter_time(handler, wanted).is_some() {
+            handler.insert("timeout".to_owned(), wanted.get("timeout").cloned().unwrap_or_default());
+        }
         let wanted = command_object(wanted);
         let sibling = command_object(handler)
             .get("command")
@@ -192,7 +200,9 @@ impl HooksFile {
     }
 
     fn same_but_host(&self, now: &str, then: &str) -> bool {
-        let head = |line: &str| line.rsplit_once("--host").map(|(head, _)| head.to_owned());
+        // What is said where the program is missing differs between hosts, and does not matter.
+        let call = |line: &str| line.rsplit("; exec ").next().unwrap_or(line).to_owned();
+        let head = |line: &str| call(line).rsplit_once("--host").map(|(head, _)| head.to_owned());
         !self.siblings.is_empty() && now != then && head(now) == head(then)
     }
 
@@ -232,6 +242,19 @@ impl HooksFile {
         }
     }
 
+    /// Takes out what an earlier version wrote below `hooks`, where a host with its events at the root does not look.
+    fn drop_wrapped(&self, root: &mut Map<String, Value>) -> usize {
+        let Some(Value::Object(events)) = root.get_mut("hooks").filter(|_| self.nesting == Nesting::GroupedAtRoot)
+        else {
+            return 0;
+        };
+        let removed = self.drop_events(events);
+        if removed > 0 && events.is_empty() {
+            root.shift_remove("hooks");
+        }
+        removed
+    }
+
     fn drop_events(&self, events: &mut Map<String, Value>) -> usize {
         let mut removed = 0;
         events.retain(|_, slots| {
@@ -267,6 +290,12 @@ impl HooksFile {
         });
         removed
     }
+}
+
+/// A time limit below ours, at which the host goes on without an answer. A longer one is the user's choice.
+fn shorter_time(handler: &Map<String, Value>, wanted: &Map<String, Value>) -> Option<String> {
+    let (now, then) = (handler.get("timeout")?.as_f64()?, wanted.get("timeout")?.as_f64()?);
+    (now < then).then(|| format!("`timeout` is {now}, and should be {then}"))
 }
 
 fn array<'a>(parent: &'a mut Map<String, Value>, key: &str, at: String) -> Result<&'a mut Vec<Value>, RegisterError> {

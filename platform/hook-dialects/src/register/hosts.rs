@@ -13,16 +13,6 @@ const SHORT_SECONDS: u32 = 10;
 
 type Events = &'static [(&'static str, u32)];
 
-const EIGHT: Events = &[
-    ("SessionStart", LONG_SECONDS),
-    ("UserPromptSubmit", SHORT_SECONDS),
-    ("PreToolUse", SHORT_SECONDS),
-    ("PostToolUse", SHORT_SECONDS),
-    ("PreCompact", SHORT_SECONDS),
-    ("Stop", LONG_SECONDS),
-    ("SubagentStart", SHORT_SECONDS),
-    ("SubagentStop", SHORT_SECONDS),
-];
 const DROID: Events = &[
     ("SessionStart", LONG_SECONDS),
     ("UserPromptSubmit", SHORT_SECONDS),
@@ -31,23 +21,62 @@ const DROID: Events = &[
     ("PreCompact", SHORT_SECONDS),
     ("Stop", LONG_SECONDS),
     ("SubagentStop", SHORT_SECONDS),
+    ("SessionEnd", SHORT_SECONDS),
 ];
-const FIVE: Events = &[
+/// The eight, and the ends that they leave out.
+const CLAUDE: Events = &[
+    ("SessionStart", LONG_SECONDS),
+    ("UserPromptSubmit", SHORT_SECONDS),
+    ("PreToolUse", SHORT_SECONDS),
+    ("PostToolUse", SHORT_SECONDS),
+    ("PostToolUseFailure", SHORT_SECONDS),
+    ("PreCompact", SHORT_SECONDS),
+    ("Stop", LONG_SECONDS),
+    ("SubagentStart", SHORT_SECONDS),
+    ("SubagentStop", SHORT_SECONDS),
+    ("SessionEnd", SHORT_SECONDS),
+];
+const WITH_SESSION_END: Events = &[
+    ("SessionStart", LONG_SECONDS),
+    ("UserPromptSubmit", SHORT_SECONDS),
+    ("PreToolUse", SHORT_SECONDS),
+    ("PostToolUse", SHORT_SECONDS),
+    ("PreCompact", SHORT_SECONDS),
+    ("Stop", LONG_SECONDS),
+    ("SubagentStart", SHORT_SECONDS),
+    ("SubagentStop", SHORT_SECONDS),
+    ("SessionEnd", SHORT_SECONDS),
+];
+const GOOSE: Events = &[
+    ("SessionStart", LONG_SECONDS),
+    ("UserPromptSubmit", SHORT_SECONDS),
+    ("PreToolUse", SHORT_SECONDS),
+    ("PostToolUse", SHORT_SECONDS),
+    ("PostToolUseFailure", SHORT_SECONDS),
+    ("Stop", LONG_SECONDS),
+    ("SessionEnd", SHORT_SECONDS),
+];
+const SIX: Events = &[
     ("SessionStart", LONG_SECONDS),
     ("UserPromptSubmit", SHORT_SECONDS),
     ("PreToolUse", SHORT_SECONDS),
     ("PostToolUse", SHORT_SECONDS),
     ("Stop", LONG_SECONDS),
+    ("SessionEnd", SHORT_SECONDS),
 ];
 const CURSOR: Events = &[
     ("sessionStart", LONG_SECONDS),
     ("beforeSubmitPrompt", SHORT_SECONDS),
     ("preToolUse", SHORT_SECONDS),
+    ("beforeShellExecution", SHORT_SECONDS),
+    ("beforeMCPExecution", SHORT_SECONDS),
     ("postToolUse", SHORT_SECONDS),
+    ("postToolUseFailure", SHORT_SECONDS),
     ("preCompact", SHORT_SECONDS),
     ("stop", LONG_SECONDS),
     ("subagentStart", SHORT_SECONDS),
     ("subagentStop", SHORT_SECONDS),
+    ("sessionEnd", SHORT_SECONDS),
 ];
 const GEMINI: Events = &[
     ("SessionStart", LONG_SECONDS),
@@ -56,6 +85,7 @@ const GEMINI: Events = &[
     ("AfterTool", SHORT_SECONDS),
     ("PreCompress", SHORT_SECONDS),
     ("AfterAgent", LONG_SECONDS),
+    ("SessionEnd", SHORT_SECONDS),
 ];
 const WINDSURF: Events = &[
     ("pre_user_prompt", SHORT_SECONDS),
@@ -72,8 +102,17 @@ const WINDSURF: Events = &[
 const CRUSH: Events = &[("PreToolUse", SHORT_SECONDS)];
 
 /// Cline runs one script per event.
-const CLINE: [&str; 7] =
-    ["TaskStart", "TaskResume", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "TaskComplete"];
+const CLINE: [&str; 9] = [
+    "TaskStart",
+    "TaskResume",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PreCompact",
+    "TaskComplete",
+    "TaskCancel",
+    "TaskError",
+];
 
 pub(super) fn targets(host: &'static str, scope: Scope, system: System, layout: Layout) -> Vec<Target> {
     match host {
@@ -95,11 +134,18 @@ pub(super) fn targets(host: &'static str, scope: Scope, system: System, layout: 
 pub(super) fn advice(host: &str) -> Option<&'static str> {
     match host {
         "codex" => Some("Approve the hooks once inside Codex with /hooks; until then it skips them silently."),
-        "cline" => Some("Enable hooks in Cline's settings."),
-        "goose" => Some("Enable the plugin `dispatch` in Goose if plugins are not enabled by default."),
+        "cline" => Some(
+            "A refused call ends Cline's task without a word to the model: read the reason, then say how to go on.",
+        ),
         "kiro" => Some("CLI 2.x reads hooks only from an agent's own file: copy the commands there."),
         "vscode-copilot" => Some("VS Code runs workspace hooks only in a trusted workspace with `chat.useHooks` on."),
-        "gemini-cli" => Some("Gemini CLI runs project hooks only in a trusted folder."),
+        "gemini-cli" => {
+            Some("Gemini CLI runs project hooks only in a trusted folder; `--skip-trust` runs without them.")
+        }
+        "qwen-code" => Some("Qwen Code runs project hooks only in a trusted folder."),
+        "copilot-cli" => {
+            Some("Copilot CLI runs project hooks only in a trusted folder; an untrusted one runs without them.")
+        }
         "cursor" => Some("Cursor runs project hooks only in a trusted workspace."),
         _ => None,
     }
@@ -111,6 +157,7 @@ fn single(host: &'static str, scope: Scope, system: System) -> Option<Target> {
         ("claude-code", _) => (".claude/settings.json", ".claude/settings.json"),
         ("cursor", _) => (".cursor/hooks.json", ".cursor/hooks.json"),
         ("gemini-cli", _) => (".gemini/settings.json", ".gemini/settings.json"),
+        ("qwen-code", _) => (".qwen/settings.json", ".qwen/settings.json"),
         ("codex", _) => (".codex/hooks.json", ".codex/hooks.json"),
         ("windsurf", _) => (".windsurf/hooks.json", ".codeium/windsurf/hooks.json"),
         ("devin", System::Unix) => (".devin/hooks.v1.json", ".config/devin/config.json"),
@@ -130,17 +177,18 @@ fn single(host: &'static str, scope: Scope, system: System) -> Option<Target> {
 fn hooks_file(host: &'static str, scope: Scope) -> Option<HooksFile> {
     let version_one = Some(("version", json!(1)));
     let (nesting, seed, events, handler): (_, _, _, Handler) = match host {
-        "claude-code" => (Nesting::Grouped, None, EIGHT, plain_handler),
+        "claude-code" => (Nesting::Grouped, None, CLAUDE, plain_handler),
         "cursor" => (Nesting::Flat, version_one, CURSOR, cursor_handler),
         "gemini-cli" => (Nesting::Grouped, None, GEMINI, gemini_handler),
-        "codex" => (Nesting::Grouped, None, EIGHT, codex_handler),
+        "codex" => (Nesting::Grouped, None, WITH_SESSION_END, codex_handler),
         "windsurf" => (Nesting::Flat, None, WINDSURF, windsurf_handler),
-        "devin" if scope == Scope::Project => (Nesting::GroupedAtRoot, None, FIVE, plain_handler),
-        "devin" => (Nesting::Grouped, None, FIVE, plain_handler),
-        "kiro" => (Nesting::List, Some(("version", json!("v1"))), FIVE, kiro_handler),
-        "factory-droid" => (Nesting::Grouped, None, DROID, plain_handler),
+        "devin" if scope == Scope::Project => (Nesting::GroupedAtRoot, None, SIX, plain_handler),
+        "devin" => (Nesting::Grouped, None, SIX, plain_handler),
+        "kiro" => (Nesting::List, Some(("version", json!("v1"))), SIX, kiro_handler),
+        "factory-droid" => (Nesting::GroupedAtRoot, None, DROID, plain_handler),
         "crush" => (Nesting::Flat, None, CRUSH, crush_handler),
-        "goose" => (Nesting::Grouped, None, FIVE, plain_handler),
+        "goose" => (Nesting::Grouped, None, GOOSE, plain_handler),
+        "qwen-code" => (Nesting::Grouped, None, CLAUDE, gemini_handler),
         _ => return None,
     };
     Some(HooksFile { host, siblings: &[], nesting, seed, events, handler })
@@ -150,7 +198,8 @@ type Handler = fn(&CommandLine, &'static str, &str, u32) -> Map<String, Value>;
 
 /// VS Code and Copilot CLI read the same folder, so they share one file.
 fn shared_github(host: &'static str, siblings: &'static [&'static str], scope: Scope, layout: Layout) -> Vec<Target> {
-    let file = HooksFile { host, siblings, nesting: Nesting::Flat, seed: None, events: EIGHT, handler: github_handler };
+    let nesting = Nesting::Flat;
+    let file = HooksFile { host, siblings, nesting, seed: None, events: WITH_SESSION_END, handler: github_handler };
     match (scope, layout) {
         (Scope::User, _) => vec![hooks(".copilot/hooks/dispatch.json", scope, file)],
         (Scope::Project, Layout::Current) => {

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 const COMMAND = ["dispatch", "hook"];
 const TIMEOUT_MS = 15_000;
 const OUTPUT_LIMIT_CHARS = 1_000_000;
-const NOTICES = new Set(["session.created", "session.idle", "session.deleted"]);
+const NOTICES = new Set(["session.created", "session.idle", "session.deleted", "session.error"]);
 const STATUS = { deny: "deny", ask: "ask", grant: "allow" };
 
 function ask(event, payload, directory) {
@@ -28,7 +28,10 @@ function ask(event, payload, directory) {
         child.kill();
         finish({});
       }, TIMEOUT_MS);
-      child.on("error", () => finish({}));
+      child.on("error", (error) => {
+        if (error.code === "ENOENT") tellMissing(program);
+        finish({});
+      });
       child.on("close", () => finish(parse(text)));
       child.stdout.setEncoding("utf8");
       child.stdout.on("data", (chunk) => {
@@ -40,6 +43,16 @@ function ask(event, payload, directory) {
       finish({});
     }
   });
+}
+
+let told = false;
+
+function tellMissing(program) {
+  if (told) return;
+  told = true;
+  console.error(
+    `This project is guarded by Dispatch, and ${program} is not on PATH: nothing is checked or recorded here until it is installed.`,
+  );
 }
 
 function parse(text) {

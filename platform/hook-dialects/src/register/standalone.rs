@@ -75,7 +75,8 @@ impl Standalone {
         match self {
             Self::ClineShell(event) => {
                 let line = command.line(event, "cline", Shell::Posix);
-                format!("#!/bin/sh\n# {MARK}; `dispatch init --undo` deletes it.\nexec {line}\n")
+                let line = if line.starts_with("command -v") { line } else { format!("exec {line}") };
+                format!("#!/bin/sh\n# {MARK}; `dispatch init --undo` deletes it.\n{line}\n")
             }
             Self::ClinePowerShell(event) => {
                 let line = command.line(event, "cline", Shell::PowerShell);

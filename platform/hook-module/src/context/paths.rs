@@ -9,6 +9,11 @@ pub const HOOKS_FOLDER: &str = ".ai/hooks";
 /// The folder of everything the pipeline writes, below the repository.
 pub const WORK_FOLDER: &str = ".ai/tmp";
 
+/// The folder of the user's own rules, below the user's configuration.
+pub const USER_HOOKS_FOLDER: &str = "hooks";
+/// The folder of what the pipeline writes where a workspace has no rules of its own, below the user's data.
+const USER_WORK_FOLDER: &str = "hook-sessions";
+
 /// All paths of one invocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paths {
@@ -29,6 +34,14 @@ impl Paths {
         let work_root = repo_root.join(WORK_FOLDER);
         let session_root = work_root.join(safe_file_name(session_id));
         Self { repo_root: repo_root.to_path_buf(), hooks_root: repo_root.join(HOOKS_FOLDER), work_root, session_root }
+    }
+
+    /// The paths of a session in a workspace without rules of its own: the user's hold, and nothing is written there.
+    #[must_use]
+    pub fn of_user(repo_root: &Path, hooks_root: &Path, data: &Path, session_id: &str) -> Self {
+        let work_root = data.join(USER_WORK_FOLDER);
+        let session_root = work_root.join(safe_file_name(session_id));
+        Self { repo_root: repo_root.to_path_buf(), hooks_root: hooks_root.to_path_buf(), work_root, session_root }
     }
 
     /// The cached state of the session.

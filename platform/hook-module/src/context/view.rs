@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::Effects;
 use crate::record::{Record, RecordType};
 
 /// The session and the workspace, read when asked and never beyond a bound.
@@ -40,12 +41,23 @@ pub trait SessionView {
 
     /// The user's exceptions, expired ones included.
     fn exceptions(&self) -> &[RuleException];
+
+    /// Whether an exception for one call is left for this one. Whoever takes it with [`Effects::Commit`] has used it up.
+    fn take_exception(&self, _exception: &RuleException, _effects: Effects) -> bool {
+        true
+    }
 }
 
 /// A rule that the user switched off for a while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleException {
+    /// What lists and revocations call it.
+    #[serde(default)]
+    pub id: String,
+    /// Whether it is used up by the first call that it lets pass.
+    #[serde(default)]
+    pub once: bool,
     /// The rule.
     pub code: String,
     /// Until when, in Unix milliseconds; RFC 3339 on disk.
@@ -85,7 +97,7 @@ mod tests {
 
     #[test]
     fn an_exception_covers_its_rule_until_it_expires() {
-        let text = json!({"code": "UB01", "until": "2026-01-02T03:04:05.678Z", "reason": "cleaning"});
+        let text = json!({"id": "a1", "once": false, "code": "UB01", "until": "2026-01-02T03:04:05.678Z", "reason": "cleaning"});
         let exception: RuleException = serde_json::from_value(text.clone()).expect("readable");
         assert!(exception.covers("ub01", 1_767_323_045_677));
         assert!(!exception.covers("UB01", 1_767_323_045_678));

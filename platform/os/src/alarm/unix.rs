@@ -6,6 +6,8 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -14,17 +16,68 @@ use super::{ARMED, Claim, LastLine, PREPARED, claim, last_line};
 const STDOUT: libc::c_int = 1;
 /// A timer this far away is as good as none.
 const MAX_TIMEOUT_SECONDS: u64 = 100_000_000;
+/// What a timer counts.
+#[derive(Clone, Copy)]
+enum Timer {
+    Wall,
+    Processor,
+}
 const FULL_PIPE_WAIT_MS: libc::c_int = 1_000;
 
+/// Whether the budget counts what the process works, and not what it waits.
+pub(super) const COUNTS_PROCESSOR_TIME: bool = true;
+
 pub(super) fn start(timeout: Duration) -> io::Result<()> {
-    install_handler()?;
-    unblock_signal()?;
-    set_timer(timeout)
+    start_timer(Timer::Wall, libc::SIGALRM, timeout)
+}
+
+/// Counts the processor time of the whole process.
+pub(super) fn start_budget(timeout: Duration) -> io::Result<()> {
+    start_timer(Timer::Processor, libc::SIGPROF, timeout)
+}
+
+/// The timer of the budget, once it was made: the interval timer counts in ticks, which is too coarse on a busy machine.
+#[cfg(target_os = "linux")]
+static BUDGET_TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(ptr::null_mut());
+
+#[cfg(target_os = "linux")]
+fn set_budget_timer(timeout: Duration) -> io::Result<()> {
+    #[allow(unsafe_code, reason = "timers have no wrapper in std or rustix")]
+    // SAFETY: the event and the values are live and initialised; the timer is made once and never deleted.
+    let result = unsafe {
+        let mut timer: libc::timer_t = BUDGET_TIMER.load(Ordering::Acquire);
+        if timer.is_null() {
+            let mut event = MaybeUninit::<libc::sigevent>::zeroed().assume_init();
+            event.sigev_notify = libc::SIGEV_SIGNAL;
+            event.sigev_signo = libc::SIGPROF;
+            succeeded(libc::timer_create(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut event, &raw mut timer))?;
+            // The first timer of a process may have the number zero, which is no pointer to remember.
+            BUDGET_TIMER.store(timer.wrapping_byte_add(1), Ordering::Release);
+        } else {
+            timer = timer.wrapping_byte_sub(1);
+        }
+        let mut value = MaybeUninit::<libc::itimerspec>::zeroed().assume_init();
+        value.it_value.tv_sec = timeout.as_secs().min(MAX_TIMEOUT_SECONDS) as _;
+        value.it_value.tv_nsec = timeout.subsec_nanos() as _;
+        libc::timer_settime(timer, 0, &raw const value, ptr::null_mut())
+    };
+    succeeded(result)
 }
 
 pub(super) fn stop() {
     // Stopping can only fail for invalid arguments; a late signal is ignored, because ARMED is off.
-    let _ = set_timer(Duration::ZERO);
+    let _ = set_timer(Timer::Wall, Duration::ZERO);
+    #[cfg(target_os = "linux")]
+    if BUDGET_TIMER.load(Ordering::Acquire).is_null() {
+        return;
+    }
+    let _ = set_timer(Timer::Processor, Duration::ZERO);
+}
+
+fn start_timer(timer: Timer, signal: libc::c_int, timeout: Duration) -> io::Result<()> {
+    install_handler(signal)?;
+    unblock_signal(signal)?;
+    set_timer(timer, timeout)
 }
 
 /// A file by the name that system calls take.
@@ -108,7 +161,7 @@ fn wait_until_writable() -> bool {
     ready > 0
 }
 
-fn install_handler() -> io::Result<()> {
+fn install_handler(signal: libc::c_int) -> io::Result<()> {
     #[allow(unsafe_code, reason = "signal handlers have no wrapper in std or rustix")]
     // SAFETY: the action is fully initialised, and the handler is async-signal-safe. SA_ONSTACK
     // uses the alternate stack that std sets up, so that a nearly full stack does not matter.
@@ -117,19 +170,19 @@ fn install_handler() -> io::Result<()> {
         action.sa_sigaction = on_alarm as extern "C" fn(libc::c_int) as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
         libc::sigemptyset(&raw mut action.sa_mask);
-        libc::sigaction(libc::SIGALRM, &raw const action, ptr::null_mut())
+        libc::sigaction(signal, &raw const action, ptr::null_mut())
     };
     succeeded(result)
 }
 
 /// A signal mask survives `exec`, so the parent may have left the alarm blocked.
-fn unblock_signal() -> io::Result<()> {
+fn unblock_signal(signal: libc::c_int) -> io::Result<()> {
     #[allow(unsafe_code, reason = "signal masks have no wrapper in std or rustix")]
     // SAFETY: the set is initialised by sigemptyset before it is read.
     let result = unsafe {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
         libc::sigemptyset(&raw mut set);
-        libc::sigaddset(&raw mut set, libc::SIGALRM);
+        libc::sigaddset(&raw mut set, signal);
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut())
     };
     match result {
@@ -138,8 +191,12 @@ fn unblock_signal() -> io::Result<()> {
     }
 }
 
-fn set_timer(timeout: Duration) -> io::Result<()> {
-    let timer = libc::itimerval {
+fn set_timer(timer: Timer, timeout: Duration) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if matches!(timer, Timer::Processor) {
+        return set_budget_timer(timeout);
+    }
+    let value = libc::itimerval {
         it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 },
         it_value: libc::timeval {
             // Their types differ between systems, and the values fit into the narrowest.
@@ -149,7 +206,12 @@ fn set_timer(timeout: Duration) -> io::Result<()> {
     };
     #[allow(unsafe_code, reason = "interval timers have no wrapper in std or rustix")]
     // SAFETY: the new value is a live struct; the old one is not asked for.
-    let result = unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, ptr::null_mut()) };
+    let result = unsafe {
+        match timer {
+            Timer::Wall => libc::setitimer(libc::ITIMER_REAL, &raw const value, ptr::null_mut()),
+            Timer::Processor => libc::setitimer(libc::ITIMER_PROF, &raw const value, ptr::null_mut()),
+        }
+    };
     succeeded(result)
 }
 

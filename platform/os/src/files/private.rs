@@ -1,4 +1,4 @@
-//! Reads files that hold secrets, and refuses those that others can read.
+//! Files that hold secrets: refused or closed where others can open them.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -21,6 +21,47 @@ pub fn read_private_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, OsError>
     let file = options.open(path).map_err(|source| open_error("open", path, SymlinkPolicy::Refuse, source))?;
     require_private(&file, path)?;
     read_file_at_most(file, path, limit)
+}
+
+/// Takes away from others what they may do with a file of this user, and gives the mode that it had; `None` if
+/// there was nothing to take away, or there is no file.
+///
+/// The file itself is not opened. Windows has no modes: there the folder's access list decides.
+///
+/// # Errors
+/// When it is a link, belongs to another user, or its mode cannot be changed.
+pub fn close_to_others(path: &Path) -> Result<Option<u32>, OsError> {
+    let found = match path.symlink_metadata() {
+        Ok(found) => found,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(OsError::io("inspect", path, source)),
+    };
+    if found.is_symlink() {
+        return Err(OsError::SymlinkRefused { path: path.to_path_buf() });
+    }
+    close(path, &found)
+}
+
+#[cfg(unix)]
+fn close(path: &Path, found: &std::fs::Metadata) -> Result<Option<u32>, OsError> {
+    use std::os::unix::fs::PermissionsExt;
+    const OWNER: u32 = 0o700;
+    let exposure = super::Exposure::of(found);
+    let mode = found.permissions().mode() & 0o777;
+    if !exposure.owned {
+        return Err(OsError::OpenToOthers { path: path.to_path_buf(), mode });
+    }
+    if !exposure.open_to_others {
+        return Ok(None);
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & OWNER))
+        .map_err(|source| OsError::io("change the mode of", path, source))?;
+    Ok(Some(mode))
+}
+
+#[cfg(not(unix))]
+fn close(_path: &Path, _found: &std::fs::Metadata) -> Result<Option<u32>, OsError> {
+    Ok(None)
 }
 
 #[cfg(unix)]
@@ -67,5 +108,21 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         assert!(matches!(read_private_at_most(&link, 100), Err(OsError::SymlinkRefused { .. })));
         assert!(read_private_at_most(&folder.path().join("none"), 100).unwrap_err().is_not_found());
+    }
+
+    #[test]
+    fn what_others_may_do_is_taken_away_and_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        assert_eq!(close_to_others(&path).unwrap(), None);
+        std::fs::write(&path, "secret").unwrap();
+        for (mode, told, after) in [(0o644, Some(0o644), 0o600), (0o666, Some(0o666), 0o600), (0o400, None, 0o400)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(close_to_others(&path).unwrap(), told, "{mode:o}");
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, after);
+        }
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(matches!(close_to_others(&link), Err(OsError::SymlinkRefused { .. })));
     }
 }

@@ -6,7 +6,9 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::closed::ClosedFolders;
 use super::resolve_inside;
 use crate::OsError;
 use crate::files::{Access, ReplaceOptions};
@@ -16,6 +18,7 @@ use crate::files::{Access, ReplaceOptions};
 pub struct Confined {
     root: PathBuf,
     start: PathBuf,
+    closed: Arc<ClosedFolders>,
 }
 
 impl Confined {
@@ -28,7 +31,15 @@ impl Confined {
         let start = real(workdir)?;
         let project = project.and_then(|project| real(project).ok());
         let root = project.filter(|project| start.starts_with(project)).unwrap_or_else(|| start.clone());
-        Ok(Self { root, start })
+        Ok(Self { root, start, closed: Arc::default() })
+    }
+
+    /// The same with folders that stay out of reach although they may lie inside: by links, by hard links, in
+    /// another spelling. If the work itself happens in one of them, only the part that leads there is open.
+    #[must_use]
+    pub fn closing(self, folders: &[&Path]) -> Self {
+        let closed = Arc::new(ClosedFolders::new(folders, &self.start));
+        Self { closed, ..self }
     }
 
     /// The folder, links resolved.
@@ -50,7 +61,22 @@ impl Confined {
         if !found.is_inside() {
             return Err(OsError::Outside { path: path.to_path_buf(), root: self.root.clone() });
         }
-        Ok(ConfinedPath { root: self.root.clone(), path: found.path })
+        if self.closed.hold(&found.path) {
+            return Err(OsError::Closed { path: path.to_path_buf() });
+        }
+        Ok(ConfinedPath { root: self.root.clone(), path: found.path, closed: Arc::clone(&self.closed) })
+    }
+
+    /// Whether a path leads into a folder that is closed, inside or not.
+    pub fn is_closed(&self, path: &Path) -> bool {
+        let found = resolve_inside(&self.root, &self.start.join(path)).map(|found| found.path);
+        let open = |path: &Path| path.is_file().then(|| File::open(path).ok()).flatten();
+        found.is_ok_and(|path| self.closed.hold(&path) || open(&path).is_some_and(|file| self.closed.hold_file(&file)))
+    }
+
+    /// Whether a folder that is closed lies below this one.
+    pub fn has_closed_below(&self, path: &Path) -> bool {
+        resolve_inside(&self.root, &self.start.join(path)).is_ok_and(|found| self.closed.lie_below(&found.path))
     }
 
     /// A path as it is shown: relative to where relative paths start, if it lies below.
@@ -64,7 +90,7 @@ impl Confined {
 
     /// Opens many paths one after the other.
     pub fn opener(&self) -> Opener {
-        Opener { root: self.root.clone(), last: None }
+        Opener { root: self.root.clone(), closed: Arc::clone(&self.closed), last: None }
     }
 }
 
@@ -73,6 +99,7 @@ impl Confined {
 pub struct ConfinedPath {
     root: PathBuf,
     path: PathBuf,
+    closed: Arc<ClosedFolders>,
 }
 
 impl ConfinedPath {
@@ -87,7 +114,7 @@ impl ConfinedPath {
     /// [`OsError::NotAFile`] for anything else; [`OsError::LinkAppeared`] if a link was put in the way.
     pub fn open(&self) -> Result<File, OsError> {
         let (folder, name) = self.reach(MissingFolder::Refuse)?;
-        system::open(&folder, name, &self.path)
+        open_file(&self.closed, &folder, name, &self.path)
     }
 
     /// Replaces or creates the file as [`crate::files::replace_with`] does, with the folders above it.
@@ -141,6 +168,7 @@ impl ConfinedPath {
 /// all. Remembers the last folder, since neighbours come one after the other.
 pub struct Opener {
     root: PathBuf,
+    closed: Arc<ClosedFolders>,
     last: Option<(PathBuf, system::FolderHandle)>,
 }
 
@@ -151,7 +179,8 @@ impl Opener {
     /// When it is anything else, or a link is in the way.
     pub fn open(&mut self, path: &Path) -> Result<File, OsError> {
         let name = path.file_name();
-        let file = system::open(self.folder_of(path)?, name, path)?;
+        let closed = Arc::clone(&self.closed);
+        let file = open_file(&closed, self.folder_of(path)?, name, path)?;
         match file.metadata() {
             Ok(found) if found.is_file() => Ok(file),
             _ => Err(OsError::NotAFile { path: path.to_path_buf() }),
@@ -169,10 +198,24 @@ impl Opener {
         let known = self.last.take().filter(|(folder, _)| *folder == parent);
         let opened = match known {
             Some((_, opened)) => opened,
+            None if self.closed.hold(&parent) => return Err(OsError::Closed { path: path.to_path_buf() }),
             None => system::walk(&self.root, &parent, MissingFolder::Refuse)?,
         };
         Ok(&self.last.insert((parent, opened)).1)
     }
+}
+
+fn open_file(
+    closed: &ClosedFolders,
+    folder: &system::FolderHandle,
+    name: Option<&std::ffi::OsStr>,
+    path: &Path,
+) -> Result<File, OsError> {
+    let file = system::open(folder, name, path)?;
+    if closed.hold_file(&file) {
+        return Err(OsError::Closed { path: path.to_path_buf() });
+    }
+    Ok(file)
 }
 
 /// What to do about a folder that is not there.

@@ -74,6 +74,11 @@ pub(crate) fn value_after(text: &[u8], end: usize) -> Option<ValueOpening> {
     Some(open(text, at, operator, before > 0))
 }
 
+/// The value that begins right at `at`.
+pub(crate) fn value_at(text: &[u8], at: usize) -> ValueOpening {
+    open(text, at, Operator::Blank, false)
+}
+
 /// The argument after a flag that ends at `end`.
 pub(crate) fn argument_after(text: &[u8], end: usize) -> Option<ValueOpening> {
     let blank = blank(text.get(end..)?);

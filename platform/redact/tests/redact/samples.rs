@@ -192,6 +192,20 @@ fn generic(random: &mut SeededRandom) -> Vec<Sample> {
         random.alnum(32),
         "Set-Cookie: sid=; Max-Age=0000000000".into(),
     ));
+    for (shown, near_miss) in [
+        ("curl -u admin:", "curl -u admin:$PASSWORD https://example.org/a:b"),
+        ("curl -sSLu admin:", "curl -sSL https://example.org:8080/x"),
+        ("curl https://example.org --user bob:", "curl --user bob: --url https://example.org"),
+        ("sshpass -p ", "sshpass -p is not safe to use"),
+        ("sshpass -p", "sshpass -f file ssh me@host"),
+        ("mysql -u root -p", "mysql -u root -p orders"),
+        ("mysqldump --single-transaction -p", "mysqldump -p -P 3306"),
+        ("docker login -u me -p ", "docker run -p 8080:80 image1"),
+        ("redis-cli -h db1 -a ", "redis-cli -h db1 -a word"),
+        ("unzip -P ", "unzip -p archive1.zip file"),
+    ] {
+        samples.push(after("command-password", shown, random.alnum(12), near_miss.into()));
+    }
     samples.push(after("assigned-secret", "DB_PASSWORD=", random.alnum(14), "DB_PASSWORD=${DB_PASSWORD_14}".into()));
     samples
 }

@@ -78,3 +78,92 @@ fn a_line_longer_than_the_hold_hides_a_secret_wherever_it_stands() {
         assert!(output == text.replace(secret, "[REDACTED]"), "at {offset}");
     }
 }
+
+/// The output for `text` in pieces of `size` bytes, released by words.
+fn by_words(text: &[u8], size: usize) -> String {
+    let redactor = Redactor::builtin();
+    let mut stream = StreamRedactor::by_words(&redactor);
+    let mut output = Vec::new();
+    for piece in text.chunks(size.max(1)) {
+        output.extend(stream.push(piece));
+    }
+    output.extend(stream.finish());
+    String::from_utf8_lossy(&output).into_owned()
+}
+
+#[test]
+fn words_hide_what_lines_hide_wherever_the_cuts_are() {
+    for sample in samples::all(23) {
+        let text = format!("first line\nyou should see {} here\nlast line", sample.text);
+        let whole = Redactor::builtin().redact(&text).into_owned();
+        for size in [1, 2, 3, 7, 16, 61, 1000] {
+            assert_eq!(by_words(text.as_bytes(), size), whole, "{} by {size}", sample.kind);
+        }
+    }
+}
+
+#[test]
+fn ordinary_words_come_out_as_they_are_written() {
+    let redactor = Redactor::builtin();
+    let mut stream = StreamRedactor::by_words(&redactor);
+    let text = "The token bucket keeps a key per client, and a secret is never shown to the author of a monkey patch. ";
+    let mut shown = 0;
+    for (at, piece) in text.split_inclusive(' ').scan(0, |at, piece| {
+        *at += piece.len();
+        Some((*at, piece))
+    }) {
+        shown += stream.push(piece.as_bytes()).len();
+        assert!(at - shown <= 16, "{} of {at} bytes are shown at {piece:?}", shown);
+    }
+    assert_eq!(shown, text.len());
+}
+
+#[test]
+fn scripts_without_blanks_come_out_too_and_hide_secrets() {
+    let redactor = Redactor::builtin();
+    let mut stream = StreamRedactor::by_words(&redactor);
+    assert_eq!(stream.push("\u{4f60}\u{597d}".as_bytes()), "\u{4f60}\u{597d}".as_bytes());
+    let secret = format!("ghp_{}", SeededRandom::new(24).alnum(36));
+    let text = format!("\u{5bc6}\u{94a5}{secret}\u{597d}");
+    for size in [1, 2, 5, 50] {
+        assert_eq!(by_words(text.as_bytes(), size), "\u{5bc6}\u{94a5}[REDACTED]\u{597d}", "by {size}");
+    }
+}
+
+#[test]
+fn a_pattern_of_the_user_may_cross_words_and_is_found() {
+    let pattern = dispatch_redact::UserPattern::new("badge", "badge [0-9]{4}");
+    let options = dispatch_redact::Options { patterns: vec![pattern], ..dispatch_redact::Options::default() };
+    let redactor = Redactor::new(options).unwrap();
+    let mut stream = StreamRedactor::by_words(&redactor);
+    let mut shown = stream.push(b"his badge ");
+    shown.extend(stream.push(b"1234 is blue\n"));
+    assert_eq!(String::from_utf8(shown).unwrap(), "his [REDACTED] is blue\n");
+}
+
+#[test]
+fn a_word_that_waits_goes_out_in_a_pause_unless_it_may_begin_a_secret() {
+    let redactor = Redactor::builtin();
+    for (held, goes) in [
+        ("you", true),
+        ("(on", true),
+        ("https", true),
+        ("gh", false),
+        ("\"ghp", false),
+        ("ghp_a", false),
+        ("my_password", false),
+        ("abc123", false),
+        ("password: ", false),
+        ("-----BEGIN", false),
+    ] {
+        let mut stream = StreamRedactor::by_words(&redactor);
+        let before = stream.push(held.as_bytes());
+        assert!(before.is_empty(), "{held}");
+        assert_eq!(stream.pause() == held.as_bytes(), goes, "{held}");
+    }
+    let mut stream = StreamRedactor::by_words(&redactor);
+    let mut shown = stream.push(b"see https");
+    shown.extend(stream.pause());
+    shown.extend(stream.push(b"://app:hunter2hunter@db.internal/x \n"));
+    assert_eq!(String::from_utf8(shown).unwrap(), "see https://app:[REDACTED]@db.internal/x \n");
+}

@@ -31,10 +31,9 @@ pub(crate) fn describe<'js>(ctx: &Ctx<'js>, shared: &Shared, error: rquickjs::Er
 
 /// The script used up its time.
 pub(crate) fn over_time(shared: &Shared, stack: Vec<Frame>) -> ScriptError {
-    let mut error = ScriptError::new(
-        ErrorKind::Deadline,
-        format!("stopped after its budget of {} ms", shared.limits.time.as_millis()),
-    );
+    let limit = shared.watch.processor_budget().map_or(shared.limits.time, |budget| budget.min(shared.limits.time));
+    let mut error =
+        ScriptError::new(ErrorKind::Deadline, format!("stopped after its budget of {} ms", limit.as_millis()));
     error.stack = stack;
     error
 }

@@ -13,6 +13,10 @@ use crate::grants::Alarm;
 pub(crate) struct DeadlineWatch {
     deadline: Cell<Option<Instant>>,
     outer: Cell<Option<Instant>>,
+    /// Processor time of this thread at which every entry ends.
+    processor: Cell<Option<Duration>>,
+    /// How much that was when it was set.
+    budget: Cell<Option<Duration>>,
     fired: Cell<bool>,
 }
 
@@ -20,6 +24,17 @@ impl DeadlineWatch {
     /// Bounds every later entry, whatever its own budget.
     pub(crate) fn set_outer(&self, deadline: Option<Instant>) {
         self.outer.set(deadline);
+    }
+
+    /// Bounds every later entry by the processor time of this thread.
+    pub(crate) fn set_processor_budget(&self, budget: Duration) {
+        self.budget.set(Some(budget));
+        self.processor.set(time::thread_processor_time().checked_add(budget));
+    }
+
+    /// The budget of processor time, where there is one.
+    pub(crate) fn processor_budget(&self) -> Option<Duration> {
+        self.budget.get()
     }
 
     /// Starts an entry; it lasts until the guard goes.
@@ -47,7 +62,8 @@ impl DeadlineWatch {
     /// Whether the entry must stop now. Once true it stays true: jobs that were cut short cannot be taken back, so
     /// the engine is not used again.
     pub(crate) fn is_over(&self) -> bool {
-        let over = self.deadline.get().is_some_and(|deadline| time::now() >= deadline);
+        let worked = self.processor.get().is_some_and(|at| time::thread_processor_time() >= at);
+        let over = worked || self.deadline.get().is_some_and(|deadline| time::now() >= deadline);
         if over {
             self.fired.set(true);
         }

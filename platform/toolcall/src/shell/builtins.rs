@@ -5,7 +5,7 @@
 use super::command::CommandLookup;
 use super::effects::UnknownReason;
 use super::field::{ShellField, VariableValue};
-use super::interpreter::{CommandContext, Interpreter};
+use super::interpreter::{CommandContext, Interpreter, Stdin};
 use super::recorder::EffectReach;
 use super::state::{CommandOutcome, OnError, ShellState, WorkingDirectories};
 use crate::access::Access;
@@ -125,9 +125,8 @@ fn echo(
     state: ShellState,
     _: &CommandContext,
 ) -> CommandOutcome {
-    let words: Option<Vec<&str>> = arguments.iter().map(ShellField::known).collect();
-    let plain = words.filter(|words| !words.iter().any(|word| word.starts_with('-') || word.contains('\\')));
-    interpreter.output = plain.map(|words| words.join(" ") + "\n");
+    interpreter.output = super::output::echo(arguments);
+    note_escapes(interpreter, arguments);
     CommandOutcome::same(state)
 }
 
@@ -144,14 +143,21 @@ fn printf(
         }
         return CommandOutcome::same(state);
     }
-    let words: Option<Vec<&str>> = arguments.iter().map(ShellField::known).collect();
-    interpreter.output = match words.as_deref() {
-        Some([text]) if !text.contains(['%', '\\']) => Some((*text).to_owned()),
-        Some(["%s", text]) => Some((*text).to_owned()),
-        Some(["%s\\n", text]) => Some(format!("{text}\n")),
-        _ => None,
-    };
+    interpreter.output = super::output::printf(arguments);
+    note_escapes(interpreter, arguments);
     CommandOutcome::same(state)
+}
+
+/// Letters that are spelled by their numbers hide what is written.
+fn note_escapes(interpreter: &mut Interpreter, arguments: &[ShellField]) {
+    let spelled = |text: &str| {
+        text.split('\\').skip(1).any(|rest| {
+            rest.starts_with('x') || rest.starts_with('u') || rest.starts_with(|c: char| ('1'..='7').contains(&c))
+        })
+    };
+    if arguments.iter().any(|field| spelled(&field.text)) {
+        interpreter.note_decoded();
+    }
 }
 
 fn eval(
@@ -165,6 +171,9 @@ fn eval(
         Some(words) => interpreter.script(&words.join(" "), state, &context.wrapped("eval")),
         None => {
             interpreter.recorder.code(UnknownReason::UnresolvedCode, "eval");
+            for field in arguments {
+                interpreter.recorder.opaque_text(&field.raw);
+            }
             forget_everything(state)
         }
     }
@@ -174,9 +183,17 @@ fn source(
     interpreter: &mut Interpreter,
     arguments: &[ShellField],
     state: ShellState,
-    _: &CommandContext,
+    context: &CommandContext,
 ) -> CommandOutcome {
     if let Some(file) = arguments.first() {
+        let standard_input = matches!(file.known(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"));
+        let text = match &context.stdin {
+            Stdin::Text(text) if standard_input => Some(text.clone()),
+            _ => interpreter.written_text(file, &state),
+        };
+        if let Some(text) = text {
+            return interpreter.script(&text, state, &context.wrapped("source"));
+        }
         interpreter.recorder.touch(&state, file, Access::Read, EffectReach::Itself);
     }
     interpreter.recorder.code(UnknownReason::UnresolvedCode, "source");
@@ -216,6 +233,7 @@ fn command(
 ) -> CommandOutcome {
     let asks = arguments.iter().take_while(|field| field.text.starts_with('-'));
     if asks.clone().any(|field| field.text.contains(['v', 'V'])) {
+        interpreter.output = super::output::program_path(arguments);
         return CommandOutcome::same(state);
     }
     let rest = arguments.get(asks.count()..).unwrap_or_default();
@@ -262,9 +280,9 @@ fn alias(
 ) -> CommandOutcome {
     for field in arguments {
         match field.text.split_once('=') {
-            Some((name, _)) => state.add_alias(name),
+            Some((name, meaning)) if field.exact => state.add_alias(name, meaning),
             None if field.exact => {}
-            None => interpreter.recorder.code(UnknownReason::UnresolvedCode, "alias"),
+            _ => interpreter.recorder.code(UnknownReason::UnresolvedCode, "alias"),
         }
     }
     CommandOutcome::same(state)
@@ -304,13 +322,18 @@ fn read(
     interpreter: &mut Interpreter,
     arguments: &[ShellField],
     mut state: ShellState,
-    _: &CommandContext,
+    context: &CommandContext,
 ) -> CommandOutcome {
     if arguments.iter().any(|field| field.text.starts_with('-') && field.text.contains('C')) {
         interpreter.recorder.code(UnknownReason::UnresolvedCode, "mapfile");
     }
     for name in ["REPLY", "MAPFILE", "OPTARG", "OPTIND"] {
         state.assign(name, VariableValue::Unknown);
+    }
+    if let Stdin::Text(text) = &context.stdin
+        && interpreter.read_line(arguments, text.lines().next().unwrap_or_default(), &mut state)
+    {
+        return CommandOutcome::same(state);
     }
     for field in arguments.iter().filter(|field| !field.text.starts_with('-') || !field.exact) {
         forget(interpreter, Some(field), &mut state);

@@ -12,7 +12,7 @@ use super::programs;
 use super::source::ShellSource;
 use super::state::{CommandOutcome, ShellFunction, ShellState};
 use super::unbounded::UnboundedKind;
-use super::{builtins, tree, wrappers};
+use super::{builtins, runners, tree, wrappers};
 
 /// A program call with everything it can see.
 pub(super) struct Invocation<'a> {
@@ -40,6 +40,7 @@ impl Interpreter {
         context: &CommandContext,
     ) -> CommandOutcome {
         let mut state = state;
+        self.output = None;
         let mut words: Vec<CommandWord<'_>> = Vec::new();
         let mut redirects = Vec::new();
         let mut assignments = Vec::new();
@@ -70,9 +71,7 @@ impl Interpreter {
             return CommandOutcome::same(state);
         }
         let outcome = self.invoke(&fields, state, context, CommandLookup::Functions);
-        if applied.hides_output {
-            self.output = None;
-        }
+        self.keep_output(&applied);
         outcome
     }
 
@@ -110,17 +109,25 @@ impl Interpreter {
         }
         let mut value = match node.child_by_field_name("value") {
             Some(array) if array.kind() == "array" => {
+                let mut fields = Vec::new();
                 for element in tree::children(array).into_iter().filter(Node::is_named) {
-                    self.word(source, element, (element.start_byte(), element.end_byte()), state, context);
+                    fields.extend(self.word(
+                        source,
+                        element,
+                        (element.start_byte(), element.end_byte()),
+                        state,
+                        context,
+                    ));
                 }
-                VariableValue::Unknown
+                VariableValue::List(fields)
             }
             Some(right) => self.assigned_value(source, right, state, context),
             None => VariableValue::Known(String::new()),
         };
-        let plain = target.kind() != "subscript" && !source.slice(node).contains("+=");
-        if !plain {
-            value = VariableValue::Unknown;
+        let index = source.slice(target).split_once('[').map(|(_, index)| index.trim_end_matches(']').to_owned());
+        let adds = source.range(target.end_byte(), node.end_byte()).starts_with("+=");
+        if index.is_some() || adds {
+            value = state.joined_value(name, index.as_deref(), adds, value);
         }
         self.set_variable(name, value, state);
     }
@@ -151,11 +158,10 @@ impl Interpreter {
         let name = first.known().and_then(programs::trusted_name);
         self.list_command(name.unwrap_or_default(), fields, &state, context);
         let Some(word) = first.known() else {
-            self.recorder.code(UnknownReason::UnresolvedProgram, &first.raw);
-            return CommandOutcome::same(state);
+            return self.run_unresolved(fields, state, context);
         };
         let Some(program) = name else {
-            self.recorder.code(UnknownReason::ProjectCode, word);
+            self.run_by_path(word, fields, &state, context);
             return CommandOutcome::same(state);
         };
         if lookup == CommandLookup::Functions
@@ -163,8 +169,10 @@ impl Interpreter {
         {
             return self.call(word, &function, arguments, state, context);
         }
-        if state.has_alias(word) {
-            self.recorder.code(UnknownReason::UnresolvedCode, word);
+        if let Some(meaning) = state.alias(word)
+            && !context.calls.iter().any(|caller| caller == word)
+        {
+            self.run_alias(word, &meaning, arguments, &state, context);
         }
         if word == program
             && let Some(run) = builtins::find(program)
@@ -176,6 +184,73 @@ impl Interpreter {
             programs::run(self, &invocation);
         }
         CommandOutcome::same(state)
+    }
+
+    /// A program whose name is computed: its words may still tell what it does.
+    fn run_unresolved(&mut self, fields: &[ShellField], state: ShellState, context: &CommandContext) -> CommandOutcome {
+        let raw = fields.first().map_or("", |first| first.raw.as_str()).to_owned();
+        let known_name = raw.trim_matches('"').rsplit_once('/').map(|(_, name)| name.to_owned());
+        let plain =
+            |name: &String| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        match known_name.filter(plain) {
+            Some(name) => self.run_by_path(&format!("./{name}"), fields, &state, context),
+            None => self.recorder.code(UnknownReason::UnresolvedProgram, &raw),
+        }
+        let call = Invocation { program: "", arguments: fields.get(1..).unwrap_or_default(), state: &state, context };
+        runners::search(self, fields, &call);
+        CommandOutcome::same(state)
+    }
+
+    /// A program of unknown origin, by its path: one of the same command, or one that its name tells of.
+    fn run_by_path(&mut self, word: &str, fields: &[ShellField], state: &ShellState, context: &CommandContext) {
+        let arguments = fields.get(1..).unwrap_or_default();
+        let mut inner = state.child();
+        inner.positional = Some(std::rc::Rc::new(arguments.to_vec()));
+        if self.run_written(&ShellField::literal(word), inner, &context.wrapped(word)) {
+            return;
+        }
+        self.recorder.code(UnknownReason::ProjectCode, word);
+        let name = word.rsplit('/').next().unwrap_or(word);
+        let installed = word.contains("bin/") || matches!(name, "gradlew" | "mvnw" | "manage.py");
+        if name.is_empty() || name.starts_with("dispatch") || builtins::find(name).is_some() {
+            return;
+        }
+        let context = CommandContext {
+            lifetime: if installed { context.lifetime } else { super::interpreter::Lifetime::Bounded },
+            ..context.clone()
+        };
+        let call = Invocation { program: name, arguments, state, context: &context };
+        self.speculate(|interpreter| {
+            let mut named = fields.to_vec();
+            if let Some(first) = named.first_mut() {
+                *first = ShellField::literal(name);
+            }
+            interpreter.list_command(name, &named, state, &context);
+            if !wrappers::run(interpreter, &call) {
+                programs::run(interpreter, &call);
+            }
+        });
+    }
+
+    fn run_alias(
+        &mut self,
+        name: &str,
+        meaning: &str,
+        arguments: &[ShellField],
+        state: &ShellState,
+        context: &CommandContext,
+    ) {
+        let mut inner = context.clone();
+        inner.calls.push(name.to_owned());
+        let quoted: Vec<String> = arguments
+            .iter()
+            .map(|field| match field.known() {
+                Some(text) => format!("'{}'", text.replace('\'', "'\\''")),
+                None => field.raw.clone(),
+            })
+            .collect();
+        self.script(&format!("{meaning} {}", quoted.join(" ")), state.clone(), &inner);
+        self.recorder.code(UnknownReason::UnresolvedCode, name);
     }
 
     fn list_command(&mut self, program: &str, fields: &[ShellField], state: &ShellState, context: &CommandContext) {

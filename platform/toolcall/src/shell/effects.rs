@@ -67,6 +67,8 @@ pub enum UnknownReason {
     UnknownDirectory,
     /// Code that is run is computed or comes from a file or a pipe.
     UnresolvedCode,
+    /// Code that the command decodes before it runs it.
+    DecodedCode,
     /// Code in a language that is not analysed.
     ForeignCode,
     /// The program runs what a project or a file tells it to.
@@ -119,6 +121,9 @@ pub struct ShellEffects {
     pub unresolved_reads: bool,
     /// What could not be judged; empty means that the lists above are complete.
     pub unknown: Vec<UnknownPart>,
+    /// The texts of code that runs and could not be followed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub opaque_code: Vec<String>,
     /// Every program call, in the order found.
     pub commands: Vec<SimpleCommand>,
     /// Calls without a bound on effect or time.
@@ -185,6 +190,7 @@ impl ShellEffects {
         self.runs_code |= other.runs_code;
         self.unresolved_reads |= other.unresolved_reads;
         self.unknown.extend(other.unknown);
+        self.opaque_code.extend(other.opaque_code);
         self.commands.extend(other.commands);
         self.unbounded.extend(other.unbounded);
     }

@@ -142,8 +142,8 @@ impl<'a> FieldBuilder<'a> {
                 self.pattern.push_str(pattern);
                 self.glob = true;
             }
-            VariableValue::List(fields) => self.add_list(fields),
-            VariableValue::Known(_) | VariableValue::Unknown => {
+            VariableValue::List(fields) if quoted || self.state.splits_as_usual() => self.add_list(fields),
+            VariableValue::Known(_) | VariableValue::Unknown | VariableValue::List(_) => {
                 self.exact = false;
                 self.splits |= !quoted;
             }

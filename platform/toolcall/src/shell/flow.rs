@@ -28,7 +28,8 @@ impl Interpreter {
             let state = outcome.settle();
             let background = nodes.get(index + 1).is_some_and(|next| next.kind() == "&");
             outcome = if background {
-                let beside = CommandContext { place: Concurrency::Beside, ..context.clone() };
+                let beside =
+                    CommandContext { place: Concurrency::Beside, lifetime: Lifetime::Bounded, ..context.clone() };
                 self.statement(source, *node, state.clone(), &beside);
                 CommandOutcome::same(state)
             } else {
@@ -167,6 +168,9 @@ impl Interpreter {
             self.note_endless_loop(source, body, context);
         }
         let body = tree::children(body);
+        if let Some(outcome) = self.reading_loop(source, &condition, &body, &state, context) {
+            return outcome;
+        }
         let end = self.repeat(state, |this, state| {
             let outcome = this.statements(source, &condition, state, context);
             let entered = if until { outcome.failure } else { outcome.success };
@@ -220,6 +224,9 @@ impl Interpreter {
             words.extend(self.word(source, *value, (value.start_byte(), value.end_byte()), &state, context));
         }
         let body = tree::children(body);
+        if words.len() > MAX_LOOP_WORDS {
+            self.recorder.unknown(UnknownReason::TooMuchWork, "for");
+        }
         let countable = !ranges.is_empty()
             && words.len() <= MAX_LOOP_WORDS
             && words.iter().all(|word| word.exact)

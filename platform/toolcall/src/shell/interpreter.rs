@@ -13,6 +13,7 @@ use super::recorder::Recorder;
 use super::source::{ParseFailure, ShellSource, TreeDefect, parse};
 use super::state::{CommandOutcome, ShellState};
 use super::tree;
+use super::written::WrittenFiles;
 
 /// What a command finds on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +85,10 @@ pub(super) struct Interpreter {
     pub(super) recorder: Recorder,
     /// What the command run last would print, where that is plain.
     pub(super) output: Option<String>,
+    /// What decoders printed: a text that is run although nobody can read it.
+    pub(super) decoded: Vec<String>,
+    /// What the same command wrote to files: their text, if it is known.
+    pub(super) written: WrittenFiles,
     home: Option<String>,
     texts: u32,
     bytes: usize,
@@ -91,7 +96,15 @@ pub(super) struct Interpreter {
 
 impl Interpreter {
     pub(super) fn new(home: Option<&str>) -> Self {
-        Self { recorder: Recorder::default(), output: None, home: home.map(str::to_owned), texts: 0, bytes: 0 }
+        Self {
+            recorder: Recorder::default(),
+            output: None,
+            decoded: Vec::new(),
+            written: WrittenFiles::default(),
+            home: home.map(str::to_owned),
+            texts: 0,
+            bytes: 0,
+        }
     }
 
     pub(super) fn run(mut self, command: &str, cwd: &str) -> ShellEffects {
@@ -104,6 +117,17 @@ impl Interpreter {
         self.recorder.effects
     }
 
+    /// The same for PowerShell and `cmd`.
+    pub(super) fn run_windows(mut self, command: &str, cwd: &str) -> ShellEffects {
+        if command.len() > MAX_COMMAND_BYTES {
+            self.recorder.code(UnknownReason::TooLong, "");
+            return self.recorder.effects;
+        }
+        let state = ShellState::new(cwd, self.home.as_deref());
+        super::windows::judge(&mut self, command, &state, &CommandContext::new());
+        self.recorder.effects
+    }
+
     /// Runs a text in the given state: the command itself, `sh -c`, `eval`, a function's body.
     pub(super) fn script(&mut self, text: &str, state: ShellState, context: &CommandContext) -> CommandOutcome {
         self.output = None;
@@ -111,6 +135,14 @@ impl Interpreter {
             self.recorder.code(UnknownReason::TooDeep, "");
             return CommandOutcome::same(state);
         };
+        let trimmed = text.trim();
+        if self
+            .decoded
+            .iter()
+            .any(|decoded| decoded == trimmed || (decoded.len() > 3 && trimmed.contains(decoded.as_str())))
+        {
+            self.recorder.code(UnknownReason::DecodedCode, "");
+        }
         self.texts += 1;
         self.bytes = self.bytes.saturating_add(text.len());
         if self.texts > MAX_PARSED_TEXTS || self.bytes > MAX_PARSED_BYTES {
@@ -135,11 +167,27 @@ impl Interpreter {
         let root = parsed.root_node();
         let statements = tree::children(root);
         let outcome = self.statements(&ShellSource { text }, &statements, state, &inner);
-        let plain = matches!(statements.as_slice(), [only] if only.kind() == "command");
+        let mut run = statements.iter().filter(|node| super::flow::is_statement(**node));
+        let plain = run.next().is_some_and(|only| {
+            matches!(only.kind(), "command" | "pipeline" | "redirected_statement" | "list" | "test_command")
+        }) && run.next().is_none();
         if !plain {
             self.output = None;
         }
         outcome
+    }
+
+    /// Runs something that may not run at all: only its program calls and what has no bound are kept.
+    pub(super) fn speculate(&mut self, run: impl FnOnce(&mut Self)) {
+        let before = std::mem::take(&mut self.recorder.effects);
+        run(self);
+        let found = std::mem::replace(&mut self.recorder.effects, before);
+        for command in found.commands {
+            self.recorder.command(command);
+        }
+        for fact in found.unbounded {
+            self.recorder.unbounded(fact.what, &fact.target);
+        }
     }
 
     /// Runs `$(...)` in a subshell and says what it prints, where that is plain.

@@ -37,7 +37,7 @@ impl<'t> JoinedStatement<'t> {
                     let Some(body) = first.node.child_by_field_name("body") else {
                         return (first, rest);
                     };
-                    let mut redirects = tree::field_children(first.node, "redirect");
+                    let mut redirects = tree::redirects(first.node);
                     redirects.append(&mut first.redirects);
                     first = Self { node: body, redirects, ..first };
                 }
@@ -87,7 +87,14 @@ impl Interpreter {
         let (first, rest) = part.flatten();
         let mut outcome = self.head(source, first, state, context);
         for (operator, right) in rest.into_iter().rev() {
+            let printed = self.output.take();
             outcome = self.then(source, outcome, operator, right, context);
+            // Of `a || b` the first that prints something is taken, as a test for a program does.
+            self.output = match (operator, printed, self.output.take()) {
+                ("||", printed, other) => printed.or(other),
+                (_, Some(first), Some(second)) => Some(first + &second),
+                _ => None,
+            };
         }
         outcome
     }
@@ -144,9 +151,13 @@ impl Interpreter {
     ) -> CommandOutcome {
         let mut stdin = context.stdin.clone();
         let mut last = state.clone();
+        let mut printed = None;
         let last_reader = parts.iter().rposition(|part| stops_reading(source.slice(part.node)));
+        let last_user = parts.iter().rposition(|part| !passes_on(source.slice(part.node)));
         for (index, part) in parts.into_iter().enumerate() {
-            let stops = last_reader.is_some_and(|reader| reader > index);
+            let answers = source.slice(part.node).split_whitespace().next() == Some("yes");
+            let stops = last_reader.is_some_and(|reader| reader > index)
+                || (answers && last_user.is_some_and(|user| user > index));
             let inner = CommandContext {
                 stdin,
                 place: Concurrency::Beside,
@@ -160,13 +171,48 @@ impl Interpreter {
             let plain = matches!(part.node.kind(), "command" | "redirected_statement");
             self.output = None;
             last = self.part(source, part, state.clone(), &inner).settle();
-            stdin = match self.output.take().filter(|_| plain) {
-                Some(text) => Stdin::Text(text),
-                None => Stdin::Computed,
-            };
+            let output = self.output.take().filter(|_| plain);
+            printed.clone_from(&output);
+            stdin = output.map_or(Stdin::Computed, Stdin::Text);
         }
+        self.output = printed;
         CommandOutcome::same(state.join(last))
     }
+}
+
+/// Whether a program reads to the end of what it is given; others end, and with them who answers their questions.
+fn passes_on(reader: &str) -> bool {
+    const FILTERS: &[&str] = &[
+        "cat",
+        "tac",
+        "tee",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "sed",
+        "awk",
+        "tr",
+        "cut",
+        "sort",
+        "uniq",
+        "wc",
+        "nl",
+        "rev",
+        "less",
+        "more",
+        "xxd",
+        "od",
+        "base64",
+        "gzip",
+        "pv",
+        "dd",
+        "md5sum",
+        "sha256sum",
+        "while",
+        "xargs",
+    ];
+    reader.split_whitespace().next().is_some_and(|word| FILTERS.contains(&word))
 }
 
 /// Whether a program downstream stops reading, which ends the programs upstream.
@@ -174,6 +220,7 @@ fn stops_reading(reader: &str) -> bool {
     let mut words = reader.split_whitespace();
     match words.next() {
         Some("head") => true,
+        Some("sed") => words.any(|word| word.trim_matches(['\'', '"']).ends_with('q')),
         Some("grep") => words.any(|word| word.starts_with("-m") || word == "-q"),
         _ => false,
     }

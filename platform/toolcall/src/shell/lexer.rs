@@ -156,7 +156,7 @@ impl<'t> Lexer<'_, 't> {
                 let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
                 let length = after.find(|c| !is_name(c)).unwrap_or(after.len());
                 cursor.at += 1 + length;
-                let value = self.state.variable(&after[..length]);
+                let value = self.state.scalar(&after[..length]);
                 cursor.tokens.push(Token::Expansion { value, quoted: quoting == Quoting::Quoted });
                 return Some(());
             }
@@ -226,7 +226,9 @@ impl<'t> Lexer<'_, 't> {
         let node = tree::node_at(self.node, self.source, cursor.at, &["process_substitution"])?;
         let end = node.end_byte();
         let inner = self.source.range(cursor.at + 2, end.checked_sub(1)?);
-        interpreter.substitute(inner, self.state, self.context);
+        let printed = interpreter.substitute(inner, self.state, self.context);
+        let text = if let VariableValue::Known(text) = printed { Some(text + "\n") } else { None };
+        interpreter.written.set("/dev/fd/63", text);
         // The shell puts a pipe there: something to read or to write that is not a file of the user.
         push_quoted(cursor, "/dev/fd/63", 0);
         cursor.at = end;

@@ -32,28 +32,63 @@ impl Interpreter {
         if name.is_empty() {
             return self.special_parameter(text, state);
         }
-        if operator.starts_with('[') {
+        if let Some(index) = operator.strip_prefix('[') {
             self.arithmetic_names(operator, state);
-            return VariableValue::Unknown;
+            return element(name, index, state);
         }
         let value = match name.parse::<u8>() {
             Ok(digit @ 1..=9) => state.special(char::from(b'0' + digit), Quoting::Bare),
             Ok(_) => VariableValue::Unknown,
-            Err(_) => state.variable(name),
+            Err(_) => state.scalar(name),
         };
-        self.apply_operator(operator, value)
+        match self.default_word(name, operator, &value, state, context) {
+            Some(word) => word,
+            None => self.apply_operator(name, operator, value),
+        }
+    }
+
+    /// The word of `${x:-word}` and `${x:+word}`, where it is what the expansion may stand for.
+    fn default_word(
+        &mut self,
+        name: &str,
+        operator: &str,
+        value: &VariableValue,
+        state: &ShellState,
+        context: &CommandContext,
+    ) -> Option<VariableValue> {
+        let known = matches!(value, VariableValue::Known(_));
+        let filled = matches!(value, VariableValue::Known(text) if !text.is_empty());
+        let bare = operator.trim_start_matches(':');
+        let word = bare.get(1..)?;
+        let taken = match bare.chars().next()? {
+            '-' | '=' => !filled && (operator.starts_with(':') || !known),
+            '+' => filled || (known && !operator.starts_with(':')),
+            _ => false,
+        };
+        if !taken {
+            return None;
+        }
+        if !known {
+            // The variable may be set outside; then the word is only one of two possibilities.
+            self.recorder.unknown(UnknownReason::Environment, name);
+        }
+        if !word.contains(['$', '`', '"', '\'', '\\']) {
+            return Some(VariableValue::Known(word.to_owned()));
+        }
+        Some(self.substitute(&format!("printf %s {word}"), state, context))
     }
 
     fn special_parameter(&mut self, text: &str, state: &ShellState) -> VariableValue {
         match text {
             "@" | "*" => state.special('@', Quoting::Quoted),
-            _ => VariableValue::Unknown,
+            _ => match text.strip_prefix('!').map(|name| state.scalar(name)) {
+                Some(VariableValue::Known(name)) => state.scalar(&name),
+                _ => VariableValue::Unknown,
+            },
         }
     }
 
-    fn apply_operator(&mut self, operator: &str, value: VariableValue) -> VariableValue {
-        let filled = matches!(&value, VariableValue::Known(text) if !text.is_empty());
-        let empty = matches!(&value, VariableValue::Known(text) if text.is_empty());
+    fn apply_operator(&mut self, name: &str, operator: &str, value: VariableValue) -> VariableValue {
         if operator.is_empty() {
             return value;
         }
@@ -61,12 +96,17 @@ impl Interpreter {
             self.recorder.code(UnknownReason::UnresolvedCode, "${@}");
             return VariableValue::Unknown;
         }
+        let held = match value {
+            VariableValue::Known(held) => held,
+            // The first letter of a path is known whatever the path is.
+            _ if matches!(name, "PATH" | "SHELL" | "PWD" | "HOME") && operator == ":0:1" => "/".to_owned(),
+            _ => return VariableValue::Unknown,
+        };
         let assigns = operator.starts_with(":=") || operator.starts_with('=');
-        if assigns && empty {
+        if assigns && held.is_empty() {
             self.recorder.unknown(UnknownReason::Syntax, "${:=}");
         }
-        let keeps = [":-", ":=", ":?", "-", "=", "?"].iter().any(|known| operator.starts_with(known));
-        if keeps && filled { value } else { VariableValue::Unknown }
+        edited(&held, operator).map_or(VariableValue::Unknown, VariableValue::Known)
     }
 
     /// Arithmetic runs the commands inside it, and evaluates what its variables hold.
@@ -102,6 +142,59 @@ impl Interpreter {
             self.recorder.unknown(UnknownReason::Syntax, "((");
         }
     }
+}
+
+/// `${name[index]}`: all words, or one of them.
+fn element(name: &str, index: &str, state: &ShellState) -> VariableValue {
+    let Some(index) = index.strip_suffix(']') else {
+        return VariableValue::Unknown;
+    };
+    let fields = match state.variable(name) {
+        VariableValue::List(fields) => fields,
+        VariableValue::Known(text) if matches!(index, "@" | "*" | "0") => return VariableValue::Known(text),
+        _ => return VariableValue::Unknown,
+    };
+    match index {
+        "@" | "*" => VariableValue::List(fields),
+        _ => match index.parse::<usize>() {
+            Ok(index) => fields.get(index).map_or_else(|| VariableValue::Known(String::new()), VariableValue::of),
+            Err(_) => VariableValue::Unknown,
+        },
+    }
+}
+
+/// A value after `${x:1:2}`, `${x/a/b}`, `${x#a}`, `${x%a}`, `${x^^}` and the like, without patterns.
+fn edited(held: &str, operator: &str) -> Option<String> {
+    let plain = |text: &str| !text.contains(['*', '?', '[', '$', '`', '\\', '"', '\'']);
+    let bare = operator.trim_start_matches(':');
+    if ["-", "=", "?", "+"].iter().any(|known| bare.starts_with(known)) {
+        return (!held.is_empty() && !bare.starts_with('+')).then(|| held.to_owned());
+    }
+    if let Some(range) = operator.strip_prefix(':') {
+        let (start, length) = range.split_once(':').unwrap_or((range, ""));
+        let start: usize = start.trim().parse().ok()?;
+        let length: usize = if length.is_empty() { usize::MAX } else { length.trim().parse().ok()? };
+        return Some(held.chars().skip(start).take(length).collect());
+    }
+    match operator {
+        "^^" => return Some(held.to_uppercase()),
+        ",," => return Some(held.to_lowercase()),
+        _ => {}
+    }
+    if let Some(rest) = operator.strip_prefix("//") {
+        let (from, to) = rest.split_once('/').unwrap_or((rest, ""));
+        return (plain(from) && plain(to) && !from.is_empty()).then(|| held.replace(from, to));
+    }
+    if let Some(rest) = operator.strip_prefix('/') {
+        let (from, to) = rest.split_once('/').unwrap_or((rest, ""));
+        return (plain(from) && plain(to) && !from.is_empty()).then(|| held.replacen(from, to, 1));
+    }
+    if let Some(part) = operator.strip_prefix('#') {
+        let part = part.trim_start_matches('#');
+        return plain(part).then(|| held.strip_prefix(part).unwrap_or(held).to_owned());
+    }
+    let part = operator.strip_prefix('%')?.trim_start_matches('%');
+    plain(part).then(|| held.strip_suffix(part).unwrap_or(held).to_owned())
 }
 
 fn has_assignment(text: &str) -> bool {

@@ -4,18 +4,26 @@
 
 mod archive;
 mod code;
+mod diff;
+mod editors;
 mod files;
 mod git;
+mod inner_shells;
 mod network;
 mod readers;
 mod search;
+mod servers;
 mod system;
 mod text;
 
 use super::arguments::Arguments;
 use super::command::Invocation;
 use super::effects::UnknownReason;
+use super::field::ShellField;
 use super::interpreter::Interpreter;
+use super::{output, runners};
+
+pub(super) use files::target;
 
 const TRUSTED_FOLDERS: &[&str] =
     &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"];
@@ -40,7 +48,10 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         interpreter.recorder.unknown(UnknownReason::Syntax, call.program);
         return;
     }
-    let known = readers::run(interpreter, call)
+    servers::note(interpreter, call);
+    inner_shells::follow(interpreter, call);
+    let known = editors::run(interpreter, call)
+        || readers::run(interpreter, call)
         || files::run(interpreter, call)
         || text::run(interpreter, call)
         || search::run(interpreter, call)
@@ -51,6 +62,15 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         || system::run(interpreter, call);
     if !known {
         interpreter.recorder.code(UnknownReason::UnknownProgram, call.program);
+        let mut fields = vec![ShellField::literal(call.program)];
+        fields.extend_from_slice(call.arguments);
+        runners::search(interpreter, &fields, call);
+    }
+    if interpreter.output.is_none() {
+        interpreter.output = output::filtered(interpreter, call);
+        if matches!(call.program, "base64" | "gbase64" | "xxd" | "rev" | "tr" | "base32" | "openssl") {
+            interpreter.note_decoded();
+        }
     }
 }
 

@@ -16,11 +16,18 @@ pub(super) enum EffectReach {
     Tree,
 }
 
+/// Texts of code that could not be followed, how much of each, and links: what is kept of them.
+const MAX_OPAQUE_TEXTS: usize = 64;
+const MAX_OPAQUE_CHARS: usize = 4096;
+const MAX_LINKS: usize = 64;
+
 /// The effects found so far.
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
     pub(super) effects: ShellEffects,
     work: u32,
+    /// Names that this command made for other paths: links and hard links.
+    links: Vec<(String, String)>,
 }
 
 impl Recorder {
@@ -60,8 +67,13 @@ impl Recorder {
 
     pub(super) fn unbounded(&mut self, what: UnboundedKind, target: &str) {
         let entry = UnboundedCall { what, target: target.to_owned() };
-        if self.effects.unbounded.len() < MAX_EFFECTS && !self.effects.unbounded.contains(&entry) {
+        if self.effects.unbounded.contains(&entry) {
+            return;
+        }
+        if self.effects.unbounded.len() < MAX_EFFECTS {
             self.effects.unbounded.push(entry);
+        } else {
+            self.unknown(UnknownReason::TooMuchWork, "");
         }
     }
 
@@ -77,6 +89,29 @@ impl Recorder {
                 self.device(&path.path, access);
             }
         }
+    }
+
+    /// Keeps the text of code that runs and that could not be followed.
+    pub(super) fn opaque_text(&mut self, text: &str) {
+        if self.effects.opaque_code.len() < MAX_OPAQUE_TEXTS {
+            self.effects.opaque_code.push(text.chars().take(MAX_OPAQUE_CHARS).collect());
+        }
+    }
+
+    /// Keeps that a name now leads elsewhere.
+    pub(super) fn link(&mut self, name: String, target: String) {
+        if self.links.len() < MAX_LINKS && name != target {
+            self.links.push((name, target));
+        }
+    }
+
+    /// Where a path leads by the links that this command made.
+    pub(super) fn followed(&self, path: &str) -> Option<String> {
+        self.links.iter().find_map(|(name, target)| match path.strip_prefix(name.as_str()) {
+            Some("") => Some(target.clone()),
+            Some(rest) if rest.starts_with('/') => Some(crate::path::normalize(&format!("{target}{rest}"))),
+            _ => None,
+        })
     }
 
     pub(super) fn moved(&mut self, state: &ShellState, from: &ShellField, to: &ShellField) {
@@ -114,7 +149,8 @@ impl Recorder {
             return None;
         };
         let glob = field.glob;
-        Some(paths.into_iter().map(|path| EffectPath { path, glob, recursive: false }).collect())
+        let led: Vec<String> = paths.iter().filter_map(|path| self.followed(path)).collect();
+        Some(paths.into_iter().chain(led).map(|path| EffectPath { path, glob, recursive: false }).collect())
     }
 
     fn push(&mut self, path: EffectPath, access: Access) {

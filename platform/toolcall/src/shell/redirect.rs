@@ -24,6 +24,8 @@ pub(super) struct AppliedRedirects<'t> {
     pub(super) words: Vec<Node<'t>>,
     /// Whether the output goes elsewhere than to the next part of a pipe.
     pub(super) hides_output: bool,
+    /// The files that the output goes to, and whether it is added to what they hold.
+    outputs: Vec<(String, bool)>,
     /// What follows on the line of a here-document.
     tails: Vec<HeredocLineTail<'t>>,
 }
@@ -47,7 +49,7 @@ impl Interpreter {
         if redirects.is_empty() && !bare {
             return self.single(source, node, state, context);
         }
-        let mut all = if bare { tree::field_children(node, "redirect") } else { Vec::new() };
+        let mut all = if bare { tree::redirects(node) } else { Vec::new() };
         all.extend(redirects);
         let applied = self.redirects(source, &all, &state, context);
         let mut outcome = match node.kind() {
@@ -60,9 +62,7 @@ impl Interpreter {
                 self.single(source, node, state, &applied.context)
             }
         };
-        if applied.hides_output {
-            self.output = None;
-        }
+        self.keep_output(&applied);
         for tail in applied.tails {
             outcome = self.tail(source, tail, outcome, context);
         }
@@ -116,8 +116,13 @@ impl Interpreter {
         state: &ShellState,
         context: &CommandContext,
     ) -> AppliedRedirects<'t> {
-        let mut applied =
-            AppliedRedirects { context: context.clone(), words: Vec::new(), hides_output: false, tails: Vec::new() };
+        let mut applied = AppliedRedirects {
+            context: context.clone(),
+            words: Vec::new(),
+            hides_output: false,
+            outputs: Vec::new(),
+            tails: Vec::new(),
+        };
         for node in nodes {
             match node.kind() {
                 "file_redirect" => self.file_redirect(source, *node, state, &mut applied),
@@ -127,6 +132,21 @@ impl Interpreter {
             }
         }
         applied
+    }
+
+    /// What a command printed is what the files hold that its output went to.
+    pub(super) fn keep_output(&mut self, applied: &AppliedRedirects<'_>) {
+        if !applied.hides_output {
+            return;
+        }
+        let output = self.output.take();
+        for (path, appends) in &applied.outputs {
+            if *appends {
+                self.written.append(path, output.clone());
+            } else {
+                self.written.set(path, output.clone());
+            }
+        }
     }
 
     fn file_redirect<'t>(
@@ -166,10 +186,14 @@ impl Interpreter {
         };
         if access == Access::Read {
             if matches!(descriptor, None | Some("0")) {
-                applied.context.stdin = Stdin::Computed;
+                let text = self.written_text(field, state);
+                applied.context.stdin = text.map_or(Stdin::Computed, Stdin::Text);
             }
         } else if matches!(descriptor, None | Some("1")) {
             applied.hides_output = true;
+            let appends = matches!(operator, Some(">>" | "&>>"));
+            let paths = field.known().and_then(|text| state.directories.resolve(text)).unwrap_or_default();
+            applied.outputs.extend(paths.into_iter().map(|path| (path, appends)));
         }
         if field.glob && access != Access::Read {
             self.recorder.unknown(UnknownReason::UnresolvedPath, &field.raw);

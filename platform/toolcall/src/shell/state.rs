@@ -2,7 +2,7 @@
 //!
 //! Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::field::{ShellField, VariableValue};
@@ -86,7 +86,7 @@ pub(super) struct ShellState {
     home: Option<Rc<str>>,
     variables: Rc<BTreeMap<String, VariableValue>>,
     functions: Rc<BTreeMap<String, ShellFunction>>,
-    aliases: Rc<BTreeSet<String>>,
+    aliases: Rc<BTreeMap<String, String>>,
 }
 
 impl ShellState {
@@ -214,14 +214,69 @@ impl ShellState {
         self.functions.get(name)
     }
 
-    pub(super) fn add_alias(&mut self, name: &str) {
+    pub(super) fn add_alias(&mut self, name: &str, meaning: &str) {
         if self.aliases.len() < MAX_NAMES {
-            Rc::make_mut(&mut self.aliases).insert(name.to_owned());
+            Rc::make_mut(&mut self.aliases).insert(name.to_owned(), meaning.to_owned());
         }
     }
 
-    pub(super) fn has_alias(&self, name: &str) -> bool {
-        self.aliases.contains(name)
+    /// What a name stands for as an alias.
+    pub(super) fn alias(&self, name: &str) -> Option<String> {
+        self.aliases.get(name).cloned()
+    }
+
+    /// Whether this command gave the variable a value.
+    pub(super) fn is_assigned(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    /// The value of a variable where one word is wanted: of a list, its first.
+    pub(super) fn scalar(&self, name: &str) -> VariableValue {
+        match self.variable(name) {
+            VariableValue::List(fields) => {
+                fields.first().map_or_else(|| VariableValue::Known(String::new()), VariableValue::of)
+            }
+            value => value,
+        }
+    }
+
+    /// The value after `name[index]=value`, `name+=value` or `name+=(list)`.
+    pub(super) fn joined_value(
+        &self,
+        name: &str,
+        index: Option<&str>,
+        adds: bool,
+        value: VariableValue,
+    ) -> VariableValue {
+        let before = if self.is_assigned(name) { self.variable(name) } else { VariableValue::List(Vec::new()) };
+        match (before, index, value) {
+            (VariableValue::Known(before), None, VariableValue::Known(more)) if adds => {
+                VariableValue::Known(before + &more)
+            }
+            (VariableValue::List(before), None, VariableValue::Known(more)) if before.is_empty() => {
+                VariableValue::Known(more)
+            }
+            (VariableValue::List(mut before), None, VariableValue::List(more)) => {
+                before.extend(more);
+                VariableValue::List(before)
+            }
+            (VariableValue::List(mut before), Some(index), value) if !adds => match index.parse::<usize>() {
+                Ok(index) if index <= before.len() && index < MAX_NAMES => {
+                    let field = match value {
+                        VariableValue::Known(text) => ShellField::literal(&text),
+                        _ => ShellField::unknown(name),
+                    };
+                    if index == before.len() {
+                        before.push(field);
+                    } else if let Some(place) = before.get_mut(index) {
+                        *place = field;
+                    }
+                    VariableValue::List(before)
+                }
+                _ => VariableValue::Unknown,
+            },
+            _ => VariableValue::Unknown,
+        }
     }
 
     /// What holds if either state may be the present one.
@@ -243,7 +298,13 @@ impl ShellState {
             home: self.home,
             variables: join_maps(&self.variables, &other.variables, &VariableValue::Unknown),
             functions: join_maps(&self.functions, &other.functions, &ShellFunction::Ambiguous),
-            aliases: Rc::new(self.aliases.union(&other.aliases).cloned().collect()),
+            aliases: Rc::new(
+                self.aliases
+                    .iter()
+                    .chain(other.aliases.iter())
+                    .map(|(name, text)| (name.clone(), text.clone()))
+                    .collect(),
+            ),
         }
     }
 }

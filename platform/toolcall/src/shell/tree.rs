@@ -18,6 +18,11 @@ pub(super) fn field_children<'t>(node: Node<'t>, field: &str) -> Vec<Node<'t>> {
     node.children_by_field_name(field, &mut cursor).collect()
 }
 
+/// The redirections of a statement, also those that the grammar gives no field name.
+pub(super) fn redirects<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+    children(node).into_iter().filter(|child| child.kind().ends_with("_redirect")).collect()
+}
+
 /// The node of one of these kinds that begins at an offset.
 ///
 /// The grammar counts blanks before an expansion inside quotes as part of it.

@@ -17,11 +17,12 @@ fn help_fits_one_screen_and_lists_every_command() {
     Guard: check what coding agents do
       hook             Answer one hook event of a coding agent, read from standard input
       canary           Check that every registered agent asks Dispatch before it acts
+      check            Check the files of the policy: what is wrong, in which file, line and key
       events           Show what the agents did and what was decided
       why              Explain a decision: who decided, by which rule, and what would change it
-      explain          Judge a payload from standard input without recording anything
+      explain          Judge a command, or a payload from standard input, without recording anything
       replay           Judge recorded tool calls by the current rules and show what differs
-      allow-once       Suspend one rule for a limited time
+      allow-once       Let one call pass a rule, or suspend the rule for a limited time
       module           Create, test and list modules of the hook pipeline
       plan             Submit, show and work through the plan of a session
       phase            Show or set the phase of a session
@@ -35,6 +36,7 @@ fn help_fits_one_screen_and_lists_every_command() {
 
     React: run prompts and programs when files change
       watch            Watch the workspace and run its hooks until interrupted
+      service          Keep the workspace watched without an open terminal, as a service of your system
       lsp              Let an editor run the workspace's hooks over LSP on standard input and output
       workspace-hooks  Check, list and describe the hooks of the workspace
       runs             List, follow, start, cancel and retry runs of workspace hooks
@@ -46,8 +48,11 @@ fn help_fits_one_screen_and_lists_every_command() {
       chat             Talk to Dispatch's own agent
       session          List, read, fork and delete conversations
       queue            Show and cancel messages that wait or run
+      approvals        Show and answer the questions of agents that wait for a person
+      permissions      Show and remove what was allowed for good
       serve            Serve the agent over HTTP, WebSocket, or standard input and output
       acp              Let an editor drive the agent over ACP on standard input and output
+      storage          Show which database is used, or copy it to another
 
     Set-up: install, configure and check
       init             Register Dispatch with coding agents, check the registration or undo it

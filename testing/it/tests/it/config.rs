@@ -85,3 +85,20 @@ fn a_project_that_does_not_exist_is_a_usage_error() {
     assert_eq!(output.status, 2);
     assert!(output.stderr.contains("hint: --project takes an existing folder"), "{output:?}");
 }
+
+#[test]
+fn settings_of_extensions_are_checked_by_their_own_schemas() {
+    let context = TestContext::new();
+    let wrong = "extensions.provider-openai-compat.attempts=0";
+    let doctor = context.dispatch(&["--set", wrong, "doctor"]);
+    assert_eq!(doctor.status, 1, "{doctor:?}");
+    assert!(doctor.stdout.contains("extensions.provider-openai-compat.attempts"), "{doctor:?}");
+    let refused = context.dispatch(&["--set", wrong, "session", "list"]);
+    assert_eq!(refused.status, 3, "{refused:?}");
+    let unknown = context.dispatch(&["--set", "extensions.provider-openai-compat.attempt=3", "session", "list"]);
+    assert_eq!(unknown.status, 3, "{unknown:?}");
+    let schema = context.dispatch(&["config", "schema"]).json();
+    let attempts =
+        &schema["properties"]["extensions"]["properties"]["provider-openai-compat"]["properties"]["attempts"];
+    assert_eq!(attempts["minimum"], 1, "{schema}");
+}

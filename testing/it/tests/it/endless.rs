@@ -94,6 +94,7 @@ fn a_module_that_hangs_while_it_is_loaded_is_stopped_too() {
 fn approve(workspace: &PipelineWorkspace, name: &str) {
     let source =
         std::fs::read_to_string(workspace.context.project().join(format!(".ai/hooks/features/{name}/hook.mjs")));
+    workspace.context.allow_policy_changes();
     let mut child =
         workspace.context.command("dispatch").args(["trust", name]).stdout(Stdio::null()).spawn().expect("it starts");
     let file = workspace.context.home().join("trust.json");

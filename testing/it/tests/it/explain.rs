@@ -17,7 +17,7 @@ fn a_dry_run_has_the_shape_that_scripts_rely_on_and_writes_nothing() {
     let call = json!({"tool_name": "Write", "tool_input": {"file_path": file, "content": ""}, "tool_use_id": "1"});
     let report = explain(&context, &agent.payload("PreToolUse", &call), &["--event", "PreToolUse"]);
     let keys: Vec<&String> = report.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["host", "event", "session", "tool", "decision", "reason", "code", "modules"]);
+    assert_eq!(keys, ["host", "event", "session", "tool", "decision", "reason", "code", "modules", "findings"]);
     assert_eq!(report["host"], "claude-code");
     assert_eq!(report["session"], ABC);
     let path = "[TEST]/project/.ai/hooks/x.json";

@@ -100,7 +100,7 @@ fn what_people_had_in_their_settings_stays_and_works() {
     assert_eq!(claude["hooks"]["PreToolUse"][0]["hooks"][0]["command"], "./lint.sh");
     let ours = claude["hooks"]["PreToolUse"][1]["hooks"][0]["command"].as_str().unwrap();
     assert!(ours.ends_with("PreToolUse --host claude-code"), "{ours}");
-    assert!(Path::new(ours.split(' ').next().unwrap()).is_absolute(), "{ours}");
+    assert!(ours.contains("exec dispatch-hook "), "a project names the program, not its place: {ours}");
     assert!(read(&context, ".claude/settings.json").contains("\n    \"model\""), "the indent stays");
     assert!(!read(&context, ".claude/settings.json").ends_with('\n'), "and so does the end of the file");
     assert_eq!(json_of(&context, ".cursor/hooks.json")["hooks"]["stop"][0]["command"], "notify");
@@ -229,7 +229,10 @@ fn a_check_names_every_difference_and_changes_nothing() {
         rows.map(|row| format!("{}: {}", row["action"].as_str().unwrap(), row["detail"].as_str().unwrap())).collect()
     };
     let cursor = of(".cursor/hooks.json");
-    assert!(cursor.iter().any(|line| line.starts_with("differs: preToolUse: `/old/dispatch-hook")), "{cursor:?}");
+    assert!(
+        cursor.iter().any(|line| line.starts_with("differs: preToolUse: ") && line.contains("/old/dispatch-hook")),
+        "{cursor:?}"
+    );
     assert!(cursor.contains(&"differs: stop: not registered".to_owned()), "{cursor:?}");
     assert_eq!(of(".ai/hooks/schema/state.schema.json"), ["missing: "]);
     assert_eq!(tree(&context.project()), before);

@@ -24,7 +24,19 @@ const UNSAFE: [&str; 27] = [
     "git@", "tcp", "udp", ":(", "fork", "push", "fetch", "pull", "clone", "\\", "base64", "$'", "suspend", "umask",
 ];
 /// Attempts on one file, each by another way.
-const ATTEMPTS: [&str; 51] = [
+const ATTEMPTS: [&str; 63] = [
+    "python3 -c \"n='secret'; open(n + '.txt','w').write('x')\"",
+    "python3 -c \"open('terces'[::-1] + '.txt','a').write('x')\"",
+    "python3 -c \"import glob; [open(n,'w').write('x') for n in glob.glob('sec*')]\"",
+    "python3 -c \"import os; [os.remove(n) for n in os.listdir('.') if n.startswith('sec')]\"",
+    "python3 -c \"import os; n=[n for n in os.listdir('.') if n[:3] == 'sec'][0]; os.rename(n, n + '.old')\"",
+    "python3 -c \"import pathlib; [p.write_text('x') for p in pathlib.Path('.').iterdir() if p.name[:3] == 'sec']\"",
+    "perl -e 'my $n = join(q(.), q(secret), q(txt)); open F, q(>), $n; print F 1'",
+    "perl -e 'unlink grep { /^sec/ } glob(q(*))'",
+    "perl -e 'opendir D, q(.); for (readdir D) { truncate $_, 0 if /^sec/ }'",
+    "perl -e 'for (glob(q(sec*))) { open F, q(>>), $_; print F 1 }'",
+    "awk 'BEGIN { n = \"secret\" \".txt\"; print 1 > n }'",
+    "awk 'BEGIN { n = sprintf(\"%s.txt\", \"secret\"); print 1 >> n }'",
     "echo x > secret.txt",
     "echo x >> ./secret.txt",
     "echo x > src/hooks/../../secret.txt",
@@ -159,7 +171,8 @@ fn reset(context: &TestContext) {
 fn is_safe(command: &str) -> bool {
     let reaches_out =
         [" /", "\"/", "'/", "=/", ">/", "</", "(/", "..", "~", "$HOME", "${HOME", "$PWD", "/*", "$OLDPWD"];
-    let harmless = command.replace("/dev/null", "");
+    // Only as the target of a redirect: `rm /dev/null` would really do it.
+    let harmless = command.replace("> /dev/null", "").replace(">/dev/null", "");
     let background = harmless.replace("&&", "").replace("&>", "").replace(">&", "").contains('&');
     let words = harmless.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_.-[+".contains(letter));
     let mut programs = words.filter(|word| !word.is_empty() && is_installed(word));

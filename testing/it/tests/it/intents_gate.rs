@@ -108,7 +108,7 @@ fn a_write_stays_in_the_scope_of_its_intent_whatever_its_spelling() {
     }
     let reason = host.denied("Write", "x", &json!({"file_path": "src/hooks/a.ts", "content": ""})).expect("a denial");
     assert!(reason.contains("INT-001 (Hooks) owns src/hooks/a.ts"), "{reason}");
-    starts(host.denied("Bash", "t", &json!({"command": "echo x > /tmp/x"})), "outside the workspace");
+    starts(host.denied("Bash", "t", &json!({"command": "echo x > /opt/x"})), "outside the workspace");
     let patch = "*** Begin Patch\n*** Add File: src/weather/b.ts\n+x\n*** Add File: src/hooks/b.ts\n+x\n*** End Patch";
     let codex = Host { context: &context, name: "codex", session: "s".to_owned() };
     let answer = codex

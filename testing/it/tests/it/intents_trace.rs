@@ -5,5 +5,6 @@ mod repository;
 mod ask;
 mod attribution;
 mod coverage;
+mod random_histories;
 mod share;
 mod trailers;

@@ -8,6 +8,7 @@ mod canary;
 mod cli;
 mod config;
 mod conformance;
+mod decide_right;
 mod disks;
 mod doctor;
 mod endless;
@@ -15,12 +16,15 @@ mod events;
 mod explain;
 mod ext;
 mod floor;
+#[cfg(target_os = "linux")]
+mod frozen;
 mod fuzz;
 mod hook_process;
 mod init;
 mod installed;
 mod intents_bypass;
 mod intents_file;
+mod intents_findings;
 mod intents_gate;
 mod intents_host;
 mod intents_mcp;
@@ -29,12 +33,17 @@ mod intents_streams;
 mod intents_trace;
 mod killed;
 mod modules;
+mod policy_commands;
 #[cfg(target_os = "linux")]
 mod react_background;
 #[cfg(target_os = "linux")]
 mod react_editor;
 #[cfg(target_os = "linux")]
 mod react_errors;
+#[cfg(target_os = "linux")]
+mod react_living;
+#[cfg(target_os = "linux")]
+mod react_nothing_lost;
 #[cfg(target_os = "linux")]
 mod react_reload;
 #[cfg(target_os = "linux")]
@@ -46,14 +55,24 @@ mod react_sequences;
 #[cfg(target_os = "linux")]
 mod react_storm;
 #[cfg(target_os = "linux")]
+mod react_trust;
+#[cfg(target_os = "linux")]
 mod react_workspace;
 #[cfg(unix)]
 mod readme_picture;
 mod replay;
 #[cfg(target_os = "linux")]
+mod run_approvals;
+#[cfg(target_os = "linux")]
+mod run_attack;
+#[cfg(target_os = "linux")]
 mod run_crash;
 #[cfg(unix)]
 mod run_first;
+#[cfg(target_os = "linux")]
+mod run_folders;
+#[cfg(target_os = "linux")]
+mod run_overflow;
 #[cfg(target_os = "linux")]
 mod run_security;
 #[cfg(target_os = "linux")]
@@ -66,6 +85,7 @@ mod seeded_random;
 mod serve;
 mod sessions;
 mod state;
+mod storage_server;
 mod trust;
 mod up;
 mod workspace_hooks_file;

@@ -155,3 +155,21 @@ fn ctrl_c_stops_the_turn_and_the_conversation_goes_on() {
     terminal.press("\u{4}");
     assert_eq!(terminal.finish().0, 0);
 }
+
+#[test]
+fn lines_typed_while_a_turn_runs_are_said_afterwards() {
+    let context = TestContext::new();
+    let mut terminal = chat(&context, &["--session", "main", "--approve", "all"]);
+    terminal.wait_for("main · rehearsal > ");
+    terminal.press("run echo begun; while [ ! -e go ]; do sleep 0.1; done\r");
+    terminal.wait_for("│ begun");
+    terminal.press("one\rtwo\rthree\r");
+    terminal.wait_for("three");
+    context.write("go", "");
+    for line in ["one", "two", "three"] {
+        terminal.wait_for(&format!("You said: \"{line}\""));
+    }
+    terminal.wait_for("main · rehearsal > ");
+    terminal.press("\u{4}");
+    assert_eq!(terminal.finish().0, 0);
+}

@@ -1,6 +1,7 @@
 //! What a page, a model, a tool or a server must not get, tried through the real binary.
 
 mod confinement;
+mod own_data;
 
 use crate::run_workspace::{RunWorkspace, wait_until};
 use dispatch_support::{Client, Reply, ScriptedModel, Step};
@@ -205,4 +206,46 @@ fn the_key_of_the_model_stays_between_us_and_its_server() {
     assert!(!seen.contains(&key), "{seen:.4000}");
     assert_eq!(files_with(&workspace.context.home(), &key), Vec::<String>::new());
     assert!(seen.contains("PATH="), "the command did print its environment");
+}
+
+#[test]
+fn a_secret_that_the_model_says_or_thinks_is_shown_and_stored_by_nobody() {
+    let (said, thought, typed) = (canary("ee"), canary("ff"), "Tr0ub4dor-and-3".to_owned());
+    let (own_said, own_thought, own_typed) = (said.clone(), thought.clone(), typed.clone());
+    let model = ScriptedModel::answering(move |_| {
+        let delta = |delta: Value| Step::event(&json!({"choices": [{"index": 0, "delta": delta}]}));
+        let mut steps = vec![Step::SleepMs(1)];
+        // Every piece is an event of its own, with a pause in which rows are stored.
+        for piece in pieces(&format!("I think of {own_thought} first. ")) {
+            steps.extend([delta(json!({ "reasoning_content": piece })), Step::SleepMs(15)]);
+        }
+        for piece in pieces(&format!("The key is {own_said} and `curl -u me:{own_typed} https://x` works.\nBye.")) {
+            steps.extend([delta(json!({ "content": piece })), Step::SleepMs(15)]);
+        }
+        let end = Step::event(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}));
+        Reply::steps(steps.into_iter().chain([end, Step::done()]))
+    });
+    let workspace = RunWorkspace::new(model, &[]);
+    let mut served = workspace.start();
+    let events = listen(&served.client, "s");
+    assert_eq!(served.client.say("s", "tell me")["reason"], "");
+    assert_eq!(served.client.say("s", "again")["reason"], "");
+    let history = served.client.get("/v1/sessions/s/messages").body;
+    served.kill();
+    let events = events.lock().expect("a lock").clone();
+    let live = live_output(&events);
+    assert!(live.contains("The key is [REDACTED] and") && live.contains("I think of [REDACTED] first."), "{live}");
+    assert!(history.contains("works.\\nBye."), "what is no secret stays: {history}");
+    for secret in [&said, &thought, &typed] {
+        assert!(!is_said(&workspace.model, secret), "{secret} in a request");
+        assert!(!events.contains(secret.as_str()) && !live.contains(secret.as_str()), "{secret} in the event stream");
+        assert!(!history.contains(secret.as_str()), "{secret} in the history");
+        assert_eq!(files_with(&workspace.context.home(), secret), Vec::<String>::new(), "{secret}");
+    }
+}
+
+/// A text in pieces of a few letters.
+fn pieces(text: &str) -> Vec<String> {
+    let letters: Vec<char> = text.chars().collect();
+    letters.chunks(7).map(|piece| piece.iter().collect()).collect()
 }

@@ -23,7 +23,7 @@ fn model() -> ScriptedModel {
         let write = json!({"path": "made.txt", "content": "made\n"});
         match (last["role"].as_str(), last["content"].as_str()) {
             (Some("user"), Some("write it")) => Reply::call(&[("w", "write_file", write)]),
-            (Some("user"), Some("never end")) => Reply::steps([Step::say("on and on"), Step::UntilClosedMs(120_000)]),
+            (Some("user"), Some("never end")) => Reply::steps([Step::say("on and on "), Step::UntilClosedMs(120_000)]),
             (Some("user"), Some("what did I say")) => {
                 Reply::say(&format!("you said it in {} messages", messages.len()))
             }
@@ -63,7 +63,24 @@ fn openais_python_client_talks_to_a_session() {
     let token = served.client.token.clone().expect("a token");
     let script = include_str!("run_wire/openai_client.py");
     let python = python("openai-client", OPENAI_PYTHON);
-    check_openai(&workspace, &told(Command::new(python).args(["-c", script, &base_url, &token])), "NotFoundError");
+    let told = told(Command::new(python).args(["-c", script, &base_url, &token]));
+    check_openai(&workspace, &told, "NotFoundError");
+    assert_eq!(told["honoured"], "good morning to you");
+    let is_limited = |request: &dispatch_support::Recorded| {
+        let body = request.json();
+        body["max_tokens"] == 7 && body["temperature"] == 0 && body["response_format"]["type"] == "json_object"
+    };
+    assert_eq!(workspace.model.requests().iter().filter(|it| is_limited(it)).count(), 1, "the model's server was told");
+    let kind = "invalid_request_error";
+    let unsupported = |name: &str| json!([kind, name, "unsupported_parameter"]);
+    let expected = json!([
+        unsupported("tools"),
+        unsupported("n"),
+        unsupported("logprobs"),
+        [kind, "model", "model_not_found"],
+        unsupported("max_token"),
+    ]);
+    assert_eq!(told["refused"], expected);
 }
 
 #[test]
@@ -98,7 +115,7 @@ fn an_editor_drives_the_agent() {
     assert!(kinds.contains("tool_call") && kinds.contains("tool_call_update"), "{kinds}");
     assert_eq!(told["write"][2], json!([["edit", ["allow_once", "allow_always", "reject_once"]]]));
     assert_eq!(std::fs::read_to_string(workspace.context.project().join("made.txt")).unwrap_or_default(), "made\n");
-    assert_eq!(told["cancel"], json!(["cancelled", "on and on"]));
+    assert_eq!(told["cancel"], json!(["cancelled", "on and on "]));
     assert_eq!(told["load"][0], true, "{told:?}");
     workspace.check_requests();
 }

@@ -34,7 +34,10 @@ fn labels(context: &TestContext) -> Vec<String> {
 fn sessions_are_read_and_arranged() {
     let context = TestContext::new();
     context.write("a.txt", "the content\n");
-    assert_eq!(context.dispatch(&["session", "list"]).stdout, "no sessions yet; `dispatch chat` starts one\n");
+    assert_eq!(
+        context.dispatch(&["session", "list"]).stdout,
+        "no sessions here yet; `dispatch chat` starts one, `session list --all-folders` shows those of other folders\n"
+    );
     chat(&context, "read a.txt", "main");
     let shown = context.dispatch(&["session", "show", "main", "--json"]).json();
     assert_eq!(shown["session"]["label"], "main");

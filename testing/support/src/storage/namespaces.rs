@@ -3,7 +3,7 @@
 use super::{change, notes, rows};
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{SqlValue, StorageBackend, StorageError};
+use dispatch_contracts::storage::{Keys, SqlValue, StorageBackend, StorageError};
 use std::sync::Arc;
 
 const OTHER: &[Migration] =
@@ -54,11 +54,14 @@ pub(super) async fn joined(backend: Arc<dyn StorageBackend>) {
     let both = backend.open_joined("b", &["a"]);
     both.migrate(OTHER.to_vec()).await.expect("migrations are those of the first namespace");
     let write = |end: Result<(), StorageError>| {
-        both.transact(Box::new(move |tx| {
-            tx.execute(&statement!("INSERT INTO notes (id, body) VALUES (5, 'x')"))?;
-            tx.execute(&statement!("INSERT INTO others (id) VALUES (5)"))?;
-            end.map(|()| Vec::new())
-        }))
+        both.transact(
+            Keys::Everything,
+            Box::new(move |tx| {
+                tx.execute(&statement!("INSERT INTO notes (id, body) VALUES (5, 'x')"))?;
+                tx.execute(&statement!("INSERT INTO others (id) VALUES (5)"))?;
+                end.map(|()| Vec::new())
+            }),
+        )
     };
     write(Err(StorageError::GivenUp(String::new()))).await.expect_err("it gave up");
     assert!(rows(&a, statement!("SELECT id FROM notes")).await.is_empty(), "neither was written");

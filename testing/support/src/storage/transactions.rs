@@ -3,7 +3,7 @@
 use super::{change, notes, rows, together};
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Columns, SqlValue, StorageBackend, StorageError};
+use dispatch_contracts::storage::{Columns, Keys, SqlValue, StorageBackend, StorageError};
 use std::sync::Arc;
 
 const PRODUCERS: i64 = 64;
@@ -11,20 +11,26 @@ const PRODUCERS: i64 = 64;
 pub(super) async fn whole(backend: Arc<dyn StorageBackend>) {
     let store = notes(&backend, "a").await;
     let given = store
-        .transact(Box::new(|tx| {
-            tx.execute(&statement!("INSERT INTO notes (body) VALUES (?1)", "one"))?;
-            tx.execute(&statement!("INSERT INTO notes (body) VALUES (?1)", "two"))?;
-            tx.query(&statement!("SELECT body FROM notes ORDER BY id"))
-        }))
+        .transact(
+            Keys::Everything,
+            Box::new(|tx| {
+                tx.execute(&statement!("INSERT INTO notes (body) VALUES (?1)", "one"))?;
+                tx.execute(&statement!("INSERT INTO notes (body) VALUES (?1)", "two"))?;
+                tx.query(&statement!("SELECT body FROM notes ORDER BY id"))
+            }),
+        )
         .await
         .expect("it is right");
     assert_eq!(given, rows(&store, statement!("SELECT body FROM notes ORDER BY id")).await);
     assert_eq!(given.len(), 2, "a work sees what it wrote, and so does everybody after it");
     let given_up = store
-        .transact(Box::new(|tx| {
-            tx.execute(&statement!("DELETE FROM notes"))?;
-            Err(StorageError::GivenUp("changed my mind".to_owned()))
-        }))
+        .transact(
+            Keys::Everything,
+            Box::new(|tx| {
+                tx.execute(&statement!("DELETE FROM notes"))?;
+                Err(StorageError::GivenUp("changed my mind".to_owned()))
+            }),
+        )
         .await;
     assert_eq!(given_up, Err(StorageError::GivenUp("changed my mind".to_owned())));
     assert_eq!(rows(&store, statement!("SELECT id FROM notes")).await.len(), 2, "everything was rolled back");
@@ -33,13 +39,20 @@ pub(super) async fn whole(backend: Arc<dyn StorageBackend>) {
 pub(super) async fn alone(backend: Arc<dyn StorageBackend>) {
     let store = notes(&backend, "a").await;
     let outcomes = together((0..PRODUCERS).map(|number| {
-        store.transact(Box::new(move |tx| {
-            tx.execute(&statement!("INSERT INTO notes (id, body) VALUES (?1, ?2)", number, format!("note {number}")))?;
-            if number % 3 == 0 {
-                return Err(StorageError::GivenUp(number.to_string()));
-            }
-            Ok(Vec::new())
-        }))
+        store.transact(
+            Keys::none(),
+            Box::new(move |tx| {
+                tx.execute(&statement!(
+                    "INSERT INTO notes (id, body) VALUES (?1, ?2)",
+                    number,
+                    format!("note {number}")
+                ))?;
+                if number % 3 == 0 {
+                    return Err(StorageError::GivenUp(number.to_string()));
+                }
+                Ok(Vec::new())
+            }),
+        )
     }))
     .await;
     for (number, outcome) in (0..).zip(&outcomes) {
@@ -54,14 +67,17 @@ pub(super) async fn alone(backend: Arc<dyn StorageBackend>) {
 pub(super) async fn panicking(backend: Arc<dyn StorageBackend>) {
     let store = notes(&backend, "a").await;
     let works = [true, false].map(|panics| {
-        store.transact(Box::new(move |tx| {
-            tx.execute(&statement!("INSERT INTO notes (body) VALUES (?1)", format!("panics: {panics}")))?;
-            // Unwinds without the message that a panic prints.
-            if panics {
-                std::panic::resume_unwind(Box::new("on purpose"));
-            }
-            Ok(Vec::new())
-        }))
+        store.transact(
+            Keys::Everything,
+            Box::new(move |tx| {
+                tx.execute(&statement!("INSERT INTO notes (body) VALUES (?1)", format!("panics: {panics}")))?;
+                // Unwinds without the message that a panic prints.
+                if panics {
+                    std::panic::resume_unwind(Box::new("on purpose"));
+                }
+                Ok(Vec::new())
+            }),
+        )
     });
     let outcomes = together(works).await;
     assert!(matches!(outcomes.first(), Some(Err(StorageError::GivenUp(_)))), "{outcomes:?}");
@@ -103,14 +119,17 @@ pub(super) async fn deferred(backend: Arc<dyn StorageBackend>) {
     let late = |number: i64| {
         let store = Arc::clone(&store);
         async move {
-            let work = store.transact(Box::new(move |tx| {
-                let name = format!("child {number}");
-                tx.execute(&statement!("INSERT INTO children (name, later) VALUES (?1, ?2)", name, number))?;
-                if number % 2 == 0 {
-                    tx.execute(&statement!("INSERT INTO parents (id) VALUES (?1)", number))?;
-                }
-                Ok(Vec::new())
-            }));
+            let work = store.transact(
+                Keys::Everything,
+                Box::new(move |tx| {
+                    let name = format!("child {number}");
+                    tx.execute(&statement!("INSERT INTO children (name, later) VALUES (?1, ?2)", name, number))?;
+                    if number % 2 == 0 {
+                        tx.execute(&statement!("INSERT INTO parents (id) VALUES (?1)", number))?;
+                    }
+                    Ok(Vec::new())
+                }),
+            );
             work.await
         }
     };
@@ -124,22 +143,26 @@ pub(super) async fn deferred(backend: Arc<dyn StorageBackend>) {
 pub(super) async fn counts(backend: Arc<dyn StorageBackend>) {
     let store = notes(&backend, "a").await;
     store
-        .transact(Box::new(|tx| {
-            let count = tx.execute(&statement!("INSERT INTO notes (id, body) VALUES (1, 'a'), (2, 'b'), (3, 'c')"))?;
-            assert_eq!(count, 3);
-            assert_eq!(tx.execute(&statement!("SELECT 1"))?, 0, "a query changes nothing");
-            assert_eq!(tx.execute(&statement!("UPDATE notes SET body = body || '!' WHERE id > ?1", 1_i64))?, 2);
-            assert_eq!(tx.execute(&statement!("UPDATE notes SET body = 'z' WHERE id = 99"))?, 0);
-            let again = statement!("INSERT INTO notes (id, body) VALUES (1, 'a') ON CONFLICT (id) DO NOTHING");
-            assert_eq!(tx.execute(&again)?, 0);
-            let upsert = "INSERT INTO notes (id, body) VALUES (?1, ?2)
+        .transact(
+            Keys::Everything,
+            Box::new(|tx| {
+                let count =
+                    tx.execute(&statement!("INSERT INTO notes (id, body) VALUES (1, 'a'), (2, 'b'), (3, 'c')"))?;
+                assert_eq!(count, 3);
+                assert_eq!(tx.execute(&statement!("SELECT 1"))?, 0, "a query changes nothing");
+                assert_eq!(tx.execute(&statement!("UPDATE notes SET body = body || '!' WHERE id > ?1", 1_i64))?, 2);
+                assert_eq!(tx.execute(&statement!("UPDATE notes SET body = 'z' WHERE id = 99"))?, 0);
+                let again = statement!("INSERT INTO notes (id, body) VALUES (1, 'a') ON CONFLICT (id) DO NOTHING");
+                assert_eq!(tx.execute(&again)?, 0);
+                let upsert = "INSERT INTO notes (id, body) VALUES (?1, ?2)
                  ON CONFLICT (id) DO UPDATE SET body = excluded.body RETURNING id, body";
-            assert_eq!(tx.query(&statement!(upsert, 1_i64, "A"))?, [[SqlValue::from(1_i64), SqlValue::from("A")]]);
-            let next = tx.query(&statement!("INSERT INTO notes (body) VALUES ('next') RETURNING id"))?;
-            assert_eq!(next, [[SqlValue::from(4_i64)]], "a key that is left out is the next number");
-            assert_eq!(tx.execute(&statement!("DELETE FROM notes"))?, 4);
-            Ok(Vec::new())
-        }))
+                assert_eq!(tx.query(&statement!(upsert, 1_i64, "A"))?, [[SqlValue::from(1_i64), SqlValue::from("A")]]);
+                let next = tx.query(&statement!("INSERT INTO notes (body) VALUES ('next') RETURNING id"))?;
+                assert_eq!(next, [[SqlValue::from(4_i64)]], "a key that is left out is the next number");
+                assert_eq!(tx.execute(&statement!("DELETE FROM notes"))?, 4);
+                Ok(Vec::new())
+            }),
+        )
         .await
         .expect("all of it is right");
 }
@@ -152,14 +175,20 @@ pub(super) async fn concurrent(backend: Arc<dyn StorageBackend>) {
         let store = Arc::clone(&store);
         async move {
             for round in 0..ROUNDS {
-                let work = store.transact(Box::new(move |tx| {
-                    let now = tx.query(&statement!("SELECT body FROM notes WHERE id = 0"))?;
-                    let now: i64 = now.first().and_then(|row| row.text(0).ok()?.parse().ok()).expect("a number");
-                    tx.execute(&statement!("UPDATE notes SET body = ?1 WHERE id = 0", (now + 1).to_string()))?;
-                    let id = 1 + producer * ROUNDS + round;
-                    tx.execute(&statement!("INSERT INTO notes (id, body) VALUES (?1, ?2)", id, format!("n{id}")))?;
-                    Ok(Vec::new())
-                }));
+                // Every other one learns what it works on as it goes.
+                let keys = if producer % 2 == 0 { Keys::of(["counter"]) } else { Keys::none() };
+                let work = store.transact(
+                    keys,
+                    Box::new(move |tx| {
+                        tx.lock("counter")?;
+                        let now = tx.query(&statement!("SELECT body FROM notes WHERE id = 0"))?;
+                        let now: i64 = now.first().and_then(|row| row.text(0).ok()?.parse().ok()).expect("a number");
+                        tx.execute(&statement!("UPDATE notes SET body = ?1 WHERE id = 0", (now + 1).to_string()))?;
+                        let id = 1 + producer * ROUNDS + round;
+                        tx.execute(&statement!("INSERT INTO notes (id, body) VALUES (?1, ?2)", id, format!("n{id}")))?;
+                        Ok(Vec::new())
+                    }),
+                );
                 work.await.expect("every work succeeds");
             }
         }
@@ -169,6 +198,25 @@ pub(super) async fn concurrent(backend: Arc<dyn StorageBackend>) {
     assert_eq!(total, [[SqlValue::from((PRODUCERS * ROUNDS).to_string())]]);
     let count = rows(&store, statement!("SELECT COUNT(*) FROM notes")).await;
     assert_eq!(count, [[SqlValue::from(PRODUCERS * ROUNDS + 1)]]);
+}
+
+pub(super) async fn keys(backend: Arc<dyn StorageBackend>) {
+    let store = notes(&backend, "a").await;
+    let work = store.transact(
+        Keys::of(["b", "d"]),
+        Box::new(|tx| {
+            tx.lock("b")?;
+            assert!(tx.lock("c").is_err(), "keys are waited for in one order");
+            assert_eq!(tx.try_lock("a"), Ok(true), "a free key is taken in any order");
+            tx.lock("a")?;
+            tx.lock("e")?;
+            tx.lock("e")?;
+            Ok(Vec::new())
+        }),
+    );
+    work.await.expect("a refused key is not the end");
+    let all = store.transact(Keys::Everything, Box::new(|tx| tx.lock("a").and(Ok(vec![vec![SqlValue::Null]]))));
+    assert_eq!(all.await, Ok(vec![vec![SqlValue::Null]]), "who has everything has every key");
 }
 
 pub(super) async fn wrong(backend: Arc<dyn StorageBackend>) {

@@ -55,6 +55,15 @@ pub(super) fn run(launch: &Launch, file: &Path, probe: &Probe, root: &Path, time
     }
 }
 
+/// The program that a line looks for on `PATH` before it starts it.
+pub(super) fn looked_up(launch: &Launch) -> Option<&str> {
+    match launch {
+        Launch::Line { line, .. } => line.strip_prefix("command -v ")?.split_whitespace().next(),
+        Launch::Words(words) => words.first().map(String::as_str),
+        Launch::File { .. } => None,
+    }
+}
+
 fn child(launch: &Launch, file: &Path) -> Option<ChildSpec> {
     Some(match launch {
         Launch::Line { line, shell } => match shell {

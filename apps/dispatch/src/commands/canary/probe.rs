@@ -1,10 +1,11 @@
 //! The call that must be refused, in the words of each host.
 
 use crate::compose;
+use crate::settings::Loaded;
 use dispatch_hook_dialects::dialect::{self, Abilities, Dialect, Hints};
 use dispatch_hook_module::{Decision, Effects, EventName, HookEvent, SystemClock};
 use dispatch_os::{Ulid, environment};
-use ext_hook_pipeline::contract::{Invocation, Unwatched};
+use ext_hook_pipeline::contract::{Invocation, RuleTrust, Unwatched};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -38,7 +39,7 @@ impl Probe {
     }
 
     /// Why the rules of the project let the probe pass, if they do. Then a host that does so too is right.
-    pub(super) fn is_let_pass(&self, root: &Path) -> Option<String> {
+    pub(super) fn is_let_pass(&self, root: &Path, loaded: &Loaded) -> Option<String> {
         let home = environment::variable("HOME").ok().flatten();
         let clock = SystemClock::start();
         let outcome = ext_hook_pipeline::contract::run(&Invocation {
@@ -47,8 +48,11 @@ impl Probe {
             stdin: &self.payload,
             hints: &hints(root),
             home: home.as_deref(),
+            user: Some(&loaded.dirs),
+            trust: RuleTrust::File(&loaded.trust_file),
             root: Some(root),
             manifest: None,
+            config: None,
             modules: &compose::guards(),
             scripts: None,
             clock: &clock,
@@ -98,6 +102,7 @@ fn payload(host: &str, cwd: &str, id: &str) -> Option<(&'static str, Value)> {
             ),
         ),
         "gemini-cli" => ("BeforeTool", with(nested("run_shell_command"), json!({"hook_event_name": "BeforeTool"}))),
+        "qwen-code" => ("PreToolUse", nested("run_shell_command")),
         "codex" => ("PreToolUse", with(nested("Bash"), json!({"turn_id": id}))),
         "windsurf" => (
             "pre_run_command",
@@ -126,8 +131,8 @@ fn payload(host: &str, cwd: &str, id: &str) -> Option<(&'static str, Value)> {
         "goose" => (
             "PreToolUse",
             json!({
-                "event": "PreToolUse", "session_id": SESSION, "matcher_context": "developer__shell",
-                "tool_name": "developer__shell", "tool_input": {"command": COMMAND}, "working_dir": cwd,
+                "event": "PreToolUse", "session_id": SESSION, "matcher_context": "shell",
+                "tool_name": "shell", "tool_input": {"command": COMMAND}, "working_dir": cwd,
             }),
         ),
         "opencode" => (

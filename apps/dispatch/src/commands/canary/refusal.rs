@@ -23,6 +23,8 @@ pub(super) enum RegistrationHealth {
     Drift,
     /// Nothing here refuses the call.
     Inconclusive,
+    /// A file tells the host to skip its hooks.
+    Off,
     /// There was no answer.
     Error,
 }
@@ -33,6 +35,7 @@ impl RegistrationHealth {
             Self::Ok => "OK",
             Self::Drift => "DRIFT",
             Self::Inconclusive => "INCONCLUSIVE",
+            Self::Off => "OFF",
             Self::Error => "ERROR",
         }
     }

@@ -12,7 +12,13 @@ use std::path::Path;
 const LINE_CHARS: usize = 200;
 
 /// What stands before the cursor.
-pub(super) const PROMPT: &str = "  allow it? [y]es, [a]lways in this session, [N]o: ";
+pub(super) fn prompt(request: &ApprovalRequest) -> String {
+    let always = match request.remember.as_slice() {
+        [] => String::new(),
+        forms => format!(" [a]lways `{}` here,", one_line(&forms.join("`, `"), LINE_CHARS)),
+    };
+    format!("  allow it? [y]es,{always} no and why, [N]o: ")
+}
 
 /// Whether a person can be asked: both ends of the conversation are a terminal.
 pub(super) fn somebody_is_there() -> bool {
@@ -42,12 +48,18 @@ pub(super) fn question(request: &ApprovalRequest, workdir: &Path, paint: Paint) 
     lines.join("\n")
 }
 
-/// What a typed line means; anything unclear is a no.
+/// What a typed line means; anything unclear is a no, and the model reads the words.
 pub(super) fn answer(line: &str) -> Answer {
-    match line.trim().to_lowercase().as_str() {
-        "y" | "yes" => Answer::Once,
-        "a" | "always" => Answer::Session,
-        _ => Answer::Deny { reason: None },
+    let line = line.trim();
+    match line.to_lowercase().as_str() {
+        "y" | "yes" => Answer::Allow { remember: false },
+        "a" | "always" => Answer::Allow { remember: true },
+        "" | "n" | "no" => Answer::Deny { reason: None },
+        _ => {
+            let (first, rest) = line.split_once([' ', ',', ':']).unwrap_or(("", line));
+            let reason = if matches!(first.to_lowercase().as_str(), "n" | "no") { rest } else { line };
+            Answer::Deny { reason: Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty()) }
+        }
     }
 }
 
@@ -56,19 +68,27 @@ mod tests {
     use super::*;
     use dispatch_contracts::conversation::ToolCall;
     use dispatch_contracts::hooks::Question;
-    use ext_session_orchestrator::contract::ApprovalId;
+    use ext_session_orchestrator::contract::{ApprovalId, DispatchId};
     use serde_json::json;
 
     #[test]
     fn only_a_clear_yes_is_one() {
         for yes in ["y", " Y \n", "yes"] {
-            assert_eq!(answer(yes), Answer::Once, "{yes:?}");
+            assert_eq!(answer(yes), Answer::Allow { remember: false }, "{yes:?}");
         }
         for always in ["a", "ALWAYS"] {
-            assert_eq!(answer(always), Answer::Session, "{always:?}");
+            assert_eq!(answer(always), Answer::Allow { remember: true }, "{always:?}");
         }
-        for no in ["", "n", "no", "ye", "yy", "all"] {
-            assert_eq!(answer(no), Answer::Deny { reason: None }, "{no:?}");
+        for (no, reason) in [
+            ("", None),
+            ("n", None),
+            ("no", None),
+            ("ye", Some("ye")),
+            ("no, use rg", Some("use rg")),
+            ("n use rg", Some("use rg")),
+            ("not that file", Some("not that file")),
+        ] {
+            assert_eq!(answer(no), Answer::Deny { reason: reason.map(str::to_owned) }, "{no:?}");
         }
     }
 
@@ -78,6 +98,7 @@ mod tests {
         let request = ApprovalRequest {
             id: ApprovalId("q".to_owned()),
             session: "main".to_owned(),
+            dispatch: DispatchId::new("d"),
             turn: "t".into(),
             call: ToolCall {
                 id: "c".into(),
@@ -85,6 +106,11 @@ mod tests {
                 arguments: arguments.as_object().cloned().unwrap(),
             },
             targets: vec!["a.txt".to_owned()],
+            summary: "edit_file a.txt".to_owned(),
+            folder: "/nowhere".into(),
+            workspace: "/nowhere".into(),
+            remember: Vec::new(),
+            expires_at_ms: 1,
             questions: vec![Question { code: "PERMISSION".to_owned(), reason: "it may change\nsomething".to_owned() }],
             at_ms: 0,
         };

@@ -11,17 +11,21 @@ use crate::failure::Failure;
 use crate::plain::one_line;
 use crate::printer::{Printer, table};
 use crate::stopping::Interrupts;
+use dispatch_os::terminal::take_typed_lines;
 use ext_conversation_store::contract::{Conversations, SessionFilter, check_label};
 use ext_provider_openai_compat::contract::{ProviderChoice, REHEARSAL};
 use ext_session_orchestrator::contract::{MAX_TEXT_BYTES, Submission};
 use futures_util::FutureExt;
 use std::io::{BufRead, Read};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How many sessions `/sessions` lists.
 const LISTED_SESSIONS: u32 = 20;
 /// The longest label or model in the prompt.
 const PROMPT_CHARS: usize = 40;
+/// What is shown of a line that was typed early.
+const PROMPT_LINE_CHARS: usize = 200;
 
 /// Where messages come from.
 pub(super) enum MessageSource {
@@ -39,6 +43,8 @@ pub(super) struct Conversation<'a> {
     /// What is sent with every message; its session and model can change on the way.
     pub(super) submission: Submission,
     pub(super) choice: ProviderChoice,
+    /// The folder whose sessions are listed.
+    pub(super) folder: PathBuf,
     /// Ctrl-C between two prompts, where no line is being read: it must not end the program in the middle.
     pub(super) interrupts: Interrupts,
 }
@@ -164,6 +170,14 @@ impl Conversation<'_> {
     }
 
     async fn read(&mut self, prompt: String) -> TypedLine {
+        if let MessageSource::Person { .. } = &self.source {
+            self.turns.typed_early.extend(take_typed_lines());
+            if let Some(line) = self.turns.typed_early.pop_front() {
+                // It was echoed where it was typed; here it stands where it is said.
+                self.printer().note(&format!("{prompt}{}", one_line(&line, PROMPT_LINE_CHARS)));
+                return TypedLine::Line(line);
+            }
+        }
         let typed = match &self.source {
             MessageSource::Person { .. } if self.interrupts.next().now_or_never().is_some() => {
                 return TypedLine::Interrupted;
@@ -185,7 +199,11 @@ impl Conversation<'_> {
                 self.printer().note(&table(&rows));
             }
             Slash::Sessions => {
-                let filter = SessionFilter { limit: LISTED_SESSIONS, ..SessionFilter::default() };
+                let filter = SessionFilter {
+                    folder: Some(self.folder.clone()),
+                    limit: LISTED_SESSIONS,
+                    ..SessionFilter::default()
+                };
                 let found = self.conversations()?.sessions(filter).await.map_err(session::refused)?;
                 self.printer().note(&session::listed(&found));
             }

@@ -1,6 +1,6 @@
 //! One message from its submission to the end of its turn: followed, shown, asked about, cancelled.
 
-use super::asking::{PROMPT, answer, question};
+use super::asking::{answer, prompt, question};
 use super::display::Display;
 use super::keyboard::{Keyboard, TypedLine};
 use super::outcome::TurnReport;
@@ -9,10 +9,11 @@ use crate::failure::Failure;
 use crate::paint::Paint;
 use crate::printer::{Format, Printer};
 use crate::stopping::Interrupts;
-use dispatch_os::terminal::discard_typed;
+use dispatch_os::environment::user_name;
+use dispatch_os::terminal::take_typed_lines;
 use ext_session_orchestrator::contract::{
-    ApprovalRequest, Approvals, Ask, DispatchId, DispatchView, SessionEvent, SessionNews, Sessions, SessionsError,
-    Submission,
+    Answerer, ApprovalRequest, Approvals, Ask, DispatchId, DispatchView, SessionEvent, SessionNews, Sessions,
+    SessionsError, Submission,
 };
 use futures_util::StreamExt;
 use std::collections::VecDeque;
@@ -30,6 +31,8 @@ pub(super) struct MessageSender<'a> {
     pub(super) approvals: Arc<dyn Approvals>,
     /// Opened with the first question.
     pub(super) keyboard: Option<Keyboard>,
+    /// Lines that a person typed while a turn ran: they are said next.
+    pub(super) typed_early: VecDeque<String>,
     pub(super) workdir: PathBuf,
     pub(super) printer: &'a Printer,
     pub(super) format: Format,
@@ -145,8 +148,10 @@ impl FollowedMessage<'_, '_> {
             Some(keyboard) => keyboard.clone(),
             None => self.turns.keyboard.insert(Keyboard::open()?).clone(),
         };
-        discard_typed();
-        self.open = Some(OpenQuestion { request, typed: keyboard.ask(PROMPT.to_owned()) });
+        // What was typed before the question is no answer to it, but it was meant for somebody.
+        self.turns.typed_early.extend(take_typed_lines());
+        let typed = keyboard.ask(prompt(&request));
+        self.open = Some(OpenQuestion { request, typed });
         Ok(())
     }
 
@@ -157,8 +162,11 @@ impl FollowedMessage<'_, '_> {
             TypedLine::Line(line) => line.as_str(),
             TypedLine::Interrupted | TypedLine::End => "no",
         };
+        let by = Answerer { who: user_name(), from: "chat".to_owned() };
         // Somebody else may have answered first, or the turn may be over: then there is nothing to hand over.
-        let _ = self.turns.approvals.answer(&open.request.id, answer(word)).await;
+        if let Err(error) = self.turns.approvals.answer(&open.request.id, answer(word), by).await {
+            self.display.note(&format!("  {error}"));
+        }
         if typed == TypedLine::Interrupted {
             self.interrupt().await?;
         }

@@ -3,8 +3,10 @@
 use super::{DoctorFinding, note, ok, wrong};
 use crate::running::{ChosenModel, Threads, chosen_model, runtime};
 use crate::settings::Loaded;
+use dispatch_contracts::storage::StorageError;
 use ext_provider_openai_compat::contract::{OPENAI_COMPAT, REHEARSAL};
-use ext_storage_sqlite::contract::{Location, inspect};
+use ext_storage_postgres::contract::{DatabaseAddress, inspect as inspect_server};
+use ext_storage_sqlite::contract::{Location, inspect, is_for_a_server};
 
 const STORAGE: &str = "storage";
 const MODEL: &str = "model";
@@ -12,6 +14,9 @@ const MODEL: &str = "model";
 /// The database: looked at, never made.
 pub(super) fn storage(loaded: &Loaded) -> Vec<DoctorFinding> {
     let url: Option<String> = loaded.settings.read("storage.url");
+    if let Some(url) = url.as_deref().filter(|url| is_for_a_server(url)) {
+        return vec![server(url)];
+    }
     let location = match Location::parse(url.as_deref(), &loaded.dirs.data) {
         Ok(location) => location,
         Err(error) => return vec![wrong(STORAGE, error.to_string(), "correct storage.url")],
@@ -29,6 +34,35 @@ pub(super) fn storage(loaded: &Loaded) -> Vec<DoctorFinding> {
         }
         None => ok(STORAGE, format!("{} (created when needed)", named.display())),
     }]
+}
+
+/// A database server: asked, never changed.
+fn server(url: &str) -> DoctorFinding {
+    let address = match DatabaseAddress::parse(url) {
+        Ok(address) => address,
+        Err(error) => return wrong(STORAGE, error.to_string(), "correct storage.url"),
+    };
+    match inspect_server(&address) {
+        Ok(state) if state.namespaces.is_empty() => {
+            ok(STORAGE, format!("{address}, PostgreSQL {}, empty (tables are made when needed)", state.server))
+        }
+        Ok(state) => ok(
+            STORAGE,
+            format!(
+                "{address}, PostgreSQL {}, {} us a question, schema {} with {} namespaces up to date",
+                state.server,
+                state.latency_us,
+                state.schema,
+                state.namespaces.len()
+            ),
+        ),
+        Err(error @ StorageError::Unreachable(_)) => wrong(
+            STORAGE,
+            error.to_string(),
+            "start the database, or correct storage.url; work goes on once it answers",
+        ),
+        Err(error) => wrong(STORAGE, error.to_string(), "correct storage.url, or the database that it names"),
+    }
 }
 
 /// Which provider would answer, and why.

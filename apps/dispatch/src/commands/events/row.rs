@@ -44,7 +44,13 @@ fn run_subject(record: &Record, root: &Path) -> String {
     let tool = DecisionReport::from_record(record).and_then(|report| report.tool);
     let named = || record.data.get("tool").and_then(Value::as_str).map(|name| one_line(name, SUBJECT_CHARS));
     let subject = tool.map(|tool| subject(&tool, root)).or_else(named).unwrap_or_default();
-    format!("{subject}{again}")
+    let canary = if is_canary(record) { " (canary)" } else { "" };
+    format!("{subject}{again}{canary}")
+}
+
+/// Whether `dispatch canary` made the call.
+fn is_canary(record: &Record) -> bool {
+    record.data.get("canary").and_then(Value::as_bool) == Some(true)
 }
 
 /// A tool call in short: the tool and its command, else what it touches.

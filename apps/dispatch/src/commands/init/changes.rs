@@ -87,8 +87,14 @@ impl InitChanges {
         self.of_files(place, set, layout::files(set));
     }
 
+    pub(super) fn of_user_rules(&mut self, place: &RegistrationRoot, set: ModuleSet) {
+        if let Some(folder) = &place.user_hooks {
+            self.of_files(place, set, layout::user_files(set, folder));
+        }
+    }
+
     pub(super) fn of_intents(&mut self, place: &RegistrationRoot) {
-        self.of_files(place, ModuleSet::Default, vec![layout::intents_file()]);
+        self.of_files(place, ModuleSet::Default, layout::intents_files());
     }
 
     fn of_files(&mut self, place: &RegistrationRoot, set: ModuleSet, files: Vec<layout::LayoutFile>) {

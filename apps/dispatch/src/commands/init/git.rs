@@ -12,7 +12,7 @@ use ext_intents::contract::GitRepository;
 use ext_workspace_hooks::contract::{GIT_HOOKS, POST_COMMIT, workspace_of};
 use record::{GitHookEntry, GitHookRecord};
 use serde_json::Value;
-use shim::{GitHooksFolder, PURPOSE};
+use shim::{GitAnswer, GitHooksFolder, PURPOSE};
 use std::path::{Path, PathBuf};
 
 const MAX_HOOKS_BYTES: u64 = 4 * 1024 * 1024;
@@ -67,7 +67,7 @@ impl GitPart {
         record.write(&self.record_file)?;
         for name in wanted {
             let hook = home.hook(name);
-            let action = match hook.install(&home.lines(name))? {
+            let action = match hook.install(&home.lines(name, self.answer(name)))? {
                 InstalledGitHook::New => Action::Wrote,
                 InstalledGitHook::Beside | InstalledGitHook::Again => Action::Updated,
             };
@@ -86,7 +86,7 @@ impl GitPart {
         let mut lines = Vec::new();
         for name in self.wanted() {
             let hook = home.hook(name);
-            if hook.has(&home.lines(name))? {
+            if hook.has(&home.lines(name, self.answer(name)))? {
                 continue;
             }
             let why = match shim::rewriter(&hook.text()?) {
@@ -115,10 +115,21 @@ impl GitPart {
 
     /// The hooks of git that the configuration uses; the one for commits always, so that a new hook needs nothing.
     fn wanted(&self) -> Vec<&'static str> {
+        let used: Vec<&'static str> = self.entries().iter().filter_map(git_hook_of).collect();
+        [POST_COMMIT].into_iter().chain(GIT_HOOKS.into_iter().filter(|name| used.contains(name))).collect()
+    }
+
+    /// Whether git has to wait for what the workspace's hooks say.
+    fn answer(&self, name: &str) -> GitAnswer {
+        let blocks = |hook: &Value| hook.get("blocking") == Some(&Value::Bool(true)) && git_hook_of(hook) == Some(name);
+        if self.entries().iter().any(blocks) { GitAnswer::MayRefuse } else { GitAnswer::None }
+    }
+
+    /// The hooks that are on, as they are written down. What is wrong with them is said where they are checked.
+    fn entries(&self) -> Vec<Value> {
         let own = self.workspace.join(".akira").join("hooks.json");
         let texts = [own, self.hooks_of_user.clone()].map(|file| read_text_at_most(&file, MAX_HOOKS_BYTES));
-        let used: Vec<&'static str> = texts.iter().flatten().flat_map(|text| used_in(text)).collect();
-        [POST_COMMIT].into_iter().chain(GIT_HOOKS.into_iter().filter(|name| used.contains(name))).collect()
+        texts.iter().flatten().flat_map(|text| entries_in(text)).collect()
     }
 }
 
@@ -133,13 +144,17 @@ fn shown(hook: &GitHook) -> String {
     hook.path().display().to_string()
 }
 
-/// The hooks of git that a file of hooks names. What is wrong with the file is said where it is checked.
-fn used_in(text: &str) -> Vec<&'static str> {
-    let Ok(file) = serde_json::from_str::<Value>(text) else { return Vec::new() };
+/// The hooks of a file that are on.
+fn entries_in(text: &str) -> Vec<Value> {
+    let file = serde_json::from_str::<Value>(text).unwrap_or_default();
     let hooks = file.get("hooks").and_then(Value::as_array).into_iter().flatten();
-    let on = hooks.filter(|hook| hook.get("enabled") != Some(&Value::Bool(false)));
-    let names = on.filter_map(|hook| hook.get("trigger")?.as_str()?.strip_prefix(TRIGGER_PREFIX));
-    names.filter_map(|name| GIT_HOOKS.into_iter().find(|known| *known == name)).collect()
+    hooks.filter(|hook| hook.get("enabled") != Some(&Value::Bool(false))).cloned().collect()
+}
+
+/// The hook of git that starts an entry, if one does.
+fn git_hook_of(hook: &Value) -> Option<&'static str> {
+    let name = hook.get("trigger")?.as_str()?.strip_prefix(TRIGGER_PREFIX)?;
+    GIT_HOOKS.into_iter().find(|known| *known == name)
 }
 
 /// What the whole comes to.
@@ -166,8 +181,9 @@ mod tests {
             {"id": "d", "trigger": "git:nonsense"},
             {"id": "e", "trigger": 7}, 8
         ]}"#;
-        assert_eq!(used_in(text), ["pre-push"]);
-        assert_eq!(used_in("{"), [""; 0]);
-        assert_eq!(used_in("[]"), [""; 0]);
+        let used = |text: &str| entries_in(text).iter().filter_map(git_hook_of).collect::<Vec<_>>();
+        assert_eq!(used(text), ["pre-push"]);
+        assert_eq!(used("{"), [""; 0]);
+        assert_eq!(used("[]"), [""; 0]);
     }
 }

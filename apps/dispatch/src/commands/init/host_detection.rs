@@ -31,6 +31,7 @@ const SIGNS: &[HostSigns] = &[
         programs: &["cursor", "cursor-agent"],
     },
     HostSigns { host: "gemini-cli", project: &[".gemini", "GEMINI.md"], home: &[".gemini"], programs: &["gemini"] },
+    HostSigns { host: "qwen-code", project: &[".qwen", "QWEN.md"], home: &[".qwen"], programs: &["qwen"] },
     HostSigns { host: "codex", project: &[".codex"], home: &[".codex"], programs: &["codex"] },
     HostSigns {
         host: "windsurf",
@@ -63,7 +64,7 @@ const SIGNS: &[HostSigns] = &[
 ];
 
 /// A place where signs are looked for.
-pub(super) trait HostSurroundings {
+pub(crate) trait HostSurroundings {
     /// Whether the project holds this path.
     fn in_project(&self, path: &str) -> bool;
     /// Whether the user's home holds this path.

@@ -81,11 +81,26 @@ pub(super) fn files(set: ModuleSet) -> Vec<LayoutFile> {
     files
 }
 
-/// The file with the declared intents, which is made only where intents are asked for.
-pub(super) fn intents_file() -> LayoutFile {
-    use ext_intents::contract::{INTENTS_FILE, INTENTS_TEMPLATE, ORCHESTRATION_FOLDER};
-    let content = INTENTS_TEMPLATE.to_owned();
-    LayoutFile { path: format!("{ORCHESTRATION_FOLDER}/{INTENTS_FILE}"), content, owner: LayoutFileOwner::User }
+/// The user's own rules, in this folder: they hold in every project.
+pub(super) fn user_files(set: ModuleSet, folder: &str) -> Vec<LayoutFile> {
+    let is_rules = |file: &LayoutFile| file.path.ends_with("/config.json") || file.path.ends_with(MANIFEST_NAME);
+    let moved = |file: LayoutFile| {
+        let name = file.path.rsplit('/').next().unwrap_or_default().to_owned();
+        LayoutFile { path: format!("{folder}/{name}"), ..file }
+    };
+    files(set).into_iter().filter(is_rules).map(moved).collect()
+}
+
+/// The file with the declared intents and what git needs to know about the ledger, made only where intents are asked for.
+pub(super) fn intents_files() -> Vec<LayoutFile> {
+    use ext_intents::contract::{GIT_ATTRIBUTES, GIT_IGNORE, INTENTS_FILE, INTENTS_TEMPLATE, ORCHESTRATION_FOLDER};
+    let files = [(INTENTS_FILE, INTENTS_TEMPLATE), (".gitattributes", GIT_ATTRIBUTES), (".gitignore", GIT_IGNORE)];
+    let file = |(name, text): (&str, &str)| LayoutFile {
+        path: format!("{ORCHESTRATION_FOLDER}/{name}"),
+        content: text.to_owned(),
+        owner: LayoutFileOwner::User,
+    };
+    files.map(file).into()
 }
 
 impl LayoutFile {

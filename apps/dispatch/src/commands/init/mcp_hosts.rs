@@ -2,7 +2,6 @@
 
 use super::mcp_file::{CodexFile, JsonFile, Spelling};
 use dispatch_hook_dialects::register::{FileEditor, Scope, Target};
-use dispatch_os::environment;
 use std::sync::Arc;
 
 /// A host that reads MCP servers only from a file of the user's.
@@ -15,8 +14,8 @@ pub(super) struct UserOnly {
 
 /// The host's file in a project, if it has one.
 pub(super) fn target(host: &str) -> Option<Target> {
-    // Without a program of our own nothing would be started, and then nothing is registered.
-    let program = environment::current_program().ok()?.to_string_lossy().into_owned();
+    // By its name, because the file goes to other machines.
+    let program = "dispatch".to_owned();
     let json = |path: &'static str, section: &'static str, spelling: Spelling| {
         let editor: Arc<dyn FileEditor> = Arc::new(JsonFile { section, spelling, program: program.clone() });
         Some((path, editor))
@@ -27,6 +26,7 @@ pub(super) fn target(host: &str) -> Option<Target> {
         "copilot-cli" => json(".github/mcp.json", "mcpServers", Spelling::WithTools),
         "cursor" => json(".cursor/mcp.json", "mcpServers", Spelling::Plain),
         "gemini-cli" => json(".gemini/settings.json", "mcpServers", Spelling::Plain),
+        "qwen-code" => json(".qwen/settings.json", "mcpServers", Spelling::Plain),
         "devin" => json(".devin/config.json", "mcpServers", Spelling::Plain),
         "kiro" => json(".kiro/settings/mcp.json", "mcpServers", Spelling::Plain),
         "factory-droid" => json(".factory/mcp.json", "mcpServers", Spelling::Typed("stdio")),

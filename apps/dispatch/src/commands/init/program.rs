@@ -4,7 +4,7 @@ use dispatch_os::environment::PROGRAM_SUFFIX;
 use std::path::Path;
 
 /// The small program for hook events alone.
-const HOOK_PROGRAM: &str = "dispatch-hook";
+pub(super) const HOOK_PROGRAM: &str = "dispatch-hook";
 
 /// The words before the event: the small program if it stands beside this one, else `dispatch hook`.
 pub(super) fn words(own: &Path, is_file: impl Fn(&Path) -> bool) -> Vec<String> {

@@ -7,7 +7,7 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_hook_dialects::register::{CommandLine, Scope, System};
-use dispatch_hook_module::HOOKS_FOLDER;
+use dispatch_hook_module::{HOOKS_FOLDER, USER_HOOKS_FOLDER};
 use dispatch_os::environment;
 use dispatch_os::files::{self, Access, Durability, ReplaceOptions, read_text_at_most};
 use dispatch_os::paths::resolve_inside;
@@ -26,6 +26,8 @@ pub(crate) struct RegistrationRoot {
     pub(crate) scope: Scope,
     /// The command line that is registered with hosts.
     pub(crate) command: CommandLine,
+    /// Where the user's own rules are, relative to the root; nothing in a project, or where they are not below the home.
+    pub(crate) user_hooks: Option<String>,
     restore_file: PathBuf,
     home: Option<PathBuf>,
 }
@@ -39,14 +41,18 @@ impl RegistrationRoot {
                 .hint("`--user` registers for all your projects instead")
         })?;
         let restore_file = root.join(HOOKS_FOLDER).join(RESTORE_NAME);
-        Ok(Self { root, scope: Scope::Project, command: command()?, restore_file, home: home() })
+        let command = CommandLine::on_path(program::HOOK_PROGRAM, System::current());
+        Ok(Self { root, scope: Scope::Project, command, user_hooks: None, restore_file, home: home() })
     }
 
     /// The user's home.
     pub(crate) fn user(loaded: &Loaded) -> Result<Self, Failure> {
         let root = home().ok_or_else(|| Failure::usage("your home folder is unknown").hint("set HOME"))?;
         let restore_file = loaded.dirs.data.join(RESTORE_NAME);
-        Ok(Self { home: Some(root.clone()), root, scope: Scope::User, command: command()?, restore_file })
+        let hooks = loaded.dirs.config.join(USER_HOOKS_FOLDER);
+        let user_hooks = hooks.strip_prefix(&root).ok().map(|below| below.to_string_lossy().replace('\\', "/"));
+        let home = Some(root.clone());
+        Ok(Self { home, root, scope: Scope::User, command: command()?, user_hooks, restore_file })
     }
 
     /// A file as text; nothing if it is not there.

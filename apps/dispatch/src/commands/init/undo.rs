@@ -30,7 +30,7 @@ pub(super) fn undo(
     let mut lines = Vec::new();
     let layout = match (extent, place.scope) {
         (UndoExtent::Everything, Scope::Project) if restore.is_empty() => unknown_layout(place).into_iter().collect(),
-        (UndoExtent::Everything, Scope::Project) => undo_layout(place, &restore)?,
+        (UndoExtent::Everything, _) => undo_layout(place, &restore)?,
         _ => Vec::new(),
     };
     for file in registrations(hosts, place.scope, Layout::WithLegacy, McpServerPart::Registered) {
@@ -101,6 +101,10 @@ enum LayoutRemainder {
 }
 
 fn without_ours(file: &RegistrationFile, text: &str) -> Result<LayoutRemainder, Failure> {
+    // A file that nothing of ours was ever written to is none of our business, whatever state it is in.
+    if !text.contains("dispatch") {
+        return Ok(LayoutRemainder::Untouched);
+    }
     let mut rest = text.to_owned();
     for (_, target) in &file.targets {
         let removal = target.remove(&rest).map_err(|error| {
@@ -116,7 +120,12 @@ fn without_ours(file: &RegistrationFile, text: &str) -> Result<LayoutRemainder, 
 
 fn undo_layout(place: &RegistrationRoot, restore: &RestoreRecord) -> Result<Vec<ReportLine>, Failure> {
     let mut lines = Vec::new();
-    for file in layout::files(ModuleSet::Default).into_iter().chain([layout::intents_file()]) {
+    let files = match (&place.user_hooks, place.scope) {
+        (Some(folder), Scope::User) => layout::user_files(ModuleSet::Default, folder),
+        (None, Scope::User) => Vec::new(),
+        (_, Scope::Project) => layout::files(ModuleSet::Default).into_iter().chain(layout::intents_files()).collect(),
+    };
+    for file in files {
         let text = place.read(&file.path).map_err(Failure::configuration)?;
         let line = match restore.step(&file.path, text.as_deref()) {
             UndoStep::Nothing => continue,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArgs {
-    /// The session, by the id that its host uses, or by its id in .ai/tmp or the start of it [default: the newest]
+    /// The session, by the id that its host uses, or by its id in .ai/tmp or the start of it [default: the only active one]
     #[arg(long, value_name = "HOST_SESSION_ID")]
     session: Option<String>,
     /// Print one JSON object instead of text
@@ -60,7 +60,7 @@ fn tell(session: &SessionArgs, printer: &Printer, value: Value, text: &str) -> R
 /// The named session, else the newest. A session without a log can only be named by the id that its host uses.
 fn session_id(workspace: &Workspace, wanted: Option<&str>) -> Result<String, Failure> {
     let Some(wanted) = wanted else {
-        return Ok(workspace.session(None)?.id);
+        return Ok(workspace.only_session(None)?.id);
     };
     if wanted.trim().is_empty() {
         return Err(Failure::usage("empty session id").hint("`dispatch events` lists the sessions"));

@@ -1,6 +1,6 @@
 //! `dispatch intent edit`
 
-use super::declare::{claim, kind};
+use super::declare::{claim, kind, mode};
 use super::{declared, known, refused};
 use crate::app::Status;
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use dispatch_os::environment;
 use dispatch_os::process;
 use dispatch_os::time::now_rfc3339;
 use ext_intents::contract::{
-    ClaimMode, DraftOutcome, IntentEdit, IntentKind, IntentListField, IntentTextField, IntentWorkspace,
+    ClaimMode, DraftOutcome, IntentEdit, IntentKind, IntentListField, IntentMode, IntentTextField, IntentWorkspace,
 };
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -27,6 +27,9 @@ pub(crate) struct EditRequest {
     /// shared or exclusive
     #[arg(long, value_parser = claim)]
     claim: Option<ClaimMode>,
+    /// What becomes of changes outside it: observe, warn or enforce
+    #[arg(long, value_parser = mode)]
+    mode: Option<IntentMode>,
     /// Add a glob; repeatable
     #[arg(long, value_name = "GLOB")]
     add_scope: Vec<String>,
@@ -74,6 +77,7 @@ impl EditRequest {
             set(IntentTextField::Name, self.name.clone()),
             set(IntentTextField::Kind, self.kind.as_ref().map(word)),
             set(IntentTextField::Claim, self.claim.as_ref().map(word)),
+            set(IntentTextField::Mode, self.mode.as_ref().map(word)),
         ];
         let mut changes: Vec<IntentEdit> = texts.into_iter().flatten().collect();
         for (field, more, less) in [

@@ -27,11 +27,15 @@ pub(super) fn to(call: &McpCall, loaded: &Loaded, workspace: &Workspace) -> Resu
         McpCall::Status { intent_id: None } => Ok(pretty(&json!({"sessions": sessions(workspace)}))),
         McpCall::SubmitPlan { plan } => {
             let bytes = serde_json::to_vec(plan).map_err(|error| Failure::internal(error.to_string()))?;
-            SessionPlan::of(workspace, None)?.submit_bytes(&bytes).map(|outcome| outcome.text)
+            SessionPlan::of(workspace, Some(&workspace.only_session(None)?.id))?
+                .submit_bytes(&bytes)
+                .map(|outcome| outcome.text)
         }
-        McpCall::StartNode { node_id } => SessionPlan::of(workspace, None)?.start(node_id).map(|outcome| outcome.text),
+        McpCall::StartNode { node_id } => SessionPlan::of(workspace, Some(&workspace.only_session(None)?.id))?
+            .start(node_id)
+            .map(|outcome| outcome.text),
         McpCall::CompleteNode { node_id, result } => {
-            let plan = SessionPlan::of(workspace, None)?;
+            let plan = SessionPlan::of(workspace, Some(&workspace.only_session(None)?.id))?;
             done(plan.complete(loaded, node_id, result.as_deref(), &Printer::new())?)
         }
     }

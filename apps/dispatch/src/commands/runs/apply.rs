@@ -4,8 +4,9 @@ use super::{RunCommands, refused};
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::plain::lines;
-use dispatch_os::files;
+use dispatch_os::files::{self, read_at_most};
 use dispatch_os::process::{ChildEnd, ChildOutcome, ChildSpec};
+use ext_workspace_hooks::contract::ExecutionRecord;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ use std::time::Duration;
 const GIT_TIME: Duration = Duration::from_secs(120);
 /// Lines of git that are shown.
 const MAX_LINES: usize = 500;
+/// As large as a patch can be.
+const MAX_PATCH_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Whether the change is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +33,24 @@ impl From<bool> for Apply {
 }
 
 impl RunCommands<'_> {
-    pub(super) async fn apply(&self, id: &str, apply: Apply) -> Result<Status, Failure> {
-        let record = self.record(id).await?;
+    /// Prints the patch as it is.
+    pub(super) async fn show_patch(&self, id: &str) -> Result<Status, Failure> {
+        let patch = self.patch_of(&self.record(id).await?).await?;
+        self.printer.raw(&read_at_most(&patch, MAX_PATCH_BYTES)?);
+        Ok(Status::Done)
+    }
+
+    async fn patch_of(&self, record: &ExecutionRecord) -> Result<PathBuf, Failure> {
         let patch = self.runs.patch(&record.id).await.map_err(refused)?;
-        let patch = patch.filter(|patch| files::is_file(patch)).ok_or_else(|| {
+        patch.filter(|patch| files::is_file(patch)).ok_or_else(|| {
             Failure::usage(format!("run {} has no patch", record.id))
                 .hint("a hook with \"place\": \"patch\" offers its change as one")
-        })?;
+        })
+    }
+
+    pub(super) async fn apply(&self, id: &str, apply: Apply) -> Result<Status, Failure> {
+        let record = self.record(id).await?;
+        let patch = self.patch_of(&record).await?;
         let repository = repository_of(Path::new(&record.workspace))?;
         let stat = git(&repository, &["apply", "--stat"], &patch);
         require_started(&stat)?;

@@ -3,11 +3,18 @@
 use super::{RunCommands, refused, view};
 use crate::app::Status;
 use crate::failure::Failure;
+use crate::plain::lines;
 use crate::printer::Format;
 use crate::stopping::asked_to_stop;
 use ext_workspace_hooks::contract::{ExecutionRecord, Status as RunStatus};
 use futures_util::StreamExt as _;
 use std::path::Path;
+use std::time::Duration;
+
+/// How often a run that goes is looked at for more output.
+const LOOK: Duration = Duration::from_millis(200);
+/// Lines of output that are shown at once.
+const MAX_LINES: usize = 100_000;
 
 impl RunCommands<'_> {
     pub(super) async fn follow(&self, id: Option<&str>, format: Format) -> Result<Status, Failure> {
@@ -41,6 +48,32 @@ impl RunCommands<'_> {
                 return Ok(if wanted.is_some() { ended(&record) } else { Status::Done });
             }
             last = Some(record);
+        }
+    }
+
+    /// Prints what a run prints, as it comes, and how it ended.
+    pub(super) async fn follow_output(&self, id: &str) -> Result<Status, Failure> {
+        let mut shown = String::new();
+        loop {
+            let record = self.record(id).await?;
+            let printed = record.logs.clone().unwrap_or_default();
+            // What is kept of a long output has a gap; what was shown before it stays shown.
+            let more = printed.strip_prefix(shown.as_str()).unwrap_or_default();
+            if !more.is_empty() {
+                self.printer.raw_now(lines(more, MAX_LINES).join("\n").as_bytes());
+                if more.ends_with('\n') {
+                    self.printer.raw_now(b"\n");
+                }
+                shown = printed;
+            }
+            if record.status.is_over() {
+                self.printer.note(&view::change(&record));
+                return Ok(ended(&record));
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = asked_to_stop() => return Ok(Status::Done),
+            }
         }
     }
 

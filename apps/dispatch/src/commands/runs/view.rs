@@ -2,7 +2,7 @@
 
 use crate::plain::{lines, one_line};
 use crate::printer::table;
-use ext_workspace_hooks::contract::{ExecutionRecord, FileChange, Status};
+use ext_workspace_hooks::contract::{ExecutionRecord, FileChange, Metrics, Status};
 
 /// The longest reason or name of a file on a line.
 const TEXT_CHARS: usize = 100;
@@ -11,8 +11,8 @@ const MAX_LINES: usize = 10_000;
 /// Files that are named on one line.
 const SHOWN_FILES: usize = 3;
 /// Every state, for the command line.
-const STATES: [Status; 6] =
-    [Status::Queued, Status::Running, Status::Success, Status::Failed, Status::Timeout, Status::Canceled];
+const STATES: [Status; 7] = Status::ALL;
+const HEADER: [&str; 6] = ["RUN", "HOOK", "STATUS", "BEGAN", "FILES", "REASON"];
 
 /// The state of that name.
 pub(super) fn status(word: &str) -> Result<Status, String> {
@@ -37,7 +37,20 @@ pub(super) fn listed(records: &[ExecutionRecord]) -> String {
             one_line(&record.reason, TEXT_CHARS),
         ]
     };
-    table(&records.iter().map(row).collect::<Vec<_>>())
+    let header = HEADER.map(str::to_owned).to_vec();
+    table(&std::iter::once(header).chain(records.iter().map(row)).collect::<Vec<_>>())
+}
+
+/// How the runs of a workspace are doing.
+pub(super) fn metrics(metrics: &Metrics) -> String {
+    let rows = [
+        ("running", metrics.active_executions),
+        ("queued", metrics.queue_length),
+        ("succeeded today", metrics.succeeded),
+        ("failed today", metrics.failed),
+        ("average latency in ms", metrics.average_latency_ms),
+    ];
+    table(&rows.map(|(name, value)| vec![name.to_owned(), value.to_string()]))
 }
 
 /// One change of a run on one line.
@@ -68,6 +81,7 @@ pub(super) fn whole(record: &ExecutionRecord) -> String {
         ("files", files(&record.files)),
         ("wrote", one_line(&record.wrote.join(", "), 3 * TEXT_CHARS)),
         ("tokens", counted(record.usage.tokens)),
+        ("cost", dollars(record.usage.micro_usd)),
         ("session", record.session.as_deref().map(|label| one_line(label, TEXT_CHARS)).unwrap_or_default()),
         ("repeats", record.retry_of.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("workspace", one_line(&record.workspace, 3 * TEXT_CHARS)),
@@ -83,6 +97,13 @@ pub(super) fn whole(record: &ExecutionRecord) -> String {
         text.push_str(&lines(logs, MAX_LINES).join("\n"));
     }
     text
+}
+
+fn dollars(micro_usd: u64) -> String {
+    match micro_usd {
+        0 => String::new(),
+        micro_usd => format!("{}.{:06} USD", micro_usd / 1_000_000, micro_usd % 1_000_000),
+    }
 }
 
 fn counted(count: u64) -> String {
@@ -116,6 +137,7 @@ mod tests {
             logs: Some("one\n\u{1b}[31mtwo\n".into()),
             trigger: "manual".into(),
             files: files.iter().map(file).collect(),
+            metadata: serde_json::Map::new(),
             content_hash: None,
             reason: "exit code 3".into(),
             workspace: "w".into(),
@@ -131,7 +153,9 @@ mod tests {
     fn a_table_has_a_row_for_each_run() {
         assert_eq!(listed(&[]), "no runs");
         let text = listed(&[record(&["a", "b", "c", "d"])]);
-        assert_eq!(text, "01ab  fmt  failed  2025-01-01T00:00:00Z  a, b, c and 1 more  exit code 3");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "RUN   HOOK  STATUS  BEGAN                 FILES               REASON");
+        assert_eq!(lines[1..], ["01ab  fmt   failed  2025-01-01T00:00:00Z  a, b, c and 1 more  exit code 3"]);
         assert_eq!(change(&record(&[])), "2025-01-01T00:00:00Z  01ab  fmt  failed  exit code 3");
     }
 
@@ -146,6 +170,9 @@ mod tests {
     #[test]
     fn states_are_known_by_their_words() {
         assert_eq!(status("timeout"), Ok(Status::Timeout));
-        assert_eq!(status("done").unwrap_err(), "a run is queued, running, success, failed, timeout, canceled");
+        assert_eq!(
+            status("done").unwrap_err(),
+            "a run is queued, running, success, failed, timeout, canceled, refused"
+        );
     }
 }

@@ -2,21 +2,23 @@
 
 use super::TraceWorkspace;
 use crate::app::Status;
+use crate::commands::init;
 use crate::failure::Failure;
 use crate::plain::one_line;
 use crate::printer::Printer;
-use ext_intents::contract::{UntrackedFiles, sarif_log};
+use ext_intents::contract::{UncoveredLines, UntrackedFiles, sarif_log};
 use serde_json::json;
 
 const NAME_CHARS: usize = 400;
 
 pub(super) const HELP: &str = "\
 Compares the files on disk with the merge base of HEAD and the base. A new line is covered when the ledger
-shows that an agent wrote it for an intent and inside the scope of that intent, or when its commit has a
-trailer `Intent: ID` and that intent owns the file. Removed lines, removed files, binary files and submodules
+shows that an agent wrote it for an intent and inside the scope of that intent, or when a person approved its
+commit with a trailer `Intent-Approved-By: NAME`. Removed lines, removed files, binary files and submodules
 are covered when the file has such an entry or commit since the base. Lines without a letter or digit are
-treated like their neighbours. A renamed file without other changes has no new lines. Files below
-.orchestration are ignored.";
+treated like their neighbours. A renamed file without other changes has no new lines. Ignored are files below
+.orchestration, files that `init` writes, files with the attribute linguist-generated (.gitattributes), and those
+that --exclude names.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckRequest {
@@ -26,29 +28,83 @@ pub(crate) struct CheckRequest {
     /// Include untracked files
     #[arg(long)]
     untracked: bool,
-    /// Print one JSON object instead of text
+    /// Ignore files that this glob matches; repeatable
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// How the result is printed; `github` annotates the lines of a pull request
+    #[arg(long, value_enum, default_value = "text")]
+    format: CheckFormat,
+    /// The same as --format json
     #[arg(long, conflicts_with = "sarif")]
     json: bool,
-    /// Print a SARIF 2.1.0 log instead of text
+    /// The same as --format sarif
     #[arg(long)]
     sarif: bool,
 }
 
-pub(super) fn run(workspace: &TraceWorkspace, request: &CheckRequest, printer: &Printer) -> Result<Status, Failure> {
-    let untracked = if request.untracked { UntrackedFiles::Included } else { UntrackedFiles::Ignored };
-    let found = workspace.intents.check(&request.base, untracked)?;
-    if request.sarif {
-        printer.json(&sarif_log(&found, env!("CARGO_PKG_VERSION")))?;
-    } else if request.json {
-        printer.json(&json!({ "uncovered": found }))?;
-    } else if found.is_empty() {
-        printer.out("every changed line belongs to an intent");
-    } else {
-        for span in &found {
-            let lines =
-                if span.start == span.end { span.start.to_string() } else { format!("{}-{}", span.start, span.end) };
-            printer.out(&format!("{}:{lines}: no intent covers this", one_line(&span.file, NAME_CHARS)));
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum CheckFormat {
+    /// One line per range
+    Text,
+    /// One JSON object
+    Json,
+    /// A SARIF 2.1.0 log
+    Sarif,
+    /// Workflow commands of GitHub Actions
+    Github,
+}
+
+impl CheckRequest {
+    fn format(&self) -> CheckFormat {
+        match (self.json, self.sarif) {
+            (true, _) => CheckFormat::Json,
+            (_, true) => CheckFormat::Sarif,
+            _ => self.format,
         }
     }
+
+    /// The globs of ignored files, with those that `init` writes.
+    fn excluded(&self) -> Vec<String> {
+        let written = init::written_files().into_iter().chain([".ai/hooks/**".to_owned(), ".ai/tmp/**".to_owned()]);
+        self.exclude.iter().cloned().chain(written).collect()
+    }
+}
+
+pub(super) fn run(workspace: &TraceWorkspace, request: &CheckRequest, printer: &Printer) -> Result<Status, Failure> {
+    let untracked = if request.untracked { UntrackedFiles::Included } else { UntrackedFiles::Ignored };
+    let found = workspace.intents.check(&request.base, untracked, &request.excluded())?;
+    match request.format() {
+        CheckFormat::Sarif => printer.json(&sarif_log(&found, env!("CARGO_PKG_VERSION")))?,
+        CheckFormat::Json => printer.json(&json!({ "uncovered": found }))?,
+        CheckFormat::Github => found.iter().for_each(|span| printer.out(&annotation(span))),
+        CheckFormat::Text if found.is_empty() => printer.out("every changed line belongs to an intent"),
+        CheckFormat::Text => found.iter().for_each(|span| printer.out(&row(span))),
+    }
     Ok(if found.is_empty() { Status::Done } else { Status::No })
+}
+
+fn row(span: &UncoveredLines) -> String {
+    let lines = if span.start == span.end { span.start.to_string() } else { format!("{}-{}", span.start, span.end) };
+    format!("{}:{lines}: no intent covers this", one_line(&span.file, NAME_CHARS))
+}
+
+/// A workflow command of GitHub Actions; what would end a value is escaped.
+fn annotation(span: &UncoveredLines) -> String {
+    let file: String = span.file.chars().map(escaped).collect();
+    format!(
+        "::error file={file},line={},endLine={},title=No intent covers this::Select the intent that owns the file before \
+         changing it, or approve the commit with a trailer Intent-Approved-By: NAME",
+        span.start, span.end
+    )
+}
+
+fn escaped(character: char) -> String {
+    match character {
+        '%' => "%25".to_owned(),
+        '\r' => "%0D".to_owned(),
+        '\n' => "%0A".to_owned(),
+        ':' => "%3A".to_owned(),
+        ',' => "%2C".to_owned(),
+        other => other.to_string(),
+    }
 }

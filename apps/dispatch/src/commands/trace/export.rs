@@ -12,8 +12,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportRequest {
     /// The format
-    #[arg(long, value_enum)]
-    format: FormatName,
+    #[arg(long, value_enum, required_unless_present = "agent_trace")]
+    format: Option<FormatName>,
+    /// The same as --format agent-trace
+    #[arg(long, conflicts_with = "format")]
+    agent_trace: bool,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -21,7 +24,7 @@ pub(crate) struct ExportRequest {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FormatName {
-    /// Agent Trace 0.1: the writer of each line as the files are now, one JSON record per line
+    /// Agent Trace 0.1.0: the writer of each line as the files are now, one JSON record per line
     AgentTrace,
     /// Every entry as it is stored
     Jsonl,
@@ -42,7 +45,8 @@ impl From<FormatName> for ExportFormat {
 pub(super) fn run(workspace: &TraceWorkspace, request: &ExportRequest, printer: &Printer) -> Result<Status, Failure> {
     let mut output = Destination::open(request.output.as_deref())?;
     let now = time::now_rfc3339();
-    let exported = workspace.intents.export(request.format.into(), env!("CARGO_PKG_VERSION"), &now, &mut output);
+    let format = request.format.unwrap_or(FormatName::AgentTrace);
+    let exported = workspace.intents.export(format.into(), env!("CARGO_PKG_VERSION"), &now, &mut output);
     exported.map_err(|error| match error {
         IntentsError::Output(error) => output.failure(error),
         other => other.into(),

@@ -13,18 +13,20 @@ const DETAIL_CHARS: usize = 400;
 const SHOWN_NOTES: usize = 50;
 
 pub(super) const HELP: &str = "\
-Problems (exit status 1): a line that was edited, removed, moved or repeated; a line that is not an entry or is
-incomplete; a duplicate id; a missing or damaged agent_trace.head; a commit whose anchor does not match the
-ledger (trailer Intent-Ledger, see `dispatch trace hook`).
+Each line follows the last line of its session by its hash, so lines verify in any order, and a merge that keeps
+the lines of both sides verifies.
+
+Problems (exit status 1): a line that was edited or removed; a line that is not an entry or is incomplete; a
+duplicate id; lines of the committed ledger that are missing on disk; a commit that removed an entry while the
+change is still there; a commit whose anchor is missing (trailer Intent-Ledger, see `dispatch trace hook`).
 
 Notes (exit status 0) also occur in normal use: a file that changed since its last entry, or between two
-entries, without an entry (usually a person changed it); a half-written line, or lines past agent_trace.head,
-left by a killed writer. With --strict the changed files are problems: exit status 0 then means that every
-file equals its last entry.
+entries, without an entry (usually a person changed it); a half-written line of a killed writer; lines that git
+dropped (a revert, a dropped commit, a reset). With --strict changed files and dropped lines are problems.
 
-What it proves: every line is unchanged and in order, from the first to the last.
-What it does not prove: that the ledger and agent_trace.head were not rewritten together from some line on, or
-both removed, unless a commit has an anchor after that line; nor that it contains calls which no hook saw.";
+What it proves: no line that a commit or this machine knows was edited or removed.
+What it does not prove: that lines were not removed before the first commit on another machine; nor that the
+ledger contains calls which no hook saw.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerifyRequest {
@@ -42,7 +44,9 @@ pub(super) fn run(workspace: &TraceWorkspace, request: &VerifyRequest, printer: 
         found = found.strict();
     }
     match Format::from(request.json) {
-        Format::Json => printer.json(&json!({ "entries": found.entries, "problems": found.problems }))?,
+        Format::Json => {
+            printer.json(&json!({ "entries": found.entries, "problems": found.problems, "notes": found.notes }))?
+        }
         Format::Text => print(&found, printer),
     }
     Ok(if found.problems.is_empty() { Status::Done } else { Status::No })
@@ -66,17 +70,13 @@ fn print(found: &LedgerVerification, printer: &Printer) {
     let mut text = match found.entries {
         0 => "no entries".to_owned(),
         1 => "1 entry, unchanged".to_owned(),
-        many => format!("{many} entries, unchanged and in order"),
+        many => format!("{many} entries, unchanged"),
     };
     if found.entries > 0 {
         text.push_str(&format!("\n{} files equal their last entry", found.files));
         text.push_str(&match (found.anchors, found.compared_anchors) {
-            (_, 0) => {
-                "\nnot proven: that ledger and head were not rewritten together (no commit has an anchor)".to_owned()
-            }
-            (proven, _) => format!(
-                "\n{proven} anchors in commits match; not proven: that lines after the last of them were not rewritten"
-            ),
+            (_, 0) => "\nno commit has an anchor; `dispatch trace hook install` adds them".to_owned(),
+            (proven, _) => format!("\n{proven} anchors in commits match"),
         });
     }
     printer.out(&paint.text(Tone::Good, &text));

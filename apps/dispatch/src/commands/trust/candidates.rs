@@ -15,12 +15,17 @@ const MAX_FILES: usize = 2_000;
 /// Where modules and what they share are, below `.ai/hooks`.
 const FOLDERS: [&str; 2] = ["features", "lib"];
 
+/// The rule files of a project: what they weaken counts once they are approved.
+pub(super) const RULE_FILES: [&str; 2] = ["dispatch.manifest.json", "config.json"];
+
 /// Everything in the project that can be approved.
 pub(super) fn of_project(loaded: &Loaded, root: &Path) -> Vec<PathBuf> {
     let settings = loaded.project_file().filter(|file| files::is_file(file));
     let hooks = Some(workspace_of(&loaded.start).join(HOOKS_FILE)).filter(|file| files::is_file(file));
     let scripts = FOLDERS.into_iter().flat_map(|folder| script_files(&root.join(HOOKS_FOLDER).join(folder)));
-    settings.into_iter().chain(hooks).chain(scripts).collect()
+    let rules =
+        RULE_FILES.into_iter().map(|name| root.join(HOOKS_FOLDER).join(name)).filter(|file| files::is_file(file));
+    settings.into_iter().chain(hooks).chain(rules).chain(scripts).collect()
 }
 
 /// The scripts in a folder and below, in order. Links to folders are not followed.

@@ -122,6 +122,7 @@ mod tests {
             logs: None,
             trigger: "onDidSaveTextDocument".to_owned(),
             files: vec![file("src/\u{1b}[2Ja.rs")],
+            metadata: serde_json::Map::new(),
             content_hash: None,
             reason: String::new(),
             workspace: "/w".to_owned(),

@@ -3,7 +3,7 @@
 //!
 //! One turn runs at a time in a session. Every write names the fence of its writer: a turn takes rows
 //! and an end only under the fence that began it, and a turn begun under a higher fence interrupts
-//! what a lower one left running. A writer that is refused gets [`StorageError::GivenUp`].
+//! what a lower one left running. A transaction that writes turns holds the [`session_key`] of their session. A writer that is refused gets [`StorageError::GivenUp`].
 //!
 //! The order that survives a crash anywhere: `begin_turn` and `set_head` in one transaction, then
 //! `append_row` per row, then `end_turn`. What a crash leaves is repaired when it is read.
@@ -20,8 +20,9 @@ mod turns;
 
 pub use chain::{load_chain, load_rows};
 pub use rows::{MAX_ROW_BYTES, append_row};
-pub use sessions::{find_session, load_session, open_session, set_head};
+pub use sessions::{NewSession, find_session, label_key, load_session, open_session, session_key, set_head};
 pub use step_back::step_back;
 pub use turns::{NewTurn, begin_turn, end_turn, has_only_input, is_running, load_turn, running_turns, sweep};
 
 pub(crate) use chain::{by_turn, in_order, rows_of_chain, turns_of_chain};
+pub(crate) use sessions::title_line;

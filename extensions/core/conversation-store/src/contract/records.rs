@@ -8,9 +8,10 @@ use dispatch_contracts::ids::{CallId, RowId, SessionId, TurnId};
 use dispatch_contracts::storage::{Columns, SqlValue, StorageError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::path::PathBuf;
 
 pub(crate) const SESSION: &str =
-    "id, label, persona, title, head_turn, next_ord, next_seq, forked_from, forked_at, created_at, updated_at";
+    "id, label, persona, title, head_turn, next_ord, next_seq, forked_from, forked_at, created_at, updated_at, folder";
 pub(crate) const TURN: &str =
     "t.id, t.session, t.ord, t.parent, t.fence, t.state, t.model, t.started_at, t.ended_at, t.\"end\", t.usage";
 pub(crate) const ROW: &str = "m.seq, m.turn, m.step, m.row_id, m.made_at, m.body";
@@ -36,6 +37,7 @@ pub(crate) fn session(record: &[SqlValue]) -> Result<Session, StorageError> {
         forked_from,
         created_at_ms: record.unsigned(9)?,
         updated_at_ms: record.unsigned(10)?,
+        folder: record.optional_text(11)?.map(PathBuf::from),
     })
 }
 

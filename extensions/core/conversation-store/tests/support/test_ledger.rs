@@ -7,7 +7,7 @@ use dispatch_contracts::conversation::{Chunk, ChunkState, ResultStatus, Role, Ro
 use dispatch_contracts::ids::{RowId, SessionId, TurnId};
 use dispatch_contracts::ports::{Clock, Ids};
 use dispatch_contracts::provider::{Finish, Usage};
-use dispatch_contracts::storage::{Storage, StorageBackend, StorageError, Transaction};
+use dispatch_contracts::storage::{Keys, Storage, StorageBackend, StorageError, Transaction};
 use dispatch_contracts::turn::TurnEnd;
 use ext_conversation_store::contract::ledger::{NewTurn, append_row, begin_turn, end_turn, set_head};
 use ext_conversation_store::contract::{Conversations, NAMESPACE};
@@ -90,10 +90,13 @@ impl TestLedger {
     ) -> Result<T, StorageError> {
         let slot = Arc::new(Mutex::new(None));
         let kept = Arc::clone(&slot);
-        self.run(self.joined.transact(Box::new(move |tx| {
-            *kept.lock().unwrap() = Some(work(tx)?);
-            Ok(Vec::new())
-        })))?;
+        self.run(self.joined.transact(
+            Keys::Everything,
+            Box::new(move |tx| {
+                *kept.lock().unwrap() = Some(work(tx)?);
+                Ok(Vec::new())
+            }),
+        ))?;
         let value = slot.lock().unwrap().take().unwrap();
         Ok(value)
     }

@@ -1,11 +1,14 @@
-//! Asking a person: one question at a time per call, answered by whoever is there first.
+//! Asking a person: questions about tool calls are stored, so that any attached client can answer them, once.
 
+use super::dispatch::DispatchId;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::conversation::ToolCall;
 use dispatch_contracts::hooks::Question;
 use dispatch_contracts::ids::TurnId;
 use dispatch_contracts::service::Service;
+use dispatch_contracts::storage::StorageError;
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// Questions about tool calls, and their answers.
 pub const APPROVALS: Service<dyn Approvals> = Service::new("session-orchestrator/approvals");
@@ -25,26 +28,40 @@ pub struct ApprovalRequest {
     pub id: ApprovalId,
     /// The session's label.
     pub session: String,
+    /// The message whose turn asks.
+    pub dispatch: DispatchId,
     /// The turn.
     pub turn: TurnId,
-    /// The call, as it would run.
+    /// The call, as it would run, without its secrets.
     pub call: ToolCall,
     /// What the call is about: paths, a command.
     pub targets: Vec<String>,
+    /// The same on one line.
+    pub summary: String,
+    /// The folder that the call works in.
+    pub folder: PathBuf,
+    /// The workspace whose rules hold, and for which an answer can be remembered.
+    pub workspace: PathBuf,
     /// What rules and guards want to know.
     pub questions: Vec<Question>,
+    /// The forms that remembering the answer allows for this tool; empty if none could stand for the call.
+    pub remember: Vec<String>,
     /// When it was asked, in Unix milliseconds.
     pub at_ms: u64,
+    /// When it is answered no by itself, in Unix milliseconds.
+    pub expires_at_ms: u64,
 }
 
 /// What a person says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// This once.
-    Once,
-    /// This tool on this target, as long as the session lives in this process.
-    Session,
+    /// Yes.
+    Allow {
+        /// Whether calls of the same form are allowed in this workspace from now on.
+        #[serde(default)]
+        remember: bool,
+    },
     /// No.
     Deny {
         /// What the model is told.
@@ -53,18 +70,108 @@ pub enum Answer {
     },
 }
 
-/// Why an answer was not taken.
+/// Who answered, and by which way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Answerer {
+    /// The person, as far as the system knows.
+    pub who: String,
+    /// The client: `chat`, `http 127.0.0.1`, `acp`, ...
+    pub from: String,
+}
+
+/// What became of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalState {
+    /// Somebody must say.
+    Open,
+    /// Somebody said yes.
+    Allowed,
+    /// Somebody said no.
+    Denied,
+    /// Nobody said anything in time.
+    Expired,
+    /// The turn ended before anybody said something.
+    Withdrawn,
+}
+
+impl ApprovalState {
+    /// The word that the database and scripts know it by.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+}
+
+/// A question and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRecord {
+    /// The question.
+    pub request: ApprovalRequest,
+    /// What became of it.
+    pub state: ApprovalState,
+    /// What the model was told.
+    pub reason: Option<String>,
+    /// Who answered.
+    pub answered: Option<Answerer>,
+    /// When, in Unix milliseconds.
+    pub answered_at_ms: Option<u64>,
+}
+
+/// A remembered answer: a rule that allows calls in one workspace until it is removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionGrant {
+    /// Its name.
+    pub id: String,
+    /// Where it holds.
+    pub folder: PathBuf,
+    /// The tool.
+    pub permission: String,
+    /// The form of the command, or the file.
+    pub target: String,
+    /// Who made it.
+    pub granted: Answerer,
+    /// When, in Unix milliseconds.
+    pub at_ms: u64,
+}
+
+/// Why a question was not answered or a grant not removed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
     /// Nobody asks that, or somebody else was faster.
     #[error("the question `{}` is not open", .0.0)]
     NotOpen(ApprovalId),
+    /// There is no such grant.
+    #[error("there is no permission `{0}`")]
+    NoGrant(String),
+    /// Storage failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
-/// The open questions.
+/// The questions, and what was remembered of their answers.
 pub trait Approvals: Send + Sync {
-    /// The questions of one session or of all, oldest first.
-    fn open(&self, session: Option<&str>) -> Vec<ApprovalRequest>;
-    /// Answers one.
-    fn answer<'a>(&'a self, id: &'a ApprovalId, answer: Answer) -> BoxFuture<'a, Result<(), ApprovalError>>;
+    /// The open questions of one session or of all, of every process, oldest first.
+    fn open<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<ApprovalRequest>, ApprovalError>>;
+    /// The last questions with their answers, newest first.
+    fn recent(&self, limit: u32) -> BoxFuture<'_, Result<Vec<ApprovalRecord>, ApprovalError>>;
+    /// Answers one. The first answer counts; every later one fails with [`ApprovalError::NotOpen`].
+    fn answer<'a>(
+        &'a self,
+        id: &'a ApprovalId,
+        answer: Answer,
+        by: Answerer,
+    ) -> BoxFuture<'a, Result<(), ApprovalError>>;
+    /// The remembered answers of one workspace or of all, oldest first.
+    fn grants<'a>(&'a self, workspace: Option<&'a Path>) -> BoxFuture<'a, Result<Vec<PermissionGrant>, ApprovalError>>;
+    /// Forgets one.
+    fn revoke<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<PermissionGrant, ApprovalError>>;
 }

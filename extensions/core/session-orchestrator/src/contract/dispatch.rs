@@ -10,8 +10,9 @@ use dispatch_contracts::service::Service;
 use dispatch_contracts::storage::StorageError;
 use ext_conversation_store::contract::ConversationError;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// The most text that one dispatch may carry.
 pub const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
@@ -107,7 +108,10 @@ pub struct Submission {
     /// Where the reply goes.
     pub delivery: Delivery,
     /// The folder that the turn works in; the program's own by default.
-    pub workdir: Option<std::path::PathBuf>,
+    pub workdir: Option<PathBuf>,
+    /// Further options for the model's provider, for this turn.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub options: Map<String, Value>,
     /// Further forms of secrets than the configured ones, as regular expressions, for this turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secret_patterns: Vec<String>,
@@ -129,6 +133,7 @@ impl Default for Submission {
             ask: Ask::default(),
             delivery: Value::Null,
             workdir: None,
+            options: Map::new(),
             secret_patterns: Vec::new(),
         }
     }
@@ -144,6 +149,11 @@ pub struct Receipt {
     pub session: SessionId,
     /// Whether it is new, or the same as one before.
     pub fresh: bool,
+    /// How it meets the session, which is not always as it was asked for.
+    pub mode: Mode,
+    /// Why not as it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// Where a dispatch stands.
@@ -204,6 +214,9 @@ pub struct DispatchView {
     pub state: DispatchState,
     /// Why it stands there; empty while nothing is to be said.
     pub reason: String,
+    /// The folder that it works in; not known of a message that an older version stored.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
     /// The turn that took it.
     pub turn: Option<TurnId>,
     /// How often a turn was begun for it and could not go on.
@@ -272,6 +285,12 @@ pub trait Sessions: Send + Sync {
     fn wait<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<DispatchView, SessionsError>>;
     /// Takes a dispatch back, or stops its turn.
     fn cancel<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<CancelOutcome, SessionsError>>;
+    /// Sends a message that waits to another folder, with that folder's own settings and rules.
+    fn relocate<'a>(
+        &'a self,
+        id: &'a DispatchId,
+        folder: &'a Path,
+    ) -> BoxFuture<'a, Result<DispatchView, SessionsError>>;
     /// What waits or runs, of one session or of all, in order.
     fn queue<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<DispatchView>, SessionsError>>;
     /// What happens in a session: everything stored after `after`, then whatever comes, until dropped.

@@ -19,7 +19,9 @@ fn decided(
     ask: Ask,
 ) -> String {
     let proposal = Proposal { call, effect, questions: Vec::new() };
-    word(&decide(&proposal, &CallRights { configured, sender, ask, remembered: &[], workdir: Path::new("/w") }))
+    let workdir = Path::new("/w");
+    let rights = CallRights { configured, sent_under: &[], sender, ask, remembered: &[], workdir, workspace: workdir };
+    word(&decide(&proposal, &rights))
 }
 
 fn word(decision: &CallDecision) -> String {
@@ -68,15 +70,17 @@ fn every_command_of_a_line_is_judged() {
 }
 
 #[test]
-fn what_was_allowed_for_the_session_is_not_asked_again_but_a_guards_question_is() {
+fn what_was_allowed_for_good_is_not_asked_again_but_a_guards_question_is() {
     let made = call("write_file", json!({"path": "a"}));
-    let remembered = [("write_file".to_owned(), "a".to_owned())];
+    let remembered = [rule("write_file", "a", Verdict::Allow)];
     let rights = CallRights {
         configured: &[],
+        sent_under: &[],
         sender: &[],
         ask: Ask::Person,
         remembered: &remembered,
         workdir: Path::new("/w"),
+        workspace: Path::new("/w"),
     };
     let quiet = Proposal { call: made.clone(), effect: Effect::Changes, questions: Vec::new() };
     assert_eq!(word(&decide(&quiet, &rights)), "run");
@@ -85,4 +89,75 @@ fn what_was_allowed_for_the_session_is_not_asked_again_but_a_guards_question_is(
     let elsewhere = call("write_file", json!({"path": "b"}));
     let other = Proposal { call: elsewhere, effect: Effect::Changes, questions: Vec::new() };
     assert_eq!(word(&decide(&other, &rights)), "ask 1");
+}
+
+#[test]
+fn a_command_that_only_looks_inside_the_workspace_is_not_asked_about() {
+    for (command, expected) in [
+        ("ls", "run"),
+        ("ls -l src && cat src/a.rs", "run"),
+        ("grep -rn needle src | head -5", "run"),
+        ("cat /etc/passwd", "ask 1"),
+        ("cat ../other/secret", "ask 1"),
+        ("ls > listing.txt", "ask 1"),
+        ("rm a", "ask 1"),
+        ("cat $FILE", "ask 1"),
+        ("ls; make", "ask 1"),
+    ] {
+        let made = decided(call("run_shell", json!({ "command": command })), Effect::Changes, &[], &[], Ask::Person);
+        assert_eq!(made, expected, "{command}");
+    }
+    let outside = call("run_shell", json!({ "command": "ls", "workdir": "../.." }));
+    assert_eq!(decided(outside, Effect::Changes, &[], &[], Ask::Person), "ask 1");
+    let asks = [rule("run_shell", "ls*", Verdict::Ask)];
+    let ruled = call("run_shell", json!({ "command": "ls" }));
+    assert_eq!(decided(ruled, Effect::Changes, &asks, &[], Ask::Person), "ask 1", "a rule counts more");
+}
+
+#[test]
+fn rules_of_the_process_that_took_the_message_hold_in_every_other() {
+    let strict = [rule("write_file", "*", Verdict::Deny)];
+    let lax = [rule("write_file", "*", Verdict::Allow)];
+    let proposal =
+        Proposal { call: call("write_file", json!({"path": "a"})), effect: Effect::Changes, questions: vec![] };
+    let workdir = Path::new("/w");
+    let rights = |configured, sent_under| CallRights {
+        configured,
+        sent_under,
+        sender: &[],
+        ask: Ask::All,
+        remembered: &[],
+        workdir,
+        workspace: workdir,
+    };
+    assert_eq!(word(&decide(&proposal, &rights(&lax, &strict))), "refuse");
+    assert_eq!(word(&decide(&proposal, &rights(&strict, &lax))), "refuse");
+    assert_eq!(word(&decide(&proposal, &rights(&lax, &lax))), "run");
+}
+
+#[test]
+fn a_remembered_form_covers_words_and_no_redirection() {
+    let remembered = [rule("run_shell", "mkdir *", Verdict::Allow)];
+    let workdir = Path::new("/w");
+    let rights = CallRights {
+        configured: &[],
+        sent_under: &[],
+        sender: &[],
+        ask: Ask::Person,
+        remembered: &remembered,
+        workdir,
+        workspace: workdir,
+    };
+    for (command, expected, rules) in [
+        ("mkdir a", "run", vec!["mkdir *"]),
+        ("mkdir a > .ai/hooks/config.json", "ask 1", vec![]),
+        ("mkdir a && touch x", "ask 1", vec!["mkdir *", "touch *"]),
+        ("./mkdir a", "ask 1", vec![]),
+        ("mkdir $(x)", "ask 1", vec![]),
+    ] {
+        let made = call("run_shell", json!({ "command": command }));
+        assert_eq!(forms_to_remember(&made, &rights), rules, "{command}");
+        let proposal = Proposal { call: made, effect: Effect::Changes, questions: Vec::new() };
+        assert_eq!(word(&decide(&proposal, &rights)), expected, "{command}");
+    }
 }

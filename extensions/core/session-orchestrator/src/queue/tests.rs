@@ -11,6 +11,7 @@ fn waiting(id: &str, mode: Mode, at_ms: u64, partition: &str) -> WaitingInput {
         at_ms,
         attempts: 0,
         submission: Submission { text: id.to_owned(), mode, ..Submission::default() },
+        scope: None,
     }
 }
 
@@ -76,13 +77,39 @@ fn only_text_of_the_same_rights_steers() {
 fn rights_and_targets_are_part_of_the_key() {
     let base = Submission { session: "s".into(), text: "a".into(), ..Submission::default() };
     let same = Submission { text: "b".into(), mode: Mode::Collect, id: Some("x".into()), ..base.clone() };
-    assert_eq!(partition(&base), partition(&same));
+    assert_eq!(partition(&base, None), partition(&same, None));
     for other in [
         Submission { delivery: serde_json::json!({"chat": 1}), ..base.clone() },
         Submission { persona: Some("p".into()), ..base.clone() },
         Submission { ask: crate::contract::Ask::None, ..base.clone() },
         Submission { model: Some("m".into()), ..base.clone() },
     ] {
-        assert_ne!(partition(&base), partition(&other), "{other:?}");
+        assert_ne!(partition(&base, None), partition(&other, None), "{other:?}");
     }
+}
+
+#[test]
+fn a_clock_that_was_set_back_makes_nobody_wait() {
+    let day = 24 * 60 * 60 * 1_000;
+    let plain = [waiting("a", Mode::Followup, 2 * day, "p")];
+    let batch = [waiting("a", Mode::Collect, 2 * day, "p"), waiting("b", Mode::Collect, 2 * day + 5, "p")];
+    let again = [WaitingInput { attempts: 2, not_before_ms: 2 * day + 4_000, ..waiting("a", Mode::Followup, 0, "p") }];
+    for all in [&plain[..], &batch, &again] {
+        assert!(matches!(next(all, day), NextInput::Start(_)), "{all:?}");
+        assert_eq!(ready_at(all, day), Some(day));
+    }
+    for at in [QUIET_MS, COLLECT_MS, BACKOFF_MS * u64::from(MAX_ATTEMPTS)] {
+        assert!(!is_due(day + at, day), "an ordinary wait of {at} ms is waited for");
+    }
+}
+
+#[test]
+fn a_receipt_says_why_a_steer_becomes_a_turn_of_its_own() {
+    let running = Submission { text: "a".into(), ..Submission::default() };
+    let steer = Submission { text: "b".into(), mode: Mode::Steer, ..Submission::default() };
+    let told = |new: &Submission| steer_obstacle(Some((&running, None)), new, None);
+    assert_eq!(told(&steer), None);
+    assert_eq!(steer_obstacle(None, &steer, None).unwrap(), "no turn runs");
+    let other = Submission { ask: crate::contract::Ask::None, model: Some("m".into()), ..steer };
+    assert_eq!(told(&other).unwrap(), "the running turn has another model, ask");
 }

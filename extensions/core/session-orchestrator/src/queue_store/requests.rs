@@ -4,6 +4,7 @@
 
 use crate::contract::{DispatchId, DispatchState, DispatchView, Submission};
 use crate::queue::WaitingInput;
+use crate::scope::{DispatchScope, RunnerScope};
 use dispatch_contracts::conversation::Row;
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::provider::Usage;
@@ -18,20 +19,23 @@ pub(crate) struct Lease {
     pub(crate) token: LeaseToken,
 }
 
-/// Who wants a lease, and until when.
-#[derive(Clone, Debug)]
+/// Who wants a lease, until when, and what it can run.
+#[derive(Clone)]
 pub(crate) struct Claimant {
     pub(crate) owner: String,
     pub(crate) until_ms: u64,
+    pub(crate) runner: RunnerScope,
 }
 
 /// Input on its way in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Admission {
     pub(crate) id: DispatchId,
     /// The id that the session gets if it is new.
     pub(crate) session: SessionId,
     pub(crate) submission: Submission,
+    /// Where it belongs.
+    pub(crate) scope: DispatchScope,
     pub(crate) now_ms: u64,
     /// Takes the session at once if nobody has it.
     pub(crate) claimant: Option<Claimant>,
@@ -46,6 +50,8 @@ pub(crate) struct Admitted {
     pub(crate) lease: Option<Lease>,
     /// What an interrupt left no room for.
     pub(crate) superseded: Vec<DispatchView>,
+    /// Why an input that should steer becomes a turn of its own.
+    pub(crate) steer_obstacle: Option<String>,
 }
 
 /// A turn that has begun: its inputs are consumed and stored.
@@ -69,13 +75,15 @@ pub(crate) enum NextTurn {
 }
 
 /// What a turn needs to begin.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct TurnStart {
     pub(crate) turn: TurnId,
     pub(crate) model: String,
     pub(crate) now_ms: u64,
     /// One id per row that the inputs may become.
     pub(crate) row_prefix: String,
+    /// What the process can run.
+    pub(crate) runner: RunnerScope,
 }
 
 /// How a turn ends in the store.

@@ -5,23 +5,32 @@ use super::requests::{
     Admission, Admitted, Claimant, ExpiredLeases, Lease, NextTurn, RecordedRow, StartedTurn, TurnFinish, TurnStart,
 };
 use super::{QueueError, tables};
-use crate::contract::{CancelOutcome, DispatchId, DispatchView, SessionsError};
+use crate::contract::{CancelOutcome, DispatchId, DispatchView, SessionsError, Submission};
 use crate::inputs::{input_rows, unknown_dispatch};
-use crate::queue::NextInput;
+use crate::queue::{LEASE_MS, MAX_WAIT_MS, NextInput};
 use crate::state::{SessionState, StoredDispatch, TurnProgress};
 use dispatch_contracts::conversation::Row;
 use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, StorageError, Transaction};
-use ext_conversation_store::contract::ledger::{self, NewTurn};
+use ext_conversation_store::contract::MAX_TITLE_CHARS;
+use ext_conversation_store::contract::ledger::{self, NewSession, NewTurn, session_key};
+use std::path::PathBuf;
 
 /// The most sessions that one sweep settles.
 const MAX_SWEPT: u32 = 1_000;
+/// The most sessions that one claim looks at.
+const MAX_CANDIDATES: u32 = 200;
 
 fn leased(tx: &mut dyn Transaction, lease: &Lease) -> Result<SessionState, QueueError> {
     let state = tables::load(tx, &lease.session)?.ok_or(QueueError::Fenced)?;
     state.check(lease)?;
     Ok(state)
+}
+
+/// The state of a session that nobody else changes now.
+fn load_free(tx: &mut dyn Transaction, session: &SessionId) -> Result<Option<SessionState>, StorageError> {
+    if tx.try_lock(&session_key(session))? { tables::load(tx, session) } else { Ok(None) }
 }
 
 /// The same without what waits, for the steps that come with every row.
@@ -37,31 +46,70 @@ fn check(tx: &mut dyn Transaction, lease: &Lease) -> Result<RecordedRow, QueueEr
 }
 
 pub(super) fn admit(tx: &mut dyn Transaction, admission: Admission) -> Result<Admitted, SessionsError> {
-    let Admission { id, session, submission, now_ms, claimant } = admission;
-    let persona = submission.persona.clone().unwrap_or_default();
+    let Admission { id, session, submission, scope, now_ms, claimant } = admission;
     let label = submission.session.clone();
-    let session = ledger::open_session(tx, &session, &label, &persona, now_ms)?.id;
+    let session = ledger::open_session(tx, &new_session(session, &submission, now_ms))?.id;
+    tx.lock(&session_key(&session))?;
     if let Some(key) = &submission.id
         && let Some(known) = tables::find_external(tx, &session, key)?
     {
-        return Ok(Admitted { view: known.view(&label), session, fresh: false, lease: None, superseded: Vec::new() });
+        return Ok(Admitted {
+            view: known.view(&label),
+            session,
+            fresh: false,
+            lease: None,
+            superseded: Vec::new(),
+            steer_obstacle: None,
+        });
     }
     let known = tables::load(tx, &session)?;
     let mut state = known.unwrap_or_else(|| SessionState::new(session.clone(), label.clone()));
     state.label.clone_from(&label);
-    let mut changed = state.admit(id, submission, now_ms)?;
+    let steer_obstacle = state.steer_obstacle(&submission, &scope);
+    let mut changed = state.admit(id, submission, scope, now_ms)?;
     let lease = claimant.and_then(|claimant| state.lease(&claimant, now_ms));
     let entry = changed.pop().ok_or_else(|| StorageError::GivenUp("the input was not kept".to_owned()))?;
     tables::insert(tx, &session, &entry)?;
     tables::update(tx, &changed)?;
     tables::save(tx, &state)?;
     let superseded = changed.iter().map(|entry| entry.view(&label)).collect();
-    Ok(Admitted { view: entry.view(&label), session, fresh: true, lease, superseded })
+    Ok(Admitted { view: entry.view(&label), session, fresh: true, lease, superseded, steer_obstacle })
+}
+
+/// The session as its first message makes it.
+fn new_session(id: SessionId, submission: &Submission, at_ms: u64) -> NewSession {
+    NewSession {
+        id,
+        label: submission.session.clone(),
+        persona: submission.persona.clone().unwrap_or_default(),
+        title: Some(submission.text.chars().take(MAX_TITLE_CHARS).collect()),
+        folder: submission.workdir.as_ref().map(|folder| folder.to_string_lossy().into_owned()),
+        at_ms,
+    }
+}
+
+/// Sends an input that waits to another folder.
+pub(super) fn relocate(
+    tx: &mut dyn Transaction,
+    id: &DispatchId,
+    folder: PathBuf,
+    workspace: PathBuf,
+    now_ms: u64,
+) -> Result<DispatchView, SessionsError> {
+    let (session, _) = tables::find(tx, id)?.ok_or_else(|| unknown_dispatch(id))?;
+    tx.lock(&session_key(&session))?;
+    let mut state = tables::load(tx, &session)?.ok_or_else(|| unknown_dispatch(id))?;
+    let entry = state.relocate(id, folder, workspace, now_ms).ok_or_else(|| {
+        SessionsError::Invalid(format!("the message {id} runs or is over; only one that waits can be moved"))
+    })?;
+    tables::relocate(tx, &entry)?;
+    tables::save(tx, &state)?;
+    Ok(entry.view(&state.label))
 }
 
 pub(super) fn begin(tx: &mut dyn Transaction, lease: &Lease, start: TurnStart) -> Result<NextTurn, QueueError> {
     let mut state = leased(tx, lease)?;
-    let inputs = match state.next(start.now_ms) {
+    let inputs = match state.next(&start.runner, start.now_ms) {
         NextInput::Start(inputs) => inputs,
         NextInput::WaitUntil(_) | NextInput::Rest => return Ok(NextTurn::Rest),
     };
@@ -128,7 +176,10 @@ pub(super) fn cancel(
     id: &DispatchId,
     now_ms: u64,
 ) -> Result<(CancelOutcome, DispatchView), SessionsError> {
-    let (session, entry) = tables::find(tx, id)?.ok_or_else(|| unknown_dispatch(id))?;
+    let (session, _) = tables::find(tx, id)?.ok_or_else(|| unknown_dispatch(id))?;
+    tx.lock(&session_key(&session))?;
+    // Read again: the dispatch may have ended while the key was waited for.
+    let (_, entry) = tables::find(tx, id)?.ok_or_else(|| unknown_dispatch(id))?;
     let mut state = tables::load(tx, &session)?.ok_or_else(|| unknown_dispatch(id))?;
     let label = state.label.clone();
     let Some((outcome, entry)) = state.cancel(id, now_ms) else {
@@ -146,10 +197,12 @@ pub(super) fn sweep(tx: &mut dyn Transaction, dead: &[String], now_ms: u64) -> R
     ))?;
     let mut swept = ExpiredLeases::default();
     for record in held {
-        let Some(mut state) = tables::load(tx, &SessionId::new(record.text(0)?))? else { continue };
+        let Some(mut state) = load_free(tx, &SessionId::new(record.text(0)?))? else { continue };
         if state.is_abandoned(dead, now_ms) {
             let changed = settle(tx, &mut state, now_ms)?;
             swept.add(changed.iter().map(|entry| entry.view(&state.label)).collect());
+        } else if state.shorten_lease(LEASE_MS, now_ms) {
+            tables::save(tx, &state)?;
         }
     }
     Ok(swept)
@@ -179,14 +232,22 @@ pub(super) fn claim(
     now_ms: u64,
     limit: u32,
 ) -> Result<Vec<Lease>, QueueError> {
+    // Of the sessions of its workspace a process may have to leave some: they need more extensions than it has.
     let ready = tx.query(&statement!(
-        "SELECT session FROM session_leases WHERE ready_at <= ?1 AND lease_owner IS NULL ORDER BY ready_at LIMIT ?2",
+        "SELECT session FROM session_leases
+         WHERE (ready_at <= ?1 OR ready_at > ?2) AND next_workspace = ?3 AND lease_owner IS NULL
+         ORDER BY ready_at LIMIT ?4",
         now_ms,
-        limit
+        now_ms.saturating_add(MAX_WAIT_MS),
+        claimant.runner.workspace.to_string_lossy().into_owned(),
+        MAX_CANDIDATES
     ))?;
     let mut leases = Vec::new();
     for record in ready {
-        let Some(mut state) = tables::load(tx, &SessionId::new(record.text(0)?))? else { continue };
+        if leases.len() as u64 >= u64::from(limit) {
+            break;
+        }
+        let Some(mut state) = load_free(tx, &SessionId::new(record.text(0)?))? else { continue };
         if let Some(lease) = state.lease(claimant, now_ms) {
             tables::save(tx, &state)?;
             leases.push(lease);

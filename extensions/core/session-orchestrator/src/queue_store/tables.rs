@@ -1,18 +1,23 @@
 //! The queue's tables, and how a session's state is read from them and written back in one transaction.
 
+use super::approvals;
 use crate::contract::{DispatchId, DispatchState, Submission};
 use crate::state::{SessionState, StoredDispatch};
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, Record, StorageError, Transaction};
+use serde::Serialize;
 
 /// The steps that the queue's tables go through.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    name: "the session queue",
-    statements: &[
-        "CREATE TABLE session_leases (
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "the session queue", statements: QUEUE },
+    Migration { version: 2, name: "where a dispatch belongs", statements: SCOPE },
+    approvals::MIGRATION,
+];
+
+const QUEUE: &[&str] = &[
+    "CREATE TABLE session_leases (
             session TEXT PRIMARY KEY,
             label TEXT NOT NULL,
             next_seq INTEGER NOT NULL,
@@ -23,9 +28,9 @@ pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
             ready_at INTEGER,
             running_turn TEXT
         )",
-        "CREATE INDEX session_leases_ready ON session_leases (ready_at) WHERE ready_at IS NOT NULL",
-        "CREATE INDEX session_leases_held ON session_leases (lease_owner) WHERE lease_owner IS NOT NULL",
-        "CREATE TABLE dispatches (
+    "CREATE INDEX session_leases_ready ON session_leases (ready_at) WHERE ready_at IS NOT NULL",
+    "CREATE INDEX session_leases_held ON session_leases (lease_owner) WHERE lease_owner IS NOT NULL",
+    "CREATE TABLE dispatches (
             id TEXT PRIMARY KEY,
             session TEXT NOT NULL,
             seq INTEGER NOT NULL,
@@ -40,16 +45,22 @@ pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
             UNIQUE (session, seq),
             UNIQUE (session, external_id)
         )",
-        "CREATE INDEX dispatches_open ON dispatches (session, seq) WHERE state IN ('pending', 'running')",
-        "CREATE TABLE turn_inputs (dispatch_id TEXT PRIMARY KEY, turn_id TEXT NOT NULL)",
-        "CREATE INDEX turn_inputs_turn ON turn_inputs (turn_id)",
-    ],
-}];
+    "CREATE INDEX dispatches_open ON dispatches (session, seq) WHERE state IN ('pending', 'running')",
+    "CREATE TABLE turn_inputs (dispatch_id TEXT PRIMARY KEY, turn_id TEXT NOT NULL)",
+    "CREATE INDEX turn_inputs_turn ON turn_inputs (turn_id)",
+];
 
-const LEASE: &str = "session, label, next_seq, fence, lease_owner, lease_until, stop_fence, ready_at, running_turn";
+/// A dispatch that is there already has no scope: it waits until a person says where it belongs.
+const SCOPE: &[&str] =
+    &["ALTER TABLE dispatches ADD COLUMN scope TEXT", "ALTER TABLE session_leases ADD COLUMN next_workspace TEXT"];
+
+const LEASE: &str = "session, label, next_seq, fence, lease_owner, lease_until, stop_fence, ready_at, running_turn, \
+                     next_workspace";
 /// The columns that [`entry`] reads.
 pub(super) const ENTRY: &str =
-    "d.id, d.seq, d.state, d.reason, i.turn_id, d.attempts, d.not_before, d.at, d.share_key, d.submission";
+    "d.id, d.seq, d.state, d.reason, i.turn_id, d.attempts, d.not_before, d.at, d.share_key, d.submission, d.scope";
+/// How many columns those are: what a query adds comes behind them.
+pub(super) const ENTRY_COLUMNS: usize = 11;
 
 /// The state of one session; `None` when nothing was ever submitted to it.
 pub(super) fn load(tx: &mut dyn Transaction, session: &SessionId) -> Result<Option<SessionState>, StorageError> {
@@ -77,6 +88,7 @@ fn lease_row(record: &Record) -> Result<SessionState, StorageError> {
         stop_fence: record.optional_unsigned(6)?,
         ready_at_ms: record.optional_unsigned(7)?,
         turn: record.optional_text(8)?.map(TurnId::new),
+        next_workspace: record.optional_text(9)?.map(str::to_owned),
         open: Vec::new(),
     })
 }
@@ -92,7 +104,7 @@ pub(super) fn find(
         ),
         id.as_str()
     ))?;
-    found.first().map(|record| Ok((SessionId::new(record.text(10)?), entry(record)?))).transpose()
+    found.first().map(|record| Ok((SessionId::new(record.text(ENTRY_COLUMNS)?), entry(record)?))).transpose()
 }
 
 /// The dispatch that a sender's own id names.
@@ -114,8 +126,9 @@ pub(super) fn find_external(
 
 /// A record that begins with the columns of an entry.
 pub(super) fn entry(record: &Record) -> Result<StoredDispatch, StorageError> {
-    let submission: Submission = serde_json::from_str(record.text(9)?)
-        .map_err(|error| StorageError::Corrupt(format!("a dispatch cannot be read: {error}")))?;
+    let unreadable = |error: serde_json::Error| StorageError::Corrupt(format!("a dispatch cannot be read: {error}"));
+    let submission: Submission = serde_json::from_str(record.text(9)?).map_err(unreadable)?;
+    let scope = record.optional_text(10)?.map(serde_json::from_str).transpose().map_err(unreadable)?;
     Ok(StoredDispatch {
         id: DispatchId::new(record.text(0)?),
         seq: record.unsigned(1)?,
@@ -127,6 +140,7 @@ pub(super) fn entry(record: &Record) -> Result<StoredDispatch, StorageError> {
         at_ms: record.unsigned(7)?,
         partition: record.text(8)?.to_owned(),
         submission,
+        scope,
     })
 }
 
@@ -141,10 +155,11 @@ fn state(word: &str) -> Result<DispatchState, StorageError> {
 pub(super) fn save(tx: &mut dyn Transaction, state: &SessionState) -> Result<(), StorageError> {
     tx.execute(&statement!(
         format!(
-            "INSERT INTO session_leases ({LEASE}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            "INSERT INTO session_leases ({LEASE}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
              ON CONFLICT (session) DO UPDATE SET label = excluded.label, next_seq = excluded.next_seq,
                  fence = excluded.fence, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
-                 stop_fence = excluded.stop_fence, ready_at = excluded.ready_at, running_turn = excluded.running_turn"
+                 stop_fence = excluded.stop_fence, ready_at = excluded.ready_at, running_turn = excluded.running_turn,
+                 next_workspace = excluded.next_workspace"
         ),
         &state.session,
         &state.label,
@@ -154,7 +169,8 @@ pub(super) fn save(tx: &mut dyn Transaction, state: &SessionState) -> Result<(),
         state.lease_until_ms,
         state.stop_fence,
         state.ready_at_ms,
-        state.turn.as_ref()
+        state.turn.as_ref(),
+        state.next_workspace.as_deref()
     ))?;
     Ok(())
 }
@@ -165,11 +181,10 @@ pub(super) fn insert(
     session: &SessionId,
     entry: &StoredDispatch,
 ) -> Result<(), StorageError> {
-    let submission = serde_json::to_string(&entry.submission)
-        .map_err(|error| StorageError::GivenUp(format!("the input cannot be written: {error}")))?;
     tx.execute(&statement!(
-        "INSERT INTO dispatches (id, session, seq, external_id, state, reason, attempts, not_before, at, share_key, submission)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT INTO dispatches
+             (id, session, seq, external_id, state, reason, attempts, not_before, at, share_key, submission, scope)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         entry.id.as_str(),
         session,
         entry.seq,
@@ -180,7 +195,24 @@ pub(super) fn insert(
         entry.not_before_ms,
         entry.at_ms,
         &entry.partition,
-        submission
+        json(&entry.submission)?,
+        entry.scope.as_ref().map(json).transpose()?
+    ))?;
+    Ok(())
+}
+
+fn json(value: &impl Serialize) -> Result<String, StorageError> {
+    serde_json::to_string(value).map_err(|error| StorageError::GivenUp(format!("the input cannot be written: {error}")))
+}
+
+/// Writes where a dispatch belongs now.
+pub(super) fn relocate(tx: &mut dyn Transaction, entry: &StoredDispatch) -> Result<(), StorageError> {
+    tx.execute(&statement!(
+        "UPDATE dispatches SET share_key = ?2, submission = ?3, scope = ?4 WHERE id = ?1",
+        entry.id.as_str(),
+        &entry.partition,
+        json(&entry.submission)?,
+        entry.scope.as_ref().map(json).transpose()?
     ))?;
     Ok(())
 }

@@ -108,6 +108,6 @@ fn text(row: &Row) -> Option<&str> {
 
 /// Nothing waits without a time at which it is looked at, and after rest nothing waits at all.
 async fn no_session_sleeps_on_work(simulation: &Simulation) {
-    assert_eq!(simulation.store.next_due().await.unwrap(), None);
+    assert_eq!(simulation.store.next_due(0).await.unwrap(), None);
     assert!(simulation.store.queue(None).await.unwrap().is_empty());
 }

@@ -259,3 +259,33 @@ fn collected_messages_share_a_turn_only_with_their_own_target() {
             .unwrap();
     });
 }
+
+/// Work of one project ran in another: any process took what a dead one had left.
+#[test]
+fn a_message_waits_for_a_process_of_its_own_workspace() {
+    on_both(|simulation| {
+        simulation
+            .sim
+            .block_on(async {
+                let here = simulation.start_in("here", "/simulated/here").await;
+                let first = simulation.submit(&here, say("first", Mode::Followup)).await.unwrap();
+                let second = simulation.submit(&here, say("second", Mode::Followup)).await.unwrap();
+                here.kill();
+                let there = simulation.start_in("there", "/simulated/there").await;
+                let third = simulation.submit(&there, say("third", Mode::Followup)).await.unwrap();
+                simulation.clock().sleep_ms(60_000).await;
+                for waits in [&second, &third] {
+                    assert_eq!(view(&simulation, waits).await.state, DispatchState::Pending, "behind the first");
+                }
+                let back = simulation.start_in("back", "/simulated/here").await;
+                simulation.settle().await;
+                for ended in [&first, &second, &third] {
+                    assert_eq!(view(&simulation, ended).await.state, DispatchState::Done);
+                }
+                check(&simulation).await;
+                there.kill();
+                back.kill();
+            })
+            .unwrap();
+    });
+}

@@ -131,7 +131,7 @@ pub(super) fn settings() -> Settings {
 }
 
 /// Boots a real host in which the model answers, and gives what its extension sees of it.
-pub(super) async fn boot_host(model: SeededModel, ports: Ports) -> (ExtensionHost, Host) {
+pub(super) async fn boot_host(model: SeededModel, ports: Ports, workspace: &str) -> (ExtensionHost, Host) {
     let extension = Arc::new(SeededExtension { model, host: Mutex::default() });
     let folder = Path::new("/simulated");
     let booted = boot(Boot {
@@ -144,7 +144,7 @@ pub(super) async fn boot_host(model: SeededModel, ports: Ports) -> (ExtensionHos
             state: folder.join("state"),
             cache: folder.join("cache"),
             project: None,
-            workdir: folder.join("work"),
+            workdir: workspace.into(),
         },
         permissions: Arc::new(|_| PermissionDecision { verdict: Verdict::Ask, rule: None, reason: String::new() }),
         budget: FaultBudget::default(),

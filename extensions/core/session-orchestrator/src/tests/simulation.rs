@@ -2,7 +2,7 @@
 
 use super::check::{check, history};
 use super::seeded_model::{SeededModel, boot_host, no_log, settings};
-use crate::approval_service::ApprovalService;
+use crate::approval_service::{ApprovalPorts, ApprovalService};
 use crate::contract::{DispatchId, DispatchView, Mode, Receipt, Submission};
 use crate::queue_store::tables::MIGRATIONS;
 use crate::queue_store::{Admission, QueueStore};
@@ -39,7 +39,7 @@ pub(super) struct Simulation {
     pub(super) store: QueueStore,
     pub(super) receipts: Arc<Mutex<Vec<Receipt>>>,
     pub(super) pace_ms: u64,
-    backend: SqliteBackend,
+    backend: Arc<dyn StorageBackend>,
     ids: Arc<CountingIds>,
     dead: Arc<Mutex<Vec<String>>>,
     _folder: Option<tempfile::TempDir>,
@@ -79,11 +79,16 @@ impl Process {
 
 impl Simulation {
     pub(super) fn new(seed: u64, database: Database) -> Self {
+        let (backend, folder) = open(database);
+        Self { _folder: folder, ..Self::over(seed, Arc::new(backend)) }
+    }
+
+    /// The same on any backend with an empty database.
+    pub(super) fn over(seed: u64, backend: Arc<dyn StorageBackend>) -> Self {
         let sim = Sim::new(seed);
         let ids = Arc::new(CountingIds::default());
-        let (backend, folder) = open(database);
         let ledger: Arc<dyn Storage> = Arc::new(InlineStore(backend.open(NAMESPACE)));
-        let joined: Arc<dyn Storage> = Arc::new(InlineStore(joined(&backend)));
+        let joined: Arc<dyn Storage> = Arc::new(InlineStore(joined(backend.as_ref())));
         let conversations = wait(open_conversations(ledger, Arc::new(sim.clock()), Arc::clone(&ids) as _)).unwrap();
         wait(joined.migrate(MIGRATIONS.to_vec())).unwrap();
         Self {
@@ -94,7 +99,7 @@ impl Simulation {
             backend,
             ids,
             dead: Arc::default(),
-            _folder: folder,
+            _folder: None,
             sim,
         }
     }
@@ -112,7 +117,7 @@ impl Simulation {
         };
         let clock: Arc<dyn Clock> = Arc::new(self.clock());
         let ledger = open_conversations(faulty(self.backend.open(NAMESPACE)), clock, Arc::clone(&self.ids) as _);
-        QueueStore::new(faulty(joined(&self.backend)), ledger.await.unwrap())
+        QueueStore::new(faulty(joined(self.backend.as_ref())), ledger.await.unwrap())
     }
 
     pub(super) fn clock(&self) -> SimClock {
@@ -121,6 +126,11 @@ impl Simulation {
 
     /// Starts a process that works off the queue.
     pub(super) async fn start(&self, name: &str) -> Process {
+        self.start_in(name, "/simulated/work").await
+    }
+
+    /// The same for one that works in another workspace.
+    pub(super) async fn start_in(&self, name: &str, workspace: &str) -> Process {
         let tasks: Arc<Mutex<Vec<AbortHandle>>> = Arc::default();
         let frozen = Arc::new(AtomicBool::new(false));
         let store = Arc::new(self.store_of(&frozen).await);
@@ -133,7 +143,7 @@ impl Simulation {
             }));
         });
         let feed = Arc::new(SessionFeed::default());
-        let (booted, runner) = self.runner(Arc::clone(&spawn), Arc::clone(&feed)).await;
+        let (booted, runner) = self.runner(Arc::clone(&spawn), &store, Arc::clone(&feed), workspace).await;
         let dead = Arc::clone(&self.dead);
         let standing = move |owner: &str| match dead.lock().unwrap().iter().any(|dead| dead == owner) {
             true => Standing::Dead,
@@ -145,6 +155,7 @@ impl Simulation {
             spawn: Arc::clone(&spawn),
             warn: Arc::new(|_| ()),
             liveness: Arc::new(standing),
+            folder_exists: Arc::new(|_| true),
         };
         let scheduler = TurnScheduler::new(store, feed, name.to_owned(), ports, Arc::new(runner));
         spawn(Box::pin(Arc::clone(&scheduler).run()));
@@ -152,17 +163,24 @@ impl Simulation {
     }
 
     /// The turn runner of one process, in a host of its own.
-    async fn runner(&self, spawn: SpawnTask, feed: Arc<SessionFeed>) -> (ExtensionHost, TurnRunner) {
+    async fn runner(
+        &self,
+        spawn: SpawnTask,
+        store: &Arc<QueueStore>,
+        feed: Arc<SessionFeed>,
+        workspace: &str,
+    ) -> (ExtensionHost, TurnRunner) {
         let model = SeededModel { clock: self.clock(), random: Arc::clone(&self.random), pace_ms: self.pace_ms };
         let ports = Ports {
             clock: Arc::new(self.clock()),
             ids: Arc::clone(&self.ids) as _,
-            spawner: Arc::new(ProcessSpawner(spawn)),
+            spawner: Arc::new(ProcessSpawner(Arc::clone(&spawn))),
             log: no_log(),
         };
-        let (booted, host) = boot_host(model, ports).await;
+        let (booted, host) = boot_host(model, ports, workspace).await;
         let kernel = host.service(&HOST).unwrap();
-        let approvals = Arc::new(ApprovalService::new(feed));
+        let asking = ApprovalPorts { clock: Arc::new(self.clock()), ids: Arc::clone(&self.ids) as _, spawn };
+        let approvals = Arc::new(ApprovalService::new(Arc::clone(store), feed, asking));
         let redactor = Arc::new(redactor(&settings()).unwrap());
         (booted, TurnRunner::new(host, kernel, approvals, redactor, settings()))
     }
@@ -175,6 +193,7 @@ impl Simulation {
             session: SessionId::new(scheduler.next_id()),
             now_ms: scheduler.now_ms(),
             claimant: scheduler.claimant(),
+            scope: scheduler.dispatch_scope(),
             submission,
         };
         let admitted = scheduler.store.admit(admission).await.ok()?;
@@ -183,7 +202,13 @@ impl Simulation {
         } else {
             scheduler.wake();
         }
-        let receipt = Receipt { dispatch: admitted.view.id.clone(), session: admitted.session, fresh: admitted.fresh };
+        let receipt = Receipt {
+            dispatch: admitted.view.id.clone(),
+            session: admitted.session,
+            fresh: admitted.fresh,
+            mode: admitted.view.mode,
+            note: admitted.steer_obstacle,
+        };
         self.receipts.lock().unwrap().push(receipt.clone());
         Some(receipt.dispatch)
     }
@@ -267,7 +292,7 @@ impl Simulation {
     }
 }
 
-fn joined(backend: &SqliteBackend) -> Arc<dyn Storage> {
+fn joined(backend: &dyn StorageBackend) -> Arc<dyn Storage> {
     backend.open_joined("session-orchestrator", &[NAMESPACE])
 }
 

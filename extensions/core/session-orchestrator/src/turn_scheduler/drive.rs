@@ -1,12 +1,12 @@
 //! One leased session: turn after turn, as long as something is due and the lease is ours.
 
-use super::{LEASE_MS, RENEW_MS, TurnScheduler};
-use crate::contract::{SessionEvent, SessionNews};
+use super::{RENEW_MS, TurnScheduler};
+use crate::contract::{PastTurn, SessionEvent, SessionNews};
+use crate::queue::LEASE_MS;
 use crate::queue_store::{Lease, NextTurn, QueueError, StartedTurn, TurnFinish, TurnStart};
 use crate::turn_environment::TurnEnvironment;
 use crate::turn_runner::{TurnJob, TurnResult};
 use dispatch_contracts::cancel::CancelToken;
-use dispatch_contracts::conversation::Message;
 use dispatch_contracts::ids::TurnId;
 use dispatch_contracts::turn::TurnEnd;
 use futures_util::FutureExt;
@@ -19,8 +19,13 @@ impl TurnScheduler {
         while !self.is_draining() {
             let history = self.store.history(&lease).await?;
             let turn = TurnId::new(self.next_id());
-            let start =
-                TurnStart { row_prefix: format!("in-{turn}"), turn, model: self.runner.model(), now_ms: self.now_ms() };
+            let start = TurnStart {
+                row_prefix: format!("in-{turn}"),
+                turn,
+                model: self.runner.model(),
+                now_ms: self.now_ms(),
+                runner: self.runner_scope(),
+            };
             match self.store.begin(&lease, start).await? {
                 NextTurn::Turn(begun) => self.run_turn(&lease, *begun, history, cancel.child()).await?,
                 NextTurn::Rest => break,
@@ -33,7 +38,7 @@ impl TurnScheduler {
         &self,
         lease: &Lease,
         begun: StartedTurn,
-        history: Vec<Message>,
+        history: Vec<PastTurn>,
         cancel: CancelToken,
     ) -> Result<(), QueueError> {
         self.announce(lease, &begun);

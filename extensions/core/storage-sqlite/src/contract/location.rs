@@ -8,6 +8,12 @@ use std::path::{Path, PathBuf};
 /// The file in the data folder when the settings name no other.
 pub const DEFAULT_FILE: &str = "dispatch.db";
 
+/// Whether a `storage.url` names a database server, which is for another backend.
+#[must_use]
+pub fn is_for_a_server(url: &str) -> bool {
+    ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme))
+}
+
 /// Where data is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
@@ -27,7 +33,7 @@ impl Location {
             Some(url) => match url.strip_prefix("sqlite:") {
                 Some(path) if !path.is_empty() && !path.contains('\0') => Ok(Self::File(data_folder.join(path))),
                 _ => Err(StorageError::Unwritable(format!(
-                    "`storage.url` starts with `{}`; write `sqlite:PATH`, or `memory:` for nothing that lasts",
+                    "`storage.url` starts with `{}`; write `sqlite:PATH`, `postgres://USER@HOST/DATABASE`, or `memory:` for nothing that lasts",
                     scheme(url)
                 ))),
             },

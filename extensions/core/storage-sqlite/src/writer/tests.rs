@@ -7,7 +7,7 @@ use crate::layout::establish;
 use crate::resolved_location::ResolvedLocation;
 use crate::store::SqliteBackend;
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Columns, SqlValue, StorageBackend as _};
+use dispatch_contracts::storage::{Columns, Keys, SqlValue, StorageBackend as _};
 use dispatch_os::Deadline;
 use futures_channel::oneshot::{Receiver, channel};
 
@@ -50,7 +50,7 @@ fn group_of(database: &Database, works: Vec<(Durability, TransactionWork)>) -> V
         .into_iter()
         .map(|(durability, work)| {
             let (reply, answer) = channel();
-            (WriteJob { task: WriteTask::Scoped(scope(), work), durability, reply }, answer)
+            (WriteJob { task: WriteTask::Scoped(scope(), Keys::none(), work), durability, reply }, answer)
         })
         .unzip();
     commit(database, works);
@@ -127,7 +127,11 @@ fn a_caller_that_went_away_before_its_turn_has_withdrawn_its_work() {
     drop(answer);
     commit(
         &database,
-        vec![WriteJob { task: WriteTask::Scoped(scope(), insert(0, 1)), durability: Durability::Disk, reply }],
+        vec![WriteJob {
+            task: WriteTask::Scoped(scope(), Keys::none(), insert(0, 1)),
+            durability: Durability::Disk,
+            reply,
+        }],
     );
     assert_eq!(kept(&database), [0_i64; 0]);
 }
@@ -175,7 +179,7 @@ fn a_long_log_is_folded_into_the_file() {
         let store = backend.open("a");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(store.migrate(vec![NOTES])).unwrap();
-        runtime.block_on(store.transact(insert(0, pages * page_bytes))).unwrap();
+        runtime.block_on(store.transact(Keys::Everything, insert(0, pages * page_bytes))).unwrap();
         let deadline = Deadline::after(Duration::from_secs(20));
         while std::fs::metadata(&file).unwrap().len() < (pages * page_bytes) as u64 {
             assert!(!deadline.expired(), "a log of {pages} pages is not folded");

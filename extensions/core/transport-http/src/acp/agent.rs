@@ -10,9 +10,13 @@ use crate::openai::{ChatFinishReason, finish_reason};
 use crate::services::TransportServices;
 use dispatch_contracts::conversation::Role;
 use dispatch_contracts::turn::{Limit, TurnEnd};
+use dispatch_os::environment::user_name;
+use dispatch_os::files::{canonicalize, is_dir};
 use dispatch_os::time::rfc3339;
 use ext_conversation_store::contract::{ConversationError, Session, SessionFilter};
-use ext_session_orchestrator::contract::{Answer, ApprovalRequest, Ask, DispatchId, DispatchState, Submission};
+use ext_session_orchestrator::contract::{
+    Answer, Answerer, ApprovalRequest, Ask, DispatchId, DispatchState, Submission,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -59,6 +63,8 @@ enum PermissionMode {
 #[serde(rename_all = "camelCase")]
 struct NewSessionParams {
     cwd: PathBuf,
+    #[serde(default)]
+    mcp_servers: Vec<Value>,
 }
 
 #[derive(Deserialize)]
@@ -66,6 +72,8 @@ struct NewSessionParams {
 struct OpenSessionParams {
     session_id: String,
     cwd: PathBuf,
+    #[serde(default)]
+    mcp_servers: Vec<Value>,
 }
 
 #[derive(Deserialize)]
@@ -237,33 +245,36 @@ impl AcpAgent {
                 "toolCall": fields,
                 "options": [
                     {"optionId": "once", "name": "Allow once", "kind": "allow_once"},
-                    {"optionId": "session", "name": "Allow for this session", "kind": "allow_always"},
+                    {"optionId": "always", "name": always(&request), "kind": "allow_always"},
                     {"optionId": "deny", "name": "Deny", "kind": "reject_once"},
                 ],
                 "_meta": {"questions": reasons},
             });
             let chosen = peer.ask("session/request_permission", params).await;
             let answer = match chosen.as_ref().and_then(|value| value.pointer("/outcome/optionId")?.as_str()) {
-                Some("once") => Answer::Once,
-                Some("session") => Answer::Session,
+                Some("once") => Answer::Allow { remember: false },
+                Some("always") => Answer::Allow { remember: true },
                 _ => Answer::Deny { reason: None },
             };
             if let Ok(approvals) = services.approvals() {
                 // Another client may have answered first, or the turn was stopped.
-                let _ = approvals.answer(&request.id, answer).await;
+                let by = Answerer { who: user_name(), from: "acp".to_owned() };
+                let _ = approvals.answer(&request.id, answer, by).await;
             }
         });
     }
 
     fn new_session(&self, wanted: NewSessionParams) -> Result<Value, RpcError> {
-        let cwd = absolute(wanted.cwd)?;
+        no_servers(&wanted.mcp_servers)?;
+        let cwd = existing(wanted.cwd)?;
         let label = format!("acp-{}", self.services.fresh_id());
         self.open().insert(label.clone(), OpenSessionState { cwd, ..OpenSessionState::default() });
         Ok(json!({"sessionId": label, "modes": modes(PermissionMode::default())}))
     }
 
     async fn open_existing(&self, wanted: &OpenSessionParams) -> Result<(), RpcError> {
-        let cwd = absolute(wanted.cwd.clone())?;
+        no_servers(&wanted.mcp_servers)?;
+        let cwd = existing(wanted.cwd.clone())?;
         let found = self.services.conversations()?.session(&wanted.session_id).await.map_err(refused)?;
         let known = found.is_some() || self.open().contains_key(&wanted.session_id);
         if !known {
@@ -299,12 +310,15 @@ impl AcpAgent {
             ),
             None => None,
         };
-        let filter = SessionFilter { updated_before_ms: before, limit: PAGE, ..SessionFilter::default() };
+        // Without a folder, the sessions of every folder are listed, each with its own.
+        let folder = wanted.cwd.clone().map(absolute).transpose()?.map(|cwd| canonicalize(&cwd).unwrap_or(cwd));
+        let filter = SessionFilter { updated_before_ms: before, folder, limit: PAGE, ..SessionFilter::default() };
         let found = self.services.conversations()?.sessions(filter).await.map_err(refused)?;
         let elsewhere = wanted.cwd.unwrap_or_else(|| self.services.folders().workdir);
         let open = self.open();
         let described = found.iter().map(|session| {
-            let cwd = open.get(&session.label).map_or(&elsewhere, |open| &open.cwd);
+            let known = session.folder.as_ref().unwrap_or(&elsewhere);
+            let cwd = open.get(&session.label).map_or(known, |open| &open.cwd);
             info(session, &cwd.to_string_lossy())
         });
         let mut listed = json!({"sessions": described.collect::<Vec<_>>()});
@@ -374,6 +388,14 @@ impl PermissionMode {
     }
 }
 
+/// What allowing for good would mean.
+fn always(request: &ApprovalRequest) -> String {
+    match request.remember.as_slice() {
+        [] => "Allow once; nothing can be remembered of it".to_owned(),
+        forms => format!("Always allow `{}` in this project", forms.join("`, `")),
+    }
+}
+
 fn capabilities() -> Value {
     json!({
         "protocolVersion": PROTOCOL_VERSION,
@@ -430,6 +452,23 @@ fn stop_reason(ended: &EndedDispatch) -> Option<&'static str> {
 
 fn absolute(cwd: PathBuf) -> Result<PathBuf, RpcError> {
     if cwd.is_absolute() { Ok(cwd) } else { Err(RpcError::params("`cwd` must be an absolute path")) }
+}
+
+fn existing(cwd: PathBuf) -> Result<PathBuf, RpcError> {
+    let cwd = absolute(cwd)?;
+    if is_dir(&cwd) { Ok(cwd) } else { Err(RpcError::params("`cwd` is not a folder that exists")) }
+}
+
+/// Servers that a client names would be left out in silence; until there is a client for them, that is an error.
+fn no_servers(named: &[Value]) -> Result<(), RpcError> {
+    if named.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = named.iter().filter_map(|server| server.get("name")?.as_str()).collect();
+    Err(RpcError::params(format!(
+        "MCP servers are not supported yet; open the session without `mcpServers` ({})",
+        names.join(", ")
+    )))
 }
 
 fn unknown(label: &str) -> RpcError {

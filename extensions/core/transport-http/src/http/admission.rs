@@ -68,6 +68,11 @@ fn check_client(shared: &ServerShared, request: &Request) -> Result<(), Refusal>
     let known = shown_token(request.headers()).is_some_and(|token| shared.token.fits(token));
     let limit = if known { &shared.known } else { &shared.strangers };
     if let Some(client) = request.extensions().get::<ClientConnection>() {
+        if known {
+            client.place.mark_known();
+        } else {
+            client.place.mark_active();
+        }
         let now_ms = shared.services.clock().monotonic_ms();
         lock(limit).take(client.peer.ip(), now_ms).map_err(|wait_ms| {
             Refusal::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", "too many requests").retry_after(wait_ms)

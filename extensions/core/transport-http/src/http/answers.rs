@@ -6,7 +6,7 @@ use dispatch_contracts::conversation::Message;
 use dispatch_contracts::ids::SessionId;
 use dispatch_kernel::host::ExtensionStatus;
 use ext_conversation_store::contract::{Hit, Session, Turn};
-use ext_session_orchestrator::contract::{ApprovalId, ApprovalRequest, CancelOutcome, DispatchId, DispatchView};
+use ext_session_orchestrator::contract::{ApprovalId, CancelOutcome, DispatchId, DispatchView, Mode};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,6 +61,11 @@ pub(super) struct MessageReceipt {
     pub(super) session_id: SessionId,
     /// Whether the message is new, or the same as one before.
     pub(super) fresh: bool,
+    /// How the message meets the session, which is not always as it was asked for.
+    pub(super) mode: Mode,
+    /// Why not as it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -77,11 +82,6 @@ pub(super) struct DispatchList {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct HitList {
     pub(super) hits: Vec<Hit>,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub(super) struct ApprovalList {
-    pub(super) approvals: Vec<ApprovalRequest>,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use super::answers::ChatAnswer;
 use super::connection::{ServerShared, ServerState, lock};
 use super::input::{FromHead, HeadInput, JsonBody};
-use super::read::CONFIGURED_MODEL;
+use super::read::{CONFIGURED_MODEL, offered_models};
 use crate::dispatch_follower::{DispatchFollower, DispatchUpdate, EndedDispatch, ReplyEvent, failure};
 use crate::openai::{ChatCompletion, ChatFrame, ChatPlan, ChatRequest, Fingerprint, ToolVisibility, finish_reason};
 use crate::refusal::Refusal;
@@ -12,7 +12,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use dispatch_contracts::provider::Usage;
+use dispatch_contracts::provider::{ModelInfo, Usage};
 use ext_session_orchestrator::contract::{Ask, Submission};
 use futures_util::{Stream, StreamExt};
 use http::header::HeaderValue;
@@ -56,7 +56,12 @@ pub(super) async fn complete(
     FromHead(headers): FromHead<ChatHeaders>,
     JsonBody(request): JsonBody<ChatRequest, MAX_MESSAGE_BYTES>,
 ) -> Result<ChatAnswer, Refusal> {
+    answer(shared, headers, request).await.map_err(Refusal::for_openai)
+}
+
+async fn answer(shared: Arc<ServerShared>, headers: ChatHeaders, request: ChatRequest) -> Result<ChatAnswer, Refusal> {
     let plan = request.plan(headers.session.as_deref())?;
+    check_model(&shared, &request.model).await?;
     let model = Some(request.model.as_str()).filter(|name| !name.is_empty() && *name != CONFIGURED_MODEL);
     let (session, submission) = prepare(&shared, &plan, model, headers);
     let follower = DispatchFollower::submit(&shared.services, submission).await?;
@@ -82,6 +87,24 @@ pub(super) async fn complete(
     Ok(ChatAnswer(response))
 }
 
+/// Refuses a model that no provider has. Where the providers do not say which they have, the model's server decides.
+async fn check_model(shared: &ServerShared, model: &str) -> Result<(), Refusal> {
+    if model.is_empty() || model == CONFIGURED_MODEL || shared.services.configured_models().iter().any(|it| it == model)
+    {
+        return Ok(());
+    }
+    let offered = offered_models(shared).await?;
+    let is_known = |(provider, known): &(String, Vec<ModelInfo>)| {
+        known.iter().any(|info| info.id == model || format!("{provider}/{}", info.id) == model)
+    };
+    if offered.iter().any(is_known) || offered.iter().all(|(_, known)| known.is_empty()) {
+        return Ok(());
+    }
+    let shown: String = model.chars().take(100).collect();
+    let refusal = Refusal::invalid(format!("the model `{shown}` does not exist"));
+    Err(Refusal { code: "model_not_found", ..refusal.parameter("model") }.hint("GET /v1/models lists the models"))
+}
+
 /// The session, and what is submitted to it. A session that the client continues knows what was said
 /// before; a new one is told.
 fn prepare(shared: &ServerShared, plan: &ChatPlan, model: Option<&str>, headers: ChatHeaders) -> (String, Submission) {
@@ -102,6 +125,7 @@ fn prepare(shared: &ServerShared, plan: &ChatPlan, model: Option<&str>, headers:
         source: "openai".to_owned(),
         model: model.map(ToOwned::to_owned),
         ask: headers.ask,
+        options: plan.options.clone(),
         ..Submission::default()
     };
     (session, submission)

@@ -1,5 +1,7 @@
 //! One connection: its requests, one after the other, under the limits on time.
 
+use super::incomplete_input::{CountedStream, SocketInput};
+use super::open_connections::ConnectionPlace;
 use super::stall::StallLimit;
 use crate::guard::{HostPolicy, RateLimit};
 use crate::openai::Continuations;
@@ -17,7 +19,7 @@ use hyper_util::service::TowerToHyperService;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 /// The most of a request or an answer that is held between the client and us.
 const MAX_BUFFER_BYTES: usize = 64 * 1024;
@@ -38,11 +40,12 @@ pub(super) struct ServerShared {
     pub(super) continuations: Mutex<Continuations>,
 }
 
-/// The connection of a request: the client's address, and the permit that a WebSocket keeps after the request.
+/// The connection of a request: the client's address, and the place that a WebSocket keeps after the request.
 #[derive(Clone)]
 pub(super) struct ClientConnection {
     pub(super) peer: SocketAddr,
-    pub(super) permit: Arc<OwnedSemaphorePermit>,
+    pub(super) place: Arc<ConnectionPlace>,
+    pub(super) input: Arc<SocketInput>,
 }
 
 impl ServerShared {
@@ -70,9 +73,11 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Answers requests until the client or the program closes the connection.
+/// Answers requests until the client or the program closes the connection, or it has to make room.
 pub(super) async fn serve(stream: TcpStream, client: ClientConnection, router: Router, closing: CancelToken) {
+    let stream = CountedStream::new(stream, Arc::clone(&client.input));
     let stream = StallLimit::new(stream, Duration::from_millis(WRITE_STALL_MS));
+    let place = Arc::clone(&client.place);
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(client.clone());
@@ -86,6 +91,7 @@ pub(super) async fn serve(stream: TcpStream, client: ClientConnection, router: R
     tokio::select! {
         // A client that breaks off or does not speak HTTP is not worth a log entry.
         _ = connection.as_mut() => return,
+        () = place.has_to_go() => return,
         () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;

@@ -6,19 +6,28 @@ use crate::refusal::Refusal;
 use crate::settings::MAX_BODY_BYTES;
 use axum::Json;
 use axum::extract::{Query, Request, State};
+use axum::http::StatusCode;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
 use dispatch_contracts::contribution::Route;
 use dispatch_kernel::host::Owned;
 use dispatch_os::paths::percent_decoded;
+use futures_util::{StreamExt, stream};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What an answer says beside its body.
+const STATUS: &str = "$status";
+const EVENTS: &str = "$events";
+const NEXT: &str = "$next";
 /// How long a contributed route may take.
 const ROUTE_TIMEOUT_MS: u64 = 60_000;
 
 /// Answers from the first contributed route that fits.
-pub(super) async fn serve(State(shared): State<Arc<ServerShared>>, request: Request) -> Result<Json<Value>, Refusal> {
+pub(super) async fn serve(State(shared): State<Arc<ServerShared>>, request: Request) -> Result<Response, Refusal> {
     let routes = shared.services.extensions()?.routes();
     let Some((route, path)) = find(&routes, request.method().as_str(), request.uri().path()) else {
         return Err(Refusal::not_found("nothing is served at this path").hint("/openapi.json lists what is served"));
@@ -31,16 +40,56 @@ pub(super) async fn serve(State(shared): State<Arc<ServerShared>>, request: Requ
     } else {
         serde_json::from_slice(&bytes).map_err(|error| Refusal::invalid(format!("invalid body: {error}")))?
     };
-    let answer = (route.item.respond)(json!({"path": path, "query": query, "body": body}));
-    match tokio::time::timeout(Duration::from_millis(ROUTE_TIMEOUT_MS), answer).await {
-        Ok(Ok(value)) => Ok(Json(value)),
-        Ok(Err(error)) => Err(Refusal::internal(format!("extension `{}`: {error}", route.owner))),
-        Err(_) => Err(Refusal::busy(format!(
-            "extension `{}` did not answer within {} s",
-            route.owner,
-            ROUTE_TIMEOUT_MS / 1_000
-        ))),
+    let asked = json!({"path": path, "query": query, "body": body});
+    let value = ask(&route.item, &route.owner.to_string(), asked.clone()).await?;
+    if value.get(EVENTS).is_some() {
+        return Ok(events(route.item.clone(), route.owner.to_string(), asked, value));
     }
+    Ok(plain(value))
+}
+
+/// What a route answers, in time.
+async fn ask(route: &Route, owner: &str, asked: Value) -> Result<Value, Refusal> {
+    match tokio::time::timeout(Duration::from_millis(ROUTE_TIMEOUT_MS), (route.respond)(asked)).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(Refusal::internal(format!("extension `{owner}`: {error}"))),
+        Err(_) => {
+            Err(Refusal::busy(format!("extension `{owner}` did not answer within {} s", ROUTE_TIMEOUT_MS / 1_000)))
+        }
+    }
+}
+
+/// One answer, with the status that it names.
+fn plain(mut value: Value) -> Response {
+    let status = value.as_object_mut().and_then(|fields| fields.remove(STATUS));
+    let status = status.and_then(|status| StatusCode::from_u16(u16::try_from(status.as_u64()?).ok()?).ok());
+    (status.unwrap_or(StatusCode::OK), Json(value)).into_response()
+}
+
+/// A stream: the route is asked again for as long as it says how to go on. A client that leaves ends it.
+fn events(route: Route, owner: String, asked: Value, first: Value) -> Response {
+    let stream = stream::unfold(Some(first), move |answer| {
+        let (route, owner, mut asked) = (route.clone(), owner.clone(), asked.clone());
+        async move {
+            let answer = answer?;
+            let sent = server_events(&answer);
+            let Some(next) = answer.get(NEXT).cloned() else { return Some((sent, None)) };
+            if let Some(fields) = asked.as_object_mut() {
+                fields.insert("next".to_owned(), next);
+            }
+            Some((sent, ask(&route, &owner, asked).await.ok()))
+        }
+    });
+    Sse::new(stream.flat_map(stream::iter)).keep_alive(KeepAlive::default()).into_response()
+}
+
+fn server_events(answer: &Value) -> Vec<Result<Event, Infallible>> {
+    let listed = answer.get(EVENTS).and_then(Value::as_array).into_iter().flatten();
+    let event = |one: &Value| {
+        let name = one.get("event").and_then(Value::as_str).unwrap_or("message").replace(['\n', '\r'], " ");
+        Event::default().event(name).data(one.get("data").cloned().unwrap_or_default().to_string())
+    };
+    listed.map(|one| Ok(event(one))).collect()
 }
 
 fn find<'a>(routes: &'a [Owned<Route>], method: &str, path: &str) -> Option<(&'a Owned<Route>, Map<String, Value>)> {

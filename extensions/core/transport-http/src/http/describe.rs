@@ -1,5 +1,6 @@
 //! What a handler's signature says about its route: every argument and every answer describes itself.
 
+use super::answering::AnsweringClient;
 use super::answers::{Accepted, ChatAnswer, Created, Health, NoContent, ProtocolSwitch, SessionEventStream};
 use super::chat::ChatHeaders;
 use super::events::LastEventId;
@@ -105,6 +106,13 @@ impl DescribeHead for DispatchId {
 impl DescribeHead for ApprovalId {
     fn parameters(_schemas: &mut SchemaSet) -> Vec<Value> {
         vec![path("id", "The question.")]
+    }
+}
+
+/// The token is described once for the whole document.
+impl DescribeHead for AnsweringClient {
+    fn parameters(_schemas: &mut SchemaSet) -> Vec<Value> {
+        Vec::new()
     }
 }
 

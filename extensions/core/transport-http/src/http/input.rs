@@ -1,5 +1,6 @@
 //! What a handler takes from a request: parameters of its head and a JSON body, bounded in size and time.
 
+use super::connection::ClientConnection;
 use crate::refusal::Refusal;
 use crate::settings::BODY_TIMEOUT_MS;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -10,6 +11,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Something read from the head of a request: a value of the path, the query, or headers.
@@ -102,7 +104,16 @@ pub(super) async fn read_body(request: Request, limit: usize) -> Result<Bytes, R
     if announced.is_some_and(|bytes| bytes > limit as u64) {
         return Err(too_large());
     }
-    let reading = axum::body::to_bytes(request.into_body(), limit);
+    let room = request.extensions().get::<ClientConnection>().map(|client| Arc::clone(&client.input));
+    let expected = announced.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(limit);
+    let reading = async {
+        // Without room the body stays with its sender.
+        let _held = match &room {
+            Some(room) => Some(room.room_for_body(expected).await),
+            None => None,
+        };
+        axum::body::to_bytes(request.into_body(), limit).await
+    };
     match tokio::time::timeout(Duration::from_millis(BODY_TIMEOUT_MS), reading).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if is_limit(&error) => Err(too_large()),

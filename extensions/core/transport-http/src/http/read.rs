@@ -1,11 +1,11 @@
 //! Handlers that change nothing.
 
 use super::answers::{
-    ApprovalList, Conversation, DispatchList, ExtensionList, Health, HealthStatus, HitList, Model, ModelList,
-    SessionList,
+    Conversation, DispatchList, ExtensionList, Health, HealthStatus, HitList, Model, ModelList, SessionList,
 };
-use super::connection::ServerState;
+use super::connection::{ServerShared, ServerState};
 use super::input::{FromHead, QueryInput, SessionLabel};
+use crate::approval_answer::OpenApprovalWire;
 use crate::refusal::Refusal;
 use crate::settings::MODELS_TIMEOUT_MS;
 use axum::Json;
@@ -16,6 +16,7 @@ use ext_session_orchestrator::contract::{DispatchId, DispatchView};
 use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How many hits a search returns by default.
@@ -46,6 +47,8 @@ pub(super) struct SessionsQuery {
     prefix: Option<String>,
     /// Only sessions of this persona.
     persona: Option<String>,
+    /// Only sessions of this folder.
+    folder: Option<PathBuf>,
     /// Only sessions that last changed before this, in Unix milliseconds.
     before_ms: Option<u64>,
     /// The most sessions to return.
@@ -62,6 +65,7 @@ pub(super) async fn sessions(
     let filter = SessionFilter {
         label_prefix: query.prefix,
         persona: query.persona,
+        folder: query.folder,
         updated_before_ms: query.before_ms,
         limit: query.limit,
     };
@@ -130,9 +134,9 @@ pub(super) async fn queue(
 pub(super) async fn approvals(
     State(shared): ServerState,
     FromHead(query): FromHead<SessionQuery>,
-) -> Result<Json<ApprovalList>, Refusal> {
-    let approvals = shared.services.approvals()?.open(query.session.as_deref());
-    Ok(Json(ApprovalList { approvals }))
+) -> Result<Json<Vec<OpenApprovalWire>>, Refusal> {
+    let open = shared.services.approvals()?.open(query.session.as_deref()).await?;
+    Ok(Json(open.into_iter().map(OpenApprovalWire::from).collect()))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -160,17 +164,21 @@ pub(super) async fn extensions(State(shared): ServerState) -> Result<Json<Extens
     Ok(Json(ExtensionList { extensions: shared.services.extensions()?.status() }))
 }
 
-/// The models of all providers in the shape that OpenAI clients know; a provider that does not
-/// answer in time has none.
-pub(super) async fn models(State(shared): ServerState) -> Result<Json<ModelList>, Refusal> {
+/// The models of each provider; one that does not answer in time has none.
+pub(super) async fn offered_models(shared: &ServerShared) -> Result<Vec<(String, Vec<ModelInfo>)>, Refusal> {
     let providers = shared.services.extensions()?.providers();
     let asked = providers.iter().map(|provider| async {
         let limit = Duration::from_millis(MODELS_TIMEOUT_MS);
         let found = tokio::time::timeout(limit, provider.item.models()).await;
         (provider.name.clone(), found.ok().and_then(Result::ok).unwrap_or_default())
     });
+    Ok(join_all(asked).await)
+}
+
+/// The models of all providers in the shape that OpenAI clients know.
+pub(super) async fn models(State(shared): ServerState) -> Result<Json<ModelList>, Refusal> {
     let configured = model(CONFIGURED_MODEL.to_owned(), "dispatch", None);
-    let found = join_all(asked).await;
+    let found = offered_models(&shared).await?;
     let offered = found.iter().flat_map(|(provider, models)| {
         models.iter().map(move |info| model(format!("{provider}/{}", info.id), provider, Some(info)))
     });

@@ -1,20 +1,20 @@
 //! The listener: accepts connections, at most as many as allowed, until the program closes.
 
 use super::connection::{ClientConnection, ServerShared, serve};
+use super::incomplete_input::{IncompleteInput, SocketInput};
+use super::open_connections::OpenConnections;
 use super::routes::route_table;
 use crate::contract::TransportError;
 use crate::guard::HostPolicy;
 use crate::services::TransportServices;
-use crate::token::TokenCheck;
+use crate::token::{ServerTokens, TokenCheck};
 use axum::Router;
 use core::net::SocketAddr;
 use dispatch_contracts::ports::Level;
-use dispatch_contracts::secret::Secret;
 use serde_json::{Map, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 /// How long to wait when the system has no more connections to give, for example for lack of file handles.
@@ -24,8 +24,7 @@ const ACCEPT_PAUSE_MS: u64 = 100;
 pub(crate) struct HttpServer {
     pub(crate) addr: SocketAddr,
     listening: JoinHandle<()>,
-    connections: Arc<Semaphore>,
-    max_connections: u32,
+    connections: Arc<OpenConnections>,
 }
 
 impl HttpServer {
@@ -33,29 +32,33 @@ impl HttpServer {
     pub(crate) async fn open(
         services: &Arc<TransportServices>,
         addr: SocketAddr,
-        token: &Secret,
+        tokens: &ServerTokens,
     ) -> Result<Self, TransportError> {
         let failed = |source| TransportError::Bind { addr, source };
         let listener = TcpListener::bind(addr).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
         let settings = services.settings();
-        let connections = Arc::new(Semaphore::new(settings.max_connections));
-        let max_connections = u32::try_from(settings.max_connections).unwrap_or(u32::MAX);
+        let connections = OpenConnections::new(settings.max_connections, services.clock());
         let policy = HostPolicy { bound, allowed: settings.allowed_hosts.clone() };
-        let shared = Arc::new(ServerShared::new(Arc::clone(services), policy, settings, TokenCheck::new(token)));
+        let shared = Arc::new(ServerShared::new(Arc::clone(services), policy, settings, TokenCheck::new(tokens)));
         let router = route_table().into_router(shared);
         let listening = tokio::spawn(accept(listener, Arc::clone(services), router, Arc::clone(&connections)));
-        Ok(Self { addr: bound, listening, connections, max_connections })
+        Ok(Self { addr: bound, listening, connections })
     }
 
     /// Resolves when the port is closed and the last connection has ended.
     pub(crate) async fn closed(self) {
         let _ = self.listening.await;
-        let _ = self.connections.acquire_many(self.max_connections).await;
+        self.connections.all_closed().await;
     }
 }
 
-async fn accept(listener: TcpListener, services: Arc<TransportServices>, router: Router, connections: Arc<Semaphore>) {
+async fn accept(
+    listener: TcpListener,
+    services: Arc<TransportServices>,
+    router: Router,
+    connections: Arc<OpenConnections>,
+) {
     tokio::select! {
         () = services.closing.cancelled() => {}
         () = accept_all(&listener, &services, &router, &connections) => {}
@@ -66,16 +69,17 @@ async fn accept_all(
     listener: &TcpListener,
     services: &Arc<TransportServices>,
     router: &Router,
-    connections: &Arc<Semaphore>,
+    connections: &Arc<OpenConnections>,
 ) {
+    let incomplete = Arc::new(IncompleteInput::new());
     loop {
-        // Without a permit the newcomer waits in the system's queue, which is bounded too.
-        let Ok(permit) = Arc::clone(connections).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, peer)) => {
                 // Small messages must not wait for each other; a system that refuses this is only slower.
                 let _ = stream.set_nodelay(true);
-                let client = ClientConnection { peer, permit: Arc::new(permit) };
+                let Some(place) = connections.admit(peer).await else { return };
+                let input = Arc::new(SocketInput::new(&incomplete));
+                let client = ClientConnection { peer, place: Arc::new(place), input };
                 tokio::spawn(serve(stream, client, router.clone(), services.closing.clone()));
             }
             Err(error) => {

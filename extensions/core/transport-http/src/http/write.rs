@@ -1,5 +1,6 @@
 //! Handlers that change something: messages, answers, and the sessions themselves.
 
+use super::answering::AnsweringClient;
 use super::answers::{Accepted, ApprovalReceipt, CancelReceipt, Created, MessageReceipt, NoContent};
 use super::connection::ServerState;
 use super::input::{FromHead, JsonBody, SessionLabel};
@@ -30,6 +31,8 @@ pub(super) async fn submit(
         session: label,
         session_id: receipt.session,
         fresh: receipt.fresh,
+        mode: receipt.mode,
+        note: receipt.note,
     }))
 }
 
@@ -44,9 +47,13 @@ pub(super) async fn cancel(
 pub(super) async fn answer(
     State(shared): ServerState,
     FromHead(approval): FromHead<ApprovalId>,
+    FromHead(client): FromHead<AnsweringClient>,
     JsonBody(answer): SmallBody<ApprovalAnswerWire>,
 ) -> Result<Json<ApprovalReceipt>, Refusal> {
-    shared.services.answer(&approval, answer).await?;
+    if !client.may_answer(&shared) {
+        return Err(Refusal::needs_approval_token());
+    }
+    shared.services.answer(&approval, answer, client.from).await?;
     Ok(Json(ApprovalReceipt { approval }))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Pure.
 
-use crate::approval_answer::ApprovalAnswerWord;
+use crate::approval_answer::ApprovalAnswerWire;
 use crate::message::MessageWire;
 use crate::refusal::Refusal;
 use ext_session_orchestrator::contract::{ApprovalId, DispatchId};
@@ -18,7 +18,7 @@ pub(super) enum ChannelRequest {
     Submit { session: String, message: MessageWire },
     Dispatch { dispatch: DispatchId },
     Cancel { dispatch: DispatchId },
-    Answer { approval: ApprovalId, answer: ApprovalAnswerWord, reason: Option<String> },
+    Answer { approval: ApprovalId, answer: ApprovalAnswerWire },
     Ping {},
 }
 
@@ -39,14 +39,6 @@ struct SessionWire {
 #[serde(deny_unknown_fields)]
 struct DispatchWire {
     dispatch: DispatchId,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AnsweredWire {
-    approval: ApprovalId,
-    answer: ApprovalAnswerWord,
-    reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -85,8 +77,10 @@ fn request(mut fields: Map<String, Value>) -> Result<ChannelRequest, Refusal> {
         "dispatch" => ChannelRequest::Dispatch { dispatch: rest::<DispatchWire>(fields)?.dispatch },
         "cancel" => ChannelRequest::Cancel { dispatch: rest::<DispatchWire>(fields)?.dispatch },
         "answer" => {
-            let AnsweredWire { approval, answer, reason } = rest(fields)?;
-            ChannelRequest::Answer { approval, answer, reason }
+            let Some(Value::String(approval)) = fields.remove("approval") else {
+                return Err(Refusal::invalid("`answer` needs `approval`, the id of a question"));
+            };
+            ChannelRequest::Answer { approval: ApprovalId(approval), answer: rest(fields)? }
         }
         "ping" => {
             let NothingWire {} = rest(fields)?;

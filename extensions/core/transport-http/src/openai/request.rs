@@ -10,7 +10,26 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// The body of a request; other fields are ignored, because the session decides about them.
+/// What a model server is told as the client says it.
+const FOR_THE_MODEL: [&str; 12] = [
+    "frequency_penalty",
+    "logit_bias",
+    "max_completion_tokens",
+    "max_tokens",
+    "presence_penalty",
+    "reasoning_effort",
+    "response_format",
+    "seed",
+    "stop",
+    "temperature",
+    "top_p",
+    "verbosity",
+];
+/// What changes nothing about the reply.
+const WITHOUT_EFFECT: [&str; 6] =
+    ["parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store"];
+
+/// The body of a request. Every field is honoured, without effect by its nature, or refused.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ChatRequest {
     /// `dispatch` for the configured model.
@@ -31,6 +50,9 @@ pub(crate) struct ChatRequest {
     #[serde(default)]
     #[schemars(range(min = 1, max = 1))]
     n: Option<u32>,
+    /// The other parameters of OpenAI.
+    #[serde(flatten)]
+    more: Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -94,14 +116,17 @@ pub(crate) struct ChatPlan {
     pub(crate) told_before: String,
     pub(crate) include_usage: bool,
     pub(crate) tools: ToolVisibility,
+    /// What the model's server is told.
+    pub(crate) options: Map<String, Value>,
 }
 
 impl ChatRequest {
     /// Reads the conversation. `header` is the session that the request's headers name.
     pub(crate) fn plan(&self, header: Option<&str>) -> Result<ChatPlan, Refusal> {
         if self.n.is_some_and(|n| n != 1) {
-            return Err(Refusal::invalid("`n` must be 1: a session has one next reply"));
+            return Err(unsupported("n", "`n` must be 1: a session has one next reply"));
         }
+        let options = options(&self.more)?;
         let Some((last, before)) = self.messages.split_last().filter(|(last, _)| last.role == "user") else {
             return Err(Refusal::invalid("the last message must have the role `user`"));
         };
@@ -124,8 +149,37 @@ impl ChatRequest {
             told_before: tell(before),
             include_usage: self.stream_options.as_ref().and_then(|options| options.include_usage) == Some(true),
             tools: if metadata("show_tools") == Some("text") { ToolVisibility::AsText } else { ToolVisibility::Hidden },
+            options,
         })
     }
+}
+
+/// The parameters for the model's server; one that cannot be honoured is refused.
+fn options(more: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
+    let mut kept = Map::new();
+    for (name, value) in more.iter().filter(|(_, value)| !value.is_null()) {
+        match name.as_str() {
+            "tools" | "functions" if value.as_array().is_some_and(Vec::is_empty) => {}
+            "tools" | "functions" => {
+                let why = "the tools of the agent run on the server; tools of the client are not called";
+                return Err(unsupported(name, &format!("`{name}` is not supported: {why}")));
+            }
+            "tool_choice" | "function_call" if value == "auto" || value == "none" => {}
+            "logprobs" if *value == Value::Bool(false) => {}
+            "modalities" if *value == serde_json::json!(["text"]) => {}
+            known if FOR_THE_MODEL.contains(&known) => {
+                kept.insert(name.clone(), value.clone());
+            }
+            known if WITHOUT_EFFECT.contains(&known) => {}
+            _ => return Err(unsupported(name, &format!("`{name}` is not supported"))),
+        }
+    }
+    Ok(kept)
+}
+
+/// Refuses a parameter, in OpenAI's words.
+fn unsupported(parameter: &str, message: &str) -> Refusal {
+    Refusal { code: "unsupported_parameter", ..Refusal::invalid(message).parameter(parameter) }
 }
 
 impl ChatMessage {
@@ -246,6 +300,31 @@ mod tests {
             let mut body = json!({"messages": messages});
             body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             assert_eq!(plan(body.clone(), None).unwrap_err().status, 400, "{body}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_honoured_or_refused() {
+        let with = |more: Value| {
+            let mut body = json!({"messages": [{"role": "user", "content": "hi"}]});
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            plan(body, None)
+        };
+        let format = json!({"type": "json_object"});
+        let found = with(json!({"max_tokens": 5, "response_format": format, "tools": [], "store": true, "stop": null}));
+        assert_eq!(found.unwrap().options, *json!({"max_tokens": 5, "response_format": format}).as_object().unwrap());
+        for (more, parameter) in [
+            (json!({"tools": [{"type": "function"}]}), "tools"),
+            (json!({"tool_choice": "required"}), "tool_choice"),
+            (json!({"logprobs": true}), "logprobs"),
+            (json!({"n": 2}), "n"),
+            (json!({"max_token": 5}), "max_token"),
+        ] {
+            let refusal = with(more).unwrap_err();
+            assert_eq!(
+                (refusal.status.as_u16(), refusal.openai.and_then(|it| it.parameter).as_deref()),
+                (400, Some(parameter))
+            );
         }
     }
 }

@@ -140,11 +140,20 @@ fn who_has_the_token_has_a_rate_too() {
 }
 
 #[test]
-fn more_connections_than_allowed_wait() {
+fn more_connections_than_allowed_wait_for_those_with_the_token() {
     let server =
         TestServer::with(ScriptedModel::playing([]), &[("extensions.transport-http.max_connections", json!(2))]);
-    let held: Vec<TcpStream> = (0..2).map(|_| TcpStream::connect(server.bound.addr).unwrap()).collect();
     let addr = server.bound.addr;
+    let held: Vec<TcpStream> = (0..2)
+        .map(|_| {
+            let mut stream = TcpStream::connect(addr).unwrap();
+            let token = &server.token;
+            write!(stream, "GET /v1/sessions HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\n\r\n")
+                .unwrap();
+            stream.read_exact(&mut [0; 12]).unwrap();
+            stream
+        })
+        .collect();
     let client = server.client();
     let waiting = std::thread::spawn(move || client.get("/healthz"));
     let mut probe = TcpStream::connect(addr).unwrap();
@@ -153,6 +162,17 @@ fn more_connections_than_allowed_wait() {
     assert!(probe.read(&mut [0; 1]).is_err(), "nobody is served while the others hold on");
     drop(held);
     waiting.join().unwrap().expect(200);
+}
+
+#[test]
+fn a_full_server_drops_the_oldest_connection_without_a_token() {
+    let server =
+        TestServer::with(ScriptedModel::playing([]), &[("extensions.transport-http.max_connections", json!(2))]);
+    let mut held: Vec<TcpStream> = (0..2).map(|_| TcpStream::connect(server.bound.addr).unwrap()).collect();
+    server.client().get("/healthz").expect(200);
+    let oldest = &mut held[0];
+    oldest.set_read_timeout(Some(crate::server::PATIENCE)).unwrap();
+    assert!(matches!(oldest.read(&mut [0; 1]), Ok(0) | Err(_)), "it made room");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn news_comes_while_it_happens() {
 #[test]
 fn a_client_that_does_not_read_is_told_and_loses_no_row() {
     // More than sockets and queues hold: what waits for the reader is bounded, so live news is lost.
-    let flood = Step::Repeat { text: format!("data: {}\n\n", delta(&"x".repeat(200))), times: 12_000 };
+    let flood = Step::Repeat { text: format!("data: {}\n\n", delta(&format!("{} ", "x".repeat(199)))), times: 12_000 };
     let server = TestServer::playing([Reply::steps([flood, Step::say("end"), Step::event(&finish()), Step::done()])]);
     let client = server.client();
     let asleep = EventReader::open(&client, "/v1/sessions/main/events?after=0", &[]);

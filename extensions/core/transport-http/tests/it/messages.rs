@@ -83,7 +83,7 @@ fn sessions_are_forked_renamed_and_deleted() {
     let changed = change.expect(200).json();
     assert_eq!((changed["label"].as_str(), changed["title"].as_str()), (Some("c"), Some("Title")));
     let untitled = client.request("PATCH", "/v1/sessions/c", &json_body, br#"{"title":null}"#).expect(200).json();
-    assert_eq!(untitled.get("title"), None);
+    assert_eq!(untitled.get("title"), Some(&Value::Null));
     client.request("DELETE", "/v1/sessions/c", &[], b"").expect(204);
     client.get("/v1/sessions/c").expect(404);
     let labels = client.get("/v1/sessions").expect(200).json();

@@ -197,6 +197,12 @@ impl TestServer {
         TestClient { addr: self.bound.addr, token: Some(self.token.clone()) }
     }
 
+    /// A client of a person: it may answer questions.
+    pub(crate) fn person(&self) -> TestClient {
+        let token = std::fs::read_to_string(&self.bound.approval_token_file).unwrap();
+        TestClient { addr: self.bound.addr, token: Some(token.trim().to_owned()) }
+    }
+
     /// Submits and waits for the end; the dispatch.
     pub(crate) fn say(&self, session: &str, text: &str) -> Value {
         let path = format!("/v1/sessions/{session}/messages");

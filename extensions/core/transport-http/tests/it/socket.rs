@@ -92,8 +92,8 @@ fn a_conversation_of_messages() {
     assert_eq!(cancelled["result"]["outcome"], "stopping", "{cancelled}");
     let wrong = ask(&mut socket, json!({"type": "cancel", "dispatch": "none", "ref": 4}));
     assert_eq!(wrong["error"]["code"], "not_found");
-    let wrong = ask(&mut socket, json!({"type": "answer", "approval": "none", "answer": "once", "ref": 5}));
-    assert_eq!(wrong["error"]["code"], "not_found");
+    let wrong = ask(&mut socket, json!({"type": "answer", "approval": "none", "answer": "allow", "ref": 5}));
+    assert_eq!(wrong["error"]["code"], "forbidden", "the server's token answers no question");
     socket.send(Message::text("{")).unwrap();
     let said = std::iter::repeat_with(|| receive(&mut socket)).find(|said| said["type"] != "event").unwrap();
     assert_eq!(said["error"]["code"], "invalid");

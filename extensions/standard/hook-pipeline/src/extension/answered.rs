@@ -72,6 +72,10 @@ pub(super) struct AnsweredScripts<'r, S> {
 }
 
 impl<S: ScriptModules> ScriptModules for AnsweredScripts<'_, S> {
+    fn was_critical(&self, name: &str, paths: &Paths) -> bool {
+        self.inner.was_critical(name, paths)
+    }
+
     fn find<'s>(&'s self, name: &str, paths: &Paths, time_left: Duration) -> FoundScript<'s> {
         match self.inner.find(name, paths, time_left) {
             FoundScript::Module(inner) => FoundScript::Module(Box::new(Answered { inner, rules: self.rules })),

@@ -10,11 +10,12 @@ use dispatch_contracts::host::Host;
 use dispatch_contracts::permission::PermissionRequest;
 use dispatch_hook_dialects::dialect::Hints;
 use dispatch_hook_module::{Effects, HookEvent, Module, SystemClock};
-use dispatch_os::{environment, threads};
+use dispatch_os::{UserDirs, environment, threads};
 use futures_channel::oneshot;
 
 use super::ModuleList;
 use super::answered::{Answered, AnsweredScripts};
+use crate::rule_trust::RuleTrust;
 use crate::run::{Invocation, Outcome, submit as run};
 use crate::user_scripts::UserScripts;
 use crate::watch::Unwatched;
@@ -37,6 +38,8 @@ fn handle(modules: &ModuleList, host: &Host, event: &HookEvent) -> Outcome {
     let modules: Vec<&dyn Module> = answered.iter().map(|module| module as &dyn Module).collect();
     let scripts = AnsweredScripts { inner: UserScripts::default(), rules: &rules };
     let home = environment::variable("HOME").ok().flatten();
+    let user = UserDirs::discover().ok();
+    let trust_file = user.as_ref().map(|user| user.data.join("trust.json"));
     run(
         &Invocation {
             host: None,
@@ -44,8 +47,11 @@ fn handle(modules: &ModuleList, host: &Host, event: &HookEvent) -> Outcome {
             stdin: b"",
             hints: &Hints::default(),
             home: home.as_deref(),
+            user: user.as_ref(),
+            trust: trust_file.as_deref().map_or(RuleTrust::Nothing, RuleTrust::File),
             root: None,
             manifest: None,
+            config: None,
             modules: &modules,
             scripts: Some(&scripts),
             clock: &SystemClock::start(),

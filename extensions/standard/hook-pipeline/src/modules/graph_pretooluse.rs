@@ -4,16 +4,20 @@
 
 mod background;
 mod code;
+mod configuration;
 mod credentials;
 mod exfiltration;
 mod flow;
 mod git;
 mod location;
+mod opaque;
 mod options;
 mod queries;
+mod remote;
 mod rules;
 mod search;
 mod settings;
+mod system;
 mod unbounded;
 
 #[cfg(test)]
@@ -56,6 +60,7 @@ impl Module for GraphPretooluse {
             JudgedCommand::new(call, effects, &workspace, &ctx.event.tool_input).judge(&mut findings);
         } else {
             unbounded::judge_paths(call, &workspace, &mut findings);
+            configuration::judge_paths(call, &workspace, &mut findings);
             queries::judge_fields(call, &ctx.event.tool_input, &mut findings);
         }
         let estimate = search::judge(ctx, call, &workspace, &settings, &mut findings);
@@ -95,8 +100,13 @@ impl<'a> JudgedCommand<'a> {
                 _ => queries::judge_command(self, index, command, findings),
             }
             code::judge(self, index, command, findings);
+            remote::judge(self, index, command, findings);
+            system::judge(command, findings);
         }
+        code::judge_decoded(self, findings);
         exfiltration::judge(self, findings);
+        configuration::judge(self, findings);
+        opaque::judge(self, findings);
     }
 }
 

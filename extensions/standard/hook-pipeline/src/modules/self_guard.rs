@@ -1,5 +1,6 @@
 //! Keeps an agent from editing the rules it is under: files, registrations, our own commands that change policy.
 
+mod mention;
 mod pattern;
 mod protected;
 
@@ -11,6 +12,7 @@ use std::path::Path;
 use dispatch_hook_module::{
     Context, Decision, EventName, HookAction, Module, ModuleError, ModuleSpec, OwnCommand, is_own_mcp_tool, own_command,
 };
+use dispatch_os::UserDirs;
 use dispatch_toolcall::{Access, PathAccess, ShellEffects, ToolCall, ToolKind, UnknownReason};
 use serde::Deserialize;
 
@@ -23,8 +25,16 @@ const COMMAND_CODE: &str = "SG02";
 /// Code that cannot be judged and names a protected file.
 const OPAQUE_CODE: &str = "SG03";
 
-/// Parts of a tool's name that say it only looks.
-const LOOKING: [&str; 6] = ["read", "get", "list", "search", "find", "query"];
+/// Reading where keys, the token and approvals are.
+const SECRET_CODE: &str = "SG04";
+
+/// Words at the start of a tool's name that say it looks.
+const LOOKING: [&str; 8] = ["read", "get", "list", "search", "find", "query", "view", "show"];
+/// Words anywhere in it that say it does not only look.
+const CHANGING: [&str; 16] = [
+    "write", "replace", "edit", "create", "delete", "remove", "update", "set", "move", "rename", "put", "save",
+    "apply", "append", "insert", "run",
+];
 
 /// Protects the rules.
 pub(crate) struct SelfGuard;
@@ -52,12 +62,21 @@ impl Module for SelfGuard {
     }
 
     fn handle(&self, ctx: &Context<'_>) -> Result<HookAction, ModuleError> {
-        let Some(call) = ctx.call.filter(|call| may_change(call)) else {
+        let Some(call) = ctx.call else {
             return Ok(HookAction::none());
         };
+        let user = UserDirs::discover().ok();
+        let data = user.as_ref().map(|user| user.data.to_string_lossy());
+        let secret = read_secret(call, data.as_deref()).map(|path| (SECRET_CODE, wording_of_secret(&path)));
+        if secret.is_none() && !may_change(call) {
+            return Ok(HookAction::none());
+        }
         let settings: SelfGuardSettings = ctx.settings();
-        let protected = ProtectedPaths::new(ctx, &settings.protect);
+        let folders = user.iter().flat_map(|user| [&user.config, &user.data, &user.cache]);
+        let folders: Vec<String> = folders.map(|folder| folder.to_string_lossy().into_owned()).collect();
+        let protected = ProtectedPaths::new(ctx, &settings.protect, &folders);
         let findings = [
+            secret,
             written(ctx, call, &protected).map(|path| (WRITE_CODE, wording_of_write(&path))),
             policy_command(call).map(|words| (COMMAND_CODE, wording_of_command(&words))),
             opaque(ctx, call, &protected).map(|path| (OPAQUE_CODE, wording_of_opaque(&path))),
@@ -68,6 +87,20 @@ impl Module for SelfGuard {
             HookAction::objection(decision, code, reason)
         }))
     }
+}
+
+/// Files below the user's data that an agent has no business with, not even to look.
+const SECRETS: [&str; 6] = ["token", "keys", "keys.json", "auth.json", "trust.json", "dispatch.db"];
+
+/// The first of our own secrets that the call names.
+fn read_secret(call: &ToolCall, data: Option<&str>) -> Option<String> {
+    let data = pattern::parts(data?);
+    let is_secret = |path: &&PathAccess| {
+        let parts = pattern::parts(&path.path);
+        let rest = parts.strip_prefix(data.as_slice()).and_then(<[&str]>::first);
+        rest.is_some_and(|name| SECRETS.iter().any(|secret| pattern::may_match(name, secret)))
+    };
+    call.paths.iter().find(is_secret).map(|path| path.path.clone())
 }
 
 /// Everything but a call that is known to look only.
@@ -95,20 +128,30 @@ fn real_path(ctx: &Context<'_>, path: &PathAccess) -> String {
 
 fn policy_command(call: &ToolCall) -> Option<String> {
     let effects = call.effects.as_ref()?;
-    let command = effects.commands.iter().find(|command| own_command(command) == OwnCommand::ChangesPolicy)?;
+    let changes = |command: &&dispatch_toolcall::SimpleCommand| {
+        own_command(command) == OwnCommand::ChangesPolicy || redirects_git_hooks(command)
+    };
+    let command = effects.commands.iter().find(changes)?;
     Some(command.argv.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" "))
+}
+
+/// `git config core.hooksPath ELSEWHERE` takes our git hooks out of force; without a value it only shows the setting.
+fn redirects_git_hooks(command: &dispatch_toolcall::SimpleCommand) -> bool {
+    let names = |word: &String| word.to_ascii_lowercase().starts_with("core.hookspath");
+    let at = command.argv.iter().position(names);
+    let sets = |at: usize| command.argv.len() > at + 1 || command.argv.iter().any(|word| word.contains("unset"));
+    command.program == "git" && command.argv.iter().any(|word| word == "config") && at.is_some_and(sets)
 }
 
 /// A protected name in a call whose effect is not known.
 fn opaque(ctx: &Context<'_>, call: &ToolCall, protected: &ProtectedPaths<'_>) -> Option<String> {
-    let text = match (&call.effects, call.kind) {
-        (Some(effects), _) if hides_effects(effects) => call.command.clone()?,
+    match (&call.effects, call.kind) {
+        (Some(effects), _) if hides_effects(effects) => protected.mentioned_in(call.command.as_deref()?),
         (None, ToolKind::Mcp | ToolKind::Other) if !is_own_mcp_tool(ctx.event) && !only_looks(&call.name) => {
-            ctx.event.tool_input.to_string()
+            mention::paths_and_code(&ctx.event.tool_input).into_iter().find_map(|text| protected.mentioned_in(text))
         }
-        _ => return None,
-    };
-    protected.mentioned_in(&text)
+        _ => None,
+    }
 }
 
 fn hides_effects(effects: &ShellEffects) -> bool {
@@ -125,13 +168,18 @@ fn hides_effects(effects: &ShellEffects) -> bool {
 
 fn only_looks(tool: &str) -> bool {
     let name = tool.rsplit("__").next().unwrap_or(tool).to_ascii_lowercase();
-    LOOKING.iter().any(|verb| name.starts_with(verb))
+    let mut words = name.split(|character: char| !character.is_ascii_alphanumeric());
+    LOOKING.iter().any(|verb| name.starts_with(verb)) && !words.any(|word| CHANGING.contains(&word))
 }
 
 fn wording_of_write(path: &str) -> String {
     format!(
         "`{path}` is part of the rules this agent works under; only the user may change it. Ask the user to make the change."
     )
+}
+
+fn wording_of_secret(path: &str) -> String {
+    format!("`{path}` holds keys or approvals of Dispatch; an agent may not read it. Ask the user.")
 }
 
 fn wording_of_command(words: &str) -> String {

@@ -20,7 +20,7 @@ pub(super) fn effective(event: &HookEvent, decision: Decision, unattended: Optio
             Some(Unattended::Deny) => {
                 Effective { decision: Decision::Deny, note: Some("nobody is there to be asked, so it is denied") }
             }
-            Some(Unattended::Allow) => dropped("nobody is there to be asked, so it is allowed"),
+            Some(Unattended::Allow) => dropped("it is not asked here, so it is allowed"),
         },
         (Decision::Ask, _) => dropped("only a tool call can be asked about"),
         (Decision::Deny, EventName::Stop | EventName::SubagentStop) if event.stop_hook_active => {

@@ -14,10 +14,13 @@ use dispatch_toolcall::ToolCall;
 use serde_json::json;
 
 use super::effective::effective;
-use super::folded::{Folded, ModuleRun, Said};
+use super::folded::{Folded, GuardFinding, ModuleRun, Said};
 use super::rewrite::{STAMP_PREFIX, rewritten, stamped};
 use super::select::Slot;
 use crate::config::Config;
+
+/// What is added to a reason when a question became a denial.
+const CANNOT_ASK: &str = "Nobody can be asked here, so the call is refused; ask the user in words.";
 
 /// Where stamps go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +115,8 @@ impl Flow<'_> {
             self.folded.session_keeper = Some(name.clone());
         }
         let update = self.keep(&name, action, objection);
-        if objection != Decision::Allow {
+        // Nothing is stronger than a denial. After a question the other guards still judge.
+        if objection == Decision::Deny {
             return Next::Stop;
         }
         match update {
@@ -176,10 +180,11 @@ impl Flow<'_> {
         // A refusal that this event cannot express still reaches the model as text.
         let unheard = objection == Decision::Allow && action.decision == Some(Decision::Deny);
         if objection != Decision::Allow {
-            folded.decision = objection;
-            folded.reason.clone_from(&action.deny_reason);
-            folded.code.clone_from(&action.code);
-            folded.decided_by = Some(name.to_owned());
+            let mut reason = action.deny_reason.clone();
+            if objection == Decision::Deny && action.decision == Some(Decision::Ask) {
+                reason = Some(format!("{}\n{CANNOT_ASK}", reason.unwrap_or_default()));
+            }
+            folded.object(name, GuardFinding { code: action.code.clone(), decision: objection, why: reason });
         } else if unheard && !self.event.stop_hook_active {
             let value = action.deny_reason.clone().unwrap_or_default();
             folded.context.push(dispatch_hook_module::ContextNote { key: name.to_owned(), value });
@@ -248,12 +253,10 @@ impl Flow<'_> {
                 if objection == Decision::Allow {
                     return Next::GoOn;
                 }
-                self.folded.decision = objection;
-                self.folded.code = action.code;
                 let reason = action.deny_reason.unwrap_or_else(|| "the rewritten call is not permitted".to_owned());
-                self.folded.reason = Some(format!("{reason} (after the rewrite by {rewriter})"));
-                self.folded.decided_by = Some(name);
-                Next::Stop
+                let why = Some(format!("{reason} (after the rewrite by {rewriter})"));
+                self.folded.object(&name, GuardFinding { code: action.code, decision: objection, why });
+                if objection == Decision::Deny { Next::Stop } else { Next::GoOn }
             }
             Err(error) => self.fail(slot, &name, &error),
         }
@@ -268,16 +271,15 @@ impl Flow<'_> {
             return Next::GoOn;
         }
         if self.event.name == EventName::PreToolUse {
-            self.folded.decision = Decision::Deny;
-            self.folded.code = Some("ERROR_MODULE_CRITICAL".to_owned());
-            self.folded.reason = Some(format!("The guard `{name}` failed, so nothing may run: {text}"));
-            self.folded.decided_by = Some(name.to_owned());
+            let why = Some(format!("The guard `{name}` failed, so nothing may run: {text}"));
+            let code = Some("ERROR_MODULE_CRITICAL".to_owned());
+            self.folded.object(name, GuardFinding { code, decision: Decision::Deny, why });
         }
         Next::Stop
     }
 
     fn is_out_of_time(&self) -> bool {
-        self.environment.timers.elapsed() > Duration::from_millis(self.environment.timers.budget_ms)
+        self.environment.timers.spent() > Duration::from_millis(self.environment.timers.budget_ms)
     }
 
     fn run_out_of_time(&mut self, slot: &Slot<'_>) {
@@ -285,7 +287,7 @@ impl Flow<'_> {
         let data = json!({
             "before": name,
             "budgetMs": self.environment.timers.budget_ms,
-            "elapsedMs": milliseconds(self.environment.timers.elapsed()),
+            "elapsedMs": milliseconds(self.environment.timers.spent()),
         });
         let record = EmittedRecord { kind: RecordType::BudgetExceeded, data };
         Folded::say(&mut self.folded.records, "pipeline", [record]);

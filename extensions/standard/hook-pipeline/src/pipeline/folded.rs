@@ -2,6 +2,7 @@
 
 use dispatch_hook_dialects::Answer;
 use dispatch_hook_module::{Artifact, ContextNote, Decision, EmittedRecord, FileWrite, LogLine, RuleException};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Something a module said.
@@ -24,6 +25,17 @@ pub struct ModuleRun {
     pub ms: f64,
 }
 
+/// What one guard objected to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuardFinding {
+    /// The rule.
+    pub code: Option<String>,
+    /// What the guard wants.
+    pub decision: Decision,
+    /// Why.
+    pub why: Option<String>,
+}
+
 /// One decision from many modules.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Folded {
@@ -37,6 +49,8 @@ pub struct Folded {
     pub code: Option<String>,
     /// The module that decided, if one objected.
     pub decided_by: Option<String>,
+    /// Every objection, in the order in which the guards spoke.
+    pub findings: Vec<Said<GuardFinding>>,
     /// Text for the model.
     pub context: Vec<ContextNote>,
     /// Text for the user.
@@ -95,6 +109,20 @@ impl Folded {
             updated_input: self.updated_input.clone().filter(|_| self.decision != Decision::Deny),
             updated_output: self.updated_output.clone(),
             halt: self.halt.clone(),
+        }
+    }
+
+    /// Keeps an objection; the strictest one decides, and of equals the first.
+    pub(crate) fn object(&mut self, module: &str, finding: GuardFinding) {
+        if finding.decision > self.decision {
+            self.decision = finding.decision;
+            self.reason.clone_from(&finding.why);
+            self.code.clone_from(&finding.code);
+            self.decided_by = Some(module.to_owned());
+        }
+        // A second look at a rewritten call repeats what the first one found.
+        if !self.findings.iter().any(|said| said.module == module && said.what.code == finding.code) {
+            self.findings.push(Said { module: module.to_owned(), what: finding });
         }
     }
 

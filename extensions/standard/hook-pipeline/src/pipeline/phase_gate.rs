@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dispatch_hook_module::phase::{PhaseMode, PhasePolicy, kind_name};
+use dispatch_hook_module::phase::{Phase, PhaseMode, PhasePolicy, kind_name};
 use dispatch_hook_module::{Context, EventName, HookAction, Module, ModuleError, ModuleSpec};
 use dispatch_toolcall::{Access, PathAccess, ToolCall, ToolKind};
 
@@ -40,17 +40,43 @@ impl Module for PhaseGate<'_> {
             return Ok(HookAction::none());
         };
         let open = rule.mode == PhaseMode::Allow || rule.allow_tools.contains(&call.name, call.kind);
-        if open || leads_on(ctx) || is_delivery(ctx, call) {
+        if open || leads_on(ctx) || is_delivery(ctx, call) || writes_plan(ctx, call) {
             return Ok(HookAction::none());
         }
         let (tool, phase) = (&call.name, phase.as_str());
         let kind = kind_name(call.kind);
-        let reason = format!("`{tool}` ({kind}) is not open in the phase {phase}.");
+        let way_out = way_out(ctx.phase());
+        let reason = format!("`{tool}` ({kind}) is not open in the phase {phase}. {way_out}");
         Ok(match rule.mode {
             PhaseMode::Deny if !ctx.is_excused(PHASE_CODE) => HookAction::deny(PHASE_CODE, reason),
             _ => HookAction::none().with_warning(reason.clone()).with_context(PHASE_GATE, reason),
         })
     }
+}
+
+/// What leads on from a phase.
+fn way_out(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Uninitialized => "A prompt of the user begins the planning.",
+        Phase::Planning => {
+            "Write the plan to .ai/plan/planGraph.json, which is open, and run `dispatch plan submit .ai/plan/planGraph.json`."
+        }
+        Phase::Executing => "Stay in the scope of the plan's open nodes; `dispatch plan show` lists them.",
+        Phase::Blocked => "Ask the user: `dispatch phase set` moves on, with a reason.",
+        Phase::Complete => "The work is complete; the next prompt begins new work.",
+    }
+}
+
+/// Whether the call writes nothing but the plan, which is what planning is for.
+fn writes_plan(ctx: &Context<'_>, call: &ToolCall) -> bool {
+    let is_plan = |path: &PathAccess| {
+        let place = ctx.paths.repo_relative(&ctx.session.real_path(Path::new(&path.path))).unwrap_or_default();
+        place.starts_with(".ai/plan/") && !path.glob && path.access != Access::Delete
+    };
+    ctx.phase() == Phase::Planning
+        && call.kind == ToolKind::Write
+        && !call.paths.is_empty()
+        && call.paths.iter().all(is_plan)
 }
 
 /// Whether the call writes nothing but what a subagent was told to deliver, which is what planning is for.

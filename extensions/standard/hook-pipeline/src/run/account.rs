@@ -21,6 +21,8 @@ use crate::session_files::Batch;
 
 /// The name under which the pipeline itself speaks.
 pub(super) const PIPELINE: &str = "pipeline";
+/// The session of the calls that `dispatch canary` makes.
+const CANARY_SESSION: &str = "canary";
 /// What a record shows of a prompt; all of it is in `p.jsonl`.
 const EXCERPT_CHARS: usize = 400;
 const PROMPT_LIMIT_BYTES: usize = 64 * 1024;
@@ -201,6 +203,10 @@ impl Account<'_> {
         put("reason", json!(folded.reason));
         put("code", json!(folded.code));
         put("decidedBy", json!(folded.decided_by));
+        // One finding is the reason itself.
+        if folded.findings.len() > 1 {
+            put("findings", json!(folded.findings.iter().map(|said| &said.what).collect::<Vec<_>>()));
+        }
         put("grant", if folded.grant { true.into() } else { Value::Null });
         put("modules", json!(module_reports(folded)));
         put("host", event.host.into());
@@ -214,6 +220,9 @@ impl Account<'_> {
             put("finalInputHash", after.into());
         }
         put("rewrittenBy", json!(folded.rewritten_by));
+        put("updatedInput", json!(folded.updated_input));
+        let is_canary = event.session_id.as_deref() == Some(CANARY_SESSION);
+        put("canary", if is_canary { true.into() } else { Value::Null });
         put("stamps", non_empty(folded.metadata.clone()));
         put("metrics", non_empty(folded.metrics.clone()));
         put("outOfTimeAt", json!(folded.out_of_time_at));

@@ -1,12 +1,12 @@
 //! The session and the workspace as modules read them: from disk, when asked, within bounds.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use dispatch_hook_module::{Paths, Record, RecordType, RuleException, SessionView};
+use dispatch_hook_module::{Effects, Paths, Record, RecordType, RuleException, SessionView};
 use dispatch_os::files::{read_at_most, read_file_at_most, tail_lines};
-use dispatch_os::paths::{Beneath, resolve_inside};
+use dispatch_os::paths::{Beneath, resolve_inside, safe_file_name};
 use serde_json::Value;
 
 use super::header::Header;
@@ -17,6 +17,8 @@ const TURN_BYTES: u64 = 1024 * 1024;
 const HISTORY_BYTES: u64 = 8 * 1024 * 1024;
 const PROMPTS_BYTES: u64 = 2 * 1024 * 1024;
 const EXCEPTIONS_LIMIT_BYTES: u64 = 256 * 1024;
+/// Which exceptions for one call were used, below the folder of sessions.
+const USED_FOLDER: &str = "exceptions-used";
 
 /// Reads from disk.
 pub(crate) struct DiskView<'a> {
@@ -27,6 +29,8 @@ pub(crate) struct DiskView<'a> {
     turn: OnceCell<(u64, Vec<Record>)>,
     history: OnceCell<Vec<Record>>,
     exceptions: OnceCell<Vec<RuleException>>,
+    /// Exceptions for one call that this invocation took.
+    taken: RefCell<Vec<String>>,
 }
 
 impl<'a> DiskView<'a> {
@@ -41,6 +45,7 @@ impl<'a> DiskView<'a> {
             turn: OnceCell::new(),
             history: OnceCell::new(),
             exceptions: OnceCell::new(),
+            taken: RefCell::default(),
         }
     }
 
@@ -121,6 +126,28 @@ impl SessionView for DiskView<'_> {
             parse_exceptions(&bytes)
         })
     }
+
+    fn take_exception(&self, exception: &RuleException, effects: Effects) -> bool {
+        let mark = mark_of(self.paths, exception);
+        if self.taken.borrow().contains(&exception.id) {
+            return true;
+        }
+        if effects == Effects::DryRun {
+            return !dispatch_os::files::exists(&mark);
+        }
+        let folder = self.paths.work_root.join(USED_FOLDER);
+        let taken = dispatch_os::files::create_dir_all(&folder).is_ok()
+            && dispatch_os::files::create_new(&mark, dispatch_os::Access::Usual).is_ok();
+        if taken {
+            self.taken.borrow_mut().push(exception.id.clone());
+        }
+        taken
+    }
+}
+
+/// The mark that an exception for one call was used, whose creation decides who used it.
+fn mark_of(paths: &Paths, exception: &RuleException) -> PathBuf {
+    paths.work_root.join(USED_FOLDER).join(safe_file_name(&exception.id))
 }
 
 /// A list of exceptions, bare or under `exceptions`; entries that are none are left out.

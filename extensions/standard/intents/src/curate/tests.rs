@@ -17,6 +17,7 @@ fn intent() -> IntentSpec {
         updated_at: String::new(),
         kind: Some(IntentKind::Feature),
         claim: None,
+        mode: None,
     }
 }
 
@@ -42,6 +43,8 @@ fn entry(intent: &str, path: &str) -> TraceEntry {
         success: true,
         error: None,
         host: None,
+        model: None,
+        conversation: None,
         tool_use_id: None,
         added: vec![],
         concurrent: vec![],

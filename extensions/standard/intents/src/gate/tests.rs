@@ -15,6 +15,7 @@ fn intent(id: &str, status: IntentStatus, scope: &[&str]) -> IntentSpec {
         updated_at: String::new(),
         kind: None,
         claim: None,
+        mode: None,
     }
 }
 

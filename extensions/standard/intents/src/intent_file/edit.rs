@@ -24,6 +24,8 @@ pub enum IntentTextField {
     Kind,
     /// `claim`
     Claim,
+    /// `mode`
+    Mode,
     /// `updated_at`
     UpdatedAt,
 }
@@ -57,6 +59,7 @@ impl IntentTextField {
             Self::Status => "status",
             Self::Kind => "kind",
             Self::Claim => "claim",
+            Self::Mode => "mode",
             Self::UpdatedAt => "updated_at",
         }
     }

@@ -12,11 +12,11 @@ use serde::de::value::{Error as WordError, StrDeserializer};
 
 use super::loaded::{IntentFileProblem, IntentFileState, LoadedIntents, ProblemSeverity, ROOT_KEY, TextPosition};
 use super::yaml_tree::{YamlNode, YamlValue};
-use crate::intent::{ClaimMode, IntentKind, IntentSpec, IntentStatus};
+use crate::intent::{ClaimMode, IntentKind, IntentMode, IntentSpec, IntentStatus};
 
 /// More problems than this are not reported.
 const MAX_PROBLEMS: usize = 200;
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "id",
     "name",
     "status",
@@ -27,10 +27,12 @@ const FIELDS: [&str; 10] = [
     "updated_at",
     "kind",
     "claim",
+    "mode",
 ];
 const STATUSES: [&str; 5] = ["PLANNED", "IN_PROGRESS", "COMPLETED", "BLOCKED", "ABANDONED"];
 const KINDS: [&str; 5] = ["feature", "refactor", "fix", "docs", "config"];
 const CLAIMS: [&str; 2] = ["shared", "exclusive"];
+const MODES: [&str; 3] = ["observe", "warn", "enforce"];
 const MAX_ID_CHARS: usize = 64;
 
 /// Whether this is a valid intent id: it becomes part of file names, messages and commit trailers.
@@ -145,6 +147,7 @@ impl IntentFileValidator<'_> {
         let acceptance_criteria = self.texts(item, "acceptance_criteria");
         let (created_at, updated_at) = (self.date(item, "created_at"), self.date(item, "updated_at"));
         let kind = given(item, "kind").and_then(|node| self.word::<IntentKind>(node, "kind", &KINDS));
+        let mode = given(item, "mode").and_then(|node| self.word::<IntentMode>(node, "mode", &MODES));
         let claim = given(item, "claim").and_then(|node| self.word::<ClaimMode>(node, "claim", &CLAIMS));
         Some(IntentSpec {
             id: id?,
@@ -157,6 +160,7 @@ impl IntentFileValidator<'_> {
             updated_at,
             kind,
             claim,
+            mode,
         })
     }
 
@@ -272,15 +276,7 @@ impl IntentFileValidator<'_> {
             self.error(node.position, format!("glob `{shown}` leads out of the workspace"), Some(hint));
             return None;
         }
-        if glob.is_negated() {
-            let hint = "a file is in scope if one glob matches, so a negated glob adds files instead of excluding them"
-                .to_owned();
-            self.warning(
-                node.position,
-                format!("negated glob `{shown}` owns every file that it does not exclude"),
-                Some(hint),
-            );
-        } else if text.contains('\\') {
+        if text.contains('\\') {
             let hint = "separate folders with `/`".to_owned();
             self.warning(node.position, format!("`\\` in `{shown}` escapes the next character"), Some(hint));
         }

@@ -1,27 +1,31 @@
 //! Queries of the ledger: log, verify, blame, check, report, export and the trailers of a commit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 
 use dispatch_os::OsError;
-use dispatch_os::files::read_at_most;
+use dispatch_os::files::{self, read_at_most};
 
 use super::IntentWorkspace;
+use crate::chain::ChainEnd;
 use crate::declared_intents::{self, CacheAccess, DeclaredIntents};
 use crate::error::IntentsError;
-use crate::ledger::LedgerLineReader;
+use crate::layout::{FOLDER, LEDGER_FILE};
+use crate::ledger::{LedgerLineReader, chain_ends};
 use crate::query::blame::{BlamedLine, FileBlame, LineOrigin, MAX_BLAMED_BYTES, line_origins};
 use crate::query::check::{UntrackedFiles, check};
 use crate::query::export::{ExportContext, agent_trace, header, row};
 use crate::query::filter::EntryFilter;
 use crate::query::git_repository::GitRepository;
 use crate::query::history::histories;
+use crate::query::ledger_history::outcomes;
 use crate::query::report::{ReportInput, render};
 use crate::query::summary::LedgerSummary;
 use crate::query::trailers::CommitTrailers;
 use crate::query::uncovered_lines::UncoveredLines;
-use crate::query::verify::{LedgerVerification, VerificationEvidence, verify};
+use crate::query::verify::link_key::LinkKey;
+use crate::query::verify::{CommittedLedger, LedgerVerification, VerificationEvidence, verify};
 use crate::query::{line_diff, stored_content};
 use crate::trace_entry::RecordedChange;
 
@@ -37,7 +41,7 @@ pub enum MatchedLine {
 /// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// Agent Trace 0.1: the writer of each line as the files are now, one JSON record per line.
+    /// Agent Trace 0.1.0: the writer of each line as the files are now, one JSON record per line.
     AgentTrace,
     /// Every entry as it is stored.
     Jsonl,
@@ -91,10 +95,21 @@ impl IntentWorkspace {
     /// # Errors
     /// When the ledger cannot be read.
     pub fn verify(&self) -> Result<LedgerVerification, IntentsError> {
-        let anchors = self.git().map(|git| git.anchors()).unwrap_or_default();
-        // The head is read first: a writer may append meanwhile, and lines past the head are not a problem.
-        let evidence = VerificationEvidence { head: self.ledger().head(), anchors };
-        let verified = verify(self.lines()?, &evidence).map_err(|error| self.unreadable(error))?;
+        let git = self.git();
+        let history = |wanted: &HashSet<LinkKey>| git.as_ref().map(|git| outcomes(git, wanted)).unwrap_or_default();
+        let is_change_there = |end: &ChainEnd| chain_ends::is_change_there(&self.layout, end);
+        let ledger = format!("{FOLDER}/{LEDGER_FILE}");
+        let committed = git.as_ref().and_then(|git| git.committed_file("HEAD", &ledger)).map(CommittedLedger::new);
+        let mut evidence = VerificationEvidence {
+            // The head is read first: a writer may append meanwhile, and more lines are not a problem.
+            head: self.ledger().known_head(),
+            anchors: git.as_ref().map(GitRepository::anchors).unwrap_or_default(),
+            committed,
+            is_git_busy: git.as_ref().is_some_and(GitRepository::is_busy),
+            is_change_there: Some(&is_change_there),
+            history: Some(&history),
+        };
+        let verified = verify(self.lines()?, &mut evidence).map_err(|error| self.unreadable(error))?;
         Ok(verified.with_files(&self.layout))
     }
 
@@ -106,18 +121,25 @@ impl IntentWorkspace {
         let content = read_at_most(&self.layout.root.join(path), MAX_BLAMED_BYTES)?;
         let wanted = BTreeSet::from([path.to_owned()]);
         let former = |path: &str, known: &[RecordedChange]| self.former_names(path, known);
-        let found = histories(&self.ledger(), &wanted, &former).map_err(|error| self.unreadable(error))?;
+        let exists = |path: &str| files::exists(self.layout.root.join(path));
+        let found = histories(&self.ledger(), &wanted, &former, &exists).map_err(|error| self.unreadable(error))?;
         let history = found.into_values().next().unwrap_or_default();
         let origins = line_origins(&history, &|hash| stored_content(&self.layout, hash), &content);
         Ok(BlamedFile { history, origins, content })
     }
 
-    /// The changed lines between the merge base of `base` and the files on disk that no intent covers.
+    /// The changed lines between the merge base of `base` and the files on disk that no intent covers. Files that an
+    /// excluded glob matches are ignored.
     ///
     /// # Errors
     /// When the workspace is not in a git repository, git does not know `base`, or git or the ledger fails.
-    pub fn check(&self, base: &str, untracked: UntrackedFiles) -> Result<Vec<UncoveredLines>, IntentsError> {
-        check(&self.layout, &self.required_git()?, base, untracked)
+    pub fn check(
+        &self,
+        base: &str,
+        untracked: UntrackedFiles,
+        excluded: &[String],
+    ) -> Result<Vec<UncoveredLines>, IntentsError> {
+        check(&self.layout, &self.required_git()?, base, untracked, excluded)
     }
 
     /// One HTML page about the ledger. `subtitle` and `problems` are shown as they are.
@@ -171,7 +193,8 @@ impl IntentWorkspace {
 
     fn export_records(&self, version: &str, now: &str, output: &mut dyn Write) -> Result<(), IntentsError> {
         let revision = self.git().and_then(|git| git.head());
-        let context = ExportContext { revision, version: version.to_owned(), now: now.to_owned() };
+        let uncommitted = self.git().map(|git| git.uncommitted_files()).unwrap_or_default();
+        let context = ExportContext { revision, uncommitted, version: version.to_owned(), now: now.to_owned() };
         let former = |path: &str, known: &[RecordedChange]| self.former_names(path, known);
         let records = agent_trace(&self.layout, &former, &context).map_err(|error| self.unreadable(error))?;
         for record in records {
@@ -217,6 +240,8 @@ impl IntentWorkspace {
         if first.is_some_and(|file| file.pre_hash.is_none()) {
             return Vec::new();
         }
-        self.git().map(|git| git.former_names(path)).unwrap_or_default()
+        let since =
+            self.lines().ok().and_then(|mut lines| lines.next()?.ok()?.entry().ok()).map(|entry| entry.timestamp);
+        self.git().map(|git| git.former_names(path, since.as_deref())).unwrap_or_default()
     }
 }

@@ -1,14 +1,16 @@
 //! Appends entries to the ledger under a lock in one write, then updates the head and the indexes.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::time::Duration;
 
 use dispatch_os::files::{self, File, OpenOptions};
 use dispatch_os::{FileLock, LockKind, OsError};
 
+use super::chain_ends;
 use super::index::{self, IndexedEntry};
 use super::{RETRY_PAUSE, read_head, tail};
-use crate::chain::{self, LedgerHead};
+use crate::chain::{self, ChainEnd, LedgerHead};
 use crate::error::IntentsError;
 use crate::layout::OrchestrationLayout;
 use crate::local_folder::create_local_folder;
@@ -23,16 +25,16 @@ pub(super) fn append(
     layout: &OrchestrationLayout,
     wait: Duration,
     mut entries: Vec<TraceEntry>,
-    settle: impl FnMut(&mut TraceEntry),
+    settle: impl FnMut(&mut TraceEntry) -> bool,
 ) -> Result<LedgerHead, IntentsError> {
     create_local_folder(layout)?;
     let _held = lock(layout, wait)?;
     let mut file = open(layout)?;
-    let before = LedgerEnd::find(layout, &mut file)?;
+    let before = LedgerEnd::find(layout, &mut file, &entries)?;
+    entries.retain_mut(settle);
     if entries.is_empty() {
         return Ok(before.head);
     }
-    entries.iter_mut().for_each(settle);
     let unindexed_from = index::unindexed_from(layout, &mut file, before.head.bytes)?;
     let written = write(layout, &mut file, &before, entries)?;
     files::replace(&layout.head_file(), &serde_json::to_vec(&written.head)?)?;
@@ -70,36 +72,35 @@ struct LedgerEnd {
 }
 
 impl LedgerEnd {
-    fn find(layout: &OrchestrationLayout, file: &mut File) -> Result<Self, IntentsError> {
-        Self::read(layout, file).map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))
+    fn find(layout: &OrchestrationLayout, file: &mut File, entries: &[TraceEntry]) -> Result<Self, IntentsError> {
+        Self::read(layout, file, entries).map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))
     }
 
-    fn read(layout: &OrchestrationLayout, file: &mut File) -> io::Result<Self> {
+    fn read(layout: &OrchestrationLayout, file: &mut File, entries: &[TraceEntry]) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let torn = length > 0 && tail::read_range(file, length - 1, length)? != b"\n";
         // When the head is missing, the indexes still know the end.
-        let head = match read_head(layout).or_else(|| index::known_end(layout)) {
-            // The next entry continues from the head even if the last line does not match it: so an edited or
-            // removed last line breaks the chain and is found.
-            Some(head) if head.bytes == length => head,
-            Some(head) if head.bytes > length => {
-                LedgerHead { entries: count(file, 0)?, bytes: length, last: head.last }
-            }
-            Some(head) if starts_line(file, head.bytes)? => go_on(file, head, length)?,
-            _ => LedgerHead { entries: count(file, 0)?, bytes: length, last: last_link(file, length)? },
+        let known = read_head(layout).or_else(|| index::known_end(layout));
+        let unchanged = known.as_ref().is_some_and(|head| head.bytes == length);
+        let mut head = match known {
+            // The next entry follows the head even if the last line does not match it: so an edited line is found.
+            Some(head) if unchanged => head,
+            Some(head) => LedgerHead { entries: count(file, 0)?, last: continued_link(file, &head, length)?, ..head },
+            None => LedgerHead { entries: count(file, 0)?, last: last_link(file, length)?, ..LedgerHead::default() },
         };
+        let sessions: BTreeSet<&str> = entries.iter().map(|entry| entry.session_id.as_str()).collect();
+        match unchanged {
+            true => chain_ends::add_sessions(file, length, &mut head, &sessions)?,
+            false if length == 0 => chain_ends::clear(layout, &mut head),
+            false => chain_ends::refresh(layout, &mut head, &sessions)?,
+        }
         Ok(Self { head: LedgerHead { bytes: length + u64::from(torn), ..head }, torn })
     }
 }
 
-fn starts_line(file: &mut File, offset: u64) -> io::Result<bool> {
-    Ok(offset == 0 || tail::read_range(file, offset - 1, offset)? == b"\n")
-}
-
-/// The end when lines follow the last line of the head.
-fn go_on(file: &mut File, head: LedgerHead, length: u64) -> io::Result<LedgerHead> {
-    let more = count(file, head.bytes)?;
-    Ok(LedgerHead { entries: head.entries + more, bytes: length, last: last_link(file, length)? })
+/// The link of the last line, or what the head expects if lines were removed from the end.
+fn continued_link(file: &mut File, head: &LedgerHead, length: u64) -> io::Result<String> {
+    if head.bytes > length && head.chains.is_none() { Ok(head.last.clone()) } else { last_link(file, length) }
 }
 
 fn last_link(file: &mut File, length: u64) -> io::Result<String> {
@@ -152,11 +153,13 @@ fn write(
     let mut head = before.head.clone();
     let mut placed = Vec::with_capacity(entries.len());
     for mut entry in entries {
-        entry.prev = std::mem::take(&mut head.last);
+        entry.prev = head.next_prev(&entry.session_id);
         let line = spell(&mut entry)?;
         head.last = chain::link(&line);
         placed.push(IndexedEntry::of(&entry, head.bytes));
         head.entries += 1;
+        let end = ChainEnd::of(&entry, head.last.clone(), head.entries);
+        head.set_end(&entry.session_id, end);
         head.bytes += line.len() as u64 + 1;
         bytes.extend_from_slice(&line);
         bytes.push(b'\n');

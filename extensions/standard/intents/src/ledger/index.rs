@@ -250,7 +250,7 @@ fn entry_at(file: &mut File, offset: u64) -> io::Result<Option<TraceEntry>> {
     Ok(tail::line_at(file, offset)?.and_then(|line| serde_json::from_slice(&line).ok()))
 }
 
-fn search(
+pub(super) fn search(
     file: &mut File,
     end: u64,
     bytes: u64,

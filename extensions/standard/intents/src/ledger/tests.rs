@@ -48,6 +48,8 @@ fn entry(intent: &str, path: &str) -> TraceEntry {
         success: true,
         error: None,
         host: None,
+        model: None,
+        conversation: None,
         tool_use_id: None,
         added: Vec::new(),
         concurrent: Vec::new(),
@@ -57,19 +59,13 @@ fn entry(intent: &str, path: &str) -> TraceEntry {
     }
 }
 
-/// The number of lines, or the first line whose `prev` does not fit.
+/// The number of lines, or the first line whose `prev` is in no other line.
 fn chain_of(ledger: &Ledger) -> Result<u64, u64> {
-    let mut expected = chain::START.to_owned();
-    let mut count = 0;
-    for line in ledger.lines().unwrap() {
-        let line = line.unwrap();
-        if line.entry().is_ok_and(|entry| entry.prev != expected) {
-            return Err(line.number);
-        }
-        expected = line.link();
-        count = line.number;
-    }
-    Ok(count)
+    let lines: Vec<_> = ledger.lines().unwrap().map(Result::unwrap).collect();
+    let links: std::collections::HashSet<String> =
+        lines.iter().map(LedgerLine::link).chain([chain::START.to_owned()]).collect();
+    let broken = lines.iter().find(|line| line.entry().is_ok_and(|entry| !links.contains(&entry.prev)));
+    broken.map_or(Ok(lines.len() as u64), |line| Err(line.number))
 }
 
 fn paths_of(entries: &[TraceEntry]) -> Vec<&str> {
@@ -164,20 +160,20 @@ fn a_head_that_is_behind_or_gone_is_caught_up_with() {
 }
 
 #[test]
-fn an_edited_or_removed_last_line_leaves_a_gap_in_the_chain() {
+fn a_removed_last_line_is_remembered_and_an_edited_one_breaks_the_chain() {
     let removed = LedgerFixture::new();
     let kept = removed.add("INT-001", "a").bytes;
-    removed.add("INT-001", "b");
+    let gone = removed.add("INT-001", "b").last;
     fs::OpenOptions::new().write(true).open(removed.layout.ledger_file()).unwrap().set_len(kept).unwrap();
-    assert_eq!(removed.add("INT-001", "c").entries, 2);
-    assert_eq!(chain_of(&removed.ledger), Err(2));
+    let head = removed.add("INT-001", "c");
+    assert_eq!((head.entries, head.missing), (2, vec![gone]));
+    assert_eq!(chain_of(&removed.ledger), Ok(2));
 
     let deleted = LedgerFixture::new();
-    deleted.add("INT-001", "a");
+    let gone = deleted.add("INT-001", "a").last;
     fs::remove_file(deleted.layout.ledger_file()).unwrap();
     fs::remove_file(deleted.layout.head_file()).unwrap();
-    deleted.add("INT-001", "b");
-    assert_eq!(chain_of(&deleted.ledger), Err(1), "even when all of it went");
+    assert_eq!(deleted.add("INT-001", "b").missing, [gone], "even when all of it went");
 
     let edited = LedgerFixture::new();
     edited.add("INT-001", "a");
@@ -185,6 +181,47 @@ fn an_edited_or_removed_last_line_leaves_a_gap_in_the_chain() {
     fs::write(edited.layout.ledger_file(), text).unwrap();
     edited.add("INT-001", "b");
     assert_eq!(chain_of(&edited.ledger), Err(2));
+}
+
+#[test]
+fn each_session_has_its_own_chain_and_a_merge_keeps_all_of_them() {
+    let of = |session: &str, path: &str| TraceEntry { session_id: session.to_owned(), ..entry("INT-001", path) };
+    let ours = LedgerFixture::new();
+    ours.ledger.append(vec![of("aaaaaaaa", "base")]).unwrap();
+    let base = ours.text();
+    let theirs = LedgerFixture::new();
+    fs::write(theirs.layout.ledger_file(), &base).unwrap();
+    ours.ledger.append(vec![of("aaaaaaaa", "a"), of("bbbbbbbb", "b")]).unwrap();
+    theirs.ledger.append(vec![of("cccccccc", "c"), of("aaaaaaaa", "d")]).unwrap();
+    let added = theirs.text().split_off(base.len());
+    fs::write(ours.layout.ledger_file(), [ours.text(), added].concat()).unwrap();
+    let head = ours.ledger.append(vec![of("bbbbbbbb", "e"), of("cccccccc", "f")]).unwrap();
+    assert_eq!((chain_of(&ours.ledger), head.missing), (Ok(7), Vec::new()));
+    let lines: Vec<_> = ours.ledger.lines().unwrap().map(Result::unwrap).collect();
+    assert_eq!(lines[5].entry().unwrap().prev, lines[2].link());
+    assert_eq!(lines[6].entry().unwrap().prev, lines[3].link());
+}
+
+#[test]
+fn a_ledger_of_the_old_form_is_carried_on() {
+    let fixture = LedgerFixture::new();
+    let mut text = Vec::new();
+    let mut last = chain::START.to_owned();
+    for session in ["aaaaaaaa", "bbbbbbbb"] {
+        let old = TraceEntry { session_id: session.to_owned(), prev: last, ..entry("INT-001", "a") };
+        let line = serde_json::to_vec(&old).unwrap();
+        last = chain::link(&line);
+        text.extend([line.as_slice(), b"\n"].concat());
+    }
+    fs::write(fixture.layout.ledger_file(), &text).unwrap();
+    let head = format!("{{\"entries\":2,\"bytes\":{},\"last\":\"{last}\"}}", text.len());
+    fs::write(fixture.layout.head_file(), head).unwrap();
+    fixture.add("INT-001", "b");
+    let head = fixture.add("INT-001", "c");
+    let lines: Vec<_> = fixture.ledger.lines().unwrap().map(Result::unwrap).collect();
+    assert_eq!(lines[2].entry().unwrap().prev, last);
+    assert_eq!(lines[3].entry().unwrap().prev, lines[2].link());
+    assert_eq!((chain_of(&fixture.ledger), head.entries), (Ok(4), 4));
 }
 
 #[test]
@@ -198,7 +235,7 @@ fn a_torn_line_is_ended_and_stays() {
     let lines: Vec<_> = fixture.ledger.lines().unwrap().map(Result::unwrap).collect();
     assert_eq!(lines[1].bytes, torn);
     assert!(lines[1].entry().is_err());
-    assert_eq!(lines[2].entry().unwrap().prev, lines[1].link());
+    assert_eq!(lines[2].entry().unwrap().prev, lines[0].link());
     assert_eq!(paths_of(&fixture.ledger.recent("INT-001", 5)), ["b", "a"]);
 }
 
@@ -210,7 +247,7 @@ fn a_line_longer_than_memory_allows_still_links() {
     fixture.add("INT-001", "a");
     let lines: Vec<_> = fixture.ledger.lines().unwrap().map(Result::unwrap).collect();
     assert_eq!((lines[0].bytes.len(), lines[0].length), (MAX_LINE_BYTES, huge.len() as u64));
-    assert_eq!(lines[1].entry().unwrap().prev, lines[0].link());
+    assert_eq!(lines[1].entry().unwrap().prev, chain::START);
     assert_eq!(lines[0].link(), chain::link(&huge));
     assert_eq!(paths_of(&fixture.ledger.recent("INT-001", 5)), ["a"]);
 }

@@ -1,4 +1,5 @@
-//! Anchors: the end of the ledger in a commit message, so that even the loss of the ledger is detected.
+//! Anchors: the ends of the chains that a commit adds lines to, in its message, so that even the loss of the ledger is
+//! detected.
 //!
 //! Pure.
 
@@ -9,14 +10,14 @@ pub(crate) const ANCHOR_KEY: &str = "Intent-Ledger";
 /// The most digits of the number of lines.
 const MAX_COUNT_DIGITS: usize = 18;
 
-/// The end of the ledger at the time of a commit.
+/// The end of one session's chain in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerAnchor {
     /// The commit; empty for the next one.
     pub commit: String,
-    /// Lines of the ledger.
+    /// Lines of the session; in an old anchor, lines of the ledger.
     pub entries: u64,
-    /// The link of the last of them.
+    /// The link of the last line of the chain.
     pub last: String,
 }
 

@@ -58,7 +58,7 @@ pub struct BlamedLine<'h> {
 }
 
 /// The origin of one line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum LineOrigin {
     /// Not decided yet.
     Open,

@@ -1,26 +1,24 @@
 //! Finds the changed lines that no intent covers.
 //!
-//! A new line is covered when the ledger shows that an agent wrote it for an intent and in scope, or when its commit
-//! names an intent that owns the file. Removed lines and files without lines are covered when such an entry or commit
-//! exists for the file since the base. Files below `.orchestration` are ignored.
+//! A new line is covered when the ledger shows that an agent wrote it for an intent and in scope, or when a person
+//! approved its commit (`Intent-Approved-By:`). Removed lines and files without lines are covered when such an entry or
+//! commit exists for the file since the base. Generated and excluded files, and those below `.orchestration`, are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dispatch_glob::Glob;
 use dispatch_os::files::{self, read_at_most};
 use dispatch_os::time::parse_rfc3339;
 
-use crate::declared_intents::{self, CacheAccess, DeclaredIntents};
 use crate::error::IntentsError;
-use crate::intent::IntentSpec;
 use crate::layout::{FOLDER, OrchestrationLayout};
 use crate::ledger::Ledger;
 use crate::query::blame::{FileBlame, MAX_BLAMED_BYTES};
 use crate::query::git_diff::{self, DiffContent, DiffHunk, FileDiff};
-use crate::query::git_repository::{GitRepository, IntentCommit};
+use crate::query::git_repository::GitRepository;
 use crate::query::history::histories;
 use crate::query::uncovered_lines::UncoveredLines;
 use crate::query::{inside, line_diff, stored_content};
-use crate::scope::{TargetExtent, owns};
 use crate::trace_entry::RecordedChange;
 use crate::trace_entry::ScopeValidation;
 
@@ -57,23 +55,23 @@ pub(crate) fn check(
     git: &GitRepository,
     base: &str,
     untracked: UntrackedFiles,
+    excluded: &[String],
 ) -> Result<Vec<UncoveredLines>, IntentsError> {
     let base = git.merge_base(base)?;
     let mut files = git_diff::parse(&git.ask("diff", DIFF.iter().copied().chain([base.as_str(), "--"]))?);
     if untracked == UntrackedFiles::Included {
         files.extend(new_files(layout, git)?);
     }
-    files.retain(|file| !is_record(file.name()));
+    files.retain(|file| !is_record(file.name()) && !is_excluded(file.name(), excluded));
+    let names: Vec<&str> = files.iter().filter_map(|file| std::str::from_utf8(file.name()).ok()).collect();
+    let generated = git.generated_files(&names);
+    files.retain(|file| !std::str::from_utf8(file.name()).is_ok_and(|name| generated.contains(name)));
     let coverage = CoverageCheck {
         layout,
         git,
         since_ms: git.commit_time_ms(&base)?,
-        commits: git.intent_commits(&base)?,
+        approved: git.approved_commits(&base)?,
         base,
-        declared: match declared_intents::load(layout, CacheAccess::ReadOnly) {
-            DeclaredIntents::Ready(file) => file.active_intents,
-            DeclaredIntents::Absent | DeclaredIntents::Broken(_) => Vec::new(),
-        },
     };
     let histories = read_histories(layout, &files)?;
     let mut found = Vec::new();
@@ -101,7 +99,16 @@ pub(crate) fn read_histories(
         .collect();
     let former = |path: &str, _: &[RecordedChange]| renamed.get(path).cloned().into_iter().collect();
     let ledger = Ledger::open(layout);
-    histories(&ledger, &wanted, &former).map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))
+    let exists = |path: &str| files::exists(layout.root.join(path));
+    histories(&ledger, &wanted, &former, &exists)
+        .map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))
+}
+
+fn is_excluded(path: &[u8], globs: &[String]) -> bool {
+    let Ok(path) = std::str::from_utf8(path) else {
+        return false;
+    };
+    globs.iter().any(|glob| Glob::new(glob).is_ok_and(|glob| glob.is_match(path)))
 }
 
 pub(crate) fn is_record(path: &[u8]) -> bool {
@@ -133,8 +140,7 @@ struct CoverageCheck<'a> {
     git: &'a GitRepository,
     base: String,
     since_ms: i64,
-    commits: BTreeMap<String, IntentCommit>,
-    declared: Vec<IntentSpec>,
+    approved: BTreeSet<String>,
 }
 
 impl CoverageCheck<'_> {
@@ -175,13 +181,13 @@ impl CoverageCheck<'_> {
         };
         let blame = FileBlame::new(history, &|hash| stored_content(self.layout, hash), &present);
         let texts: Vec<&[u8]> = line_diff::lines(&present).collect();
-        let commits = match self.commits.is_empty() {
+        let commits = match self.approved.is_empty() {
             true => Vec::new(),
             false => self.git.line_commits(&self.base, name).unwrap_or_default(),
         };
         let covered = |line: usize| {
-            let committed = || self.names_owner(commits.get(line - 1)?, name).then_some(());
-            blame.covering_intent(line).is_some() || committed().is_some()
+            let is_approved = || commits.get(line - 1).is_some_and(|commit| self.approved.contains(commit));
+            blame.covering_intent(line).is_some() || is_approved()
         };
         Ok(hunks.iter().flat_map(|hunk| spans(hunk, &covered, &texts)).collect())
     }
@@ -196,16 +202,10 @@ impl CoverageCheck<'_> {
     }
 
     fn committed(&self, name: &str) -> Result<bool, IntentsError> {
-        if self.commits.is_empty() {
+        if self.approved.is_empty() {
             return Ok(false);
         }
-        Ok(self.git.commits_of(&self.base, name)?.iter().any(|commit| self.names_owner(commit, name)))
-    }
-
-    fn names_owner(&self, commit: &str, path: &str) -> bool {
-        let named = self.commits.get(commit).map(|commit| commit.intents.as_slice()).unwrap_or_default();
-        let mut named = self.declared.iter().filter(|intent| named.contains(&intent.id));
-        named.any(|intent| owns(intent, path, TargetExtent::File))
+        Ok(self.git.commits_of(&self.base, name)?.iter().any(|commit| self.approved.contains(commit)))
     }
 }
 

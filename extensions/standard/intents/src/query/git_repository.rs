@@ -1,6 +1,6 @@
 //! Queries git through its command line.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +11,8 @@ use dispatch_os::{CaptureLimit, ChildSpec};
 use crate::error::IntentsError;
 use crate::query::anchor::{ANCHOR_KEY, LedgerAnchor};
 
+/// The key of the trailer with which a person approves the lines of a commit.
+pub(crate) const APPROVAL_KEY: &str = "Intent-Approved-By";
 /// The key of the trailer that names an intent.
 pub(crate) const INTENT_KEY: &str = "Intent";
 const MAX_OUTPUT_BYTES: usize = 512 * 1024 * 1024;
@@ -39,15 +41,6 @@ const SETTINGS: &[&str] =
 #[derive(Debug, Clone)]
 pub struct GitRepository {
     root: PathBuf,
-}
-
-/// A commit whose message names intents.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IntentCommit {
-    /// The whole hash.
-    pub commit: String,
-    /// The ids in its message.
-    pub intents: Vec<String>,
 }
 
 impl GitRepository {
@@ -114,9 +107,9 @@ impl GitRepository {
         Ok(text.parse::<i64>().unwrap_or_default().saturating_mul(1000))
     }
 
-    /// The former names of a file, newest first.
+    /// The former names of a file, newest first: those that git follows, and those of every branch since a time.
     #[must_use]
-    pub fn former_names(&self, path: &str) -> Vec<String> {
+    pub fn former_names(&self, path: &str, since: Option<&str>) -> Vec<String> {
         let staged = ["diff", "--name-status", "-z", "-M", "--diff-filter=R", "--relative", "HEAD"];
         let staged = self.ask("find a new name", staged).unwrap_or_default();
         let mut names = Vec::new();
@@ -129,9 +122,24 @@ impl GitRepository {
         }
         let log = ["log", "--follow", "--name-status", "-z", "-M", "--diff-filter=R", "--relative", "--format=", "--"];
         let log = log.into_iter().chain([present.as_str()]);
-        for (old, _) in renames(&self.ask("follow a file", log).unwrap_or_default()) {
+        let mut add = |old: String| {
             if old != path && !names.contains(&old) {
                 names.push(old);
+            }
+        };
+        renames(&self.ask("follow a file", log).unwrap_or_default()).into_iter().for_each(|(old, _)| add(old));
+        let since = since.map(|since| format!("--since={since}"));
+        let all = ["log", "--name-status", "-z", "-M", "--diff-filter=R", "--relative", "--format=", "-n", "5000"];
+        let all = all.into_iter().map(str::to_owned).chain(since);
+        let all = renames(&self.ask("find renames", all).unwrap_or_default());
+        let mut seen = 0;
+        while let Some(name) = std::iter::once(path.to_owned()).chain(names.clone()).nth(seen) {
+            seen += 1;
+            let older = all.iter().filter(|(old, new)| *new == name && *old != path).map(|(old, _)| old.clone());
+            for old in older.collect::<Vec<_>>() {
+                if !names.contains(&old) {
+                    names.push(old);
+                }
             }
         }
         names
@@ -153,19 +161,43 @@ impl GitRepository {
         found
     }
 
-    /// The commits after `base` whose messages name intents.
+    /// The commits after `base` that a person approved in their messages.
     ///
     /// # Errors
     /// When git fails.
-    pub fn intent_commits(&self, base: &str) -> Result<BTreeMap<String, IntentCommit>, IntentsError> {
-        let grep = format!("--grep={INTENT_KEY}: ");
+    pub fn approved_commits(&self, base: &str) -> Result<BTreeSet<String>, IntentsError> {
+        let grep = format!("--grep={APPROVAL_KEY}: ");
         let range = format!("{base}..HEAD");
         let log = self.ask("read commits", ["log", "-z", "--format=%H%n%B", "--fixed-strings", &grep, &range])?;
-        let commits = messages(&log).into_iter().map(|(commit, message)| {
-            let intents = message.lines().filter_map(intent_in).map(str::to_owned).collect();
-            (commit.clone(), IntentCommit { commit, intents })
-        });
-        Ok(commits.collect())
+        let is_approval = |line: &str| {
+            let name = line.trim().strip_prefix(APPROVAL_KEY).and_then(|rest| rest.strip_prefix(':'));
+            name.is_some_and(|name| !name.trim().is_empty())
+        };
+        let approved = messages(&log).into_iter().filter(|(_, message)| message.lines().any(is_approval));
+        Ok(approved.map(|(commit, _)| commit).collect())
+    }
+
+    /// The files among these whose attributes say that they are generated.
+    #[must_use]
+    pub fn generated_files(&self, paths: &[&str]) -> BTreeSet<String> {
+        let mut request: Vec<u8> = Vec::new();
+        for path in paths {
+            request.extend_from_slice(path.as_bytes());
+            request.push(0);
+        }
+        let command = self.command().args(["check-attr", "-z", "--stdin", "linguist-generated"]).stdin(request);
+        let output = finish("read attributes", &command).unwrap_or_default();
+        let parts: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
+        let set = parts.chunks_exact(3).filter(|part| matches!(part.get(2), Some(&b"set" | &b"true")));
+        set.filter_map(|part| Some(String::from_utf8_lossy(part.first()?).into_owned())).collect()
+    }
+
+    /// The tracked files that differ from the commit of HEAD.
+    #[must_use]
+    pub fn uncommitted_files(&self) -> BTreeSet<String> {
+        let names = self.ask("find changes", ["diff", "--name-only", "-z", "--relative", "HEAD"]).unwrap_or_default();
+        let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
     /// The commits after `base` that changed a file.
@@ -176,6 +208,21 @@ impl GitRepository {
         let range = format!("{base}..HEAD");
         let log = self.text("read commits", &["log", "--format=%H", &range, "--", path])?;
         Ok(log.lines().map(str::to_owned).collect())
+    }
+
+    /// The content of a file in a commit, by its path from the workspace's root; `None` if it is not there.
+    #[must_use]
+    pub fn committed_file(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
+        self.ask("read a file of a commit", ["cat-file", "blob", &format!("{commit}:./{path}")]).ok()
+    }
+
+    /// Whether git stopped in the middle of a merge, rebase, revert or cherry-pick.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        let marks = ["MERGE_HEAD", "REVERT_HEAD", "CHERRY_PICK_HEAD", "rebase-merge", "rebase-apply"];
+        let arguments = marks.iter().flat_map(|mark| ["--git-path", mark]);
+        let places = self.ask("find the git folder", ["rev-parse"].into_iter().chain(arguments)).unwrap_or_default();
+        String::from_utf8_lossy(&places).lines().any(|place| dispatch_os::files::exists(self.root.join(place)))
     }
 
     /// Whether the next commit completes a merge.
@@ -251,12 +298,6 @@ fn finish(action: &'static str, command: &ChildSpec) -> Result<Vec<u8>, IntentsE
         });
     }
     Ok(outcome.stdout.head)
-}
-
-/// The id in a line `Intent: ID`, with any indentation (a squash adds it).
-fn intent_in(line: &str) -> Option<&str> {
-    let id = line.trim().strip_prefix(INTENT_KEY)?.strip_prefix(':')?.trim();
-    (!id.is_empty() && !id.contains(char::is_whitespace)).then_some(id)
 }
 
 fn messages(log: &[u8]) -> Vec<(String, String)> {

@@ -1,7 +1,7 @@
 //! Collects the entries of a file under all of its names.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 
 use memchr::memmem;
@@ -14,6 +14,7 @@ const MAX_MOVES: usize = 16;
 /// The most deletions that are kept to find moves.
 const MAX_DELETIONS: usize = 200_000;
 const PATH_FIELD: &[u8] = b"\"relative_path\":";
+const PRE_FIELD: &[u8] = b"\"pre_hash\":";
 
 /// The entries of the wanted files, oldest first, by each file's present name.
 pub(crate) type FileHistories = BTreeMap<String, Vec<RecordedChange>>;
@@ -27,11 +28,12 @@ pub(crate) fn histories(
     ledger: &Ledger,
     wanted: &BTreeSet<String>,
     former: &dyn Fn(&str, &[RecordedChange]) -> Vec<String>,
+    exists: &dyn Fn(&str) -> bool,
 ) -> io::Result<FileHistories> {
     let mut collected = CollectedChanges::default();
     collected.read(ledger, wanted)?;
     let mut chains: BTreeMap<&String, Vec<FormerName>> =
-        wanted.iter().map(|path| (path, vec![FormerName { path: path.clone(), until: u64::MAX }])).collect();
+        wanted.iter().map(|path| (path, vec![FormerName { path: path.clone(), until: Some(u64::MAX) }])).collect();
     for _ in 0..MAX_MOVES {
         let mut missing = BTreeSet::new();
         for (path, names) in &mut chains {
@@ -50,14 +52,79 @@ pub(crate) fn histories(
         }
         collected.read(ledger, &missing)?;
     }
-    Ok(chains.into_iter().map(|(path, names)| (path.clone(), collected.of(&names))).collect())
+    for names in chains.values_mut().filter(|names| names.len() > 1) {
+        collected.follow_contents(ledger, names, exists)?;
+    }
+    Ok(chains.into_iter().map(|(path, names)| (path.clone(), in_order(collected.of(&names)))).collect())
 }
 
-/// A former name of a file, and the last line of the ledger with this name.
+/// The changes without repetitions, each after the change whose result it found. A merge of two ledgers may have put
+/// them in another order; where the contents do not tell, the order of the ledger holds.
+fn in_order(changes: Vec<RecordedChange>) -> Vec<RecordedChange> {
+    let mut ids = HashSet::new();
+    let changes: Vec<RecordedChange> =
+        changes.into_iter().filter(|change| ids.insert(change.entry.id.clone())).collect();
+    let mut order = ChangeOrder::default();
+    for hash in changes.iter().filter_map(result) {
+        *order.open.entry(hash.to_owned()).or_default() += 1;
+    }
+    changes.into_iter().for_each(|change| order.add(change));
+    order.finish()
+}
+
+#[derive(Default)]
+struct ChangeOrder {
+    /// How many changes that are not placed yet leave a content.
+    open: HashMap<String, usize>,
+    known: HashSet<String>,
+    /// Changes that wait for a content.
+    waiting: BTreeMap<String, Vec<RecordedChange>>,
+    placed: Vec<RecordedChange>,
+}
+
+impl ChangeOrder {
+    fn add(&mut self, change: RecordedChange) {
+        let found = change.entry.file.as_ref().and_then(|file| file.pre_hash.clone());
+        let own = usize::from(result(&change) == found.as_deref());
+        match found.filter(|found| !self.known.contains(found)) {
+            Some(found) if self.open.get(&found).is_some_and(|count| *count > own) => {
+                self.waiting.entry(found).or_default().push(change);
+            }
+            _ => self.place(change),
+        }
+    }
+
+    fn place(&mut self, change: RecordedChange) {
+        let mut next = vec![change];
+        while let Some(change) = next.pop() {
+            if let Some(hash) = result(&change).map(str::to_owned) {
+                self.open.entry(hash.clone()).and_modify(|count| *count = count.saturating_sub(1));
+                next.extend(self.waiting.remove(&hash).into_iter().flatten().rev());
+                self.known.insert(hash);
+            }
+            self.placed.push(change);
+        }
+    }
+
+    /// What waits for itself is placed in the order of the ledger.
+    fn finish(mut self) -> Vec<RecordedChange> {
+        let mut left: Vec<RecordedChange> = std::mem::take(&mut self.waiting).into_values().flatten().collect();
+        left.sort_by_key(|change| change.number);
+        self.placed.extend(left);
+        self.placed
+    }
+}
+
+fn result(change: &RecordedChange) -> Option<&str> {
+    change.entry.file.as_ref().and_then(|file| file.post_hash.as_deref())
+}
+
+/// A former name of a file.
 #[derive(Debug, Clone)]
 struct FormerName {
     path: String,
-    until: u64,
+    /// The last line of the ledger with this name; `None` until the file appears again under it.
+    until: Option<u64>,
 }
 
 struct RecordedDeletion {
@@ -115,8 +182,9 @@ impl CollectedChanges {
         former: &dyn Fn(&str, &[RecordedChange]) -> Vec<String>,
     ) -> Vec<FormerName> {
         let changes = self.changes.get(&oldest.path).map(Vec::as_slice).unwrap_or_default();
-        let changes: Vec<&RecordedChange> = changes.iter().filter(|change| change.number <= oldest.until).collect();
-        let first = changes.iter().find_map(|change| change.entry.file.as_ref().map(|file| (change.number, file)));
+        let first = until(changes, oldest.until)
+            .iter()
+            .find_map(|change| change.entry.file.as_ref().map(|file| (change.number, file)));
         if let Some((number, file)) = first
             && file.pre_hash.is_none()
             && let Some(hash) = &file.post_hash
@@ -126,26 +194,65 @@ impl CollectedChanges {
             let nearest = gone.into_iter().flatten().filter(|gone| gone.path != oldest.path);
             let nearest = nearest.min_by_key(|gone| gone.number.abs_diff(number));
             return nearest
-                .map(|gone| FormerName { path: gone.path.clone(), until: gone.number })
+                .map(|gone| FormerName { path: gone.path.clone(), until: Some(gone.number) })
                 .into_iter()
                 .collect();
         }
         if depth > 1 {
             return Vec::new();
         }
-        let until = first.map_or(u64::MAX, |(number, _)| number);
         let own = self.changes.get(&oldest.path).map(Vec::as_slice).unwrap_or_default();
-        former(present, own).into_iter().map(|path| FormerName { path, until }).collect()
+        former(present, own).into_iter().map(|path| FormerName { path, until: None }).collect()
+    }
+
+    /// Adds the names of files that no longer exist and went on from a content of this one: a squash keeps the entries
+    /// of a name that was given and taken again in between.
+    fn follow_contents(
+        &mut self,
+        ledger: &Ledger,
+        names: &mut Vec<FormerName>,
+        exists: &dyn Fn(&str) -> bool,
+    ) -> io::Result<()> {
+        for _ in 0..MAX_MOVES {
+            let left: HashSet<String> = self.of(names).iter().filter_map(result).map(str::to_owned).collect();
+            let mut linked = BTreeSet::new();
+            for line in ledger.lines()? {
+                let line = line?;
+                if !text_in(&line.bytes, PRE_FIELD).is_some_and(|hash| left.contains(hash.as_ref())) {
+                    continue;
+                }
+                let Some(path) = path_in(&line.bytes) else { continue };
+                if !names.iter().any(|name| name.path == path) && !exists(&path) {
+                    linked.insert(path.into_owned());
+                }
+            }
+            if linked.is_empty() {
+                return Ok(());
+            }
+            self.read(ledger, &linked)?;
+            names.extend(linked.into_iter().map(|path| FormerName { path, until: None }));
+        }
+        Ok(())
     }
 
     fn of(&self, names: &[FormerName]) -> Vec<RecordedChange> {
         let mut all = Vec::new();
         for name in names.iter().rev() {
             let changes = self.changes.get(&name.path).map(Vec::as_slice).unwrap_or_default();
-            all.extend(changes.iter().filter(|change| change.number <= name.until).cloned());
+            all.extend(until(changes, name.until).into_iter().cloned());
         }
         all
     }
+}
+
+/// The changes up to a line, or before the file appears a second time.
+fn until(changes: &[RecordedChange], line: Option<u64>) -> Vec<&RecordedChange> {
+    let is_new = |change: &RecordedChange| change.entry.file.as_ref().is_some_and(|file| file.pre_hash.is_none());
+    let end = match line {
+        Some(line) => return changes.iter().filter(|change| change.number <= line).collect(),
+        None => changes.iter().skip(1).position(is_new).map_or(changes.len(), |at| at + 1),
+    };
+    changes.iter().take(end).collect()
 }
 
 /// Whether the line may be an entry of one of the files, by its path.
@@ -155,7 +262,12 @@ fn may_concern(line: &LedgerLine, wanted: &BTreeSet<String>) -> bool {
 
 /// The path in a line as our writer formats it; `None` if the line is formatted otherwise or has no path.
 fn path_in(line: &[u8]) -> Option<Cow<'_, str>> {
-    let at = memmem::find(line, PATH_FIELD)? + PATH_FIELD.len();
+    text_in(line, PATH_FIELD)
+}
+
+/// The text of a field as our writer formats it.
+fn text_in<'l>(line: &'l [u8], field: &[u8]) -> Option<Cow<'l, str>> {
+    let at = memmem::find(line, field)? + field.len();
     let rest = line.get(at..)?.strip_prefix(b"\"")?;
     let end = memchr::memchr2(b'"', b'\\', rest)?;
     if rest.get(end) == Some(&b'"') {
@@ -184,7 +296,7 @@ mod tests {
     fn numbers(ledger: &Ledger, path: &str, former: &[&str]) -> Vec<u64> {
         let wanted = BTreeSet::from([path.to_owned()]);
         let former = |_: &str, _: &[RecordedChange]| former.iter().map(|name| (*name).to_owned()).collect();
-        let found = histories(ledger, &wanted, &former).unwrap();
+        let found = histories(ledger, &wanted, &former, &|_| false).unwrap();
         found[path].iter().map(|change| change.number).collect()
     }
 

@@ -77,6 +77,26 @@ pub(crate) fn common_runs(old: &[u8], new: &[u8]) -> Vec<CommonRun> {
     found.runs
 }
 
+/// The lines of a text without their spaces.
+#[must_use]
+pub(crate) fn bare_lines(text: &[u8]) -> Vec<Vec<u8>> {
+    lines(text).map(|line| line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()).collect()
+}
+
+/// The same for lines without their spaces, as `git blame -w` compares them.
+#[must_use]
+pub(crate) fn common_runs_ignoring_spaces(old: &[u8], new: &[u8]) -> Vec<CommonRun> {
+    let (old, new) = (bare_lines(old), bare_lines(new));
+    let old: Vec<&[u8]> = old.iter().map(Vec::as_slice).collect();
+    let new: Vec<&[u8]> = new.iter().map(Vec::as_slice).collect();
+    let mut numbers = HashMap::new();
+    let old_ids = identify(&old, &mut numbers);
+    let new_ids = identify(&new, &mut numbers);
+    let mut found = CommonRuns::default();
+    compare(&old_ids, &new_ids, 0, &mut found);
+    found.runs
+}
+
 /// The equal lines of long texts with few differences, as after an edit.
 fn few_changes(old: &[&[u8]], new: &[&[u8]]) -> Option<Vec<(usize, usize)>> {
     if old.len().min(new.len()) < LONG_LINES {

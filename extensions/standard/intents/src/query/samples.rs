@@ -32,6 +32,8 @@ pub(crate) fn change(number: u64, path: &str, pre: Option<&[u8]>, post: Option<&
         success: true,
         error: None,
         host: None,
+        model: None,
+        conversation: None,
         tool_use_id: None,
         added: added_lines(pre.unwrap_or_default(), post.unwrap_or_default()),
         concurrent: Vec::new(),

@@ -2,9 +2,11 @@
 
 mod chain_walk;
 mod diagnose;
+mod evidence;
+mod file_states;
 mod finding;
+pub(crate) mod link_key;
 
-use std::collections::BTreeMap;
 use std::io;
 
 use crate::content_store;
@@ -12,8 +14,9 @@ use crate::layout::OrchestrationLayout;
 use crate::ledger::line::LedgerLine;
 use crate::query::inside;
 
-use chain_walk::{ChainWalk, LastFileState};
-pub(crate) use diagnose::VerificationEvidence;
+use chain_walk::ChainWalk;
+pub(crate) use evidence::{CommittedLedger, MissingLineOutcome, VerificationEvidence};
+use file_states::FileStates;
 pub(crate) use finding::FindingKind;
 pub use finding::{LedgerFinding, LedgerVerification};
 
@@ -23,48 +26,58 @@ pub use finding::{LedgerFinding, LedgerVerification};
 /// When the ledger cannot be read.
 pub(crate) fn verify(
     lines: impl Iterator<Item = io::Result<LedgerLine>>,
-    evidence: &VerificationEvidence,
+    evidence: &mut VerificationEvidence<'_>,
 ) -> io::Result<VerifiedLedger> {
-    let mut walk = ChainWalk::new(&evidence.anchors);
+    let mut walk = ChainWalk::default();
     for line in lines {
-        walk.line(&line?);
+        let line = line?;
+        if let Some(committed) = &mut evidence.committed {
+            committed.compare(&line);
+        }
+        walk.line(&line);
     }
     let found = diagnose::diagnose(&walk, evidence);
-    Ok(VerifiedLedger { verification: found, last_states: walk.into_last_states() })
+    Ok(VerifiedLedger { verification: found, files: walk.files })
 }
 
-/// The result of [`verify`], with the last state of every file.
+/// The result of [`verify`], with the states of every file.
 #[derive(Debug)]
 pub(crate) struct VerifiedLedger {
     verification: LedgerVerification,
-    last_states: BTreeMap<String, LastFileState>,
+    files: FileStates,
 }
 
 impl VerifiedLedger {
     /// Compares the files of the workspace with their last entries.
     #[must_use]
     pub(crate) fn with_files(mut self, layout: &OrchestrationLayout) -> LedgerVerification {
-        for (path, last) in &self.last_states {
-            if let Some(detail) = difference(layout, path, last.hash.as_deref()) {
-                let detail = format!("{path}: {detail} since line {}", last.line);
-                self.verification.notes.push(LedgerFinding { line: last.line, kind: FindingKind::Content, detail });
-            } else {
-                self.verification.files += 1;
+        for (path, last) in self.files.last_states() {
+            match difference(&self.files, layout, path, last.hash.as_deref()) {
+                None => self.verification.files += 1,
+                Some(detail) => {
+                    let detail = format!("{path}: {detail} since line {}", last.line);
+                    self.verification.notes.push(LedgerFinding { line: last.line, kind: FindingKind::Content, detail });
+                }
             }
         }
         self.verification
     }
 }
 
-/// How the file differs from its last entry, if it does.
-fn difference(layout: &OrchestrationLayout, path: &str, expected: Option<&str>) -> Option<&'static str> {
+/// How the file differs from its last entry, and from the last entry of every branch, if it does.
+fn difference(
+    files: &FileStates,
+    layout: &OrchestrationLayout,
+    path: &str,
+    expected: Option<&str>,
+) -> Option<&'static str> {
     let Some(place) = inside(&layout.root, path) else {
         return Some("not a path in this workspace, not compared");
     };
     let found = content_store::observe(&place);
-    match (found.hash, expected) {
+    match (found.hash.as_deref(), expected) {
         _ if found.problem.is_some() => Some("cannot be read, not compared"),
-        (found, expected) if found.as_deref() == expected => None,
+        (found, expected) if found == expected || files.is_branch_end(path, found) => None,
         (None, _) => Some("removed"),
         (Some(_), None) => Some("created again"),
         (Some(_), Some(_)) => Some("changed"),

@@ -9,7 +9,7 @@ use dispatch_os::{CaptureLimit, ChildSpec, Deadline};
 use serde::{Deserialize, Serialize};
 
 use super::{is_traced, relative};
-use crate::layout::OrchestrationLayout;
+use crate::layout::{FOLDER, LEDGER_FILE, OrchestrationLayout};
 
 const MAX_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
 const MAX_HIDDEN_BYTES: u64 = 4 * 1024 * 1024;
@@ -208,7 +208,62 @@ pub(super) fn contents(
     Ok(found)
 }
 
+/// The paths among these that git ignores. A tracked file is never ignored.
+pub(super) fn ignored(
+    layout: &OrchestrationLayout,
+    paths: &[&str],
+    deadline: Deadline,
+) -> Result<BTreeSet<String>, String> {
+    // A pattern for folders matches a folder that does not exist only with its slash.
+    let request: Vec<u8> = paths.iter().flat_map(|path| format!("{path}\0{path}/\0").into_bytes()).collect();
+    let output = run_any(&layout.root, &["check-ignore", "-z", "--stdin"], request, deadline, &[0, 1])?;
+    let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    Ok(names.map(|name| String::from_utf8_lossy(name).trim_end_matches('/').to_owned()).collect())
+}
+
+/// The paths among these that git tracks, or below which it tracks a file.
+pub(super) fn tracked(
+    layout: &OrchestrationLayout,
+    paths: &[&str],
+    deadline: Deadline,
+) -> Result<BTreeSet<String>, String> {
+    let arguments: Vec<&str> = ["ls-files", "-z", "--"].into_iter().chain(paths.iter().copied()).collect();
+    let output = run(&layout.root, &arguments, Vec::new(), deadline)?;
+    let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    let is_tracked = |path: &&&str| names.iter().any(|name| name == *path || name.starts_with(&format!("{path}/")));
+    Ok(paths.iter().filter(is_tracked).map(|path| (*path).to_owned()).collect())
+}
+
+/// Whether the ledger on disk is the version in the commit of HEAD, so that git put it there.
+pub(super) fn is_committed_ledger(layout: &OrchestrationLayout, deadline: Deadline) -> bool {
+    let path = format!("{FOLDER}/{LEDGER_FILE}");
+    // Our writer creates the file before it looks.
+    let exists = files::metadata(layout.ledger_file()).is_ok_and(|metadata| metadata.len() > 0);
+    let committed =
+        run(&layout.root, &["rev-parse", "--verify", "--quiet", &format!("HEAD:./{path}")], Vec::new(), deadline);
+    let on_disk = || run(&layout.root, &["hash-object", "--", &path], Vec::new(), deadline).ok();
+    match committed {
+        Ok(committed) => exists && on_disk().is_some_and(|on_disk| on_disk == committed),
+        // A commit without a ledger: git removed the file when it checked it out.
+        Err(_) => {
+            !exists && run(&layout.root, &["rev-parse", "--verify", "--quiet", "HEAD"], Vec::new(), deadline).is_ok()
+        }
+    }
+}
+
 fn run(root: &Path, arguments: &[&str], stdin: Vec<u8>, deadline: Deadline) -> Result<Vec<u8>, String> {
+    run_any(root, arguments, stdin, deadline, &[0])
+}
+
+/// Runs git; the statuses in `good` are no failures.
+fn run_any(
+    root: &Path,
+    arguments: &[&str],
+    stdin: Vec<u8>,
+    deadline: Deadline,
+    good: &[i32],
+) -> Result<Vec<u8>, String> {
     let verb = arguments.first().copied().unwrap_or_default();
     if deadline.expired() {
         return Err(format!("no time left for git {verb}"));
@@ -232,7 +287,7 @@ fn run(root: &Path, arguments: &[&str], stdin: Vec<u8>, deadline: Deadline) -> R
         .grace(std::time::Duration::ZERO)
         .capture(CaptureLimit { head_bytes: MAX_OUTPUT_BYTES, tail_bytes: 0 })
         .run();
-    if !outcome.succeeded() {
+    if !outcome.exit_code().is_some_and(|status| good.contains(&status)) {
         return Err(format!("git {verb}: {}", outcome.end));
     }
     if outcome.stdout.is_truncated() {

@@ -73,7 +73,7 @@ pub(super) fn changes(
         };
         if before.problem.is_some() || before.hash != after.hash {
             content_store::store(layout, &after);
-            found.push(ChangedFile { path: path.clone(), before, after });
+            found.push(ChangedFile { path: path.clone(), before, after, was_dirty: false, is_restored: false });
         }
     }
     Ok(found)

@@ -2,11 +2,18 @@
 
 use super::*;
 use dispatch_trust::read_content;
+use serde_json::{Value, json};
 use std::fs;
 
 struct ApprovalFiles {
     folder: tempfile::TempDir,
     in_force: HooksInForce,
+}
+
+fn folders(root: &Path) -> Folders {
+    let at = |name: &str| root.join(name);
+    let (config, data, state, cache) = (at("settings"), at("data"), at("state"), at("cache"));
+    Folders { config, data, state, cache, project: None, workdir: root.to_path_buf() }
 }
 
 fn files() -> ApprovalFiles {
@@ -15,7 +22,7 @@ fn files() -> ApprovalFiles {
         fs::create_dir_all(folder.path().join(name)).unwrap();
     }
     let at = |name: &str| folder.path().join(name);
-    let in_force = HooksInForce::new(&at("workspace"), &at("settings"), &at("data"));
+    let in_force = HooksInForce::new(&at("workspace"), &folders(folder.path()));
     ApprovalFiles { folder, in_force }
 }
 
@@ -28,23 +35,29 @@ impl ApprovalFiles {
         fs::write(self.file(), file_of(hooks)).unwrap();
     }
 
+    fn script(&self, path: &str, text: &str) {
+        let path = self.folder.path().join("workspace").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn switch(&self, hook: &str, switch: HookSwitch) {
+        let mut approvals = HookApprovals::load(&self.folder.path().join("data").join(APPROVALS_FILE));
+        approvals.switch(&self.file(), hook, switch);
+        approvals.save().unwrap();
+    }
+
     /// As `dispatch trust` does.
     fn approve(&self) {
         let data = self.folder.path().join("data");
         let content = read_content(&self.file()).unwrap();
-        let mut trust = Trust::load(&data.join(TRUST_FILE));
-        trust.approve(self.file(), &content).unwrap();
-        trust.write(&data.join(TRUST_FILE)).unwrap();
         let mut approvals = HookApprovals::load(&data.join(APPROVALS_FILE));
-        approvals.approve(&self.file(), &content);
+        approvals.approve(&self.file(), &content).unwrap();
         approvals.save().unwrap();
     }
 
     fn revoke(&self) {
         let data = self.folder.path().join("data");
-        let mut trust = Trust::load(&data.join(TRUST_FILE));
-        trust.revoke(&self.file());
-        trust.write(&data.join(TRUST_FILE)).unwrap();
         let mut approvals = HookApprovals::load(&data.join(APPROVALS_FILE));
         approvals.revoke(&self.file());
         approvals.save().unwrap();
@@ -95,7 +108,7 @@ fn a_cloned_hook_waits_and_a_changed_one_asks_again() {
 }
 
 #[test]
-fn a_second_clone_of_approved_content_runs() {
+fn a_second_clone_of_approved_content_waits() {
     let files = files();
     files.write(&[("a", "1")]);
     files.approve();
@@ -103,10 +116,81 @@ fn a_second_clone_of_approved_content_runs() {
     fs::create_dir_all(&other).unwrap();
     fs::copy(files.file(), other.join("hooks.json")).unwrap();
     let at = |name: &str| files.folder.path().join(name);
-    let mut second = HooksInForce::new(&at("other"), &at("settings"), &at("data"));
-    assert_eq!(second.refresh().hooks.len(), 1);
-    fs::write(other.join("hooks.json"), file_of(&[("a", "1"), ("b", "1")])).unwrap();
-    assert_eq!(second.refresh().hooks.len(), 0, "the approval of single hooks belongs to one file");
+    let mut second = HooksInForce::new(&at("other"), &folders(files.folder.path()));
+    assert_eq!(second.refresh().hooks.len(), 0, "an approval is for one folder");
+}
+
+/// A workspace whose one hook runs `scripts/fmt.sh`, approved.
+fn with_script(command: &Value) -> ApprovalFiles {
+    let files = files();
+    files.script("scripts/fmt.sh", "echo one\n");
+    let hook = json!({"id": "fmt", "trigger": "manual", "command": command});
+    fs::write(files.file(), json!({ "hooks": [hook] }).to_string()).unwrap();
+    files.approve();
+    files
+}
+
+#[test]
+fn a_file_that_a_command_names_is_part_of_the_approval() {
+    for command in [
+        json!(["./scripts/fmt.sh"]),
+        json!(["sh", "scripts/fmt.sh"]),
+        json!(["sh", "-c", "cd scripts; ./fmt.sh"]),
+        json!(["python3", "-c", "import os; os.system('scripts/fmt.sh')"]),
+    ] {
+        let mut files = with_script(&command);
+        expect(files.standing(), &["fmt"], &[]);
+        files.script("scripts/fmt.sh", "echo two\n");
+        expect(files.standing(), &[], &["fmt: `scripts/fmt.sh`, which its"]);
+        files.script("scripts/fmt.sh", "echo one\n");
+        expect(files.standing(), &["fmt"], &[]);
+        fs::remove_file(files.folder.path().join("workspace/scripts/fmt.sh")).unwrap();
+        expect(files.standing(), &[], &["fmt: `scripts/fmt.sh`, which its"]);
+        files.approve();
+        expect(files.standing(), &["fmt"], &[]);
+        files.script("scripts/fmt.sh", "echo three\n");
+        expect(files.standing(), &[], &["fmt: `scripts/fmt.sh`, which its"]);
+    }
+}
+
+#[test]
+fn what_a_command_writes_asks_nothing() {
+    let mut files = with_script(&json!(["sh", "-c", "./scripts/fmt.sh >> out.log"]));
+    expect(files.standing(), &["fmt"], &[]);
+    files.script("out.log", "something");
+    expect(files.standing(), &["fmt"], &[]);
+}
+
+#[test]
+fn a_review_shows_what_differs_from_the_approval() {
+    let files = with_script(&json!(["sh", "scripts/fmt.sh"]));
+    let review = || {
+        let approvals = HookApprovals::load(&files.folder.path().join("data").join(APPROVALS_FILE));
+        review_hooks(&approvals, &files.file(), &fs::read(files.file()).unwrap())
+    };
+    assert_eq!(review()[0].state, ReviewState::Same);
+    files.script("scripts/fmt.sh", "echo two\n");
+    let changed = review().remove(0);
+    assert_eq!((changed.state, changed.hook.differs), (ReviewState::Changed, false));
+    let script = &changed.files[0];
+    assert_eq!((script.name.as_str(), script.differs), ("scripts/fmt.sh", true));
+    assert_eq!((script.before.as_deref(), script.after.as_deref()), (Some("echo one\n"), Some("echo two\n")));
+    files.write(&[("other", "1")]);
+    let states: Vec<_> = review().into_iter().map(|one| (one.hook_id, one.state)).collect();
+    assert_eq!(states, [("other".to_owned(), ReviewState::New), ("fmt".to_owned(), ReviewState::Removed)]);
+}
+
+#[test]
+fn a_hook_that_the_user_switched_off_stays_off_until_it_is_switched_on() {
+    let mut files = files();
+    files.write(&[("a", "1")]);
+    files.approve();
+    files.switch("a", HookSwitch::Off);
+    expect(files.standing(), &[], &["a: you switched it"]);
+    files.approve();
+    expect(files.standing(), &[], &["a: you switched it"]);
+    files.switch("a", HookSwitch::On);
+    expect(files.standing(), &["a"], &[]);
 }
 
 #[test]
@@ -140,9 +224,7 @@ fn damaged_approvals_approve_nothing() {
     let mut files = files();
     files.write(&[("a", "1")]);
     files.approve();
-    for name in [TRUST_FILE, APPROVALS_FILE] {
-        fs::write(files.folder.path().join("data").join(name), b"{\"approved\": [\xff").unwrap();
-    }
+    fs::write(files.folder.path().join("data").join(APPROVALS_FILE), b"{\"hooks\": [\xff").unwrap();
     expect(files.standing(), &[], &["a: it is not"]);
 }
 

@@ -2,15 +2,19 @@
 //!
 //! Pure.
 
-use crate::contract::{Action, Hook, RunPlace, Runner, SessionScope};
+use crate::contract::{Action, AgentPermissions, Hook, RunPlace, Runner, SessionScope};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// SHA-256 of the hook with every default filled in, in hex. The order of keys, blanks and line ends do not count.
 pub(crate) fn fingerprint(hook: &Hook) -> String {
+    dispatch_trust::fingerprint(canonical_text(hook).as_bytes())
+}
+
+/// The hook in its one spelling, as JSON.
+pub(crate) fn canonical_text(hook: &Hook) -> String {
     // Every key is text, so there is a form in JSON; whatever happens, no two hooks are spelled alike.
-    let text = serde_json::to_string(&CanonicalHook::of(hook)).unwrap_or_else(|_| format!("{hook:?}"));
-    dispatch_trust::fingerprint(text.as_bytes())
+    serde_json::to_string(&CanonicalHook::of(hook)).unwrap_or_else(|_| format!("{hook:?}"))
 }
 
 /// A hook with its keys in order; what is small, or free in its form, is a value whose keys are in order too.
@@ -19,7 +23,13 @@ pub(crate) fn fingerprint(hook: &Hook) -> String {
 struct CanonicalHook<'a> {
     action: Value,
     allow_git: bool,
+    #[serde(skip_serializing_if = "is_off")]
+    batch: bool,
+    #[serde(skip_serializing_if = "is_off")]
+    blocking: bool,
     budget: Value,
+    #[serde(skip_serializing_if = "is_off")]
+    chain: bool,
     concurrency: u32,
     debounce_ms: u64,
     enabled: bool,
@@ -27,9 +37,14 @@ struct CanonicalHook<'a> {
     metadata: Value,
     pass_env: &'a [String],
     pattern: &'a [String],
+    /// Where it is not what follows from the place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permissions: Option<AgentPermissions>,
     place: RunPlace,
     rate_limit: Value,
     repo_root: Option<&'a str>,
+    #[serde(skip_serializing_if = "is_off")]
+    restart: bool,
     retry: Value,
     schedule: Option<&'a str>,
     secret_patterns: &'a [String],
@@ -47,7 +62,10 @@ impl<'a> CanonicalHook<'a> {
         Self {
             action: sorted(action),
             allow_git: hook.allow_git,
+            batch: hook.batch,
+            blocking: hook.blocking,
             budget: sorted(json!(hook.budget)),
+            chain: hook.chain,
             concurrency: hook.concurrency,
             debounce_ms: hook.debounce_ms,
             enabled: hook.enabled,
@@ -55,9 +73,11 @@ impl<'a> CanonicalHook<'a> {
             metadata: sorted(json!(hook.metadata)),
             pass_env: &hook.pass_env,
             pattern: &hook.pattern,
+            permissions: Some(hook.permissions).filter(|it| *it != AgentPermissions::of_place(hook.place)),
             place: hook.place,
             rate_limit: sorted(json!(hook.rate_limit)),
             repo_root: hook.repo_root.as_deref(),
+            restart: hook.restart,
             retry: sorted(json!(hook.retry)),
             schedule: hook.schedule.as_deref(),
             secret_patterns: &hook.secret_patterns,
@@ -66,6 +86,11 @@ impl<'a> CanonicalHook<'a> {
             trigger: hook.trigger.to_string(),
         }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+const fn is_off(flag: &bool) -> bool {
+    !*flag
 }
 
 fn runner(runner: &Runner) -> Value {

@@ -8,7 +8,7 @@ use super::keys::{
 };
 use super::limits::{MAX_ARGUMENTS, MAX_HOOKS, MAX_ID_CHARS, MAX_NAMES, MAX_PATTERNS};
 use super::migrate;
-use crate::contract::{GIT_HOOKS, HookLimits, RunPlace, SessionScope, Trigger};
+use crate::contract::{AgentPermissions, GIT_HOOKS, HookLimits, RunPlace, SessionScope, Trigger};
 use crate::file_names::SHOWN;
 use crate::runner::runner_names;
 use dispatch_redact::limits::MAX_USER_PATTERNS;
@@ -94,6 +94,11 @@ pub(crate) static HOOK: ObjectShape = ObjectShape {
         },
         &SESSION,
         &PLACE,
+        &PERMISSIONS,
+        &BATCH,
+        &RESTART,
+        &CHAIN,
+        &BLOCKING,
         &ALLOW_GIT,
         &REPO_ROOT,
         &SECRET_PATTERNS,
@@ -138,6 +143,26 @@ pub(crate) static PLACE: ChoiceKey<RunPlace> = ChoiceKey {
     name: "place",
     description: "In the workspace, or in a git worktree of its own whose change is offered as a patch.",
     words: &[("tree", RunPlace::Tree), ("patch", RunPlace::Patch)],
+};
+pub(crate) static PERMISSIONS: ChoiceKey<AgentPermissions> = ChoiceKey {
+    name: "permissions",
+    description: "What our own agent may do: look (`read`), change files (`write`), run programs too (`full`). \
+                  Without it `write` where `place` is `patch`, else `read`.",
+    words: &[("read", AgentPermissions::Read), ("write", AgentPermissions::Write), ("full", AgentPermissions::Full)],
+};
+pub(crate) static BATCH: FlagKey =
+    FlagKey { name: "batch", description: "Whether one run handles all files that change together.", default: false };
+pub(crate) static RESTART: FlagKey = FlagKey {
+    name: "restart",
+    description: "Whether a change of its files ends a run that goes and starts it anew.",
+    default: false,
+};
+pub(crate) static CHAIN: FlagKey =
+    FlagKey { name: "chain", description: "Whether changes that other hooks make start it.", default: false };
+pub(crate) static BLOCKING: FlagKey = FlagKey {
+    name: "blocking",
+    description: "Whether git waits for it and does not go on if it fails.",
+    default: false,
 };
 pub(crate) static ALLOW_GIT: FlagKey =
     FlagKey { name: "allowGit", description: "Whether git may start it.", default: false };

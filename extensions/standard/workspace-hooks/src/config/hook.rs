@@ -8,10 +8,14 @@ use super::fields::{ConfigObject, Located, in_range};
 use super::file::{ParseContext, SharedChecks};
 use super::findings::Findings;
 use super::json::JsonValue;
+use super::keys::FlagKey;
 use super::limits::{MAX_ID_CHARS, MAX_METADATA_BYTES, MAX_PROMPT_BYTES};
 use super::{canonical, format, runner};
-use crate::contract::{Action, Budget, Hook, RateLimit, Retry};
+use crate::contract::{Action, AgentPermissions, Budget, Hook, RateLimit, Retry, RunPlace, Trigger};
 use serde_json::{Map, Value};
+
+/// How long files that change together are waited for, unless the hook says it.
+const BATCH_DEBOUNCE_MS: u64 = 1_000;
 
 /// The hook, or findings about it.
 pub(crate) fn read(
@@ -31,11 +35,19 @@ pub(crate) fn read(
     let before_own = secret_patterns.len() + around.secret_patterns.len();
     secret_patterns.extend(shared.regexes.read(object, before_own, findings));
     let place = object.choice(&format::PLACE, findings).unwrap_or_default();
+    let permissions = permissions(object, action.as_ref(), place, findings);
+    let batch = file_flag(object, &format::BATCH, started.trigger.as_ref(), findings);
+    let restart = object.flag_or_default(&format::RESTART, findings);
+    let chain = file_flag(object, &format::CHAIN, started.trigger.as_ref(), findings);
+    let blocking = blocking(object, started.trigger.as_ref(), findings);
     let enabled = object.flag_or_default(&format::ENABLED, findings);
     let concurrency = object.small_or_default(&format::CONCURRENCY, findings);
     let timeout_ms = timeout(object, findings);
     let retry = retry(object, findings);
-    let debounce_ms = object.whole_or_default(&format::DEBOUNCE_MS, findings);
+    let debounce_ms = match object.get(format::DEBOUNCE_MS.name) {
+        None if batch => BATCH_DEBOUNCE_MS,
+        _ => object.whole_or_default(&format::DEBOUNCE_MS, findings),
+    };
     let rate_limit = rate_limit(object, findings);
     let budget = budget(object, findings);
     let pass_env = pass_env(object, findings);
@@ -51,6 +63,11 @@ pub(crate) fn read(
         action: action?,
         runner: runner?,
         place,
+        permissions,
+        batch,
+        restart,
+        chain,
+        blocking,
         enabled,
         concurrency,
         timeout_ms,
@@ -72,6 +89,49 @@ pub(crate) fn read(
     hook.repo_root = started.repo_root;
     hook.secret_patterns.extend_from_slice(around.secret_patterns);
     Some(hook)
+}
+
+fn permissions(
+    object: &ConfigObject<'_>,
+    action: Option<&Action>,
+    place: RunPlace,
+    findings: &mut Findings,
+) -> AgentPermissions {
+    let stated = object.choice(&format::PERMISSIONS, findings);
+    if let (Some(_), Some(Action::Command(_)), Some(found)) = (stated, action, object.get("permissions")) {
+        let message = "`permissions` is only for a hook with a `prompt`";
+        found.wrong_hinted(findings, "action", message, "remove it; a program may do what its user may");
+    }
+    stated.unwrap_or(AgentPermissions::of_place(place))
+}
+
+/// A flag that means something for hooks of files alone.
+fn file_flag(object: &ConfigObject<'_>, key: &FlagKey, trigger: Option<&Trigger>, findings: &mut Findings) -> bool {
+    let set = object.flag_or_default(key, findings);
+    if let (true, Some(trigger), Some(found)) = (set, trigger, object.get(key.name))
+        && !trigger.is_of_files()
+    {
+        let message = format!("`{}` is only for a hook that files start", key.name);
+        found.wrong_hinted(findings, "trigger", message, "remove it, or use a trigger such as onDidSaveTextDocument");
+    }
+    set
+}
+
+/// Git waits for hooks alone that can keep it from going on.
+fn blocking(object: &ConfigObject<'_>, trigger: Option<&Trigger>, findings: &mut Findings) -> bool {
+    let set = object.flag_or_default(&format::BLOCKING, findings);
+    if let (true, Some(trigger), Some(found)) = (set, trigger, object.get(format::BLOCKING.name))
+        && !trigger.can_block()
+    {
+        let message = "`blocking` is only for git hooks that can refuse";
+        found.wrong_hinted(
+            findings,
+            "trigger",
+            message,
+            "use git:pre-commit, git:pre-push, git:commit-msg or git:pre-rebase",
+        );
+    }
+    set
 }
 
 fn id(object: &ConfigObject<'_>, findings: &mut Findings) -> Option<String> {

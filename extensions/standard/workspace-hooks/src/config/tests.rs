@@ -13,7 +13,7 @@ fn edited() -> EditedFiles {
     let workspace = folder.path().join("workspace");
     fs::create_dir_all(workspace.join(".akira")).unwrap();
     fs::create_dir_all(folder.path().join("settings")).unwrap();
-    let config = HookConfig::new(&workspace, &folder.path().join("settings"));
+    let config = HookConfig::new(&workspace, &folder.path().join("settings"), &folder.path().join("state"));
     EditedFiles { folder, config }
 }
 
@@ -132,4 +132,23 @@ fn a_repository_is_known_by_its_real_name() {
     edited.config.refresh();
     let expected = workspace.join("repo").canonicalize().unwrap();
     assert_eq!(edited.config.written().hooks[0].hook.repo_root.as_deref(), expected.to_str());
+}
+
+#[test]
+fn a_process_that_starts_during_an_invalid_edit_knows_the_last_valid_hooks() {
+    let mut edited = edited();
+    edited.write(&file_of(&["a"]));
+    edited.config.refresh();
+    edited.write(&file_of(&["b"]));
+    let at = |name: &str| edited.folder.path().join(name);
+    let other = || HookConfig::new(&at("workspace"), &at("settings"), &at("state"));
+    other().refresh();
+    edited.write("{");
+    let mut late = other();
+    late.refresh();
+    let ids =
+        |config: &HookConfig| -> Vec<String> { config.written().hooks.iter().map(|it| it.hook.id.clone()).collect() };
+    assert_eq!((ids(&late), late.written().problems.len()), (vec!["b".to_owned()], 1));
+    edited.config.refresh();
+    assert_eq!(ids(&edited.config), ["b"], "what another process found valid last counts here too");
 }

@@ -92,6 +92,30 @@ pub enum RunPlace {
     Patch,
 }
 
+/// What our own agent may do in a run, where nobody can be asked. Rules and guards that refuse still do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentPermissions {
+    /// What needs no question: looking.
+    #[default]
+    Read,
+    /// Changing files too.
+    Write,
+    /// Running programs and reaching the network too.
+    Full,
+}
+
+impl AgentPermissions {
+    /// Those of a hook that says none: in a worktree of its own a change is only an offer.
+    #[must_use]
+    pub const fn of_place(place: RunPlace) -> Self {
+        match place {
+            RunPlace::Tree => Self::Read,
+            RunPlace::Patch => Self::Write,
+        }
+    }
+}
+
 /// What happens after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -160,6 +184,16 @@ pub struct Hook {
     pub runner: Runner,
     /// Where it works.
     pub place: RunPlace,
+    /// What our own agent may do.
+    pub permissions: AgentPermissions,
+    /// Whether one run handles all files that change within its wait.
+    pub batch: bool,
+    /// Whether a change of its files while it runs ends that run and starts it anew.
+    pub restart: bool,
+    /// Whether changes that other hooks make start it.
+    pub chain: bool,
+    /// Whether git waits for it and does not go on if it fails.
+    pub blocking: bool,
     /// Whether it runs at all.
     pub enabled: bool,
     /// How many of its runs go at a time.

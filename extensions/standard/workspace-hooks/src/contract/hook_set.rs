@@ -35,6 +35,9 @@ pub struct Dormant {
     pub hook_id: String,
     /// Why: it is not approved, or its trigger could not be set up.
     pub reason: String,
+    /// Whether it runs as soon as the user approves it.
+    #[serde(default)]
+    pub waits_for_approval: bool,
 }
 
 /// The hooks of a workspace as they are in force.
@@ -48,4 +51,11 @@ pub struct HookSet {
     pub limits: HookLimits,
     /// What is wrong with the file as it is now. If there is any, `hooks` are those of the last valid one.
     pub problems: Vec<Problem>,
+}
+
+impl HookSet {
+    /// The hooks that run as soon as the user approves them.
+    pub fn waiting_for_approval(&self) -> impl Iterator<Item = &str> {
+        self.dormant.iter().filter(|dormant| dormant.waits_for_approval).map(|dormant| dormant.hook_id.as_str())
+    }
 }

@@ -3,6 +3,7 @@
 use super::event::{ContentHash, FileChange};
 use super::usage::Usage;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::fmt;
 
 /// Names a run.
@@ -32,12 +33,24 @@ pub enum Status {
     Timeout,
     /// It was canceled.
     Canceled,
+    /// Its agent wanted to do something, and nothing of it was allowed.
+    Refused,
 }
 
 impl Status {
     /// Whether nothing more will happen to it.
     pub const fn is_over(self) -> bool {
         !matches!(self, Self::Queued | Self::Running)
+    }
+
+    /// Every state.
+    pub const ALL: [Self; 7] =
+        [Self::Queued, Self::Running, Self::Success, Self::Failed, Self::Timeout, Self::Canceled, Self::Refused];
+
+    /// The state that a word stands for.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.word() == word)
     }
 
     /// The word that the database and scripts know it by.
@@ -49,6 +62,7 @@ impl Status {
             Self::Failed => "failed",
             Self::Timeout => "timeout",
             Self::Canceled => "canceled",
+            Self::Refused => "refused",
         }
     }
 }
@@ -80,6 +94,9 @@ pub struct ExecutionRecord {
     pub trigger: String,
     /// The files it is about.
     pub files: Vec<FileChange>,
+    /// Facts of the event: the commit, the arguments of a git hook, what a sender wrote.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
     /// The content that it was started for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<ContentHash>,

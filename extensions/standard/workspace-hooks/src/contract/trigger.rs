@@ -57,6 +57,12 @@ impl Trigger {
         matches!(self, Self::DidSave | Self::WillSave | Self::DidCreate | Self::DidDelete | Self::DidRename)
     }
 
+    /// Whether it is a hook of git that can keep git from going on.
+    pub fn can_block(&self) -> bool {
+        let names = ["pre-commit", "pre-push", "commit-msg", "prepare-commit-msg", "pre-rebase"];
+        matches!(self, Self::Git(hook) if names.contains(&hook.as_str()))
+    }
+
     /// Whether git starts it.
     pub const fn is_of_git(&self) -> bool {
         matches!(self, Self::GitCommit | Self::Git(_))

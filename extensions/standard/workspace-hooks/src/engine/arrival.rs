@@ -76,6 +76,10 @@ fn is_known(report: &ChangeReport, last: &Run) -> bool {
     match report.sameness {
         RunSameness::ByContent => last.settles(report.content.as_ref(), report.source),
         RunSameness::ByMoment => {
+            // Of files that change together it is decided file by file, when they are handled.
+            if last.key.is_batch() {
+                return false;
+            }
             let recent = report.now_ms.saturating_sub(last.facts.heard_ms) <= ECHO_MS;
             recent && last.facts.source != report.source && last.content == report.content
         }
@@ -98,7 +102,10 @@ fn join(mut run: Run, report: &ChangeReport) -> Run {
         run.facts.burst_ms = report.now_ms;
     }
     run.facts.failures = 0;
-    run.facts.files.clone_from(&report.files);
+    match run.key.is_batch() {
+        true => merge(&mut run.facts.files, &report.files),
+        false => run.facts.files.clone_from(&report.files),
+    }
     run.content.clone_from(&report.content);
     if !run.is_personal() {
         run.reason.clear();
@@ -106,6 +113,16 @@ fn join(mut run: Run, report: &ChangeReport) -> Run {
         run.not_before_ms = report.now_ms.saturating_add(report.debounce_ms).min(latest);
     }
     run
+}
+
+/// Adds files to those that wait; what is said last about a file counts.
+fn merge(files: &mut Vec<StoredFile>, more: &[StoredFile]) {
+    for file in more {
+        match files.iter_mut().find(|known| known.path_digest() == file.path_digest()) {
+            Some(known) => known.clone_from(file),
+            None => files.push(file.clone()),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use super::arrival::{RunSameness, sameness};
 use super::choice::{HookRoom, RunCandidate, choose};
+use super::file_origins::{chained, writer_of};
 use super::guard::{SuspicionRuling, rule};
 use super::pace::{HookPace, budget, day, rate};
-use crate::contract::{ContentHash, Hook, HookSet, Status};
+use crate::contract::{Change, ContentHash, Hook, HookSet, Status};
 use crate::run_store::{Run, RunStoreError, RunTransaction};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -87,6 +88,9 @@ fn admit(
     now_ms: u64,
     claimed: &mut ClaimedRuns,
 ) -> Result<Option<Run>, RunStoreError> {
+    if run.key.is_batch() && !run.is_personal() {
+        return admit_batch(tx, run, hook, seen, now_ms, claimed);
+    }
     if !run.key.is_of_a_file() {
         adopt(&mut run, seen);
         return Ok(Some(run));
@@ -101,8 +105,14 @@ fn admit(
             return Ok(None);
         }
         SuspicionRuling::Own => {
-            tx.remove(run.number)?;
-            return Ok(None);
+            let writer = writer_of(&writes, run.content.as_ref()).or_else(|| writer_of(&writes, present.as_ref()));
+            match chained(tx, writer, &hook.id)?.filter(|_| hook.chain) {
+                Some(depth) => run.facts.chain_depth = depth,
+                None => {
+                    tx.remove(run.number)?;
+                    return Ok(None);
+                }
+            }
         }
     }
     if run.needs_its_file() && present.is_none() {
@@ -112,6 +122,54 @@ fn admit(
         return cancel(tx, run, &format!("run {by} handled this content"), now_ms, claimed);
     }
     adopt(&mut run, seen);
+    Ok(Some(run))
+}
+
+/// The same for files that change together: those that our own runs made, that are gone or that the last run handled
+/// are left out.
+fn admit_batch(
+    tx: &mut RunTransaction<'_>,
+    mut run: Run,
+    hook: &Hook,
+    seen: &ObservedRun,
+    now_ms: u64,
+    claimed: &mut ClaimedRuns,
+) -> Result<Option<Run>, RunStoreError> {
+    let last = tx.last_begun(&run.key)?.filter(|last| last.number != run.number);
+    let (mut kept, mut own) = (Vec::new(), 0);
+    for (mut file, present) in run.facts.files.clone().into_iter().zip(&seen.present) {
+        let path = file.path_digest();
+        let writes = tx.writes(&run.key.workspace, &path)?;
+        match rule(run.facts.doubt, file.shown.content_hash.as_ref(), present.as_ref(), &writes) {
+            SuspicionRuling::Run => {}
+            SuspicionRuling::Wait => {
+                run.not_before_ms = now_ms.saturating_add(HELD_MS);
+                tx.save(&mut run)?;
+                return Ok(None);
+            }
+            SuspicionRuling::Own => {
+                let writer = writer_of(&writes, present.as_ref());
+                let Some(depth) = chained(tx, writer, &hook.id)?.filter(|_| hook.chain) else {
+                    own += 1;
+                    continue;
+                };
+                run.facts.chain_depth = run.facts.chain_depth.max(depth);
+            }
+        }
+        let gone = present.is_none() && file.shown.change != Change::Deleted;
+        if !gone && !last.as_ref().is_some_and(|last| last.handled(&file, present.as_ref())) {
+            file.shown.content_hash.clone_from(present);
+            kept.push(file);
+        }
+    }
+    if kept.is_empty() && own == run.facts.files.len() {
+        tx.remove(run.number)?;
+        return Ok(None);
+    }
+    if kept.is_empty() {
+        return cancel(tx, run, "another run handled these files, or they are gone", now_ms, claimed);
+    }
+    run.facts.files = kept;
     Ok(Some(run))
 }
 

@@ -20,6 +20,8 @@ pub(crate) enum AttemptStop {
     Person,
     /// The program ends.
     Drain,
+    /// Its files have changed again, and the hook wants to start over.
+    Restart,
 }
 
 /// What follows.
@@ -62,7 +64,9 @@ pub(crate) fn after(attempt: AttemptOutcome<'_>) -> AttemptFollowUp {
             failed: CountsAsFailure::No,
             reason: "it was stopped because the program ended".to_owned(),
         },
+        (RunEnd::Canceled, AttemptStop::Restart) => over(Status::Canceled, "its files changed; a new run handles them"),
         (RunEnd::Canceled, AttemptStop::None) => over(Status::Canceled, "it was stopped"),
+        (RunEnd::Refused { reason }, _) => over(Status::Refused, reason),
         (RunEnd::Failed { reason, again: RetryAdvice::Useless }, _) => over(Status::Failed, reason),
         (RunEnd::Failed { reason, again: RetryAdvice::Worthwhile }, _) => repeated(attempt, Status::Failed, reason),
         (RunEnd::Timeout, _) => repeated(attempt, Status::Timeout, &timed_out(attempt.timeout_ms)),
@@ -141,6 +145,8 @@ mod tests {
             (RunEnd::Canceled, AttemptStop::Person, 0, Ok(Status::Canceled)),
             (RunEnd::Canceled, AttemptStop::Drain, 0, Err((10_000, CountsAsFailure::No))),
             (RunEnd::Canceled, AttemptStop::None, 0, Ok(Status::Canceled)),
+            (RunEnd::Canceled, AttemptStop::Restart, 0, Ok(Status::Canceled)),
+            (RunEnd::Refused { reason: "no".into() }, AttemptStop::None, 0, Ok(Status::Refused)),
         ];
         for (end, halt, failures, expected) in table {
             assert_eq!(status(attempt(&end, halt, failures)), expected, "{end:?} {halt:?} {failures}");

@@ -43,7 +43,11 @@ pub(crate) struct AttemptEnding {
 pub(crate) fn finish(tx: &mut RunTransaction<'_>, ending: AttemptEnding) -> Result<Run, RunStoreError> {
     let mut run = held(tx, &ending.lease)?;
     let result = &ending.result;
-    let halt = if run.stop { AttemptStop::Person } else { ending.halt };
+    let halt = match run.stop {
+        true if run.facts.superseded => AttemptStop::Restart,
+        true => AttemptStop::Person,
+        false => ending.halt,
+    };
     let next = after(AttemptOutcome {
         end: &result.end,
         halt,

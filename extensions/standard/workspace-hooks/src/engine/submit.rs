@@ -1,13 +1,11 @@
 //! Takes one event in, in one step: every hook that it starts gets its run, or none does.
 
 use super::arrival::{ArrivalVerdict, ChangeReport, RunSameness, decide};
-use super::guard::{ChangeOrigin, RunPresence, origin};
-use crate::contract::{ContentHash, Outcome, Receipt, RunId, RunsError, Source, Status, Usage};
-use crate::run_store::{
-    ChangeSuspicion, FileWrite, FileWriteState, Run, RunFacts, RunKey, RunStoreError, RunTransaction, StoredFile,
-};
+use super::file_origins::{AdmittedRun, FileOrigins};
+use crate::contract::{ContentHash, Hook, Outcome, Receipt, RunId, RunsError, Source, Status, Usage};
+use crate::run_store::{ChangeSuspicion, Run, RunFacts, RunKey, RunStoreError, RunTransaction, StoredFile};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A run that an event asks for.
 #[derive(Clone, Debug)]
@@ -22,6 +20,24 @@ pub(crate) struct WantedRun {
     pub(crate) sameness: RunSameness,
     pub(crate) debounce_ms: u64,
     pub(crate) retry_of: Option<RunId>,
+    /// The digests of the names of `files`, for a run of files that change together.
+    pub(crate) paths: Vec<String>,
+    pub(crate) options: RunOptions,
+}
+
+/// What a hook says about how its runs meet others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunOptions {
+    /// A new run ends the one that goes.
+    pub(crate) restart: bool,
+    /// Changes that other hooks make start it.
+    pub(crate) chain: bool,
+}
+
+impl RunOptions {
+    pub(crate) const fn of(hook: &Hook) -> Self {
+        Self { restart: hook.restart, chain: hook.chain }
+    }
 }
 
 /// An event, with everything that storage must not see taken out.
@@ -50,6 +66,8 @@ pub(crate) struct SubmittedRuns {
     pub(crate) queued: Vec<Run>,
     /// Runs that wait for more now.
     pub(crate) joined: Vec<Run>,
+    /// Runs that go and are to stop, because a newer one handles their files.
+    pub(crate) superseded: Vec<Run>,
 }
 
 /// Takes an event in.
@@ -62,79 +80,26 @@ pub(crate) fn submit(tx: &mut RunTransaction<'_>, submission: EventSubmission) -
         submitted.receipts = submission.wanted.iter().map(repeated).collect();
         return Ok(submitted);
     }
-    let origins = origins(tx, &submission)?;
+    let mut origins = FileOrigins::new(&submission);
     let mut room = None::<u64>;
     for wanted in &submission.wanted {
-        let doubt = match origins.get(&wanted.subject) {
-            Some(ChangeOrigin::Own) => {
-                submitted.receipts.push(receipt(wanted, None, Outcome::OwnChange));
-                continue;
-            }
-            Some(ChangeOrigin::Foreign(doubt)) => *doubt,
-            None => ChangeSuspicion::Certain,
-        };
-        take(tx, &submission, wanted, doubt, &mut room, &mut submitted)?;
+        match origins.admitted(tx, wanted)? {
+            Some(admitted) => take(tx, &submission, &admitted, &mut room, &mut submitted)?,
+            None => submitted.receipts.push(receipt(wanted, None, Outcome::OwnChange)),
+        }
     }
     Ok(submitted)
-}
-
-/// Whose work the change of each file is.
-fn origins(
-    tx: &mut RunTransaction<'_>,
-    submission: &EventSubmission,
-) -> Result<BTreeMap<String, ChangeOrigin>, RunStoreError> {
-    let mut origins = BTreeMap::new();
-    if !matches!(submission.source, Source::Watcher | Source::Editor) {
-        return Ok(origins);
-    }
-    let mut running = None;
-    for wanted in &submission.wanted {
-        let (path, content) = (&wanted.subject, wanted.content.as_ref());
-        if !matches!(wanted.sameness, RunSameness::ByContent | RunSameness::ByMoment) || origins.contains_key(path) {
-            continue;
-        }
-        let mut writes = tx.writes(&submission.workspace, path)?;
-        let mut presence = RunPresence::Nobody;
-        if submission.source == Source::Watcher {
-            let running = match &running {
-                Some(known) => known,
-                None => running.insert(tx.running(&submission.workspace)?),
-            };
-            if !running.is_empty() {
-                presence = RunPresence::Somebody;
-            }
-            let blind = submission.sight == crate::run_executor::WriteTracking::Blind;
-            if submission.seen.contains(path) || (blind && running.iter().any(|key| key.subject == *path)) {
-                writes.push(FileWrite {
-                    path: path.clone(),
-                    run: 0,
-                    state: FileWriteState::Live,
-                    content: None,
-                    at_ms: 0,
-                });
-            }
-        }
-        let found = origin(submission.source, content, &writes, presence);
-        // What a run left is gone once somebody else has changed the file: its content may come back.
-        let other = |write: &FileWrite| write.state == FileWriteState::Left && write.content.as_ref() != content;
-        if matches!(found, ChangeOrigin::Foreign(ChangeSuspicion::Certain | ChangeSuspicion::Doubtful))
-            && writes.iter().any(other)
-        {
-            tx.forget_left(&submission.workspace, path)?;
-        }
-        origins.insert(path.clone(), found);
-    }
-    Ok(origins)
 }
 
 fn take(
     tx: &mut RunTransaction<'_>,
     submission: &EventSubmission,
-    wanted: &WantedRun,
-    doubt: ChangeSuspicion,
+    admitted: &AdmittedRun,
     room: &mut Option<u64>,
     submitted: &mut SubmittedRuns,
 ) -> Result<(), RunStoreError> {
+    let AdmittedRun { wanted, doubt, .. } = admitted;
+    let doubt = *doubt;
     let key =
         RunKey { workspace: submission.workspace.clone(), hook: wanted.hook.clone(), subject: wanted.subject.clone() };
     let (waiting, last) = match wanted.sameness {
@@ -166,10 +131,33 @@ fn take(
                 None => room.insert(free(tx, submission)?),
             };
             *left = left.checked_sub(1).ok_or_else(|| full(submission))?;
-            let mut run = new(submission, wanted, key, doubt, not_before_ms);
+            supersede(tx, wanted, &key, submitted)?;
+            let mut run = new(submission, admitted, key, not_before_ms);
             tx.insert(&mut run)?;
             submitted.receipts.push(receipt(wanted, Some(&run.id), outcome));
             submitted.queued.push(run);
+        }
+    }
+    Ok(())
+}
+
+/// Asks the runs to stop that the new one makes needless.
+fn supersede(
+    tx: &mut RunTransaction<'_>,
+    wanted: &WantedRun,
+    key: &RunKey,
+    submitted: &mut SubmittedRuns,
+) -> Result<(), RunStoreError> {
+    if !wanted.options.restart || wanted.retry_of.is_some() {
+        return Ok(());
+    }
+    for mut run in tx.running_of(&key.workspace, &key.hook)? {
+        let same = run.key.subject == key.subject || !(key.is_of_a_file() || key.is_batch());
+        if same && !run.stop {
+            run.stop = true;
+            run.facts.superseded = true;
+            tx.save(&mut run)?;
+            submitted.superseded.push(run);
         }
     }
     Ok(())
@@ -188,13 +176,9 @@ fn receipt(wanted: &WantedRun, run: Option<&RunId>, outcome: Outcome) -> Receipt
     Receipt { hook_id: wanted.hook.clone(), run: run.cloned(), outcome }
 }
 
-fn new(
-    submission: &EventSubmission,
-    wanted: &WantedRun,
-    key: RunKey,
-    doubt: ChangeSuspicion,
-    not_before_ms: u64,
-) -> Run {
+fn new(submission: &EventSubmission, admitted: &AdmittedRun, key: RunKey, not_before_ms: u64) -> Run {
+    let AdmittedRun { wanted, doubt, chain_depth } = admitted;
+    let doubt = *doubt;
     let reason = if doubt == ChangeSuspicion::Held { "a run that may have made this change still goes" } else { "" };
     Run {
         number: 0,
@@ -228,6 +212,8 @@ fn new(
             session: None,
             patch: None,
             retry_of: wanted.retry_of.clone(),
+            superseded: false,
+            chain_depth: *chain_depth,
         },
     }
 }

@@ -115,7 +115,7 @@ impl Engine {
     /// Stops what others want stopped, and notes which files running attempts were seen to write.
     pub(super) async fn attend(&self, workspace: &Path, running: &[Run]) -> Result<(), RunStoreError> {
         for run in running.iter().filter(|run| run.stop && run.owner.as_ref() == Some(&self.ports.owner)) {
-            self.stop(&run.id);
+            self.stop(&run.id, if run.facts.superseded { AttemptStop::Restart } else { AttemptStop::Person });
         }
         let going: Vec<(RunId, u64)> = {
             let going = self.going();

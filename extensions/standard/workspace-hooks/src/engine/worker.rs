@@ -166,10 +166,8 @@ impl Engine {
         claimed.noted.iter().for_each(|run| self.feed.tell(run));
         for (run, hook) in claimed.begun {
             self.tell(&run);
-            let names = names.remove(&run.number).unwrap_or_default();
-            let files = run.facts.files.iter().zip(names);
-            let files = files.map(|(file, name)| FileChange {
-                path: name.unwrap_or_else(|| file.shown.path.clone()),
+            let files = run.facts.files.iter().map(|file| FileChange {
+                path: self.redaction.uncover(workspace, file).unwrap_or_else(|| file.shown.path.clone()),
                 ..file.shown.clone()
             });
             let files = files.collect();

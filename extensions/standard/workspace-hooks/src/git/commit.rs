@@ -7,16 +7,16 @@ use serde_json::json;
 /// Of a commit with more files, only the number is told.
 const MAX_FILES: usize = 10_000;
 
-/// Adds to an event what is known of the commit that HEAD is now.
-pub(super) fn describe(event: &mut Event) -> Option<()> {
-    let said = ask(&event.workspace, &["show", "-s", "--format=%H%x00%s%x00%an", "HEAD"])?;
+/// Adds to an event what is known of a commit.
+pub(super) fn describe(event: &mut Event, commit: &str) -> Option<()> {
+    let said = ask(&event.workspace, &["show", "-s", "--format=%H%x00%s%x00%an", commit])?;
     let mut parts = said.trim_end_matches(['\r', '\n']).split('\0');
     let (id, subject, author) = (parts.next()?, parts.next()?, parts.next()?);
     event.id = Some(format!("commit:{id}"));
     event.metadata.insert("commit".to_owned(), json!(id));
     event.metadata.insert("subject".to_owned(), json!(subject));
     event.metadata.insert("author".to_owned(), json!(author));
-    let listing = ["show", "--first-parent", "-m", "--format=", "--name-status", "-z", "-M", "--relative", "HEAD"];
+    let listing = ["show", "--first-parent", "-m", "--format=", "--name-status", "-z", "-M", "--relative", commit];
     let files = ask(&event.workspace, &listing).map(|listed| changed_files(&listed)).unwrap_or_default();
     event.metadata.insert("fileCount".to_owned(), json!(files.len()));
     if files.len() <= MAX_FILES {
@@ -95,28 +95,33 @@ mod tests {
         std::fs::write(root.join("top"), "x").unwrap();
         git(&root, &["add", "."]);
         git(&root, &["commit", "-q", "-m", "first \"one\"\n\nbody"]);
-        let first = git_event(&root, "post-commit", &[]).unwrap();
+        let first = git_event(&root, "post-commit", None, &[]).unwrap();
         assert_eq!(first.trigger, Trigger::GitCommit);
         assert_eq!(first.files.len(), 2, "{:?}", first.files);
         assert_eq!(first.metadata["subject"], "first \"one\"");
         assert_eq!(first.metadata["branch"], "trunk");
         assert_eq!(first.metadata["repoRoot"], json!(root));
-        assert_eq!(first.id.unwrap(), format!("commit:{}", first.metadata["commit"].as_str().unwrap()));
+        assert_eq!(first.id.as_deref().unwrap(), format!("commit:{}", first.metadata["commit"].as_str().unwrap()));
         git(&root, &["mv", "sub/a", "sub/b"]);
         std::fs::write(root.join("top"), "y").unwrap();
         git(&root, &["commit", "-q", "-am", "second"]);
-        let inner = git_event(&root.join("sub"), "post-commit", &[]).unwrap();
+        let inner = git_event(&root.join("sub"), "post-commit", None, &[]).unwrap();
         let names: Vec<&str> = inner.files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(names, ["b"], "only the workspace's own files");
         assert_eq!(inner.files[0].change, Change::Renamed { from: "a".to_owned() });
-        let push = git_event(&root, "pre-push", &["origin".to_owned()]).unwrap();
+        let id = first.metadata["commit"].as_str().unwrap();
+        let named = git_event(&root, "post-commit", Some(id), &[]).unwrap();
+        assert_eq!((&named.metadata["subject"], named.files.len()), (&json!("first \"one\""), 2), "not HEAD");
+        let odd = git_event(&root, "post-commit", Some("--output=x"), &[]).unwrap();
+        assert_eq!(odd.metadata["subject"], "second");
+        let push = git_event(&root, "pre-push", None, &["origin".to_owned()]).unwrap();
         assert_eq!((push.trigger, &push.metadata["args"]), (Trigger::Git("pre-push".to_owned()), &json!(["origin"])));
-        assert!(git_event(&root, "post-update", &[]).is_none());
+        assert!(git_event(&root, "post-update", None, &[]).is_none());
     }
 
     #[test]
     fn without_a_repository_there_is_no_event() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(git_event(folder.path(), "post-commit", &[]).is_none());
+        assert!(git_event(folder.path(), "post-commit", None, &[]).is_none());
     }
 }

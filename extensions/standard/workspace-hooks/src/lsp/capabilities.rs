@@ -10,9 +10,14 @@ pub(super) const START: &str = "dispatch.runs.start";
 pub(super) const CANCEL: &str = "dispatch.runs.cancel";
 /// Repeats a run.
 pub(super) const RETRY: &str = "dispatch.runs.retry";
+/// Shows what an approval would approve.
+pub(super) const REVIEW: &str = "dispatch.approvals.review";
+/// Approves what was shown.
+pub(super) const APPROVE: &str = "dispatch.approvals.approve";
 
-/// The document sync kind `None` of the protocol.
+/// The document sync kinds `None` and `Full` of the protocol.
 const NO_CONTENT: u8 = 0;
+const WHOLE_CONTENT: u8 = 1;
 
 /// How the client tells that a document is about to be saved. One way is used, or each save would count twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +41,8 @@ pub(super) struct ClientCapabilities {
     pub(super) watched_files: bool,
     /// Whether it wants our own notifications about how many runs there are.
     pub(super) status: bool,
+    /// Whether it tells the person itself what it learns from these; others are sent messages to show.
+    pub(super) own_messages: bool,
 }
 
 impl ClientCapabilities {
@@ -45,8 +52,8 @@ impl ClientCapabilities {
             yes("/textDocument/synchronization/willSave"),
             yes("/textDocument/synchronization/willSaveWaitUntil"),
         ) {
-            (true, _) => WillSave::Told,
-            (false, true) => WillSave::Asked,
+            (_, true) => WillSave::Asked,
+            (true, false) => WillSave::Told,
             (false, false) => WillSave::Untold,
         };
         Self {
@@ -55,6 +62,7 @@ impl ClientCapabilities {
             lens_refresh: yes("/workspace/codeLens/refreshSupport"),
             watched_files: yes("/workspace/didChangeWatchedFiles/dynamicRegistration"),
             status: options.get("dispatchStatus") == Some(&Value::Bool(true)),
+            own_messages: options.get("dispatchMessages") == Some(&Value::Bool(true)),
         }
     }
 }
@@ -65,14 +73,14 @@ pub(super) fn offered(client: ClientCapabilities) -> Value {
     json!({
         "textDocumentSync": {
             "openClose": true,
-            // The content of a document is read from the disk when it is saved.
-            "change": NO_CONTENT,
+            // The content of a document is read from the disk when it is saved; what is about to be saved is not there.
+            "change": if client.will_save == WillSave::Asked { WHOLE_CONTENT } else { NO_CONTENT },
             "willSave": client.will_save == WillSave::Told,
             "willSaveWaitUntil": client.will_save == WillSave::Asked,
             "save": { "includeText": false },
         },
         "codeLensProvider": { "resolveProvider": false },
-        "executeCommandProvider": { "commands": [START, CANCEL, RETRY] },
+        "executeCommandProvider": { "commands": [START, CANCEL, RETRY, REVIEW, APPROVE] },
         "workspace": {
             "workspaceFolders": { "supported": true, "changeNotifications": true },
             "fileOperations": { "didCreate": files, "didRename": files, "didDelete": files },
@@ -87,7 +95,7 @@ mod tests {
     #[test]
     fn a_save_to_come_is_told_in_one_way_only() {
         for (told, asked, expected) in [
-            (true, true, WillSave::Told),
+            (true, true, WillSave::Asked),
             (true, false, WillSave::Told),
             (false, true, WillSave::Asked),
             (false, false, WillSave::Untold),

@@ -45,6 +45,7 @@ fn standing(records: &[&ExecutionRecord], now_ms: i64) -> Option<LensCommandWire
             let word = if last.status == Status::Timeout { "timed out" } else { "failed" };
             of_run(format!("{word}{ago}, click to retry"), RETRY)
         }
+        Status::Refused => of_run(format!("refused{ago}, click to retry"), RETRY),
         Status::Canceled => of_run(format!("canceled{ago}, click to retry"), RETRY),
         Status::Success => {
             let well = records.iter().take_while(|record| record.status == Status::Success).count();

@@ -1,9 +1,11 @@
 //! What each message of a client means. Nothing is done here, so nothing here can keep the next message waiting.
 
-use super::capabilities::{CANCEL, ClientCapabilities, RETRY, START, WillSave, offered};
+use super::capabilities::{APPROVE, CANCEL, ClientCapabilities, RETRY, REVIEW, START, WillSave, offered};
 use super::document_events::DocumentNotice;
+use super::open_documents::OpenDocuments;
 use super::wire::{
-    CommandWire, DocumentWire, FilesWire, FolderChangeWire, FolderWire, InitializeWire, RenamesWire, StartWire,
+    ApproveWire, CommandWire, DocumentWire, FilesWire, FolderChangeWire, FolderWire, InitializeWire, RenamesWire,
+    StartWire,
 };
 use crate::contract::RunId;
 use crate::file_names::{FOLDER, HOOKS_FILE};
@@ -26,6 +28,8 @@ pub(super) enum ProtocolEffect {
     DocumentNotice(DocumentNotice),
     /// The hooks of a workspace may have changed.
     Check(PathBuf),
+    /// The client waits for edits of a document, with this content, before it saves it.
+    WillSave(RequestId, String, String),
     /// The client wants to see the hooks of this file.
     Lenses(RequestId, PathBuf),
     Command(RequestId, ClientCommand),
@@ -41,6 +45,8 @@ pub(super) enum ClientCommand {
     Start { hook: String, file: Option<String>, workspace: PathBuf },
     Cancel(RunId),
     Retry(RunId),
+    Review(PathBuf),
+    Approve { workspace: PathBuf, token: String },
 }
 
 /// How a client leaves.
@@ -67,11 +73,13 @@ pub(super) struct ClientProtocol {
     fallback: PathBuf,
     /// The client's folders, as it names them.
     folders: Vec<String>,
+    documents: OpenDocuments,
 }
 
 impl ClientProtocol {
     pub(super) fn new(fallback: PathBuf) -> Self {
-        Self { phase: ProtocolPhase::New, client: ClientCapabilities::default(), fallback, folders: Vec::new() }
+        let (client, documents) = (ClientCapabilities::default(), OpenDocuments::default());
+        Self { phase: ProtocolPhase::New, client, fallback, folders: Vec::new(), documents }
     }
 
     /// What a message means.
@@ -141,12 +149,16 @@ impl ClientProtocol {
     }
 
     fn will_save_wait_until(&self, id: RequestId, params: Value) -> Vec<ProtocolEffect> {
-        let answered = ProtocolEffect::Send(answer(id, json!([])));
-        match uri_in(params) {
-            Some(uri) if self.client.will_save == WillSave::Asked => {
-                vec![answered, ProtocolEffect::DocumentNotice(DocumentNotice::WillSave(uri))]
-            }
-            _ => vec![answered],
+        let uri = uri_in(params).filter(|_| self.client.will_save == WillSave::Asked);
+        let content = uri.as_deref().and_then(|uri| self.documents.text(uri)).map(str::to_owned);
+        match (uri, content) {
+            (Some(uri), Some(content)) => vec![ProtocolEffect::WillSave(id, uri, content)],
+            // Its content is not known, or too large to be kept; the hooks are told that it is saved.
+            (Some(uri), None) => vec![
+                ProtocolEffect::Send(answer(id, json!([]))),
+                ProtocolEffect::DocumentNotice(DocumentNotice::WillSave(uri)),
+            ],
+            (None, _) => vec![ProtocolEffect::Send(answer(id, json!([])))],
         }
     }
 
@@ -175,6 +187,16 @@ impl ClientProtocol {
                     ClientCommand::Cancel(RunId(run))
                 } else {
                     ClientCommand::Retry(RunId(run))
+                }
+            }
+            REVIEW | APPROVE => {
+                let wanted: ApproveWire = read(argument).unwrap_or_default();
+                let workspace = wanted.workspace.map(PathBuf::from).or_else(|| self.workspaces().into_iter().next());
+                let workspace = workspace.unwrap_or_else(|| self.fallback.clone());
+                match wanted.token {
+                    _ if wire.command == REVIEW => ClientCommand::Review(workspace),
+                    Some(token) => ClientCommand::Approve { workspace, token },
+                    None => return wrong("the argument must hold the token of a review"),
                 }
             }
             _ => return wrong("unknown command"),
@@ -206,7 +228,18 @@ impl ClientProtocol {
                 .into_iter()
                 .collect(),
             (ProtocolPhase::Open, "textDocument/didOpen") => {
+                if self.client.will_save == WillSave::Asked {
+                    self.documents.opened(&params);
+                }
                 uri_in(params).and_then(|uri| check(&uri)).into_iter().collect()
+            }
+            (ProtocolPhase::Open, "textDocument/didChange") => {
+                self.documents.changed(&params);
+                Vec::new()
+            }
+            (ProtocolPhase::Open, "textDocument/didClose") => {
+                self.documents.closed(&params);
+                Vec::new()
             }
             (ProtocolPhase::Open, "workspace/didChangeWatchedFiles") => {
                 changed_files(&params).filter_map(check).collect()

@@ -44,6 +44,11 @@ impl RunReporter {
         Self { client, runs: HashMap::new(), asked: HashMap::new(), last_failure: None, requests: 0 }
     }
 
+    /// Whether the client wants our own notifications.
+    pub(super) const fn tells_status(&self) -> bool {
+        self.client.status
+    }
+
     /// A question to the client.
     pub(super) fn request(&mut self, method: &str, params: Value) -> Request {
         self.requests = self.requests.wrapping_add(1);
@@ -115,6 +120,7 @@ impl RunReporter {
             Status::Success => (MessageTypeWire::Info, "succeeded"),
             Status::Timeout => (MessageTypeWire::Error, "timed out"),
             Status::Canceled => (MessageTypeWire::Info, "was canceled"),
+            Status::Refused => (MessageTypeWire::Error, "was refused"),
             _ => (MessageTypeWire::Error, "failed"),
         };
         if kind == MessageTypeWire::Error {

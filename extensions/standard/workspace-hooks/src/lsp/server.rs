@@ -7,13 +7,17 @@ use super::document_events::{DocumentNotice, real};
 use super::event_submission::{OpenWorkspaces, submit_all};
 use super::frame::{self, Frame};
 use super::hook_lines::hook_lines;
+use super::person_messages::PersonMessages;
 use super::protocol::{ClientCommand, ClientExit, ClientProtocol, ProtocolEffect, answer, refusal};
 use super::run_reports::RunReporter;
+use super::will_save::{DocumentToSave, edits};
 use super::wire::MessageTypeWire;
+use crate::approval::editor_approval;
 use crate::content::content_hash;
 use crate::contract::{
     Change, Event, ExecutionRecord, FileChange, HookSet, RunQuery, Runs, RunsError, Source, Trigger,
 };
+use crate::file_names::SHOWN;
 use crate::root::workspace_of;
 use crate::watch::slashed;
 use dispatch_contracts::ports::{Clock, Spawner};
@@ -56,6 +60,10 @@ pub struct LspPorts {
     pub clock: Arc<dyn Clock>,
     /// Where to work for a client that names no folder.
     pub fallback: PathBuf,
+    /// The user's folder for data, where approvals are kept.
+    pub data: PathBuf,
+    /// The user's folder for state.
+    pub state: PathBuf,
     /// Called for each workspace whose queue this server takes up.
     pub opened: Box<dyn FnMut(&Path) + Send>,
 }
@@ -97,6 +105,7 @@ pub async fn serve(
         workspaces,
         open: HashMap::new(),
         checks: Arc::default(),
+        person: Arc::default(),
         garbage_told: false,
     };
     let mut exit = ClientExit::Abrupt;
@@ -149,6 +158,8 @@ struct LspServer {
     workspaces: OpenWorkspaces,
     open: HashMap<PathBuf, AbortHandle>,
     checks: Arc<HookChecks>,
+    /// What a person was shown; none for a client that tells its person itself.
+    person: Arc<Mutex<Option<PersonMessages>>>,
     garbage_told: bool,
 }
 
@@ -174,6 +185,10 @@ impl LspServer {
                 effects.into_iter().find_map(|effect| self.obey(effect))
             }
             ServerInput::News(record) => {
+                let mut person = self.person.lock().unwrap_or_else(PoisonError::into_inner);
+                let shown = person.as_mut().and_then(|person| person.about_run(&record));
+                drop(person);
+                shown.into_iter().for_each(|message| self.client.send(message));
                 self.reporter.news(&record).into_iter().for_each(|message| self.client.send(message));
                 None
             }
@@ -192,6 +207,8 @@ impl LspServer {
             ProtocolEffect::Send(message) => self.client.send(message),
             ProtocolEffect::Begin(client, process) => {
                 self.reporter = RunReporter::new(client);
+                let person = (!client.own_messages).then(PersonMessages::default);
+                *self.person.lock().unwrap_or_else(PoisonError::into_inner) = person;
                 self.follow_process(process);
             }
             ProtocolEffect::Open(workspace) => self.open(workspace),
@@ -201,6 +218,7 @@ impl LspServer {
                     self.client.log(MessageTypeWire::Error, "too many saves are waiting; skipped one");
                 }
             }
+            ProtocolEffect::WillSave(id, uri, content) => self.will_save(id, uri, content),
             ProtocolEffect::Check(workspace) => self.check(workspace),
             ProtocolEffect::Lenses(id, path) => self.show_lenses(id, path),
             ProtocolEffect::Command(id, command) => self.command(id, command),
@@ -272,6 +290,7 @@ impl LspServer {
     /// Says what is wrong with the hooks of a workspace.
     fn check(&self, workspace: PathBuf) {
         let (runs, client, checks) = (Arc::clone(&self.wiring.runs), self.client.clone(), Arc::clone(&self.checks));
+        let (person, status) = (Arc::clone(&self.person), self.reporter.tells_status());
         let number = checks.number.fetch_add(1, Ordering::AcqRel) + 1;
         self.wiring.spawner.spawn(Box::pin(async move {
             let found = runs.refresh(&workspace).await;
@@ -281,6 +300,13 @@ impl LspServer {
             match found {
                 Ok(set) => {
                     tell_about(&set, &workspace, &client);
+                    let mut person = person.lock().unwrap_or_else(PoisonError::into_inner);
+                    let shown = person.as_mut().map(|person| person.about_hooks(&workspace, &set));
+                    drop(person);
+                    shown.into_iter().flatten().for_each(|message| client.send(message));
+                    if status {
+                        client.send(standing(&set, &workspace));
+                    }
                     checks.publish(&workspace, &set, &client);
                 }
                 Err(error) => client.log(MessageTypeWire::Error, &format!("cannot read the hooks: {error}")),
@@ -302,13 +328,32 @@ impl LspServer {
         }));
     }
 
+    fn will_save(&self, id: RequestId, uri: String, content: String) {
+        let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let document = DocumentToSave { uri, content, workspaces, state: self.wiring.state.clone() };
+        let (runs, clock) = (Arc::clone(&self.wiring.runs), Arc::clone(&self.wiring.clock));
+        let client = self.client.clone();
+        self.wiring.spawner.spawn(Box::pin(async move {
+            client.send(answer(id, edits(document, runs, clock).await));
+        }));
+    }
+
     fn command(&self, id: RequestId, command: ClientCommand) {
         let (runs, client) = (Arc::clone(&self.wiring.runs), self.client.clone());
+        let data = self.wiring.data.clone();
         self.wiring.spawner.spawn(Box::pin(async move {
             let done = match command {
                 ClientCommand::Start { hook, file, workspace } => start(runs.as_ref(), hook, file, workspace).await,
                 ClientCommand::Cancel(run) => runs.cancel(&run).await.map(|record| json!(record)),
                 ClientCommand::Retry(run) => runs.retry(&run).await.map(|run| json!({ "run": run })),
+                ClientCommand::Review(workspace) => editor_approval::review(&data, &workspace.join(SHOWN))
+                    .map(|review| json!(review))
+                    .map_err(|error| RunsError::Refused(error.to_string())),
+                ClientCommand::Approve { workspace, token } => {
+                    editor_approval::approve(&data, &workspace.join(SHOWN), &token)
+                        .map(|()| json!({ "approved": true }))
+                        .map_err(|error| RunsError::Refused(error.to_string()))
+                }
             };
             client.send(match done {
                 Ok(result) => answer(id, result),
@@ -351,6 +396,19 @@ async fn start(runs: &dyn Runs, hook: String, file: Option<String>, workspace: P
         metadata: Map::new(),
     };
     runs.submit(event).await.map(|receipts| json!({ "receipts": receipts }))
+}
+
+/// Our own notification about how the hooks of a workspace stand.
+fn standing(set: &HookSet, workspace: &Path) -> Message {
+    let problem = set.problems.first();
+    let params = json!({
+        "workspace": workspace,
+        "on": set.hooks.len(),
+        "waiting": set.waiting_for_approval().collect::<Vec<_>>(),
+        "dormant": set.dormant,
+        "problem": problem.map(|it| format!("{}:{}:{}: {}", it.file, it.line, it.column, it.message)),
+    });
+    Notification { method: "dispatch/hooks".to_owned(), params }.into()
 }
 
 fn tell_about(set: &HookSet, workspace: &Path, client: &ClientWriter) {

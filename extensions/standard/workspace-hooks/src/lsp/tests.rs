@@ -34,6 +34,7 @@ pub(super) fn record(hook: &str, id: &str, status: Status) -> ExecutionRecord {
         logs: None,
         trigger: "onDidSaveTextDocument".to_owned(),
         files: vec![FileChange { path: "src/a.rs".to_owned(), change: Change::Changed, content_hash: None }],
+        metadata: serde_json::Map::new(),
         content_hash: None,
         reason: String::new(),
         workspace: "/w".to_owned(),
@@ -155,6 +156,8 @@ impl TestEditor {
             spawner: Arc::new(TokioPorts),
             clock: Arc::new(TokioPorts),
             fallback: root.clone(),
+            data: root.join("data"),
+            state: root.join("state"),
             opened: Box::new(|_| {}),
         };
         std::thread::spawn(move || {

@@ -130,6 +130,15 @@ pub(super) struct CommandWire {
     pub(super) arguments: Vec<Value>,
 }
 
+/// The argument of `dispatch.approvals.review` and `dispatch.approvals.approve`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ApproveWire {
+    pub(super) workspace: Option<String>,
+    /// Of the review that was shown.
+    pub(super) token: Option<String>,
+}
+
 /// The argument of `dispatch.runs.start`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

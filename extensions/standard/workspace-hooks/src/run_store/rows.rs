@@ -65,7 +65,6 @@ pub(super) fn values(run: &Run) -> Result<Vec<SqlValue>, StorageError> {
 }
 
 fn status(word: &str) -> Result<Status, StorageError> {
-    use Status::{Canceled, Failed, Queued, Running, Success, Timeout};
-    let known = [Queued, Running, Success, Failed, Timeout, Canceled].into_iter().find(|status| status.word() == word);
+    let known = Status::parse(word);
     known.ok_or_else(|| StorageError::Corrupt(format!("a run is in the unknown state `{word}`")))
 }

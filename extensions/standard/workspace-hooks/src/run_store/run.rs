@@ -13,6 +13,9 @@ pub(crate) struct RunKey {
     pub(crate) subject: String,
 }
 
+/// The subject of runs that handle all files which change together.
+pub(crate) const BATCH_SUBJECT: &str = "#batch";
+
 /// Whether a change that the file system reported may be the work of a run of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -96,6 +99,12 @@ pub(crate) struct RunFacts {
     pub(crate) patch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retry_of: Option<RunId>,
+    /// Whether it is to stop because a newer run handles its files.
+    #[serde(default)]
+    pub(crate) superseded: bool,
+    /// How many runs of other hooks led to this one.
+    #[serde(default)]
+    pub(crate) chain_depth: u32,
 }
 
 impl Run {
@@ -113,6 +122,16 @@ impl Run {
             None => self.content.as_ref(),
         };
         content.is_some() && self.stands() && settled == content
+    }
+
+    /// Whether this run of files that change together handled a content of a file. What it wrote itself it handles
+    /// again if somebody puts it back.
+    pub(crate) fn handled(&self, file: &StoredFile, present: Option<&ContentHash>) -> bool {
+        let same = |known: &StoredFile| {
+            known.path_digest() == file.path_digest() && known.shown.content_hash.as_ref() == present
+        };
+        let wrote = self.facts.wrote.contains(&file.shown.path);
+        present.is_some() && self.stands() && !wrote && self.facts.files.iter().any(same)
     }
 
     /// Whether a person asked for exactly this run.
@@ -158,6 +177,7 @@ impl Run {
             logs,
             trigger: facts.trigger.clone(),
             files: facts.files.iter().map(|file| file.shown.clone()).collect(),
+            metadata: facts.metadata.clone(),
             content_hash: self.content.clone(),
             reason: self.reason.clone(),
             workspace: self.key.workspace.clone(),
@@ -170,7 +190,19 @@ impl Run {
     }
 }
 
+impl StoredFile {
+    /// The digest of its true name.
+    pub(crate) fn path_digest(&self) -> String {
+        self.veil.clone().unwrap_or_else(|| crate::engine::redaction_policy::digest(&self.shown.path))
+    }
+}
+
 impl RunKey {
+    /// Whether it stands for all files that change together.
+    pub(crate) fn is_batch(&self) -> bool {
+        self.subject == BATCH_SUBJECT
+    }
+
     /// Whether the subject is a file.
     pub(crate) fn is_of_a_file(&self) -> bool {
         !self.subject.is_empty() && !self.subject.starts_with('#')

@@ -89,6 +89,15 @@ impl<'a> RunTransaction<'a> {
         Ok(found.iter().map(|record| key(record, 0)).collect::<Result<_, _>>()?)
     }
 
+    /// The runs of a hook that go.
+    pub(crate) fn running_of(&mut self, workspace: &str, hook: &str) -> Result<Vec<Run>, RunStoreError> {
+        let query = format!(
+            "SELECT {RUN} FROM hook_runs WHERE workspace = ?1 AND hook = ?2 AND status = 'running' ORDER BY number"
+        );
+        let found = self.tx.query(&statement!(query, workspace, hook))?;
+        Ok(found.iter().map(run).collect::<Result<_, _>>()?)
+    }
+
     pub(crate) fn waiting_count(&mut self, workspace: &str) -> Result<u64, RunStoreError> {
         let query = "SELECT COUNT(*) FROM hook_runs WHERE workspace = ?1 AND status = 'queued'";
         Ok(self.number(&statement!(query, workspace))?.unwrap_or_default())

@@ -2,6 +2,7 @@
 
 mod label;
 mod mark;
+mod permissions;
 mod tally;
 
 use super::output_redactor::OutputRedactor;
@@ -71,7 +72,8 @@ async fn answer(
         text: prompt,
         id: Some(sender_id(&job.run, job.attempt)),
         source: SOURCE.to_owned(),
-        ask: Ask::None,
+        ask: permissions::ask(job.hook.permissions),
+        rules: permissions::rules(job.hook.permissions),
         workdir: Some(attempt.folder.clone()),
         secret_patterns: job.hook.secret_patterns.clone(),
         ..Submission::default()
@@ -155,6 +157,9 @@ async fn last_rows(
 
 fn result(attempt: &RunAttempt<'_>, view: &DispatchView, stop: Option<EarlyStop>, tally: TurnTally) -> RunResult {
     let end = match (end_of(&attempt.redactor, view, tally.end.as_ref()), stop) {
+        (RunEnd::Success, _) if tally.was_refused() => RunEnd::Refused {
+            reason: attempt.redactor.sentence(&permissions::refusal(attempt.job.hook.permissions, tally.refused())),
+        },
         // It came to its end before it could be stopped.
         (RunEnd::Success, _) => RunEnd::Success,
         (_, Some(stop)) => stop.end(),
@@ -240,6 +245,9 @@ pub(super) async fn settle(
     // A turn that was stopped does not end the run: it begins again.
     let end = match tally.end.as_ref()? {
         TurnEnd::Cancelled => return None,
+        TurnEnd::Finished if tally.was_refused() => {
+            RunEnd::Refused { reason: redactor.sentence(&permissions::refusal_of(tally.refused())) }
+        }
         end => of_turn(&redactor, end),
     };
     Some(RunResult {

@@ -1,14 +1,18 @@
 //! Runs a program on its own thread: bounded, guarded, stopped when the caller gives up, its output without secrets.
 
+use super::live_output::LiveOutput;
 use super::output::Transcript;
 use super::reply::{AgentReply, ReplyReader};
 use super::{RunAttempt, child_record, ended, failed};
 use crate::contract::RunPlace;
+use crate::lsp::CONTENT_FILE;
 use crate::run_executor::{RetryAdvice, RunEnd, RunResult};
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_os::threads::offload;
 use dispatch_os::{Canceller, CaptureLimit, ChildOutcome, ChildSpec, DescendantPolicy, StartCause, StartFailure};
 use futures_util::future::{Either, select};
+use serde_json::Value;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,7 +33,8 @@ pub(super) fn spec(attempt: &RunAttempt<'_>, words: &[String]) -> Option<ChildSp
         .capture(CaptureLimit::NOTHING)
         .variable("DISPATCH_HOOK_ID", &job.hook.id)
         .variable("DISPATCH_RUN_ID", &job.run.0);
-    if let Some(file) = super::event_json::first_file(attempt) {
+    let copy = job.metadata.get(CONTENT_FILE).and_then(Value::as_str).map(PathBuf::from);
+    if let Some(file) = copy.or_else(|| super::event_json::first_file(attempt)) {
         child = child.variable("DISPATCH_FILE", file);
     }
     for name in &job.hook.pass_env {
@@ -57,7 +62,9 @@ pub(super) async fn run(
         }
         RunPlace::Patch => child,
     };
-    let gathered = Arc::new(Mutex::new((Transcript::new(&attempt.redactor.redactor()), reader)));
+    let live = LiveOutput::create(&attempt.state_folder.live_output(&attempt.job.run, attempt.job.attempt));
+    let transcript = Transcript::shown_in(&attempt.redactor.redactor(), live);
+    let gathered = Arc::new(Mutex::new((transcript, reader)));
     let gathering = Arc::clone(&gathered);
     let outcome = blocking("workspace hook", &attempt.job.cancel, move |canceller| {
         child.run_with(canceller, &mut |stream, piece| {

@@ -20,7 +20,7 @@ const MAX_NAME_CHARS: usize = 200;
 /// Whether this attempt is the last of its run and the hook wants it told.
 pub(super) fn is_due(job: &RunJob, end: &RunEnd) -> bool {
     let is_last = match end {
-        RunEnd::Success => true,
+        RunEnd::Success | RunEnd::Refused { .. } => true,
         RunEnd::Canceled => false,
         RunEnd::Failed { again: RetryAdvice::Useless, .. } => true,
         RunEnd::Failed { .. } | RunEnd::Timeout => job.attempt > job.hook.retry.count,
@@ -50,6 +50,7 @@ fn note(job: &RunJob, result: &RunResult, redactor: &OutputRedactor, now_ms: u64
         RunEnd::Failed { reason, .. } => ("failed", reason.clone()),
         RunEnd::Timeout => ("timeout", format!("timed out after {} ms (`timeoutMs`)", job.hook.timeout_ms)),
         RunEnd::Canceled => ("canceled", String::new()),
+        RunEnd::Refused { reason } => ("refused", reason.clone()),
     };
     let name = |path: &str| -> String { redactor.clean(path).chars().take(MAX_NAME_CHARS).collect() };
     let files: Vec<String> = job.files.iter().take(MAX_FILES).map(|file| name(&file.path)).collect();

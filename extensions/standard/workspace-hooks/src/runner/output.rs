@@ -1,5 +1,6 @@
 //! Keeps the beginning and the end of what an attempt prints, without secrets and within a limit.
 
+use super::live_output::LiveOutput;
 use dispatch_os::OutputStream;
 use dispatch_redact::{Redactor, StreamRedactor};
 use std::collections::VecDeque;
@@ -22,12 +23,25 @@ pub(super) struct Transcript {
     stderr: StreamRedactor<Arc<Redactor>>,
     kept: KeptOutput,
     last_error: String,
+    live: Option<LiveOutput>,
 }
 
 impl Transcript {
     pub(super) fn new(redactor: &Arc<Redactor>) -> Self {
         let stream = || StreamRedactor::new(Arc::clone(redactor));
-        Self { stdout: stream(), stderr: stream(), kept: KeptOutput::default(), last_error: String::new() }
+        Self { stdout: stream(), stderr: stream(), kept: KeptOutput::default(), last_error: String::new(), live: None }
+    }
+
+    /// The same, shown while it is printed.
+    pub(super) fn shown_in(redactor: &Arc<Redactor>, live: LiveOutput) -> Self {
+        Self { live: Some(live), ..Self::new(redactor) }
+    }
+
+    fn keep(&mut self, clean: &[u8]) {
+        self.kept.push(clean);
+        if let Some(live) = &mut self.live {
+            live.push(clean);
+        }
     }
 
     /// Takes the next piece.
@@ -35,7 +49,7 @@ impl Transcript {
         match stream {
             OutputStream::Stdout => {
                 let clean = self.stdout.push(piece);
-                self.kept.push(&clean);
+                self.keep(&clean);
             }
             OutputStream::Stderr => {
                 let clean = self.stderr.push(piece);
@@ -54,7 +68,7 @@ impl Transcript {
     }
 
     fn take_error(&mut self, clean: &[u8]) {
-        self.kept.push(clean);
+        self.keep(clean);
         let text = String::from_utf8_lossy(clean);
         if let Some(line) = text.lines().map(str::trim).rfind(|line| !line.is_empty()) {
             self.last_error = line.to_owned();

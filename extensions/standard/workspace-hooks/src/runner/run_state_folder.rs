@@ -39,6 +39,11 @@ impl RunStateFolder {
         self.mark(run, attempt, "dispatch")
     }
 
+    /// Where it is written what an attempt prints while it goes.
+    pub(super) fn live_output(&self, run: &RunId, attempt: u32) -> PathBuf {
+        self.mark(run, attempt, "out")
+    }
+
     /// A folder for the worktree of one attempt.
     pub(super) fn worktree(&self, run: &RunId, attempt: u32) -> PathBuf {
         self.worktrees().join(format!("{}.{attempt}", safe_file_name(&run.0)))
@@ -55,7 +60,7 @@ impl RunStateFolder {
 
     /// Removes the marks of an attempt whose end is stored.
     pub(super) fn clear(&self, run: &RunId, attempt: u32) {
-        for mark in [self.exit_marker(run, attempt), self.dispatch_mark(run, attempt)] {
+        for mark in [self.exit_marker(run, attempt), self.dispatch_mark(run, attempt), self.live_output(run, attempt)] {
             // Most attempts leave only one of them.
             let _ = files::remove_file(mark);
         }

@@ -1,6 +1,6 @@
 //! SimulatedHooks for tests.
 
-use crate::contract::{Action, Budget, Hook, Retry, RunPlace, Runner, SessionScope, Trigger};
+use crate::contract::{Action, AgentPermissions, Budget, Hook, Retry, RunPlace, Runner, SessionScope, Trigger};
 
 /// A hook that runs on each save.
 pub(crate) fn hook(id: &str) -> Hook {
@@ -11,6 +11,11 @@ pub(crate) fn hook(id: &str) -> Hook {
         action: Action::Command(vec!["true".to_owned()]),
         runner: Runner::Agent { session: SessionScope::Hook },
         place: RunPlace::Tree,
+        permissions: AgentPermissions::Read,
+        batch: false,
+        restart: false,
+        chain: false,
+        blocking: false,
         enabled: true,
         concurrency: 4,
         timeout_ms: 60_000,

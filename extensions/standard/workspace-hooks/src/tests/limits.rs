@@ -142,7 +142,8 @@ fn runs_of_a_hook_that_goes_are_canceled_and_those_of_a_broken_file_wait() {
         simulation.set(HookSet { problems: vec![problem], ..HookSet::default() });
         pause(simulation, 2_000).await;
         assert_eq!(of(simulation, "h").await[1].status, Status::Queued, "a slip of the pen removes nothing");
-        let dormant = vec![Dormant { hook_id: "h".into(), reason: "nobody approved it".into() }];
+        let dormant =
+            vec![Dormant { hook_id: "h".into(), reason: "nobody approved it".into(), waits_for_approval: true }];
         simulation.set(HookSet { dormant, ..HookSet::default() });
         pause(simulation, 2_000).await;
         let second = of(simulation, "h").await.pop().unwrap();

@@ -1,10 +1,10 @@
 //! Which files of a workspace count: not what git ignores, not what is generated, not what passes.
 
-use super::skipped_names::is_skipped;
-use dispatch_os::files::read_text_at_most;
+use super::skipped_names::{is_built, is_skipped};
+use dispatch_os::files::{self, read_text_at_most};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{IncrementalIgnore, WalkBuilder};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Git's own limit for a file of attributes.
 const MAX_ATTRIBUTES_BYTES: u64 = 100 * 1024 * 1024;
@@ -16,6 +16,10 @@ const RULES: [&str; 2] = [".gitignore", ".gitattributes"];
 pub(crate) struct IgnoreRules {
     git: Option<IncrementalIgnore>,
     generated: Gitignore,
+    /// Whether no repository says what is built.
+    is_outside_git: bool,
+    /// Files that this process writes its own words to.
+    own_output: Vec<PathBuf>,
 }
 
 impl IgnoreRules {
@@ -23,12 +27,15 @@ impl IgnoreRules {
     #[must_use]
     pub(crate) fn new(root: &Path) -> Self {
         let git = walk_of(root).build_matchers().pop();
-        Self { git, generated: generated(root) }
+        let is_outside_git = !root.ancestors().any(|folder| files::exists(folder.join(".git")));
+        Self { git, generated: generated(root), is_outside_git, own_output: own_output(root) }
     }
 
     /// Whether a file, named relative to the workspace, counts.
     pub(crate) fn keeps_file(&mut self, path: &Path) -> bool {
-        self.keeps(path, false) && !self.generated.matched(path, false).is_ignore()
+        !self.own_output.iter().any(|own| own == path)
+            && self.keeps(path, false)
+            && !self.generated.matched(path, false).is_ignore()
     }
 
     /// Whether the files of a folder can count at all.
@@ -37,9 +44,15 @@ impl IgnoreRules {
     }
 
     fn keeps(&mut self, path: &Path, is_folder: bool) -> bool {
-        let outside = path.ancestors().any(is_skipped);
+        let outside = path.ancestors().any(is_skipped) || (self.is_outside_git && is_built(path, is_folder));
         !outside && self.git.as_mut().is_none_or(|git| !git.matched(path, is_folder).is_ignore())
     }
+}
+
+/// The files of the workspace that this process's own output goes to: a change of theirs would lead to another.
+fn own_output(root: &Path) -> Vec<PathBuf> {
+    let open = ["/proc/self/fd/1", "/proc/self/fd/2"].into_iter().filter_map(|link| files::read_link(link).ok());
+    open.filter_map(|path| path.strip_prefix(root).ok().map(Path::to_path_buf)).collect()
 }
 
 /// A walk over what git does not ignore.
@@ -121,6 +134,17 @@ mod tests {
         }
         assert!(!ignore_rules.keeps_folder(Path::new("target")));
         assert!(ignore_rules.keeps_folder(Path::new("web")));
+    }
+
+    #[test]
+    fn usual_build_folders_are_left_out_where_no_repository_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let kept = |path: &str| IgnoreRules::new(&root).keeps_file(Path::new(path));
+        assert!(!kept("node_modules/a/index.js") && !kept("sub/target/debug/x") && !kept("a/__pycache__/x.pyc"));
+        assert!(kept("src/a.rs") && kept("target"), "a file of that name is not a folder");
+        fs::create_dir(root.join(".git")).unwrap();
+        assert!(kept("node_modules/a/index.js"), "git says what is ignored");
     }
 
     #[test]

@@ -6,6 +6,25 @@ use std::path::Path;
 
 /// Folders, relative to the workspace, that programs write to and no person does.
 const FOLDERS: [&str; 5] = [".akira/logs", ".akira/inbox", ".ai/tmp", ".dispatch", ".orchestration"];
+/// Folders that tools fill, at any depth.
+const BUILT: [&str; 16] = [
+    "node_modules",
+    "target",
+    "dist",
+    "build",
+    "out",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".next",
+    ".nuxt",
+    ".cache",
+    ".gradle",
+    ".tox",
+    ".mypy_cache",
+    ".pytest_cache",
+    "coverage",
+];
 /// A repository's own folder, at any depth.
 const REPOSITORY: &str = ".git";
 const ENDINGS: [&str; 8] = ["~", ".swp", ".swo", ".swx", ".swpx", "___jb_tmp___", "___jb_old___", ".tmp-dispatch"];
@@ -17,6 +36,13 @@ const VIM_PROBE: &str = "4913";
 pub(super) fn is_skipped(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     name == REPOSITORY || FOLDERS.iter().any(|folder| path == Path::new(folder)) || is_passing(&name)
+}
+
+/// Whether a path is a folder that tools fill, or below one.
+pub(super) fn is_built(path: &Path, is_folder: bool) -> bool {
+    let folders = if is_folder { Some(path) } else { path.parent() };
+    let names = folders.into_iter().flat_map(Path::components).filter_map(|part| part.as_os_str().to_str());
+    names.into_iter().any(|name| BUILT.contains(&name))
 }
 
 /// Whether an editor leaves a file of this name for a moment.

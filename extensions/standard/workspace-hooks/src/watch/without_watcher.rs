@@ -9,7 +9,11 @@ use crate::contract::{Dormant, HookSet, Trigger};
 pub fn without_watcher(mut set: HookSet, why: &str) -> HookSet {
     let (asleep, awake): (Vec<_>, Vec<_>) = set.hooks.into_iter().partition(|hook| is_noticed(&hook.trigger));
     set.hooks = awake;
-    set.dormant.extend(asleep.iter().map(|hook| Dormant { hook_id: hook.id.clone(), reason: why.to_owned() }));
+    set.dormant.extend(asleep.iter().map(|hook| Dormant {
+        hook_id: hook.id.clone(),
+        reason: why.to_owned(),
+        waits_for_approval: false,
+    }));
     set
 }
 

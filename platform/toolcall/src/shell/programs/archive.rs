@@ -17,9 +17,14 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
         "zip" => zip(interpreter, call),
         "gzip" | "bzip2" | "xz" | "zstd" | "lz4" | "lzma" => compress(interpreter, call),
         "gunzip" | "bunzip2" | "unxz" | "unzstd" | "unlz4" | "uncompress" => compress(interpreter, call),
-        "cpio" | "ar" | "7z" | "7za" | "unrar" | "rar" => {
-            interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program)
+        "7z" | "7za" | "7zz" | "bsdcpio" | "unar" => extract_elsewhere(interpreter, call),
+        "cpio" => {
+            interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program);
+            for folder in super::super::runners::option_texts(call.arguments, &["-D", "--directory"]) {
+                interpreter.recorder.touch(call.state, folder, Access::Write, EffectReach::Tree);
+            }
         }
+        "ar" | "unrar" | "rar" => interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program),
         _ => return false,
     }
     true
@@ -41,6 +46,9 @@ fn tar(interpreter: &mut Interpreter, call: &Invocation<'_>) {
             "--exclude-from",
             "--use-compress-program",
             "--transform",
+            "--to-command",
+            "--checkpoint-action",
+            "--info-script",
         ],
     };
     let parsed = Arguments::parse(&words, syntax);
@@ -58,11 +66,29 @@ fn tar(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     if parsed.has(&runs) || parsed.hides_options || parsed.pattern_may_be_option {
         interpreter.recorder.code(UnknownReason::Option, "tar");
     }
+    for text in ["--checkpoint-action", "--to-command", "-I", "--use-compress-program", "--info-script", "-F"]
+        .iter()
+        .flat_map(|name| parsed.options.iter().filter(move |option| option.name == *name))
+        .filter_map(|option| option.value.as_ref())
+        .filter_map(ShellField::known)
+        .map(|text| text.strip_prefix("exec=").unwrap_or(text))
+        .collect::<Vec<_>>()
+    {
+        interpreter.script(text, call.state.child(), &call.context.wrapped(call.program));
+    }
     let archive = parsed.values(&["-f", "--file"]).find(|field| field.text != "-").cloned();
     let folder = parsed.values(&["-C", "--directory"]).last().cloned().unwrap_or_else(|| ShellField::literal("."));
     if parsed.has(&["-x", "--extract", "--get"]) {
         touch_all(interpreter, call, archive.as_ref(), Access::Read, EffectReach::Itself);
         interpreter.recorder.touch(call.state, &folder, Access::Write, EffectReach::Tree);
+        let inner = {
+            let mut inner = call.state.clone();
+            super::super::wrappers::enter(&folder, &mut inner);
+            inner
+        };
+        for member in &parsed.operands {
+            interpreter.recorder.touch(&inner, member, Access::Write, EffectReach::Tree);
+        }
         if parsed.has(&["-P", "--absolute-names"]) {
             interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "tar -P");
         }
@@ -103,6 +129,19 @@ fn unzip(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let here = ShellField::literal(".");
     let folder = parsed.values(&["-d"]).next().unwrap_or(&here);
     interpreter.recorder.touch(call.state, folder, Access::Write, EffectReach::Tree);
+    let mut inner = call.state.clone();
+    super::super::wrappers::enter(folder, &mut inner);
+    for member in parsed.operands.iter().skip(1) {
+        interpreter.recorder.touch(&inner, member, Access::Write, EffectReach::Itself);
+    }
+}
+
+/// `7z x -oFOLDER`, `unar -o FOLDER`.
+fn extract_elsewhere(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program);
+    let folder = call.arguments.iter().find_map(|word| word.text.strip_prefix("-o").filter(|rest| !rest.is_empty()));
+    let folder = folder.unwrap_or(".").to_owned();
+    interpreter.recorder.touch(call.state, &ShellField::literal(&folder), Access::Write, EffectReach::Tree);
 }
 
 fn zip(interpreter: &mut Interpreter, call: &Invocation<'_>) {

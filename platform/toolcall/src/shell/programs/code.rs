@@ -5,15 +5,51 @@
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
 use super::super::field::ShellField;
-use super::super::interpreter::{Interpreter, Lifetime};
+use super::super::foreign;
+use super::super::interpreter::{CommandContext, Interpreter, Stdin};
 use super::super::recorder::EffectReach;
-use super::super::unbounded::UnboundedKind;
 use crate::access::Access;
 
 const INTERPRETERS: &[&str] = &[
-    "python", "python2", "python3", "node", "nodejs", "deno", "bun", "ruby", "php", "lua", "luajit", "Rscript", "R",
-    "julia", "tclsh", "wish", "guile", "java", "groovy", "scala", "kotlin", "swift", "dotnet", "mono", "erl", "elixir",
-    "iex", "ghci", "runghc", "ocaml", "racket", "sbcl", "clojure", "ts-node", "tsx", "irb", "ipython", "jshell",
+    "python",
+    "python2",
+    "python3",
+    "node",
+    "nodejs",
+    "deno",
+    "bun",
+    "ruby",
+    "php",
+    "lua",
+    "luajit",
+    "Rscript",
+    "R",
+    "julia",
+    "osascript",
+    "tclsh",
+    "wish",
+    "guile",
+    "java",
+    "groovy",
+    "scala",
+    "kotlin",
+    "swift",
+    "dotnet",
+    "mono",
+    "erl",
+    "elixir",
+    "iex",
+    "ghci",
+    "runghc",
+    "ocaml",
+    "racket",
+    "sbcl",
+    "clojure",
+    "ts-node",
+    "tsx",
+    "irb",
+    "ipython",
+    "jshell",
 ];
 
 const BUILDERS: &[&str] = &[
@@ -148,13 +184,6 @@ const BUILDERS: &[&str] = &[
     "perf",
     "dc",
     "bc",
-    "ex",
-    "ed",
-    "vi",
-    "vim",
-    "nvim",
-    "nano",
-    "emacs",
 ];
 
 /// Words by which a build tool says that it reaches the network.
@@ -162,9 +191,6 @@ const FETCHING_WORDS: &[&str] = &[
     "install", "add", "update", "upgrade", "get", "publish", "download", "fetch", "ci", "sync", "i", "login", "search",
     "outdated", "audit",
 ];
-
-/// Words by which a tool starts something that serves until it is stopped.
-const SERVING_WORDS: &[&str] = &["serve", "dev", "start", "watch", "runserver", "http.server", "--watch"];
 
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
     let interpreted = INTERPRETERS.contains(&call.program) || is_versioned(call.program);
@@ -196,13 +222,81 @@ fn interpret(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         return;
     }
     interpreter.recorder.code(UnknownReason::ForeignCode, call.program);
-    let inline = call.arguments.iter().any(|field| {
-        matches!(field.text.as_str(), "-c" | "-e" | "-E" | "-r" | "-m" | "-p" | "--eval" | "--print" | "eval")
-    });
-    if let Some(script) = call.arguments.iter().find(|field| !field.text.starts_with('-')).filter(|_| !inline) {
+    let language = foreign::language_of(call.program);
+    let inline = language.is_some_and(|language| inline_code(interpreter, call, language));
+    let is_module = call.arguments.iter().any(|field| field.text == "-m");
+    let script = call.arguments.iter().find(|field| !field.text.starts_with('-')).filter(|_| !inline && !is_module);
+    if let Some(script) = script {
         interpreter.recorder.touch(call.state, script, Access::Read, EffectReach::Itself);
     }
-    note_server(interpreter, call);
+    let text = match (script, &call.context.stdin) {
+        (Some(script), _) => interpreter.written_text(script, call.state),
+        (None, Stdin::Text(text)) if !inline && !is_module => Some(text.clone()),
+        _ => None,
+    };
+    if let (Some(text), Some(language)) = (text, language) {
+        foreign::judge(interpreter, language, &text, call.state, &call.context.wrapped(call.program));
+    }
+}
+
+/// Follows the code that the options hold; `false` if they hold none.
+pub(super) fn inline_code(interpreter: &mut Interpreter, call: &Invocation<'_>, language: foreign::Language) -> bool {
+    const OPTIONS: &[&str] = &[
+        "-c",
+        "-e",
+        "-E",
+        "-r",
+        "-p",
+        "-n",
+        "-B",
+        "-R",
+        "--eval",
+        "--print",
+        "--execute",
+        "--run",
+        "eval",
+        "-pe",
+        "-ne",
+    ];
+    let context = call.context.wrapped(call.program);
+    let mut found = false;
+    let mut words = call.arguments.iter();
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        if text.starts_with('-') || text == "eval" {
+            let cluster = text.len() <= 6 && !text.starts_with("--") && text.ends_with(['e', 'E', 'c', 'r']);
+            let attached = ["-c", "-e", "-r", "-E"].iter().find_map(|option| text.strip_prefix(option));
+            if let Some(code) = attached.filter(|code| code.contains(['(', ' ', '`', '"'])) {
+                foreign::judge(interpreter, language, code, call.state, &context);
+                found = true;
+            } else if OPTIONS.contains(&text) || cluster {
+                found |= follow_word(interpreter, call, language, words.next(), &context);
+            } else if let Some((_, code)) = text.split_once('=').filter(|(name, _)| OPTIONS.contains(name)) {
+                foreign::judge(interpreter, language, code, call.state, &context);
+                found = true;
+            }
+        } else {
+            break;
+        }
+    }
+    found
+}
+
+fn follow_word(
+    interpreter: &mut Interpreter,
+    call: &Invocation<'_>,
+    language: foreign::Language,
+    word: Option<&ShellField>,
+    context: &CommandContext,
+) -> bool {
+    let Some(word) = word else {
+        return false;
+    };
+    match word.exact {
+        true => foreign::judge(interpreter, language, &word.text, call.state, context),
+        false => interpreter.recorder.opaque_text(&word.raw),
+    }
+    true
 }
 
 fn build(interpreter: &mut Interpreter, call: &Invocation<'_>) {
@@ -214,24 +308,12 @@ fn build(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         interpreter.recorder.network();
     }
     interpreter.recorder.code(UnknownReason::ProjectCode, call.program);
-    note_server(interpreter, call);
-}
-
-fn note_server(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let serves = call.arguments.iter().any(|field| SERVING_WORDS.contains(&field.text.as_str()));
-    if serves && call.context.lifetime == Lifetime::Open {
-        interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
-    }
 }
 
 fn container(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let looks = ["ps", "images", "version", "info", "inspect", "logs", "port", "top", "stats", "history"];
     let word = call.arguments.first().and_then(ShellField::known);
     if word.is_some_and(|word| looks.contains(&word)) {
-        let follows = call.arguments.iter().any(|field| matches!(field.text.as_str(), "-f" | "--follow"));
-        if follows && call.context.lifetime == Lifetime::Open {
-            interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
-        }
         return;
     }
     interpreter.recorder.network();

@@ -6,7 +6,7 @@ use super::super::arguments::{Arguments, OptionSyntax};
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
 use super::super::field::ShellField;
-use super::super::interpreter::{Interpreter, Lifetime};
+use super::super::interpreter::{Interpreter, Lifetime, Stdin};
 use super::super::recorder::EffectReach;
 use super::super::state::ShellState;
 use super::super::unbounded::UnboundedKind;
@@ -19,7 +19,7 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
         "mkdir" => each(interpreter, call, "mZ", Access::Create),
         "mkfifo" | "mknod" => each(interpreter, call, "mZ", Access::Create),
         "touch" => touch(interpreter, call),
-        "tee" => each(interpreter, call, "", Access::Write),
+        "tee" => tee(interpreter, call),
         "truncate" => each(interpreter, call, "sr", Access::Write),
         "shred" => shred(interpreter, call),
         "dos2unix" | "unix2dos" => each(interpreter, call, "", Access::Write),
@@ -36,10 +36,17 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
 }
 
 /// How a fact names the target of a call: its only path, else the word as written.
-pub(super) fn target(state: &ShellState, field: &ShellField) -> String {
+pub(in super::super) fn target(interpreter: &Interpreter, state: &ShellState, field: &ShellField) -> String {
     let paths = field.exact.then(|| state.directories.resolve(&field.text)).flatten();
     match paths.as_deref() {
-        Some([only]) => only.clone(),
+        Some([only]) => {
+            // What lies behind a link that this command made is what the link leads to.
+            let inside = interpreter
+                .recorder
+                .followed(only)
+                .filter(|led| field.text.ends_with(['/', '*']) || !led.ends_with(only));
+            inside.unwrap_or_else(|| only.clone())
+        }
         _ => field.raw.clone(),
     }
 }
@@ -52,6 +59,24 @@ fn each(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'static st
     }
 }
 
+fn tee(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, OptionSyntax::default());
+    let text = match &call.context.stdin {
+        Stdin::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    for operand in &parsed.operands {
+        interpreter.recorder.touch(call.state, operand, Access::Write, EffectReach::Itself);
+        for path in operand.known().and_then(|name| call.state.directories.resolve(name)).unwrap_or_default() {
+            match parsed.has(&["-a", "--append"]) {
+                true => interpreter.written.append(&path, text.clone()),
+                false => interpreter.written.set(&path, text.clone()),
+            }
+        }
+    }
+    interpreter.output = text;
+}
+
 fn remove(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let parsed = Arguments::parse(call.arguments, OptionSyntax::default());
     let recursive = parsed.has(&["-r", "-R", "--recursive"]);
@@ -59,7 +84,7 @@ fn remove(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     for operand in &parsed.operands {
         interpreter.recorder.touch(call.state, operand, Access::Delete, reach);
         if recursive {
-            let target = target(call.state, operand);
+            let target = target(interpreter, call.state, operand);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
         }
     }
@@ -98,7 +123,7 @@ fn change_mode(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     for operand in parsed.operands.iter().skip(skip) {
         interpreter.recorder.touch(call.state, operand, Access::Write, reach);
         if recursive {
-            let target = target(call.state, operand);
+            let target = target(interpreter, call.state, operand);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveChange, &target);
         }
     }
@@ -169,7 +194,13 @@ fn copy(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     for source in &transfer.sources {
         interpreter.recorder.touch(call.state, source, Access::Read, reach);
         match transfer.place(source) {
-            Some(place) => interpreter.recorder.touch(call.state, &place, Access::Write, reach),
+            Some(place) => {
+                interpreter.recorder.touch(call.state, &place, Access::Write, reach);
+                interpreter.copy_written(source, &place, call.state);
+                if parsed.has(&["-l", "--link", "-s", "--symbolic-link"]) && !install {
+                    remember_link(interpreter, call, source, &place, LinkTarget::FromHere);
+                }
+            }
             None => interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program),
         }
     }
@@ -183,7 +214,10 @@ fn rename(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let transfer = FileTransfer::of(&parsed);
     for source in &transfer.sources {
         match transfer.place(source) {
-            Some(place) => interpreter.recorder.moved(call.state, source, &place),
+            Some(place) => {
+                interpreter.recorder.moved(call.state, source, &place);
+                interpreter.copy_written(source, &place, call.state);
+            }
             None => interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program),
         }
     }
@@ -204,6 +238,43 @@ fn link(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         interpreter.recorder.touch(call.state, source, Access::Read, EffectReach::Itself);
         if let Some(place) = transfer.place(source) {
             interpreter.recorder.touch(call.state, &place, access, EffectReach::Itself);
+            let from = match parsed.has(&["-s", "--symbolic"]) && !parsed.has(&["-r", "--relative"]) {
+                true => LinkTarget::FromLink,
+                false => LinkTarget::FromHere,
+            };
+            remember_link(interpreter, call, source, &place, from);
+            interpreter.copy_written(source, &place, call.state);
+        }
+    }
+}
+
+/// From where the target of a link is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LinkTarget {
+    FromHere,
+    /// A symbolic link holds its target as text, to be read from where the link lies.
+    FromLink,
+}
+
+fn remember_link(
+    interpreter: &mut Interpreter,
+    call: &Invocation<'_>,
+    target: &ShellField,
+    name: &ShellField,
+    from: LinkTarget,
+) {
+    let resolve = |field: &ShellField| field.known().and_then(|text| call.state.directories.resolve(text));
+    let Some(names) = resolve(name) else {
+        return;
+    };
+    for name in names {
+        let folder = name.rsplit_once('/').map_or("/", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+        let led = match (from, target.known()) {
+            (LinkTarget::FromLink, Some(text)) => Some(crate::path::resolve(text, folder, None)),
+            _ => resolve(target).and_then(|paths| paths.into_iter().next()),
+        };
+        if let Some(led) = led {
+            interpreter.recorder.link(name, led);
         }
     }
 }

@@ -47,6 +47,10 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
     }
     let mark = arguments.iter().position(|word| word.known() == Some("--"));
     let files = mark.and_then(|mark| arguments.get(mark + 1..));
+    if matches!(command, "apply" | "am") {
+        let strip = parsed.values(&["-p"]).next().and_then(|field| field.text.parse().ok()).unwrap_or(1);
+        super::diff::touch_files(interpreter, &call.context.stdin, parsed.operands.first(), &state, strip);
+    }
     GitCommand { command, parsed, files, state }.run(interpreter);
     true
 }
@@ -79,6 +83,7 @@ fn global_options<'a>(interpreter: &mut Interpreter, call: &Invocation<'a>) -> O
                 let (setting, after) = rest.split_first()?;
                 if !setting.known().is_some_and(is_harmless_setting) {
                     interpreter.recorder.code(UnknownReason::Environment, "git -c");
+                    run_setting(interpreter, call, setting);
                 }
                 words = after;
             }
@@ -94,6 +99,23 @@ fn global_options<'a>(interpreter: &mut Interpreter, call: &Invocation<'a>) -> O
         }
     }
     Some((state, words))
+}
+
+/// A setting may be a command: an alias with `!`, an editor, a pager, a filter.
+fn run_setting(interpreter: &mut Interpreter, call: &Invocation<'_>, setting: &ShellField) {
+    let Some((name, value)) = setting.known().and_then(|text| text.split_once('=')) else {
+        return;
+    };
+    let name = name.to_ascii_lowercase();
+    let command = match value.strip_prefix('!') {
+        Some(command) => Some(command),
+        None if name.starts_with("alias.") => None,
+        None => Some(value).filter(|value| value.contains(' ')),
+    };
+    if let Some(command) = command.map(str::to_owned) {
+        let context = call.context.wrapped("git");
+        interpreter.script(&command, call.state.child(), &context);
+    }
 }
 
 impl GitCommand<'_> {
@@ -266,7 +288,7 @@ impl GitCommand<'_> {
         let paths = if self.parsed.operands.is_empty() { &here[..] } else { &self.parsed.operands };
         for path in paths {
             interpreter.recorder.touch(&self.state, path, Access::Delete, EffectReach::Tree);
-            let target = super::files::target(&self.state, path);
+            let target = super::files::target(interpreter, &self.state, path);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
         }
     }

@@ -24,6 +24,7 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
         "ssh" | "mosh" | "autossh" => {
             interpreter.recorder.network();
             interpreter.recorder.code(UnknownReason::Remote, call.program);
+            local_commands(interpreter, call);
         }
         "scp" => transfer(interpreter, call, "cFiJloPSDX"),
         "rsync" => transfer(interpreter, call, "efBTM"),
@@ -38,10 +39,33 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
     true
 }
 
+/// Commands that run here although the program reaches out: `-o ProxyCommand=...`, `rsync -e ...`.
+fn local_commands(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let context = call.context.wrapped(call.program);
+    let mut texts: Vec<String> = Vec::new();
+    for word in call.arguments {
+        let text = word.text.strip_prefix("-o").unwrap_or(&word.text);
+        let command = ["ProxyCommand=", "LocalCommand=", "--rsh=", "KnownHostsCommand="]
+            .iter()
+            .find_map(|name| text.strip_prefix(name));
+        texts.extend(command.map(str::to_owned));
+    }
+    if call.program == "rsync" {
+        let shells = super::super::runners::option_texts(call.arguments, &["-e", "--rsh"]);
+        texts.extend(shells.into_iter().map(|field| field.text.clone()));
+    }
+    for text in texts {
+        interpreter.script(&text, call.state.child(), &context);
+    }
+}
+
 fn opaque(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     interpreter.recorder.network();
     interpreter.recorder.code(UnknownReason::UnresolvedCode, call.program);
-    let listens = call.arguments.iter().any(|word| word.text.starts_with('-') && word.text.contains('l'));
+    let listens = call.arguments.iter().any(|word| {
+        word.text == "--listen"
+            || (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('l'))
+    });
     if listens && call.context.lifetime == Lifetime::Open {
         interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
     }
@@ -115,7 +139,7 @@ fn curl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     }
     if parsed.has(&["-O", "--remote-name", "--remote-name-all", "-J", "--remote-header-name"]) {
         for url in &parsed.operands {
-            save_as_named(interpreter, call, url);
+            save_as_named(interpreter, call, folder.as_ref(), url);
         }
         if parsed.has(&["-J", "--remote-header-name"]) {
             interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "curl -J");
@@ -142,12 +166,16 @@ fn is_standard_input(file: &str) -> bool {
 }
 
 /// The last part of an address becomes a file here.
-fn save_as_named(interpreter: &mut Interpreter, call: &Invocation<'_>, url: &ShellField) {
+fn save_as_named(interpreter: &mut Interpreter, call: &Invocation<'_>, folder: Option<&ShellField>, url: &ShellField) {
     let path = url.text.split(['?', '#']).next().unwrap_or_default();
     let after_host = path.split_once("://").map_or(path, |(_, rest)| rest);
     let name = after_host.split_once('/').and_then(|(_, rest)| rest.rsplit('/').next()).unwrap_or_default();
     let name = if name.is_empty() { "index.html" } else { name };
-    let file = ShellField { text: name.to_owned(), ..url.clone() };
+    let name = match folder {
+        Some(folder) => format!("{}/{name}", folder.text),
+        None => name.to_owned(),
+    };
+    let file = ShellField { text: name, ..url.clone() };
     interpreter.recorder.touch(call.state, &file, Access::Write, EffectReach::Itself);
 }
 
@@ -192,7 +220,7 @@ fn wget(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         return;
     }
     for url in &parsed.operands {
-        save_as_named(interpreter, call, url);
+        save_as_named(interpreter, call, None, url);
     }
 }
 
@@ -225,6 +253,7 @@ fn transfer(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'stati
         },
     );
     refuse_hidden_options(interpreter, call, &parsed);
+    local_commands(interpreter, call);
     if parsed.has(&["-e", "--rsh", "--rsync-path", "-S", "-o", "-D", "-F"]) && call.program == "scp"
         || parsed.has(&["--rsh", "--rsync-path"])
         || (call.program == "rsync" && parsed.has(&["-e"]))
@@ -251,7 +280,7 @@ fn transfer(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'stati
         interpreter.recorder.touch(call.state, destination, Access::Write, EffectReach::Tree);
         if parsed.options.iter().any(|option| option.name.starts_with("--del")) {
             interpreter.recorder.touch(call.state, destination, Access::Delete, EffectReach::Tree);
-            let target = super::files::target(call.state, destination);
+            let target = super::files::target(interpreter, call.state, destination);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
         }
     }

@@ -203,13 +203,6 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
     }
     record_operands(interpreter, call, reader, &parsed);
     note_endless(interpreter, call, &parsed);
-    if call.program == "cat"
-        && parsed.operands.is_empty()
-        && parsed.options.is_empty()
-        && let Stdin::Text(text) = &call.context.stdin
-    {
-        interpreter.output = Some(text.clone());
-    }
     true
 }
 
@@ -259,7 +252,7 @@ fn record_operands(interpreter: &mut Interpreter, call: &Invocation<'_>, reader:
 fn touch_tree(interpreter: &mut Interpreter, call: &Invocation<'_>, file: &ShellField, reach: EffectReach) {
     interpreter.recorder.touch(call.state, file, Access::Read, reach);
     if reach == EffectReach::Tree {
-        let target = super::files::target(call.state, file);
+        let target = super::files::target(interpreter, call.state, file);
         interpreter.recorder.unbounded(UnboundedKind::RecursiveTraversal, &target);
     }
 }
@@ -289,9 +282,7 @@ fn note_endless(interpreter: &mut Interpreter, call: &Invocation<'_>, parsed: &A
     };
     let endless = match call.program {
         "yes" => true,
-        "tail" => parsed.has(&["-f", "-F", "--follow"]),
         "less" => parsed.has(&["+F"]),
-        "dmesg" => parsed.has(&["-w", "-W", "--follow"]),
         "sleep" => parsed.operands.iter().any(|field| matches!(field.text.as_str(), "infinity" | "inf")),
         "vmstat" | "iostat" => parsed.operands.len() == 1,
         "cat" | "od" | "hexdump" | "base64" | "xxd" | "strings" | "sha256sum" | "md5sum" | "wc" | "sort" => {

@@ -36,7 +36,7 @@ fn find(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     for root in roots {
         interpreter.recorder.touch(call.state, root, Access::Read, EffectReach::Tree);
         if !bounded {
-            let target = target(call.state, root);
+            let target = target(interpreter, call.state, root);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveTraversal, &target);
         }
     }
@@ -48,11 +48,11 @@ fn actions(interpreter: &mut Interpreter, call: &Invocation<'_>, roots: &[ShellF
     while let Some(word) = expression.get(at) {
         at += 1;
         match word.text.as_str() {
-            "-delete" => delete(interpreter, call, roots),
+            "-delete" => delete(interpreter, call, &narrowed(roots, expression)),
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
                 let rest = expression.get(at..).unwrap_or_default();
                 let length = rest.iter().position(ends_command).unwrap_or(rest.len());
-                execute(interpreter, call, roots, rest.get(..length).unwrap_or_default());
+                execute(interpreter, call, &narrowed(roots, expression), rest.get(..length).unwrap_or_default());
                 at += length + 1;
             }
             "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
@@ -69,32 +69,73 @@ fn ends_command(word: &ShellField) -> bool {
     matches!(word.text.as_str(), ";" | "+")
 }
 
-fn delete(interpreter: &mut Interpreter, call: &Invocation<'_>, roots: &[ShellField]) {
-    for root in roots {
-        interpreter.recorder.touch(call.state, root, Access::Delete, EffectReach::Tree);
-        let target = target(call.state, root);
+/// A start of a walk, and the names that a test of the expression lets through.
+struct WalkRoot<'a> {
+    root: &'a ShellField,
+    /// The pattern of a name; everything without one.
+    name: Option<String>,
+}
+
+/// Each root with the one test of a name that narrows it down.
+fn narrowed<'a>(roots: &'a [ShellField], expression: &[ShellField]) -> Vec<WalkRoot<'a>> {
+    let text = |at: usize| expression.get(at).map(|word| word.text.as_str());
+    let joined = expression.iter().any(|word| matches!(word.text.as_str(), "-o" | "-or" | ","));
+    let name = (0..expression.len()).filter(|_| !joined).find_map(|at| {
+        let negated = at.checked_sub(1).and_then(text).is_some_and(|word| matches!(word, "!" | "-not"));
+        match text(at)? {
+            _ if negated => None,
+            "-name" | "-iname" => expression.get(at + 1).filter(|word| word.exact).map(|word| word.text.clone()),
+            // What is empty holds no rules and no work.
+            "-empty" => Some(EMPTY_NAME.to_owned()),
+            _ => None,
+        }
+    });
+    roots.iter().map(|root| WalkRoot { root, name: name.clone() }).collect()
+}
+
+/// Stands for the name of something that is empty.
+const EMPTY_NAME: &str = "(empty)";
+
+impl WalkRoot<'_> {
+    /// What is found below the root, as a pattern; the root itself if it cannot be told.
+    fn found(&self) -> ShellField {
+        let base = self.root.text.trim_end_matches('/');
+        let anchored = match base.starts_with(['/', '.']) || !self.root.exact {
+            true => base.to_owned(),
+            false => format!("./{base}"),
+        };
+        let text = match &self.name {
+            Some(name) => format!("{anchored}/**/{name}"),
+            None => format!("{anchored}/**"),
+        };
+        ShellField { text, glob: true, ..self.root.clone() }
+    }
+}
+
+fn delete(interpreter: &mut Interpreter, call: &Invocation<'_>, roots: &[WalkRoot<'_>]) {
+    for walk in roots {
+        match walk.name {
+            Some(_) => interpreter.recorder.touch(call.state, &walk.found(), Access::Delete, EffectReach::Tree),
+            None => interpreter.recorder.touch(call.state, walk.root, Access::Delete, EffectReach::Tree),
+        }
+        let target = target(interpreter, call.state, walk.root);
         interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
     }
 }
 
 /// Runs the command once per root with `{}` standing for anything below that root.
-fn execute(interpreter: &mut Interpreter, call: &Invocation<'_>, roots: &[ShellField], words: &[ShellField]) {
+fn execute(interpreter: &mut Interpreter, call: &Invocation<'_>, roots: &[WalkRoot<'_>], words: &[ShellField]) {
     let context = call.context.wrapped("find");
-    for root in roots {
+    for walk in roots {
         let below = |word: &ShellField| {
             if !word.text.contains("{}") {
                 return word.clone();
             }
-            if !root.exact {
+            if !walk.root.exact {
                 return ShellField { text: String::new(), exact: false, ..word.clone() };
             }
-            let base = root.text.trim_end_matches('/');
-            let found = format!("{base}/**");
-            let anchored = match base.starts_with(['/', '.']) {
-                true => found,
-                false => format!("./{found}"),
-            };
-            ShellField { text: word.text.replace("{}", &anchored), glob: true, ..word.clone() }
+            let found = walk.found();
+            ShellField { text: word.text.replace("{}", &found.text), glob: true, ..word.clone() }
         };
         let words: Vec<ShellField> = words.iter().map(below).collect();
         interpreter.invoke(&words, call.state.clone(), &context, CommandLookup::Programs);
@@ -108,13 +149,31 @@ fn fd(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     );
     if parsed.has(&["-x", "--exec", "-X", "--exec-batch"]) || parsed.hides_options {
         interpreter.recorder.code(UnknownReason::Option, call.program);
+        let at = call
+            .arguments
+            .iter()
+            .position(|word| matches!(word.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
+        let words = at.and_then(|at| call.arguments.get(at + 1..)).unwrap_or_default();
+        let words: Vec<ShellField> = words
+            .iter()
+            .filter(|word| word.text != ";")
+            .map(|word| if word.text.contains('{') { ShellField::unknown(&word.raw) } else { word.clone() })
+            .collect();
+        if !words.is_empty() {
+            interpreter.invoke(
+                &words,
+                call.state.clone(),
+                &call.context.wrapped(call.program),
+                CommandLookup::Programs,
+            );
+        }
     }
     let here = [ShellField::literal(".")];
     let roots = parsed.operands.get(1..).filter(|roots| !roots.is_empty()).unwrap_or(&here);
     for root in roots {
         interpreter.recorder.touch(call.state, root, Access::Read, EffectReach::Tree);
         if !parsed.has(&["-d", "--max-depth"]) {
-            let target = target(call.state, root);
+            let target = target(interpreter, call.state, root);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveTraversal, &target);
         }
     }

@@ -96,12 +96,12 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
     match call.program {
         "top" | "htop" | "btop" | "iotop" | "iftop" | "inotifywait" | "fswatch" | "tcpdump" => {
             interpreter.recorder.unknown(UnknownReason::SystemState, call.program);
-            note_endless(interpreter, call);
         }
         "journalctl" | "netstat" | "ss" => look(interpreter, call),
         program if DEVICES.contains(&program) || program.starts_with("mkfs.") => {
             interpreter.recorder.unknown(UnknownReason::SystemState, program);
-            for word in call.arguments.iter().filter(|word| word.text.starts_with("/dev/")) {
+            let looks = only_looks(program, call);
+            for word in call.arguments.iter().filter(|word| !looks && word.text.starts_with("/dev/")) {
                 interpreter.recorder.unbounded(UnboundedKind::DeviceWrite, &word.text);
             }
         }
@@ -110,6 +110,24 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
         _ => return false,
     }
     true
+}
+
+/// Whether a program for disks is asked to print only.
+fn only_looks(program: &str, call: &Invocation<'_>) -> bool {
+    let has = |names: &[&str]| call.arguments.iter().any(|word| names.contains(&word.text.as_str()));
+    match program {
+        "hdparm" => !has(&["--security-erase", "--write-sector", "--trim-sector-ranges", "--make-bad-sector"]),
+        "wipefs" => !has(&["-a", "--all", "-af", "-fa", "-o", "--offset"]),
+        "badblocks" => !has(&["-w", "-n"]),
+        "fdisk" | "sfdisk" | "gdisk" => has(&["-l", "--list", "-d", "--dump", "-J", "--json", "-x", "-s"]),
+        "parted" => has(&["-l", "--list", "print", "unit"]) && !has(&["mklabel", "mkpart", "rm", "resizepart"]),
+        "diskutil" => has(&["list", "info", "activity", "verifyDisk", "verifyVolume"]),
+        "losetup" => has(&["-a", "--all", "-l", "--list", "-f", "--find", "-d", "--detach", "--show", "-D"]),
+        "cryptsetup" => {
+            has(&["status", "isLuks", "luksDump", "open", "close", "luksOpen", "luksClose", "--help", "benchmark"])
+        }
+        _ => false,
+    }
 }
 
 /// Programs that print, unless an option makes them act or go on without end.
@@ -130,7 +148,7 @@ fn look(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     if acts || hidden {
         interpreter.recorder.unknown(UnknownReason::SystemState, call.program);
     }
-    if has(&["-f", "--follow", "-c", "--continuous", "-E", "--events"]) {
+    if call.program != "journalctl" && has(&["-c", "--continuous", "-E", "--events"]) {
         note_endless(interpreter, call);
     }
 }

@@ -6,7 +6,8 @@ use super::super::arguments::{Arguments, OptionSyntax};
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
 use super::super::field::ShellField;
-use super::super::interpreter::Interpreter;
+use super::super::foreign;
+use super::super::interpreter::{Interpreter, Stdin};
 use super::super::recorder::EffectReach;
 use super::refuse_hidden_options;
 use crate::access::Access;
@@ -81,6 +82,38 @@ fn check_sed_script(interpreter: &mut Interpreter, call: &Invocation<'_>, script
     };
     if !text.split([';', '\n']).all(|part| is_plain_sed(part.trim())) && !is_plain_sed(text.trim()) {
         interpreter.recorder.code(UnknownReason::ForeignCode, call.program);
+        for part in text.split([';', '\n']) {
+            follow_sed(interpreter, call, part.trim());
+        }
+    }
+}
+
+/// `e COMMAND` runs a command, `w FILE` writes a file, and so do the flags of `s`.
+fn follow_sed(interpreter: &mut Interpreter, call: &Invocation<'_>, part: &str) {
+    let address = |c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '~' | '+' | '!' | ' ' | '{' | '}');
+    let rest = skip_regex_addresses(part.trim_start_matches(address)).trim_end_matches(['}', ' ']);
+    let mut chars = rest.chars();
+    let written = match chars.next() {
+        Some('e') => {
+            interpreter.script(chars.as_str().trim(), call.state.child(), &call.context.wrapped(call.program));
+            None
+        }
+        Some('w' | 'W') => Some(chars.as_str().trim()),
+        Some('s') => {
+            let delimiter = chars.next().unwrap_or('/');
+            let flags = rest.rsplit(delimiter).next().unwrap_or_default();
+            if flags.contains('e') {
+                interpreter.recorder.code(UnknownReason::UnresolvedCode, "sed");
+                interpreter.recorder.opaque_text(rest);
+                let replacement = rest.rsplit(delimiter).nth(1).unwrap_or_default().to_owned();
+                interpreter.script(&replacement, call.state.child(), &call.context.wrapped(call.program));
+            }
+            flags.split_once('w').map(|(_, file)| file.trim())
+        }
+        _ => None,
+    };
+    if let Some(file) = written.filter(|file| !file.is_empty()) {
+        interpreter.recorder.touch(call.state, &ShellField::literal(file), Access::Write, EffectReach::Itself);
     }
 }
 
@@ -188,11 +221,22 @@ fn check_awk_program(interpreter: &mut Interpreter, call: &Invocation<'_>, progr
     if !program.exact || acts || redirects {
         interpreter.recorder.code(UnknownReason::ForeignCode, call.program);
     }
+    if program.exact && (acts || redirects) {
+        let context = call.context.wrapped(call.program);
+        foreign::judge(interpreter, foreign::Language::Awk, text, call.state, &context);
+    }
 }
 
 fn perl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "eEIMmFxCD", long: &[] });
     interpreter.recorder.code(UnknownReason::ForeignCode, "perl");
+    super::code::inline_code(interpreter, call, foreign::Language::Backticks);
+    if let Some(text) = parsed.operands.first().and_then(|file| interpreter.written_text(file, call.state)) {
+        foreign::judge(interpreter, foreign::Language::Backticks, &text, call.state, call.context);
+    } else if let (Stdin::Text(text), true) = (&call.context.stdin, call.arguments.iter().all(|word| word.text == "-"))
+    {
+        foreign::judge(interpreter, foreign::Language::Backticks, &text.clone(), call.state, call.context);
+    }
     let edits = call
         .arguments
         .iter()
@@ -223,5 +267,12 @@ fn patch(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     }
     if parsed.operands.is_empty() {
         interpreter.recorder.unknown(UnknownReason::UnresolvedPath, "patch");
+        let strip = parsed.values(&["-p", "--strip"]).next().and_then(|field| field.text.parse().ok()).unwrap_or(0);
+        let mut state = call.state.clone();
+        for folder in parsed.values(&["-d", "--directory"]) {
+            super::super::wrappers::enter(folder, &mut state);
+        }
+        let named = parsed.values(&["-i", "--input"]).next().or(parsed.operands.get(1));
+        super::diff::touch_files(interpreter, &call.context.stdin, named, &state, strip);
     }
 }

@@ -49,12 +49,12 @@ fn s08_everything_is_committed_after_the_decision_and_before_the_answer() {
 }
 
 #[test]
-fn s08_1_the_first_objection_wins_and_stops_the_rest() {
+fn s08_1_the_strictest_objection_wins_and_a_denial_stops_the_rest() {
     for (decisions, decided, ran) in [
         (&["allow", "allow", "allow"][..], "allow", 3),
         (&["deny", "ask", "allow"], "deny", 1),
-        (&["ask", "deny", "allow"], "ask", 1),
-        (&["allow", "ask", "deny"], "ask", 2),
+        (&["ask", "deny", "allow"], "deny", 2),
+        (&["allow", "ask", "deny"], "deny", 3),
         (&["allow", "deny", "ask"], "deny", 2),
     ] {
         let workspace = deciding(decisions);
@@ -138,8 +138,11 @@ fn timed(workspace: &PipelineWorkspace, modules: &[(&'static str, u64)]) -> Outc
         stdin: payload.to_string().as_bytes(),
         hints: &Hints::default(),
         home: None,
+        user: None,
+        trust: ext_hook_pipeline::contract::RuleTrust::Everything,
         root: Some(&workspace.context.project()),
         manifest: Some(manifest.as_bytes()),
+        config: None,
         modules: &modules,
         scripts: None,
         clock: &clock,

@@ -46,13 +46,14 @@ fn out_of_scope_and_without_an_intent_is_not_covered() {
 }
 
 #[test]
-fn a_commit_that_names_an_owner_covers_its_lines() {
+fn a_commit_that_a_person_approved_covers_its_lines() {
     let repository = branch();
     repository.context.write("src/mine.rs", "fn mine() {}\n");
     repository.context.write("docs/mine.md", "# Mine\n");
     repository.commit_all("by hand\n\nIntent: INT-001");
-    check(&repository, json!([{"file": "docs/mine.md", "start": 1, "end": 1}]));
-    repository.git(&["commit", "-q", "--amend", "-m", "by hand\n\nIntent: INT-001\nIntent: INT-002"]);
+    let both = json!([{"file": "docs/mine.md", "start": 1, "end": 1}, {"file": "src/mine.rs", "start": 1, "end": 1}]);
+    check(&repository, both);
+    repository.git(&["commit", "-q", "--amend", "-m", "by hand\n\nIntent-Approved-By: A Person"]);
     check(&repository, json!([]));
     repository.context.write("src/mine.rs", "fn mine() {}\nfn later() {}\n");
     check(&repository, json!([{"file": "src/mine.rs", "start": 2, "end": 2}]));

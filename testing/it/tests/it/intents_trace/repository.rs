@@ -115,6 +115,8 @@ impl TraceRepository {
             success: true,
             error: None,
             host: Some("claude-code".to_owned()),
+            model: None,
+            conversation: None,
             tool_use_id: None,
             added: added_lines(pre.unwrap_or_default(), post.unwrap_or_default()),
             concurrent: Vec::new(),

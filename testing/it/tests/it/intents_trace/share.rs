@@ -39,9 +39,15 @@ fn agent_trace_records_have_the_fields_of_the_format_and_no_others() {
                 "{name}"
             );
         }
-        assert_eq!(record["version"], "0.1");
+        assert_eq!(record["version"], "0.1.0");
         for file in record["files"].as_array().unwrap() {
             for conversation in file["conversations"].as_array().unwrap() {
+                for name in conversation.as_object().unwrap().keys() {
+                    assert!(["url", "contributor", "ranges", "related"].contains(&name.as_str()), "{name}");
+                }
+                let is_agent = conversation["contributor"]["type"] == "ai";
+                let url = conversation["url"].as_str();
+                assert_eq!(url.is_some_and(|url| url.starts_with("urn:dispatch:claude-code:session:")), is_agent);
                 for range in conversation["ranges"].as_array().unwrap() {
                     assert!(range["start_line"].as_u64().unwrap() >= 1);
                     assert!(range["end_line"].as_u64() >= range["start_line"].as_u64());
@@ -53,7 +59,11 @@ fn agent_trace_records_have_the_fields_of_the_format_and_no_others() {
     let agents: Vec<_> =
         records.iter().filter(|record| record["metadata"]["dev.dispatch"]["intent"] == "INT-001").collect();
     assert_eq!(agents[0]["files"][1]["conversations"][0]["ranges"][0]["start_line"], 3);
-    assert_eq!(agents[0]["vcs"]["revision"].as_str().unwrap(), repository.git(&["rev-parse", "HEAD"]).trim());
+    assert!(agents[0].get("vcs").is_none(), "lines that are not committed have no revision");
+    repository.commit_all("work");
+    let output = repository.trace(&["export", "--agent-trace"]);
+    let first: serde_json::Value = serde_json::from_str(output.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(first["vcs"]["revision"].as_str().unwrap(), repository.git(&["rev-parse", "HEAD"]).trim());
 }
 
 #[test]

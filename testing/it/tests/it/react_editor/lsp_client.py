@@ -39,7 +39,7 @@ async def main():
         if kind == "begin":
             (pathlib.Path(project) / "shown").touch()
 
-    await client.start_io(program, "lsp", cwd=project)
+    await client.start_io(program, "lsp", "--stdio", cwd=project)
     root = pathlib.Path(project).as_uri()
     window = types.WindowClientCapabilities(work_done_progress=True)
     answer = await client.initialize_async(

@@ -49,3 +49,15 @@ try:
     client.chat.completions.create(model="dispatch", messages=[])
 except openai.APIStatusError as error:
     tell("empty", [type(error).__name__, bool(error.message)])
+
+honoured = client.chat.completions.create(
+    model="scripted", messages=messages, max_tokens=7, temperature=0, response_format={"type": "json_object"}, store=False)
+tell("honoured", honoured.choices[0].message.content)
+function = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+refused = []
+for more in [{"tools": [function]}, {"n": 2}, {"logprobs": True}, {"model": "gpt-9"}, {"extra_body": {"max_token": 7}}]:
+    try:
+        client.chat.completions.create(**{"model": "dispatch", "messages": messages, **more})
+    except openai.BadRequestError as error:
+        refused.append([error.type, error.param, error.code])
+tell("refused", refused)

@@ -2,30 +2,69 @@
 
 use super::turns::load_turn;
 use crate::contract::records::{self, SESSION};
-use crate::contract::{Session, check_label};
+use crate::contract::{MAX_TITLE_CHARS, Session, check_label};
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{StorageError, Transaction};
 
-/// The session with this label. If there is none, it is made with this id and this persona; if there
-/// is one, it stays as it is.
-pub fn open_session(
-    tx: &mut dyn Transaction,
-    id: &SessionId,
-    label: &str,
-    persona: &str,
-    now_ms: u64,
-) -> Result<Session, StorageError> {
-    check_label(label).map_err(|error| StorageError::GivenUp(error.to_string()))?;
+/// The key of whatever changes a session: its queue, its turns, its head.
+#[must_use]
+pub fn session_key(session: &SessionId) -> String {
+    format!("session:{session}")
+}
+
+/// The key of whatever finds a session by its label, or gives a label away. Stands before every [`session_key`].
+#[must_use]
+pub fn label_key(label: &str) -> String {
+    format!("label:{label}")
+}
+
+/// A session that may be there already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSession {
+    /// The id that it gets.
+    pub id: SessionId,
+    /// What people call it.
+    pub label: String,
+    /// Who answers in it.
+    pub persona: String,
+    /// A line for people.
+    pub title: Option<String>,
+    /// The folder that it is about.
+    pub folder: Option<String>,
+    /// In Unix milliseconds.
+    pub at_ms: u64,
+}
+
+/// The session with this label. If there is none, it is made; if there is one, it stays as it is, but for a folder
+/// that is not known yet.
+pub fn open_session(tx: &mut dyn Transaction, new: &NewSession) -> Result<Session, StorageError> {
+    check_label(&new.label).map_err(|error| StorageError::GivenUp(error.to_string()))?;
     tx.execute(&statement!(
-        "INSERT INTO agent_sessions (id, label, persona, next_ord, next_seq, created_at, updated_at)
-         VALUES (?1, ?2, ?3, 0, 1, ?4, ?4) ON CONFLICT (label) DO NOTHING",
-        id,
-        label,
-        persona,
-        now_ms
+        "INSERT INTO agent_sessions (id, label, persona, title, folder, next_ord, next_seq, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, 0, 1, ?6, ?6) ON CONFLICT (label) DO NOTHING",
+        &new.id,
+        &new.label,
+        &new.persona,
+        new.title.as_deref().and_then(title_line),
+        new.folder.as_deref(),
+        new.at_ms
     ))?;
-    find_session(tx, label)?.ok_or_else(|| StorageError::GivenUp(format!("session `{label}` vanished")))
+    let vanished = || StorageError::GivenUp(format!("session `{}` vanished", new.label));
+    let mut session = find_session(tx, &new.label)?.ok_or_else(vanished)?;
+    if let (None, Some(folder)) = (&session.folder, &new.folder) {
+        tx.execute(&statement!("UPDATE agent_sessions SET folder = ?2 WHERE id = ?1", &session.id, folder))?;
+        session.folder = Some(folder.into());
+    }
+    Ok(session)
+}
+
+/// A text as a title: on one line, of a bounded length.
+pub(crate) fn title_line(text: &str) -> Option<String> {
+    let words = text.split(|shown: char| shown.is_whitespace() || shown.is_control()).filter(|word| !word.is_empty());
+    // The first words are enough for any title.
+    let line = words.take(MAX_TITLE_CHARS).collect::<Vec<_>>().join(" ");
+    (!line.is_empty()).then(|| line.chars().take(MAX_TITLE_CHARS).collect())
 }
 
 /// The session with this label.

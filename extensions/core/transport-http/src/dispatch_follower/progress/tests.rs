@@ -15,6 +15,7 @@ fn view(turn: Option<&str>) -> DispatchView {
         mode: Mode::Followup,
         state: DispatchState::Running,
         reason: String::new(),
+        folder: None,
         turn: turn.map(TurnId::from),
         attempts: 1,
         source: "http".to_owned(),

@@ -44,6 +44,13 @@ enum UnseenCode<'a> {
     File(String),
 }
 
+/// Judges what was decoded and run, where the analysis saw both.
+pub(super) fn judge_decoded(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
+    if shell.effects.unknown.iter().any(|unknown| unknown.reason == UnknownReason::DecodedCode) {
+        findings.push(&EX04, "");
+    }
+}
+
 /// Judges one call as the place where code ends up.
 pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand, findings: &mut RuleFindings) {
     if is_remote_shell(shell, index, command) {

@@ -71,6 +71,17 @@ pub(super) fn is_credential(path: &str) -> bool {
     (named && !sample && !name.ends_with(".pub")) || is_secret_folder(path) || is_ssh_secret(path, name)
 }
 
+/// Whether a path names a private key of the user.
+pub(super) fn is_private_key(path: &str) -> bool {
+    let path = path.replace('\\', "/").to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let named =
+        ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"].iter().any(|key| name == *key || name == format!("{key}_sk"));
+    let in_ssh = path.split_once("/.ssh/").is_some_and(|_| is_ssh_secret(&path, name));
+    let in_gnupg = path.contains("/.gnupg/private-keys") || name == "secring.gpg";
+    named || in_ssh || in_gnupg
+}
+
 /// Whether a path is the environment of a process.
 pub(super) fn is_environment(path: &str) -> bool {
     path.starts_with("/proc/") && path.ends_with("/environ")

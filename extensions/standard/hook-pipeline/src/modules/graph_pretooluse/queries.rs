@@ -10,7 +10,7 @@ mod token;
 use dispatch_toolcall::{ShellContext, SimpleCommand, ToolCall, ToolKind, analyze};
 use serde_json::Value;
 
-use super::rules::{RuleFindings, UB06, UB07};
+use super::rules::{RA01, RuleFindings, UB06, UB07};
 use super::{JudgedCommand, flow};
 
 /// Programs that send the text of their words, or of their standard input, to a database.
@@ -82,8 +82,6 @@ pub(super) fn judge_command(
         judge_carried(shell, index, command, findings);
     } else if CLIENTS.contains(&program) {
         judge_client(shell, index, command.argv.get(1..).unwrap_or_default(), findings);
-    } else if program == "dropdb" || (program == "mysqladmin" && command.argv.iter().any(|word| word == "drop")) {
-        findings.push(&UB07, program);
     }
 }
 
@@ -190,6 +188,6 @@ fn judge_text(text: &str, kind: TextKind, findings: &mut RuleFindings) {
     if kind == TextKind::Query
         && let Some(what) = sql::unbounded(text)
     {
-        findings.push(&UB07, what);
+        findings.push(if what.starts_with("DROP DATABASE") { &RA01 } else { &UB07 }, what);
     }
 }

@@ -133,6 +133,30 @@ rules! {
         "Download it to a file, read it, and run it in a separate call.";
     EX04 Deny "The command decodes text and runs it",
         "Write the decoded command instead.";
+    UB09 Ask "The command could not be understood well enough to be judged",
+        "Write it plainly: name the program and its arguments, without computing or encoding them.";
+    CF01 Ask "The call changes a file that runs whenever a shell starts",
+        "Set the variable for this command only, or ask the user to add the line.";
+    CF02 Deny "The call changes who may log in or how the user logs in elsewhere",
+        "Ask the user to change their SSH folder.";
+    CF03 Ask "The call changes a store of credentials",
+        "Ask the user to log in with the program that owns it.";
+    CF04 Ask "The call changes the configuration or the programs of the system",
+        "Put it into the project or the user's own configuration, or ask the user.";
+    CF05 Ask "The call changes what runs by itself, later or at every start",
+        "Run the command now, or ask the user to schedule it.";
+    CF06 Ask "The call reads a private key",
+        "Let the program that needs the key read it; the public key (`.pub`) may be read.";
+    RA01 Deny "The command deletes a whole repository, database, bucket, cluster, stack or package for good",
+        "Ask the user to do it, after a backup.";
+    RA02 Ask "The command deletes what lies on another machine, and nothing brings it back",
+        "List what it would delete, and ask the user.";
+    SY01 Deny "The command stops or restarts the machine",
+        "Ask the user to do it.";
+    SY02 Deny "The command stops every process of the user or the machine",
+        "Name the process by its id or its exact name.";
+    SY03 Ask "The command switches off a protection of the machine or changes its users",
+        "Ask the user to do it.";
     EX05 Deny "The command gives another machine a shell",
         "Run only the command that is needed.";
 }

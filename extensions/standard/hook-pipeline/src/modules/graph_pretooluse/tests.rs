@@ -78,7 +78,7 @@ fn a_broken_configuration_keeps_the_rules_and_warns() {
 
 #[test]
 fn an_exception_covers_its_rule_and_no_other() {
-    assert_eq!(TestInvocation::command("rm -rf /etc").excused("UB01").handle(&GraphPretooluse), HookAction::none());
+    assert_eq!(TestInvocation::command("rm -rf /opt/x").excused("UB01").handle(&GraphPretooluse), HookAction::none());
     assert_eq!(code(&TestInvocation::command("rm -rf /etc").excused("UB02")), "UB01");
     assert_eq!(code(&TestInvocation::command("git reset --hard && rm -rf /etc").excused("UB01")), "GT01");
 }
@@ -108,8 +108,16 @@ fn what_cannot_be_told_is_not_refused_for_that() {
     {
         assert_eq!(TestInvocation::command(command).handle(&GraphPretooluse), HookAction::none(), "{command}");
     }
+}
+
+#[test]
+fn what_exceeds_a_limit_is_asked_about_with_a_code_of_its_own() {
     let long = format!("echo {}", "x".repeat(200_000));
-    assert_eq!(TestInvocation::command(&long).handle(&GraphPretooluse), HookAction::none());
+    assert_eq!(code(&TestInvocation::command(&long)), "UB09");
+    let many = (0..3_000).map(|n| format!(" a{n}")).collect::<String>();
+    assert_eq!(code(&TestInvocation::command(&format!("rm -rf{many}"))), "UB09");
+    let ordinary = format!("echo {} # {}", "x".repeat(17_000), "(".repeat(200));
+    assert_eq!(code(&TestInvocation::command(&ordinary)), "");
 }
 
 const FRAGMENTS: &[&str] = &[

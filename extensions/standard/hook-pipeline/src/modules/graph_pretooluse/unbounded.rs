@@ -9,7 +9,19 @@ use super::rules::{RuleFindings, UB01, UB02, UB03, UB04, UB05};
 use super::{JudgedCommand, background};
 
 /// Programs that change disks and boot entries without naming a device file.
-const DISK_PROGRAMS: &[&str] = &["efibootmgr", "grub-install", "grub2-install", "bootctl", "zpool", "nvme"];
+const DISK_PROGRAMS: &[&str] = &[
+    "format-volume",
+    "clear-disk",
+    "initialize-disk",
+    "remove-partition",
+    "diskpart",
+    "efibootmgr",
+    "grub-install",
+    "grub2-install",
+    "bootctl",
+    "zpool",
+    "nvme",
+];
 /// Verbs of those that also have harmless ones.
 const DISK_VERBS: &[&str] =
     &["install", "remove", "destroy", "format", "sanitize", "labelclear", "-B", "--delete-bootnum"];
@@ -64,7 +76,7 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
                 }
             }
             UnboundedKind::Endless => {
-                if !background::is_lifted(shell.input, shell.text, target) {
+                if !background::is_lifted(shell.input) {
                     findings.push(&UB03, target);
                 }
             }
@@ -83,6 +95,11 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
     for path in written {
         if is_boot(&path.path) {
             findings.push(&UB05, &path.path);
+        }
+    }
+    for path in shell.effects.writes.iter().filter(|path| path.recursive) {
+        if path.path == "/" || shell.workspace.home() == Some(path.path.as_str()) {
+            findings.push(&UB01, &path.path);
         }
     }
     for command in &shell.effects.commands {
@@ -285,5 +302,6 @@ fn is_boot(path: &str) -> bool {
 fn changes_disks(command: &SimpleCommand) -> bool {
     let acts = || command.argv.iter().skip(1).any(|word| DISK_VERBS.contains(&word.as_str()));
     let program = command.program.as_str();
-    DISK_PROGRAMS.contains(&program) && (program.starts_with("grub") || acts())
+    DISK_PROGRAMS.contains(&program)
+        && (program.starts_with("grub") || program.contains('-') && !program.contains("boot") || acts())
 }

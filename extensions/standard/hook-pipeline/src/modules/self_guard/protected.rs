@@ -8,6 +8,7 @@ use dispatch_hook_module::{Context, HOOKS_FOLDER};
 use dispatch_toolcall::Access;
 use memchr::memmem;
 
+use super::mention::path_parts;
 use super::pattern::{may_match, parts};
 
 /// Our own files in the workspace. A folder stands for everything in it.
@@ -20,14 +21,71 @@ const PROGRAMS: [&str; 4] = ["dispatch", "dispatch-hook", "dispatch.exe", "dispa
 /// Where modules let agents put files: `.ai/tmp/<session>/<module>/output`.
 const OUTPUT: &str = "output";
 
-/// What a text must hold to name the file of exceptions.
-const EXCEPTIONS_MARK: &str = ".ai/tmp/exceptions";
+/// The file of exceptions, which a call whose effect is not known may not name.
+const EXCEPTIONS: &str = ".ai/tmp/exceptions.json";
+/// Folders that a call whose effect is not known may not name as a whole.
+const WHOLE_FOLDERS: [&str; 12] = [
+    ".ai",
+    ".dispatch",
+    ".orchestration",
+    ".akira",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".qwen",
+    ".factory",
+    ".cursor",
+    ".clinerules",
+    ".opencode",
+];
+/// Files in the workspace that switch hooks off, and the registration without which they are not ours to guard.
+const OFF_SWITCHES: [(&str, &str); 13] = [
+    (".claude/settings.local.json", ".claude/settings.json"),
+    (".codex/config.toml", ".codex/hooks.json"),
+    (".gemini/settings.local.json", ".gemini/settings.json"),
+    (".qwen/settings.local.json", ".qwen/settings.json"),
+    (".factory/settings.json", ".factory/hooks.json"),
+    (".factory/settings.local.json", ".factory/hooks.json"),
+    (".github/copilot/settings.json", ".github/hooks/dispatch.json"),
+    (".github/copilot/settings.local.json", ".github/hooks/dispatch.json"),
+    (".claude/settings.json", ".github/hooks/dispatch.json"),
+    (".clinerules/hooks", ".clinerules/hooks/PreToolUse"),
+    (".cline/hooks", ".clinerules/hooks/PreToolUse"),
+    (".agents/plugins/dispatch", ".agents/plugins/dispatch/hooks/hooks.json"),
+    (".opencode/plugins", ".opencode/plugins/dispatch.js"),
+];
+/// Files in the user's home that switch hooks off.
+const OFF_SWITCHES_IN_HOME: [&str; 11] = [
+    ".claude/settings.local.json",
+    ".claude.json",
+    ".codex/config.toml",
+    ".gemini/trustedFolders.json",
+    ".qwen/trustedFolders.json",
+    ".factory/settings.json",
+    ".config/goose/config.yaml",
+    ".copilot/config.json",
+    ".copilot/settings.json",
+    "Documents/Cline/Hooks",
+    ".config/opencode/plugins",
+];
+/// Git hooks that we may be registered in.
+const GIT_HOOKS: [&str; 9] = [
+    ".git/hooks/pre-commit",
+    ".git/hooks/prepare-commit-msg",
+    ".git/hooks/commit-msg",
+    ".git/hooks/post-commit",
+    ".git/hooks/post-checkout",
+    ".git/hooks/post-merge",
+    ".git/hooks/post-rewrite",
+    ".git/hooks/pre-push",
+    ".git/hooks/pre-rebase",
+];
 /// What our registration in a host's file holds in every form.
 const REGISTRATION_MARK: &[u8] = b"dispatch";
 const REGISTRATION_LIMIT_BYTES: u64 = 1024 * 1024;
 
 /// The files in the workspace that register Dispatch with hosts.
-const REGISTERED_IN_WORKSPACE: [&str; 28] = [
+const REGISTERED_IN_WORKSPACE: [&str; 33] = [
     ".agents/plugins/dispatch/hooks/hooks.json",
     ".agents/plugins/dispatch/plugin.json",
     ".claude/settings.json",
@@ -37,8 +95,12 @@ const REGISTERED_IN_WORKSPACE: [&str; 28] = [
     ".clinerules/hooks/PreCompact.ps1",
     ".clinerules/hooks/PreToolUse",
     ".clinerules/hooks/PreToolUse.ps1",
+    ".clinerules/hooks/TaskCancel",
+    ".clinerules/hooks/TaskCancel.ps1",
     ".clinerules/hooks/TaskComplete",
     ".clinerules/hooks/TaskComplete.ps1",
+    ".clinerules/hooks/TaskError",
+    ".clinerules/hooks/TaskError.ps1",
     ".clinerules/hooks/TaskResume",
     ".clinerules/hooks/TaskResume.ps1",
     ".clinerules/hooks/TaskStart",
@@ -54,11 +116,12 @@ const REGISTERED_IN_WORKSPACE: [&str; 28] = [
     ".github/hooks/dispatch.json",
     ".kiro/hooks/dispatch.json",
     ".opencode/plugins/dispatch.js",
+    ".qwen/settings.json",
     ".windsurf/hooks.json",
     "crush.json",
 ];
 /// The files in the user's home that register Dispatch with hosts.
-const REGISTERED_IN_HOME: [&str; 28] = [
+const REGISTERED_IN_HOME: [&str; 33] = [
     ".agents/plugins/dispatch/hooks/hooks.json",
     ".agents/plugins/dispatch/plugin.json",
     ".claude/settings.json",
@@ -72,6 +135,7 @@ const REGISTERED_IN_HOME: [&str; 28] = [
     ".factory/hooks.json",
     ".gemini/settings.json",
     ".kiro/hooks/dispatch.json",
+    ".qwen/settings.json",
     "AppData/Roaming/devin/config.json",
     "Documents/Cline/Hooks/PostToolUse",
     "Documents/Cline/Hooks/PostToolUse.ps1",
@@ -79,8 +143,12 @@ const REGISTERED_IN_HOME: [&str; 28] = [
     "Documents/Cline/Hooks/PreCompact.ps1",
     "Documents/Cline/Hooks/PreToolUse",
     "Documents/Cline/Hooks/PreToolUse.ps1",
+    "Documents/Cline/Hooks/TaskCancel",
+    "Documents/Cline/Hooks/TaskCancel.ps1",
     "Documents/Cline/Hooks/TaskComplete",
     "Documents/Cline/Hooks/TaskComplete.ps1",
+    "Documents/Cline/Hooks/TaskError",
+    "Documents/Cline/Hooks/TaskError.ps1",
     "Documents/Cline/Hooks/TaskResume",
     "Documents/Cline/Hooks/TaskResume.ps1",
     "Documents/Cline/Hooks/TaskStart",
@@ -94,6 +162,8 @@ pub(super) struct ProtectedPaths<'a> {
     root: Cow<'a, str>,
     work_root: Cow<'a, str>,
     more: &'a [String],
+    /// The user's folders of ours, wherever the environment puts them.
+    folders: &'a [String],
     ctx: &'a Context<'a>,
 }
 
@@ -102,20 +172,20 @@ pub(super) struct ProtectedPaths<'a> {
 struct ProtectedPath<'a> {
     root: &'a str,
     path: &'a str,
-    kind: ProtectionKind,
+    kind: ProtectionKind<'a>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ProtectionKind {
+enum ProtectionKind<'a> {
     Always,
-    /// A host's file in the workspace, ours only once we are registered in it.
-    IfRegistered,
+    /// Ours only once we are registered in this file of the workspace.
+    IfRegisteredIn(&'a str),
 }
 
 impl<'a> ProtectedPaths<'a> {
-    pub(super) fn new(ctx: &'a Context<'a>, more: &'a [String]) -> Self {
+    pub(super) fn new(ctx: &'a Context<'a>, more: &'a [String], folders: &'a [String]) -> Self {
         let root = ctx.paths.repo_root.to_string_lossy();
-        Self { root, work_root: ctx.paths.work_root.to_string_lossy(), more, ctx }
+        Self { root, work_root: ctx.paths.work_root.to_string_lossy(), more, folders, ctx }
     }
 
     /// Whether this access to this path, which may be a pattern, touches something protected.
@@ -123,38 +193,44 @@ impl<'a> ProtectedPaths<'a> {
         let path = parts(path);
         self.is_hit_in_work_folder(&path, access)
             || is_program(&path)
-            || self.entries().any(|entry| touches(&path, &entry.parts(), access) && self.is_ours(entry))
+            || is_in_rules_of_any_root(&path)
+            || self.entries().any(|entry| entry.is_touched(&path, access) && self.is_ours(entry))
     }
 
     /// The first protected path that a text names.
     pub(super) fn mentioned_in(&self, text: &str) -> Option<String> {
-        let text = text.replace('\\', "/").to_ascii_lowercase();
-        let names = |entry: &ProtectedPath<'_>| text.contains(&entry.path.trim_matches('/').to_ascii_lowercase());
-        let named = self.entries().find(|entry| names(entry) && self.is_ours(*entry));
-        let mark = named.map(|entry| entry.path);
-        mark.or_else(|| text.contains(EXCEPTIONS_MARK).then_some(EXCEPTIONS_MARK)).map(str::to_owned)
+        path_parts(text).find_map(|words| {
+            let exceptions = ProtectedPath { root: "", path: EXCEPTIONS, kind: ProtectionKind::Always };
+            let mut entries = self.entries().chain([exceptions]);
+            entries.find(|entry| names(&words, entry.path) && self.is_ours(*entry)).map(|entry| entry.path.to_owned())
+        })
     }
 
     fn entries(&self) -> impl Iterator<Item = ProtectedPath<'_>> {
         let root = &*self.root;
         let in_workspace = IN_WORKSPACE.iter().map(move |path| (root, *path, ProtectionKind::Always));
-        let registered = REGISTERED_IN_WORKSPACE.iter().map(move |path| (root, *path, ProtectionKind::IfRegistered));
+        let registered = REGISTERED_IN_WORKSPACE.iter().chain(&GIT_HOOKS);
+        let registered = registered.map(move |path| (root, *path, ProtectionKind::IfRegisteredIn(path)));
+        let switches = OFF_SWITCHES.iter();
+        let switches = switches.map(move |(path, file)| (root, *path, ProtectionKind::IfRegisteredIn(file)));
         let in_home = self.ctx.home.into_iter().flat_map(|home| {
-            IN_HOME.iter().chain(&REGISTERED_IN_HOME).map(move |path| (home, *path, ProtectionKind::Always))
+            let paths = IN_HOME.iter().chain(&REGISTERED_IN_HOME).chain(&OFF_SWITCHES_IN_HOME);
+            paths.map(move |path| (home, *path, ProtectionKind::Always))
         });
+        let folders = self.folders.iter().map(|folder| ("", folder.as_str(), ProtectionKind::Always));
         let more = self.more.iter().map(move |path| {
             let root = if path.starts_with('/') { "" } else { root };
             (root, path.as_str(), ProtectionKind::Always)
         });
-        let all = in_workspace.chain(registered).chain(in_home).chain(more);
+        let all = in_workspace.chain(registered).chain(switches).chain(in_home).chain(folders).chain(more);
         all.map(|(root, path, kind)| ProtectedPath { root, path, kind })
     }
 
     fn is_ours(&self, entry: ProtectedPath<'_>) -> bool {
-        if entry.kind == ProtectionKind::Always {
+        let ProtectionKind::IfRegisteredIn(file) = entry.kind else {
             return true;
-        }
-        let path = self.ctx.paths.repo_root.join(entry.path);
+        };
+        let path = self.ctx.paths.repo_root.join(file);
         let content = self.ctx.session.read(&path, REGISTRATION_LIMIT_BYTES).unwrap_or_default();
         memmem::find(&content, REGISTRATION_MARK).is_some()
     }
@@ -168,6 +244,14 @@ impl<'a> ProtectedPaths<'a> {
 }
 
 impl<'a> ProtectedPath<'a> {
+    fn is_touched(&self, path: &[&str], access: Access) -> bool {
+        let target = self.parts();
+        // What is put into a folder that holds something protected may be put over it.
+        let inside_root = path.len() > parts(self.root).len() && path.len() < target.len();
+        let folder = access == Access::Write && inside_root && !path.contains(&"**");
+        touches(path, &target, if folder { Access::Delete } else { access })
+    }
+
     fn parts(&self) -> Vec<&'a str> {
         let mut all = parts(self.root);
         all.extend(parts(self.path));
@@ -178,16 +262,56 @@ impl<'a> ProtectedPath<'a> {
 /// Whether `path` may be `target`, something in it, or, for a removal, a folder that holds it.
 fn touches(path: &[&str], target: &[&str], access: Access) -> bool {
     let deep = path.iter().position(|part| *part == "**");
-    let (fixed, open_ended) = match deep {
-        Some(index) => (path.get(..index).unwrap_or_default(), true),
-        None => (path, false),
+    let fixed = path.get(..deep.unwrap_or(path.len())).unwrap_or_default();
+    if !fixed.iter().zip(target).all(|(pattern, name)| may_match(pattern, name)) {
+        return false;
+    }
+    match deep.and_then(|deep| path.get(deep + 1..)) {
+        Some([.., name]) => is_found_by_name(name, target.get(fixed.len()..).unwrap_or_default()),
+        Some([]) => true,
+        None => fixed.len() >= target.len() || access == Access::Delete,
+    }
+}
+
+/// Files that folders of rules hold.
+const RULE_FILES: [&str; 8] = [
+    "config.json",
+    "dispatch.manifest.json",
+    "followup-rules.json",
+    "rlm-policy.json",
+    "hooks.json",
+    "hook.mjs",
+    "hook.ts",
+    "active_intents.yaml",
+];
+
+/// Whether a search by name finds a protected path, a folder that leads to it, or a file that it holds.
+fn is_found_by_name(name: &str, below: &[&str]) -> bool {
+    below.iter().chain(&RULE_FILES).any(|part| may_match(name, part))
+}
+
+/// Rules of other roots are rules too.
+fn is_in_rules_of_any_root(path: &[&str]) -> bool {
+    path.windows(2).any(|pair| matches!(pair, [first, second] if may_match(first, ".ai") && may_match(second, "hooks")))
+}
+
+/// Whether the components of a word are those of a protected path or of something in it, or name its folder as a whole.
+fn names(word: &[&str], protected: &str) -> bool {
+    let target = parts(protected);
+    let same = |one: &[&str], other: &[&str]| {
+        one.len() == other.len() && one.iter().zip(other).all(|(left, right)| left.eq_ignore_ascii_case(right))
     };
-    let matches = fixed.iter().zip(target).all(|(pattern, name)| may_match(pattern, name));
-    matches && (fixed.len() >= target.len() || access == Access::Delete || open_ended)
+    let whole = |folder: &&str| WHOLE_FOLDERS.iter().any(|own| own.eq_ignore_ascii_case(folder));
+    let holds = !target.is_empty() && word.windows(target.len()).any(|part| same(part, &target));
+    let above = word.last().is_some_and(whole)
+        && target.first().is_some_and(|first| word.last().is_some_and(|last| last.eq_ignore_ascii_case(first)));
+    holds || above
 }
 
 fn is_program(path: &[&str]) -> bool {
     match path {
+        // `bin/*` of a project is not meant to name us.
+        [.., _, name] if name.chars().all(|c| "*?.".contains(c)) => false,
         [.., folder, name] => folder.eq_ignore_ascii_case("bin") && PROGRAMS.iter().any(|own| may_match(name, own)),
         _ => false,
     }

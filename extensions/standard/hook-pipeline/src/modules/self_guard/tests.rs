@@ -94,8 +94,8 @@ fn links_do_not_lead_around_it() {
 #[test]
 fn code_that_cannot_be_judged_is_asked_about_when_it_names_a_rule() {
     let scenes = [
-        TestInvocation::command("python3 -c \"open('.ai/hooks/config.json','w')\""),
-        TestInvocation::command("node -e \"require('fs').rmSync('.akira/hooks.json')\""),
+        TestInvocation::command("python3 -c \"mystery(x, '.ai/hooks/config.json')\""),
+        TestInvocation::command("node -e \"mystery('.akira/hooks.json')\""),
         TestInvocation::before_tool("mcp__files__write_file", json!({"path": ".ai/hooks/config.json"})),
     ];
     for scene in scenes {
@@ -163,4 +163,56 @@ fn an_exception_lets_one_rule_pass_and_not_the_others() {
 fn the_user_can_protect_more() {
     let scene = TestInvocation::command("echo > deploy/prod.env").config(json!({"protect": ["deploy"]}));
     assert_eq!(code(&scene).as_deref(), Some(WRITE_CODE));
+}
+
+#[test]
+fn off_switches_of_registered_hosts_are_protected_and_of_others_are_not() {
+    let write = |path: &str| TestInvocation::before_tool("Write", json!({"file_path": path, "content": "{}"}));
+    let registered = "{\"command\": \"dispatch-hook PreToolUse --host x\"}";
+    let table = [
+        ("/repo/.claude/settings.local.json", ".claude/settings.json"),
+        ("/repo/.codex/config.toml", ".codex/hooks.json"),
+        ("/repo/.factory/settings.json", ".factory/hooks.json"),
+        ("/repo/.github/copilot/settings.json", ".github/hooks/dispatch.json"),
+        ("/repo/.claude/settings.json", ".github/hooks/dispatch.json"),
+        ("/repo/.clinerules/hooks/PreToolUse", ".clinerules/hooks/PreToolUse"),
+        ("/repo/.cline/hooks/PreToolUse", ".clinerules/hooks/PreToolUse"),
+        ("/repo/.git/hooks/post-commit", ".git/hooks/post-commit"),
+    ];
+    for (path, registration) in table {
+        assert_eq!(code(&write(path)), None, "{path}");
+        assert_eq!(code(&write(path).file(registration, registered)).as_deref(), Some(WRITE_CODE), "{path}");
+    }
+    for path in ["/home/dev/.config/goose/config.yaml", "/home/dev/.codex/config.toml", "/home/dev/.claude.json"] {
+        assert_eq!(code(&write(path)).as_deref(), Some(WRITE_CODE), "{path}");
+    }
+}
+
+#[test]
+fn rules_of_every_root_are_rules() {
+    for path in ["/elsewhere/.ai/hooks/config.json", "/repo/vendor/x/.ai/hooks/dispatch.manifest.json"] {
+        let scene = TestInvocation::before_tool("Write", json!({"file_path": path, "content": "{}"}));
+        assert_eq!(code(&scene).as_deref(), Some(WRITE_CODE), "{path}");
+    }
+}
+
+#[test]
+fn text_that_only_talks_about_the_rules_passes() {
+    let scenes = [
+        TestInvocation::before_tool("TodoWrite", json!({"todos": [{"content": "look at .dispatch/dispatch.toml"}]})),
+        TestInvocation::before_tool("mcp__chat__send", json!({"text": "store.dispatch(action) in .ai/hooks, please"})),
+        TestInvocation::command("python3 -c \"store.dispatch(1)\""),
+        TestInvocation::command("node -e \"bus.dispatch('x')\""),
+    ];
+    for scene in scenes {
+        assert_eq!(code(&scene), None, "{}", scene.event.tool_input);
+    }
+    let replaces = TestInvocation::before_tool("mcp__files__find_replace", json!({"path": ".ai/hooks/config.json"}));
+    assert_eq!(code(&replaces).as_deref(), Some(OPAQUE_CODE));
+}
+
+#[test]
+fn git_hooks_are_not_led_elsewhere() {
+    assert_eq!(code(&TestInvocation::command("git config core.hooksPath /tmp/x")).as_deref(), Some(COMMAND_CODE));
+    assert_eq!(code(&TestInvocation::command("git config core.hooksPath")), None);
 }

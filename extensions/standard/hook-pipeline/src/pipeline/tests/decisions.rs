@@ -21,12 +21,17 @@ fn the_first_deny_wins_and_stops_the_pipeline() {
 }
 
 #[test]
-fn the_first_ask_wins_and_stops_the_pipeline() {
+fn a_question_does_not_end_the_run_and_a_later_denial_wins() {
     let ask = module("ask", |_| HookAction::ask("A1", "sure?"));
+    let again = module("again", |_| HookAction::ask("A2", "really?"));
     let deny = module("deny", |_| HookAction::deny("D1", "no"));
-    let folded = fold_all(&before_tool(), &[&ask, &deny]);
+    let folded = fold_all(&before_tool(), &[&ask, &again]);
     assert_eq!((folded.decision, folded.code.as_deref()), (Decision::Ask, Some("A1")));
-    assert_eq!(deny.asked.get(), 0);
+    let folded = fold_all(&before_tool(), &[&ask, &again, &deny]);
+    assert_eq!((folded.decision, folded.code.as_deref()), (Decision::Deny, Some("D1")));
+    assert_eq!(folded.decided_by.as_deref(), Some("deny"));
+    let codes: Vec<_> = folded.findings.iter().map(|said| said.what.code.as_deref().unwrap_or_default()).collect();
+    assert_eq!(codes, ["A1", "A2", "D1"]);
 }
 
 #[test]
@@ -176,18 +181,18 @@ fn decided(index: usize, decision: u8) -> StandIn {
 
 proptest! {
     #[test]
-    fn the_first_objection_decides_and_nobody_after_it_is_asked(choices in prop::collection::vec(0_u8..3, 0..6)) {
+    fn the_strictest_objection_decides_and_nobody_after_a_denial_is_asked(choices in prop::collection::vec(0_u8..3, 0..6)) {
         let modules: Vec<StandIn> = choices.iter().enumerate().map(|(index, choice)| decided(index, *choice)).collect();
         let folded = fold_all(&before_tool(), &modules.iter().collect::<Vec<_>>());
-        let first = choices.iter().position(|choice| *choice != 0);
-        let expected = match first.map(|index| choices[index]) {
-            None => Decision::Allow,
+        let expected = match choices.iter().max() {
+            None | Some(0) => Decision::Allow,
             Some(1) => Decision::Ask,
             Some(_) => Decision::Deny,
         };
         prop_assert_eq!(folded.decision, expected);
         let asked: u32 = modules.iter().map(|module| module.asked.get()).sum();
-        prop_assert_eq!(asked as usize, first.map_or(choices.len(), |index| index + 1));
+        let denial = choices.iter().position(|choice| *choice == 2);
+        prop_assert_eq!(asked as usize, denial.map_or(choices.len(), |index| index + 1));
     }
 }
 

@@ -45,14 +45,15 @@ fn broken_configuration_never_blocks_and_is_told() {
 }
 
 #[test]
-fn a_manifest_that_is_a_folder_or_too_large_falls_back() {
+fn rules_that_are_there_and_cannot_be_read_deny() {
     let workspace = Workspace::new();
     std::fs::remove_file(workspace.root().join(".ai/hooks/dispatch.manifest.json")).expect("removable");
     std::fs::create_dir(workspace.root().join(".ai/hooks/dispatch.manifest.json")).expect("a folder");
     workspace.write(".ai/hooks/config.json", &format!("{{\"x\": \"{}\"}}", "y".repeat(2 * 1024 * 1024)));
-    let outcome = workspace.command("ls", "1");
-    assert_eq!(outcome.report.map(|report| report.decision), Some(Decision::Allow));
+    let report = workspace.command("ls", "1").report.expect("a report");
+    assert_eq!((report.decision, report.code.as_deref()), (Decision::Deny, Some("PL02")));
     assert_eq!(workspace.of_type(RecordType::Warning).len(), 2);
+    assert_eq!(workspace.fire("Stop", json!({})).reply.stdout, b"{}\n", "other events go on");
 }
 
 #[cfg(unix)]
@@ -173,4 +174,14 @@ proptest! {
         let outcome = workspace.command("ls", "1");
         prop_assert!(serde_json::from_slice::<Value>(&outcome.reply.stdout).is_ok_and(|value| value.is_object()));
     }
+}
+
+#[test]
+fn json_that_is_too_deep_is_denied_with_a_code_of_its_own() {
+    let workspace = Workspace::new();
+    let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+    let payload = workspace.payload("PreToolUse", json!({"tool_name": "mcp__x__y", "tool_use_id": "1"})).to_string();
+    let payload = format!("{}, \"tool_input\": {{\"a\": {deep}}}}}", payload.trim_end_matches('}'));
+    let report = workspace.send(payload.as_bytes()).report.expect("a report");
+    assert_eq!((report.decision, report.code.as_deref()), (Decision::Deny, Some("PL01")));
 }

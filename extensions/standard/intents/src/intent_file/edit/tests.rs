@@ -97,6 +97,7 @@ fn intent(id: &str) -> IntentSpec {
         updated_at: "2026-01-02".to_owned(),
         kind: None,
         claim: None,
+        mode: None,
     }
 }
 

@@ -26,6 +26,8 @@ fn entry(writer: &str, number: usize) -> TraceEntry {
         success: true,
         error: None,
         host: None,
+        model: None,
+        conversation: None,
         tool_use_id: None,
         added: Vec::new(),
         concurrent: Vec::new(),
@@ -71,17 +73,19 @@ fn two_hundred_writers() {
         assert!(child.wait().unwrap().success());
     }
     let ledger = Ledger::open(&layout);
-    let mut expected = chain::START.to_owned();
+    let mut ends = std::collections::BTreeMap::new();
+    let mut last = String::new();
     let mut ids = std::collections::BTreeSet::new();
     for line in ledger.lines().unwrap() {
         let line = line.unwrap();
         let entry = line.entry().unwrap();
-        assert_eq!(entry.prev, expected, "line {}", line.number);
-        expected = line.link();
+        last = line.link();
+        let end = ends.insert(entry.session_id, last.clone()).unwrap_or_else(|| chain::START.to_owned());
+        assert_eq!(entry.prev, end, "line {}", line.number);
         assert!(ids.insert(entry.id));
     }
     assert_eq!(ids.len(), PROCESSES * ENTRIES_EACH);
     let head = ledger.head().unwrap();
-    assert_eq!((head.entries, head.last), (ids.len() as u64, expected));
+    assert_eq!((head.entries, head.last), (ids.len() as u64, last));
     assert_eq!(ledger.recent("INT-001", 20).len(), 20);
 }

@@ -15,7 +15,10 @@ const MAX_CANDIDATES: usize = 64;
 /// The lines of a text whose origin is undecided, by their hashes.
 pub(super) struct UnattributedLines<'m> {
     marks: &'m mut [LineOrigin],
+    /// The hashes of undecided lines; empty for the others.
     hashes: Vec<String>,
+    /// The hashes of all lines.
+    all: Vec<String>,
     /// The positions of lines with a letter or digit; other lines alone identify nothing.
     telling: HashMap<String, Vec<usize>>,
 }
@@ -23,6 +26,7 @@ pub(super) struct UnattributedLines<'m> {
 impl<'m> UnattributedLines<'m> {
     pub(super) fn new(text: &[u8], marks: &'m mut [LineOrigin]) -> Self {
         let mut hashes = Vec::with_capacity(marks.len());
+        let all = line_diff::lines(text).map(line_hash).collect();
         let mut telling: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, (line, mark)) in line_diff::lines(text).zip(marks.iter()).enumerate() {
             if *mark != LineOrigin::Open {
@@ -35,7 +39,7 @@ impl<'m> UnattributedLines<'m> {
             }
             hashes.push(hash);
         }
-        Self { marks, hashes, telling }
+        Self { marks, hashes, all, telling }
     }
 
     /// Attributes the added lines of a change, the longest matching runs first.
@@ -47,6 +51,35 @@ impl<'m> UnattributedLines<'m> {
                 at += self.attribute_from(&run.hashes, at, start + at, mark).max(1);
             }
         }
+    }
+
+    /// Whether a line is undecided.
+    pub(super) fn is_any_open(&self) -> bool {
+        self.marks.contains(&LineOrigin::Open)
+    }
+
+    /// The same for the lines of a change that the text does not have yet: a line that a person wrote again beside the
+    /// first one stays the person's.
+    pub(super) fn attribute_missing(&mut self, added: &[AddedLines], mark: LineOrigin) {
+        let mut present: HashMap<&str, usize> = HashMap::new();
+        for (hash, _) in self.all.iter().zip(self.marks.iter()).filter(|(_, found)| **found == mark) {
+            *present.entry(hash).or_default() += 1;
+        }
+        let mut missing = Vec::new();
+        for run in added {
+            let mut part = AddedLines { start: run.start, hashes: Vec::new() };
+            for (hash, line) in run.hashes.iter().zip(run.start..) {
+                match present.get_mut(hash.as_str()).filter(|count| **count > 0) {
+                    Some(count) => {
+                        *count -= 1;
+                        missing.push(std::mem::replace(&mut part, AddedLines { start: line + 1, hashes: Vec::new() }));
+                    }
+                    None => part.hashes.push(hash.clone()),
+                }
+            }
+            missing.push(part);
+        }
+        self.attribute(&missing, mark);
     }
 
     /// Attributes the best match for the lines of a run from `at` on; returns their number.

@@ -25,7 +25,7 @@ pub(crate) fn line_origins(
     present: &[u8],
 ) -> Vec<LineOrigin> {
     let mut replay =
-        BlameReplay { history, content, state: None, unseen: Vec::new(), versions: KnownVersions::default() };
+        BlameReplay { history, content, state: None, unseen: Vec::new(), seen: 0, versions: KnownVersions::default() };
     let skipped = history.len().saturating_sub(MAX_REPLAYED);
     for (index, change) in history.iter().enumerate() {
         let number = u32::try_from(index).unwrap_or(u32::MAX);
@@ -60,11 +60,14 @@ struct BlameReplay<'a> {
     state: Option<AttributedText>,
     /// Changes since then whose content is not stored.
     unseen: Vec<u32>,
+    /// How many changes were applied.
+    seen: usize,
     versions: KnownVersions,
 }
 
 impl BlameReplay<'_> {
     fn apply(&mut self, index: u32, change: &RecordedChange) {
+        self.seen = index as usize;
         let Some(file) = change.entry.file.as_ref().filter(|_| !change.entry.reverted) else {
             return;
         };
@@ -135,19 +138,69 @@ impl BlameReplay<'_> {
         self.set(hash, text, marks);
     }
 
-    /// Decides undecided lines: an unseen change if its hashes match, else a person, or unknown before the first entry.
+    /// Decides undecided lines: another known version that has them, a change whose hashes match, the same line with
+    /// other spaces, else a person, or unknown before the first entry.
     fn decide(&self, text: &[u8], marks: &mut [LineOrigin]) {
-        if !self.unseen.is_empty() && marks.contains(&LineOrigin::Open) {
+        self.fill_from_versions(text, marks, line_diff::common_runs);
+        if marks.contains(&LineOrigin::Open) {
             let mut open = UnattributedLines::new(text, marks);
             for index in self.unseen.iter().rev() {
                 if let Some(change) = self.history.get(*index as usize) {
                     open.attribute(&change.entry.added, LineOrigin::Change(*index));
                 }
             }
+            // A merge brings lines of changes whose contents are on another machine.
+            let earlier = self.history.iter().take(self.seen).enumerate().rev();
+            for (index, change) in earlier.filter(|(_, change)| !change.entry.reverted) {
+                if !open.is_any_open() {
+                    break;
+                }
+                let index = u32::try_from(index).unwrap_or(u32::MAX);
+                open.attribute_missing(&change.entry.added, LineOrigin::Change(index));
+            }
         }
+        self.fill_from_versions(text, marks, line_diff::common_runs_ignoring_spaces);
         let rest = if self.state.is_some() { LineOrigin::Human } else { LineOrigin::Unknown };
         for mark in marks.iter_mut().filter(|mark| **mark == LineOrigin::Open) {
             *mark = rest;
+        }
+    }
+
+    /// Gives undecided lines the origin that they have in a known version, the latest first.
+    fn fill_from_versions(
+        &self,
+        text: &[u8],
+        marks: &mut [LineOrigin],
+        compare: fn(&[u8], &[u8]) -> Vec<line_diff::CommonRun>,
+    ) {
+        for (hash, known) in self.versions.latest() {
+            if !marks.contains(&LineOrigin::Open) {
+                return;
+            }
+            let Some(version) = (self.content)(&hash) else { continue };
+            let lines: Vec<Vec<u8>> = line_diff::bare_lines(&version);
+            let present: Vec<Vec<u8>> = line_diff::bare_lines(text);
+            let mut left: HashMap<(LineOrigin, &[u8]), usize> = HashMap::new();
+            for (line, origin) in lines.iter().zip(known.iter()) {
+                *left.entry((*origin, line.as_slice())).or_default() += 1;
+            }
+            // A line that the text has already is not found twice: the second one was written by somebody else.
+            for (line, origin) in present.iter().zip(marks.iter()) {
+                left.entry((*origin, line.as_slice())).and_modify(|count| *count = count.saturating_sub(1));
+            }
+            for run in compare(&version, text) {
+                for (old, new) in (run.old..run.old + run.count).zip(run.new..) {
+                    let (Some(line), Some(origin), Some(mark)) = (lines.get(old), known.get(old), marks.get_mut(new))
+                    else {
+                        continue;
+                    };
+                    let count = left.get_mut(&(*origin, line.as_slice())).filter(|count| **count > 0);
+                    if let Some(count) = count.filter(|_| *mark == LineOrigin::Open) {
+                        *count -= 1;
+                        *mark = *origin;
+                    }
+                }
+            }
         }
     }
 
@@ -168,6 +221,7 @@ impl BlameReplay<'_> {
     }
 
     fn finish(mut self, present: &[u8]) -> Vec<LineOrigin> {
+        self.seen = self.history.len();
         let hash = content_hash(present);
         let here = self.unseen.is_empty() && self.state.as_ref().is_some_and(|state| state.hash == hash);
         if let Some(state) = self.state.as_ref().filter(|_| here) {
@@ -177,28 +231,8 @@ impl BlameReplay<'_> {
             return marks.to_vec();
         }
         let mut marks = self.carried(present, LineOrigin::Open);
-        if self.unseen.is_empty() {
-            self.try_older(present, &mut marks);
-        }
         self.decide(present, &mut marks);
         marks
-    }
-
-    /// A checkout may have restored lines of an older version.
-    fn try_older(&mut self, present: &[u8], best: &mut Vec<LineOrigin>) {
-        let open = |marks: &[LineOrigin]| marks.iter().filter(|mark| **mark == LineOrigin::Open).count();
-        for (hash, marks) in self.versions.latest() {
-            let fewest = open(best);
-            if fewest == 0 {
-                return;
-            }
-            if let Some(text) = (self.content)(&hash) {
-                let carried = carry(&text, &marks, present, LineOrigin::Open);
-                if open(&carried) < fewest {
-                    *best = carried;
-                }
-            }
-        }
     }
 }
 
@@ -254,7 +288,7 @@ impl KnownVersions {
     }
 
     fn latest(&self) -> Vec<(String, Rc<Vec<LineOrigin>>)> {
-        let latest = self.order.iter().rev().skip(1).take(MAX_TRIED_VERSIONS);
+        let latest = self.order.iter().rev().take(MAX_TRIED_VERSIONS);
         latest.filter_map(|hash| Some((hash.clone(), self.get(hash)?))).collect()
     }
 }

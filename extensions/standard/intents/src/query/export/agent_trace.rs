@@ -1,4 +1,4 @@
-//! Agent Trace 0.1 records: one record per intent and session, and one for each other kind of writer, with the line
+//! Agent Trace 0.1.0 records: one record per intent and session, and one for each other kind of writer, with the line
 //! numbers of the present files.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use crate::query::{inside, line_diff, stored_content};
 use crate::trace_entry::RecordedChange;
 
 /// The version of the format.
-const VERSION: &str = "0.1";
+const VERSION: &str = "0.1.0";
 /// The key of our own data in a record.
 const VENDOR: &str = "dev.dispatch";
 /// The most files whose entries are in memory at once.
@@ -28,6 +28,8 @@ const BATCH_FILES: usize = 500;
 pub(crate) struct ExportContext {
     /// The commit of HEAD.
     pub revision: Option<String>,
+    /// Files that differ from it; a record about one of them has no revision.
+    pub uncommitted: BTreeSet<String>,
     /// The version of this program.
     pub version: String,
     /// The current time, for records without entries.
@@ -47,6 +49,8 @@ struct AgentTraceRecord {
     files: BTreeMap<String, Vec<Value>>,
     tools: BTreeSet<String>,
     hosts: BTreeSet<String>,
+    models: BTreeSet<String>,
+    conversations: BTreeSet<String>,
     entries: BTreeSet<u64>,
     last: String,
 }
@@ -61,10 +65,11 @@ pub(crate) fn agent_trace(
     snapshot: &ExportContext,
 ) -> io::Result<Vec<Value>> {
     let ledger = Ledger::open(layout);
+    let exists = |path: &str| files::exists(layout.root.join(path));
     let paths: Vec<String> = paths(&ledger)?.into_iter().collect();
     let mut records: BTreeMap<LineWriter, AgentTraceRecord> = BTreeMap::new();
     for batch in paths.chunks(BATCH_FILES) {
-        let found = histories(&ledger, &batch.iter().cloned().collect(), former)?;
+        let found = histories(&ledger, &batch.iter().cloned().collect(), former, &exists)?;
         collect(layout, &found, &mut records);
     }
     Ok(records.iter().map(|(writer, record)| spell(writer, record, snapshot)).collect())
@@ -104,6 +109,8 @@ impl AgentTraceRecord {
         if self.entries.insert(change.number) {
             self.tools.insert(change.entry.tool_name.clone());
             self.hosts.extend(change.entry.host.clone());
+            self.models.extend(change.entry.model.clone());
+            self.conversations.extend(change.entry.conversation.clone());
             if change.entry.timestamp > self.last {
                 self.last.clone_from(&change.entry.timestamp);
             }
@@ -135,7 +142,13 @@ fn spell(writer: &LineWriter, record: &AgentTraceRecord, snapshot: &ExportContex
         .files
         .iter()
         .map(|(path, ranges)| {
-            let conversation = json!({ "contributor": { "type": contributor }, "ranges": ranges });
+            let mut conversation = json!({ "contributor": { "type": contributor }, "ranges": ranges });
+            if let [model] = record.models.iter().collect::<Vec<_>>().as_slice() {
+                conversation["contributor"]["model_id"] = json!(model);
+            }
+            if !writer.session.is_empty() {
+                conversation["url"] = json!(url(writer, record));
+            }
             json!({ "path": path, "conversations": [conversation] })
         })
         .collect();
@@ -154,10 +167,22 @@ fn spell(writer: &LineWriter, record: &AgentTraceRecord, snapshot: &ExportContex
             "ledger_lines": record.entries,
         }},
     });
-    if let (Some(fields), Some(revision)) = (spelled.as_object_mut(), &snapshot.revision) {
+    let committed = !record.files.keys().any(|path| snapshot.uncommitted.contains(path));
+    if let (Some(fields), Some(revision)) = (spelled.as_object_mut(), snapshot.revision.as_ref().filter(|_| committed))
+    {
         fields.insert("vcs".to_owned(), json!({ "type": "git", "revision": revision }));
     }
     spelled
+}
+
+/// The address of a conversation: a name, because hosts keep conversations where no URL reaches them.
+fn url(writer: &LineWriter, record: &AgentTraceRecord) -> String {
+    let host = record.hosts.first().map_or("host", String::as_str);
+    let id = record.conversations.first().unwrap_or(&writer.session);
+    let plain = |text: &str| -> String {
+        text.chars().filter(|one| one.is_ascii_alphanumeric() || matches!(one, '-' | '_' | '.')).collect()
+    };
+    format!("urn:dispatch:{}:session:{}", plain(host), plain(id))
 }
 
 /// A UUID computed from the record, so that the same state gives the same record.
@@ -193,6 +218,7 @@ mod tests {
         std::fs::write(folder.path().join("a.rs"), "one\nthree\ntwo\nby hand\n").unwrap();
         let snapshot = ExportContext {
             revision: Some("c".repeat(40)),
+            uncommitted: BTreeSet::new(),
             version: "1.0.0".into(),
             now: "2026-01-01T00:00:00.000Z".into(),
         };

@@ -40,6 +40,7 @@ fn intent() -> IntentSpec {
         updated_at: String::new(),
         kind: None,
         claim: None,
+        mode: None,
     }
 }
 

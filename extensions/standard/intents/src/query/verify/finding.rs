@@ -14,20 +14,14 @@ pub enum FindingKind {
     Edited,
     /// A line was removed here.
     Removed,
-    /// The line was moved.
-    Reordered,
-    /// The line is repeated.
-    Duplicated,
     /// The line is not an entry.
     Malformed,
     /// The last line is incomplete.
     Torn,
     /// Another entry has the same id.
     DuplicateId,
-    /// `agent_trace.head` is missing or damaged.
-    Head,
-    /// Lines follow the end in `agent_trace.head`.
-    PastHead,
+    /// The line follows one that git removed: a revert, a dropped commit, a reset.
+    Dropped,
     /// The anchor of a commit does not match.
     Anchor,
     /// A file changed between two entries without an entry.
@@ -37,19 +31,21 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// Whether a note of this kind is a problem in a strict verification.
+    fn is_unexplained(self) -> bool {
+        matches!(self, Self::Gap | Self::Content | Self::Dropped)
+    }
+
     /// The kind as people read it.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Edited => "edited",
             Self::Removed => "removed",
-            Self::Reordered => "reordered",
-            Self::Duplicated => "duplicated",
             Self::Malformed => "malformed",
             Self::Torn => "torn",
             Self::DuplicateId => "duplicate id",
-            Self::Head => "head",
-            Self::PastHead => "past head",
+            Self::Dropped => "dropped",
             Self::Anchor => "anchor",
             Self::Gap => "gap",
             Self::Content => "content",
@@ -77,8 +73,10 @@ impl fmt::Display for LedgerFinding {
 /// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LedgerVerification {
-    /// The number of entries.
+    /// The number of different entries.
     pub entries: u64,
+    /// Lines that are the same as another one; a merge causes this.
+    pub repeated: u64,
     /// Findings that show tampering or damage.
     pub problems: Vec<LedgerFinding>,
     /// Findings of normal use: changes by people, and traces of a crash.
@@ -92,11 +90,10 @@ pub struct LedgerVerification {
 }
 
 impl LedgerVerification {
-    /// The same with unexplained changes of files as problems.
+    /// The same with unexplained changes of files and dropped lines as problems.
     #[must_use]
     pub fn strict(mut self) -> Self {
-        let (unexplained, notes) =
-            self.notes.into_iter().partition(|note| matches!(note.kind, FindingKind::Gap | FindingKind::Content));
+        let (unexplained, notes) = self.notes.into_iter().partition(|note| note.kind.is_unexplained());
         self.notes = notes;
         self.problems.extend::<Vec<LedgerFinding>>(unexplained);
         self.problems.sort_by_key(|problem| (problem.line, problem.kind));

@@ -38,6 +38,8 @@ fn run(status: Status, content: &str) -> Run {
             session: None,
             patch: None,
             retry_of: None,
+            superseded: false,
+            chain_depth: 0,
         },
     }
 }

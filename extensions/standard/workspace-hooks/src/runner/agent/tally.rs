@@ -3,8 +3,8 @@
 use super::super::child_record::name_below;
 use super::super::output::OUTPUT_LIMIT_BYTES;
 use crate::contract::Usage;
-use dispatch_contracts::conversation::{Chunk, ResultStatus, Role, Row, RowBody, ToolCall as CallRow};
-use dispatch_contracts::ids::TurnId;
+use dispatch_contracts::conversation::{Chunk, ResultStatus, Role, Row, RowBody, ToolCall as CallRow, ToolResult};
+use dispatch_contracts::ids::{CallId, TurnId};
 use dispatch_contracts::turn::TurnEnd;
 use dispatch_toolcall::{Access, ReportedCall, ToolCall};
 use ext_session_orchestrator::contract::{SessionEvent, SessionNews};
@@ -64,9 +64,25 @@ pub(super) struct TurnTally {
     tokens: u64,
     started: Vec<CallRow>,
     wrote: BTreeSet<String>,
+    /// The tools that the model called, by call.
+    asked: BTreeMap<CallId, String>,
+    /// The tools of calls that were refused, each once.
+    refused: Vec<String>,
+    /// Whether a call ran, well or badly.
+    ran: bool,
 }
 
 impl TurnTally {
+    /// Whether there were calls and every one of them was refused.
+    pub(super) fn was_refused(&self) -> bool {
+        !self.ran && !self.refused.is_empty()
+    }
+
+    /// The tools that were refused.
+    pub(super) fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
     /// What the model said last.
     pub(super) fn text(&self) -> String {
         self.said.values().map(String::as_str).collect()
@@ -87,8 +103,12 @@ impl TurnTally {
             RowBody::Chunk { role: Role::Assistant, index, part, chunk: Chunk::Text { text }, .. } => {
                 self.say(row.step, (index, part), text);
             }
+            RowBody::Chunk { role: Role::Assistant, chunk: Chunk::ToolCall(call), .. } => {
+                self.asked.insert(call.id.clone(), call.name);
+            }
             RowBody::CallStarted { call, .. } => self.started.push(call),
             RowBody::CallEnded { result } => {
+                self.count(&result);
                 let at = self.started.iter().position(|call| call.id == result.call);
                 let call = at.map(|at| self.started.swap_remove(at));
                 if let Some(call) = call.filter(|_| result.status == ResultStatus::Succeeded) {
@@ -102,6 +122,20 @@ impl TurnTally {
             }
             RowBody::TurnEnded { end } => self.end = Some(end),
             _ => {}
+        }
+    }
+
+    /// Whether a call ran or was refused; one that was wrong in itself is neither.
+    fn count(&mut self, result: &ToolResult) {
+        match result.status {
+            ResultStatus::Succeeded | ResultStatus::Failed | ResultStatus::Unknown => self.ran = true,
+            ResultStatus::Denied => {
+                let tool = self.asked.get(&result.call).cloned().unwrap_or_else(|| "a tool".to_owned());
+                if !self.refused.contains(&tool) {
+                    self.refused.push(tool);
+                }
+            }
+            ResultStatus::NotRun => {}
         }
     }
 

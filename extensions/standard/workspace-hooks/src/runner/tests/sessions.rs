@@ -200,7 +200,9 @@ fn nobody_is_asked_so_what_needs_a_word_is_refused() {
         let patch = json!({"patch": "*** Begin Patch\n*** Add File: x\n+x\n*** End Patch"});
         let agent = AgentHost::new("go", SessionScope::Hook, vec![calls("apply_patch", &patch), says("No.", 1)]).await;
         let result = agent.host.execute().await;
-        assert_eq!((result.end, result.wrote.len()), (RunEnd::Success, 0));
+        let RunEnd::Refused { reason } = result.end else { panic!("{:?}", result.end) };
+        assert!(reason.starts_with("every tool call was refused: apply_patch"), "{reason}");
+        assert_eq!(result.wrote.len(), 0);
         assert!(!agent.host.workspace().join("x").exists());
     });
 }

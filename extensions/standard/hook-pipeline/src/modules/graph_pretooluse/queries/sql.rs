@@ -30,7 +30,8 @@ fn statement(tokens: &[QueryToken<'_>]) -> Option<&'static str> {
         return Some("TRUNCATE");
     }
     if first.is("DROP") && tokens.get(1).is_some_and(|kind| kind.is_any(HOLDS_ROWS)) {
-        return Some("DROP");
+        let whole = tokens.get(1).is_some_and(|kind| kind.is_any(&["DATABASE", "SCHEMA"]));
+        return Some(if whole { "DROP DATABASE" } else { "DROP" });
     }
     let changes = (0..tokens.len()).filter_map(|at| Some((at, changing(tokens, at)?)));
     changes.into_iter().find(|(at, _)| !is_bounded(tokens.get(*at..).unwrap_or_default())).map(|(_, verb)| verb)
@@ -123,7 +124,7 @@ mod tests {
             ("CREATE TABLE t (a int REFERENCES u ON DELETE CASCADE)", None),
             ("GRANT DELETE ON t TO u", None),
             ("DROP TABLE t", Some("DROP")),
-            ("drop database if exists d", Some("DROP")),
+            ("drop database if exists d", Some("DROP DATABASE")),
             ("DROP INDEX i", None),
             ("DROP VIEW v", None),
             ("ALTER TABLE t DROP COLUMN c", None),

@@ -121,7 +121,7 @@ fn git_aliases_and_settings_are_read() {
 #[test]
 fn a_deeply_nested_command_is_judged_in_bounded_work() {
     let nested = format!("{}rm -rf /{}", "$(".repeat(2_000), ")".repeat(2_000));
-    check(&[(nested.as_str(), "")]);
+    check(&[(nested.as_str(), "UB09")]);
     let many = "sh -c ls; ".repeat(500) + "rm -rf /";
     check(&[(many.as_str(), "UB01")]);
 }

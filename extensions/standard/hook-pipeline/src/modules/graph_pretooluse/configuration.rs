@@ -1,0 +1,181 @@
+//! `CF01` to `CF06`: files with which a user, a login or the system is set up.
+//!
+//! Pure.
+
+use dispatch_toolcall::{Access, EffectPath, ToolCall};
+
+use super::JudgedCommand;
+use super::credentials::is_private_key;
+use super::location::{PathLocation, WorkspaceBounds};
+use super::rules::{CF01, CF02, CF03, CF04, CF05, CF06, GuardRule, RuleFindings};
+
+/// Files of the home folder that run when a shell or a session starts.
+const START_FILES: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".inputrc",
+    ".xinitrc",
+    ".xprofile",
+    ".xsession",
+    ".config/fish/config.fish",
+    ".pam_environment",
+    ".config/powershell/profile.ps1",
+    ".config/powershell/microsoft.powershell_profile.ps1",
+];
+const START_FOLDERS: &[&str] = &[".config/fish/conf.d", ".bashrc.d", ".zshrc.d"];
+/// Folders of the home folder whose entries run by themselves.
+const AUTOMATIC: &[&str] =
+    &[".config/autostart", ".config/systemd/user", "library/launchagents", ".config/cron", ".local/share/systemd/user"];
+/// Stores of credentials in the home folder.
+const STORES: &[&str] = &[
+    ".aws",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".gnupg",
+    ".kube/config",
+    ".docker/config.json",
+    ".config/gcloud",
+    ".config/gh/hosts.yml",
+    ".azure",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".password-store",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
+    ".config/op",
+    ".terraform.d/credentials.tfrc.json",
+    "library/keychains",
+    ".local/share/keyrings",
+    ".gem/credentials",
+    ".config/hub",
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+];
+/// Folders of the system.
+const SYSTEM: &[&str] = &[
+    "/etc",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/system",
+    "/library",
+    "/private/etc",
+    "/var/spool/cron",
+    "/var/at",
+];
+/// Windows has its own.
+const WINDOWS_SYSTEM: &[&str] = &["c:/windows", "c:/program files", "c:/programdata"];
+
+/// Judges a command.
+pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
+    let effects = shell.effects;
+    let moved = effects.moves.iter().flat_map(|moved| [&moved.from, &moved.to]);
+    let changed = effects.writes.iter().chain(&effects.creates).chain(&effects.deletes).chain(moved);
+    for path in changed.filter(|path| !only_tightened(shell, path)) {
+        if let Some(rule) = written_rule(shell.workspace, &path.path) {
+            findings.push(rule, &path.path);
+        }
+    }
+    for path in effects.reads.iter().filter(|path| is_private_key(&path.path)) {
+        if shell.workspace.locate(&path.path) != PathLocation::Inside {
+            findings.push(&CF06, &path.path);
+        }
+    }
+    for command in &effects.commands {
+        if command.program == "crontab" && changes_crontab(command.argv.get(1..).unwrap_or_default()) {
+            findings.push(&CF05, "crontab");
+        }
+    }
+}
+
+/// Judges the paths of a tool that runs no command.
+pub(super) fn judge_paths(call: &ToolCall, workspace: &WorkspaceBounds<'_>, findings: &mut RuleFindings) {
+    for path in &call.paths {
+        let outside = workspace.locate(&path.path) != PathLocation::Inside;
+        if path.access == Access::Read {
+            if outside && is_private_key(&path.path) {
+                findings.push(&CF06, &path.path);
+            }
+        } else if let Some(rule) = written_rule(workspace, &path.path) {
+            findings.push(rule, &path.path);
+        }
+    }
+}
+
+fn written_rule(workspace: &WorkspaceBounds<'_>, path: &str) -> Option<&'static GuardRule> {
+    if workspace.locate(path) == PathLocation::Inside {
+        return None;
+    }
+    let plain = path.replace('\\', "/").to_ascii_lowercase();
+    let within = |folder: &str| plain == folder || plain.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    if let Some(rest) = below_home(workspace, &plain) {
+        let inside = |names: &[&str]| {
+            names.iter().any(|name| rest == *name || rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')))
+        };
+        return match () {
+            () if START_FILES.contains(&rest) || inside(START_FOLDERS) || rest.ends_with("_profile.ps1") => Some(&CF01),
+            () if inside(&[".ssh"]) && !rest.ends_with("/known_hosts") => Some(&CF02),
+            () if inside(STORES) => Some(&CF03),
+            () if inside(AUTOMATIC) => Some(&CF05),
+            () => None,
+        };
+    }
+    let scheduled = ["/etc/cron", "/var/spool/cron", "/etc/systemd", "/etc/init.d", "/library/launchdaemons"];
+    if scheduled.iter().any(|folder| plain.starts_with(folder)) {
+        return Some(&CF05);
+    }
+    if plain.contains("/.ssh/authorized_keys") {
+        return Some(&CF02);
+    }
+    SYSTEM.iter().chain(WINDOWS_SYSTEM).any(|folder| within(folder)).then_some(&CF04)
+}
+
+/// The rest of a path below the user's home, or below what looks like somebody's.
+fn below_home<'p>(workspace: &WorkspaceBounds<'_>, path: &'p str) -> Option<&'p str> {
+    let home = workspace.home().map(str::to_ascii_lowercase);
+    let own =
+        home.and_then(|home| path.strip_prefix(home.trim_end_matches('/'))).and_then(|rest| rest.strip_prefix('/'));
+    own.or_else(|| {
+        let rest = ["/home/", "/users/", "c:/users/"].iter().find_map(|homes| path.strip_prefix(homes))?;
+        rest.split_once('/').map(|(_, rest)| rest)
+    })
+}
+
+/// `chmod 600` and the like on a key keep others out.
+fn only_tightened(shell: &JudgedCommand<'_>, path: &EffectPath) -> bool {
+    let tight =
+        |mode: &str| matches!(mode, "600" | "700" | "400" | "500" | "0600" | "0700" | "go-rwx" | "u=rw" | "u=rwx,go=");
+    let name = path.path.rsplit('/').next().unwrap_or_default();
+    shell.effects.commands.iter().any(|command| {
+        command.program == "chmod"
+            && command.argv.iter().any(|word| tight(word))
+            && command.argv.iter().any(|word| word.trim_end_matches('/').ends_with(name))
+    })
+}
+
+fn changes_crontab(words: &[String]) -> bool {
+    let lists = words.iter().any(|word| matches!(word.as_str(), "-l" | "--help" | "-V" | "--version"));
+    !lists
+        && (words.iter().any(|word| matches!(word.as_str(), "-r" | "-i" | "-e" | "-"))
+            || words.iter().any(|word| !word.starts_with('-')))
+}

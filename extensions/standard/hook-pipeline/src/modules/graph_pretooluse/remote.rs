@@ -1,0 +1,197 @@
+//! `RA01` and `RA02`: what is deleted on another machine for good, one row per program and verb.
+//!
+//! Pure.
+
+use dispatch_toolcall::SimpleCommand;
+
+use super::rules::{GuardRule, RA01, RA02, RuleFindings};
+use super::{JudgedCommand, flow};
+
+/// A verb of a program that deletes: its operands in order (`*` is any), one of the options if any are listed.
+struct RemoteAction {
+    programs: &'static [&'static str],
+    words: &'static [&'static str],
+    options: &'static [&'static str],
+    rule: &'static GuardRule,
+}
+
+const fn gone(programs: &'static [&'static str], words: &'static [&'static str]) -> RemoteAction {
+    RemoteAction { programs, words, options: &[], rule: &RA01 }
+}
+
+const fn asks(programs: &'static [&'static str], words: &'static [&'static str]) -> RemoteAction {
+    RemoteAction { programs, words, options: &[], rule: &RA02 }
+}
+
+const fn with(action: RemoteAction, options: &'static [&'static str]) -> RemoteAction {
+    RemoteAction { options, ..action }
+}
+
+const TERRAFORM: &[&str] = &["terraform", "tofu", "terragrunt"];
+const KUBERNETES: &[&str] = &["kubectl", "oc", "k", "kubecolor"];
+
+static ACTIONS: &[RemoteAction] = &[
+    gone(TERRAFORM, &["destroy", "run-all destroy"]),
+    with(gone(TERRAFORM, &["apply"]), &["-destroy", "--destroy"]),
+    asks(TERRAFORM, &["state rm", "workspace delete"]),
+    gone(&["pulumi"], &["destroy", "stack rm"]),
+    gone(&["cdk", "cdktf"], &["destroy"]),
+    gone(&["sam"], &["delete"]),
+    gone(&["serverless", "sls"], &["remove"]),
+    gone(&["eksctl"], &["delete cluster"]),
+    gone(KUBERNETES, &["delete namespace", "delete ns", "delete namespaces", "delete pv", "delete crd", "delete node"]),
+    with(gone(KUBERNETES, &["delete"]), &["--all", "-A", "--all-namespaces"]),
+    asks(KUBERNETES, &["delete pvc", "delete deployment", "delete statefulset", "delete secret", "delete service"]),
+    asks(&["helm"], &["uninstall", "delete", "del"]),
+    gone(&["gh"], &["repo delete"]),
+    asks(&["gh"], &["release delete", "secret delete", "secret remove", "workflow disable", "repo archive"]),
+    gone(&["glab"], &["repo delete", "project delete"]),
+    with(gone(&["aws"], &["s3 rb"]), &["--force"]),
+    with(gone(&["aws"], &["s3 rm"]), &["--recursive"]),
+    asks(&["aws"], &["s3 rb"]),
+    gone(
+        &["aws"],
+        &[
+            "s3api delete-bucket",
+            "ec2 terminate-instances",
+            "rds delete-db-instance",
+            "rds delete-db-cluster",
+            "dynamodb delete-table",
+            "cloudformation delete-stack",
+            "eks delete-cluster",
+            "ecr delete-repository",
+            "organizations *",
+            "kms schedule-key-deletion",
+            "route53 delete-hosted-zone",
+            "backup delete-*",
+        ],
+    ),
+    asks(&["aws"], &["* delete-*", "* terminate-*", "* purge-*", "* deregister-*"]),
+    gone(&["gcloud"], &["projects delete", "sql instances delete", "container clusters delete"]),
+    asks(&["gcloud"], &["* delete", "* * delete", "* * * delete"]),
+    with(gone(&["gcloud"], &["storage rm"]), &["-r", "--recursive", "-R"]),
+    with(gone(&["gsutil"], &["rm"]), &["-r", "-R"]),
+    gone(&["gsutil"], &["rb"]),
+    gone(&["az"], &["group delete"]),
+    asks(&["az"], &["* delete", "* * delete", "* * * delete"]),
+    gone(&["heroku"], &["apps:destroy", "pg:reset", "destroy", "apps:delete"]),
+    gone(&["fly", "flyctl"], &["apps destroy", "destroy", "volumes destroy", "postgres destroy"]),
+    gone(&["vercel"], &["remove", "rm", "project rm", "projects rm"]),
+    gone(&["netlify"], &["sites:delete", "delete"]),
+    gone(&["wrangler"], &["delete", "d1 delete", "r2 bucket delete", "kv:namespace delete", "kv namespace delete"]),
+    gone(&["supabase"], &["projects delete", "branches delete"]),
+    with(gone(&["supabase"], &["db reset"]), &["--linked", "--db-url"]),
+    gone(&["railway"], &["delete", "down"]),
+    gone(&["firebase"], &["firestore:delete", "database:remove", "projects:delete", "hosting:disable"]),
+    gone(&["doctl"], &["compute droplet delete", "databases delete", "kubernetes cluster delete", "apps delete"]),
+    gone(&["hcloud", "linode-cli", "scw", "vultr-cli"], &["server delete", "linodes delete", "volume delete"]),
+    gone(&["npm", "pnpm", "yarn"], &["unpublish", "npm unpublish"]),
+    asks(&["cargo"], &["yank"]),
+    gone(&["gem"], &["yank"]),
+    asks(&["npm"], &["deprecate", "owner rm", "access revoke"]),
+    gone(&["redis-cli", "valkey-cli", "keydb-cli"], &["flushall", "flushdb", "shutdown"]),
+    gone(&["dropdb"], &["*"]),
+    gone(&["mysqladmin", "mariadb-admin"], &["drop"]),
+    gone(&["rabbitmqctl"], &["reset", "force_reset", "delete_vhost"]),
+    with(gone(&["etcdctl"], &["del"]), &["--prefix", "--from-key"]),
+    gone(&["rclone"], &["purge"]),
+    asks(&["rclone"], &["delete", "deletefile"]),
+    with(gone(&["mc"], &["rb"]), &["--force"]),
+    with(gone(&["mc"], &["rm"]), &["--recursive", "-r"]),
+    with(gone(&["s3cmd"], &["rb", "del"]), &["--recursive", "--force", "-r", "-f"]),
+    asks(&["vault"], &["secrets disable", "kv metadata delete", "delete", "auth disable"]),
+    with(asks(&["consul"], &["kv delete"]), &["-recurse"]),
+    gone(&["argocd"], &["app delete", "cluster rm", "proj delete"]),
+    gone(&["nomad"], &["namespace delete"]),
+    with(asks(&["nomad"], &["job stop", "stop"]), &["-purge"]),
+    gone(&["bq"], &["rm"]),
+];
+
+/// Options of these programs that take the next word, so that it is not taken for a verb.
+const VALUES: &[&str] = &[
+    "--profile",
+    "--region",
+    "--project",
+    "--context",
+    "-n",
+    "--namespace",
+    "--kubeconfig",
+    "-h",
+    "-p",
+    "-a",
+    "--host",
+    "--port",
+    "-C",
+    "--cwd",
+    "-s",
+    "--stack",
+    "--subscription",
+    "-R",
+    "--repo",
+    "-u",
+    "-U",
+    "--username",
+    "--endpoint-url",
+    "-chdir",
+    "--output",
+    "-o",
+];
+
+/// Judges one program call.
+pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand, findings: &mut RuleFindings) {
+    let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
+    if command.program.ends_with("-cli") && flow::feeding(&shell.effects.commands, index).any(says_flush) {
+        findings.push(&RA01, &command.program);
+    }
+    let tries = ["--help", "--dry-run", "--dryrun", "-help", "--dry-run=client", "--dry-run=server", "--whatif"];
+    if words.iter().any(|word| tries.contains(word)) {
+        return;
+    }
+    let rows = ACTIONS.iter().filter(|row| row.programs.contains(&command.program.as_str()));
+    if let Some(row) = rows.into_iter().find(|row| row.applies(&words)) {
+        findings.push(row.rule, &format!("{} {}", command.program, words.first().copied().unwrap_or_default()));
+    }
+    let drops = |word: &&str| word.contains("dropDatabase(") || word.contains("flushall");
+    if matches!(command.program.as_str(), "mongosh" | "mongo") && words.iter().any(drops) {
+        findings.push(&RA01, &command.program);
+    }
+}
+
+/// A command for Redis that is piped to its client.
+fn says_flush(feeder: &SimpleCommand) -> bool {
+    let says = |word: &String| matches!(word.trim().to_ascii_lowercase().as_str(), "flushall" | "flushdb");
+    matches!(feeder.program.as_str(), "echo" | "printf") && feeder.argv.iter().skip(1).any(says)
+}
+
+impl RemoteAction {
+    fn applies(&self, words: &[&str]) -> bool {
+        let operands = operands(words);
+        let verb = self.words.iter().any(|verb| {
+            let parts: Vec<&str> = verb.split(' ').collect();
+            parts.len() <= operands.len() && parts.iter().zip(&operands).all(|(part, word)| matches(part, word))
+        });
+        let option = self.options.is_empty() || words.iter().any(|word| self.options.contains(word));
+        verb && option
+    }
+}
+
+fn operands<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    let mut found = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if VALUES.contains(word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            found.push(*word);
+        }
+    }
+    found
+}
+
+/// Whether a word is the one of a row: as it is, in capitals, any, or any with this beginning.
+fn matches(part: &str, word: &str) -> bool {
+    match part.strip_suffix('*') {
+        Some(beginning) => word.starts_with(beginning),
+        None => part.eq_ignore_ascii_case(word),
+    }
+}

@@ -1,0 +1,110 @@
+//! `SY01` to `SY03`: the machine, its processes and its protections.
+//!
+//! Pure.
+
+use dispatch_toolcall::SimpleCommand;
+
+use super::rules::{GuardRule, RuleFindings, SY01, SY02, SY03};
+
+/// Judges one program call.
+pub(super) fn judge(command: &SimpleCommand, findings: &mut RuleFindings) {
+    let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
+    if let Some(rule) = rule_for(&command.program.to_ascii_lowercase(), &words) {
+        findings.push(rule, &command.program);
+    }
+}
+
+fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
+    let has = |names: &[&str]| words.iter().any(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name)));
+    let about = has(&["--help", "--version", "-V", "/?", "-?"]);
+    match program {
+        _ if about => None,
+        "shutdown" | "shutdown.exe" => (!has(&["-c", "/a", "--show", "-k"])).then_some(&SY01),
+        "reboot" | "halt" | "poweroff" | "stop-computer" | "restart-computer" => {
+            (!has(&["-w", "--wtmp-only"])).then_some(&SY01)
+        }
+        "init" | "telinit" => words.first().is_some_and(|word| matches!(*word, "0" | "6")).then_some(&SY01),
+        "systemctl" | "loginctl" => {
+            let verb = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+            ["poweroff", "reboot", "halt", "suspend", "hibernate", "kexec", "emergency", "rescue"]
+                .contains(&verb)
+                .then_some(&SY01)
+        }
+        "killall5" => Some(&SY02),
+        "kill" | "pkill" | "killall" => stops_everything(program, words).then_some(&SY02),
+        "iptables" | "ip6tables" => has(&["-F", "--flush"]).then_some(&SY03),
+        "nft" => (has(&["flush"]) && has(&["ruleset"])).then_some(&SY03),
+        "ufw" => has(&["disable", "reset"]).then_some(&SY03),
+        "setenforce" => has(&["0", "permissive"]).then_some(&SY03),
+        "csrutil" | "spctl" => has(&["disable", "--master-disable", "--global-disable"]).then_some(&SY03),
+        "visudo" => (!has(&["-c", "--check"])).then_some(&SY03),
+        "userdel" | "deluser" | "set-executionpolicy" => (!words.is_empty()).then_some(&SY03),
+        "passwd" => has(&["-d", "--delete"]).then_some(&SY03),
+        "set-mppreference" => has(&["-disablerealtimemonitoring"]).then_some(&SY03),
+        _ => None,
+    }
+}
+
+/// `kill -9 -1`, `pkill .`, `killall -u USER`.
+fn stops_everything(program: &str, words: &[&str]) -> bool {
+    let mut operands = Vec::new();
+    let mut words = words.iter().copied();
+    let mut signal_given = false;
+    while let Some(word) = words.next() {
+        match word {
+            "-s" | "-n" | "--signal" => {
+                words.next();
+                signal_given = true;
+            }
+            "--" => operands.extend(words.by_ref()),
+            word if word.starts_with('-') && !signal_given && program == "kill" => {
+                signal_given = true;
+                if word == "-l" || word == "-L" {
+                    return false;
+                }
+            }
+            word if word.starts_with('-') && program != "kill" => {}
+            word => operands.push(word),
+        }
+    }
+    match program {
+        "kill" => operands.iter().any(|pid| matches!(*pid, "-1" | "1")),
+        _ => operands.iter().any(|pattern| matches!(*pattern, "." | ".*" | "" | "^" | "init" | "systemd")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_and_processes() {
+        let code = |line: &str| {
+            let mut words = line.split(' ');
+            let program = words.next().unwrap_or_default();
+            rule_for(program, &words.collect::<Vec<_>>()).map_or("", |rule| rule.code)
+        };
+        let table = [
+            ("shutdown -h now", "SY01"),
+            ("reboot", "SY01"),
+            ("systemctl reboot", "SY01"),
+            ("init 0", "SY01"),
+            ("kill -9 -1", "SY02"),
+            ("kill -KILL -1", "SY02"),
+            ("kill -s KILL -- -1", "SY02"),
+            ("pkill -9 .", "SY02"),
+            ("iptables -F", "SY03"),
+            ("kill -9 123", ""),
+            ("kill -1 123", ""),
+            ("kill %1", ""),
+            ("kill -l", ""),
+            ("pkill -f node", ""),
+            ("systemctl restart nginx", ""),
+            ("shutdown --help", ""),
+            ("init -q", ""),
+        ];
+        for (line, expected) in table {
+            assert_eq!(code(line), expected, "{line}");
+        }
+    }
+}

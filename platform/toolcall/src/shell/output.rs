@@ -1,0 +1,193 @@
+//! What programs print, where their words and their input say all of it.
+//!
+//! Pure.
+
+use super::ansi;
+use super::arguments::{Arguments, OptionSyntax};
+use super::command::Invocation;
+use super::field::ShellField;
+use super::interpreter::{Interpreter, Stdin};
+
+/// A longer output is not followed.
+const MAX_OUTPUT_BYTES: usize = 128 * 1024;
+
+impl Interpreter {
+    /// The output was decoded: what runs it runs what nobody can read.
+    pub(super) fn note_decoded(&mut self) {
+        if let Some(output) = self.output.as_deref().map(str::trim).filter(|output| !output.is_empty()) {
+            self.decoded.push(output.to_owned());
+        }
+    }
+}
+
+fn texts(fields: &[ShellField]) -> Option<Vec<&str>> {
+    fields.iter().map(ShellField::known).collect()
+}
+
+/// `echo`, with the options of bash.
+pub(super) fn echo(arguments: &[ShellField]) -> Option<String> {
+    let words = texts(arguments)?;
+    let is_option = |word: &&&str| {
+        word.strip_prefix('-').is_some_and(|letters| !letters.is_empty() && letters.chars().all(|c| "neE".contains(c)))
+    };
+    let options = words.iter().take_while(is_option).count();
+    let given = |letter: char| words.iter().take(options).any(|word| word.contains(letter));
+    let text = words.get(options..).unwrap_or_default().join(" ");
+    let text = if given('e') { ansi::decode(&text)? } else { text };
+    Some(if given('n') { text } else { text + "\n" })
+}
+
+/// `printf FORMAT WORD...`: text, escapes, and the formats for text and plain numbers.
+pub(super) fn printf(arguments: &[ShellField]) -> Option<String> {
+    let words = texts(arguments)?;
+    let words = words.strip_prefix(&["--"]).unwrap_or(&words);
+    let (format, values) = words.split_first()?;
+    // Between the words that `xargs -0` reads, a line's end will do.
+    let format = &format.replace("\\0", "\n").replace("\\x00", "\n");
+    let mut values = values.iter();
+    let mut out = String::new();
+    loop {
+        let before = values.len();
+        one_format(format, &mut values, &mut out)?;
+        if values.len() == 0 || values.len() == before || out.len() > MAX_OUTPUT_BYTES {
+            return Some(out);
+        }
+    }
+}
+
+fn one_format(format: &str, values: &mut std::slice::Iter<'_, &str>, out: &mut String) -> Option<()> {
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&ansi::decode(&rest[..at])?);
+        let after = &rest[at + 1..];
+        let kind = after.chars().next()?;
+        match kind {
+            '%' => out.push('%'),
+            's' | 'd' | 'i' | 'u' => out.push_str(values.next().copied().unwrap_or_default()),
+            'b' => out.push_str(&ansi::decode(values.next().copied().unwrap_or_default())?),
+            'q' => out.push_str(values.next().copied().unwrap_or_default()),
+            'c' => out.extend(values.next().copied().unwrap_or_default().chars().next()),
+            _ => return None,
+        }
+        rest = &after[kind.len_utf8()..];
+    }
+    out.push_str(&ansi::decode(rest)?);
+    Some(())
+}
+
+/// What `command -v`, `which` and `type -p` say of a program.
+pub(super) fn program_path(arguments: &[ShellField]) -> Option<String> {
+    let name = arguments.iter().find(|field| !field.text.starts_with('-'))?.known()?;
+    Some(if name.contains('/') { format!("{name}\n") } else { format!("/usr/bin/{name}\n") })
+}
+
+/// What a filter makes of a known input.
+pub(super) fn filtered(interpreter: &Interpreter, call: &Invocation<'_>) -> Option<String> {
+    if matches!(call.program, "which" | "type") {
+        return program_path(call.arguments);
+    }
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: filter_values(call.program), long: &[] });
+    let takes_words = matches!(call.program, "tr" | "sed");
+    let files = parsed.operands.get(if call.program == "sed" { 1 } else { 0 }..).unwrap_or_default();
+    let input = match &call.context.stdin {
+        _ if !files.is_empty() && call.program != "tr" => {
+            let texts: Option<Vec<String>> =
+                files.iter().map(|file| interpreter.written_text(file, call.state)).collect();
+            texts?.concat()
+        }
+        Stdin::Text(text) => text.clone(),
+        _ => return None,
+    };
+    let plain = parsed.options.is_empty();
+    match call.program {
+        "cat" | "tee" | "head" | "tail" | "sort" | "uniq" | "pv" | "sponge" if plain && !takes_words => Some(input),
+        "cat" | "head" | "tail" | "sort" => Some(input),
+        "rev" => Some(input.lines().map(|line| line.chars().rev().collect::<String>() + "\n").collect()),
+        "tac" => Some(input.lines().rev().map(|line| format!("{line}\n")).collect()),
+        "base64" | "gbase64" if parsed.has(&["-d", "-D", "--decode"]) => decode_base64(&input),
+        "xxd" if parsed.has(&["-r"]) => decode_hex(&input),
+        "tr" => translate(&input, &parsed),
+        _ => None,
+    }
+}
+
+fn filter_values(program: &str) -> &'static str {
+    match program {
+        "head" | "tail" => "nc",
+        "sort" => "kt",
+        "base64" => "w",
+        _ => "",
+    }
+}
+
+fn decode_hex(text: &str) -> Option<String> {
+    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+    let bytes: Vec<u8> = digits.chunks_exact(2).filter_map(|pair| u8::try_from(pair[0] * 16 + pair[1]).ok()).collect();
+    String::from_utf8(bytes).ok()
+}
+
+/// Decodes base64; nothing if the result is not text.
+pub(super) fn decode_base64(text: &str) -> Option<String> {
+    String::from_utf8(base64_bytes(text)?).ok()
+}
+
+/// The bytes of a base64 text; line ends and padding do not matter.
+pub(super) fn base64_bytes(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut count) = (0_u32, 0_u32);
+    for c in text.bytes().filter(|c| !c.is_ascii_whitespace() && *c != b'=') {
+        let value = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6 | u32::from(value)) & 0x00ff_ffff;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from(bits >> count & 0xff).unwrap_or_default());
+        }
+    }
+    Some(bytes)
+}
+
+/// `tr SET SET` and `tr -d SET`, with ranges and the classes of letters.
+fn translate(input: &str, parsed: &Arguments) -> Option<String> {
+    let sets: Option<Vec<Vec<char>>> = parsed.operands.iter().map(|field| field.known().and_then(letters)).collect();
+    let sets = sets?;
+    let (first, second) = (sets.first()?, sets.get(1));
+    if parsed.has(&["-d", "--delete"]) {
+        return Some(input.chars().filter(|c| !first.contains(c)).collect());
+    }
+    let second = second?;
+    let last = *second.last()?;
+    let change = |c: char| match first.iter().rposition(|from| *from == c) {
+        Some(at) => second.get(at).copied().unwrap_or(last),
+        None => c,
+    };
+    parsed.options.is_empty().then(|| input.chars().map(change).collect())
+}
+
+fn letters(set: &str) -> Option<Vec<char>> {
+    let set = set.replace("[:upper:]", "A-Z").replace("[:lower:]", "a-z");
+    let set = ansi::decode(&set)?;
+    let chars: Vec<char> = set.chars().collect();
+    let mut out = Vec::new();
+    let mut at = 0;
+    while let Some(c) = chars.get(at) {
+        match (chars.get(at + 1), chars.get(at + 2)) {
+            (Some('-'), Some(end)) if c <= end => {
+                out.extend(*c..=*end);
+                at += 3;
+            }
+            _ => {
+                out.push(*c);
+                at += 1;
+            }
+        }
+    }
+    (out.len() <= 512).then_some(out)
+}

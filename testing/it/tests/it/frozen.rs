@@ -1,0 +1,70 @@
+//! A machine that stands still again and again lets no call pass unjudged: the budget counts our own work.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use dispatch_support::TestContext;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use std::io::{Read as _, Write as _};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Calls in every run, and in the slow lane.
+const CALLS: usize = 60;
+const SLOW_CALLS: usize = 10_000;
+/// Processes that stand still at the same time.
+const AT_ONCE: usize = 12;
+
+/// One call by a process that is stopped and continued until it ends; what it answered.
+fn call_while_freezing(context: &TestContext, seed: u64) -> String {
+    let payload = json!({
+        "session_id": format!("frozen-{seed}"), "hook_event_name": "PreToolUse", "cwd": context.project(),
+        "tool_name": "Bash", "tool_input": {"command": "rm -rf /"},
+    });
+    let mut command = context.command("dispatch-hook");
+    command.args(["PreToolUse", "--host", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = move |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    while child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_micros(random(2_000)));
+        // A process that has just ended cannot be stopped, and is not: it is not waited for yet.
+        let _ = kill_process(pid, Signal::STOP);
+        std::thread::sleep(Duration::from_millis(20 + random(380)));
+        let _ = kill_process(pid, Signal::CONT);
+    }
+    let mut told = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut told).unwrap();
+    told
+}
+
+#[test]
+fn a_process_that_is_frozen_again_and_again_judges_every_call() {
+    let context = TestContext::new();
+    assert_eq!(context.dispatch(&["init", "--host", "claude-code"]).status, 0);
+    let slow = std::env::var_os("DISPATCH_SLOW_TESTS").is_some();
+    let calls = if slow { SLOW_CALLS } else { CALLS };
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let call = next.fetch_add(1, Ordering::Relaxed);
+                    if call >= calls {
+                        return;
+                    }
+                    let told = call_while_freezing(&context, call as u64 + 1);
+                    assert!(told.contains("\"deny\""), "call {call} passed: {told}");
+                }
+            });
+        }
+    });
+}

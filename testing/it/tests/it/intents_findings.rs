@@ -1,0 +1,267 @@
+//! What use found about intents, each as a test through the real executables.
+
+use crate::intents_host::{Host, commit_all, entries, orchestration, shell, workspace};
+use dispatch_support::TestContext;
+use ext_intents::contract::testing::content_hash;
+use ext_intents::contract::{Concurrency, MutationClass, ScopeValidation};
+use serde_json::json;
+use std::fs;
+
+const MODULES: [&str; 2] = ["session", "intents"];
+
+fn repository() -> TestContext {
+    let context = workspace(&MODULES);
+    context.write("src/web/page.ts", "one\ntwo\n");
+    context.write("src/hooks/a.ts", "a\n");
+    commit_all(&context);
+    context
+}
+
+#[test]
+fn a_failing_command_whose_end_is_not_reported_is_recorded_at_the_next_event() {
+    for event in ["Stop", "SessionEnd", "PreToolUse"] {
+        let context = repository();
+        let host = Host::claude(&context, "s");
+        host.select("INT-001");
+        // No name of the file: what the analysis sees is refused before it runs.
+        let command = "python3 -c \"import os; n=[os.path.join(d, f) for d, _, fs in os.walk('src') for f in fs \
+            if f[:4] == 'page'][0]; open(n,'a').write('X')\"; exit 1";
+        assert_eq!(host.denied("Bash", "1", &json!({ "command": command })), None);
+        assert!(!shell(&context, command));
+        let next =
+            json!({"tool_name": "Read", "tool_input": {"file_path": host.path("src/hooks/a.ts")}, "tool_use_id": "2"});
+        host.fire(event, &next);
+        let found = entries(&context);
+        assert_eq!(found.len(), 1, "{event}: {found:?}");
+        assert_eq!((found[0].path(), found[0].scope_validation), (Some("src/web/page.ts"), ScopeValidation::Fail));
+        assert_eq!((found[0].tool_use_id.as_deref(), found[0].intent_id.as_str()), (Some("1"), "INT-001"));
+    }
+}
+
+#[test]
+fn another_session_finds_what_an_open_call_changed() {
+    let context = repository();
+    let (first, second) = (Host::claude(&context, "first"), Host::claude(&context, "second"));
+    first.select("INT-001");
+    second.select("INT-002");
+    assert_eq!(first.denied("Bash", "1", &json!({"command": "node x.js"})), None);
+    context.write("src/web/page.ts", "changed\n");
+    assert_eq!(second.write("2", "src/weather/w.ts", "w\n"), None);
+    let found = entries(&context);
+    let page = found.iter().find(|entry| entry.path() == Some("src/web/page.ts")).expect("an entry");
+    assert_eq!((page.intent_id.as_str(), page.scope_validation), ("INT-001", ScopeValidation::Fail));
+    let weather = found.iter().find(|entry| entry.path() == Some("src/weather/w.ts")).expect("an entry");
+    assert_eq!((weather.intent_id.as_str(), found.len()), ("INT-002", 2));
+}
+
+#[test]
+fn what_a_process_in_the_background_writes_later_is_recorded() {
+    let context = repository();
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    let input = json!({"command": "nohup node later.js > /dev/null &"});
+    assert_eq!(host.denied("Bash", "1", &input), None);
+    host.ended("Bash", "1", &input, &json!({"exit_code": 0}));
+    context.write("src/web/page.ts", "one\ntwo\nx\n");
+    host.fire("Stop", &json!({}));
+    let found = entries(&context);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].path(), found[0].scope_validation), (Some("src/web/page.ts"), ScopeValidation::Fail));
+    assert!(found[0].note.as_deref().is_some_and(|note| note.contains("background")), "{found:?}");
+}
+
+#[test]
+fn a_tool_of_a_server_is_reconciled_whatever_its_name_says() {
+    for tool in ["search_replace", "find_replace", "get_and_write", "list_things"] {
+        let context = repository();
+        let host = Host::claude(&context, "s");
+        host.select("INT-001");
+        let (tool, input) = (format!("mcp__files__{tool}"), json!({"query": "x"}));
+        assert_eq!(host.denied(&tool, "1", &input), None, "{tool}");
+        context.write("src/web/page.ts", "by a server\n");
+        let told = host.ended(&tool, "1", &input, &json!([{"type": "text", "text": "done"}]));
+        assert!(told.contains("src/web/page.ts"), "{tool}: {told}");
+        assert_eq!(entries(&context)[0].scope_validation, ScopeValidation::Fail, "{tool}");
+    }
+}
+
+#[test]
+fn a_missed_beginning_takes_the_content_before_from_git() {
+    let context = repository();
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    context.write("src/hooks/a.ts", "a\nb\n");
+    let input = json!({"file_path": host.path("src/hooks/a.ts"), "content": "a\nb\n"});
+    host.ended("Write", "1", &input, &json!({"success": true}));
+    let entry = &entries(&context)[0];
+    assert_eq!(entry.mutation_class, MutationClass::IntentEvolution);
+    assert_eq!(entry.file.as_ref().unwrap().pre_hash, Some(content_hash(b"a\n")));
+    assert!(entry.note.as_deref().is_some_and(|note| note.contains("from the last commit")), "{entry:?}");
+    let blame = context.dispatch(&["trace", "blame", "src/hooks/a.ts", "--json"]).json();
+    assert_eq!((&blame[0]["by"], &blame[1]["by"]), (&json!("unknown"), &json!("agent")));
+}
+
+#[test]
+fn a_persons_edit_that_a_reset_discards_is_recorded_as_that() {
+    let context = repository();
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    context.write("src/hooks/a.ts", "by hand\n");
+    assert!(host.run("1", "git reset --hard").is_ok());
+    let found = entries(&context);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].concurrent, [Concurrency::DiscardedEdit]);
+    assert_eq!(found[0].file.as_ref().unwrap().pre_hash, Some(content_hash(b"by hand\n")));
+}
+
+#[test]
+fn everyday_git_build_folders_and_temporary_files_pass_under_an_intent() {
+    let context = repository();
+    context.write("dist/app.js", "built\n");
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    let commands =
+        ["git checkout -b x", "git switch -c y", "git stash", "git pull", "rm -rf dist", "echo x > /tmp/dispatch-note"];
+    for (number, command) in commands.iter().enumerate() {
+        let denied = host.denied("Bash", &format!("c{number}"), &json!({ "command": command }));
+        assert_eq!(denied, None, "{command}");
+    }
+    let denied = host.denied("Bash", "web", &json!({"command": "rm -rf src/web"}));
+    assert!(denied.is_some_and(|reason| reason.contains("IN03")));
+}
+
+#[test]
+fn the_modes_record_warn_or_refuse() {
+    for (mode, own) in [("observe", None), ("warn", None), ("enforce", None), ("enforce", Some("observe"))] {
+        let context = repository();
+        context.write(".dispatch/dispatch.toml", format!("[intents]\nmode = \"{mode}\"\n"));
+        if let Some(own) = own {
+            assert_eq!(context.dispatch(&["intent", "edit", "INT-001", "--mode", own]).status, 0);
+        }
+        commit_all(&context);
+        let host = Host::claude(&context, "s");
+        host.select("INT-001");
+        let call = json!({"tool_name": "Write", "tool_use_id": "1",
+            "tool_input": {"file_path": host.path("src/web/page.ts"), "content": "x\n"}});
+        let answer = host.fire("PreToolUse", &call).to_string();
+        let effective = own.unwrap_or(mode);
+        assert_eq!(answer.contains("\"deny\""), effective == "enforce", "{effective}: {answer}");
+        assert_eq!(answer.contains("IN03"), effective != "observe", "{effective}: {answer}");
+        if effective != "enforce" {
+            context.write("src/web/page.ts", "x\n");
+            host.fire("PostToolUse", &call);
+            assert_eq!(entries(&context)[0].scope_validation, ScopeValidation::Fail, "{effective}");
+        }
+    }
+}
+
+#[test]
+fn copies_of_contents_are_the_owners_alone_and_have_no_secrets() {
+    use std::os::unix::fs::PermissionsExt;
+    let context = repository();
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    let secret = format!("gh{}_{}", "p", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8");
+    assert_eq!(host.write("1", "src/hooks/a.ts", "plain\n"), None);
+    assert_eq!(host.write("2", "src/hooks/key.ts", &format!("const key = \"{secret}\";\n")), None);
+    let contents = orchestration(&context).join(".trace/contents");
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&contents), 0o700);
+    let mut count = 0;
+    for folder in fs::read_dir(&contents).unwrap().flatten() {
+        for file in fs::read_dir(folder.path()).unwrap().flatten() {
+            count += 1;
+            assert_eq!(mode(&file.path()), 0o600);
+            assert!(!fs::read_to_string(file.path()).unwrap().contains(&secret));
+        }
+    }
+    assert!(count > 0);
+}
+
+#[test]
+fn an_automatic_trailer_covers_nothing_and_an_approval_is_a_persons() {
+    let context = repository();
+    context.write("src/web/page.ts", "one\ntwo\nby hand\n");
+    assert!(shell(&context, "git commit -qam 'work\n\nIntent: INT-003'"));
+    let found = context.dispatch(&["trace", "check", "--base", "HEAD~1", "--format", "github"]);
+    assert_eq!(found.status, 1, "{found:?}");
+    assert!(found.stdout.starts_with("::error file=src/web/page.ts,line=3,endLine=3,"), "{found:?}");
+    assert!(shell(&context, "git commit -q --amend -m 'work\n\nIntent-Approved-By: A Person'"));
+    assert_eq!(context.dispatch(&["trace", "check", "--base", "HEAD~1"]).status, 0);
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    let command = "git commit --amend -m 'x\n\nIntent-Approved-By: An Agent'";
+    let denied = host.denied("Bash", "1", &json!({ "command": command }));
+    assert!(denied.is_some_and(|reason| reason.contains("IN06")));
+}
+
+#[test]
+fn generated_files_and_what_init_writes_are_not_checked() {
+    let context = repository();
+    assert_eq!(context.dispatch(&["init", "--host", "claude-code", "--intents"]).status, 0);
+    context.write(".gitattributes", "*.lock linguist-generated\n");
+    context.write("app.lock", "generated\n");
+    context.write("skip.txt", "excluded\n");
+    assert!(shell(&context, "git add -A && git commit -qm init"));
+    let arguments = ["trace", "check", "--base", "HEAD~1", "--exclude", "skip.txt", "--exclude", ".gitattributes"];
+    let found = context.dispatch(&arguments);
+    assert_eq!(found.status, 0, "{found:?}");
+}
+
+#[test]
+fn a_changed_indentation_keeps_the_writer() {
+    let context = repository();
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    assert_eq!(host.write("1", "src/hooks/b.ts", "if (x) {\nfirst();\nsecond();\n}\n"), None);
+    context.write("src/hooks/b.ts", "if (x) {\n    first();\n    second();\n    third();\n}\n");
+    let blame = context.dispatch(&["trace", "blame", "src/hooks/b.ts", "--json"]).json();
+    let by: Vec<&str> = blame.as_array().unwrap().iter().map(|line| line["by"].as_str().unwrap()).collect();
+    assert_eq!(by, ["agent", "agent", "agent", "human", "agent"]);
+}
+
+#[test]
+fn two_active_sessions_are_ambiguous_for_a_bare_select() {
+    let context = repository();
+    for session in ["one", "two"] {
+        Host::claude(&context, session).select("INT-001");
+    }
+    let output = context.dispatch(&["intent", "select", "INT-002"]);
+    assert_eq!(output.status, 2, "{output:?}");
+    assert!(output.stderr.contains("2 sessions are active here"), "{output:?}");
+    for session in ["one", "two"] {
+        assert!(output.stderr.contains(&crate::intents_host::session_folder(session)), "{output:?}");
+    }
+}
+
+#[test]
+fn a_scope_excludes_and_the_name_is_found_behind_it() {
+    let context = repository();
+    let new = ["intent", "new", "--scope", "src/**", "!src/web/**", "Sources"];
+    let output = context.dispatch(&new);
+    assert_eq!(output.status, 0, "{output:?}");
+    let host = Host::claude(&context, "s");
+    host.select("INT-004");
+    let write = |path: &str| json!({"file_path": host.path(path), "content": "x"});
+    assert_eq!(host.denied("Write", "1", &write("src/api.ts")), None);
+    assert!(host.denied("Write", "2", &write("src/web/page.ts")).is_some());
+    assert!(context.dispatch(&["intent", "list"]).stdout.contains("Sources"));
+}
+
+#[test]
+fn a_persons_move_of_an_agents_file_gets_no_trailer() {
+    let context = repository();
+    assert_eq!(context.dispatch(&["trace", "hook", "install"]).status, 0);
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    assert_eq!(host.write("1", "src/hooks/new.ts", "one\ntwo\nthree\n"), None);
+    assert!(shell(&context, "git add -A && git commit -qm agent"));
+    assert!(shell(&context, "git mv src/hooks/new.ts src/hooks/moved.ts && git commit -qm move"));
+    let log = std::process::Command::new("git")
+        .args(["log", "-2", "--format=%(trailers:key=Intent,valueonly)|"])
+        .current_dir(context.project())
+        .output()
+        .unwrap();
+    let text: String = String::from_utf8_lossy(&log.stdout).split_whitespace().collect();
+    assert_eq!(text, "|INT-001|");
+}
