@@ -1,6 +1,7 @@
 //! `dispatch watch`: runs the hooks of the workspace when its files change, until it is stopped.
 
 mod background;
+mod run_outputs;
 mod watch_printer;
 
 use crate::app::Status;
@@ -10,13 +11,14 @@ use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use crate::stopping::asked_to_stop;
 use background::BackgroundWatch;
-use dispatch_contracts::BoxStream;
 use dispatch_contracts::extension::Extension;
+use dispatch_os::time::rfc3339;
 use ext_workspace_hooks::contract::{
-    Event, ExecutionRecord, HookSet, RUNS, RunQuery, Runs, RunsError, Status as RunStatus, WatchBatch, WatchError,
+    Event, HookSet, RUNS, RunQuery, Runs, RunsError, Status as RunStatus, WatchBatch, WatchError,
     Workers, watch_workspace, without_watcher, workspace_of,
 };
 use futures_util::{FutureExt, StreamExt};
+use run_outputs::{ShowOutput, tell};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +46,12 @@ pub(crate) struct WatchRequest {
     /// Stop the process that watches this workspace
     #[arg(long, conflicts_with_all = ["until_idle", "background"])]
     stop: bool,
+    /// Also handle the files that changed since the last `dispatch watch` was stopped
+    #[arg(long, conflicts_with_all = ["until_idle", "background", "stop"])]
+    catch_up: bool,
+    /// Show what runs print, as it comes
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = ShowOutput::Auto)]
+    output: ShowOutput,
     /// Print one JSON object for each run that ends instead of a line
     #[arg(long)]
     json: bool,
@@ -57,7 +65,7 @@ pub(crate) fn run(
 ) -> Result<Status, Failure> {
     let workspace = workspace_of(&loaded.start);
     let workers = Workers::new(&loaded.dirs.state);
-    let watched = WatchedWorkspace { workspace, workers, format: request.json.into() };
+    let watched = WatchedWorkspace { workspace, workers, format: request.json.into(), output: request.output };
     if request.until_idle {
         return watched.until_idle(loaded, extensions, printer);
     }
@@ -75,9 +83,14 @@ pub(crate) fn run(
     let _membership = watched.workers.join(&watched.workspace)?;
     let running = Running::start(loaded, extensions, Threads::Two)?;
     let hooks_of_user = loaded.dirs.config.join(GLOBAL_HOOKS);
+    let since_ms = claim.unwatched_since_ms.or(claim.left_ms.filter(|_| request.catch_up));
+    if let Some(left_ms) = claim.left_ms.filter(|_| since_ms.is_none()) {
+        let left = rfc3339(i64::try_from(left_ms).unwrap_or(i64::MAX));
+        printer.note(&format!("files changed since {left} are not handled; `dispatch watch --catch-up` handles them too"));
+    }
     let outcome = running
         .service(&RUNS)
-        .and_then(|runs| running.block_on(watched.observe(runs, &hooks_of_user, claim.unwatched_since_ms, printer)));
+        .and_then(|runs| running.block_on(watched.observe(runs, &hooks_of_user, since_ms, printer)));
     running.shutdown();
     drop(claim);
     outcome.map(|()| Status::Done)
@@ -88,6 +101,7 @@ struct WatchedWorkspace {
     workspace: PathBuf,
     workers: Workers,
     format: Format,
+    output: ShowOutput,
 }
 
 impl WatchedWorkspace {
@@ -107,15 +121,19 @@ impl WatchedWorkspace {
         outcome.map(|()| Status::Done)
     }
 
+    fn printer<'a>(&'a self, printer: &'a Printer) -> WatchPrinter<'a> {
+        WatchPrinter::new(self.format, &self.workspace, printer, self.output)
+    }
+
     async fn work_off(&self, runs: Arc<dyn Runs>, printer: &Printer) -> Result<(), Failure> {
         let mut news = runs.news(&self.workspace).await?;
+        let out = self.printer(printer);
         loop {
             let membership = self.workers.join(&self.workspace)?;
-            let out = WatchPrinter::new(self.format, &self.workspace, printer);
             let stopped = tokio::select! {
                 worked = runs.work(&self.workspace) => worked.map(|()| ControlFlow::Break(()))?,
                 idle = runs.idle(&self.workspace) => idle.map(|()| ControlFlow::Continue(()))?,
-                () = tell(&mut news, &out) => ControlFlow::Break(()),
+                () = tell(runs.as_ref(), &mut news, &out) => ControlFlow::Break(()),
                 () = asked_to_stop() => ControlFlow::Break(()),
             };
             drop(membership);
@@ -137,7 +155,7 @@ impl WatchedWorkspace {
         unwatched_since_ms: Option<u64>,
         printer: &Printer,
     ) -> Result<(), Failure> {
-        let out = WatchPrinter::new(self.format, &self.workspace, printer);
+        let out = self.printer(printer);
         let set = runs.refresh(&self.workspace).await?;
         let mut news = runs.news(&self.workspace).await?;
         let stopping = Arc::new(AtomicBool::new(false));
@@ -157,7 +175,7 @@ impl WatchedWorkspace {
         watching.iter().flat_map(|watching| &watching.notes).for_each(|note| printer.warn(note));
         let ended = tokio::select! {
             worked = runs.work(&self.workspace) => worked.map_err(Failure::from),
-            () = tell(&mut news, &out) => Ok(()),
+            () = tell(runs.as_ref(), &mut news, &out) => Ok(()),
             gone = self.follow(runs.as_ref(), &mut noticed, &out, first) => Err(gone),
             () = asked_to_stop() => Ok(()),
             () = self.asked_by_command() => Ok(()),
@@ -235,13 +253,6 @@ enum WatchNotice {
     Note(String),
     Configuration,
     End,
-}
-
-/// Tells about each run that ends; resolves when there is no more to come.
-async fn tell(news: &mut BoxStream<'static, ExecutionRecord>, out: &WatchPrinter<'_>) {
-    while let Some(record) = news.next().await {
-        out.run(&record);
-    }
 }
 
 /// Hands over what the watcher notices. While the queue takes nothing, the watcher is kept waiting and gathers.

@@ -1,6 +1,7 @@
 //! Runs what events ask for: decisions are functions of small values, the store stores them, a loop per workspace works.
 
 pub(crate) mod arrival;
+pub(crate) mod attempt_output;
 pub(crate) mod choice;
 pub(crate) mod claim;
 pub(crate) mod ending;

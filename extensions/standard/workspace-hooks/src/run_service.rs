@@ -4,8 +4,9 @@ use crate::contract::{
     Event, ExecutionRecord, Hook, HookSet, Metrics, Receipt, RunId, RunQuery, Runs, RunsError, Source, Status,
 };
 use crate::engine::arrival::sameness;
+use crate::engine::attempt_output::with_attempt;
 use crate::engine::ending::AttemptStop;
-use crate::engine::finish::take_back;
+use crate::engine::finish::{mark_applied, take_back};
 use crate::engine::pace::day_start_ms;
 use crate::engine::submit::{RunOptions, WantedRun};
 use crate::engine::{Engine, name};
@@ -24,7 +25,7 @@ const MAX_LISTED: u32 = 10_000;
 /// How many runs are looked at a time for a text.
 const SEARCH_PAGE: u32 = 500;
 
-/// The desk that triggers and people come to.
+/// The runs of all workspaces, for triggers, commands and clients.
 pub(crate) struct RunService {
     pub(crate) engine: Arc<Engine>,
 }
@@ -41,7 +42,11 @@ impl RunService {
 
     async fn record(&self, run: &Run) -> Result<ExecutionRecord, RunsError> {
         if run.status == Status::Running {
-            return Ok(run.record(self.engine.ports.executor.live(&run.id, run.attempts)));
+            let earlier = self.engine.store.output(run.number).await?;
+            let live = self.engine.ports.executor.live(&run.id, run.attempts);
+            let live = live.filter(|live| !live.is_empty());
+            let so_far = live.map(|live| with_attempt(earlier.as_deref(), run.attempts, &live));
+            return Ok(run.record(so_far.or(earlier)));
         }
         Ok(run.record(self.engine.store.output(run.number).await?))
     }
@@ -225,6 +230,15 @@ impl Runs for RunService {
 
     fn patch<'a>(&'a self, id: &'a RunId) -> BoxFuture<'a, Result<Option<PathBuf>, RunsError>> {
         Box::pin(async move { Ok(self.find(&id.0).await?.facts.patch.map(PathBuf::from)) })
+    }
+
+    fn patch_applied<'a>(&'a self, id: &'a RunId) -> BoxFuture<'a, Result<ExecutionRecord, RunsError>> {
+        Box::pin(async move {
+            let id = self.find(&id.0).await?.id;
+            let run = self.engine.store.transact(move |tx| mark_applied(tx, &id)).await?;
+            self.engine.feed.tell(&run);
+            self.record(&run).await
+        })
     }
 
     fn drain(&self) -> BoxFuture<'_, ()> {

@@ -42,13 +42,17 @@ pub struct Membership {
 pub struct WatchClaim {
     _lock: FileLock,
     since: PathBuf,
+    left: PathBuf,
+    /// When the one before this left in order, in milliseconds since 1970.
+    pub left_ms: Option<u64>,
     /// Since when the workspace is not known to have been watched, in milliseconds since 1970: the one before this died.
     pub unwatched_since_ms: Option<u64>,
 }
 
 impl Drop for WatchClaim {
     fn drop(&mut self) {
-        // Whoever leaves in order leaves no gap that has to be made up for.
+        // Whoever leaves in order leaves no gap that has to be made up for; the next one can be asked to.
+        let _ = replace(&self.left, unix_ms().to_string().as_bytes());
         let _ = remove_file(&self.since);
     }
 }
@@ -91,13 +95,12 @@ impl Workers {
                 let _ = remove_file(self.file(workspace, STOP));
                 let _ = remove_file(self.file(workspace, READY));
                 replace(&note, format!("process {}", dispatch_os::process::id()).as_bytes())?;
-                let since = self.file(workspace, "since");
-                let before = read_text_at_most(&since, MAX_NOTE_BYTES).ok();
-                let unwatched_since_ms = before.and_then(|text| text.trim().parse().ok());
+                let (since, left) = (self.file(workspace, "since"), self.file(workspace, "left"));
+                let (unwatched_since_ms, left_ms) = (time_in(&since), time_in(&left));
                 if unwatched_since_ms.is_none() {
                     replace(&since, unix_ms().to_string().as_bytes())?;
                 }
-                Ok(Ok(WatchClaim { _lock: lock, since, unwatched_since_ms }))
+                Ok(Ok(WatchClaim { _lock: lock, since, left, left_ms, unwatched_since_ms }))
             }
             None => {
                 let other = read_text_at_most(&note, MAX_NOTE_BYTES);
@@ -179,6 +182,11 @@ impl Workers {
     }
 }
 
+/// The time that a file holds, in milliseconds since 1970.
+fn time_in(file: &Path) -> Option<u64> {
+    read_text_at_most(file, MAX_NOTE_BYTES).ok()?.trim().parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,6 +226,7 @@ mod tests {
         assert_eq!(workers.unheard(workspace), None);
         assert!(!workers.is_asked_to_stop(workspace), "that was meant for the one before");
         assert_eq!(claim.unwatched_since_ms, None, "the one before left in order");
+        assert!(claim.left_ms.is_some(), "and it is known when");
         let began = std::fs::read_to_string(&claim.since).unwrap();
         drop(claim);
         let dead = workers.file(workspace, "since");

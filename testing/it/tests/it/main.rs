@@ -45,6 +45,7 @@ mod react_living;
 #[cfg(target_os = "linux")]
 mod react_nothing_lost;
 #[cfg(target_os = "linux")]
+mod react_records;
 mod react_reload;
 #[cfg(target_os = "linux")]
 mod react_runs;

@@ -40,6 +40,7 @@ impl RunCommands<'_> {
         Ok(Status::Done)
     }
 
+    /// The patch of a run, also when it was applied before.
     async fn patch_of(&self, record: &ExecutionRecord) -> Result<PathBuf, Failure> {
         let patch = self.runs.patch(&record.id).await.map_err(refused)?;
         patch.filter(|patch| files::is_file(patch)).ok_or_else(|| {
@@ -51,24 +52,40 @@ impl RunCommands<'_> {
     pub(super) async fn apply(&self, id: &str, apply: Apply) -> Result<Status, Failure> {
         let record = self.record(id).await?;
         let patch = self.patch_of(&record).await?;
+        if apply == Apply::Now && !record.patch {
+            return Err(Failure::usage(format!("the patch of run {} was already applied", record.id))
+                .hint(format!("`dispatch runs apply {} --show` prints it, for `git apply`", record.id)));
+        }
         let repository = repository_of(Path::new(&record.workspace))?;
         let stat = git(&repository, &["apply", "--stat"], &patch);
         require_started(&stat)?;
         self.printer.out(&lines(&stat.stdout.text(), MAX_LINES).join("\n"));
         let tried = try_on(&repository, apply, &patch)?;
         lines(&tried.stderr.text(), MAX_LINES).iter().for_each(|line| self.printer.note(line));
-        if !tried.succeeded() {
-            self.printer.warn(match apply {
-                Apply::CheckOnly => "the patch would not apply cleanly",
-                Apply::Now => "the patch did not apply cleanly; `git status` shows the conflicts",
-            });
-            return Ok(Status::No);
+        match (apply, tried.succeeded()) {
+            (Apply::CheckOnly, true) => self.printer.out("the patch would apply"),
+            (Apply::CheckOnly, false) => self.printer.warn("the patch would not apply cleanly"),
+            (Apply::Now, true) => {
+                self.runs.patch_applied(&record.id).await.map_err(refused)?;
+                self.printer.out("applied; `git diff HEAD` shows the change");
+            }
+            (Apply::Now, false) => self.explain_conflict(&repository, &record)?,
         }
-        self.printer.out(match apply {
-            Apply::CheckOnly => "the patch would apply",
-            Apply::Now => "applied; `git diff HEAD` shows the change",
-        });
-        Ok(Status::Done)
+        Ok(if tried.succeeded() { Status::Done } else { Status::No })
+    }
+
+    /// Says what a patch that did not fit has left behind.
+    fn explain_conflict(&self, repository: &Path, record: &ExecutionRecord) -> Result<(), Failure> {
+        let asked = in_folder(repository).args(["diff", "--name-only", "--diff-filter=U"]).run();
+        require_started(&asked)?;
+        if asked.stdout.text().trim().is_empty() {
+            self.printer.warn("the patch does not fit the files as they are now; nothing was changed");
+            let again = format!("commit or stash what you changed in them and repeat, or `dispatch runs retry {}`", record.id);
+            self.printer.note(&format!("hint: {again}"));
+        } else {
+            self.printer.warn("the patch was merged with conflicts; `git status` shows the files to resolve");
+        }
+        Ok(())
     }
 }
 

@@ -4,15 +4,21 @@ use super::follow::ended;
 use super::{RunCommands, refused, view};
 use crate::app::Status;
 use crate::failure::Failure;
+use crate::plain::one_line;
 use crate::printer::Format;
 use crate::stopping::asked_to_stop;
 use dispatch_os::paths::resolve_inside;
 use dispatch_os::{environment, files};
 use ext_workspace_hooks::contract::{
-    Change, Event, ExecutionRecord, FileChange, HookSet, RunId, Source, Trigger, Workers,
+    Change, Event, ExecutionRecord, FileChange, HookSet, RunId, Source, Status as RunStatus, Trigger, Workers,
 };
 use serde_json::Map;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often a run that waits is looked at.
+const LOOK: Duration = Duration::from_millis(300);
+const REASON_CHARS: usize = 300;
 
 /// Whether the command stays until the run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +97,24 @@ impl RunCommands<'_> {
                 worked.map_err(refused)?;
                 self.runs.wait(run).await.map_err(refused)
             }
+            failed = self.say_why_it_waits(run) => Err(failed),
             () = asked_to_stop() => self.runs.cancel(run).await.map_err(refused),
+        }
+    }
+
+    /// Prints each new reason for which the run still waits, such as a spent budget. Ends only if it cannot be asked.
+    async fn say_why_it_waits(&self, run: &RunId) -> Failure {
+        let mut told = String::new();
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let record = match self.runs.run(&run.0).await {
+                Ok(record) => record,
+                Err(error) => return refused(error),
+            };
+            if record.status == RunStatus::Queued && !record.reason.is_empty() && record.reason != told {
+                self.printer.note(&format!("{run} waits: {}", one_line(&record.reason, REASON_CHARS)));
+                told = record.reason;
+            }
         }
     }
 

@@ -1,6 +1,8 @@
-//! What `dispatch watch` prints: one line when it watches, one for each run that ends, a word when the hooks change.
+//! What `dispatch watch` prints: one line when it watches, the output of runs, one line for each that ends, a word when the
+//! hooks change.
 
-use crate::plain::one_line;
+use super::run_outputs::ShowOutput;
+use crate::plain::{lines, one_line};
 use crate::printer::{Format, Printer};
 use dispatch_os::time::parse_rfc3339;
 use ext_workspace_hooks::contract::{ExecutionRecord, HookSet, Problem};
@@ -9,17 +11,36 @@ use std::path::Path;
 
 const NAME_CHARS: usize = 120;
 const REASON_CHARS: usize = 300;
+/// Lines of output that are shown at once.
+const MAX_LINES: usize = 10_000;
 
 /// Prints for one workspace.
 pub(super) struct WatchPrinter<'a> {
     format: Format,
     workspace: &'a Path,
     printer: &'a Printer,
+    output: ShowOutput,
 }
 
 impl<'a> WatchPrinter<'a> {
-    pub(super) const fn new(format: Format, workspace: &'a Path, printer: &'a Printer) -> Self {
-        Self { format, workspace, printer }
+    pub(super) const fn new(
+        format: Format,
+        workspace: &'a Path,
+        printer: &'a Printer,
+        output: ShowOutput,
+    ) -> Self {
+        Self { format, workspace, printer, output }
+    }
+
+    /// Whether the output of runs is shown; in JSON it is part of the run.
+    pub(super) fn shows_output(&self) -> bool {
+        self.format == Format::Text && self.output.is_on()
+    }
+
+    /// What a run of a hook has printed, line by line.
+    pub(super) fn output(&self, hook: &str, text: &str) {
+        let hook = one_line(hook, NAME_CHARS);
+        lines(text, MAX_LINES).iter().for_each(|line| self.line(&format!("{hook} | {line}")));
     }
 
     /// The one line that says that from now on nothing is missed.

@@ -75,7 +75,7 @@ pub struct ExecutionRecord {
     pub id: RunId,
     /// Its hook.
     pub hook_id: String,
-    /// When it began, RFC 3339 in UTC; while it waits, when it was queued.
+    /// When its first attempt began, RFC 3339 in UTC; before that, when it was queued.
     pub start_ts: String,
     /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct ExecutionRecord {
     pub exit_code: Option<i32>,
     /// How many times it was begun.
     pub attempts: u32,
-    /// What it printed, cut to size.
+    /// What its attempts printed, cut to size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logs: Option<String>,
     /// What started it, in the words of the configuration.
@@ -139,7 +139,7 @@ impl ExecutionRecord {
         format!("{}{about}: {}{took}{code}{attempts}{reason}", self.hook_id, self.status.word())
     }
 
-    /// How long its last attempt took.
+    /// How long it took from the beginning of its first attempt to its end.
     #[must_use]
     pub fn duration_ms(&self) -> Option<u64> {
         let end = dispatch_os::time::parse_rfc3339(self.end_ts.as_deref()?)?;

@@ -124,6 +124,8 @@ pub trait Runs: Send + Sync {
     fn metrics<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<Metrics, RunsError>>;
     /// Where the patch of a run is, if it has one.
     fn patch<'a>(&'a self, id: &'a RunId) -> BoxFuture<'a, Result<Option<PathBuf>, RunsError>>;
+    /// Notes that the patch of a run was applied, so that it is not offered again.
+    fn patch_applied<'a>(&'a self, id: &'a RunId) -> BoxFuture<'a, Result<ExecutionRecord, RunsError>>;
     /// Claims nothing more; what runs is stopped after a grace and waits again.
     fn drain(&self) -> BoxFuture<'_, ()>;
 }

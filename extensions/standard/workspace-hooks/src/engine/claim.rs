@@ -270,6 +270,7 @@ fn begin(tx: &mut RunTransaction<'_>, run: &mut Run, claim: &RunClaim) -> Result
     run.status = Status::Running;
     run.owner = Some(claim.owner.clone());
     run.started_ms = Some(claim.now_ms);
+    run.facts.first_started_ms.get_or_insert(claim.now_ms);
     run.attempts = run.attempts.saturating_add(1);
     run.reason.clear();
     run.facts.left = None;

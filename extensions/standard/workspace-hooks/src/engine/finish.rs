@@ -1,5 +1,6 @@
 //! Ends attempts in the store, each in one step: by their process, by its successor, or by a person.
 
+use super::attempt_output::with_attempt;
 use super::ending::{AttemptFollowUp, AttemptOutcome, AttemptStop, CountsAsFailure, after, after_death};
 use super::pace::day;
 use crate::contract::{ContentHash, Retry, RunId, RunsError, Status};
@@ -61,6 +62,7 @@ pub(crate) fn finish(tx: &mut RunTransaction<'_>, ending: AttemptEnding) -> Resu
     run.facts.wrote.clone_from(&ending.wrote);
     run.facts.session.clone_from(&result.session);
     run.facts.patch = result.patch.as_ref().map(|path| path.display().to_string());
+    run.facts.patch_applied = false;
     run.facts.usage.tokens = run.facts.usage.tokens.saturating_add(result.usage.tokens);
     run.facts.usage.micro_usd = run.facts.usage.micro_usd.saturating_add(result.usage.micro_usd);
     run.facts.left = ending.left.get(&run.key.subject).map(|content| content.clone().unwrap_or_default());
@@ -82,7 +84,8 @@ pub(crate) fn finish(tx: &mut RunTransaction<'_>, ending: AttemptEnding) -> Resu
         tx.spend(&run.key.workspace, &run.key.hook, day(ending.now_ms), result.usage)?;
     }
     if !result.output.is_empty() {
-        tx.keep_output(run.number, &result.output)?;
+        let earlier = tx.output(run.number)?;
+        tx.keep_output(run.number, &with_attempt(earlier.as_deref(), run.attempts, &result.output))?;
     }
     Ok(run)
 }
@@ -132,6 +135,15 @@ pub(crate) fn take_back(tx: &mut RunTransaction<'_>, id: &RunId, now_ms: u64) ->
         }
         over => return Err(RunsError::Refused(format!("the run is over: {}", over.word())).into()),
     }
+    tx.save(&mut run)?;
+    Ok(run)
+}
+
+/// Notes that the patch of a run was applied.
+pub(crate) fn mark_applied(tx: &mut RunTransaction<'_>, id: &RunId) -> Result<Run, RunStoreError> {
+    let unknown = || RunsError::Unknown { what: "run", name: id.0.clone() };
+    let mut run = tx.named(id)?.ok_or_else(unknown)?;
+    run.facts.patch_applied = true;
     tx.save(&mut run)?;
     Ok(run)
 }

@@ -32,7 +32,7 @@ pub(crate) fn rate(limit: Option<RateLimit>, begun_ms: &[u64], now_ms: u64) -> H
         0 => {
             let oldest_ms = begun_ms.iter().filter(|at| **at <= now_ms).take(limit.runs as usize).last();
             let until_ms = oldest_ms.map_or(now_ms, |at_ms| at_ms.saturating_add(limit.per_ms)).max(now_ms + 1);
-            HookPace::Halted { reason: "it waits for its rate limit", until_ms }
+            HookPace::Halted { reason: "its rate limit (`rateLimit`) is reached", until_ms }
         }
         free => HookPace::Free(free),
     }
@@ -43,7 +43,7 @@ pub(crate) fn budget(budget: Budget, spent: Usage, now_ms: u64) -> HookPace {
     let reached = |limit: Option<u64>, spent: u64| limit.is_some_and(|limit| spent >= limit);
     if reached(budget.tokens_per_day, spent.tokens) || reached(budget.micro_usd_per_day, spent.micro_usd) {
         let until_ms = day_start_ms(now_ms).saturating_add(DAY_MS);
-        return HookPace::Halted { reason: "the budget of the day is spent; it waits for the next (UTC)", until_ms };
+        return HookPace::Halted { reason: "the budget of the day (`budget`) is spent; the next day begins at midnight UTC", until_ms };
     }
     HookPace::Free(u32::MAX)
 }
@@ -58,7 +58,7 @@ mod tests {
         let table: [(&[u64], HookPace); 5] = [
             (&[], HookPace::Free(2)),
             (&[9_500], HookPace::Free(1)),
-            (&[9_900, 9_500], HookPace::Halted { reason: "it waits for its rate limit", until_ms: 10_500 }),
+            (&[9_900, 9_500], HookPace::Halted { reason: "its rate limit (`rateLimit`) is reached", until_ms: 10_500 }),
             (&[9_900, 9_000], HookPace::Free(1)),
             // The clock was set back.
             (&[50_000, 40_000], HookPace::Free(2)),

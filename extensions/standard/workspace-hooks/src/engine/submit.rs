@@ -211,6 +211,8 @@ fn new(submission: &EventSubmission, admitted: &AdmittedRun, key: RunKey, not_be
             usage: Usage::default(),
             session: None,
             patch: None,
+            patch_applied: false,
+            first_started_ms: None,
             retry_of: wanted.retry_of.clone(),
             superseded: false,
             chain_depth: *chain_depth,

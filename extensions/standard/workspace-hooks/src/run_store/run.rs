@@ -97,6 +97,12 @@ pub(crate) struct RunFacts {
     pub(crate) session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) patch: Option<String>,
+    /// Whether somebody has applied the patch.
+    #[serde(default)]
+    pub(crate) patch_applied: bool,
+    /// When the first attempt began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) first_started_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retry_of: Option<RunId>,
     /// Whether it is to stop because a newer run handles its files.
@@ -169,7 +175,7 @@ impl Run {
         ExecutionRecord {
             id: self.id.clone(),
             hook_id: self.key.hook.clone(),
-            start_ts: timestamp(self.started_ms.unwrap_or(self.queued_ms)),
+            start_ts: timestamp(facts.first_started_ms.or(self.started_ms).unwrap_or(self.queued_ms)),
             end_ts: self.ended_ms.map(timestamp),
             status: self.status,
             exit_code: facts.exit_code,
@@ -184,7 +190,7 @@ impl Run {
             wrote: facts.wrote.clone(),
             usage: facts.usage,
             session: facts.session.clone(),
-            patch: facts.patch.is_some(),
+            patch: facts.patch.is_some() && !facts.patch_applied,
             retry_of: facts.retry_of.clone(),
         }
     }

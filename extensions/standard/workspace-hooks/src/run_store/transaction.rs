@@ -243,6 +243,12 @@ impl<'a> RunTransaction<'a> {
         Ok(())
     }
 
+    /// What the attempts so far printed.
+    pub(crate) fn output(&mut self, number: u64) -> Result<Option<String>, RunStoreError> {
+        let found = self.tx.query(&statement!("SELECT output FROM hook_outputs WHERE run = ?1", number))?;
+        Ok(found.first().map(|record| record.text(0).map(str::to_owned)).transpose()?)
+    }
+
     pub(crate) fn keep_output(&mut self, number: u64, output: &str) -> Result<(), RunStoreError> {
         let insert = "INSERT INTO hook_outputs (run, output) VALUES (?1, ?2)
                       ON CONFLICT (run) DO UPDATE SET output = excluded.output";

@@ -1,7 +1,7 @@
 //! The event as a run gets it: the JSON for programs and servers, and the names of its files.
 
 use super::RunAttempt;
-use crate::contract::{Change, FileChange};
+use crate::contract::FileChange;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -37,19 +37,13 @@ pub(super) fn below(folder: &Path, name: &str) -> PathBuf {
     name.split('/').filter(|part| !part.is_empty()).fold(folder.to_path_buf(), |path, part| path.join(part))
 }
 
-fn file(change: &FileChange) -> Value {
+/// A file as a record names it, with what became of it in `kind` and `from` as well.
+fn file(file: &FileChange) -> Value {
+    let change = json!(file.change);
     let mut fields = Map::new();
-    fields.insert("path".to_owned(), change.path.clone().into());
-    let kind = match &change.change {
-        Change::Created => "created",
-        Change::Changed => "changed",
-        Change::Deleted => "deleted",
-        Change::Renamed { from } => {
-            fields.insert("from".to_owned(), from.clone().into());
-            "renamed"
-        }
-    };
-    fields.insert("kind".to_owned(), kind.into());
-    fields.insert("contentHash".to_owned(), change.content_hash.clone().into());
+    fields.insert("path".to_owned(), file.path.clone().into());
+    fields.extend(change.as_object().cloned().unwrap_or_default());
+    fields.insert("change".to_owned(), change);
+    fields.insert("contentHash".to_owned(), file.content_hash.clone().into());
     Value::Object(fields)
 }

@@ -29,7 +29,7 @@ fn a_rate_limit_lets_the_rest_wait() {
         let waiting =
             process.service.list(RunQuery { status: vec![Status::Queued], ..RunQuery::default() }).await.unwrap();
         assert_eq!(waiting.len(), 3);
-        assert!(waiting.iter().any(|run| run.reason == "it waits for its rate limit"), "{waiting:#?}");
+        assert!(waiting.iter().any(|run| run.reason == "its rate limit (`rateLimit`) is reached"), "{waiting:#?}");
         pause(simulation, 60_000).await;
         assert_eq!(simulation.log.ended.lock().unwrap().len(), 4);
         simulation.settle().await;

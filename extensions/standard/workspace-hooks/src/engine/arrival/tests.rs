@@ -37,6 +37,8 @@ fn run(status: Status, content: &str) -> Run {
             usage: Usage::default(),
             session: None,
             patch: None,
+            patch_applied: false,
+            first_started_ms: None,
             retry_of: None,
             superseded: false,
             chain_depth: 0,
