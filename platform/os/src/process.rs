@@ -44,7 +44,7 @@ pub use detach::start_detached;
 pub use marker::{MarkedEnd, MarkedExit, ParentThen, is_marker_open, read_exit_marker};
 pub use observe::{MAX_OBSERVED_PATHS, OnWrite, may_observe};
 pub use outcome::{ChildEnd, ChildOutcome, StartCause, StartFailure};
-pub use parents::parent_programs;
+pub use parents::{is_below_own_process, parent_programs};
 pub use plain::{Child, Command, Stdio, command, id};
 pub use record::{SweepReport, sweep};
 pub use sandbox::{ConfinementError, WriteConfinement};

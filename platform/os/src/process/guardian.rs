@@ -15,6 +15,7 @@ use std::str::FromStr;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 
 use super::marker::{MarkedEnd, MarkedExit, MarkerLine, ParentThen};
+use super::parents::GUARDIAN_NAME;
 use super::spec::Leftovers;
 
 /// Sent to the guardian when we die; that it came for this reason is checked, since anybody can send it.
@@ -250,7 +251,7 @@ fn let_go_of_everything_but(kept: KeptDescriptors) -> Option<RawFd> {
             });
         }
         libc::chdir(c"/".as_ptr());
-        libc::prctl(libc::PR_SET_NAME, c"dispatch-guard".as_ptr());
+        libc::prctl(libc::PR_SET_NAME, GUARDIAN_NAME.as_ptr());
         marker
     }
 }
