@@ -166,6 +166,7 @@ pub(super) fn refused(error: ApprovalError) -> Failure {
         ApprovalError::NoGrant(_) => {
             Failure::usage(message).hint("`dispatch permissions list --all-folders` lists the permissions")
         }
+        ApprovalError::NotAPerson => Failure::usage(message).hint("run it in a terminal of your own"),
         ApprovalError::Storage(_) => Failure::internal(message).hint("`dispatch doctor` checks the storage"),
     }
 }

@@ -9,7 +9,6 @@ use crate::session_feed::SessionFeed;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::ports::{Clock, Ids};
-use dispatch_durable_queue::WakeSignal;
 use futures_util::StreamExt;
 use futures_util::future::select;
 use std::path::Path;
@@ -22,7 +21,10 @@ const WITHDRAWN: &str = "The question was withdrawn.";
 
 /// What questions need from outside.
 pub(crate) struct ApprovalPorts {
+    /// The clock of the storage: deadlines are compared by other machines too.
     pub(crate) clock: Arc<dyn Clock>,
+    /// Whether nobody but an agent can be at the other end of this process.
+    pub(crate) is_below_agent: bool,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) spawn: Arc<dyn Fn(BoxFuture<'static, ()>) + Send + Sync>,
 }
@@ -32,23 +34,27 @@ pub(crate) struct ApprovalService {
     store: Arc<QueueStore>,
     feed: Arc<SessionFeed>,
     ports: ApprovalPorts,
-    /// Told when this process took an answer.
-    answered: WakeSignal,
 }
 
 impl ApprovalService {
     pub(crate) fn new(store: Arc<QueueStore>, feed: Arc<SessionFeed>, ports: ApprovalPorts) -> Self {
-        Self { store, feed, ports, answered: WakeSignal::default() }
+        Self { store, feed, ports }
     }
 
-    /// Asks and waits until somebody answers or time is up. Dropping the future withdraws the question.
-    pub(crate) async fn ask(&self, session: &SessionId, request: ApprovalRequest) -> Answer {
+    /// The moment by the clock that deadlines are kept by.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.ports.clock.now_ms()
+    }
+
+    /// Asks and waits until somebody answers or time is up; gives why the call must not run. Dropping the future
+    /// withdraws the question.
+    pub(crate) async fn ask(&self, session: &SessionId, request: ApprovalRequest) -> Result<(), String> {
         if let Err(error) = self.store.ask(session.as_str(), &request).await {
-            return Answer::Deny { reason: Some(format!("The question could not be stored: {error}")) };
+            return Err(format!("The question could not be stored: {error}"));
         }
         let mut open = OpenQuestion { service: self, label: &request.session, id: &request.id, is_settled: false };
         self.feed.news(&request.session, SessionNews::Asked { request: request.clone() });
-        let mut woken = self.answered.listen();
+        let mut woken = self.feed.questions.listen();
         loop {
             // What cannot be read now is read at the next look.
             if let Ok(QuestionStanding::Settled(answer)) = self.store.question(&request.id).await {
@@ -64,7 +70,7 @@ impl ApprovalService {
                 let ended = self.store.end_question(&request.id, ApprovalState::Expired, &reason, now_ms).await;
                 if ended == Ok(true) {
                     open.is_settled = true;
-                    return Answer::Deny { reason: Some(reason) };
+                    return Err(reason);
                 }
             }
             select(woken.next(), self.ports.clock.sleep_ms(LOOK_MS)).await;
@@ -110,9 +116,12 @@ impl Approvals for ApprovalService {
         by: Answerer,
     ) -> BoxFuture<'a, Result<(), ApprovalError>> {
         Box::pin(async move {
+            if self.ports.is_below_agent {
+                return Err(ApprovalError::NotAPerson);
+            }
             let now_ms = self.ports.clock.now_ms();
             let asked = self.store.answer_question(id, answer, by, self.ports.ids.next_id(), now_ms).await?;
-            self.answered.wake();
+            self.feed.questions.wake();
             self.feed.news(&asked.session, SessionNews::Settled { id: asked.id.clone() });
             Ok(())
         })

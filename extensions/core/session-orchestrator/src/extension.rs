@@ -3,7 +3,7 @@
 use crate::approval_service::{ApprovalPorts, ApprovalService};
 use crate::contract::{APPROVALS, Approvals, HISTORY, HistoryReading, SESSIONS, Sessions};
 use crate::queue_store::tables::MIGRATIONS;
-use crate::queue_store::{QUEUE_TOPIC, QueueStore};
+use crate::queue_store::{QUESTION_TOPIC, QUEUE_TOPIC, QueueStore};
 use crate::redaction::redactor;
 use crate::session_feed::SessionFeed;
 use crate::session_service::SessionService;
@@ -19,6 +19,7 @@ use dispatch_durable_queue::StorageClock;
 use dispatch_kernel::host::HOST;
 use dispatch_os::files::is_dir;
 use dispatch_os::owner::Owner;
+use dispatch_os::process::is_below_own_process;
 use ext_conversation_store::contract::{CONVERSATIONS, NAMESPACE, open as open_conversations};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use serde_json::Map;
@@ -76,7 +77,12 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
     let owner = Owner::register(&host.folders().state.join("owners"), host.ids().next_id());
     let owner = Arc::new(owner.map_err(ExtensionError::new)?);
     let ports = ports(host, Arc::clone(&owner), backend.clone());
-    let asking = ApprovalPorts { clock: host.clock(), ids: host.ids(), spawn: Arc::clone(&ports.spawn) };
+    let asking = ApprovalPorts {
+        clock: Arc::clone(&ports.clock),
+        is_below_agent: is_below_own_process(),
+        ids: host.ids(),
+        spawn: Arc::clone(&ports.spawn),
+    };
     let approvals = Arc::new(ApprovalService::new(Arc::clone(&store), Arc::clone(&feed), asking));
     let agent = TurnRunner::new(host.clone(), kernel, Arc::clone(&approvals), Arc::clone(&redactor), settings);
     let reading: Arc<dyn HistoryReading> = Arc::clone(&agent.history) as _;
@@ -93,8 +99,9 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
     }
     if let Some(backend) = backend {
         let woken = Arc::downgrade(&scheduler);
-        backend.listen(Box::new(move |topic| match woken.upgrade() {
-            Some(scheduler) if topic == QUEUE_TOPIC => scheduler.wake(),
+        backend.listen(Box::new(move |topic| match (topic, woken.upgrade()) {
+            (QUEUE_TOPIC, Some(scheduler)) => scheduler.wake(),
+            (QUESTION_TOPIC, Some(scheduler)) => scheduler.feed.questions.wake(),
             _ => {}
         }));
     }

@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 /// What other processes are told of.
 pub(crate) const QUEUE_TOPIC: &str = "session-orchestrator/queue";
+/// The same for questions: one was asked, answered or ended.
+pub(crate) const QUESTION_TOPIC: &str = "session-orchestrator/questions";
 
 /// The queue over a store that reaches its own tables and the ledger's. Every method that takes a lease fails with
 /// [`QueueError::Fenced`] when the lease is lost.
@@ -44,6 +46,12 @@ impl QueueStore {
         Self { announced: Some(backend), ..self }
     }
 
+    fn announce(&self, topic: &str) {
+        if let Some(backend) = &self.announced {
+            backend.announce(topic);
+        }
+    }
+
     fn storage(&self) -> &dyn Storage {
         self.storage.as_ref()
     }
@@ -52,8 +60,8 @@ impl QueueStore {
     pub(crate) async fn admit(&self, admission: Admission) -> Result<Admitted, SessionsError> {
         let keys = Keys::of([label_key(&admission.submission.session)]);
         let admitted = transact(self.storage(), keys, move |tx| steps::admit(tx, admission)).await?;
-        if let (None, Some(backend)) = (&admitted.lease, &self.announced) {
-            backend.announce(QUEUE_TOPIC);
+        if admitted.lease.is_none() {
+            self.announce(QUEUE_TOPIC);
         }
         Ok(admitted)
     }

@@ -1,6 +1,7 @@
 //! Hands news of sessions to whoever watches; a watcher that is too slow loses live news, never rows.
 
 use crate::contract::{SessionEvent, SessionNews};
+use dispatch_durable_queue::WakeSignal;
 use futures_channel::mpsc::{Receiver, Sender, channel};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,8 @@ const UNREAD_LIMIT: usize = 1_024;
 /// Who watches which session.
 #[derive(Default)]
 pub(crate) struct SessionFeed {
+    /// Told when another process has asked or answered a question, or this one has answered.
+    pub(crate) questions: WakeSignal,
     watchers: Mutex<BTreeMap<String, Vec<FeedWatcher>>>,
 }
 

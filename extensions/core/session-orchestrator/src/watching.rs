@@ -8,6 +8,7 @@ use crate::session_feed::FeedReader;
 use crate::turn_scheduler::TurnScheduler;
 use crate::watching::order::EventOrder;
 use crate::watching::questions::KnownQuestions;
+use futures_channel::mpsc::Receiver;
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt, stream};
 use std::sync::Arc;
@@ -22,6 +23,8 @@ struct SessionFollower {
     feed: FeedReader,
     order: EventOrder,
     questions: KnownQuestions,
+    /// Told when another process has asked or answered.
+    asked: Receiver<()>,
 }
 
 /// The news of a session.
@@ -33,8 +36,8 @@ pub(crate) async fn follow(
     // Watching begins before storage is read, so that nothing falls between the two.
     let feed = scheduler.feed.watch(label);
     let order = EventOrder::new(after, scheduler.store.last_place(label).await?);
-    let questions = KnownQuestions::default();
-    let mut follower = SessionFollower { label: label.to_owned(), feed, order, questions, scheduler };
+    let (questions, asked) = (KnownQuestions::default(), scheduler.feed.questions.listen());
+    let mut follower = SessionFollower { label: label.to_owned(), feed, order, questions, asked, scheduler };
     follower.look_for_questions().await;
     Ok(stream::unfold(follower, |mut follower| async move {
         let event = follower.next().await?;
@@ -80,8 +83,8 @@ impl SessionFollower {
                 });
                 continue;
             }
-            let tick = self.scheduler.clock().sleep_ms(LOOK_MS);
-            match select(self.feed.receiver.next(), tick).await {
+            let look = select(self.asked.next(), self.scheduler.clock().sleep_ms(LOOK_MS));
+            match select(self.feed.receiver.next(), look).await {
                 Either::Left((Some(event), _)) => self.order.hear(event),
                 Either::Left((None, _)) => return None,
                 Either::Right(_) => {

@@ -178,7 +178,8 @@ impl From<StorageError> for Refusal {
 impl From<ApprovalError> for Refusal {
     fn from(error: ApprovalError) -> Self {
         match error {
-            ApprovalError::Storage(error) => Self::internal(error),
+            ApprovalError::Storage(error) => error.into(),
+            ApprovalError::NotAPerson => Self::forbidden(error.to_string()).hint("answer it in a terminal of your own"),
             other => Self::not_found(other.to_string()).hint("GET /v1/approvals lists the open questions"),
         }
     }

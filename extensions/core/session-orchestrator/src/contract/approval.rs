@@ -149,6 +149,9 @@ pub enum ApprovalError {
     /// Nobody asks that, or somebody else was faster.
     #[error("the question `{}` is not open", .0.0)]
     NotOpen(ApprovalId),
+    /// A tool call of an agent started the process that answers.
+    #[error("an agent cannot answer a question: a tool call started this process")]
+    NotAPerson,
     /// There is no such grant.
     #[error("there is no permission `{0}`")]
     NoGrant(String),
@@ -163,7 +166,8 @@ pub trait Approvals: Send + Sync {
     fn open<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<ApprovalRequest>, ApprovalError>>;
     /// The last questions with their answers, newest first.
     fn recent(&self, limit: u32) -> BoxFuture<'_, Result<Vec<ApprovalRecord>, ApprovalError>>;
-    /// Answers one. The first answer counts; every later one fails with [`ApprovalError::NotOpen`].
+    /// Answers one. The first answer counts; every later one fails with [`ApprovalError::NotOpen`]. In a process that a
+    /// tool call started it fails with [`ApprovalError::NotAPerson`], whoever is connected to it.
     fn answer<'a>(
         &'a self,
         id: &'a ApprovalId,

@@ -1,6 +1,6 @@
 //! Questions to people and remembered answers as rows: the first answer counts, whichever process it comes from.
 
-use super::QueueStore;
+use super::{QUESTION_TOPIC, QueueStore};
 use crate::contract::{
     Answer, Answerer, ApprovalError, ApprovalId, ApprovalRecord, ApprovalRequest, ApprovalState, PermissionGrant,
 };
@@ -52,7 +52,8 @@ const OPEN: &str = "FROM approvals a JOIN session_leases s ON s.session = a.sess
 /// What an asker finds.
 pub(crate) enum QuestionStanding {
     Open,
-    Settled(Answer),
+    /// The call may run, or why it must not.
+    Settled(Result<(), String>),
 }
 
 impl QueueStore {
@@ -69,7 +70,9 @@ impl QueueStore {
             request.at_ms,
             request.expires_at_ms
         );
-        transact(self.storage(), question_key(&request.id), move |tx| tx.execute(&insert).map(drop)).await
+        transact(self.storage(), question_key(&request.id), move |tx| tx.execute(&insert).map(drop)).await?;
+        self.announce(QUESTION_TOPIC);
+        Ok(())
     }
 
     /// What became of a question.
@@ -79,9 +82,10 @@ impl QueueStore {
         let Some(record) = found.first() else { return Ok(QuestionStanding::Open) };
         Ok(match state(record.text(0)?)? {
             ApprovalState::Open => QuestionStanding::Open,
-            ApprovalState::Allowed => QuestionStanding::Settled(Answer::Allow { remember: false }),
-            ApprovalState::Denied | ApprovalState::Expired | ApprovalState::Withdrawn => {
-                QuestionStanding::Settled(Answer::Deny { reason: record.optional_text(1)?.map(str::to_owned) })
+            ApprovalState::Allowed => QuestionStanding::Settled(Ok(())),
+            ApprovalState::Denied => QuestionStanding::Settled(Err(said_no(record.optional_text(1)?))),
+            ApprovalState::Expired | ApprovalState::Withdrawn => {
+                QuestionStanding::Settled(Err(record.optional_text(1)?.unwrap_or_default().to_owned()))
             }
         })
     }
@@ -101,7 +105,9 @@ impl QueueStore {
             reason,
             now_ms
         );
-        transact(self.storage(), question_key(id), move |tx| Ok(tx.execute(&update)? > 0)).await
+        let was_open = transact(self.storage(), question_key(id), move |tx| Ok(tx.execute(&update)? > 0)).await?;
+        self.announce(QUESTION_TOPIC);
+        Ok(was_open)
     }
 
     /// The open questions of one session or of all, oldest first.
@@ -143,7 +149,11 @@ impl QueueStore {
         now_ms: u64,
     ) -> Result<ApprovalRequest, ApprovalError> {
         let id = id.clone();
-        transact(self.storage(), question_key(&id), move |tx| answer_in(tx, &id, &answer, &by, &grant_id, now_ms)).await
+        let keys = question_key(&id);
+        let asked =
+            transact(self.storage(), keys, move |tx| answer_in(tx, &id, &answer, &by, &grant_id, now_ms)).await?;
+        self.announce(QUESTION_TOPIC);
+        Ok(asked)
     }
 
     /// The remembered answers of one workspace or of all, oldest first.
@@ -170,6 +180,14 @@ impl QueueStore {
             Ok(known)
         })
         .await
+    }
+}
+
+/// What the model is told of a person's no.
+fn said_no(reason: Option<&str>) -> String {
+    match reason.filter(|reason| !reason.trim().is_empty()) {
+        Some(reason) => format!("The user said no: {reason}"),
+        None => "The user said no.".to_owned(),
     }
 }
 

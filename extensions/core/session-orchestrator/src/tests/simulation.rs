@@ -179,7 +179,8 @@ impl Simulation {
         };
         let (booted, host) = boot_host(model, ports, workspace).await;
         let kernel = host.service(&HOST).unwrap();
-        let asking = ApprovalPorts { clock: Arc::new(self.clock()), ids: Arc::clone(&self.ids) as _, spawn };
+        let (clock, ids) = (Arc::new(self.clock()), Arc::clone(&self.ids) as _);
+        let asking = ApprovalPorts { clock, is_below_agent: false, ids, spawn };
         let approvals = Arc::new(ApprovalService::new(Arc::clone(store), feed, asking));
         let redactor = Arc::new(redactor(&settings()).unwrap());
         (booted, TurnRunner::new(host, kernel, approvals, redactor, settings()))

@@ -3,7 +3,7 @@
 use super::TurnJob;
 use super::TurnRunner;
 use crate::approval_service::ApprovalService;
-use crate::contract::{Answer, ApprovalId, ApprovalRequest, Approvals, DispatchId, Submission};
+use crate::contract::{ApprovalId, ApprovalRequest, Approvals, DispatchId, Submission};
 use crate::permission::{CODE, CallDecision, CallRights, decide, forms_to_remember};
 use crate::redaction::{clean, clean_call};
 use crate::scope::DispatchScope;
@@ -11,7 +11,7 @@ use dispatch_contracts::BoxFuture;
 use dispatch_contracts::hooks::{Denial, Question};
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::permission::{PermissionRule, Verdict};
-use dispatch_contracts::ports::{Clock, Ids};
+use dispatch_contracts::ports::Ids;
 use dispatch_contracts::tool::targets;
 use dispatch_contracts::turn::{Approver, Proposal};
 use dispatch_redact::Redactor;
@@ -24,7 +24,6 @@ const SUMMARY_CHARS: usize = 200;
 /// The gate of one turn.
 pub(super) struct PermissionGate {
     approvals: Arc<ApprovalService>,
-    clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     redactor: Arc<Redactor>,
     rules: Vec<PermissionRule>,
@@ -44,7 +43,6 @@ impl PermissionGate {
         let first = job.begun.inputs.first();
         Self {
             approvals: Arc::clone(&agent.approvals),
-            clock: agent.host.clock(),
             ids: agent.host.ids(),
             redactor,
             rules: agent.settings.rules.clone(),
@@ -94,16 +92,8 @@ impl PermissionGate {
             CallDecision::Refuse(denial) => return Some(denial),
             CallDecision::Ask(questions) => questions,
         };
-        match self.approvals.ask(&self.session, self.request(proposal, questions)).await {
-            Answer::Allow { .. } => None,
-            Answer::Deny { reason } => {
-                let reason = match reason.filter(|reason| !reason.trim().is_empty()) {
-                    Some(reason) => format!("The user said no: {reason}"),
-                    None => "The user said no.".to_owned(),
-                };
-                Some(Denial { code: CODE.to_owned(), reason })
-            }
-        }
+        let asked = self.approvals.ask(&self.session, self.request(proposal, questions)).await;
+        asked.err().map(|reason| Denial { code: CODE.to_owned(), reason })
     }
 
     /// The question as it is stored and shown: without secrets.
@@ -116,7 +106,7 @@ impl PermissionGate {
             clean(&self.redactor, &mut redacted);
             redacted == *form
         };
-        let at_ms = self.clock.now_ms();
+        let at_ms = self.approvals.now_ms();
         let targets = targets(&call.arguments, &self.workdir);
         ApprovalRequest {
             id: ApprovalId(self.ids.next_id()),
