@@ -5,6 +5,7 @@
 
 mod agent;
 mod prompt;
+mod questions;
 mod rpc;
 mod rpc_message;
 mod tool;
@@ -54,8 +55,8 @@ pub(crate) async fn serve(
             },
         }
     };
-    peer.hang_up();
     agent.stop_all().await;
+    peer.hang_up();
     let stopped = async { while prompts.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(Duration::from_millis(STOP_TIMEOUT_MS), stopped).await;
     drop((agent, peer, prompts));

@@ -90,13 +90,12 @@ impl DispatchFollower {
     }
 
     async fn hear(&mut self, event: SessionEvent) -> Result<(), Refusal> {
-        let lagged = event.news == SessionNews::Lagged;
-        self.due.extend(self.progress.hear(event).into_iter().map(DispatchUpdate::Reply));
-        if lagged {
-            // Which turn took the dispatch may be among what was missed.
+        // Which turn took the dispatch is news of this process alone, and may be among what was missed.
+        if event.news == SessionNews::Lagged || self.progress.is_unsure(&event.news) {
             let view = self.services.sessions()?.dispatch(&self.dispatch).await?;
             self.progress.note(&view);
         }
+        self.due.extend(self.progress.hear(event).into_iter().map(DispatchUpdate::Reply));
         Ok(())
     }
 

@@ -1,22 +1,19 @@
 //! The agent's side of the protocol: sessions, modes, prompts and questions.
 
 use super::prompt::{PromptBlock, compose};
+use super::questions::{EditorQuestions, QuestionWatch};
 use super::rpc::RpcPeer;
 use super::rpc_message::{RpcError, typed};
-use super::tool;
 use super::updates::ReplyUpdates;
 use crate::dispatch_follower::{DispatchFollower, DispatchUpdate, EndedDispatch, ReplyEvent, failure, rows_as_replies};
 use crate::openai::{ChatFinishReason, finish_reason};
 use crate::services::TransportServices;
 use dispatch_contracts::conversation::Role;
 use dispatch_contracts::turn::{Limit, TurnEnd};
-use dispatch_os::environment::user_name;
 use dispatch_os::files::{canonicalize, is_dir};
 use dispatch_os::time::rfc3339;
 use ext_conversation_store::contract::{ConversationError, Session, SessionFilter};
-use ext_session_orchestrator::contract::{
-    Answer, Answerer, ApprovalRequest, Ask, DispatchId, DispatchState, Submission,
-};
+use ext_session_orchestrator::contract::{Ask, DispatchId, DispatchState, Submission};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -30,16 +27,19 @@ const PAGE: u32 = 50;
 /// Serves one client.
 pub(super) struct AcpAgent {
     services: Arc<TransportServices>,
+    questions: Arc<EditorQuestions>,
     peer: Arc<RpcPeer>,
     open: Mutex<BTreeMap<String, OpenSessionState>>,
 }
 
 /// A session that the client has open.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct OpenSessionState {
     cwd: PathBuf,
     mode: PermissionMode,
     prompt: Option<RunningPrompt>,
+    /// Passes on what people are asked there, whichever process asks.
+    watch: Option<QuestionWatch>,
 }
 
 /// A prompt that runs, or is about to.
@@ -114,7 +114,8 @@ pub(super) struct AcceptedPrompt {
 
 impl AcpAgent {
     pub(super) fn new(services: Arc<TransportServices>, peer: Arc<RpcPeer>) -> Self {
-        Self { services, peer, open: Mutex::default() }
+        let questions = Arc::new(EditorQuestions::new(Arc::clone(&services), Arc::clone(&peer)));
+        Self { services, questions, peer, open: Mutex::default() }
     }
 
     /// Answers every request but a prompt.
@@ -163,7 +164,7 @@ impl AcpAgent {
     pub(super) async fn stop_all(&self) {
         let labels: Vec<String> = self.open().keys().cloned().collect();
         for label in labels {
-            self.cancel(&label).await;
+            self.close(&label).await;
         }
     }
 
@@ -210,9 +211,7 @@ impl AcpAgent {
         let mut updates = ReplyUpdates::new(prompt.cwd.clone());
         loop {
             match follower.next().await? {
-                Some(DispatchUpdate::Reply(ReplyEvent::Asked(request))) => {
-                    self.put_question(*request, prompt.cwd.clone())
-                }
+                Some(DispatchUpdate::Reply(ReplyEvent::Asked(request))) => self.questions.put(*request, &prompt.cwd),
                 Some(DispatchUpdate::Reply(reply)) => {
                     if let Some(update) = updates.update_for(Role::Assistant, &reply) {
                         self.update(&prompt.session, update).await;
@@ -233,42 +232,12 @@ impl AcpAgent {
         Err(RpcError::internal(refusal.message))
     }
 
-    /// Asks the client about a call, concurrently: updates continue meanwhile.
-    fn put_question(&self, request: ApprovalRequest, cwd: PathBuf) {
-        let (services, peer) = (Arc::clone(&self.services), Arc::clone(&self.peer));
-        tokio::spawn(async move {
-            let reasons: Vec<&str> = request.questions.iter().map(|question| question.reason.as_str()).collect();
-            let mut fields = tool::describe(&request.call, &cwd);
-            fields.insert("status".to_owned(), "pending".into());
-            let params = json!({
-                "sessionId": request.session,
-                "toolCall": fields,
-                "options": [
-                    {"optionId": "once", "name": "Allow once", "kind": "allow_once"},
-                    {"optionId": "always", "name": always(&request), "kind": "allow_always"},
-                    {"optionId": "deny", "name": "Deny", "kind": "reject_once"},
-                ],
-                "_meta": {"questions": reasons},
-            });
-            let chosen = peer.ask("session/request_permission", params).await;
-            let answer = match chosen.as_ref().and_then(|value| value.pointer("/outcome/optionId")?.as_str()) {
-                Some("once") => Answer::Allow { remember: false },
-                Some("always") => Answer::Allow { remember: true },
-                _ => Answer::Deny { reason: None },
-            };
-            if let Ok(approvals) = services.approvals() {
-                // Another client may have answered first, or the turn was stopped.
-                let by = Answerer { who: user_name(), from: "acp".to_owned() };
-                let _ = approvals.answer(&request.id, answer, by).await;
-            }
-        });
-    }
-
     fn new_session(&self, wanted: NewSessionParams) -> Result<Value, RpcError> {
         no_servers(&wanted.mcp_servers)?;
         let cwd = existing(wanted.cwd)?;
         let label = format!("acp-{}", self.services.fresh_id());
-        self.open().insert(label.clone(), OpenSessionState { cwd, ..OpenSessionState::default() });
+        let watch = Some(self.questions.watch(label.clone(), cwd.clone()));
+        self.open().insert(label.clone(), OpenSessionState { cwd, watch, ..OpenSessionState::default() });
         Ok(json!({"sessionId": label, "modes": modes(PermissionMode::default())}))
     }
 
@@ -282,6 +251,7 @@ impl AcpAgent {
         }
         let mut all = self.open();
         let open = all.entry(wanted.session_id.clone()).or_default();
+        open.watch = Some(self.questions.watch(wanted.session_id.clone(), cwd.clone()));
         open.cwd = cwd;
         Ok(())
     }
@@ -355,6 +325,7 @@ impl AcpAgent {
 
     /// Notes which dispatch a prompt became; says whether it was cancelled before that.
     fn note_dispatch(&self, label: &str, dispatch: &DispatchId) -> bool {
+        self.questions.note_prompt(dispatch);
         let mut all = self.open();
         let Some(running) = all.get_mut(label).and_then(|open| open.prompt.as_mut()) else { return true };
         running.dispatch = Some(dispatch.clone());
@@ -385,14 +356,6 @@ impl PermissionMode {
             Self::Allow => "allow",
             Self::Deny => "deny",
         }
-    }
-}
-
-/// What allowing for good would mean.
-fn always(request: &ApprovalRequest) -> String {
-    match request.remember.as_slice() {
-        [] => "Allow once; nothing can be remembered of it".to_owned(),
-        forms => format!("Always allow `{}` in this project", forms.join("`, `")),
     }
 }
 

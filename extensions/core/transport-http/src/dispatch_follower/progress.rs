@@ -57,6 +57,8 @@ pub(crate) struct DispatchProgress {
     rows: BTreeSet<RowId>,
     called: BTreeSet<CallId>,
     started: BTreeSet<CallId>,
+    /// Turns that had not taken the dispatch when storage was asked.
+    others: BTreeSet<TurnId>,
 }
 
 impl DispatchProgress {
@@ -69,14 +71,29 @@ impl DispatchProgress {
             rows: BTreeSet::new(),
             called: BTreeSet::new(),
             started: BTreeSet::new(),
+            others: BTreeSet::new(),
         }
     }
 
-    /// Which turn took the dispatch.
+    /// Which turn took the dispatch. One that was taken up again begins its reply anew.
     pub(crate) fn note(&mut self, view: &DispatchView) {
-        if view.id == self.dispatch && view.turn.is_some() {
-            self.turn.clone_from(&view.turn);
+        if view.id != self.dispatch || view.turn.is_none() || view.turn == self.turn {
+            return;
         }
+        self.turn.clone_from(&view.turn);
+        self.tracks.clear();
+        self.step = 0;
+    }
+
+    /// Whether storage must be asked which turn has the dispatch: a turn speaks that is not known, as when another
+    /// process runs it, or takes a message in.
+    pub(crate) fn is_unsure(&mut self, news: &SessionNews) -> bool {
+        let (turn, takes_in) = match news {
+            SessionNews::Row { row } => (&row.turn, matches!(row.body, RowBody::Steer { .. })),
+            SessionNews::Asked { request } => (&request.turn, false),
+            _ => return false,
+        };
+        self.turn.as_ref() != Some(turn) && (self.others.insert(turn.clone()) || takes_in)
     }
 
     /// Takes one piece of news.

@@ -144,3 +144,20 @@ proptest! {
         prop_assert_eq!(said, expected);
     }
 }
+
+#[test]
+fn storage_is_asked_once_for_each_turn_that_is_not_known() {
+    let mut progress = DispatchProgress::new(DispatchId::new("d"));
+    let spoken = |turn: &str| SessionNews::Row { row: row("r", turn, 0, RowBody::Marker { text: "x".to_owned() }) };
+    let steered =
+        |turn: &str| SessionNews::Row { row: row("r", turn, 0, RowBody::Steer { index: 0, text: "x".to_owned() }) };
+    assert!(progress.is_unsure(&spoken("before")));
+    assert!(!progress.is_unsure(&spoken("before")), "it is somebody else's");
+    assert!(progress.is_unsure(&steered("before")), "it may have taken the dispatch in");
+    assert!(progress.is_unsure(&spoken(TURN)));
+    progress.note(&view(Some(TURN)));
+    assert!(!progress.is_unsure(&spoken(TURN)) && !progress.is_unsure(&steered(TURN)));
+    assert!(progress.is_unsure(&spoken("again")), "a process died and another took it up");
+    progress.note(&view(Some("again")));
+    assert!(progress.store(&row("r1", TURN, 0, RowBody::Marker { text: "x".to_owned() })).is_empty());
+}
