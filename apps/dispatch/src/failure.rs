@@ -128,7 +128,7 @@ impl From<RunsError> for Failure {
             RunsError::Unknown { .. } | RunsError::Refused(_) => Self::of(Status::Usage, &error),
             RunsError::Full { .. } => Self::of(Status::Internal, &error)
                 .hint("`dispatch runs list` shows what waits; `dispatch watch` works on it"),
-            RunsError::Storage(_) => Self::of(Status::Internal, &error),
+            RunsError::Away(_) | RunsError::Storage(_) => Self::of(Status::Internal, &error),
         }
     }
 }

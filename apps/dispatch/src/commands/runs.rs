@@ -243,6 +243,8 @@ fn refused(error: RunsError) -> Failure {
         RunsError::Unknown { .. } => Failure::usage(message).hint("`dispatch runs list` shows the runs"),
         RunsError::Refused(_) => Failure::usage(message),
         RunsError::Full { .. } => Failure::usage(message).hint("`dispatch watch` works on what waits"),
-        RunsError::Storage(_) => Failure::internal(message).hint("`dispatch doctor` looks at the storage"),
+        RunsError::Away(_) | RunsError::Storage(_) => {
+            Failure::internal(message).hint("`dispatch doctor` looks at the storage")
+        }
     }
 }

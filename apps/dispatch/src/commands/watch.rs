@@ -285,7 +285,9 @@ async fn submit(runs: &dyn Runs, event: Event, stopping: &AtomicBool) -> Result<
     loop {
         match runs.submit(event.clone()).await {
             Ok(_) => return Ok(()),
-            Err(RunsError::Full { .. } | RunsError::Storage(_)) if !stopping.load(Ordering::Acquire) => {
+            Err(RunsError::Full { .. } | RunsError::Away(_) | RunsError::Storage(_))
+                if !stopping.load(Ordering::Acquire) =>
+            {
                 tokio::time::sleep(PAUSE).await;
             }
             Err(error) => return Err(error),

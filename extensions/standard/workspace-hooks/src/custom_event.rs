@@ -3,6 +3,7 @@
 use crate::content::content_hash;
 use crate::contract::{Change, Event, FileChange, Runs, Source, Trigger};
 use crate::root::workspace_of;
+use crate::run_routes::refusal;
 use crate::watch::slashed;
 use dispatch_contracts::contribution::Route;
 use dispatch_contracts::hook::HandlerError;
@@ -128,7 +129,7 @@ pub(crate) fn route(runs: Arc<dyn Runs>, folder: PathBuf, stored: Arc<dyn Fn(&Pa
                     }
                     Ok(json!({ "accepted": true, "receipts": receipts }))
                 }
-                Err(error) => Err(HandlerError(error.to_string())),
+                Err(error) => refusal(error),
             }
         })
     };

@@ -69,11 +69,12 @@ impl RunRoutes {
 }
 
 /// What a client did wrong has a status of its own; what we did wrong is a failure.
-fn refusal(error: RunsError) -> Result<Value, HandlerError> {
+pub(crate) fn refusal(error: RunsError) -> Result<Value, HandlerError> {
     let status = match &error {
         RunsError::Unknown { .. } => NOT_FOUND,
         RunsError::Refused(_) => CONFLICT,
         RunsError::Full { .. } => UNAVAILABLE,
+        RunsError::Away(_) => return Ok(with_status(UNAVAILABLE, "the database does not answer; try again")),
         RunsError::Storage(message) => return Err(HandlerError(message.clone())),
     };
     Ok(with_status(status, &error.to_string()))

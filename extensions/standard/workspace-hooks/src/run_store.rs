@@ -283,6 +283,9 @@ impl From<RunStoreError> for RunsError {
     fn from(error: RunStoreError) -> Self {
         match error {
             RunStoreError::Refused(refused) => refused,
+            RunStoreError::Storage(error @ (StorageError::Unreachable(_) | StorageError::Busy)) => {
+                Self::Away(error.to_string())
+            }
             other => Self::Storage(other.to_string()),
         }
     }

@@ -7,6 +7,7 @@ use crate::settings::MAX_BODY_BYTES;
 use axum::Json;
 use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
+use axum::http::header::{HeaderValue, RETRY_AFTER};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use dispatch_contracts::contribution::Route;
@@ -23,6 +24,8 @@ use std::time::Duration;
 const STATUS: &str = "$status";
 const EVENTS: &str = "$events";
 const NEXT: &str = "$next";
+/// When another try may work, in seconds.
+const RETRY_AFTER_S: &str = "1";
 /// How long a contributed route may take.
 const ROUTE_TIMEOUT_MS: u64 = 60_000;
 
@@ -63,7 +66,11 @@ async fn ask(route: &Route, owner: &str, asked: Value) -> Result<Value, Refusal>
 fn plain(mut value: Value) -> Response {
     let status = value.as_object_mut().and_then(|fields| fields.remove(STATUS));
     let status = status.and_then(|status| StatusCode::from_u16(u16::try_from(status.as_u64()?).ok()?).ok());
-    (status.unwrap_or(StatusCode::OK), Json(value)).into_response()
+    let mut answer = (status.unwrap_or(StatusCode::OK), Json(value)).into_response();
+    if answer.status() == StatusCode::SERVICE_UNAVAILABLE {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+    }
+    answer
 }
 
 /// A stream: the route is asked again for as long as it says how to go on. A client that leaves ends it.

@@ -92,6 +92,9 @@ pub enum RunsError {
         /// How many wait.
         waiting: u64,
     },
+    /// The database does not answer now.
+    #[error("{0}")]
+    Away(String),
     /// Storage failed.
     #[error("{0}")]
     Storage(String),

@@ -69,7 +69,7 @@ async fn submit(event: Event, runs: &dyn Runs, clock: &dyn Clock, client: &Clien
     let mut attempt = 1;
     loop {
         let Err(error) = runs.submit(event.clone()).await else { return };
-        let passing = matches!(error, RunsError::Full { .. } | RunsError::Storage(_));
+        let passing = matches!(error, RunsError::Full { .. } | RunsError::Away(_) | RunsError::Storage(_));
         if !passing || attempt >= MAX_ATTEMPTS {
             client.log(MessageTypeWire::Error, &format!("cannot queue an event: {error}"));
             return;
