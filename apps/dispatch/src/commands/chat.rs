@@ -4,7 +4,9 @@ mod asking;
 mod change;
 mod conversation;
 mod display;
+mod idle_questions;
 mod keyboard;
+mod known_models;
 mod markdown;
 mod one_shot;
 mod outcome;
@@ -20,11 +22,12 @@ use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use crate::stopping::Interrupts;
 use clap::ValueEnum;
-use conversation::{Conversation, MessageSource};
+use conversation::{Conversation, ConversationStart, MessageSource};
 use dispatch_contracts::extension::Extension;
 use dispatch_os::Ulid;
 use ext_conversation_store::contract::{CONVERSATIONS, Conversations, SessionFilter};
 use ext_session_orchestrator::contract::{APPROVALS, Ask, Mode, SESSIONS, Submission, redactor};
+use idle_questions::IdleQuestions;
 use keyboard::Keyboard;
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -140,7 +143,12 @@ async fn talk(running: &Running, loaded: &Loaded, request: &ChatRequest, printer
     let choice = running.model().cloned().ok_or_else(|| Failure::internal("no model was chosen"))?;
     let interrupts = Interrupts::listen();
     let folder = session::session_folder(loaded);
-    Conversation { turns, source, conversations, submission, choice, folder, interrupts }.hold().await
+    let questions = IdleQuestions::default();
+    let begins = if request.go_on { ConversationStart::GoesOn } else { ConversationStart::Fresh };
+    let host = running.host();
+    Conversation { turns, host, source, conversations, submission, choice, folder, interrupts, questions }
+        .hold(begins)
+        .await
 }
 
 /// A person if both ends of the conversation are a terminal, else lines.

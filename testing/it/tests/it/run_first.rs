@@ -116,7 +116,8 @@ fn a_conversation_has_commands_history_and_several_lines() {
     terminal.wait_for("other continues main");
     terminal.wait_for("other · rehearsal > ");
     terminal.press("/model m2\r");
-    terminal.wait_for("other · m2 > ");
+    terminal.wait_for("unknown model `m2`");
+    terminal.wait_for("other · rehearsal > ");
     terminal.press("/queue\r");
     terminal.wait_for("no messages wait or run");
     terminal.press("/history\r");

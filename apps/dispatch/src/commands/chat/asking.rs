@@ -20,6 +20,26 @@ pub(super) fn prompt(request: &ApprovalRequest) -> String {
     format!("  allow it? [y]es,{always} no and why, [N]o: ")
 }
 
+/// What stands below a question that came while the person was typing something else.
+pub(super) fn notice(request: &ApprovalRequest) -> String {
+    let always = match request.remember.as_slice() {
+        [] => String::new(),
+        forms => format!(", `a` always allows `{}` here", one_line(&forms.join("`, `"), LINE_CHARS)),
+    };
+    format!("  `y` allows it{always}, `n` and a reason refuses it; anything else is a message")
+}
+
+/// What a line at the prompt for messages says to the question above it; nothing if it is a message.
+pub(super) fn answer_at_prompt(line: &str) -> Option<Answer> {
+    let first = line.trim().split([' ', ',', ':']).next().unwrap_or_default().to_lowercase();
+    let is_answer = match first.as_str() {
+        "y" | "yes" | "a" | "always" => line.trim().len() == first.len(),
+        "n" | "no" => true,
+        _ => false,
+    };
+    is_answer.then(|| answer(line))
+}
+
 /// Whether a person can be asked: both ends of the conversation are a terminal.
 pub(super) fn somebody_is_there() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
@@ -90,6 +110,17 @@ mod tests {
         ] {
             assert_eq!(answer(no), Answer::Deny { reason: reason.map(str::to_owned) }, "{no:?}");
         }
+    }
+
+    #[test]
+    fn a_message_is_not_taken_for_an_answer() {
+        for message in ["", "yes please do", "a test of it", "nothing", "always use rg", "hello"] {
+            assert_eq!(answer_at_prompt(message), None, "{message:?}");
+        }
+        assert_eq!(answer_at_prompt(" Y "), Some(Answer::Allow { remember: false }));
+        assert_eq!(answer_at_prompt("always"), Some(Answer::Allow { remember: true }));
+        assert_eq!(answer_at_prompt("n"), Some(Answer::Deny { reason: None }));
+        assert_eq!(answer_at_prompt("no, not now"), Some(Answer::Deny { reason: Some("not now".to_owned()) }));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! A conversation: message after message, with commands of its own between them.
 
 use super::fresh_label;
+use super::idle_questions::{IdlePrompt, IdleQuestions};
 use super::keyboard::{Keyboard, TypedLine};
+use super::known_models;
 use super::slash::{COMMANDS, Slash, continued, goes_on, parse};
 use super::turns::{FollowResult, MessageSender};
 use super::typed_history::TypedHistory;
@@ -11,10 +13,11 @@ use crate::failure::Failure;
 use crate::plain::one_line;
 use crate::printer::{Printer, table};
 use crate::stopping::Interrupts;
+use dispatch_kernel::host::ExtensionHost;
 use dispatch_os::terminal::take_typed_lines;
 use ext_conversation_store::contract::{Conversations, SessionFilter, check_label};
 use ext_provider_openai_compat::contract::{ProviderChoice, REHEARSAL};
-use ext_session_orchestrator::contract::{MAX_TEXT_BYTES, Submission};
+use ext_session_orchestrator::contract::{Ask, MAX_TEXT_BYTES, Submission};
 use futures_util::FutureExt;
 use std::io::{BufRead, Read};
 use std::path::PathBuf;
@@ -35,9 +38,19 @@ pub(super) enum MessageSource {
     Lines,
 }
 
+/// How a conversation begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ConversationStart {
+    /// With the first message.
+    Fresh,
+    /// Where the last one ended; the person reads what was said last.
+    GoesOn,
+}
+
 /// A conversation that is being held.
 pub(super) struct Conversation<'a> {
     pub(super) turns: MessageSender<'a>,
+    pub(super) host: &'a ExtensionHost,
     pub(super) source: MessageSource,
     pub(super) conversations: Option<Arc<dyn Conversations>>,
     /// What is sent with every message; its session and model can change on the way.
@@ -47,6 +60,8 @@ pub(super) struct Conversation<'a> {
     pub(super) folder: PathBuf,
     /// Ctrl-C between two prompts, where no line is being read: it must not end the program in the middle.
     pub(super) interrupts: Interrupts,
+    /// What other processes ask while no turn of this one runs.
+    pub(super) questions: IdleQuestions,
 }
 
 /// What comes next.
@@ -61,8 +76,11 @@ impl Conversation<'_> {
         self.turns.printer
     }
 
-    pub(super) async fn hold(&mut self) -> Result<Status, Failure> {
+    pub(super) async fn hold(&mut self, begins: ConversationStart) -> Result<Status, Failure> {
         self.greet();
+        if begins == ConversationStart::GoesOn && matches!(self.source, MessageSource::Person { .. }) {
+            self.show_last_exchange().await;
+        }
         let mut status = Status::Done;
         loop {
             match self.next().await? {
@@ -102,8 +120,19 @@ impl Conversation<'_> {
         }
     }
 
+    /// What was said last; a history that cannot be read is told about by the next message.
+    async fn show_last_exchange(&self) {
+        let Some(conversations) = &self.conversations else { return };
+        if let Ok(history) = conversations.history(&self.submission.session).await
+            && let Some(last) = session::transcript::last_exchange(&history)
+        {
+            self.printer().note(&last);
+        }
+    }
+
     /// One message; what it came to, or nothing when the person left.
     async fn say(&mut self, text: String) -> Result<Option<Status>, Failure> {
+        self.questions.forget();
         let outcome = match self.turns.say(Submission { text, ..self.submission.clone() }).await? {
             FollowResult::Over(outcome) => outcome,
             FollowResult::Left => return Ok(None),
@@ -132,6 +161,7 @@ impl Conversation<'_> {
                 ),
             };
             let line = match self.read(prompt).await {
+                TypedLine::Line(line) if message.is_none() && self.answers(&line).await => continue,
                 TypedLine::Line(line) => line,
                 TypedLine::Interrupted if message.take().is_some() => continue,
                 TypedLine::Interrupted if !warned => {
@@ -182,6 +212,16 @@ impl Conversation<'_> {
             MessageSource::Person { .. } if self.interrupts.next().now_or_never().is_some() => {
                 return TypedLine::Interrupted;
             }
+            MessageSource::Person { keyboard, .. } if self.submission.ask == Ask::Person => {
+                let typed = keyboard.ask(prompt);
+                let idle = IdlePrompt {
+                    sessions: self.turns.sessions.as_ref(),
+                    session: &self.submission.session,
+                    keyboard,
+                    workdir: &self.turns.workdir,
+                };
+                return self.questions.read(idle, typed).await;
+            }
             MessageSource::Person { keyboard, .. } => keyboard.ask(prompt),
             MessageSource::Lines => tokio::task::spawn_blocking(read_line),
         };
@@ -190,6 +230,11 @@ impl Conversation<'_> {
             // A program that feeds us lines is stopped like any other.
             () = self.interrupts.next(), if matches!(self.source, MessageSource::Lines) => TypedLine::End,
         }
+    }
+
+    /// Whether the line is the answer to a question that was shown at the prompt.
+    async fn answers(&mut self, line: &str) -> bool {
+        self.questions.answer(line, self.turns.approvals.as_ref(), self.turns.printer).await
     }
 
     async fn obey(&mut self, command: Slash) -> Result<(), Failure> {
@@ -217,7 +262,7 @@ impl Conversation<'_> {
                 self.go_to(label).await?;
             }
             Slash::Fork(label) => self.fork(label).await?,
-            Slash::Model(name) => self.choose(name),
+            Slash::Model(name) => self.choose(name).await?,
             Slash::Queue => {
                 let found = self.turns.sessions.queue(Some(&self.submission.session)).await;
                 self.printer().note(&queue::listed(&found.map_err(super::turns::refused)?));
@@ -255,6 +300,7 @@ impl Conversation<'_> {
             None => format!("session {label} begins with your next message"),
         };
         self.submission.session = label;
+        self.questions.forget();
         self.printer().note(&words);
         Ok(())
     }
@@ -268,9 +314,12 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    fn choose(&mut self, name: Option<String>) {
+    async fn choose(&mut self, name: Option<String>) -> Result<(), Failure> {
         match name {
             Some(name) => {
+                if self.choice.model.as_ref() != Some(&name) {
+                    known_models::check(self.host, &self.choice.provider, &name).await?;
+                }
                 self.printer().note(&format!("{} answers from the next message on", one_line(&name, PROMPT_CHARS)));
                 self.submission.model = Some(name);
             }
@@ -282,6 +331,7 @@ impl Conversation<'_> {
                 self.printer().note(&format!("{} ({why})", self.model()));
             }
         }
+        Ok(())
     }
 }
 

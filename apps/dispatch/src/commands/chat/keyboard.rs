@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use rustyline::config::Behavior;
 use rustyline::error::ReadlineError;
 use rustyline::history::{History, MemHistory};
-use rustyline::{Config, Editor};
+use rustyline::{Config, Editor, ExternalPrinter};
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::JoinHandle;
@@ -26,6 +26,7 @@ pub(super) enum TypedLine {
 #[derive(Clone)]
 pub(super) struct Keyboard {
     editor: Arc<Mutex<Editor<(), MemHistory>>>,
+    above: Arc<Mutex<dyn ExternalPrinter + Send>>,
 }
 
 impl Keyboard {
@@ -35,8 +36,16 @@ impl Keyboard {
         let failed = |error: ReadlineError| Failure::internal("cannot use the terminal").caused_by(&error);
         let config = Config::builder().max_history_size(MAX_HISTORY).map_err(failed)?.behavior(behavior).build();
         let history = MemHistory::with_config(&config);
-        let editor = Editor::with_history(config, history).map_err(failed)?;
-        Ok(Self { editor: Arc::new(Mutex::new(editor)) })
+        let mut editor = Editor::with_history(config, history).map_err(failed)?;
+        let above = Arc::new(Mutex::new(editor.create_external_printer().map_err(failed)?));
+        Ok(Self { editor: Arc::new(Mutex::new(editor)), above })
+    }
+
+    /// Shows lines above the prompt that is open; what is typed there stays.
+    pub(super) fn show_above(&self, text: &str) {
+        let mut above = self.above.lock().unwrap_or_else(PoisonError::into_inner);
+        // A terminal that is gone shows nothing; the prompt finds that out by itself.
+        let _ = above.print(format!("{text}\n"));
     }
 
     /// Makes a line reachable with the arrow keys.

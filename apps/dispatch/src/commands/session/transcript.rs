@@ -21,6 +21,13 @@ pub(crate) fn told(history: &History) -> String {
     history.messages.iter().map(message).collect::<Vec<_>>().join("\n\n")
 }
 
+/// What the person said last, and everything behind it; none in an empty history.
+pub(crate) fn last_exchange(history: &History) -> Option<String> {
+    let from = history.messages.iter().rposition(|message| message.role == Role::User)?;
+    let last = history.messages.iter().skip(from).map(message);
+    Some(last.collect::<Vec<_>>().join("\n\n"))
+}
+
 fn message(message: &Message) -> String {
     let name = match message.role {
         Role::User => "you",
