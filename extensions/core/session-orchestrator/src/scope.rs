@@ -1,10 +1,13 @@
-//! Where a dispatch belongs: the workspace whose settings hold for it, the extensions that take part in its turn and the
-//! permission rules that it was sent under; and whether a process can run it as it was meant.
+//! Where a dispatch belongs: the workspace whose settings hold for it, the extensions that take part in its turn, what was
+//! set for their process alone and the permission rules that it was sent under; and whether a process can run it as it
+//! was meant.
 //!
 //! Pure.
 
 use crate::contract::DispatchId;
 use dispatch_contracts::permission::PermissionRule;
+use dispatch_contracts::settings::{Origin, Setting, Settings};
+use dispatch_os::digest::{hex, sha256};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,9 +27,28 @@ pub(crate) struct DispatchScope {
     pub(crate) workspace: PathBuf,
     /// The extensions beside the core that were active; not known of a message that an older version stored.
     pub(crate) extensions: Option<BTreeSet<String>>,
+    /// What the process that took it in was told about secrets and extensions at its start, as digests; not known of a
+    /// message that an older version stored. What files say holds for every process in the workspace.
+    #[serde(default)]
+    pub(crate) settings: Option<SettingDigests>,
     /// The configured permission rules; whoever runs it adds its own, and the strictest answer holds.
     #[serde(default)]
     pub(crate) rules: Vec<PermissionRule>,
+}
+
+/// Settings by name, each as a digest: a value may hold a secret.
+pub(crate) type SettingDigests = BTreeMap<String, String>;
+
+/// The settings that can weaken or strengthen what guards a turn, of those that were set for one process: by a flag or
+/// the environment. What the core is told guards nothing.
+pub(crate) fn own_settings(settings: &Settings, core: &BTreeSet<String>) -> SettingDigests {
+    let matters = |name: &str| {
+        let extension = name.strip_prefix("extensions.").and_then(|rest| rest.split_once('.')).map(|(id, _)| id);
+        name.starts_with("redact.") || extension.is_some_and(|id| !core.contains(id))
+    };
+    let is_own = |setting: &Setting| matches!(setting.origin, Origin::Environment { .. } | Origin::Flag { .. });
+    let found = settings.iter().filter(|(name, setting)| is_own(setting) && matters(name));
+    found.map(|(name, setting)| (name.to_owned(), hex(sha256(setting.value.to_string().as_bytes())))).collect()
 }
 
 /// Says whether a folder is there.
@@ -38,6 +60,8 @@ pub(crate) struct RunnerScope {
     pub(crate) workspace: PathBuf,
     /// The active extensions beside the core.
     pub(crate) extensions: BTreeSet<String>,
+    /// What was set for this process alone.
+    pub(crate) settings: SettingDigests,
     pub(crate) folder_exists: FolderCheck,
 }
 
@@ -49,7 +73,9 @@ impl RunnerScope {
             Some(needed) => needed.is_subset(&self.extensions),
             None => !self.extensions.is_empty(),
         };
-        scope.workspace == self.workspace && complete && folder.is_none_or(|folder| (self.folder_exists)(folder))
+        let is_set_alike = scope.settings.as_ref().is_none_or(|settings| *settings == self.settings);
+        let here = scope.workspace == self.workspace && is_set_alike;
+        here && complete && folder.is_none_or(|folder| (self.folder_exists)(folder))
     }
 }
 
@@ -61,7 +87,7 @@ pub(crate) enum WaitReason {
     /// The folder that it works in is gone.
     MissingFolder { id: DispatchId, folder: PathBuf },
     /// No process that could run it is there.
-    NoProcess { workspace: PathBuf, extensions: Vec<String> },
+    NoProcess { workspace: PathBuf, extensions: Vec<String>, settings: Vec<String> },
     /// A message before it in its session waits.
     Behind { id: DispatchId },
 }
@@ -80,7 +106,7 @@ impl fmt::Display for WaitReason {
                  `dispatch queue cancel {id}` takes it back",
                 folder.display()
             ),
-            Self::NoProcess { workspace, extensions } => {
+            Self::NoProcess { workspace, extensions, settings } => {
                 write!(out, "no running process can take it: it needs one that works in {}", workspace.display())?;
                 match extensions.as_slice() {
                     [] => {}
@@ -92,7 +118,15 @@ impl fmt::Display for WaitReason {
                         many.len() - NAMED_EXTENSIONS
                     )?,
                 }
-                write!(out, "; `dispatch --project '{}' serve` starts one", workspace.display())
+                if !settings.is_empty() {
+                    write!(
+                        out,
+                        ", started with the same values of {} as the one that took it in",
+                        settings.join(", ")
+                    )?;
+                }
+                write!(out, "; `dispatch --project '{}' serve` starts one", workspace.display())?;
+                if settings.is_empty() { Ok(()) } else { write!(out, " if it is given the same `--set` or variables") }
             }
             Self::Behind { id } => write!(out, "it waits behind {id} of the same session"),
         }
@@ -110,11 +144,11 @@ pub(crate) struct WaitingMessage {
     pub(crate) free_since_ms: Option<u64>,
 }
 
-/// Why each message waits that no process can take; `waiting` is in the order of sessions and of what came first.
+/// Why each message waits that no process can take, as the process that looks sees it; `waiting` is in the order of sessions and of what came first.
 pub(crate) fn wait_reasons(
     waiting: &[WaitingMessage],
     now_ms: u64,
-    folder_exists: &FolderCheck,
+    looking: &RunnerScope,
 ) -> BTreeMap<DispatchId, WaitReason> {
     let mut reasons = BTreeMap::new();
     let mut stuck: Option<(&str, &DispatchId)> = None;
@@ -124,7 +158,7 @@ pub(crate) fn wait_reasons(
                 reasons.insert(message.id.clone(), WaitReason::Behind { id: first.clone() });
             }
             _ => {
-                if let Some(reason) = wait_reason(message, now_ms, folder_exists) {
+                if let Some(reason) = wait_reason(message, now_ms, looking) {
                     reasons.insert(message.id.clone(), reason);
                     stuck = Some((&message.session, &message.id));
                 }
@@ -134,18 +168,26 @@ pub(crate) fn wait_reasons(
     reasons
 }
 
-fn wait_reason(message: &WaitingMessage, now_ms: u64, folder_exists: &FolderCheck) -> Option<WaitReason> {
+fn wait_reason(message: &WaitingMessage, now_ms: u64, looking: &RunnerScope) -> Option<WaitReason> {
     let free_since_ms = message.free_since_ms?;
     let id = message.id.clone();
     let Some(scope) = &message.scope else { return Some(WaitReason::UnknownFolder { id }) };
-    let gone = |folder: &&PathBuf| !folder_exists(folder);
+    let gone = |folder: &&PathBuf| !(looking.folder_exists)(folder);
     if let Some(folder) = message.folder.iter().chain([&scope.workspace]).find(gone) {
         return Some(WaitReason::MissingFolder { id, folder: folder.clone() });
     }
     (now_ms.saturating_sub(free_since_ms) >= OVERDUE_MS).then(|| WaitReason::NoProcess {
         workspace: scope.workspace.clone(),
         extensions: scope.extensions.iter().flatten().cloned().collect(),
+        settings: scope.settings.as_ref().map(|sent| differing(sent, &looking.settings)).unwrap_or_default(),
     })
+}
+
+/// The settings that one process was given another value of than the other, or none.
+fn differing(sent: &SettingDigests, looking: &SettingDigests) -> Vec<String> {
+    let names: BTreeSet<&String> = sent.keys().chain(looking.keys()).collect();
+    let differ = names.into_iter().filter(|name| sent.get(*name) != looking.get(*name));
+    differ.map(|name| format!("`{name}`")).collect()
 }
 
 #[cfg(test)]

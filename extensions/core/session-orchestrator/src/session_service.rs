@@ -94,7 +94,7 @@ impl SessionService {
     ) -> Result<Vec<DispatchView>, SessionsError> {
         if views.iter().any(|view| view.state == DispatchState::Pending) {
             let waiting = self.scheduler.store.waiting(session).await?;
-            let reasons = wait_reasons(&waiting, self.scheduler.now_ms(), self.scheduler.folder_exists());
+            let reasons = wait_reasons(&waiting, self.scheduler.now_ms(), &self.scheduler.runner_scope());
             for view in views.iter_mut().filter(|view| view.reason.is_empty()) {
                 view.reason = reasons.get(&view.id).map(ToString::to_string).unwrap_or_default();
             }

@@ -224,8 +224,7 @@ impl SessionState {
         let pending = |entry: &&mut StoredDispatch| entry.id == *id && entry.state == DispatchState::Pending;
         let entry = self.open.iter_mut().find(pending)?;
         let known = entry.scope.take();
-        let (extensions, rules) = known.map_or((None, Vec::new()), |scope| (scope.extensions, scope.rules));
-        entry.scope = Some(DispatchScope { workspace, extensions, rules });
+        entry.scope = Some(DispatchScope { workspace, ..known.unwrap_or_default() });
         entry.submission.workdir = Some(folder);
         entry.partition = queue::partition(&entry.submission, entry.scope.as_ref());
         let entry = entry.clone();

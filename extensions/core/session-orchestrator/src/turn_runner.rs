@@ -15,7 +15,7 @@ use crate::history_reader::HistoryReader;
 use crate::inputs::conversation;
 use crate::queue_store::StartedTurn;
 use crate::redaction::{RedactingSink, redactor_with};
-use crate::scope::{FolderCheck, RunnerScope};
+use crate::scope::{FolderCheck, RunnerScope, own_settings};
 use crate::spill::SpillFolder;
 use crate::turn_environment::TurnEnvironment;
 use choose::choices;
@@ -95,8 +95,10 @@ impl TurnRunner {
         };
         let known = self.kernel.get().map(|kernel| kernel.status()).unwrap_or_default();
         let extensions = known.iter().filter(|status| takes_part(status)).map(|status| status.id.to_string());
+        let core = known.iter().filter(|status| status.tier == Some(Tier::Core)).map(|status| status.id.to_string());
         RunnerScope {
             workspace: self.workspace.clone(),
+            settings: own_settings(&self.settings.all, &core.collect()),
             extensions: extensions.collect(),
             folder_exists: Arc::clone(folder_exists),
         }

@@ -107,8 +107,9 @@ impl TurnScheduler {
 
     /// Where a message belongs that is sent through this process.
     pub(crate) fn dispatch_scope(&self) -> DispatchScope {
-        let RunnerScope { workspace, extensions, .. } = self.runner_scope();
-        DispatchScope { workspace, extensions: Some(extensions), rules: self.runner.rules().to_vec() }
+        let RunnerScope { workspace, extensions, settings, .. } = self.runner_scope();
+        let (extensions, settings) = (Some(extensions), Some(settings));
+        DispatchScope { workspace, extensions, settings, rules: self.runner.rules().to_vec() }
     }
 
     pub(crate) fn folder_exists(&self) -> &FolderCheck {

@@ -7,7 +7,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 fn scope(workspace: &str, extensions: Option<&[&str]>) -> DispatchScope {
-    DispatchScope { workspace: workspace.into(), extensions: extensions.map(set), rules: Vec::new() }
+    DispatchScope { workspace: workspace.into(), extensions: extensions.map(set), ..DispatchScope::default() }
 }
 
 fn there() -> FolderCheck {
@@ -15,7 +15,12 @@ fn there() -> FolderCheck {
 }
 
 fn runner(workspace: &str, extensions: &[&str]) -> RunnerScope {
-    RunnerScope { workspace: workspace.into(), extensions: set(extensions), folder_exists: there() }
+    RunnerScope {
+        workspace: workspace.into(),
+        extensions: set(extensions),
+        settings: SettingDigests::new(),
+        folder_exists: there(),
+    }
 }
 
 #[test]
@@ -52,7 +57,7 @@ fn a_reason_names_the_command_that_helps() {
         waiting("e", "four", Some(scope("/p2", Some(&[]))), Some(9_000)),
         waiting("f", "five", Some(scope("/p2", Some(&[]))), None),
     ];
-    let told: BTreeMap<String, String> = wait_reasons(&all, 10_000, &there())
+    let told: BTreeMap<String, String> = wait_reasons(&all, 10_000, &runner("/p2", &[]))
         .into_iter()
         .map(|(id, reason)| (id.to_string(), reason.to_string()))
         .collect();
@@ -69,4 +74,40 @@ fn a_reason_names_the_command_that_helps() {
         told["c"]
     );
     assert!(told["d"].contains("`dispatch queue move d FOLDER`"), "{}", told["d"]);
+}
+
+fn given(values: &[(&str, &str, bool)]) -> Settings {
+    let setting = |(name, value, by_flag): &(&str, &str, bool)| {
+        let origin = match by_flag {
+            true => Origin::Flag { flag: "--set".to_owned() },
+            false => Origin::Global { file: "dispatch.toml".to_owned() },
+        };
+        ((*name).to_owned(), Setting { value: (*value).into(), origin })
+    };
+    Settings::new(values.iter().map(setting).collect())
+}
+
+#[test]
+fn what_was_set_for_one_process_must_be_set_for_the_one_that_runs_it() {
+    let core = set(&["provider"]);
+    let own = |values: &[(&str, &str, bool)]| own_settings(&given(values), &core);
+    assert!(
+        own(&[("redact.patterns", "a", false), ("model.model", "m", true), ("extensions.disabled", "x", true)])
+            .is_empty()
+    );
+    assert!(own(&[("extensions.provider.attempts", "3", true)]).is_empty(), "it takes no part as a guard");
+    let strict = own(&[("redact.patterns", "a", true), ("extensions.shell.sandbox", "on", true)]);
+    assert_eq!(strict.len(), 2);
+    assert!(!format!("{strict:?}").contains("\"a\""), "values are not kept");
+    let sent = DispatchScope { settings: Some(strict.clone()), ..scope("/p2", Some(&["shell"])) };
+    let plain = runner("/p2", &["shell"]);
+    assert!(!plain.can_run(Some(&sent), None));
+    assert!(RunnerScope { settings: strict, ..plain.clone() }.can_run(Some(&sent), None));
+    let other = own(&[("redact.patterns", "b", true), ("extensions.shell.sandbox", "on", true)]);
+    assert!(!RunnerScope { settings: other.clone(), ..plain.clone() }.can_run(Some(&sent), None));
+    assert!(RunnerScope { settings: other, ..plain.clone() }.can_run(Some(&scope("/p2", Some(&["shell"]))), None));
+    let all = [waiting("a", "one", Some(sent), Some(0))];
+    let told = wait_reasons(&all, 10_000, &plain).remove(&DispatchId::new("a")).map(|reason| reason.to_string());
+    let named = "the same values of `extensions.shell.sandbox`, `redact.patterns`";
+    assert!(told.as_ref().is_some_and(|told| told.contains(named)), "{told:?}");
 }
