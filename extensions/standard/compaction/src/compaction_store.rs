@@ -1,10 +1,14 @@
-//! Where compactions are kept: one value per session, written as a whole.
+//! Where compactions are kept: a row for each, which names the last turn that it stands for. A change holds the key of
+//! its session, so that a summary and an undo from another process come one after the other.
 
-use crate::contract::Compaction;
+use crate::contract::{Compaction, SummaryAuthor};
 use dispatch_contracts::ids::{SessionId, TurnId};
-use dispatch_contracts::storage::{Storage, StorageError};
+use dispatch_contracts::migration::Migration;
+use dispatch_contracts::statement;
+use dispatch_contracts::storage::{Columns, Keys, Record, Statement, Storage, StorageError, Transaction};
+use dispatch_durable_queue::transact;
+use ext_conversation_store::contract::ledger::session_key;
 use ext_session_orchestrator::contract::PastTurn;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,9 +17,30 @@ const MAX_KEPT: usize = 16;
 /// The most sessions that are remembered without storage.
 const MAX_REMEMBERED: usize = 1_000;
 
+/// The tables.
+pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
+    version: 1,
+    name: "summaries",
+    statements: &[
+        "CREATE TABLE summaries (
+            session TEXT NOT NULL,
+            through_turn TEXT NOT NULL,
+            turns INTEGER NOT NULL,
+            summary TEXT NOT NULL,
+            author TEXT NOT NULL,
+            made_at INTEGER NOT NULL,
+            PRIMARY KEY (session, through_turn)
+        )",
+        "CREATE TABLE undone_summaries (
+            session TEXT NOT NULL,
+            through_turn TEXT NOT NULL,
+            PRIMARY KEY (session, through_turn)
+        )",
+    ],
+}];
+
 /// What is stored of one session.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SessionCompactions {
     /// Those that were made in this session, oldest first.
     pub(crate) made: Vec<Compaction>,
@@ -60,27 +85,37 @@ impl CompactionStore {
         Self { storage, memory: Mutex::default() }
     }
 
-    /// What is stored of a session; a value that cannot be read counts as none, and the history is whole.
+    /// What is stored of a session.
     pub(crate) async fn load(&self, session: &SessionId) -> Result<SessionCompactions, StorageError> {
-        let Some(storage) = &self.storage else {
-            let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-            return Ok(memory.get(session).cloned().unwrap_or_default());
-        };
-        let found = storage.get(&key(session)).await?;
-        Ok(found.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+        let Some(storage) = &self.storage else { return Ok(self.remembered(session)) };
+        let made = storage.query(made_in(session)).await?;
+        let undone = storage.query(undone_in(session)).await?;
+        from_rows(&made, &undone)
     }
 
-    pub(crate) async fn save(&self, session: &SessionId, all: &SessionCompactions) -> Result<(), StorageError> {
+    /// Adds a compaction of a session.
+    pub(crate) async fn add(&self, session: &SessionId, compaction: Compaction) -> Result<(), StorageError> {
         let Some(storage) = &self.storage else {
-            let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-            if memory.len() >= MAX_REMEMBERED && !memory.contains_key(session) {
-                memory.pop_first();
-            }
-            memory.insert(session.clone(), all.clone());
+            self.remember(session, |all| all.add(compaction));
             return Ok(());
         };
-        let bytes = serde_json::to_vec(all).map_err(|error| StorageError::GivenUp(error.to_string()))?;
-        storage.put(&key(session), Some(bytes)).await
+        let session = session.clone();
+        transact(storage.as_ref(), held(&session), move |tx| add_in(tx, &session, compaction)).await
+    }
+
+    /// Takes back the compaction that stands for all turns up to this one.
+    pub(crate) async fn undo(&self, session: &SessionId, through: &TurnId) -> Result<(), StorageError> {
+        let Some(storage) = &self.storage else {
+            self.remember(session, |all| all.undone.push(through.clone()));
+            return Ok(());
+        };
+        let insert = statement!(
+            "INSERT INTO undone_summaries (session, through_turn) VALUES (?1, ?2)
+             ON CONFLICT (session, through_turn) DO NOTHING",
+            session,
+            through
+        );
+        transact(storage.as_ref(), held(session), move |tx| tx.execute(&insert).map(drop)).await
     }
 
     /// The same for all sessions that wrote turns of a history.
@@ -94,16 +129,85 @@ impl CompactionStore {
         }
         Ok(found)
     }
+
+    fn remembered(&self, session: &SessionId) -> SessionCompactions {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned().unwrap_or_default()
+    }
+
+    fn remember(&self, session: &SessionId, change: impl FnOnce(&mut SessionCompactions)) {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.len() >= MAX_REMEMBERED && !memory.contains_key(session) {
+            memory.pop_first();
+        }
+        change(memory.entry(session.clone()).or_default());
+    }
 }
 
-fn key(session: &SessionId) -> String {
-    format!("session/{session}")
+/// What a change of a session's summaries works on.
+fn held(session: &SessionId) -> Keys {
+    Keys::of([session_key(session)])
+}
+
+fn made_in(session: &SessionId) -> Statement {
+    statement!(
+        "SELECT through_turn, turns, summary, author, made_at FROM summaries WHERE session = ?1
+         ORDER BY made_at, through_turn",
+        session
+    )
+}
+
+fn undone_in(session: &SessionId) -> Statement {
+    statement!("SELECT through_turn FROM undone_summaries WHERE session = ?1", session)
+}
+
+/// The rows of a session become those of what it has then.
+fn add_in(tx: &mut dyn Transaction, session: &SessionId, compaction: Compaction) -> Result<(), StorageError> {
+    let mut all = from_rows(&tx.query(&made_in(session))?, &tx.query(&undone_in(session))?)?;
+    let before: Vec<TurnId> = all.made.iter().map(|known| known.through.clone()).collect();
+    let new = compaction.clone();
+    all.add(compaction);
+    let is_kept = |through: &TurnId| *through != new.through && all.made.iter().any(|kept| kept.through == *through);
+    for gone in before.iter().filter(|through| !is_kept(through)) {
+        tx.execute(&statement!("DELETE FROM summaries WHERE session = ?1 AND through_turn = ?2", session, gone))?;
+    }
+    tx.execute(&statement!(
+        "DELETE FROM undone_summaries WHERE session = ?1 AND through_turn = ?2",
+        session,
+        &new.through
+    ))?;
+    let turns = u64::try_from(new.turns).unwrap_or(u64::MAX);
+    tx.execute(&statement!(
+        "INSERT INTO summaries (session, through_turn, turns, summary, author, made_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        session,
+        &new.through,
+        turns,
+        &new.summary,
+        new.by.word(),
+        new.at_ms
+    ))?;
+    Ok(())
+}
+
+fn from_rows(made: &[Record], undone: &[Record]) -> Result<SessionCompactions, StorageError> {
+    let compaction = |record: &Record| -> Result<Compaction, StorageError> {
+        Ok(Compaction {
+            through: TurnId::new(record.text(0)?),
+            turns: usize::try_from(record.unsigned(1)?).unwrap_or(usize::MAX),
+            summary: record.text(2)?.to_owned(),
+            by: if record.text(3)? == SummaryAuthor::Model.word() { SummaryAuthor::Model } else { SummaryAuthor::Rule },
+            at_ms: record.unsigned(4)?,
+        })
+    };
+    Ok(SessionCompactions {
+        made: made.iter().map(compaction).collect::<Result<_, _>>()?,
+        undone: undone.iter().map(|record| record.text(0).map(TurnId::new)).collect::<Result<_, _>>()?,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::SummaryAuthor;
 
     fn compaction(through: &str, at_ms: u64) -> Compaction {
         Compaction {

@@ -42,6 +42,16 @@ pub enum SummaryAuthor {
     Rule,
 }
 
+impl SummaryAuthor {
+    /// The word that the database knows it by.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Rule => "rule",
+        }
+    }
+}
+
 /// Why a compaction could not be taken back.
 #[derive(Debug, thiserror::Error)]
 pub enum CompactionError {

@@ -17,6 +17,7 @@ use dispatch_contracts::provider::{
     ModelEvent, ModelInfo, ModelRequest, ModelStream, Provider, ProviderError, ProviderErrorKind,
 };
 use ext_session_orchestrator::contract::PastTurn;
+use futures_util::future::Shared;
 use futures_util::{StreamExt, stream};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
@@ -38,6 +39,16 @@ pub(crate) struct CompactionShared {
     pub(crate) settings: CompactionSettings,
     /// What was learned about models since the program started.
     pub(crate) windows: Mutex<BTreeMap<String, WindowKnowledge>>,
+    /// The conversations of turns that run, and summaries that are made behind one.
+    pub(crate) running: Mutex<BTreeMap<SessionId, RunningTurn>>,
+}
+
+/// What is known of the last turn of a session in this process.
+pub(crate) enum RunningTurn {
+    /// It runs.
+    Open(Arc<FittingConversation>, Arc<dyn Provider>),
+    /// It has ended, and a summary is made; this ends with it.
+    Summarising(Shared<BoxFuture<'static, ()>>),
 }
 
 /// The conversation of one turn, as the model reads it now.
@@ -49,6 +60,18 @@ pub(crate) struct FittingConversation {
     pub(crate) view: Mutex<HistoryView>,
     /// How many messages of each request are the history that the turn began with.
     pub(crate) begun_with: usize,
+    /// The last request of the turn.
+    pub(crate) last: Mutex<Option<LastRequest>>,
+}
+
+/// A request that was sent, as far as its size is concerned.
+#[derive(Clone, Debug)]
+pub(crate) struct LastRequest {
+    pub(crate) model: String,
+    /// All of it, in estimated tokens.
+    pub(crate) size: u64,
+    /// What of it is not past turns.
+    pub(crate) fixed: u64,
 }
 
 /// How much of the past is summarised.
@@ -100,6 +123,7 @@ impl FittingConversation {
             let _ = self.shorten(provider, &mut request, budget, &cancel).await;
         }
         for _ in 0..MAX_ATTEMPTS {
+            self.note(&request);
             let mut answer = provider.stream(request.clone(), cancel.clone());
             let first = answer.next().await;
             let Some(Err(refusal)) = &first else { return begun(first, answer) };
@@ -115,6 +139,26 @@ impl FittingConversation {
             }
         }
         provider.stream(request, cancel)
+    }
+
+    fn note(&self, request: &ModelRequest) {
+        let size = of_request(request);
+        let past = of_messages(&self.history());
+        let last = LastRequest { model: request.model.clone(), size, fixed: size.saturating_sub(past) };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+    }
+
+    /// After the turn: summarises what the next one would have to, if the window is known and the history with this turn
+    /// passes the limit. The turn that has ended is one of those that stay as they are.
+    pub(crate) async fn compact_ahead(&self, provider: &dyn Provider, replied: u64) {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(LastRequest { model, size, fixed }) = last else { return };
+        let known = self.shared.windows().get(&model).copied();
+        let Some(budget) = known.and_then(|known| known.budget(self.shared.settings.at)) else { return };
+        if size.saturating_add(replied) > budget {
+            let keep = self.shared.settings.keep.saturating_sub(1);
+            self.compact(provider, &model, fixed.saturating_add(replied), budget, keep, &CancelToken::new()).await;
+        }
     }
 
     /// The request with what is left of the past in the place of what the turn began with.
@@ -138,7 +182,7 @@ impl FittingConversation {
         let own = request.messages.split_off(past);
         let history = of_messages(&request.messages);
         let fixed = before.saturating_sub(history);
-        self.compact(provider, &request.model, fixed, budget, cancel).await;
+        self.compact(provider, &request.model, fixed, budget, self.shared.settings.keep, cancel).await;
         request.messages = self.history();
         let past = of_messages(&request.messages);
         let mut own = own;
@@ -151,13 +195,21 @@ impl FittingConversation {
     }
 
     /// Summarises as many turns as have to be; a failure leaves the history as it was.
-    async fn compact(&self, provider: &dyn Provider, model: &str, fixed: u64, budget: u64, cancel: &CancelToken) {
+    async fn compact(
+        &self,
+        provider: &dyn Provider,
+        model: &str,
+        fixed: u64,
+        budget: u64,
+        keep: usize,
+        cancel: &CancelToken,
+    ) {
         let view = self.view().clone();
         let left: Vec<Vec<Message>> = self.turns.iter().skip(view.summarised).map(shorten::readable).collect();
         let sizes: Vec<u64> = left.iter().map(|messages| of_messages(messages)).collect();
         let room = (budget / SUMMARY_PART).max(1);
         let size = RequestSize { turns: &sizes, fixed, summary: room };
-        let Some(count) = turns_to_summarise(size, budget, self.shared.settings.keep) else { return };
+        let Some(count) = turns_to_summarise(size, budget, keep) else { return };
         let Some(last) = self.turns.get(view.summarised + count - 1) else { return };
         let old: Vec<Message> = left.into_iter().take(count).flatten().collect();
         let (text, by) = self.summarise(provider, model, &view, &old, budget, cancel).await;
@@ -206,12 +258,7 @@ impl FittingConversation {
             ("turns".to_owned(), json!(compaction.turns)),
             ("by".to_owned(), json!(compaction.by)),
         ]);
-        let stored = async {
-            let mut all = self.shared.store.load(&self.session).await?;
-            all.add(compaction);
-            self.shared.store.save(&self.session, &all).await
-        };
-        match stored.await {
+        match self.shared.store.add(&self.session, compaction).await {
             Ok(()) => self.shared.host.log(Level::Info, "the beginning of a conversation was summarised", told),
             Err(error) => {
                 let message = format!("the summary of a conversation could not be stored: {error}");
