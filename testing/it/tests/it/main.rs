@@ -75,6 +75,8 @@ mod run_folders;
 #[cfg(target_os = "linux")]
 mod run_overflow;
 #[cfg(target_os = "linux")]
+mod run_questions;
+#[cfg(target_os = "linux")]
 mod run_security;
 #[cfg(target_os = "linux")]
 mod run_streams;

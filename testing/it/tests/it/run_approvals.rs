@@ -1,13 +1,13 @@
 //! Questions to people are rows: whoever is attached sees them, and the first answer counts.
 
 use crate::run_workspace::{RunWorkspace, wait_until};
-use dispatch_support::{Output, Recorded, Reply, ScriptedModel, Served, Terminal};
+use dispatch_support::{Output, Recorded, Reply, ScriptedModel, Served, Step, Terminal};
 use serde_json::{Value, json};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// `[[COMMAND]]` in the last message is run; what a tool said is repeated.
-fn answer(request: &Recorded) -> Reply {
+pub(crate) fn answer(request: &Recorded) -> Reply {
     let body = request.json();
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
     let last = messages.last().cloned().unwrap_or_default();
@@ -16,28 +16,44 @@ fn answer(request: &Recorded) -> Reply {
         return Reply::say(&format!("It said: {text}"));
     }
     match text.split_once("[[").and_then(|(_, rest)| rest.split_once("]]")) {
+        Some((command, _)) if text.starts_with("say it") => {
+            let call = json!({ "command": command }).to_string();
+            let function = json!({ "name": "run_shell", "arguments": call });
+            let call = json!({ "tool_calls": [{ "index": 0, "id": "c1", "type": "function", "function": function }] });
+            Reply::steps([
+                Step::say("Let me see."),
+                Step::event(&json!({ "choices": [{ "index": 0, "delta": call, "finish_reason": null }] })),
+                Step::event(&json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] })),
+                Step::done(),
+            ])
+        }
         Some((command, _)) => Reply::call(&[("c1", "run_shell", json!({ "command": command }))]),
         None => Reply::say("hello"),
     }
 }
 
-struct Asking {
-    workspace: RunWorkspace,
+/// A home whose model asks for commands.
+pub(crate) struct Asking {
+    pub(crate) workspace: RunWorkspace,
 }
 
 impl Asking {
-    fn new() -> Self {
-        Self { workspace: RunWorkspace::new(ScriptedModel::answering(answer), &[]) }
+    pub(crate) fn new() -> Self {
+        Self::with(&[])
     }
 
-    fn chat(&self, session: &str) -> Terminal {
+    pub(crate) fn with(settings: &[&str]) -> Self {
+        Self { workspace: RunWorkspace::new(ScriptedModel::answering(answer), settings) }
+    }
+
+    pub(crate) fn chat(&self, session: &str) -> Terminal {
         let mut command = self.workspace.context.command("dispatch");
         command.env("DISPATCH_BASE_URL", self.workspace.model.base_url()).env("DISPATCH_MODEL", "scripted");
         command.args(["chat", "--session", session]);
         Terminal::start(command)
     }
 
-    fn dispatch(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn dispatch(&self, arguments: &[&str]) -> Output {
         self.workspace.context.dispatch(arguments)
     }
 
@@ -48,19 +64,19 @@ impl Asking {
     }
 
     /// The open questions, once there is one.
-    fn question(&self) -> Value {
+    pub(crate) fn question(&self) -> Value {
         let open = || self.dispatch(&["approvals", "list", "--json"]).json();
         wait_until("a question is open", || open().as_array().is_some_and(|list| !list.is_empty()));
         open()[0].clone()
     }
 
-    fn lines(&self, file: &str) -> usize {
+    pub(crate) fn lines(&self, file: &str) -> usize {
         let text = std::fs::read_to_string(self.workspace.context.project().join(file)).unwrap_or_default();
         text.lines().count()
     }
 }
 
-fn submit(served: &Served, session: &str, command: &str) -> String {
+pub(crate) fn submit(served: &Served, session: &str, command: &str) -> String {
     served.client.submit(session, &json!({ "text": format!("run [[{command}]]"), "ask": "person" }))
 }
 
@@ -196,4 +212,28 @@ fn an_agent_cannot_answer_its_own_question() {
     assert_eq!(client.post(&path, &json!({ "answer": "allow" })).status, 200);
     assert_eq!(served.client.ended(&dispatch)["state"], "done");
     assert!(asking.workspace.context.project().join("made.txt").exists());
+}
+
+#[test]
+fn a_chat_that_goes_on_shows_what_was_said_last_and_takes_no_model_that_is_not_there() {
+    let asking = Asking::new();
+    let served = asking.workspace.start();
+    assert_eq!(served.client.say("main", "an earlier message")["state"], "done");
+    assert_eq!(served.client.say("main", "the last message")["state"], "done");
+    drop(served);
+    let mut command = asking.workspace.context.command("dispatch");
+    command.env("DISPATCH_BASE_URL", asking.workspace.model.base_url()).env("DISPATCH_MODEL", "scripted");
+    command.args(["chat", "--continue"]);
+    let mut terminal = Terminal::start(command);
+    let shown = terminal.wait_for("main · scripted > ");
+    assert!(shown.contains("the last message") && shown.contains("hello"), "{shown}");
+    assert!(!shown.contains("an earlier message"), "{shown}");
+    terminal.press("/model nobody\r");
+    terminal.wait_for("unknown model `nobody`");
+    terminal.wait_for("main · scripted > ");
+    terminal.press("/model scripted\r");
+    terminal.wait_for("scripted answers from the next message on");
+    terminal.wait_for("main · scripted > ");
+    terminal.press("\u{4}");
+    assert_eq!(terminal.finish().0, 0);
 }

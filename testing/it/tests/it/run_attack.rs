@@ -1,6 +1,6 @@
 //! A server that is attacked, or whose machine is not as it should be, seen from outside.
 
-use crate::run_workspace::{RunWorkspace, wait_until};
+use crate::run_workspace::{RunWorkspace, slow_lane, wait_until};
 use dispatch_support::{Client, Reply, ScriptedModel, Step};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a legitimate request may take while strangers hold connections; one is served in milliseconds, and the test
-/// before the limits took 31 s.
-const PROMPT: Duration = Duration::from_secs(5);
+/// What a legitimate request may take on a busy machine while strangers hold connections; one is served in milliseconds,
+/// and the test before the limits took 31 s. The slow lane allows one second.
+const PROMPT: Duration = Duration::from_secs(10);
 
 fn hello() -> RunWorkspace {
     RunWorkspace::new(ScriptedModel::answering(|_| Reply::say("hello")), &[])
@@ -35,8 +35,11 @@ fn connections_without_a_token_keep_nobody_out() {
         }
         let started = Instant::now();
         assert_eq!(served.client.get("/v1/sessions").status, 200);
+        let took = started.elapsed();
+        println!("with {count} idle connections a request took {took:?}");
+        let limit = if slow_lane() { Duration::from_secs(1) } else { PROMPT };
+        assert!(took < limit, "{count} idle connections: {took:?}");
         assert_eq!(served.client.say("s", "hi")["reason"], "");
-        assert!(started.elapsed() < PROMPT, "{count} idle connections: {:?}", started.elapsed());
     }
     let first = held.first_mut().expect("a connection");
     first.set_read_timeout(Some(PROMPT)).expect("a timeout");
@@ -157,7 +160,7 @@ fn files_that_others_could_open_are_closed_and_that_is_said() {
 }
 
 /// Where Debian keeps the library behind `faketime`.
-fn wrong_clock() -> String {
+pub(crate) fn wrong_clock() -> String {
     let folders = std::fs::read_dir("/usr/lib").expect("libraries").flatten().map(|entry| entry.path());
     let file = folders.map(|folder| folder.join("faketime/libfaketime.so.1")).find(|file| file.is_file());
     file.expect("`faketime` is installed; .ci/run does that").display().to_string()

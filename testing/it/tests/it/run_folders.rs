@@ -182,6 +182,50 @@ fn what_no_process_can_run_says_so_and_can_be_sent_elsewhere() {
 }
 
 #[test]
+fn a_message_is_not_taken_by_a_process_with_other_guards() {
+    let folders = Folders::new();
+    let guarded = ["--set", r#"redact.patterns=[{"name": "acme", "regex": "ACME-[0-9]+"}]"#];
+    let mut served = folders.serve(&guarded);
+    let first = submit(&served.client, "s", "slow-1");
+    let second = submit(&served.client, "s", "pwd-1");
+    served.kill();
+    let plain = folders.serve(&[]);
+    assert_eq!(plain.client.say("other", "hello")["state"], "done");
+    let reason = |id: &str| {
+        let queue = folders.queue();
+        let entry = queue.iter().find(|entry| entry["id"] == id).cloned().unwrap_or_default();
+        entry["reason"].as_str().unwrap_or_default().to_owned()
+    };
+    wait_until("the message waits with a reason", || [&first, &second].iter().any(|id| reason(id).contains("redact")));
+    let told = [reason(&first), reason(&second)].join("\n");
+    assert!(told.contains("`redact.patterns`") && !told.contains("ACME"), "{told}");
+    drop(plain);
+    let served = folders.serve(&guarded);
+    assert_eq!(served.client.ended(&second)["state"], "done");
+    assert_eq!(folders.noted().len(), 1, "{:?}", folders.noted());
+}
+
+#[test]
+fn a_message_whose_folder_is_gone_can_be_taken_back() {
+    let folders = Folders::new();
+    let gone = folders.p2.parent().expect("a folder").join("p3");
+    std::fs::create_dir_all(&gone).expect("a third folder");
+    let mut served = folders.serve(&[]);
+    submit(&served.client, "s", "slow-1");
+    let waits = served.client.submit("s", &json!({ "text": "please <<pwd-1>>", "ask": "all", "workdir": gone }));
+    served.kill();
+    std::fs::remove_dir_all(&gone).expect("nobody is in it");
+    let served = folders.serve(&[]);
+    let entry = || folders.queue().into_iter().find(|entry| entry["id"] == waits.as_str()).unwrap_or_default();
+    let reason = || entry()["reason"].as_str().unwrap_or_default().to_owned();
+    wait_until("the reason names the folder", || reason().contains("does not exist any more"));
+    let cancelled = folders.in_p1(&["queue", "cancel", &waits, "--json"]);
+    assert_eq!(cancelled.status, 0, "{cancelled:?}");
+    assert_eq!(served.client.ended(&waits)["state"], "cancelled");
+    assert_eq!(served.client.say("s", "hello")["state"], "done", "the session goes on");
+}
+
+#[test]
 fn sessions_are_listed_and_continued_by_folder() {
     let folders = Folders::new();
     let served = folders.serve(&[]);

@@ -1,7 +1,7 @@
 //! Conversations that outgrow their model, with a server that counts tokens and refuses what does not fit.
 
 use crate::run_workspace::conversation::said;
-use crate::run_workspace::{RunWorkspace, slow_lane};
+use crate::run_workspace::{RunWorkspace, slow_lane, wait_until};
 use crate::seeded_random::SeededRandom;
 use dispatch_support::{Recorded, Reply, ScriptedModel, Step};
 use serde_json::{Value, json};
@@ -72,6 +72,11 @@ fn asked(workspace: &RunWorkspace) -> Vec<Value> {
     requests.map(|request| request.json()).collect()
 }
 
+/// The last request that was not for a summary.
+fn last_answered(workspace: &RunWorkspace) -> Value {
+    asked(workspace).into_iter().rfind(|request| !wants_summary(request)).expect("a request")
+}
+
 /// A message with a fact in it, of about a tenth of the window.
 fn long_message(number: usize) -> String {
     format!("Remember fact-{number}. {}", "Nothing of this matters much. ".repeat(80))
@@ -88,7 +93,7 @@ fn a_session_goes_on_after_its_history_outgrew_the_model() {
         }
         let requests = asked(&workspace);
         assert!(requests.iter().any(|request| tokens(request) > WINDOW), "it did not fit at some time");
-        let last = requests.iter().rfind(|request| !wants_summary(request)).expect("a request");
+        let last = last_answered(&workspace);
         let known = facts(&last["messages"].to_string());
         assert!(known.contains("fact-0") && known.contains("fact-15"), "what was summarised is known: {known:?}");
         let history = said(&workspace.history(&served.client, "s"));
@@ -109,6 +114,43 @@ fn a_known_window_is_not_exceeded_at_all() {
     let requests = asked(&workspace);
     assert!(requests.iter().all(|request| tokens(request) <= WINDOW), "nothing was refused");
     assert!(requests.iter().any(wants_summary), "because it was summarised before");
+}
+
+#[test]
+fn a_known_window_is_made_free_behind_the_turn_that_filled_it() {
+    // System text and tools take a quarter of this window, five messages a third, and the story another.
+    let wide = WINDOW * 2;
+    let model = ScriptedModel::answering(move |request| {
+        let request = request.json();
+        match last_text(&request).as_str() {
+            text if wants_summary(&request) => {
+                let known: Vec<String> = facts(text).into_iter().collect();
+                Reply::say(&format!("The user told: {}.", known.join(" ")))
+            }
+            "Tell a story." => Reply::say(&"Once upon a time. ".repeat(wide / 18)),
+            _ => Reply::say("I see."),
+        }
+    });
+    let window = format!("compaction.window={wide}");
+    let workspace = RunWorkspace::new(model, &[&window, "compaction.keep=1", "compaction.at=0.7"]);
+    let served = workspace.start();
+    for number in 0..5 {
+        assert_eq!(served.client.say("s", &long_message(number))["reason"], "", "message {number}");
+    }
+    let summaries = || asked(&workspace).iter().filter(|request| wants_summary(request)).count();
+    assert_eq!(summaries(), 0, "there is room");
+    assert_eq!(served.client.say("s", "Tell a story.")["reason"], "");
+    wait_until("a summary is asked for although nobody says anything", || summaries() == 1);
+    assert_eq!(served.client.say("s", "What do you know?")["reason"], "");
+    let last = last_answered(&workspace);
+    let text = last["messages"].to_string();
+    assert_eq!(facts(&text).len(), 5, "{text:.500}");
+    assert!(!text.contains("Nothing of this matters much.") && text.contains("Once upon a time."), "{text:.500}");
+    assert_eq!(summaries(), 1, "the next turn found it ready");
+    let undone = workspace.context.dispatch(&["session", "undo", "s", "--json"]).json();
+    assert_eq!((&undone["undone"]["by"], &undone["undone"]["turns"]), (&"model".into(), &5.into()), "{undone}");
+    let again = workspace.context.dispatch(&["session", "undo", "s"]);
+    assert_ne!(again.status, 0, "it was the only one: {again:?}");
 }
 
 #[test]
@@ -152,7 +194,7 @@ fn input_that_fits_no_model_fails_alone() {
     for text in ["Still there?", "And now?"] {
         assert_eq!(served.client.say("s", text)["reason"], "", "{text}");
     }
-    let last = workspace.model.requests().last().expect("a request").json();
+    let last = last_answered(&workspace);
     assert!(facts(&last["messages"].to_string()).contains("fact-1"));
     workspace.check_requests();
 }
@@ -215,7 +257,7 @@ fn a_kill_at_any_moment_leaves_the_old_or_the_new_history() {
         assert_eq!(facts(&history).len(), number + 1, "round {number}: nothing is lost");
     }
     assert_eq!(served.client.say("s", "What do you know?")["reason"], "");
-    let last = workspace.model.requests().last().expect("a request").json();
+    let last = last_answered(&workspace);
     let known = facts(&last["messages"].to_string());
     assert_eq!(known.len(), rounds, "every fact is told or summarised: {known:?}");
     workspace.check_requests();

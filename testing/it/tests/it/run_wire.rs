@@ -120,6 +120,24 @@ fn an_editor_drives_the_agent() {
     workspace.check_requests();
 }
 
+#[test]
+fn an_editor_lists_sessions_by_folder_and_hears_that_its_mcp_servers_are_not_started() {
+    let workspace = RunWorkspace::new(model(), &[]);
+    let context = &workspace.context;
+    let other = context.home().parent().expect("a folder").join("other");
+    std::fs::create_dir_all(&other).expect("another folder");
+    let mut command = Command::new(python("acp-client", ACP_PYTHON));
+    command.args(["-c", include_str!("run_wire/acp_folders.py")]);
+    command.arg(context.command("dispatch").get_program()).arg(context.project()).arg(context.home());
+    let told = told(command.arg(workspace.model.base_url()).arg(&other));
+    assert_eq!(told["project"], json!([[true, context.project()]]));
+    assert_eq!(told["other"], json!([[true, other]]));
+    assert_eq!(told["all"].as_array().map(Vec::len), Some(2), "{told:?}");
+    assert_eq!(told["server"][0], -32602, "{told:?}");
+    let said = told["server"][1].as_str().unwrap_or_default();
+    assert!(said.contains("MCP servers are not supported yet") && said.contains("files"), "{said}");
+}
+
 /// A server of somebody else's, ended with the test.
 struct ForeignServer {
     child: Child,
