@@ -52,10 +52,10 @@ pub enum Limit {
     ReplyBytes,
 }
 
-/// Keeps the rows of a turn. Awaited: a row that could not be stored fails the turn.
+/// Keeps the rows of a turn. Awaited: rows that could not be stored fail the turn.
 pub trait StepSink: Send + Sync {
-    /// Stores one row durably.
-    fn record<'a>(&'a self, row: &'a Row) -> BoxFuture<'a, Result<(), SinkError>>;
+    /// Stores rows durably and in their order: all of them or none.
+    fn record_all<'a>(&'a self, rows: &'a [Row]) -> BoxFuture<'a, Result<(), SinkError>>;
 }
 
 /// Why a row could not be stored.

@@ -112,6 +112,7 @@ mod tests {
             random: Arc::new(SeededRandom::new(1)),
             frozen: Arc::default(),
             fails: Arc::new(AtomicBool::new(true)),
+            loses_answers: Arc::default(),
         };
         let inner = Arc::new(dispatch_sim::InlineStore(Arc::clone(&storage)));
         let faulty = FaultyStore { inner, faults };

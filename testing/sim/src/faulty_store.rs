@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const LONGEST_WAIT_MS: u64 = 4;
 /// How often a stopped process looks whether it goes on.
 const FROZEN_LOOK_MS: u64 = 50;
-/// One transaction in so many fails while storage fails.
+/// One transaction in so many fails while storage fails, or is not answered while answers are lost.
 const FAILS_ONE_IN: u64 = 10;
 
 /// What goes wrong between one process and its store. Clones share it.
@@ -30,6 +30,8 @@ pub struct StoreFaults {
     pub frozen: Arc<AtomicBool>,
     /// Set while transactions fail now and then.
     pub fails: Arc<AtomicBool>,
+    /// Set while the connection breaks now and then behind a commit: it has happened, and nobody is told.
+    pub loses_answers: Arc<AtomicBool>,
 }
 
 impl StoreFaults {
@@ -40,8 +42,8 @@ impl StoreFaults {
         }
     }
 
-    fn strikes(&self) -> bool {
-        self.fails.load(Ordering::Relaxed) && self.random.below(FAILS_ONE_IN) == 0
+    fn strikes(&self, fault: &AtomicBool) -> bool {
+        fault.load(Ordering::Relaxed) && self.random.below(FAILS_ONE_IN) == 0
     }
 }
 
@@ -97,13 +99,16 @@ impl Storage for FaultyStore {
     ) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
         Box::pin(async move {
             self.faults.delay().await;
-            let work = match self.faults.strikes() {
+            let work = match self.faults.strikes(&self.faults.fails) {
                 true if self.faults.random.below(2) == 0 => return Err(disk_full()),
                 true => failing_at_commit(work),
                 false => work,
             };
             let answer = self.inner.transact_with(keys, durability, work).await;
             self.faults.delay().await;
+            if answer.is_ok() && self.faults.strikes(&self.faults.loses_answers) {
+                return Err(StorageError::Unreachable("the connection broke".to_owned()));
+            }
             answer
         })
     }

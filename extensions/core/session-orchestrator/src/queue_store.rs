@@ -7,7 +7,8 @@ pub(crate) mod tables;
 
 pub(crate) use approvals::QuestionStanding;
 pub(crate) use requests::{
-    Admission, Admitted, Claimant, ExpiredLeases, Lease, NextTurn, RecordedRow, StartedTurn, TurnFinish, TurnStart,
+    Admission, Admitted, Claimant, ExpiredLeases, FinishedTurn, Lease, NewRow, NextTurn, RecordedRows, SessionRest,
+    StartedTurn, TurnFinish, TurnStart,
 };
 
 use crate::contract::{CancelOutcome, DispatchId, DispatchView, PastTurn, SessionsError, past_turns};
@@ -15,6 +16,7 @@ use crate::inputs::unknown_dispatch;
 use crate::queue::{self, WaitingInput};
 use crate::scope::WaitingMessage;
 use dispatch_contracts::conversation::Row;
+use dispatch_contracts::ids::TurnId;
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, Keys, Record, Storage, StorageBackend, StorageError};
 use dispatch_durable_queue::transact;
@@ -77,9 +79,11 @@ impl QueueStore {
         transact(self.storage(), held(&lease), move |tx| steps::renew(tx, &lease, until_ms)).await
     }
 
-    /// What was said before, for a turn that is about to begin.
-    pub(crate) async fn history(&self, lease: &Lease) -> Result<Vec<PastTurn>, QueueError> {
-        Ok(past_turns(self.conversations.history(&lease.label).await?))
+    /// What was said before a turn that has begun.
+    pub(crate) async fn history(&self, lease: &Lease, turn: &TurnId) -> Result<Vec<PastTurn>, QueueError> {
+        let mut past = past_turns(self.conversations.history(&lease.label).await?);
+        past.retain(|past| past.turn != *turn);
+        Ok(past)
     }
 
     /// Takes what is due and writes the turn that consumes it.
@@ -104,19 +108,20 @@ impl QueueStore {
         Ok(queue::steers(&waiting, partition).cloned().collect())
     }
 
-    /// Stores a row; with `consumes`, the input that the row came from is consumed in the same transaction.
+    /// Stores rows in one transaction; the inputs that they came from are consumed in it, and with `finish` the turn
+    /// ends in it.
     pub(crate) async fn record(
         &self,
         lease: &Lease,
-        row: &Row,
-        consumes: Option<&DispatchId>,
-    ) -> Result<RecordedRow, QueueError> {
-        let (lease, row, consumes) = (lease.clone(), row.clone(), consumes.cloned());
-        transact(self.storage(), held(&lease), move |tx| steps::record(tx, &lease, &row, consumes.as_ref())).await
+        rows: Vec<NewRow>,
+        finish: Option<TurnFinish>,
+    ) -> Result<RecordedRows, QueueError> {
+        let lease = lease.clone();
+        transact(self.storage(), held(&lease), move |tx| steps::record(tx, &lease, &rows, finish.as_ref())).await
     }
 
-    /// Ends the turn and its inputs; the lease stays.
-    pub(crate) async fn finish(&self, lease: &Lease, finish: TurnFinish) -> Result<Vec<DispatchView>, QueueError> {
+    /// Ends the turn and its inputs; the lease stays if something is due.
+    pub(crate) async fn finish(&self, lease: &Lease, finish: TurnFinish) -> Result<FinishedTurn, QueueError> {
         let lease = lease.clone();
         transact(self.storage(), held(&lease), move |tx| steps::finish(tx, &lease, &finish)).await
     }
@@ -256,7 +261,7 @@ pub(crate) enum QueueError {
     Fenced,
     /// The input was taken back by its sender.
     #[error("the input was taken back by its sender")]
-    TakenBack,
+    TakenBack(DispatchId),
     /// The conversation cannot be read.
     #[error(transparent)]
     Conversation(#[from] ConversationError),

@@ -48,10 +48,10 @@ impl RedactingSink<'_> {
 }
 
 impl StepSink for RedactingSink<'_> {
-    fn record<'a>(&'a self, row: &'a Row) -> BoxFuture<'a, Result<(), SinkError>> {
+    fn record_all<'a>(&'a self, rows: &'a [Row]) -> BoxFuture<'a, Result<(), SinkError>> {
         Box::pin(async move {
-            let row = cleaned(&self.redactor, row);
-            self.sink.record(&row).await
+            let rows: Vec<Row> = rows.iter().map(|row| cleaned(&self.redactor, row)).collect();
+            self.sink.record_all(&rows).await
         })
     }
 }

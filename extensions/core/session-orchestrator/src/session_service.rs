@@ -50,7 +50,7 @@ impl SessionService {
             submission,
             scope,
             now_ms: self.scheduler.now_ms(),
-            claimant: self.scheduler.claimant(),
+            claimant: self.scheduler.starter(),
         };
         let admitted = self.scheduler.store.admit(admission).await?;
         let receipt = Receipt {
@@ -68,7 +68,7 @@ impl SessionService {
         }
         self.scheduler.tell_dispatches(admitted.superseded.into_iter().chain([admitted.view]));
         match admitted.lease {
-            Some(lease) => self.scheduler.start(lease),
+            Some(lease) => self.scheduler.start(lease, admitted.begun),
             None => self.scheduler.wake(),
         }
         let received = MessageReceived { session: admitted.session, label, dispatch: receipt.dispatch.clone(), mode };

@@ -11,22 +11,26 @@ use ext_storage_postgres::contract::{DatabaseAddress, PostgresBackend};
 use simulation::{Database, Simulation};
 use std::sync::Arc;
 
-/// How many seeds each kind of history is played with.
-const SEEDS: u64 = 60;
-/// The same in the slow lane: in memory, and on a server.
-const SLOW_SEEDS: u64 = 100_000;
-const SLOW_SERVER_SEEDS: u64 = 1_000;
-/// How many of them are played on a server.
-const SERVER_SEEDS: u64 = 4;
+/// How many seeds each kind of history is played with: in memory, in a file, and on a server.
+const SEEDS: [u64; 3] = [60, 10, 4];
+/// The same in the slow lane.
+const SLOW_SEEDS: [u64; 3] = [100_000, 5_000, 1_000];
+/// Sets the number of seeds of the slow lane.
+const SEEDS_VARIABLE: &str = "DISPATCH_SLOW_SEEDS";
 /// The seeds are played in so many tests, which run side by side.
 const PARTS: u64 = 4;
 
-fn is_slow_lane() -> bool {
-    std::env::var("DISPATCH_SLOW_TESTS").is_ok_and(|value| value == "1")
+fn seeds() -> [u64; 3] {
+    if std::env::var("DISPATCH_SLOW_TESTS").is_ok_and(|value| value == "1") {
+        let told = std::env::var(SEEDS_VARIABLE).ok().and_then(|value| value.parse().ok());
+        told.map_or(SLOW_SEEDS, |seeds| [seeds; 3])
+    } else {
+        SEEDS
+    }
 }
 
 fn no_seed_breaks_an_invariant(part: u64) {
-    let seeds = if is_slow_lane() { SLOW_SEEDS } else { SEEDS };
+    let [seeds, ..] = seeds();
     for seed in (1..=seeds).filter(|seed| seed % PARTS == part) {
         Simulation::new(seed, Database::Memory).storm();
     }
@@ -54,7 +58,8 @@ fn no_seed_of_the_last_part_breaks_an_invariant() {
 
 #[test]
 fn the_same_histories_hold_in_a_file() {
-    for seed in 1..=SEEDS / 6 {
+    let [_, seeds, _] = seeds();
+    for seed in 1..=seeds {
         Simulation::new(seed, Database::File).storm();
     }
 }
@@ -62,7 +67,7 @@ fn the_same_histories_hold_in_a_file() {
 #[test]
 fn the_same_histories_hold_on_a_server() {
     let server = PostgresServer::start();
-    let seeds = if is_slow_lane() { SLOW_SERVER_SEEDS } else { SERVER_SEEDS };
+    let [.., seeds] = seeds();
     for seed in 1..=seeds {
         let name = format!("seed_{seed}");
         let address = DatabaseAddress::parse(&server.create(&name)).unwrap();

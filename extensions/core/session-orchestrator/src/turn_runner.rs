@@ -218,7 +218,7 @@ impl TurnRunner {
             at_ms: self.host.clock().now_ms(),
             body: RowBody::TurnEnded { end: end.clone() },
         };
-        let end = match environment.record(&row).await {
+        let end = match environment.record_all(&[row]).await {
             Ok(()) => end,
             Err(error) => TurnEnd::StoreFailed { message: error.to_string() },
         };

@@ -4,7 +4,7 @@ mod drive;
 
 use crate::contract::{DispatchView, SessionNews};
 use crate::queue::LEASE_MS;
-use crate::queue_store::{Claimant, ExpiredLeases, Lease, QueueError, QueueStore};
+use crate::queue_store::{Claimant, ExpiredLeases, Lease, QueueError, QueueStore, SessionRest, StartedTurn, TurnStart};
 use crate::scope::{DispatchScope, FolderCheck, RunnerScope};
 use crate::session_feed::SessionFeed;
 use crate::turn_runner::TurnRunner;
@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most sessions that one process runs at once.
-pub(crate) const MAX_RUNNING: usize = 16;
+/// The most sessions that one process runs at once. Most of them wait for a model.
+pub(crate) const MAX_RUNNING: usize = 64;
 /// How often a lease is renewed.
 pub(crate) const RENEW_MS: u64 = 4_000;
 /// How often the store is looked at for what other processes put into it.
@@ -90,8 +90,13 @@ impl TurnScheduler {
         self.draining.load(Ordering::Relaxed)
     }
 
+    /// Who takes a session with its next input, and the turn that begins then.
+    pub(crate) fn starter(&self) -> Option<(Claimant, TurnStart)> {
+        self.claimant().map(|claimant| (claimant, self.turn_start()))
+    }
+
     /// Who asks for leases, from now on.
-    pub(crate) fn claimant(&self) -> Option<Claimant> {
+    fn claimant(&self) -> Option<Claimant> {
         let free = self.running().len() < MAX_RUNNING && !self.is_draining();
         free.then(|| Claimant {
             owner: self.owner.clone(),
@@ -173,24 +178,34 @@ impl TurnScheduler {
         let free = MAX_RUNNING.saturating_sub(self.running().len());
         let Some(claimant) = self.claimant() else { return };
         match self.store.claim(claimant, self.now_ms(), u32::try_from(free).unwrap_or_default()).await {
-            Ok(leases) => leases.into_iter().for_each(|lease| self.start(lease)),
+            Ok(leases) => leases.into_iter().for_each(|lease| self.start(lease, None)),
             Err(error) => (self.ports.warn)(format!("the queue cannot be read: {error}")),
         }
     }
 
-    /// Drives a leased session in the background.
-    pub(crate) fn start(self: &Arc<Self>, lease: Lease) {
+    /// Drives a leased session in the background, beginning with a turn that has begun already, if there is one.
+    pub(crate) fn start(self: &Arc<Self>, lease: Lease, begun: Option<Box<StartedTurn>>) {
         let cancel = CancelToken::new();
         self.running().insert(lease.session.clone(), (lease.label.clone(), cancel.clone()));
         let this = Arc::clone(self);
         (self.ports.spawn)(Box::pin(async move {
             let session = lease.session.clone();
-            if let Err(error) = this.drive(lease, cancel).await {
-                this.complain(&error);
+            let rest = this.drive(lease, begun, cancel).await;
+            if let Err(error) = &rest {
+                this.complain(error);
             }
-            this.running().remove(&session);
-            this.wake();
+            if this.end_of(&session) || rest != Ok(SessionRest::Empty) {
+                this.wake();
+            }
         }));
+    }
+
+    /// Notes that a session is not driven any more; says whether others may have waited for its place.
+    fn end_of(&self, session: &SessionId) -> bool {
+        let mut running = self.running();
+        let was_full = running.len() >= MAX_RUNNING;
+        running.remove(session);
+        was_full
     }
 
     fn complain(&self, error: &QueueError) {

@@ -10,7 +10,7 @@ use crate::watching::order::EventOrder;
 use crate::watching::questions::KnownQuestions;
 use futures_channel::mpsc::Receiver;
 use futures_util::future::{Either, select};
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
 use std::sync::Arc;
 
 /// How often storage is looked at for rows that another process wrote.
@@ -99,6 +99,9 @@ impl SessionFollower {
 /// Resolves when a dispatch is over.
 pub(crate) async fn wait(scheduler: Arc<TurnScheduler>, id: &DispatchId) -> Result<DispatchView, SessionsError> {
     let mut view = scheduler.store.dispatch(id).await?;
+    if view.state.is_over() {
+        return Ok(view);
+    }
     let mut feed = scheduler.feed.watch(&view.session);
     loop {
         // Asked again after watching began, because it may have ended in between.
@@ -106,17 +109,22 @@ pub(crate) async fn wait(scheduler: Arc<TurnScheduler>, id: &DispatchId) -> Resu
         if view.state.is_over() {
             return Ok(view);
         }
-        loop {
-            let tick = scheduler.clock().sleep_ms(LOOK_MS);
-            match select(feed.receiver.next(), tick).await {
-                Either::Left((Some(event), _)) => {
-                    let ours = matches!(&event.news, SessionNews::Dispatch { dispatch } if dispatch.id == *id);
-                    if ours {
-                        break;
-                    }
-                }
-                Either::Left((None, _)) | Either::Right(_) => break,
-            }
+        let tick = scheduler.clock().sleep_ms(LOOK_MS);
+        if let Either::Left((Some(ended), _)) = select(news_of_end(&mut feed, id).boxed(), tick).await {
+            return Ok(ended);
         }
     }
+}
+
+/// The dispatch as it ended, if this process tells; none when it will not tell any more.
+async fn news_of_end(feed: &mut FeedReader, id: &DispatchId) -> Option<DispatchView> {
+    while let Some(event) = feed.receiver.next().await {
+        if let SessionNews::Dispatch { dispatch } = event.news
+            && dispatch.id == *id
+            && dispatch.state.is_over()
+        {
+            return Some(dispatch);
+        }
+    }
+    None
 }

@@ -225,11 +225,15 @@ impl<'a, 't> StepRun<'a, 't> {
 
     async fn on_finished(&mut self, finish: Finish) -> Result<(), SinkError> {
         self.stream = None;
-        let due = self.reply.close(ChunkState::Whole);
-        record_all(self.environment, due).await?;
-        record_all(self.environment, [RowBody::StepEnded { finish, usage: self.usage }]).await?;
+        let due = self.reply.close(ChunkState::Whole).into_iter();
+        let due = due.chain([RowBody::StepEnded { finish, usage: self.usage }]);
         self.schedule.model_ended();
-        Ok(())
+        if self.calls == 0 {
+            // Nothing follows but the end of the turn, or what was steered: they are stored together.
+            self.environment.recorder.hold(self.environment.step, due);
+            return Ok(());
+        }
+        record_all(self.environment, due).await
     }
 
     /// The reply broke: what arrived is kept, what runs may end, what waits will not start.
@@ -245,16 +249,12 @@ impl<'a, 't> StepRun<'a, 't> {
     async fn on_call(&mut self, id: String, name: String, arguments: String) -> Result<(), SinkError> {
         self.totals.said_bytes = self.totals.said_bytes.saturating_add(name.len() + arguments.len());
         let (due, index) = self.reply.take_index();
-        record_all(self.environment, due).await?;
         let parsed = parse_arguments(&arguments);
         let kept = parsed.clone().unwrap_or_else(|_| unreadable(&arguments));
         let call = ToolCall { id: self.unique_id(id), name, arguments: kept };
         let chunk = Chunk::ToolCall(call.clone());
-        record_all(
-            self.environment,
-            [RowBody::Chunk { role: Role::Assistant, index, part: 0, chunk, state: ChunkState::Whole }],
-        )
-        .await?;
+        let chunk = RowBody::Chunk { role: Role::Assistant, index, part: 0, chunk, state: ChunkState::Whole };
+        record_all(self.environment, due.into_iter().chain([chunk])).await?;
         self.calls += 1;
         match self.admit(index, call, arguments, parsed.err()) {
             Some(outcome) => self.environment.end(outcome).await.map(drop),
@@ -410,10 +410,7 @@ async fn record_all(
     environment: CallEnvironment<'_>,
     bodies: impl IntoIterator<Item = RowBody>,
 ) -> Result<(), SinkError> {
-    for body in bodies {
-        environment.recorder.record(environment.step, body).await?;
-    }
-    Ok(())
+    environment.recorder.record_all(environment.step, bodies).await
 }
 
 fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {

@@ -45,6 +45,7 @@ pub async fn run_turn(input: TurnInput<'_>) -> TurnOutcome {
         clock: input.clock,
         ids: input.ids,
         stored: Mutex::default(),
+        held: Mutex::default(),
     };
     let known_calls = input.messages.iter().flat_map(Message::calls).map(|call| call.id.clone());
     let mut totals = TurnTotals { usage: Usage::default(), said_bytes: 0, call_ids: known_calls.collect(), steps: 0 };

@@ -37,8 +37,8 @@ pub(crate) struct Admission {
     /// Where it belongs.
     pub(crate) scope: DispatchScope,
     pub(crate) now_ms: u64,
-    /// Takes the session at once if nobody has it.
-    pub(crate) claimant: Option<Claimant>,
+    /// Takes the session at once if nobody has it, and begins this turn with what is due.
+    pub(crate) claimant: Option<(Claimant, TurnStart)>,
 }
 
 /// What became of input.
@@ -48,6 +48,8 @@ pub(crate) struct Admitted {
     pub(crate) session: SessionId,
     pub(crate) fresh: bool,
     pub(crate) lease: Option<Lease>,
+    /// The turn that began under the lease.
+    pub(crate) begun: Option<Box<StartedTurn>>,
     /// What an interrupt left no room for.
     pub(crate) superseded: Vec<DispatchView>,
     /// Why an input that should steer becomes a turn of its own.
@@ -87,21 +89,52 @@ pub(crate) struct TurnStart {
 }
 
 /// How a turn ends in the store.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct TurnFinish {
     pub(crate) turn: TurnId,
     pub(crate) end: TurnEnd,
     pub(crate) usage: Usage,
     pub(crate) reason: String,
     pub(crate) now_ms: u64,
+    /// What the process can run next.
+    pub(crate) runner: RunnerScope,
 }
 
-/// A stored row.
+/// What became of a turn that ended, and of its session.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FinishedTurn {
+    /// Its inputs.
+    pub(crate) ended: Vec<DispatchView>,
+    pub(crate) rest: SessionRest,
+}
+
+/// What a session does after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RecordedRow {
-    pub(crate) seq: u64,
+pub(crate) enum SessionRest {
+    /// Something is due; the lease stays.
+    Continues,
+    /// Nothing is due for this process; the lease was given back. Something waits for a later time or another process.
+    Waits,
+    /// Nothing waits; the lease was given back.
+    Empty,
+}
+
+/// A row on its way into the store, and the input that it came from, if that is consumed with it.
+#[derive(Clone, Debug)]
+pub(crate) struct NewRow {
+    pub(crate) row: Row,
+    pub(crate) consumes: Option<DispatchId>,
+}
+
+/// Rows that were stored.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RecordedRows {
+    /// The place of each.
+    pub(crate) places: Vec<u64>,
     /// Whether somebody asked for the turn to stop.
     pub(crate) stop: bool,
+    /// What became of the turn, if it ended with them.
+    pub(crate) finished: Option<FinishedTurn>,
 }
 
 /// What the sweep found of processes that are gone.

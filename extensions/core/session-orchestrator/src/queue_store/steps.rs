@@ -2,14 +2,14 @@
 //! that the ledger keeps.
 
 use super::requests::{
-    Admission, Admitted, Claimant, ExpiredLeases, Lease, NextTurn, RecordedRow, StartedTurn, TurnFinish, TurnStart,
+    Admission, Admitted, Claimant, ExpiredLeases, FinishedTurn, Lease, NewRow, NextTurn, RecordedRows, SessionRest,
+    StartedTurn, TurnFinish, TurnStart,
 };
 use super::{QueueError, tables};
 use crate::contract::{CancelOutcome, DispatchId, DispatchView, SessionsError, Submission};
 use crate::inputs::{input_rows, unknown_dispatch};
 use crate::queue::{LEASE_MS, MAX_WAIT_MS, NextInput};
 use crate::state::{SessionState, StoredDispatch, TurnProgress};
-use dispatch_contracts::conversation::Row;
 use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, StorageError, Transaction};
@@ -33,8 +33,8 @@ fn load_free(tx: &mut dyn Transaction, session: &SessionId) -> Result<Option<Ses
     if tx.try_lock(&session_key(session))? { tables::load(tx, session) } else { Ok(None) }
 }
 
-/// The same without what waits, for the steps that come with every row.
-fn check(tx: &mut dyn Transaction, lease: &Lease) -> Result<RecordedRow, QueueError> {
+/// The same without what waits, for the steps that come with every row. Says whether the turn should stop.
+fn check(tx: &mut dyn Transaction, lease: &Lease) -> Result<bool, QueueError> {
     let found = tx.query(&statement!(
         "SELECT stop_fence FROM session_leases WHERE session = ?1 AND fence = ?2 AND lease_owner = ?3",
         &lease.session,
@@ -42,7 +42,7 @@ fn check(tx: &mut dyn Transaction, lease: &Lease) -> Result<RecordedRow, QueueEr
         lease.token.owner.as_str()
     ))?;
     let record = found.first().ok_or(QueueError::Fenced)?;
-    Ok(RecordedRow { seq: 0, stop: record.optional_unsigned(0)? == Some(lease.token.fence) })
+    Ok(record.optional_unsigned(0)? == Some(lease.token.fence))
 }
 
 pub(super) fn admit(tx: &mut dyn Transaction, admission: Admission) -> Result<Admitted, SessionsError> {
@@ -58,6 +58,7 @@ pub(super) fn admit(tx: &mut dyn Transaction, admission: Admission) -> Result<Ad
             session,
             fresh: false,
             lease: None,
+            begun: None,
             superseded: Vec::new(),
             steer_obstacle: None,
         });
@@ -67,13 +68,34 @@ pub(super) fn admit(tx: &mut dyn Transaction, admission: Admission) -> Result<Ad
     state.label.clone_from(&label);
     let steer_obstacle = state.steer_obstacle(&submission, &scope);
     let mut changed = state.admit(id, submission, scope, now_ms)?;
-    let lease = claimant.and_then(|claimant| state.lease(&claimant, now_ms));
+    let taken = claimant.and_then(|(claimant, start)| Some((state.lease(&claimant, now_ms)?, start)));
     let entry = changed.pop().ok_or_else(|| StorageError::GivenUp("the input was not kept".to_owned()))?;
     tables::insert(tx, &session, &entry)?;
     tables::update(tx, &changed)?;
-    tables::save(tx, &state)?;
+    let (lease, begun) = match taken {
+        Some((lease, start)) => {
+            let next = begin_next(tx, &mut state, &lease, start).map_err(refused)?;
+            (Some(lease), next)
+        }
+        None => (None, NextTurn::Rest),
+    };
+    let begun = match begun {
+        NextTurn::Turn(begun) => Some(begun),
+        NextTurn::Rest => {
+            tables::save(tx, &state)?;
+            None
+        }
+    };
     let superseded = changed.iter().map(|entry| entry.view(&label)).collect();
-    Ok(Admitted { view: entry.view(&label), session, fresh: true, lease, superseded, steer_obstacle })
+    Ok(Admitted { view: entry.view(&label), session, fresh: true, lease, begun, superseded, steer_obstacle })
+}
+
+/// What a sender is told when the turn for its input cannot begin.
+fn refused(error: QueueError) -> SessionsError {
+    match error {
+        QueueError::Storage(error) => error.into(),
+        other => StorageError::GivenUp(other.to_string()).into(),
+    }
 }
 
 /// The session as its first message makes it.
@@ -109,6 +131,16 @@ pub(super) fn relocate(
 
 pub(super) fn begin(tx: &mut dyn Transaction, lease: &Lease, start: TurnStart) -> Result<NextTurn, QueueError> {
     let mut state = leased(tx, lease)?;
+    begin_next(tx, &mut state, lease, start)
+}
+
+/// Begins a turn with what is due, and writes the state back if there is something.
+fn begin_next(
+    tx: &mut dyn Transaction,
+    state: &mut SessionState,
+    lease: &Lease,
+    start: TurnStart,
+) -> Result<NextTurn, QueueError> {
     let inputs = match state.next(&start.runner, start.now_ms) {
         NextInput::Start(inputs) => inputs,
         NextInput::WaitUntil(_) | NextInput::Rest => return Ok(NextTurn::Rest),
@@ -129,7 +161,7 @@ pub(super) fn begin(tx: &mut dyn Transaction, lease: &Lease, start: TurnStart) -
         tables::consume(tx, &entry.id, &start.turn)?;
     }
     tables::update(tx, &changed)?;
-    tables::save(tx, &state)?;
+    tables::save(tx, state)?;
     let mut rows = Vec::new();
     for row in input_rows(&start, &inputs) {
         rows.push((ledger::append_row(tx, &lease.session, lease.token.fence, &row)?, row));
@@ -139,36 +171,45 @@ pub(super) fn begin(tx: &mut dyn Transaction, lease: &Lease, start: TurnStart) -
     Ok(NextTurn::Turn(Box::new(StartedTurn { turn: start.turn, inputs, views, rows, persona })))
 }
 
+/// Stores rows in their order; with `finish`, the turn and its inputs end with them.
 pub(super) fn record(
     tx: &mut dyn Transaction,
     lease: &Lease,
-    row: &Row,
-    consumes: Option<&DispatchId>,
-) -> Result<RecordedRow, QueueError> {
-    let mut recorded = check(tx, lease)?;
-    if let Some(id) = consumes {
-        let mut state = leased(tx, lease)?;
-        let entry = state.consume(id, &row.turn).ok_or(QueueError::TakenBack)?;
-        tables::consume(tx, id, &row.turn)?;
-        tables::update(tx, &[entry])?;
-        state.refresh(row.at_ms);
-        tables::save(tx, &state)?;
+    rows: &[NewRow],
+    turn_finish: Option<&TurnFinish>,
+) -> Result<RecordedRows, QueueError> {
+    let stop = check(tx, lease)?;
+    let mut places = Vec::with_capacity(rows.len());
+    for NewRow { row, consumes } in rows {
+        if let Some(id) = consumes {
+            let mut state = leased(tx, lease)?;
+            let entry = state.consume(id, &row.turn).ok_or_else(|| QueueError::TakenBack(id.clone()))?;
+            tables::consume(tx, id, &row.turn)?;
+            tables::update(tx, &[entry])?;
+            state.refresh(row.at_ms);
+            tables::save(tx, &state)?;
+        }
+        places.push(ledger::append_row(tx, &lease.session, lease.token.fence, row)?);
     }
-    recorded.seq = ledger::append_row(tx, &lease.session, lease.token.fence, row)?;
-    Ok(recorded)
+    let finished = turn_finish.map(|turn_finish| finish(tx, lease, turn_finish)).transpose()?;
+    Ok(RecordedRows { places, stop, finished })
 }
 
-pub(super) fn finish(
-    tx: &mut dyn Transaction,
-    lease: &Lease,
-    finish: &TurnFinish,
-) -> Result<Vec<DispatchView>, QueueError> {
+/// Ends the turn and its inputs, and gives the lease back if nothing is due.
+pub(super) fn finish(tx: &mut dyn Transaction, lease: &Lease, finish: &TurnFinish) -> Result<FinishedTurn, QueueError> {
     let mut state = leased(tx, lease)?;
     ledger::end_turn(tx, &finish.turn, lease.token.fence, &finish.end, &finish.usage, finish.now_ms)?;
     let ended = state.finish(&finish.turn, &finish.reason, finish.now_ms);
     tables::update(tx, &ended)?;
+    let rest = match state.next(&finish.runner, finish.now_ms) {
+        NextInput::Start(_) => SessionRest::Continues,
+        NextInput::WaitUntil(_) | NextInput::Rest => {
+            state.release(finish.now_ms);
+            if state.ready_at_ms.is_some() { SessionRest::Waits } else { SessionRest::Empty }
+        }
+    };
     tables::save(tx, &state)?;
-    Ok(ended.iter().map(|entry| entry.view(&lease.label)).collect())
+    Ok(FinishedTurn { ended: ended.iter().map(|entry| entry.view(&lease.label)).collect(), rest })
 }
 
 pub(super) fn cancel(
@@ -258,7 +299,7 @@ pub(super) fn claim(
 
 /// Keeps a lease; answers whether its turn should stop.
 pub(super) fn renew(tx: &mut dyn Transaction, lease: &Lease, until_ms: u64) -> Result<bool, QueueError> {
-    let stop = check(tx, lease)?.stop;
+    let stop = check(tx, lease)?;
     let renew = "UPDATE session_leases SET lease_until = ?2 WHERE session = ?1";
     tx.execute(&statement!(renew, &lease.session, until_ms))?;
     Ok(stop)

@@ -24,6 +24,9 @@ use futures_util::future::{AbortHandle, abortable};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+/// How often a message is sent that nobody acknowledges.
+const MOST_SENDS: u32 = 3;
+
 /// Where SQLite keeps what a history writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Database {
@@ -63,6 +66,7 @@ impl Spawner for ProcessSpawner {
 pub(super) struct Process {
     pub(super) scheduler: Arc<TurnScheduler>,
     pub(super) frozen: Arc<AtomicBool>,
+    faults: StoreFaults,
     _host: ExtensionHost,
     name: String,
     tasks: Arc<Mutex<Vec<AbortHandle>>>,
@@ -70,6 +74,13 @@ pub(super) struct Process {
 }
 
 impl Process {
+    /// Nothing goes wrong between the process and its store any more.
+    fn calm(&self) {
+        for fault in [&self.faults.frozen, &self.faults.fails, &self.faults.loses_answers] {
+            fault.store(false, Ordering::Relaxed);
+        }
+    }
+
     /// `kill -9`: nothing of it runs any more, and everybody knows.
     pub(super) fn kill(&self) {
         self.tasks.lock().unwrap().iter().for_each(AbortHandle::abort);
@@ -105,13 +116,7 @@ impl Simulation {
     }
 
     /// The queue as one process reaches it.
-    async fn store_of(&self, frozen: &Arc<AtomicBool>) -> QueueStore {
-        let faults = StoreFaults {
-            clock: self.clock(),
-            random: Arc::clone(&self.random),
-            frozen: Arc::clone(frozen),
-            fails: Arc::default(),
-        };
+    async fn store_of(&self, faults: &StoreFaults) -> QueueStore {
         let faulty = |store| -> Arc<dyn Storage> {
             Arc::new(FaultyStore { inner: Arc::new(InlineStore(store)), faults: faults.clone() })
         };
@@ -133,7 +138,14 @@ impl Simulation {
     pub(super) async fn start_in(&self, name: &str, workspace: &str) -> Process {
         let tasks: Arc<Mutex<Vec<AbortHandle>>> = Arc::default();
         let frozen = Arc::new(AtomicBool::new(false));
-        let store = Arc::new(self.store_of(&frozen).await);
+        let faults = StoreFaults {
+            clock: self.clock(),
+            random: Arc::clone(&self.random),
+            frozen: Arc::clone(&frozen),
+            fails: Arc::default(),
+            loses_answers: Arc::default(),
+        };
+        let store = Arc::new(self.store_of(&faults).await);
         let (spawner, handles) = (self.sim.spawner(), Arc::clone(&tasks));
         let spawn: SpawnTask = Arc::new(move |work| {
             let (work, handle) = abortable(work);
@@ -159,7 +171,8 @@ impl Simulation {
         };
         let scheduler = TurnScheduler::new(store, feed, name.to_owned(), ports, Arc::new(runner));
         spawn(Box::pin(Arc::clone(&scheduler).run()));
-        Process { scheduler, frozen, _host: booted, name: name.to_owned(), tasks, dead: Arc::clone(&self.dead) }
+        let dead = Arc::clone(&self.dead);
+        Process { scheduler, frozen, faults, _host: booted, name: name.to_owned(), tasks, dead }
     }
 
     /// The turn runner of one process, in a host of its own.
@@ -186,20 +199,33 @@ impl Simulation {
         (booted, TurnRunner::new(host, kernel, approvals, redactor, settings()))
     }
 
-    /// Submits through a process, as the service does.
+    /// Submits as a sender does: what was not acknowledged is sent again, under the same id.
     pub(super) async fn submit(&self, process: &Process, submission: Submission) -> Option<DispatchId> {
+        for _ in 0..MOST_SENDS {
+            if let Some(id) = self.offer(process, submission.clone()).await {
+                return Some(id);
+            }
+            if submission.id.is_none() {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Submits through a process, as the service does.
+    async fn offer(&self, process: &Process, submission: Submission) -> Option<DispatchId> {
         let scheduler = &process.scheduler;
         let admission = Admission {
             id: DispatchId::new(scheduler.next_id()),
             session: SessionId::new(scheduler.next_id()),
             now_ms: scheduler.now_ms(),
-            claimant: scheduler.claimant(),
+            claimant: scheduler.starter(),
             scope: scheduler.dispatch_scope(),
             submission,
         };
         let admitted = scheduler.store.admit(admission).await.ok()?;
         if let Some(lease) = admitted.lease.clone() {
-            scheduler.start(lease);
+            scheduler.start(lease, admitted.begun);
         } else {
             scheduler.wake();
         }
@@ -225,7 +251,7 @@ impl Simulation {
         panic!("the queue does not empty: {:?}", self.store.queue(None).await.unwrap());
     }
 
-    /// Senders, crashes, freezes and planned restarts; then everything is checked.
+    /// Senders, crashes, freezes, planned restarts, full disks and lost answers; then everything is checked.
     pub(super) fn storm(self) -> LeftHistory {
         let played = self.sim.block_on(async {
             let mut processes = vec![self.start("p0").await, self.start("p1").await];
@@ -233,7 +259,7 @@ impl Simulation {
             for turn in 0..120 {
                 self.clock().sleep_ms(self.random.below(120)).await;
                 let at = usize::try_from(self.random.below(processes.len() as u64)).unwrap();
-                match self.random.below(20) {
+                match self.random.below(24) {
                     0 => {
                         processes.swap_remove(at).kill();
                         processes.push(self.start(&format!("p{born}")).await);
@@ -242,22 +268,24 @@ impl Simulation {
                     1 => processes[at].frozen.store(true, Ordering::Relaxed),
                     2 => {
                         let retired = processes.swap_remove(at);
-                        retired.frozen.store(false, Ordering::Relaxed);
+                        retired.calm();
                         retired.scheduler.drain().await;
                         retired.kill();
                         processes.push(self.start(&format!("p{born}")).await);
                         born += 1;
                     }
+                    20..=21 => processes[at].faults.fails.store(true, Ordering::Relaxed),
+                    22..=23 => processes[at].faults.loses_answers.store(true, Ordering::Relaxed),
                     // Whoever is stopped takes nothing in.
                     _ if processes[at].frozen.load(Ordering::Relaxed) => {}
                     3 => self.cancel_one(&processes[at]).await,
                     _ => drop(self.submit(&processes[at], self.anything(turn)).await),
                 }
                 if self.random.below(6) == 0 {
-                    processes.iter().for_each(|process| process.frozen.store(false, Ordering::Relaxed));
+                    processes.iter().for_each(Process::calm);
                 }
             }
-            processes.iter().for_each(|process| process.frozen.store(false, Ordering::Relaxed));
+            processes.iter().for_each(Process::calm);
             self.settle().await;
             check(&self).await;
             processes.iter().for_each(Process::kill);

@@ -1,9 +1,9 @@
 //! One leased session: turn after turn, as long as something is due and the lease is ours.
 
 use super::{RENEW_MS, TurnScheduler};
-use crate::contract::{PastTurn, SessionEvent, SessionNews};
+use crate::contract::{SessionEvent, SessionNews};
 use crate::queue::LEASE_MS;
-use crate::queue_store::{Lease, NextTurn, QueueError, StartedTurn, TurnFinish, TurnStart};
+use crate::queue_store::{Lease, NextTurn, QueueError, SessionRest, StartedTurn, TurnFinish, TurnStart};
 use crate::turn_environment::TurnEnvironment;
 use crate::turn_runner::{TurnJob, TurnResult};
 use dispatch_contracts::cancel::CancelToken;
@@ -11,37 +11,52 @@ use dispatch_contracts::ids::TurnId;
 use dispatch_contracts::turn::TurnEnd;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 impl TurnScheduler {
     /// Runs everything that is due and gives the lease back.
-    pub(super) async fn drive(&self, lease: Lease, cancel: CancelToken) -> Result<(), QueueError> {
-        while !self.is_draining() {
-            let history = self.store.history(&lease).await?;
-            let turn = TurnId::new(self.next_id());
-            let start = TurnStart {
-                row_prefix: format!("in-{turn}"),
-                turn,
-                model: self.runner.model(),
-                now_ms: self.now_ms(),
-                runner: self.runner_scope(),
+    pub(super) async fn drive(
+        &self,
+        lease: Lease,
+        mut begun: Option<Box<StartedTurn>>,
+        cancel: CancelToken,
+    ) -> Result<SessionRest, QueueError> {
+        loop {
+            let next = match begun.take() {
+                Some(begun) => NextTurn::Turn(begun),
+                None if self.is_draining() => NextTurn::Rest,
+                None => self.store.begin(&lease, self.turn_start()).await?,
             };
-            match self.store.begin(&lease, start).await? {
-                NextTurn::Turn(begun) => self.run_turn(&lease, *begun, history, cancel.child()).await?,
-                NextTurn::Rest => break,
+            let NextTurn::Turn(next) = next else { break };
+            match self.run_turn(&lease, *next, cancel.child()).await? {
+                SessionRest::Continues => {}
+                rest => return Ok(rest),
             }
         }
-        self.store.release(&lease, self.now_ms()).await
+        self.store.release(&lease, self.now_ms()).await?;
+        Ok(SessionRest::Waits)
+    }
+
+    /// What the next turn needs to begin.
+    pub(crate) fn turn_start(&self) -> TurnStart {
+        let turn = TurnId::new(self.next_id());
+        TurnStart {
+            row_prefix: format!("in-{turn}"),
+            turn,
+            model: self.runner.model(),
+            now_ms: self.now_ms(),
+            runner: self.runner_scope(),
+        }
     }
 
     async fn run_turn(
         &self,
         lease: &Lease,
         begun: StartedTurn,
-        history: Vec<PastTurn>,
         cancel: CancelToken,
-    ) -> Result<(), QueueError> {
+    ) -> Result<SessionRest, QueueError> {
         self.announce(lease, &begun);
+        let history = self.store.history(lease, &begun.turn).await?;
         let turn = begun.turn.clone();
         // A stop from outside must reach this turn and not the next one.
         let watched = cancel.clone();
@@ -54,10 +69,15 @@ impl TurnScheduler {
             Either::Left((result, _)) => result,
             Either::Right((lost, _)) => return Err(lost),
         };
-        let finish = TurnFinish { turn, reason: reason(&end), end, usage, now_ms: self.now_ms() };
-        let ended = self.store.finish(lease, finish).await?;
-        self.tell_dispatches(ended);
-        Ok(())
+        let finished = match environment.take_finished() {
+            Some(finished) => finished,
+            None => {
+                let (reason, now_ms, runner) = (reason(&end), self.now_ms(), self.runner_scope());
+                self.store.finish(lease, TurnFinish { turn, reason, end, usage, now_ms, runner }).await?
+            }
+        };
+        self.tell_dispatches(finished.ended);
+        Ok(finished.rest)
     }
 
     fn announce(&self, lease: &Lease, begun: &StartedTurn) {
@@ -113,6 +133,15 @@ fn reason(end: &TurnEnd) -> String {
 impl TurnEnvironment {
     fn new(scheduler: &TurnScheduler, lease: &Lease, begun: &StartedTurn, cancel: CancelToken) -> Self {
         let partition = begun.inputs.first().map(|input| input.partition.clone()).unwrap_or_default();
-        Self::over(Arc::clone(&scheduler.store), Arc::clone(&scheduler.feed), lease.clone(), partition, cancel)
+        Self {
+            store: Arc::clone(&scheduler.store),
+            feed: Arc::clone(&scheduler.feed),
+            clock: Arc::clone(scheduler.clock()),
+            lease: lease.clone(),
+            partition,
+            runner: scheduler.runner_scope(),
+            cancel,
+            progress: Mutex::default(),
+        }
     }
 }

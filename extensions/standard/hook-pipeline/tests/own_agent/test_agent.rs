@@ -217,7 +217,7 @@ impl LogSink for NoLog {
 struct Nowhere;
 
 impl StepSink for Nowhere {
-    fn record<'a>(&'a self, _row: &'a Row) -> BoxFuture<'a, Result<(), SinkError>> {
+    fn record_all<'a>(&'a self, _rows: &'a [Row]) -> BoxFuture<'a, Result<(), SinkError>> {
         Box::pin(async { Ok(()) })
     }
 }

@@ -153,6 +153,7 @@ impl Simulation {
             random: Arc::clone(&self.random),
             frozen: Arc::clone(&frozen),
             fails: Arc::clone(&self.fails),
+            loses_answers: Arc::default(),
         };
         let store = RunStore::new(Arc::new(FaultyStore { inner: Arc::clone(&self.storage), faults }));
         let dead = Arc::clone(&self.dead);

@@ -175,11 +175,11 @@ impl Drop for RunningToolSpan<'_> {
 }
 
 impl StepSink for RecordedTurn {
-    fn record<'a>(&'a self, row: &'a Row) -> BoxFuture<'a, Result<(), SinkError>> {
+    fn record_all<'a>(&'a self, rows: &'a [Row]) -> BoxFuture<'a, Result<(), SinkError>> {
         Box::pin(async move {
             let mut room = self.rows_until_full.lock().unwrap();
-            *room = room.checked_sub(1).ok_or_else(|| SinkError("the disk is full".into()))?;
-            self.rows.lock().unwrap().push(row.clone());
+            *room = room.checked_sub(rows.len()).ok_or_else(|| SinkError("the disk is full".into()))?;
+            self.rows.lock().unwrap().extend_from_slice(rows);
             Ok(())
         })
     }
