@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dispatch_hook_module::Paths;
-use dispatch_trust::Trust;
+use dispatch_trust::{Approval, Trust};
 
 use crate::config::{CONFIG_LIMIT_BYTES, Config, read_rules};
 use crate::manifest::{MANIFEST_LIMIT_BYTES, PipelineManifest};
@@ -25,6 +25,20 @@ impl RuleTrust<'_> {
         match self {
             Self::Everything => true,
             Self::File(file) => Trust::load(file).is_approved(content),
+            Self::Nothing => false,
+        }
+    }
+
+    /// Whether the user approved this content of this file, and not only of a copy elsewhere.
+    pub(crate) fn is_approved_at(self, path: &Path, content: &[u8]) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::File(file) => {
+                let trust = Trust::load(file);
+                let real = dispatch_os::files::canonicalize(path).ok();
+                let mut places = std::iter::once(path).chain(real.as_deref());
+                places.any(|place| trust.approval(place, content) == Approval::Approved)
+            }
             Self::Nothing => false,
         }
     }

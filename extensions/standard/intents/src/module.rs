@@ -19,7 +19,7 @@ use crate::gate::{APPROVAL, CLAIMED, CallTarget, GateDecision, GateInput, Target
 use crate::intent::{IntentFile, IntentMode, IntentSpec};
 use crate::layout::OrchestrationLayout;
 use crate::ledger::Ledger;
-use crate::settings::{IntentSettings, OnEscape, mode_in_toml};
+use crate::settings::{IntentSettings, OnEscape, ProjectMode, mode_in_toml};
 use crate::working_tree;
 
 /// The name of the module and of its section.
@@ -150,7 +150,7 @@ impl HookEventHandler<'_> {
         let mut action = HookAction::none();
         if let Some((code, reason)) = self.objection(active, &targets) {
             match self.mode() {
-                IntentMode::Enforce => return HookAction::deny(code, reason),
+                IntentMode::Enforce => return HookAction::deny(code, reason + &self.withheld_mode()),
                 IntentMode::Warn => action = action.with_context("intent", format!("{code}: {reason}")),
                 IntentMode::Observe => {}
             }
@@ -190,11 +190,29 @@ impl HookEventHandler<'_> {
     fn mode(&self) -> IntentMode {
         let active = self.ctx.state.active_intent();
         let own = self.intents.iter().find(|intent| Some(intent.id.as_str()) == active).and_then(|intent| intent.mode);
-        own.or(self.settings.mode).unwrap_or_else(|| {
-            let config = self.layout.root.join(PROJECT_CONFIG);
-            let text = dispatch_os::files::read_text_at_most(&config, MAX_CONFIG_BYTES).ok();
-            text.and_then(|text| mode_in_toml(&text)).unwrap_or_default()
-        })
+        own.or(self.settings.mode).unwrap_or_else(|| self.project_mode().in_force())
+    }
+
+    /// The mode that the project's settings ask for.
+    fn project_mode(&self) -> ProjectMode {
+        let file = self.layout.root.join(PROJECT_CONFIG);
+        let Ok(text) = dispatch_os::files::read_text_at_most(&file, MAX_CONFIG_BYTES) else {
+            return ProjectMode::default();
+        };
+        let asked = mode_in_toml(&text);
+        let is_looser = asked.is_some_and(|mode| mode != IntentMode::Enforce);
+        ProjectMode { asked, is_approved: is_looser && self.ctx.session.is_approved(&file, text.as_bytes()) }
+    }
+
+    /// What is said about a mode that nobody approved.
+    fn withheld_mode(&self) -> String {
+        let project = self.project_mode();
+        match project.asked.filter(|asked| *asked != project.in_force()) {
+            None => String::new(),
+            Some(_) => format!(
+                " {PROJECT_CONFIG} asks for another mode, which is not approved; the user can approve it with `dispatch trust`."
+            ),
+        }
     }
 
     /// Looks at the calls whose end no event reported, and at what calls left in the background.

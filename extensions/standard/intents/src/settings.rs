@@ -48,6 +48,24 @@ impl IntentSettings {
     }
 }
 
+/// The mode that a project's settings ask for. A project that came from elsewhere may tighten, and loosens only if the
+/// user approved its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ProjectMode {
+    /// What the file says, if it says something.
+    pub asked: Option<IntentMode>,
+    /// Whether the user approved the file.
+    pub is_approved: bool,
+}
+
+impl ProjectMode {
+    /// What holds.
+    #[must_use]
+    pub(crate) fn in_force(self) -> IntentMode {
+        self.asked.filter(|_| self.is_approved).unwrap_or_default()
+    }
+}
+
 /// The value of `mode` in the section `[intents]` of a `dispatch.toml`. The hook has no parser for the whole format; the
 /// commands check the file.
 #[must_use]

@@ -42,6 +42,11 @@ pub trait SessionView {
     /// The user's exceptions, expired ones included.
     fn exceptions(&self) -> &[RuleException];
 
+    /// Whether the user approved this content of a file of the workspace, with `dispatch trust`.
+    fn is_approved(&self, _path: &Path, _content: &[u8]) -> bool {
+        false
+    }
+
     /// Whether an exception for one call is left for this one. Whoever takes it with [`Effects::Commit`] has used it up.
     fn take_exception(&self, _exception: &RuleException, _effects: Effects) -> bool {
         true

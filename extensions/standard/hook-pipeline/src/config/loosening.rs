@@ -10,6 +10,12 @@ const GUARD_SECTION: &str = "graph-pretooluse";
 const GUARD_KEYS: [&str; 2] = ["maxFiles", "scratch"];
 /// The default of the first of them.
 const DEFAULT_MAX_FILES: u64 = 50_000;
+/// The module that ties changes to intents.
+const INTENTS_SECTION: &str = "intents";
+/// Its key for what becomes of a call that no intent allows.
+const INTENTS_MODE: &str = "mode";
+/// Its key for files that need no intent.
+const INTENTS_FREE: &str = "free";
 /// Rules of the project's own.
 const OWN_RULES: &str = "rules";
 
@@ -23,6 +29,7 @@ impl Config {
                     || severities(guard).is_some_and(|rules| rules.values().any(weakens))
             })
             || own_rules(&self.sections).is_some_and(|rules| rules.iter().any(permits))
+            || loose_intents(&self.sections).next().is_some()
     }
 
     /// Takes out what weakens, and names it.
@@ -47,6 +54,12 @@ impl Config {
                 });
             }
         }
+        for key in loose_intents(&self.sections).collect::<Vec<_>>() {
+            if let Some(intents) = self.sections.get_mut(INTENTS_SECTION).and_then(Value::as_object_mut) {
+                intents.shift_remove(key);
+            }
+            removed.push(format!("{INTENTS_SECTION}.{key}"));
+        }
         if let Some(rules) = self.sections.get_mut(OWN_RULES).and_then(Value::as_array_mut) {
             let mut index = 0;
             rules.retain(|rule| {
@@ -62,6 +75,15 @@ impl Config {
 
 fn severities(guard: &Map<String, Value>) -> Option<&Map<String, Value>> {
     guard.get(OWN_RULES)?.as_object()
+}
+
+/// The keys of the intents that let more pass than their defaults do.
+fn loose_intents(sections: &Map<String, Value>) -> impl Iterator<Item = &'static str> {
+    let intents = sections.get(INTENTS_SECTION).and_then(Value::as_object);
+    let value = |key: &str| intents.and_then(|intents| intents.get(key));
+    let mode = value(INTENTS_MODE).is_some_and(|mode| mode != "enforce").then_some(INTENTS_MODE);
+    let free = value(INTENTS_FREE).and_then(Value::as_array).is_some_and(|globs| !globs.is_empty());
+    mode.into_iter().chain(free.then_some(INTENTS_FREE))
 }
 
 fn own_rules(sections: &Map<String, Value>) -> Option<&Vec<Value>> {

@@ -34,7 +34,7 @@ impl<'a> OpenSession<'a> {
         delivery: Option<&str>,
         wait: Duration,
     ) -> Self {
-        let view = DiskView::new(run.paths);
+        let view = DiskView::new(run.paths).trusting(run.invocation.trust);
         let mut snapshot = match run.past {
             Some(past) => Some(past.state.clone()),
             None => read_state(run.paths),

@@ -118,7 +118,7 @@ impl EventRun<'_> {
             home: self.invocation.home,
             effects: Effects::DryRun,
             unattended: run.unattended(&setup.manifest),
-            session: &DiskView::new(&root.paths),
+            session: &DiskView::new(&root.paths).trusting(self.invocation.trust),
             rewrite_owner: "",
             stamps: Stamps::Logged,
         };

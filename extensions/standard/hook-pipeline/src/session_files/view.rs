@@ -9,6 +9,8 @@ use dispatch_os::files::{read_at_most, read_file_at_most, tail_lines};
 use dispatch_os::paths::{Beneath, resolve_inside, safe_file_name};
 use serde_json::Value;
 
+use crate::rule_trust::RuleTrust;
+
 use super::header::Header;
 use super::search::Finder;
 use super::tail::{TAIL_BYTES, Tail};
@@ -23,6 +25,7 @@ const USED_FOLDER: &str = "exceptions-used";
 /// Reads from disk.
 pub(crate) struct DiskView<'a> {
     paths: &'a Paths,
+    trust: RuleTrust<'a>,
     workspace: Beneath<'a>,
     raw_tail: OnceCell<Tail>,
     tail: OnceCell<Vec<Record>>,
@@ -39,6 +42,7 @@ impl<'a> DiskView<'a> {
     pub(crate) fn new(paths: &'a Paths) -> Self {
         Self {
             paths,
+            trust: RuleTrust::Nothing,
             workspace: Beneath::new(paths.repo_root.as_path()),
             raw_tail: OnceCell::new(),
             tail: OnceCell::new(),
@@ -47,6 +51,12 @@ impl<'a> DiskView<'a> {
             exceptions: OnceCell::new(),
             taken: RefCell::default(),
         }
+    }
+
+    /// The same, with what the user approved.
+    #[must_use]
+    pub(crate) fn trusting(self, trust: RuleTrust<'a>) -> Self {
+        Self { trust, ..self }
     }
 
     /// The end of the log, unparsed.
@@ -105,6 +115,10 @@ impl SessionView for DiskView<'_> {
         let modified = file.metadata().ok()?.modified().ok()?;
         let age = modified.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(age.as_millis()).ok()
+    }
+
+    fn is_approved(&self, path: &Path, content: &[u8]) -> bool {
+        self.trust.is_approved_at(path, content)
     }
 
     fn list(&self, folder: &Path, limit: usize) -> Vec<String> {
