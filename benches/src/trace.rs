@@ -208,6 +208,7 @@ fn entry(intent: &str, number: usize) -> TraceEntry {
         conversation: None,
         tool_use_id: Some(format!("toolu_{number:024}")),
         added: vec![added],
+        removed: None,
         concurrent: Vec::new(),
         reverted: false,
         note: None,

@@ -80,6 +80,11 @@ pub(crate) fn settings_schema() -> Value {
             "mode": {
                 "enum": ["observe", "warn", "enforce"],
                 "description": "What becomes of changes outside an intent: recorded, told to the agent, or refused."
+            },
+            "exclude": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "Globs of files that `trace check` ignores, as they are in the base of the comparison."
             }
         }
     });

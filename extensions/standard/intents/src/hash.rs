@@ -26,6 +26,13 @@ pub(crate) fn line_hash(line: &[u8]) -> String {
     text
 }
 
+/// The short hash of one line without its spaces, so that a changed indentation keeps it.
+#[must_use]
+pub(crate) fn bare_line_hash(line: &[u8]) -> String {
+    let bare: Vec<u8> = line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    line_hash(&bare)
+}
+
 /// A file name for bytes of any length: 40 hex digits of their hash.
 pub(crate) fn digits_of(bytes: &[u8]) -> String {
     let mut text = hex(&Sha256::digest(bytes));

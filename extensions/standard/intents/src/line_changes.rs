@@ -2,8 +2,11 @@
 //!
 //! Pure.
 
-use crate::hash::line_hash;
+use crate::hash::{bare_line_hash, line_hash};
 use crate::trace_entry::AddedLines;
+
+/// More removed lines are not stored one by one.
+const MAX_REMOVED: usize = 2_000;
 
 /// The changed lines of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,5 +26,11 @@ impl LineChanges<'_> {
             hashes: lines.iter().map(|line| line_hash(line)).collect(),
         };
         self.added.iter().map(run).collect()
+    }
+
+    /// The removed lines as the ledger stores them; `None` if they are too many.
+    #[must_use]
+    pub(crate) fn removed_hashes(&self) -> Option<Vec<String>> {
+        (self.removed.len() <= MAX_REMOVED).then(|| self.removed.iter().map(|line| bare_line_hash(line)).collect())
     }
 }

@@ -1,5 +1,6 @@
 //! Queries of the ledger: log, verification, blame, coverage, export and report.
 
+pub(crate) mod amended_commit;
 pub(crate) mod anchor;
 pub(crate) mod blame;
 pub(crate) mod check;

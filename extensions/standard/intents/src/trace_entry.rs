@@ -109,6 +109,9 @@ pub struct TraceEntry {
     /// The added lines, if the change is text and not too large.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub added: Vec<AddedLines>,
+    /// One [`bare_line_hash`](crate::hash::bare_line_hash) per removed line; `None` if they are unknown or too many.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub removed: Option<Vec<String>>,
     /// Why it may conflict with other changes.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub concurrent: Vec<Concurrency>,

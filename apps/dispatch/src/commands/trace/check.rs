@@ -10,15 +10,17 @@ use ext_intents::contract::{UncoveredLines, UntrackedFiles, sarif_log};
 use serde_json::json;
 
 const NAME_CHARS: usize = 400;
+const SETTINGS_FILE: &str = ".dispatch/dispatch.toml";
 
 pub(super) const HELP: &str = "\
 Compares the files on disk with the merge base of HEAD and the base. A new line is covered when the ledger
 shows that an agent wrote it for an intent and inside the scope of that intent, or when a person approved its
-commit with a trailer `Intent-Approved-By: NAME`. Removed lines, removed files, binary files and submodules
-are covered when the file has such an entry or commit since the base. Lines without a letter or digit are
-treated like their neighbours. A renamed file without other changes has no new lines. Ignored are files below
-.orchestration, files that `init` writes, files with the attribute linguist-generated (.gitattributes), and those
-that --exclude names.";
+commit with a trailer `Intent-Approved-By: NAME`. A removed line is covered when such an entry removed it or a
+person approved a commit of the file; removed files, binary files and submodules are covered when the file has such
+an entry or commit since the base. Lines that differ in spaces alone are no change. Lines without a letter or digit
+are treated like their neighbours. A renamed file without other changes has no new lines. Ignored are files below
+.orchestration, files that `init` writes, files with the attribute linguist-generated (.gitattributes), those that
+--exclude names, and those that `[intents] exclude = [GLOB]` in .dispatch/dispatch.toml names in the base.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckRequest {
@@ -63,16 +65,18 @@ impl CheckRequest {
         }
     }
 
-    /// The globs of ignored files, with those that `init` writes.
-    fn excluded(&self) -> Vec<String> {
+    /// The globs of ignored files, with those that `init` writes and those of the settings.
+    fn excluded(&self, workspace: &TraceWorkspace) -> Result<Vec<String>, Failure> {
         let written = init::written_files().into_iter().chain([".ai/hooks/**".to_owned(), ".ai/tmp/**".to_owned()]);
-        self.exclude.iter().cloned().chain(written).collect()
+        // As they are in the base, so that no change excludes itself.
+        let settings = workspace.intents.file_at_base(&self.base, SETTINGS_FILE)?.unwrap_or_default();
+        Ok(self.exclude.iter().cloned().chain(excluded_by(&settings)).chain(written).collect())
     }
 }
 
 pub(super) fn run(workspace: &TraceWorkspace, request: &CheckRequest, printer: &Printer) -> Result<Status, Failure> {
     let untracked = if request.untracked { UntrackedFiles::Included } else { UntrackedFiles::Ignored };
-    let found = workspace.intents.check(&request.base, untracked, &request.excluded())?;
+    let found = workspace.intents.check(&request.base, untracked, &request.excluded(workspace)?)?;
     match request.format() {
         CheckFormat::Sarif => printer.json(&sarif_log(&found, env!("CARGO_PKG_VERSION")))?,
         CheckFormat::Json => printer.json(&json!({ "uncovered": found }))?,
@@ -81,6 +85,14 @@ pub(super) fn run(workspace: &TraceWorkspace, request: &CheckRequest, printer: &
         CheckFormat::Text => found.iter().for_each(|span| printer.out(&row(span))),
     }
     Ok(if found.is_empty() { Status::Done } else { Status::No })
+}
+
+/// `intents.exclude` of settings; nothing if they cannot be read.
+fn excluded_by(settings: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(settings);
+    let values = toml::from_str::<serde_json::Value>(&text).unwrap_or_default();
+    let globs = values.get("intents").and_then(|intents| intents.get("exclude")).and_then(|globs| globs.as_array());
+    globs.into_iter().flatten().filter_map(|glob| glob.as_str().map(str::to_owned)).collect()
 }
 
 fn row(span: &UncoveredLines) -> String {

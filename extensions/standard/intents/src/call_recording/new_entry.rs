@@ -5,6 +5,7 @@ use dispatch_os::time::rfc3339;
 
 use crate::content_store::ObservedFile;
 use crate::intent::IntentSpec;
+use crate::line_changes::LineChanges;
 use crate::line_comparison::line_changes;
 use crate::mutation_class::{FileChange, classify};
 use crate::trace_entry::{MutationClass, ScopeValidation, TraceEntry};
@@ -27,6 +28,7 @@ pub(super) fn blank(session: &str, intent: &str, tool: &str, host: &str, now_ms:
         conversation: None,
         tool_use_id: None,
         added: Vec::new(),
+        removed: None,
         concurrent: Vec::new(),
         reverted: false,
         note: None,
@@ -54,5 +56,6 @@ pub(super) fn describe(
     let kind = intent.and_then(|intent| intent.kind);
     let change = FileChange { path, existed, exists, lines: lines.as_ref(), stated, kind };
     entry.mutation_class = classify(&change);
+    entry.removed = lines.as_ref().filter(|_| exists).and_then(LineChanges::removed_hashes);
     entry.added = lines.map(|lines| lines.hashes()).unwrap_or_default();
 }

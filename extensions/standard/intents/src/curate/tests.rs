@@ -47,6 +47,7 @@ fn entry(intent: &str, path: &str) -> TraceEntry {
         conversation: None,
         tool_use_id: None,
         added: vec![],
+        removed: None,
         concurrent: vec![],
         reverted: false,
         note: None,

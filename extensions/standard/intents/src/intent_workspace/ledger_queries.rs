@@ -13,11 +13,12 @@ use crate::declared_intents::{self, CacheAccess, DeclaredIntents};
 use crate::error::IntentsError;
 use crate::layout::{FOLDER, LEDGER_FILE};
 use crate::ledger::{LedgerLineReader, chain_ends};
+use crate::query::amended_commit::replaces_head;
 use crate::query::blame::{BlamedLine, FileBlame, LineOrigin, MAX_BLAMED_BYTES, line_origins};
 use crate::query::check::{UntrackedFiles, check};
 use crate::query::export::{ExportContext, agent_trace, header, row};
 use crate::query::filter::EntryFilter;
-use crate::query::git_repository::GitRepository;
+use crate::query::git_repository::{GitRepository, HEAD};
 use crate::query::history::histories;
 use crate::query::ledger_history::outcomes;
 use crate::query::report::{ReportInput, render};
@@ -142,6 +143,15 @@ impl IntentWorkspace {
         check(&self.layout, &self.required_git()?, base, untracked, excluded)
     }
 
+    /// A file as it is in the merge base of `base`; `None` if it is not there.
+    ///
+    /// # Errors
+    /// When the workspace is not in a git repository, or git does not know `base`.
+    pub fn file_at_base(&self, base: &str, path: &str) -> Result<Option<Vec<u8>>, IntentsError> {
+        let git = self.required_git()?;
+        Ok(git.committed_file(&git.merge_base(base)?, path))
+    }
+
     /// One HTML page about the ledger. `subtitle` and `problems` are shown as they are.
     ///
     /// # Errors
@@ -188,7 +198,8 @@ impl IntentWorkspace {
         if !self.exists() || git.is_merging() || git.is_empty_message(message)? {
             return Ok(());
         }
-        CommitTrailers::of_staged(&self.layout, &git)?.write(&git, message)
+        let base = if replaces_head(&git) { git.base_of_amended()? } else { HEAD.to_owned() };
+        CommitTrailers::of_staged(&self.layout, &git, &base)?.write(&git, message)
     }
 
     fn export_records(&self, version: &str, now: &str, output: &mut dyn Write) -> Result<(), IntentsError> {

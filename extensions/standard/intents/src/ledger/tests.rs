@@ -52,6 +52,7 @@ fn entry(intent: &str, path: &str) -> TraceEntry {
         conversation: None,
         tool_use_id: None,
         added: Vec::new(),
+        removed: None,
         concurrent: Vec::new(),
         reverted: false,
         note: None,

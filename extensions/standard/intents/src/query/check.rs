@@ -1,16 +1,18 @@
 //! Finds the changed lines that no intent covers.
 //!
 //! A new line is covered when the ledger shows that an agent wrote it for an intent and in scope, or when a person
-//! approved its commit (`Intent-Approved-By:`). Removed lines and files without lines are covered when such an entry or
-//! commit exists for the file since the base. Generated and excluded files, and those below `.orchestration`, are ignored.
+//! approved its commit (`Intent-Approved-By:`). A removed line is covered when such an entry removed it, removed files and
+//! files without lines when such an entry or commit exists for the file since the base. Differences in spaces alone are no
+//! changes. Generated and excluded files, and those below `.orchestration`, are ignored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use dispatch_glob::Glob;
 use dispatch_os::files::{self, read_at_most};
 use dispatch_os::time::parse_rfc3339;
 
 use crate::error::IntentsError;
+use crate::hash::bare_line_hash;
 use crate::layout::{FOLDER, OrchestrationLayout};
 use crate::ledger::Ledger;
 use crate::query::blame::{FileBlame, MAX_BLAMED_BYTES};
@@ -19,8 +21,7 @@ use crate::query::git_repository::GitRepository;
 use crate::query::history::histories;
 use crate::query::uncovered_lines::UncoveredLines;
 use crate::query::{inside, line_diff, stored_content};
-use crate::trace_entry::RecordedChange;
-use crate::trace_entry::ScopeValidation;
+use crate::trace_entry::{RecordedChange, ScopeValidation, TraceEntry};
 
 /// Whether untracked files are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,9 @@ pub(crate) const DIFF: &[&str] = &[
     "--dst-prefix=b/",
 ];
 
+/// Lines that differ in their spaces alone keep their origin, as with `git blame -w`.
+const IGNORE_SPACES: &str = "-w";
+
 /// The changed lines between the merge base of HEAD and `base` and the files on disk that no intent covers.
 ///
 /// # Errors
@@ -58,7 +62,8 @@ pub(crate) fn check(
     excluded: &[String],
 ) -> Result<Vec<UncoveredLines>, IntentsError> {
     let base = git.merge_base(base)?;
-    let mut files = git_diff::parse(&git.ask("diff", DIFF.iter().copied().chain([base.as_str(), "--"]))?);
+    let arguments = DIFF.iter().copied().chain([IGNORE_SPACES, base.as_str(), "--"]);
+    let mut files = git_diff::parse(&git.ask("diff", arguments)?);
     if untracked == UntrackedFiles::Included {
         files.extend(new_files(layout, git)?);
     }
@@ -122,7 +127,10 @@ fn new_files(layout: &OrchestrationLayout, git: &GitRepository) -> Result<Vec<Fi
         let text = std::str::from_utf8(name).ok().and_then(|name| read_present(layout, name)).unwrap_or_default();
         let (content, hunks) = match memchr::memchr(0, &text) {
             Some(_) => (DiffContent::Binary, Vec::new()),
-            None => (DiffContent::Text, vec![DiffHunk { start: 1, added: line_diff::count_lines(&text) }]),
+            None => (
+                DiffContent::Text,
+                vec![DiffHunk { start: 1, added: line_diff::count_lines(&text), removed: Vec::new() }],
+            ),
         };
         FileDiff { old: None, new: Some(name.to_vec()), content, hunks }
     });
@@ -152,30 +160,46 @@ impl CoverageCheck<'_> {
     ) -> Result<Vec<(usize, usize)>, IntentsError> {
         let whole = file.content != DiffContent::Text || file.new.is_none();
         let changed = !file.hunks.is_empty() || file.content == DiffContent::Binary;
-        let mut spans = Vec::new();
-        if whole || file.hunks.iter().any(|hunk| hunk.added == 0) {
+        if whole {
             let covered = !changed || self.touched(name, history) || self.committed(name)?;
-            if whole {
-                return Ok(if covered { Vec::new() } else { vec![(1, 1)] });
-            }
-            let removals = file.hunks.iter().filter(|hunk| hunk.added == 0 && !covered);
-            spans.extend(removals.map(|hunk| (hunk.start.max(1), hunk.start.max(1))));
+            return Ok(if covered { Vec::new() } else { vec![(1, 1)] });
         }
-        let added: Vec<DiffHunk> = file.hunks.iter().filter(|hunk| hunk.added > 0).copied().collect();
-        spans.extend(self.uncovered_lines(&added, name, history)?);
+        let added: Vec<&DiffHunk> = file.hunks.iter().filter(|hunk| hunk.added > 0).collect();
+        let mut spans = self.uncovered_lines(&added, name, history)?;
+        let mut removals = self.uncovered_removals(&file.hunks, name, history)?;
+        removals.retain(|(line, _)| !spans.iter().any(|(start, end)| (start..=end).contains(&line)));
+        spans.extend(removals);
         Ok(spans)
+    }
+
+    /// The places of removed lines that no entry removed. Lines that others replace are judged by those.
+    fn uncovered_removals(
+        &self,
+        hunks: &[DiffHunk],
+        name: &str,
+        history: &[RecordedChange],
+    ) -> Result<Vec<(usize, usize)>, IntentsError> {
+        let mut removed =
+            RemovedLines::of(history.iter().map(|change| &change.entry).filter(|entry| self.covers(entry)));
+        let is_uncovered = |hunk: &&DiffHunk| {
+            let telling = hunk.removed.iter().filter(|line| has_word(line));
+            telling.filter(|line| !removed.take(line)).count() > hunk.added
+        };
+        let place = |hunk: &DiffHunk| (hunk.start.max(1), hunk.start.max(1));
+        let found: Vec<(usize, usize)> = hunks.iter().filter(is_uncovered).map(place).collect();
+        Ok(if found.is_empty() || self.committed(name)? { Vec::new() } else { found })
     }
 
     fn uncovered_lines(
         &self,
-        hunks: &[DiffHunk],
+        hunks: &[&DiffHunk],
         name: &str,
         history: &[RecordedChange],
     ) -> Result<Vec<(usize, usize)>, IntentsError> {
         if hunks.is_empty() {
             return Ok(Vec::new());
         }
-        let all = |hunk: &DiffHunk| (hunk.start, hunk.start + hunk.added - 1);
+        let all = |hunk: &&DiffHunk| (hunk.start, hunk.start + hunk.added - 1);
         let Some(present) = read_present(self.layout, name) else {
             return Ok(hunks.iter().map(all).collect());
         };
@@ -193,12 +217,14 @@ impl CoverageCheck<'_> {
     }
 
     fn touched(&self, name: &str, history: &[RecordedChange]) -> bool {
-        history.iter().any(|change| {
-            let entry = &change.entry;
-            let recent = parse_rfc3339(&entry.timestamp).is_some_and(|time_ms| time_ms >= self.since_ms);
-            let own = entry.path() == Some(name) && !entry.reverted;
-            recent && own && entry.scope_validation == ScopeValidation::Pass && !entry.intent_id.is_empty()
-        })
+        history.iter().any(|change| change.entry.path() == Some(name) && self.covers(&change.entry))
+    }
+
+    /// Whether an entry covers what it changed: made since the base, for an intent and in its scope.
+    fn covers(&self, entry: &TraceEntry) -> bool {
+        let recent = parse_rfc3339(&entry.timestamp).is_some_and(|time_ms| time_ms >= self.since_ms);
+        let is_inside = entry.scope_validation == ScopeValidation::Pass && !entry.intent_id.is_empty();
+        recent && is_inside && !entry.reverted
     }
 
     fn committed(&self, name: &str) -> Result<bool, IntentsError> {
@@ -209,12 +235,45 @@ impl CoverageCheck<'_> {
     }
 }
 
+/// The lines that entries removed, each as often as it was.
+struct RemovedLines {
+    counts: HashMap<String, usize>,
+    /// Whether an entry does not say which lines it removed.
+    is_open: bool,
+}
+
+impl RemovedLines {
+    fn of<'e>(entries: impl Iterator<Item = &'e TraceEntry>) -> Self {
+        let mut found = Self { counts: HashMap::new(), is_open: false };
+        for entry in entries {
+            found.is_open |= entry.removed.is_none();
+            for hash in entry.removed.iter().flatten() {
+                *found.counts.entry(hash.clone()).or_default() += 1;
+            }
+        }
+        found
+    }
+
+    /// Whether an entry removed a line that was not asked for before.
+    fn take(&mut self, line: &[u8]) -> bool {
+        let left = self.counts.get_mut(&bare_line_hash(line)).filter(|left| **left > 0);
+        match left {
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+            None => self.is_open,
+        }
+    }
+}
+
+fn has_word(line: &[u8]) -> bool {
+    line.iter().any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80)
+}
+
 /// The runs of uncovered lines in a hunk. Lines without a letter or digit are treated like their neighbours.
 fn spans(hunk: &DiffHunk, covered: &dyn Fn(usize) -> bool, texts: &[&[u8]]) -> Vec<(usize, usize)> {
-    let telling = |line: &usize| {
-        let text = texts.get(line - 1).copied().unwrap_or_default();
-        text.iter().any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80)
-    };
+    let telling = |line: &usize| has_word(texts.get(line - 1).copied().unwrap_or_default());
     let lines = hunk.start..hunk.start + hunk.added;
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for line in lines.clone().filter(|line| !covered(*line)) {

@@ -27,12 +27,14 @@ pub(crate) struct FileDiff {
 }
 
 /// Changed lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DiffHunk {
     /// The first new line, from 1; where lines were only removed, the line before them, from 0.
     pub start: usize,
     /// The number of new lines.
     pub added: usize,
+    /// The old lines.
+    pub removed: Vec<Vec<u8>>,
 }
 
 impl FileDiff {
@@ -58,10 +60,14 @@ pub(crate) fn parse(patch: &[u8]) -> Vec<FileDiff> {
             let mut left = body;
             while left > 0 {
                 match lines.next() {
-                    Some(text) if text.starts_with(b"\\") => {}
-                    Some(_) => left -= 1,
+                    Some(text) if text.starts_with(b"\\") => continue,
+                    Some(text) => {
+                        let hunk = file.hunks.last_mut().filter(|_| text.first() == Some(&b'-'));
+                        hunk.into_iter().for_each(|hunk| hunk.removed.extend(text.get(1..).map(<[u8]>::to_vec)));
+                    }
                     None => return files,
                 }
+                left -= 1;
             }
         }
     }
@@ -140,7 +146,7 @@ fn hunk(file: &mut FileDiff, rest: &[u8]) -> Option<usize> {
         Some((start.parse().ok()?, count.parse().ok()?))
     };
     let ((_, removed), (start, added)) = (range(old)?, range(new)?);
-    file.hunks.push(DiffHunk { start, added });
+    file.hunks.push(DiffHunk { start, added, removed: Vec::new() });
     Some(removed + added)
 }
 
@@ -183,8 +189,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(patch: &str, old: Option<&str>, new: Option<&str>, content: DiffContent, hunks: &[(usize, usize)]) {
-        let files = parse(patch.as_bytes());
-        let hunks = hunks.iter().map(|(start, added)| DiffHunk { start: *start, added: *added }).collect();
+        let mut files = parse(patch.as_bytes());
+        files.iter_mut().flat_map(|file| &mut file.hunks).for_each(|hunk| hunk.removed.clear());
+        let hunk = |(start, added): &(usize, usize)| DiffHunk { start: *start, added: *added, removed: Vec::new() };
+        let hunks = hunks.iter().map(hunk).collect();
         let bytes = |name: Option<&str>| name.map(|name| name.as_bytes().to_vec());
         assert_eq!(files, [FileDiff { old: bytes(old), new: bytes(new), content, hunks }], "{patch}");
     }
@@ -194,6 +202,8 @@ mod tests {
         let text = DiffContent::Text;
         let body = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@ fn\n-a\n+++ b/y\n+@@ -1 +1 @@\n@@ -9,2 +10,0 @@\n-b\n-c\n";
         check(body, Some("x"), Some("x"), text, &[(1, 2), (10, 0)]);
+        let removed: Vec<_> = parse(body.as_bytes())[0].hunks.iter().map(|hunk| hunk.removed.clone()).collect();
+        assert_eq!(removed, [vec![b"a".to_vec()], vec![b"b".to_vec(), b"c".to_vec()]]);
         let body = "diff --git a/n e.txt b/n e.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n e.txt\t\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n";
         check(body, None, Some("n e.txt"), text, &[(1, 1)]);
         let body = "diff --git a/g b/g\ndeleted file mode 100644\n--- a/g\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n";

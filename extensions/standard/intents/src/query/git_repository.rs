@@ -15,6 +15,8 @@ use crate::query::anchor::{ANCHOR_KEY, LedgerAnchor};
 pub(crate) const APPROVAL_KEY: &str = "Intent-Approved-By";
 /// The key of the trailer that names an intent.
 pub(crate) const INTENT_KEY: &str = "Intent";
+/// The last commit.
+pub(crate) const HEAD: &str = "HEAD";
 const MAX_OUTPUT_BYTES: usize = 512 * 1024 * 1024;
 /// A longer commit message is refused.
 pub(crate) const MAX_MESSAGE_BYTES: u64 = 64 * 1024 * 1024;
@@ -84,6 +86,18 @@ impl GitRepository {
     #[must_use]
     pub fn head(&self) -> Option<String> {
         self.text("find HEAD", &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).ok()
+    }
+
+    /// What a commit that replaces HEAD follows: the parent of HEAD, or the empty tree if it has none.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn base_of_amended(&self) -> Result<String, IntentsError> {
+        self.text("find the parent of HEAD", &["rev-parse", "--verify", "--quiet", "HEAD^^{commit}"]).or_else(|_| {
+            let command = self.command().args(["hash-object", "-t", "tree", "--stdin"]).stdin(Vec::new());
+            let tree = finish("name the empty tree", &command)?;
+            Ok(String::from_utf8_lossy(&tree).trim_end().to_owned())
+        })
     }
 
     /// The merge base of HEAD and another commit, or the other commit if they have none.
@@ -265,7 +279,7 @@ impl GitRepository {
     /// When git fails.
     pub fn line_commits(&self, base: &str, path: &str) -> Result<Vec<String>, IntentsError> {
         let not_base = format!("^{base}");
-        let output = self.ask("blame", ["blame", "--porcelain", &not_base, "--", path])?;
+        let output = self.ask("blame", ["blame", "-w", "--porcelain", &not_base, "--", path])?;
         let mut commits = Vec::new();
         for line in output.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"\t")) {
             let mut words = std::str::from_utf8(line).unwrap_or_default().split(' ');

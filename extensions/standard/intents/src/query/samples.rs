@@ -36,6 +36,7 @@ pub(crate) fn change(number: u64, path: &str, pre: Option<&[u8]>, post: Option<&
         conversation: None,
         tool_use_id: None,
         added: added_lines(pre.unwrap_or_default(), post.unwrap_or_default()),
+        removed: None,
         concurrent: Vec::new(),
         reverted: false,
         note: None,

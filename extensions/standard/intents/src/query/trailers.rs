@@ -15,7 +15,7 @@ use crate::query::anchor::{ANCHOR_KEY, LedgerAnchor};
 use crate::query::blame::FileBlame;
 use crate::query::check::{DIFF, is_record, read_histories};
 use crate::query::git_diff::{self, DiffContent, FileDiff};
-use crate::query::git_repository::{GitRepository, INTENT_KEY, MAX_MESSAGE_BYTES};
+use crate::query::git_repository::{GitRepository, HEAD, INTENT_KEY, MAX_MESSAGE_BYTES};
 use crate::query::stored_content;
 use crate::trace_entry::{RecordedChange, TraceEntry};
 
@@ -38,31 +38,39 @@ pub(crate) struct CommitTrailers {
 }
 
 impl CommitTrailers {
-    /// Finds the trailers of the staged changes.
+    /// Finds the trailers of the staged changes since `base`, the parent of the commit that is made.
     ///
     /// # Errors
     /// When git or the ledger fails.
-    pub(crate) fn of_staged(layout: &OrchestrationLayout, git: &GitRepository) -> Result<Self, IntentsError> {
-        let mut files = git_diff::parse(&git.ask("diff", DIFF.iter().copied().chain(["--cached", "--"]))?);
+    pub(crate) fn of_staged(
+        layout: &OrchestrationLayout,
+        git: &GitRepository,
+        base: &str,
+    ) -> Result<Self, IntentsError> {
+        // The first commit of a repository has no HEAD to compare with.
+        let compared = Some(base).filter(|base| *base != HEAD);
+        let arguments = DIFF.iter().copied().chain(["--cached"]).chain(compared).chain(["--"]);
+        let mut files = git_diff::parse(&git.ask("diff", arguments)?);
         files.retain(|file| !is_record(file.name()));
-        let (staged, added) = staged_lines(layout, git);
+        let (staged, added) = staged_lines(layout, git, base);
         let (anchors, followed) = chain_ends(&staged, &added);
         if files.len() > MAX_STAGED_FILES {
             return Ok(Self { intents: BTreeSet::new(), anchors, followed });
         }
         // If git tracks the ledger, its new lines are the changes of this commit.
-        let tracked = git.committed_file("HEAD", &format!("{FOLDER}/{LEDGER_FILE}")).is_some();
+        let tracked = git.committed_file(base, &format!("{FOLDER}/{LEDGER_FILE}")).is_some();
         let new_ids: Option<HashSet<String>> = tracked.then(|| {
             let entries = added.iter().filter_map(|line| serde_json::from_slice::<TraceEntry>(line).ok());
             entries.map(|entry| entry.id).collect()
         });
         let histories = read_histories(layout, &files)?;
+        let staged = StagedChanges { layout, git, base, new_ids };
         let mut intents = BTreeSet::new();
         for file in &files {
             let Ok(name) = std::str::from_utf8(file.name()) else { continue };
             let history = histories.get(name).map(Vec::as_slice).unwrap_or_default();
             if !history.is_empty() {
-                intents.extend(intents_of(layout, git, file, name, history, new_ids.as_ref()));
+                intents.extend(staged.intents_of(file, name, history));
             }
         }
         intents.remove("");
@@ -106,53 +114,58 @@ impl CommitTrailers {
     }
 }
 
-fn intents_of(
-    layout: &OrchestrationLayout,
-    git: &GitRepository,
-    file: &FileDiff,
-    name: &str,
-    history: &[RecordedChange],
-    new_ids: Option<&HashSet<String>>,
-) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let added: Vec<_> = file.hunks.iter().filter(|hunk| hunk.added > 0).collect();
-    if file.content == DiffContent::Text && file.new.is_some() && !added.is_empty() {
-        let Ok(staged) = git.ask("read what is staged", ["cat-file", "blob", &format!(":./{name}")]) else {
-            return found;
-        };
-        let blame = FileBlame::new(history, &|hash| stored_content(layout, hash), &staged);
-        let lines = added.iter().flat_map(|hunk| hunk.start..hunk.start + hunk.added);
-        found.extend(lines.filter_map(|line| blame.change(line)).map(|change| change.entry.intent_id.clone()));
+/// The staged changes, and what tells which entries are theirs.
+struct StagedChanges<'a> {
+    layout: &'a OrchestrationLayout,
+    git: &'a GitRepository,
+    base: &'a str,
+    /// The entries that the commit adds, if git tracks the ledger.
+    new_ids: Option<HashSet<String>>,
+}
+
+impl StagedChanges<'_> {
+    fn intents_of(&self, file: &FileDiff, name: &str, history: &[RecordedChange]) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let added: Vec<_> = file.hunks.iter().filter(|hunk| hunk.added > 0).collect();
+        if file.content == DiffContent::Text && file.new.is_some() && !added.is_empty() {
+            let blob = format!(":./{name}");
+            let Ok(staged) = self.git.ask("read what is staged", ["cat-file", "blob", &blob]) else {
+                return found;
+            };
+            let blame = FileBlame::new(history, &|hash| stored_content(self.layout, hash), &staged);
+            let lines = added.iter().flat_map(|hunk| hunk.start..hunk.start + hunk.added);
+            found.extend(lines.filter_map(|line| blame.change(line)).map(|change| change.entry.intent_id.clone()));
+        }
+        let removed = file.hunks.iter().any(|hunk| hunk.added == 0);
+        if removed || file.content != DiffContent::Text || file.new.is_none() || file.old != file.new {
+            let since_ms = last_commit_ms(self.git, self.base, file);
+            let recent = |change: &&RecordedChange| match &self.new_ids {
+                Some(ids) => ids.contains(&change.entry.id),
+                None => parse_rfc3339(&change.entry.timestamp).is_some_and(|ms| ms >= since_ms),
+            };
+            found.extend(history.iter().filter(recent).map(|change| change.entry.intent_id.clone()));
+        }
+        found
     }
-    let removed = file.hunks.iter().any(|hunk| hunk.added == 0);
-    if removed || file.content != DiffContent::Text || file.new.is_none() || file.old != file.new {
-        let since_ms = last_commit_ms(git, file);
-        let recent = |change: &&RecordedChange| match new_ids {
-            Some(ids) => ids.contains(&change.entry.id),
-            None => parse_rfc3339(&change.entry.timestamp).is_some_and(|ms| ms >= since_ms),
-        };
-        found.extend(history.iter().filter(recent).map(|change| change.entry.intent_id.clone()));
-    }
-    found
 }
 
 /// The time of the last commit that changed the file.
-fn last_commit_ms(git: &GitRepository, file: &FileDiff) -> i64 {
+fn last_commit_ms(git: &GitRepository, base: &str, file: &FileDiff) -> i64 {
     let Some(name) = file.old.as_deref().and_then(|name| std::str::from_utf8(name).ok()) else {
         return 0;
     };
-    let log = git.ask("read commits", ["log", "-1", "--format=%ct", "--", name]).unwrap_or_default();
+    let log = git.ask("read commits", ["log", "-1", "--format=%ct", base, "--", name]).unwrap_or_default();
     let seconds = std::str::from_utf8(&log).ok().and_then(|text| text.trim().parse::<i64>().ok());
     // A commit has whole seconds: an entry of its second is older than the commit.
     seconds.map_or(0, |seconds| (seconds + 1).saturating_mul(1000))
 }
 
 /// The ledger of this commit, and the lines that it adds: of the staged ledger if git tracks it, else of the one on disk.
-fn staged_lines(layout: &OrchestrationLayout, git: &GitRepository) -> (Vec<u8>, Vec<Vec<u8>>) {
+fn staged_lines(layout: &OrchestrationLayout, git: &GitRepository, base: &str) -> (Vec<u8>, Vec<Vec<u8>>) {
     let ledger = format!("{FOLDER}/{LEDGER_FILE}");
     let staged = git.committed_file("", &ledger);
     let staged = staged.or_else(|| read_at_most(&layout.ledger_file(), MAX_LEDGER_BYTES).ok()).unwrap_or_default();
-    let committed = git.committed_file("HEAD", &ledger).unwrap_or_default();
+    let committed = git.committed_file(base, &ledger).unwrap_or_default();
     // Most commits only append, so that nothing has to be compared.
     let rest = staged.strip_prefix(committed.as_slice());
     let split = |bytes: &[u8]| -> Vec<Vec<u8>> {

@@ -119,6 +119,7 @@ impl TraceRepository {
             conversation: None,
             tool_use_id: None,
             added: added_lines(pre.unwrap_or_default(), post.unwrap_or_default()),
+            removed: None,
             concurrent: Vec::new(),
             reverted: false,
             note: None,

@@ -54,6 +54,29 @@ fn an_amended_commit_has_each_trailer_once() {
 }
 
 #[test]
+fn an_amended_message_names_the_intents_of_the_whole_commit() {
+    let repository = installed();
+    repository.agent("INT-001", "src/a.rs", "fn a() {}\n");
+    repository.commit_all("work");
+    let anchor = trailers(&repository, "Intent-Ledger");
+    repository.git(&["commit", "-q", "--amend", "-m", "better words"]);
+    assert_eq!(trailers(&repository, "Intent"), ["INT-001"]);
+    assert_eq!(trailers(&repository, "Intent-Ledger"), anchor);
+    assert!(message(&repository).starts_with("better words\n"));
+    repository.context.write("src/hand.rs", "fn hand() {}\n");
+    repository.commit_all("by hand, in the same second");
+    assert_eq!(trailers(&repository, "Intent"), Vec::<String>::new());
+    // The first commit of all has no parent.
+    let first = TraceRepository::new();
+    assert_eq!(first.trace(&["hook", "install"]).status, 0);
+    first.agent("INT-001", "src/a.rs", "fn a() {}\n");
+    first.git(&["add", "-A"]);
+    first.git(&["commit", "-q", "--amend", "-m", "begin again"]);
+    assert_eq!(trailers(&first, "Intent"), ["INT-001"]);
+    assert_eq!(first.trace(&["verify"]).status, 0);
+}
+
+#[test]
 fn taken_away_lines_and_moved_files_name_their_intents_too() {
     let repository = installed();
     repository.agent("INT-001", "src/old.rs", "fn old() {\n}\n");

@@ -30,6 +30,7 @@ fn entry(writer: &str, number: usize) -> TraceEntry {
         conversation: None,
         tool_use_id: None,
         added: Vec::new(),
+        removed: None,
         concurrent: Vec::new(),
         reverted: false,
         note: None,
