@@ -64,7 +64,8 @@ pub(crate) fn confirm(loaded: &Loaded, what: &str, printer: &Printer) -> Result<
     Ok(())
 }
 
-fn is_question_off(loaded: &Loaded) -> bool {
+/// Whether the user said that nothing is asked.
+pub(crate) fn is_question_off(loaded: &Loaded) -> bool {
     let setting = loaded.settings.get(SETTING);
     setting.is_some_and(|setting| setting.value == "none" && matches!(setting.origin, Origin::Global { .. }))
 }

@@ -2,9 +2,11 @@
 
 mod apply;
 pub(crate) mod changes;
+mod ci_workflow;
 mod git;
 pub(crate) mod host_detection;
 pub(crate) mod hosts;
+mod intents_mode;
 mod layout;
 mod mcp_file;
 mod mcp_hosts;
@@ -22,7 +24,9 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
 use changes::{FileChange, InitChanges, McpServerPart, registrations};
+use ci_workflow::CiService;
 use git::GitPart;
+use intents_mode::IntentModeName;
 use layout::ModuleSet;
 use registration_root::RegistrationRoot;
 use report::{Action, ChosenHost, Report, ReportLine};
@@ -30,12 +34,6 @@ use undo::UndoExtent;
 
 const NEXT: &str =
     "Next: `dispatch canary` checks that each host asks Dispatch. `dispatch init --undo` restores the files.";
-/// What happens once intents are on.
-const INTENTS_NEXT: &str = "\n\
-Intents: once `dispatch intent new NAME --scope GLOB` has declared one, changes without an intent are refused. To look\n\
-first, put `[intents]` with `mode = \"observe\"` (record, refuse nothing) or `\"warn\"` into .dispatch/dispatch.toml.\n\
-Commit .orchestration/ with .gitattributes, so that git merges the ledger.";
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitRequest {
     /// Register with this host; repeatable; default: the hosts found here
@@ -62,6 +60,12 @@ pub(crate) struct InitRequest {
     /// Also register the MCP server and create the intent file, so that agents declare intents
     #[arg(long, conflicts_with_all = ["undo", "user"])]
     intents: bool,
+    /// What becomes of changes outside an intent [default: as set; without a setting, a terminal is asked, else enforce]
+    #[arg(long, value_enum, value_name = "MODE", requires = "intents")]
+    intents_mode: Option<IntentModeName>,
+    /// Also write a GitHub workflow that checks each pull request
+    #[arg(long, value_enum, value_name = "SERVICE", requires = "intents")]
+    ci: Option<CiService>,
     /// Let git start workspace hooks; existing git hooks keep running; alone, do nothing else
     #[arg(long, conflicts_with = "user")]
     git: bool,
@@ -93,8 +97,21 @@ pub(crate) fn run(loaded: &Loaded, request: &InitRequest, printer: &Printer) -> 
             let status = check(&place, request, git, printer)?;
             Ok(if policy_is_whole(loaded, printer) { status } else { Status::No })
         }
-        _ => register(&place, request, git.filter(|_| request.git), printer),
+        _ => {
+            let mode = intents_mode::chosen(loaded, request, &place, printer)?;
+            let is_own = mode.is_some() && is_own_settings(loaded);
+            let status = register(&place, request, mode, git.filter(|_| request.git), printer)?;
+            if is_own {
+                super::trust::approve_own(loaded, &place.root.join(intents_mode::FILE))?;
+            }
+            Ok(status)
+        }
     }
+}
+
+/// Whether nothing of the project's settings waits for the user's approval, so that a line of ours may be approved.
+fn is_own_settings(loaded: &Loaded) -> bool {
+    loaded.project_file().is_some_and(|file| super::trust::is_new_or_approved(loaded, &file))
 }
 
 /// Whether the policy files are whole and in force; says what is not.
@@ -140,6 +157,7 @@ fn verdict(differences: usize, remedy: &str) -> (Status, String) {
 fn register(
     place: &RegistrationRoot,
     request: &InitRequest,
+    mode: Option<IntentModeName>,
     git: Option<&GitPart>,
     printer: &Printer,
 ) -> Result<Status, Failure> {
@@ -150,7 +168,13 @@ fn register(
             .map(|one| ChosenHost { host: one.host, because: Some(one.because) })
             .collect(),
     };
-    let survey = survey(place, &chosen, request);
+    let mut survey = survey(place, &chosen, request);
+    if let Some(mode) = mode {
+        match intents_mode::change(place, mode) {
+            Ok(change) => survey.changes.extend(change),
+            Err(problem) => survey.problems.push(problem),
+        }
+    }
     refuse(&survey)?;
     let ids: Vec<&str> = chosen.iter().map(|one| one.host).collect();
     apply::apply(place, &survey.changes, &ids)?;
@@ -168,7 +192,7 @@ fn register(
     }
     let mut closing = NEXT.to_owned();
     if request.intents {
-        closing.push_str(INTENTS_NEXT);
+        closing.push_str(intents_mode::in_force(mode, place).next_steps());
     }
     let report = Report { place, hosts: &chosen, lines, closing };
     report.print(request.json.into(), printer)?;
@@ -258,6 +282,9 @@ fn survey(place: &RegistrationRoot, chosen: &[ChosenHost], request: &InitRequest
     survey.of_registrations(place, &registrations(&ids, place.scope, layout, server));
     if request.intents {
         survey.of_intents(place);
+    }
+    if let Some(service) = request.ci {
+        survey.of_workflow(place, service);
     }
     match place.scope {
         Scope::Project => survey.of_layout(place, set),

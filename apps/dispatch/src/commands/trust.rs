@@ -50,10 +50,7 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
     if !request.revoke {
         crate::policy_change::confirm(loaded, "approve files that came with a project", printer)?;
     }
-    if let Some(folder) = loaded.trust_file.parent() {
-        dispatch_os::files::create_dir_owner_only(folder)?;
-    }
-    let _lock = FileLock::acquire(&loaded.trust_file.with_extension("lock"), LockKind::Exclusive, LOCK_WAIT)?;
+    let _lock = lock(loaded)?;
     let mut trust = Trust::read(&loaded.trust_file)?;
     let mut approvals = HookApprovals::beside(&loaded.trust_file);
     let mut lines = Vec::new();
@@ -72,6 +69,33 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
         compile::compile(&workspace.root).iter().for_each(|problem| printer.warn(problem));
     }
     Ok(Status::Done)
+}
+
+/// Whether a file does not exist yet, or the user approved it as it is.
+pub(crate) fn is_new_or_approved(loaded: &Loaded, path: &Path) -> bool {
+    let Ok(content) = read_content(path) else {
+        return !dispatch_os::files::exists(path);
+    };
+    Trust::load(&loaded.trust_file).approval(path, &content) == Approval::Approved
+}
+
+/// Approves a file that the user has just had written.
+///
+/// # Errors
+/// When the file or the approvals cannot be read or written.
+pub(crate) fn approve_own(loaded: &Loaded, path: &Path) -> Result<(), Failure> {
+    let _lock = lock(loaded)?;
+    let mut trust = Trust::read(&loaded.trust_file)?;
+    trust.approve(path.to_path_buf(), &read_content(path)?)?;
+    Ok(trust.write(&loaded.trust_file)?)
+}
+
+/// Keeps other commands from changing the approvals.
+fn lock(loaded: &Loaded) -> Result<FileLock, Failure> {
+    if let Some(folder) = loaded.trust_file.parent() {
+        dispatch_os::files::create_dir_owner_only(folder)?;
+    }
+    Ok(FileLock::acquire(&loaded.trust_file.with_extension("lock"), LockKind::Exclusive, LOCK_WAIT)?)
 }
 
 /// The files that the command line is about.

@@ -135,6 +135,7 @@ fn the_modes_record_warn_or_refuse() {
     for (mode, own) in [("observe", None), ("warn", None), ("enforce", None), ("enforce", Some("observe"))] {
         let context = repository();
         context.write(".dispatch/dispatch.toml", format!("[intents]\nmode = \"{mode}\"\n"));
+        assert_eq!(context.dispatch(&["trust"]).status, 0);
         if let Some(own) = own {
             assert_eq!(context.dispatch(&["intent", "edit", "INT-001", "--mode", own]).status, 0);
         }
@@ -264,4 +265,101 @@ fn a_persons_move_of_an_agents_file_gets_no_trailer() {
         .unwrap();
     let text: String = String::from_utf8_lossy(&log.stdout).split_whitespace().collect();
     assert_eq!(text, "|INT-001|");
+}
+
+#[test]
+fn a_clone_tightens_at_once_and_loosens_only_when_approved() {
+    let observed = ["[intents]\nmode = \"observe\"\n", "[intents]\nmode = \"warn\"\n"];
+    for settings in observed {
+        let context = repository();
+        context.write(".dispatch/dispatch.toml", settings);
+        let listed = context.dispatch(&["trust", "--list", "--json"]).json();
+        assert!(listed["waiting"][0]["path"].to_string().contains("dispatch.toml"), "{listed}");
+        let host = Host::claude(&context, "s");
+        let write = json!({"file_path": host.path("src/hooks/a.ts"), "content": "x"});
+        let denied = host.denied("Write", "1", &write).expect("refused");
+        assert!(denied.contains("IN01") && denied.contains("dispatch trust"), "{denied}");
+        assert_eq!(context.dispatch(&["trust"]).status, 0);
+        assert_eq!(host.denied("Write", "2", &write), None, "{settings}");
+        context.write(".dispatch/dispatch.toml", format!("{settings}# changed\n"));
+        assert!(host.denied("Write", "3", &write).is_some(), "{settings}");
+    }
+    let context = repository();
+    let loose = json!({"intents": {"mode": "observe", "free": ["src/**"]}}).to_string();
+    context.write_cloned(".ai/hooks/config.json", loose);
+    let host = Host::claude(&context, "s");
+    let write = json!({"file_path": host.path("src/hooks/a.ts"), "content": "x"});
+    assert!(host.denied("Write", "1", &write).is_some());
+    assert_eq!(context.dispatch(&["trust"]).status, 0);
+    assert_eq!(host.denied("Write", "2", &write), None);
+}
+
+#[test]
+fn init_says_what_happens_next_and_begins_in_the_mode_that_was_asked_for() {
+    for (mode, refuses) in [(None, true), (Some("enforce"), true), (Some("warn"), false), (Some("observe"), false)] {
+        let context = TestContext::new();
+        commit_all(&context);
+        let mut arguments = vec!["init", "--host", "claude-code", "--intents"];
+        arguments.extend(mode.into_iter().flat_map(|mode| ["--intents-mode", mode]));
+        let output = context.dispatch(&arguments);
+        assert_eq!(output.status, 0, "{output:?}");
+        let said = if refuses { "changes without an intent are refused" } else { "none is refused" };
+        assert!(output.stdout.contains(said), "{mode:?}: {output:?}");
+        let host = Host::claude(&context, "s");
+        let write = json!({"file_path": host.path("src/a.ts"), "content": "x"});
+        assert_eq!(host.denied("Write", "1", &write).is_some(), refuses, "{mode:?}");
+        let branch = host.denied("Bash", "2", &json!({"command": "git checkout -b x"}));
+        assert_eq!(branch.is_some(), refuses, "{mode:?}: {branch:?}");
+    }
+}
+
+#[test]
+fn a_mode_that_refuses_nothing_is_a_persons_choice() {
+    let context = TestContext::new();
+    let output = context.run_shell("dispatch init --host claude-code --intents --intents-mode observe");
+    assert_eq!(output.status, 2, "{output:?}");
+    assert!(!context.project().join(".dispatch/dispatch.toml").exists());
+    // What a clone brought is not approved in passing.
+    context.write(".dispatch/dispatch.toml", "# from elsewhere\n");
+    let output = context.dispatch(&["init", "--host", "claude-code", "--intents", "--intents-mode", "observe"]);
+    assert_eq!(output.status, 0, "{output:?}");
+    let host = Host::claude(&context, "s");
+    assert!(host.denied("Write", "1", &json!({"file_path": host.path("a.ts"), "content": "x"})).is_some());
+}
+
+#[test]
+fn a_persons_indentation_is_no_change_and_a_persons_deletion_is_one() {
+    let context = workspace(&MODULES);
+    context.write("src/hooks/a.ts", "if (x) {\nfirst();\nsecond();\nthird();\n}\n");
+    commit_all(&context);
+    let check = || context.dispatch(&["trace", "check", "--base", "HEAD", "--json"]).json()["uncovered"].clone();
+    context.write("src/hooks/a.ts", "if (x) {\n    first();\n\tsecond();\n  third();\n}\n");
+    assert_eq!(check(), json!([]), "spaces alone");
+    assert!(shell(&context, "git checkout -q src/hooks/a.ts"));
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    assert_eq!(host.write("1", "src/hooks/a.ts", "if (x) {\nfirst();\nthird();\n}\nlast();\n"), None);
+    assert_eq!(check(), json!([]), "the agent's own deletion");
+    context.write("src/hooks/a.ts", "if (x) {\nthird();\n}\nlast();\n");
+    assert_eq!(check(), json!([{"file": "src/hooks/a.ts", "start": 1, "end": 1}]), "a person's deletion");
+    fs::remove_dir_all(orchestration(&context).join(".trace")).unwrap();
+    assert_eq!(check(), json!([{"file": "src/hooks/a.ts", "start": 1, "end": 1}]), "as in a clone");
+    assert!(shell(&context, "git add -A && git commit -qm 'less\n\nIntent-Approved-By: A Person'"));
+    let approved = context.dispatch(&["trace", "check", "--base", "HEAD~1"]);
+    assert_eq!(approved.status, 0, "{approved:?}");
+}
+
+#[test]
+fn the_settings_of_the_base_exclude_files_and_a_change_does_not_exclude_itself() {
+    let context = repository();
+    let settings = "[intents]\nexclude = [\"vendor/**\", \".dispatch/**\"]\n";
+    context.write(".dispatch/dispatch.toml", settings);
+    assert!(shell(&context, "git add -A && git commit -qm settings"));
+    context.write("vendor/x.ts", "by others\n");
+    context.write(".dispatch/dispatch.toml", settings.replace("vendor", "src"));
+    context.write("src/web/page.ts", "by hand\n");
+    assert!(shell(&context, "git add -A && git commit -qm work"));
+    let found = context.dispatch(&["trace", "check", "--base", "HEAD~1", "--json"]).json();
+    assert_eq!(found["uncovered"], json!([{"file": "src/web/page.ts", "start": 1, "end": 1}]));
+    assert_eq!(context.dispatch(&["config", "check"]).status, 0);
 }

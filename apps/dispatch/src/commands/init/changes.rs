@@ -3,6 +3,7 @@
 use dispatch_hook_dialects::dialect;
 use dispatch_hook_dialects::register::{self, Layout, RegisterError, Registered, Scope, System, Target};
 
+use super::ci_workflow::CiService;
 use super::layout::{self, LayoutFileChange, ModuleSet};
 use super::mcp_hosts;
 use super::registration_root::RegistrationRoot;
@@ -95,6 +96,10 @@ impl InitChanges {
 
     pub(super) fn of_intents(&mut self, place: &RegistrationRoot) {
         self.of_files(place, ModuleSet::Default, layout::intents_files());
+    }
+
+    pub(super) fn of_workflow(&mut self, place: &RegistrationRoot, service: CiService) {
+        self.of_files(place, ModuleSet::Default, vec![service.file()]);
     }
 
     fn of_files(&mut self, place: &RegistrationRoot, set: ModuleSet, files: Vec<layout::LayoutFile>) {

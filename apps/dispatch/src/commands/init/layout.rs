@@ -104,6 +104,11 @@ pub(super) fn intents_files() -> Vec<LayoutFile> {
 }
 
 impl LayoutFile {
+    /// A file that is the user's once it is there.
+    pub(super) fn of_user(path: &str, content: &str) -> Self {
+        Self { path: path.to_owned(), content: content.to_owned(), owner: LayoutFileOwner::User }
+    }
+
     /// What becomes of the file, given what is there.
     ///
     /// # Errors
