@@ -3,16 +3,19 @@
 //! The subset: `?1`-style parameters, `INTEGER`, `REAL`, `TEXT` and `BLOB` columns, `INSERT ... ON
 //! CONFLICT`, `RETURNING`, `WITH RECURSIVE`. A column `INTEGER PRIMARY KEY` that an `INSERT` leaves
 //! out gets the next number. A table belongs to the namespace whose migration made it, and a store
-//! reaches the tables of its own namespaces only; tables are made and changed by migrations alone.
+//! reaches the tables of its own namespaces only; tables are made and changed by migrations alone. `CREATE WORD INDEX ON
+//! table (column)` declares an index that [`Storage::search`] asks.
 //!
 //! A transaction names what it works on ([`Keys`]). Whatever it reads to decide what to write is covered by a key that
 //! it holds.
 
 mod keys;
 mod statement;
+mod words;
 
 pub use keys::{HeldKeys, Keys};
 pub use statement::Columns;
+pub use words::{WordIndex, WordSearch};
 
 use crate::BoxFuture;
 use crate::migration::Migration;
@@ -108,6 +111,11 @@ pub trait Storage: Send + Sync {
     fn migrate(&self, migrations: Vec<Migration>) -> BoxFuture<'_, Result<(), StorageError>>;
     /// Runs one query outside a transaction.
     fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>>;
+    /// Finds rows by the words in their text, in an index that a migration declared.
+    fn search(&self, search: WordSearch) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        let said = format!("there is no index of words `{}`", search.index.name());
+        Box::pin(std::future::ready(Err(StorageError::Statement(said))))
+    }
     /// Runs work in one durable transaction that holds these keys.
     fn transact(&self, keys: Keys, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>>;
     /// The same, durable at least as far as is asked for.

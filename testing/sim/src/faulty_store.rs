@@ -7,7 +7,7 @@ use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::ports::Clock;
 use dispatch_contracts::storage::{
-    Durability, Keys, Record, Statement, Storage, StorageError, Transaction, TransactionWork,
+    Durability, Keys, Record, Statement, Storage, StorageError, Transaction, TransactionWork, WordSearch,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,6 +85,10 @@ impl Storage for FaultyStore {
 
     fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
         delayed!(self, self.inner.query(statement))
+    }
+
+    fn search(&self, search: WordSearch) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        delayed!(self, self.inner.search(search))
     }
 
     fn transact(&self, keys: Keys, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {

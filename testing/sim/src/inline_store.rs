@@ -2,7 +2,9 @@
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
-use dispatch_contracts::storage::{Durability, Keys, Record, Statement, Storage, StorageError, TransactionWork};
+use dispatch_contracts::storage::{
+    Durability, Keys, Record, Statement, Storage, StorageError, TransactionWork, WordSearch,
+};
 use std::sync::Arc;
 
 /// Waits on this thread; may be used inside itself, unlike other executors.
@@ -38,6 +40,10 @@ impl Storage for InlineStore {
 
     fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
         at_once(self.0.query(statement))
+    }
+
+    fn search(&self, search: WordSearch) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        at_once(self.0.search(search))
     }
 
     fn transact(&self, keys: Keys, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {

@@ -7,6 +7,7 @@ mod migrations;
 mod namespaces;
 mod transactions;
 mod values;
+mod words;
 
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
@@ -32,6 +33,9 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("large values come back whole", |backend| Box::pin(values::large(backend))),
     ("keys and values", |backend| Box::pin(values::keys(backend))),
     ("keys of namespaces are apart", |backend| Box::pin(values::keys_apart(backend))),
+    ("text is found by its words", |backend| Box::pin(words::found_by_words(backend))),
+    ("a long text is kept and found", |backend| Box::pin(words::large(backend))),
+    ("words of others are out of reach", |backend| Box::pin(words::apart(backend))),
     ("tables of others are out of reach", |backend| Box::pin(namespaces::apart(backend))),
     ("a joined store spans namespaces", |backend| Box::pin(namespaces::joined(backend))),
     ("a store changes rows and nothing else", |backend| Box::pin(namespaces::rows_only(backend))),

@@ -52,7 +52,7 @@ impl ConnectionShared {
         *lock(&self.owners) = Arc::new(owners);
     }
 
-    fn owners(&self) -> Arc<TableOwners> {
+    pub(crate) fn owners(&self) -> Arc<TableOwners> {
         Arc::clone(&lock(&self.owners))
     }
 }
@@ -170,16 +170,27 @@ impl OpenConnection {
         purpose: StatementUse,
         statement: &'a Statement,
     ) -> Result<ReadyStatement<'a>, StorageError> {
-        let refused = |why: String| StorageError::Statement(why);
-        if check(&statement.sql, purpose, namespaces, &self.shared.owners()).is_err() {
-            // Another process may have made the table since.
-            let owners = layout::owners(self)?;
-            self.shared.learn_owners(owners);
-            check(&statement.sql, purpose, namespaces, &self.shared.owners()).map_err(refused)?;
-        }
-        let translated = sql::translate(&statement.sql, &kinds(&statement.parameters)?).map_err(refused)?;
+        self.permit(namespaces, purpose, &statement.sql)?;
+        let translated =
+            sql::translate(&statement.sql, &kinds(&statement.parameters)?).map_err(StorageError::Statement)?;
         let explicit = ExplicitKey::of(&statement.sql, &self.shared.owners());
         self.prepare(translated, &statement.parameters, explicit)
+    }
+
+    /// Checks what a statement for a store of these namespaces names.
+    pub(crate) fn permit(
+        &mut self,
+        namespaces: &[String],
+        purpose: StatementUse,
+        sql: &str,
+    ) -> Result<(), StorageError> {
+        if check(sql, purpose, namespaces, &self.shared.owners()).is_ok() {
+            return Ok(());
+        }
+        // Another process may have made the table since.
+        let owners = layout::owners(self)?;
+        self.shared.learn_owners(owners);
+        check(sql, purpose, namespaces, &self.shared.owners()).map_err(StorageError::Statement)
     }
 
     /// Makes a statement of the backend's own ready, in the words of PostgreSQL.

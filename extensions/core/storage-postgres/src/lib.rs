@@ -16,6 +16,7 @@ mod store;
 mod tls;
 mod transaction;
 mod values;
+mod word_search;
 mod workers;
 
 pub use extension::extension;

@@ -5,8 +5,9 @@ use crate::connection::OpenConnection;
 use crate::key_locks::lock_id;
 use crate::layout;
 use crate::sql::{StatementUse, check, define};
+use crate::word_search;
 use dispatch_contracts::migration::Migration;
-use dispatch_contracts::storage::StorageError;
+use dispatch_contracts::storage::{StorageError, WordIndex};
 use dispatch_kernel::services::migration::plan;
 
 /// Runs the steps that the namespace has not taken.
@@ -52,6 +53,10 @@ fn take(open: &mut OpenConnection, namespace: &str, step: &Migration) -> Result<
     for statement in step.statements {
         check(statement, StatementUse::Define, &[namespace.to_owned()], &owners)
             .map_err(|why| told(StorageError::Statement(why)))?;
+        if let Some(index) = WordIndex::declared(statement) {
+            word_search::define(open, &index).map_err(told)?;
+            continue;
+        }
         let (sql, number_column) = define(statement);
         open.batch(&sql).map_err(told)?;
         owners = layout::claim(open, namespace, number_column.as_deref())?;

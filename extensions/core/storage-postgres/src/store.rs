@@ -7,11 +7,13 @@ use crate::migrate::migrate;
 use crate::notices::Notices;
 use crate::sql::StatementUse;
 use crate::transaction::transact;
+use crate::word_search;
 use crate::workers::Workers;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::{
     Columns, Durability, Keys, Record, SqlValue, Statement, Storage, StorageBackend, StorageError, TransactionWork,
+    WordSearch,
 };
 use futures_channel::oneshot::channel;
 use std::collections::BTreeMap;
@@ -158,6 +160,11 @@ impl Storage for PostgresStore {
                 open.rows(&ready)
             })
         }))
+    }
+
+    fn search(&self, search: WordSearch) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        let namespaces = Arc::clone(&self.namespaces);
+        Box::pin(self.ask(move |connection| connection.with(|open| word_search::search(open, &namespaces, &search))))
     }
 
     fn transact(&self, keys: Keys, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {

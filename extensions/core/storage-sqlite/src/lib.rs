@@ -16,6 +16,7 @@ mod migrate;
 mod readers;
 mod resolved_location;
 mod store;
+mod word_index;
 mod writer;
 
 pub use extension::extension;

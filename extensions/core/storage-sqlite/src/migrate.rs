@@ -6,6 +6,7 @@ use crate::database::Database;
 use crate::error::concerns_everybody;
 use crate::guard::GuardMode;
 use crate::layout::{self, FoundDatabase};
+use crate::word_index;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::StorageError;
 use dispatch_kernel::services::migration::plan;
@@ -65,9 +66,9 @@ fn take(database: &Database, namespace: &str, step: &Migration) -> Result<(), St
     let told = |error| database.told(&error);
     let owners = layout::owners(database.trusted()).map_err(told)?;
     database.guard.learn(owners);
-    for statement in step.statements {
+    for statement in step.statements.iter().flat_map(|statement| word_index::expanded(statement)) {
         database.guard.serve(GuardMode::Migrating(namespace.to_owned()));
-        run(database, statement).map_err(|error| match told(error) {
+        run(database, &statement).map_err(|error| match told(error) {
             error if concerns_everybody(&error) => error,
             error => {
                 StorageError::Migration(format!("`{namespace}`: migration {} (`{}`): {error}", step.version, step.name))

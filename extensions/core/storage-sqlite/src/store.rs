@@ -9,11 +9,13 @@ use crate::job_queue::JobQueue;
 use crate::layout::{self, FoundDatabase};
 use crate::readers::{Readers, told};
 use crate::resolved_location::ResolvedLocation;
+use crate::word_index;
 use crate::writer::{self, DatabaseJob, StorageAnswer, WriteJob, WriteTask, WriterJob};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::{
     Columns as _, Durability, Keys, Record, Statement, Storage, StorageBackend, StorageError, TransactionWork,
+    WordSearch,
 };
 use dispatch_os::Deadline;
 use dispatch_os::threads::{JoinHandle, is_current, sleep, spawn};
@@ -191,6 +193,14 @@ impl Storage for SqliteStore {
     fn query(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
         let scope = Arc::clone(&self.scope);
         Box::pin(self.threads.read(Box::new(move |database| database.look(&scope, &statement))))
+    }
+
+    fn search(&self, search: WordSearch) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
+        match word_index::question(&search) {
+            Ok(Some(statement)) => self.query(statement),
+            Ok(None) => Box::pin(std::future::ready(Ok(Vec::new()))),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
     }
 
     fn transact(&self, keys: Keys, work: TransactionWork) -> BoxFuture<'_, Result<Vec<Record>, StorageError>> {
