@@ -1,7 +1,7 @@
 //! The ledger as an extension: brings its tables up to date and serves the conversations.
 
 use crate::contract::{CONVERSATIONS, Conversations};
-use crate::schema::{TextIndex, migrations};
+use crate::schema::{FirstIndex, migrations};
 use crate::store::Ledger;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
@@ -27,9 +27,9 @@ pub async fn open(
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
 ) -> Result<Arc<dyn Conversations>, StorageError> {
-    let index = TextIndex::of(storage.as_ref()).await;
-    storage.migrate(migrations(index)).await?;
-    Ok(Arc::new(Ledger { storage, clock, ids, index }))
+    let first = FirstIndex::of(storage.as_ref()).await;
+    storage.migrate(migrations(first)).await?;
+    Ok(Arc::new(Ledger { storage, clock, ids }))
 }
 
 struct ConversationStore;
@@ -51,10 +51,9 @@ impl Extension for ConversationStore {
                 Err(HostError::NoService { .. }) => return Ok(()),
                 Err(error) => return Err(ExtensionError::new(error)),
             };
-            let index = TextIndex::of(storage.as_ref()).await;
-            host.define_migrations(migrations(index)).await?;
-            let ledger: Arc<dyn Conversations> =
-                Arc::new(Ledger { storage, clock: host.clock(), ids: host.ids(), index });
+            let first = FirstIndex::of(storage.as_ref()).await;
+            host.define_migrations(migrations(first)).await?;
+            let ledger: Arc<dyn Conversations> = Arc::new(Ledger { storage, clock: host.clock(), ids: host.ids() });
             host.provide(&CONVERSATIONS, ledger).map(drop).map_err(ExtensionError::new)
         })
     }

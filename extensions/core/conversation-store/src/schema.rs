@@ -1,37 +1,43 @@
-//! The tables of the ledger, and the index that searches what was said where the database has one.
+//! The tables of the ledger, and the index that searches what was said.
 
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Columns, Storage};
+use dispatch_contracts::storage::{Columns, Storage, WordIndex};
 
-/// Whether the database can index words.
+/// The index over what was said.
+pub(crate) fn text_index() -> WordIndex {
+    WordIndex::on("agent_texts", "text")
+}
+
+/// What the second step was in this database, before indexes of words were declared the same way for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TextIndex {
-    /// SQLite's full-text index follows the texts by itself.
-    Words,
-    /// Texts are looked through one by one.
+pub(crate) enum FirstIndex {
+    /// A table of SQLite's own, and triggers.
+    Sqlite,
+    /// Nothing.
     None,
 }
 
-impl TextIndex {
-    /// Asks the database. One that does not know the question has no such index.
+impl FirstIndex {
+    /// Asks the database. One that does not know the question had no such index.
     pub(crate) async fn of(storage: &dyn Storage) -> Self {
         let asked = storage.query(statement!("SELECT sqlite_compileoption_used('ENABLE_FTS5')")).await;
         let has = asked.is_ok_and(|rows| rows.first().is_some_and(|row| row.integer(0) == Ok(1)));
-        if has { Self::Words } else { Self::None }
+        if has { Self::Sqlite } else { Self::None }
     }
 }
 
-/// The steps for a database with or without an index. A database stays with the one it began with.
-pub(crate) fn migrations(index: TextIndex) -> Vec<Migration> {
-    let index = match index {
-        TextIndex::Words => INDEX,
-        TextIndex::None => &[],
+/// The steps.
+pub(crate) fn migrations(first: FirstIndex) -> Vec<Migration> {
+    let (index, words) = match first {
+        FirstIndex::Sqlite => (SQLITE_INDEX, REPLACED_INDEX),
+        FirstIndex::None => (&[][..], WORDS),
     };
     vec![
         Migration { version: 1, name: "ledger", statements: LEDGER },
         Migration { version: 2, name: "search", statements: index },
         Migration { version: 3, name: "the folder of a session", statements: FOLDER },
+        Migration { version: 4, name: "an index of words", statements: words },
     ]
 }
 
@@ -66,8 +72,16 @@ const FOLDER: &[&str] = &[
     "CREATE INDEX agent_sessions_folder ON agent_sessions (folder, updated_at)",
 ];
 
-/// Triggers keep the index in step, so that whoever writes rows need not know of it.
-const INDEX: &[&str] = &[
+const WORDS: &[&str] = &["CREATE WORD INDEX ON agent_texts (text)"];
+
+const REPLACED_INDEX: &[&str] = &[
+    "DROP TRIGGER agent_texts_added",
+    "DROP TRIGGER agent_texts_removed",
+    "DROP TABLE agent_texts_index",
+    "CREATE WORD INDEX ON agent_texts (text)",
+];
+
+const SQLITE_INDEX: &[&str] = &[
     "CREATE VIRTUAL TABLE agent_texts_index USING fts5 (
         text, content = 'agent_texts', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2')",
     "CREATE TRIGGER agent_texts_added AFTER INSERT ON agent_texts BEGIN
@@ -77,3 +91,38 @@ const INDEX: &[&str] = &[
         INSERT INTO agent_texts_index (agent_texts_index, rowid, text) VALUES ('delete', old.id, old.text);
      END",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dispatch_contracts::storage::{Keys, StorageBackend as _, WordSearch};
+    use ext_storage_sqlite::contract::{Location, SqliteBackend};
+
+    #[test]
+    fn a_database_of_an_earlier_version_is_searched_by_its_new_index() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let store = SqliteBackend::open(&Location::Memory).unwrap().open("conversation-store");
+            let mut before = migrations(FirstIndex::of(store.as_ref()).await);
+            before.truncate(3);
+            store.migrate(before).await.unwrap();
+            let insert = statement!(
+                "INSERT INTO agent_texts (session, seq, turn, role, text) VALUES ('s', 1, 't', 'user', 'the keyboard')"
+            );
+            store.transact(Keys::none(), Box::new(move |tx| tx.execute(&insert).map(|_| Vec::new()))).await.unwrap();
+            store.migrate(migrations(FirstIndex::of(store.as_ref()).await)).await.unwrap();
+            let search = |question: &str| WordSearch {
+                index: text_index(),
+                columns: vec!["turn".to_owned()],
+                question: question.to_owned(),
+                limit: 9,
+            };
+            assert_eq!(store.search(search("keyb")).await.unwrap().len(), 1, "what was there is in the index");
+            let delete = statement!("DELETE FROM agent_texts");
+            store.transact(Keys::none(), Box::new(move |tx| tx.execute(&delete).map(|_| Vec::new()))).await.unwrap();
+            assert_eq!(store.search(search("keyb")).await.unwrap().len(), 0);
+            let gone = store.query(statement!("SELECT rowid FROM agent_texts_index")).await;
+            assert!(gone.is_err(), "the old index is gone");
+        });
+    }
+}

@@ -1,43 +1,38 @@
-//! Finding what was said: by the index of words where there is one, else by looking through the
-//! newest texts; and a line around what was found.
+//! Finding what was said: by the index of words, and by looking through the newest texts for what it does not know; and
+//! a line around what was found.
 
 use crate::contract::{Hit, MAX_PAGE};
-use crate::schema::TextIndex;
+use crate::schema::text_index;
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Columns, Record, SqlValue, Statement, Storage, StorageError};
+use dispatch_contracts::storage::{Columns, Record, SqlValue, Statement, Storage, StorageError, WordSearch};
 use std::collections::BTreeSet;
 
 /// The most words of a question that count.
 const MAX_WORDS: usize = 16;
 /// The longest word that counts.
 const MAX_WORD_CHARS: usize = 100;
-/// How many of the newest texts are looked through without an index.
+/// How many of the newest texts are looked through for what is inside a word.
 const LOOKED_THROUGH: i64 = 100_000;
 /// A turn often says a word in several rows and counts once.
 const ROWS_PER_HIT: u32 = 8;
 const SNIPPET_BEFORE_CHARS: usize = 40;
 const SNIPPET_CHARS: usize = 160;
+/// What is read of each text.
+const COLUMNS: [&str; 4] = ["session", "seq", "turn", "text"];
 
 /// Turns in which all words of the question were said in one breath, newest first.
-pub(crate) async fn search(
-    storage: &dyn Storage,
-    index: TextIndex,
-    question: &str,
-    limit: u32,
-) -> Result<Vec<Hit>, StorageError> {
+pub(crate) async fn search(storage: &dyn Storage, question: &str, limit: u32) -> Result<Vec<Hit>, StorageError> {
     let words = words(question);
     let limit = limit.clamp(1, MAX_PAGE);
     if words.is_empty() {
         return Ok(Vec::new());
     }
-    let mut found = match index {
-        TextIndex::Words => storage.query(by_index(&words, limit)).await?,
-        TextIndex::None => Vec::new(),
-    };
+    let rows = limit.saturating_mul(ROWS_PER_HIT);
+    let mut found = storage.search(by_index(question, rows)).await?;
     // The index knows words from their beginning; what is inside one, or in a script without spaces, it does not.
     if found.is_empty() {
-        found = storage.query(by_looking(&words, limit)).await?;
+        found = storage.query(by_looking(&words, rows)).await?;
     }
     let mut seen = BTreeSet::new();
     let mut hits = Vec::new();
@@ -55,27 +50,20 @@ fn words(question: &str) -> Vec<String> {
     words.take(MAX_WORDS).collect()
 }
 
-/// Every word in quotes, so that nothing in it is an operator; each may go on behind its end.
-fn by_index(words: &[String], limit: u32) -> Statement {
-    let quoted: Vec<String> = words.iter().map(|word| format!("\"{}\"*", word.replace('"', "\"\""))).collect();
-    statement!(
-        "SELECT t.session, t.seq, t.turn, t.text, s.label
-         FROM agent_texts_index i JOIN agent_texts t ON t.id = i.rowid LEFT JOIN agent_sessions s ON s.id = t.session
-         WHERE agent_texts_index MATCH ?1 ORDER BY i.rowid DESC LIMIT ?2",
-        quoted.join(" "),
-        limit.saturating_mul(ROWS_PER_HIT)
-    )
+fn by_index(question: &str, limit: u32) -> WordSearch {
+    let columns = COLUMNS.map(str::to_owned).to_vec();
+    WordSearch { index: text_index(), columns, question: question.to_owned(), limit }
 }
 
 fn by_looking(words: &[String], limit: u32) -> Statement {
-    let tests: Vec<String> = (3..).zip(words).map(|(at, _)| format!("lower(t.text) LIKE ?{at} ESCAPE '\\'")).collect();
+    let tests: Vec<String> = (3..).zip(words).map(|(at, _)| format!("lower(text) LIKE ?{at} ESCAPE '\\'")).collect();
     let sql = format!(
-        "SELECT t.session, t.seq, t.turn, t.text, s.label
-         FROM agent_texts t LEFT JOIN agent_sessions s ON s.id = t.session
-         WHERE t.id > (SELECT COALESCE(MAX(id), 0) FROM agent_texts) - ?1 AND {} ORDER BY t.id DESC LIMIT ?2",
+        "SELECT {} FROM agent_texts WHERE id > (SELECT COALESCE(MAX(id), 0) FROM agent_texts) - ?1 AND {}
+         ORDER BY id DESC LIMIT ?2",
+        COLUMNS.join(", "),
         tests.join(" AND ")
     );
-    let fixed = [SqlValue::from(LOOKED_THROUGH), SqlValue::from(limit.saturating_mul(ROWS_PER_HIT))];
+    let fixed = [SqlValue::from(LOOKED_THROUGH), SqlValue::from(limit)];
     Statement::new(sql, fixed.into_iter().chain(words.iter().map(|word| SqlValue::from(pattern(word)))))
 }
 
@@ -86,17 +74,15 @@ fn pattern(word: &str) -> String {
 
 /// A turn whose own session is gone is still part of a fork; one that is part of nothing is no hit.
 async fn hit(storage: &dyn Storage, record: &Record, words: &[String]) -> Result<Option<Hit>, StorageError> {
+    let session = SessionId::from(record.text(0)?);
     let turn = TurnId::from(record.text(2)?);
-    let label = match record.optional_text(4)? {
-        Some(label) => label.to_owned(),
-        None => {
-            let heirs = storage.query(heirs(&turn)).await?;
-            let Some(heir) = heirs.first() else { return Ok(None) };
-            heir.text(0)?.to_owned()
-        }
-    };
-    let snippet = snippet(record.text(3)?, words);
-    Ok(Some(Hit { label, session: SessionId::from(record.text(0)?), turn, seq: record.unsigned(1)?, snippet }))
+    let mut labels = storage.query(statement!("SELECT label FROM agent_sessions WHERE id = ?1", &session)).await?;
+    if labels.is_empty() {
+        labels = storage.query(heirs(&turn)).await?;
+    }
+    let Some(label) = labels.first() else { return Ok(None) };
+    let (label, snippet) = (label.text(0)?.to_owned(), snippet(record.text(3)?, words));
+    Ok(Some(Hit { label, session, turn, seq: record.unsigned(1)?, snippet }))
 }
 
 /// The sessions that have a turn in their history.
@@ -142,8 +128,6 @@ mod tests {
 
     #[test]
     fn a_question_has_no_operators() {
-        let asked = by_index(&words("a\" OR NEAR(b* -c"), 5);
-        assert_eq!(asked.parameters[0], SqlValue::from("\"a\"\"\"* \"OR\"* \"NEAR(b*\"* \"-c\"*"));
         assert_eq!(pattern("100%_\\A"), "%100\\%\\_\\\\a%");
         assert!(words(" \0 \n").is_empty());
         assert_eq!(words(&"x ".repeat(100)).len(), MAX_WORDS);

@@ -10,7 +10,6 @@ use crate::contract::{
     StoredRow, Turn, TurnLog, TurnState, check_label,
 };
 use crate::removal::remove;
-use crate::schema::TextIndex;
 use crate::search;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::conversation::{Row, project};
@@ -26,7 +25,6 @@ pub(crate) struct Ledger {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
-    pub(crate) index: TextIndex,
 }
 
 type Outcome<T> = Result<T, ConversationError>;
@@ -243,7 +241,7 @@ impl Conversations for Ledger {
     }
 
     fn search<'a>(&'a self, text: &'a str, limit: u32) -> BoxFuture<'a, Outcome<Vec<Hit>>> {
-        Box::pin(async move { Ok(search::search(self.storage.as_ref(), self.index, text, limit).await?) })
+        Box::pin(async move { Ok(search::search(self.storage.as_ref(), text, limit).await?) })
     }
 
     fn export<'a>(&'a self, label: &'a str) -> BoxFuture<'a, Outcome<Export>> {
