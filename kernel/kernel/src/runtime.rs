@@ -13,6 +13,7 @@ mod turn;
 #[cfg(test)]
 mod tests;
 
+pub use call::{FULL_OUTPUT_IN, PLACE_ENDS};
 pub use input::{OfferedTool, TurnInput};
 pub use schedule::{CallSchedule, Claim};
 pub use turn::run_turn;

@@ -53,6 +53,12 @@ pub trait Conversations: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<StoredRow>, ConversationError>>;
     /// One turn with its rows as they were written, and its calls; `None` when there is none.
     fn turn<'a>(&'a self, turn: &'a TurnId) -> BoxFuture<'a, Result<Option<TurnLog>, ConversationError>>;
+    /// What a call of a turn said, if it was too large for the model; `None` when nothing is kept under the name.
+    fn output<'a>(
+        &'a self,
+        turn: &'a TurnId,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<u8>>, ConversationError>>;
     /// Makes a session that goes on from a turn of another one (from its head if none is named). The
     /// turns are shared, not copied.
     fn fork<'a>(

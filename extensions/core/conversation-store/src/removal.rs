@@ -34,7 +34,7 @@ fn remove_unneeded(tx: &mut dyn Transaction, turn: &TurnId) -> Result<Option<Tur
     if needed.first().is_none_or(|row| row.integer(0) != Ok(0)) {
         return Ok(None);
     }
-    for table in ["agent_texts", "agent_tool_calls", "agent_messages"] {
+    for table in ["agent_texts", "agent_tool_calls", "agent_outputs", "agent_messages"] {
         tx.execute(&statement!(format!("DELETE FROM {table} WHERE turn = ?1"), turn))?;
     }
     tx.execute(&statement!("DELETE FROM agent_turns WHERE id = ?1", turn))?;

@@ -38,6 +38,7 @@ pub(crate) fn migrations(first: FirstIndex) -> Vec<Migration> {
         Migration { version: 2, name: "search", statements: index },
         Migration { version: 3, name: "the folder of a session", statements: FOLDER },
         Migration { version: 4, name: "an index of words", statements: words },
+        Migration { version: 5, name: "large outputs", statements: OUTPUTS },
     ]
 }
 
@@ -70,6 +71,11 @@ const LEDGER: &[&str] = &[
 const FOLDER: &[&str] = &[
     "ALTER TABLE agent_sessions ADD COLUMN folder TEXT",
     "CREATE INDEX agent_sessions_folder ON agent_sessions (folder, updated_at)",
+];
+
+const OUTPUTS: &[&str] = &[
+    "CREATE TABLE agent_outputs (
+    turn TEXT NOT NULL, name TEXT NOT NULL, part INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (turn, name, part))",
 ];
 
 const WORDS: &[&str] = &["CREATE WORD INDEX ON agent_texts (text)"];

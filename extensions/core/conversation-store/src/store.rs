@@ -207,6 +207,10 @@ impl Conversations for Ledger {
         })
     }
 
+    fn output<'a>(&'a self, turn: &'a TurnId, name: &'a str) -> BoxFuture<'a, Outcome<Option<Vec<u8>>>> {
+        Box::pin(async move { Ok(ledger::joined(self.storage.query(ledger::output(turn, name)).await?)) })
+    }
+
     fn fork<'a>(
         &'a self,
         label: &'a str,

@@ -20,7 +20,7 @@ use dispatch_contracts::ids::TurnId;
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, Keys, Record, Storage, StorageBackend, StorageError};
 use dispatch_durable_queue::transact;
-use ext_conversation_store::contract::ledger::{label_key, session_key};
+use ext_conversation_store::contract::ledger::{self, label_key, session_key};
 use ext_conversation_store::contract::{ConversationError, Conversations, MAX_PAGE};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -118,6 +118,27 @@ impl QueueStore {
     ) -> Result<RecordedRows, QueueError> {
         let lease = lease.clone();
         transact(self.storage(), held(&lease), move |tx| steps::record(tx, &lease, &rows, finish.as_ref())).await
+    }
+
+    /// Keeps an output of a turn that was too large for the model.
+    pub(crate) async fn keep_output(
+        &self,
+        lease: &Lease,
+        turn: &TurnId,
+        name: &str,
+        bytes: Vec<u8>,
+    ) -> Result<(), QueueError> {
+        let (lease, turn, name) = (lease.clone(), turn.clone(), name.to_owned());
+        transact(self.storage(), held(&lease), move |tx| {
+            steps::check(tx, &lease)?;
+            Ok(ledger::keep_output(tx, &turn, lease.token.fence, &name, &bytes)?)
+        })
+        .await
+    }
+
+    /// An output that was kept; `None` when there is none of the name.
+    pub(crate) async fn output(&self, turn: &TurnId, name: &str) -> Result<Option<Vec<u8>>, QueueError> {
+        Ok(self.conversations.output(turn, name).await?)
     }
 
     /// Ends the turn and its inputs; the lease stays if something is due.

@@ -49,6 +49,16 @@ impl TurnEnvironment {
         self.progress().finished.take()
     }
 
+    /// Keeps an output of the turn where every process can read it.
+    pub(crate) async fn keep_output(&self, turn: &TurnId, name: &str, bytes: Vec<u8>) -> Result<(), QueueError> {
+        self.store.keep_output(&self.lease, turn, name, bytes).await
+    }
+
+    /// An output that a turn kept.
+    pub(crate) async fn output(&self, turn: &TurnId, name: &str) -> Result<Option<Vec<u8>>, QueueError> {
+        self.store.output(turn, name).await
+    }
+
     /// Shows what the turn does to whoever watches.
     pub(crate) fn watcher(&self, turn: TurnId) -> Arc<dyn Fn(TurnEvent) + Send + Sync> {
         let (feed, label) = (Arc::clone(&self.feed), self.lease.label.clone());

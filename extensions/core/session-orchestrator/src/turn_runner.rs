@@ -16,7 +16,7 @@ use crate::inputs::conversation;
 use crate::queue_store::StartedTurn;
 use crate::redaction::{RedactingSink, redactor_with};
 use crate::scope::{FolderCheck, RunnerScope, own_settings};
-use crate::spill::SpillFolder;
+use crate::spill::{SpillFolder, fetch_outputs};
 use crate::turn_environment::TurnEnvironment;
 use choose::choices;
 use dispatch_contracts::host::Host;
@@ -169,15 +169,19 @@ impl TurnRunner {
         };
         let gate = PermissionGate::new(self, &job, &submission, Arc::clone(&redactor));
         let redacting = RedactingSink { sink: environment, redactor: Arc::clone(&redactor) };
+        let outputs = self.host.folders().outputs();
         let spill = SpillFolder {
-            folder: self.host.folders().outputs().join(job.lease.session.as_str()),
+            folder: outputs.join(job.lease.session.as_str()),
             redactor: Arc::clone(&redactor),
+            turn: job.begun.turn.clone(),
+            environment,
         };
         let model = choices.first().map(|choice| choice.model.clone()).unwrap_or_default();
         let provider = ModelChain { choices, passed_over: self.passed_over() };
         let provider =
             Arc::new(RedactedProvider { provider, redactor: Arc::clone(&redactor), clock: self.host.clock() });
-        let read = self.history.read(&job.lease.session, job.history, provider).await;
+        let past = fetch_outputs(&outputs, job.history, environment).await;
+        let read = self.history.read(&job.lease.session, past, provider).await;
         let (clock, ids) = (self.host.clock(), self.host.ids());
         let outcome = run_turn(TurnInput {
             session: job.lease.session.clone(),

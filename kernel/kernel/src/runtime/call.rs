@@ -21,6 +21,11 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// What stands before the place of a full output in a result that was cut.
+pub const FULL_OUTPUT_IN: &str = "the full output is in ";
+/// What stands behind that place.
+pub const PLACE_ENDS: &str = " ...]";
+
 /// What all calls of a step share.
 #[derive(Clone, Copy)]
 pub(super) struct CallEnvironment<'a> {
@@ -168,10 +173,10 @@ impl<'a> CallEnvironment<'a> {
             return result;
         };
         let kept = match self.input.spill.keep(result.call.as_str(), &result.text).await {
-            Ok(place) => format!("the full output is in {place}"),
+            Ok(place) => format!("{FULL_OUTPUT_IN}{place}"),
             Err(error) => error.to_string(),
         };
-        result.text = format!("{head}\n[... {missing} bytes left out; {kept} ...]\n{tail}");
+        result.text = format!("{head}\n[... {missing} bytes left out; {kept}{PLACE_ENDS}\n{tail}");
         result
     }
 

@@ -88,6 +88,8 @@ mod seeded_random;
 mod serve;
 mod sessions;
 mod state;
+#[cfg(target_os = "linux")]
+mod storage_nodes;
 mod storage_server;
 mod trust;
 mod up;

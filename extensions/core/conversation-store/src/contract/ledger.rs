@@ -12,6 +12,7 @@
 
 mod calls;
 mod chain;
+mod outputs;
 mod rows;
 mod sessions;
 mod step_back;
@@ -19,10 +20,12 @@ mod texts;
 mod turns;
 
 pub use chain::{load_chain, load_rows};
+pub use outputs::{MAX_OUTPUT_BYTES, keep_output};
 pub use rows::{MAX_ROW_BYTES, append_row};
 pub use sessions::{NewSession, find_session, label_key, load_session, open_session, session_key, set_head};
 pub use step_back::step_back;
 pub use turns::{NewTurn, begin_turn, end_turn, has_only_input, is_running, load_turn, running_turns, sweep};
 
 pub(crate) use chain::{by_turn, in_order, rows_of_chain, turns_of_chain};
+pub(crate) use outputs::{joined, output};
 pub(crate) use sessions::title_line;

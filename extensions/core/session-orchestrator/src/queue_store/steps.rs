@@ -34,7 +34,7 @@ fn load_free(tx: &mut dyn Transaction, session: &SessionId) -> Result<Option<Ses
 }
 
 /// The same without what waits, for the steps that come with every row. Says whether the turn should stop.
-fn check(tx: &mut dyn Transaction, lease: &Lease) -> Result<bool, QueueError> {
+pub(super) fn check(tx: &mut dyn Transaction, lease: &Lease) -> Result<bool, QueueError> {
     let found = tx.query(&statement!(
         "SELECT stop_fence FROM session_leases WHERE session = ?1 AND fence = ?2 AND lease_owner = ?3",
         &lease.session,

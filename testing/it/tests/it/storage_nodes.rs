@@ -1,0 +1,84 @@
+//! Nodes with data folders of their own on one PostgreSQL: what one of them made is there for the others.
+
+use dispatch_support::{PostgresServer, Recorded, Reply, ScriptedModel, Served, TestContext};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Stdio;
+
+/// Starts a server with a context's home in a folder of any context.
+fn node(context: &TestContext, folder: &Path, settings: &[String], base_url: &str) -> Served {
+    let mut command = context.command("dispatch");
+    command.current_dir(folder).args(["serve", "--listen", "127.0.0.1:0"]);
+    for setting in settings {
+        command.args(["--set", setting]);
+    }
+    command.envs([("DISPATCH_BASE_URL", base_url), ("DISPATCH_MODEL", "scripted")]);
+    let log = std::fs::File::options().create(true).append(true).open(context.home().join("serve.log")).unwrap();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+    let started = Served::over(command.spawn().unwrap(), &context.home());
+    started.unwrap_or_else(|_| panic!("{}", std::fs::read_to_string(context.home().join("serve.log")).unwrap()))
+}
+
+/// The path that a request says the full output is in.
+fn told_path(body: &str) -> String {
+    let behind = body.split("the full output is in ").nth(1).expect("a path");
+    behind.split(" ...]").next().unwrap_or_default().to_owned()
+}
+
+/// Makes a large output, and reads it when it is asked to.
+fn spilling(request: &Recorded) -> Reply {
+    let messages = request.json()["messages"].as_array().cloned().unwrap_or_default();
+    let last = messages.last().cloned().unwrap_or_default();
+    match last["content"].as_str() {
+        Some(text) if last["role"] == "user" && text.contains("count") => {
+            Reply::call(&[("count", "run_shell", json!({ "command": "seq 1 60000" }))])
+        }
+        Some(text) if last["role"] == "user" && text.contains("read") => {
+            let path = told_path(&request.body);
+            let lines = json!({ "path": path, "start_line": 44_000, "end_line": 44_001 });
+            Reply::call(&[("read", "read_file", lines)])
+        }
+        _ => Reply::say("I see."),
+    }
+}
+
+#[test]
+fn a_large_output_is_there_on_another_node() {
+    let server = PostgresServer::start();
+    let model = ScriptedModel::answering(spilling);
+    let (one, other) = (TestContext::new(), TestContext::new());
+    let settings = [format!("storage.url={}", server.url()), "limits.output_bytes=4000".to_owned()];
+    let folder = one.project();
+    let say = |served: &Served, text: &str| {
+        let dispatch = served.client.submit("main", &json!({ "text": text, "ask": "all" }));
+        assert_eq!(served.client.ended(&dispatch)["state"], "done");
+    };
+    let mut first = node(&one, &folder, &settings, &model.base_url());
+    say(&first, "count");
+    let told = told_path(&model.requests().last().unwrap().body);
+    assert!(told.starts_with(one.home().to_str().unwrap()), "{told}");
+    first.kill();
+    let second = node(&other, &folder, &settings, &model.base_url());
+    say(&second, "read");
+    let last = model.requests().last().unwrap().clone();
+    let here = told_path(&last.body);
+    assert!(here.starts_with(other.home().to_str().unwrap()), "the path is one of this node: {here}");
+    assert_eq!(std::fs::read(&here).unwrap(), std::fs::read(&told).unwrap());
+    let read = results(&last.json(), "read");
+    assert!(read.contains("44001") && !read.contains("44002"), "{read}");
+
+    let home = format!("sqlite:{}", other.home().join("copy.db").display());
+    let copied = other.dispatch(&["storage", "copy", &server.url(), &home, "--json"]).json();
+    let outputs = copied["tables"].as_array().unwrap().iter().find(|table| table["table"] == "agent_outputs");
+    assert!(outputs.unwrap()["rows"].as_u64() > Some(1), "{copied}");
+    let removed = other.dispatch(&["--set", &settings[0], "session", "delete", "main"]);
+    assert_eq!(removed.status, 0, "{removed:?}");
+    assert_eq!(server.psql("SELECT count(*) FROM agent_outputs"), "0", "it goes with its session");
+}
+
+/// What the call with this id gave, as a request tells it.
+fn results(request: &Value, call: &str) -> String {
+    let messages = request["messages"].as_array().cloned().unwrap_or_default();
+    let found = messages.iter().find(|message| message["tool_call_id"].as_str().is_some_and(|id| id.contains(call)));
+    found.and_then(|message| message["content"].as_str()).unwrap_or_default().to_owned()
+}
