@@ -6,6 +6,8 @@
 mod context;
 mod output;
 #[cfg(unix)]
+mod pgbouncer;
+#[cfg(unix)]
 mod postgres;
 mod scripted_model;
 mod serve;
@@ -17,6 +19,8 @@ mod tool_host;
 
 pub use context::TestContext;
 pub use output::Output;
+#[cfg(unix)]
+pub use pgbouncer::PgBouncer;
 #[cfg(unix)]
 pub use postgres::PostgresServer;
 pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step, strict_problem};

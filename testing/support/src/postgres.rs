@@ -12,6 +12,7 @@ use tempfile::TempDir;
 const DEBIAN: &str = "/usr/lib/postgresql";
 /// The user that the server steps down to: it refuses to run as root.
 const SERVER_USER: &str = "postgres";
+const PORT: u16 = 5432;
 const READY_LIMIT: Duration = Duration::from_secs(120);
 /// Stops the server when standard input ends.
 const KEEPER: &str = "\"$@\" & server=$!; read -r line; kill -QUIT $server; wait $server";
@@ -21,6 +22,7 @@ pub struct PostgresServer {
     folder: TempDir,
     account: Option<(u32, u32)>,
     options: Vec<String>,
+    port: u16,
     keeper: Option<Child>,
 }
 
@@ -35,13 +37,30 @@ impl PostgresServer {
     /// The same with these settings.
     #[must_use]
     pub fn start_with(settings: &[&str]) -> Self {
+        let mut server = Self::made(PORT, settings);
+        server.resume();
+        server
+    }
+
+    /// The user that the server runs as, if it is not the test's own.
+    pub(crate) fn account(&self) -> Option<(u32, u32)> {
+        self.account
+    }
+
+    /// Gives a file or folder to that user.
+    pub(crate) fn give_away(&self, path: &Path) {
+        if let Some((user, group)) = self.account {
+            chown(path, Some(user), Some(group)).expect("it can be given away");
+        }
+    }
+
+    /// A cluster that does not run yet.
+    fn made(port: u16, settings: &[&str]) -> Self {
         let folder = tempfile::Builder::new().prefix("dispatch-pg-").tempdir().expect("a folder can be made");
         let account = if rustix::process::getuid().is_root() { Some(account(SERVER_USER)) } else { None };
-        if let Some((user, group)) = account {
-            chown(folder.path(), Some(user), Some(group)).expect("the folder can be given away");
-        }
         let options = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let mut server = Self { folder, account, options, keeper: None };
+        let server = Self { folder, account, options, port, keeper: None };
+        server.give_away(server.folder.path());
         let data = server.data();
         let made = server
             .command(&program("initdb"))
@@ -50,7 +69,6 @@ impl PostgresServer {
             .output()
             .expect("initdb runs");
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        server.resume();
         server
     }
 
@@ -89,7 +107,8 @@ impl PostgresServer {
             "--username=dispatch",
             "--dbname=postgres",
         ]);
-        let done = client.arg("--host").arg(self.folder.path()).arg("--command").arg(sql).output().expect("psql runs");
+        client.arg("--host").arg(self.folder.path()).arg("--port").arg(self.port.to_string());
+        let done = client.arg("--command").arg(sql).output().expect("psql runs");
         assert!(done.status.success(), "psql: {}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8_lossy(&done.stdout).trim().to_owned()
     }
@@ -115,6 +134,7 @@ impl PostgresServer {
         let mut keeper = self.command(Path::new("sh"));
         keeper.args(["-c", KEEPER, "sh"]).arg(program("postgres")).arg("-D").arg(self.data());
         keeper.arg("-k").arg(self.folder.path()).args(["-c", "listen_addresses="]);
+        keeper.arg("-p").arg(self.port.to_string());
         for option in &self.options {
             keeper.args(["-c", option]);
         }

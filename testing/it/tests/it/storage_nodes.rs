@@ -1,6 +1,7 @@
 //! Nodes with data folders of their own on one PostgreSQL: what one of them made is there for the others.
 
-use dispatch_support::{PostgresServer, Recorded, Reply, ScriptedModel, Served, TestContext};
+use crate::run_workspace::slow_lane;
+use dispatch_support::{PgBouncer, PostgresServer, Recorded, Reply, ScriptedModel, Served, TestContext};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Stdio;
@@ -81,4 +82,38 @@ fn results(request: &Value, call: &str) -> String {
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
     let found = messages.iter().find(|message| message["tool_call_id"].as_str().is_some_and(|id| id.contains(call)));
     found.and_then(|message| message["content"].as_str()).unwrap_or_default().to_owned()
+}
+
+/// A node takes in messages that only the other can run; gives how long they waited at the median, in milliseconds.
+fn take_in_for_another(server: &PostgresServer, url: &str, rounds: u32) -> u64 {
+    let model = ScriptedModel::answering(|_| Reply::say("I see."));
+    let (one, other) = (TestContext::new(), TestContext::new());
+    let settings = [format!("storage.url={url}")];
+    let taking = node(&one, &one.project(), &settings, &model.base_url());
+    let working = node(&other, &other.project(), &settings, &model.base_url());
+    for number in 0..rounds {
+        let message = json!({ "text": "hello", "workdir": other.project(), "ask": "all" });
+        let dispatch = taking.client.submit(&format!("s{number}"), &message);
+        assert_eq!(working.client.ended(&dispatch)["state"], "done", "only the other node can run it");
+    }
+    let waited = "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY t.started_at - d.at)::bigint
+        FROM dispatches d JOIN turn_inputs i ON i.dispatch_id = d.id JOIN agent_turns t ON t.id = i.turn_id";
+    server.psql(waited).parse().expect("a number")
+}
+
+#[test]
+fn a_node_takes_up_what_another_took_in() {
+    let server = PostgresServer::start();
+    let waited = take_in_for_another(&server, &server.url(), if slow_lane() { 40 } else { 3 });
+    // Looking once a second alone takes half a second at the median.
+    assert!(!slow_lane() || waited < 250, "a message waited {waited} ms at the median");
+}
+
+#[test]
+fn behind_a_pooler_looking_is_enough() {
+    let server = PostgresServer::start();
+    let pooler = PgBouncer::start(&server);
+    let _waited = take_in_for_another(&server, &pooler.url("postgres"), 3);
+    let listening = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%LISTEN%' AND pid <> pg_backend_pid()";
+    assert_eq!(server.psql(listening), "0", "nobody listens through a pooler");
 }
