@@ -3,6 +3,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot be set up has failed")]
 
+#[cfg(unix)]
+mod certificates;
 mod context;
 mod output;
 #[cfg(unix)]
@@ -17,6 +19,8 @@ mod terminal;
 #[cfg(feature = "tools")]
 mod tool_host;
 
+#[cfg(unix)]
+pub use certificates::Certificates;
 pub use context::TestContext;
 pub use output::Output;
 #[cfg(unix)]

@@ -1,7 +1,9 @@
 //! A real PostgreSQL server in a temporary folder, on a socket in the file system. It ends with the test, whatever way
 //! the test ends: a shell between them stops it when the test's end of a pipe is gone.
 
-use std::os::unix::fs::chown;
+use crate::Certificates;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -40,6 +42,32 @@ impl PostgresServer {
         let mut server = Self::made(PORT, settings);
         server.resume();
         server
+    }
+
+    /// Starts one that also answers on this machine's network with a certificate, and asks there for a password.
+    #[must_use]
+    pub fn start_protected(certificates: &Certificates, password: &str) -> Self {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.expect("a free port").port();
+        let mut server = Self::made(port, &["fsync=off", "listen_addresses=127.0.0.1", "ssl=on"]);
+        certificates.install(&server.data());
+        for name in ["server.pem", "server.key"] {
+            let path = server.data().join(name);
+            server.give_away(&path);
+            std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("a mode can be set");
+        }
+        server.options.extend(["ssl_cert_file=server.pem".to_owned(), "ssl_key_file=server.key".to_owned()]);
+        let rules = "local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n";
+        std::fs::write(server.data().join("pg_hba.conf"), rules).expect("a rule can be written");
+        server.resume();
+        server.psql(&format!("ALTER ROLE dispatch PASSWORD '{password}'"));
+        server
+    }
+
+    /// The port on this machine's network, for a server that answers there.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// The user that the server runs as, if it is not the test's own.

@@ -5,6 +5,9 @@ use crate::contract::DatabaseAddress;
 use dispatch_contracts::storage::StorageError;
 use tokio_postgres::error::SqlState;
 
+/// What the TLS library says of a certificate that it does not believe.
+const BAD_CERTIFICATE: &str = "invalid peer certificate";
+
 /// Translates a failure of a statement.
 pub(crate) fn translate(error: &tokio_postgres::Error) -> StorageError {
     let Some(said) = error.as_db_error() else {
@@ -36,6 +39,9 @@ fn is_away(code: &SqlState) -> bool {
 pub(crate) fn connecting(address: &DatabaseAddress, error: &tokio_postgres::Error) -> StorageError {
     let Some(said) = error.as_db_error() else {
         return match unreachable_text(error) {
+            StorageError::Unreachable(text) if text.contains(BAD_CERTIFICATE) => StorageError::Unwritable(format!(
+                "{address}: {text}; name the certificate of its authority with `sslrootcert=FILE` in `storage.url`"
+            )),
             StorageError::Unreachable(text) => StorageError::Unreachable(format!("{address}: {text}")),
             other => other,
         };

@@ -1,15 +1,17 @@
 //! TLS for connections to the database, with the same library as everything else that leaves this machine.
 
-use crate::contract::DatabaseAddress;
+use crate::contract::{DatabaseAddress, TlsUse};
 use dispatch_contracts::storage::StorageError;
-use rustls::ClientConfig;
+use dispatch_os::files::read_at_most;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::future::Future;
 use std::io;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,6 +19,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as RustlsStream;
+
+/// The largest file of authorities.
+const MAX_AUTHORITIES_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Makes protected connections.
 #[derive(Clone)]
@@ -31,15 +36,31 @@ impl DatabaseTls {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
         let builder = builder.with_safe_default_protocol_versions().map_err(told)?;
-        let config = match address.tls {
-            crate::contract::TlsUse::Verified => builder.with_platform_verifier().map_err(told)?.with_no_client_auth(),
-            crate::contract::TlsUse::Unchecked => {
+        let config = match (address.tls, &address.authorities) {
+            (TlsUse::Verified, Some(file)) => builder.with_root_certificates(authorities(file)?).with_no_client_auth(),
+            (TlsUse::Verified, None) => builder.with_platform_verifier().map_err(told)?.with_no_client_auth(),
+            (TlsUse::Unchecked, _) => {
                 let verifier = Arc::new(AnyCertificate { provider });
                 builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
             }
         };
         Ok(Self { config: Arc::new(config) })
     }
+}
+
+/// The certificates in a file.
+fn authorities(file: &Path) -> Result<RootCertStore, StorageError> {
+    let refused = |why: String| StorageError::Unwritable(format!("`sslrootcert` {}: {why}", file.display()));
+    let text = read_at_most(file, MAX_AUTHORITIES_BYTES).map_err(|error| refused(error.to_string()))?;
+    let mut store = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&text) {
+        let certificate = certificate.map_err(|error| refused(error.to_string()))?;
+        store.add(certificate).map_err(|error| refused(error.to_string()))?;
+    }
+    if store.is_empty() {
+        return Err(refused("it holds no certificate in the form PEM".to_owned()));
+    }
+    Ok(store)
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for DatabaseTls {

@@ -90,6 +90,8 @@ mod sessions;
 mod state;
 #[cfg(target_os = "linux")]
 mod storage_nodes;
+#[cfg(unix)]
+mod storage_protection;
 mod storage_server;
 mod trust;
 mod up;

@@ -2,6 +2,7 @@
 
 use dispatch_contracts::storage::StorageError;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
@@ -10,6 +11,8 @@ use tokio_postgres::config::Host;
 const SCHEMES: &[&str] = &["postgres://", "postgresql://"];
 /// Says that statements may not be prepared, because a pooler hands each transaction to another connection.
 const UNPREPARED: &str = "prepared_statements=false";
+const AUTHORITIES: &str = "sslrootcert=";
+const UNREADABLE: &str = "`sslrootcert` is not a path";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The address of a database.
@@ -17,6 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct DatabaseAddress {
     pub(crate) config: Config,
     pub(crate) tls: TlsUse,
+    /// The file with the certificates of the authorities that are believed; none for those of the system.
+    pub(crate) authorities: Option<PathBuf>,
     pub(crate) prepares: bool,
 }
 
@@ -36,8 +41,8 @@ impl DatabaseAddress {
         SCHEMES.iter().any(|scheme| url.starts_with(scheme))
     }
 
-    /// Reads a URL as libpq does, with `sslmode=verify-full` for a checked certificate and
-    /// `prepared_statements=false` for a pooler in transaction mode.
+    /// Reads a URL as libpq does, with `sslmode=verify-full` for a checked certificate, `sslrootcert=FILE` for one of a
+    /// private authority, and `prepared_statements=false` for a pooler in transaction mode.
     ///
     /// # Errors
     /// When it is no such URL. The text says what is wrong with it and nothing of what is in it.
@@ -48,6 +53,7 @@ impl DatabaseAddress {
         }
         let (base, options) = url.split_once('?').unwrap_or((url, ""));
         let mut tls = TlsUse::Unchecked;
+        let mut authorities = None;
         let mut prepares = true;
         let mut kept = Vec::new();
         for option in options.split('&').filter(|option| !option.is_empty()) {
@@ -57,8 +63,18 @@ impl DatabaseAddress {
                     tls = TlsUse::Verified;
                     kept.push("sslmode=require");
                 }
-                other => kept.push(other),
+                "sslrootcert=system" => authorities = Some(None),
+                other => match other.strip_prefix(AUTHORITIES) {
+                    Some(file) => authorities = Some(Some(decoded(file).ok_or_else(|| wrong(UNREADABLE))?)),
+                    None => kept.push(other),
+                },
             }
+        }
+        // As in libpq: whoever names an authority wants the certificate checked.
+        match (&authorities, kept.contains(&"sslmode=require")) {
+            (None, _) => {}
+            (Some(_), true) => tls = TlsUse::Verified,
+            (Some(_), false) => return Err(wrong("`sslrootcert` needs `sslmode=verify-full`")),
         }
         let text = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
         // Texts of the parser name options, not their values.
@@ -74,8 +90,24 @@ impl DatabaseAddress {
         if config.get_application_name().is_none() {
             config.application_name("dispatch");
         }
-        Ok(Self { config, tls, prepares })
+        Ok(Self { config, tls, authorities: authorities.flatten(), prepares })
     }
+}
+
+/// A path with its percent signs resolved.
+fn decoded(text: &str) -> Option<PathBuf> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok().filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// Host, port and database; never the password.
@@ -112,6 +144,10 @@ mod tests {
         for shown in [format!("{address}"), format!("{address:?}")] {
             assert_eq!(shown, "postgres://db.example:6432/work");
         }
+        let private = "postgres://me@db/work?sslmode=require&sslrootcert=%2Fetc%2Fmy%20ca.pem";
+        let address = DatabaseAddress::parse(private).unwrap();
+        assert_eq!(address.tls, TlsUse::Verified, "an authority is named to be checked");
+        assert_eq!(address.authorities, Some("/etc/my ca.pem".into()));
         let socket = DatabaseAddress::parse("postgresql://me@%2Frun%2Fpg/work").unwrap();
         assert_eq!(socket.to_string(), "postgres:///run/pg:5432/work");
     }
@@ -124,6 +160,9 @@ mod tests {
             "postgres://me:hunter2@h/d?sslmode=hunter2",
             "postgres://me:hunter2@h/d?hunter2=1",
             "postgres:///d?password=hunter2",
+            "postgres://me:hunter2@h/d?sslrootcert=/ca.pem",
+            "postgres://me:hunter2@h/d?sslmode=verify-full&sslrootcert=%zz",
+            "postgres://me:hunter2@h/d?sslmode=verify-full&sslrootcert=",
         ] {
             let said = DatabaseAddress::parse(bad).unwrap_err().to_string();
             assert!(said.contains("invalid `storage.url`"), "{bad}: {said}");
