@@ -21,7 +21,7 @@ use crate::contract::{ContentHash, Event, HookSet, Receipt, RunId, RunsError, So
 use crate::matching::StartedHook;
 use crate::run_executor::RunExecutor;
 use crate::run_feed::RunFeed;
-use crate::run_store::{Run, RunStore};
+use crate::run_store::{Run, RunStore, workspace_key};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::ports::{Clock, Ids};
@@ -161,8 +161,8 @@ impl Engine {
             seen: self.observed(&event.workspace),
             sight: self.ports.executor.sight(),
         };
-        let durability = durability(event.source);
-        let submitted = self.store.transact_with(durability, move |tx| submit(tx, submission)).await?;
+        let (keys, durability) = (workspace_key(&submission.workspace), durability(event.source));
+        let submitted = self.store.transact_with(keys, durability, move |tx| submit(tx, submission)).await?;
         submitted.queued.iter().for_each(|run| self.tell(run));
         submitted.joined.iter().for_each(|run| self.feed.tell(run));
         submitted.superseded.iter().for_each(|run| self.stop(&run.id, AttemptStop::Restart));

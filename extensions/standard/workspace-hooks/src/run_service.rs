@@ -11,7 +11,7 @@ use crate::engine::pace::day_start_ms;
 use crate::engine::submit::{RunOptions, WantedRun};
 use crate::engine::{Engine, name};
 use crate::run_feed::{LOOK_MS, follow};
-use crate::run_store::Run;
+use crate::run_store::{Run, workspace_key};
 use dispatch_contracts::{BoxFuture, BoxStream};
 use futures_util::StreamExt;
 use futures_util::future::select;
@@ -93,9 +93,10 @@ impl RunService {
     }
 
     async fn take_back(&self, id: &RunId) -> Result<ExecutionRecord, RunsError> {
-        let id = self.find(&id.0).await?.id;
+        let known = self.find(&id.0).await?;
+        let (id, keys) = (known.id, workspace_key(&known.key.workspace));
         let (wanted, now_ms) = (id.clone(), self.engine.now_ms());
-        let run = self.engine.store.transact(move |tx| take_back(tx, &wanted, now_ms)).await?;
+        let run = self.engine.store.transact(keys, move |tx| take_back(tx, &wanted, now_ms)).await?;
         self.engine.stop(&id, AttemptStop::Person);
         if run.status.is_over() {
             self.engine.tell(&run);
@@ -234,8 +235,9 @@ impl Runs for RunService {
 
     fn patch_applied<'a>(&'a self, id: &'a RunId) -> BoxFuture<'a, Result<ExecutionRecord, RunsError>> {
         Box::pin(async move {
-            let id = self.find(&id.0).await?.id;
-            let run = self.engine.store.transact(move |tx| mark_applied(tx, &id)).await?;
+            let found = self.find(&id.0).await?;
+            let (keys, id) = (workspace_key(&found.key.workspace), found.id);
+            let run = self.engine.store.transact(keys, move |tx| mark_applied(tx, &id)).await?;
             self.engine.feed.tell(&run);
             self.record(&run).await
         })

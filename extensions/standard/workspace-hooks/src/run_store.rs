@@ -39,6 +39,12 @@ pub(crate) struct RunCounts {
     pub(crate) latencies_ms: Vec<u64>,
 }
 
+/// What a transaction about the runs of one workspace works on. Changes of all workspaces are counted in one row; whoever
+/// counts keeps that row until the end, so counts are given out in the order of commits.
+pub(crate) fn workspace_key(workspace: &str) -> Keys {
+    Keys::of([format!("workspace:{workspace}")])
+}
+
 /// The runs of all workspaces of a user.
 pub(crate) struct RunStore {
     storage: Arc<dyn Storage>,
@@ -71,20 +77,21 @@ impl RunStore {
     /// Runs one transaction that outlives a power cut once it is answered.
     pub(crate) async fn transact<T: Send + 'static>(
         &self,
+        keys: Keys,
         work: impl FnOnce(&mut RunTransaction<'_>) -> Result<T, RunStoreError> + Send + 'static,
     ) -> Result<T, RunStoreError> {
-        self.transact_with(Durability::Disk, work).await
+        self.transact_with(keys, Durability::Disk, work).await
     }
 
     /// The same, as durable as asked.
     pub(crate) async fn transact_with<T: Send + 'static>(
         &self,
+        keys: Keys,
         durability: Durability,
         work: impl FnOnce(&mut RunTransaction<'_>) -> Result<T, RunStoreError> + Send + 'static,
     ) -> Result<T, RunStoreError> {
         let work = move |tx: &mut dyn Transaction| work(&mut RunTransaction::new(tx));
-        // Changes of all workspaces are counted in one row.
-        dispatch_durable_queue::transact_with(self.storage.as_ref(), Keys::Everything, durability, work).await
+        dispatch_durable_queue::transact_with(self.storage.as_ref(), keys, durability, work).await
     }
 
     /// The hooks of a workspace that have a run waiting. Steps from hook to hook, however many runs each has.

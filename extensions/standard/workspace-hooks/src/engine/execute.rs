@@ -5,7 +5,7 @@ use super::finish::{AttemptEnding, RunLease, finish};
 use super::{Engine, RunningAttempt, digest};
 use crate::contract::{ContentHash, FileChange, Hook, RunId, Usage};
 use crate::run_executor::{RetryAdvice, RunEnd, RunJob, RunResult, WriteTracking};
-use crate::run_store::{Run, RunStoreError};
+use crate::run_store::{Run, RunStoreError, workspace_key};
 use dispatch_contracts::cancel::CancelToken;
 use futures_util::FutureExt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,7 +119,7 @@ impl Engine {
         let mut pause_ms = FIRST_PAUSE_MS;
         loop {
             let attempt = ending.clone();
-            match self.store.transact(move |tx| finish(tx, attempt)).await {
+            match self.store.transact(workspace_key(&attempt.lease.workspace), move |tx| finish(tx, attempt)).await {
                 Ok(run) => return self.tell(&run),
                 Err(RunStoreError::Fenced) => {
                     return (self.ports.warn)(format!("run {id} was taken over by another process"));

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 /// The right to one attempt; whoever is not its owner any more has no say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunLease {
+    pub(crate) workspace: String,
     pub(crate) number: u64,
     pub(crate) token: LeaseToken,
 }
@@ -20,7 +21,7 @@ impl RunLease {
     /// The lease under which an owner makes the present attempt of a run.
     pub(crate) fn of(run: &Run, owner: &str) -> Self {
         let token = LeaseToken { owner: owner.to_owned(), fence: u64::from(run.attempts) };
-        Self { number: run.number, token }
+        Self { workspace: run.key.workspace.clone(), number: run.number, token }
     }
 }
 

@@ -5,7 +5,8 @@ use super::finish::{AttemptEnding, RunLease, abandon, finish};
 use super::{Engine, digest};
 use crate::contract::{HookSet, Retry, RunId};
 use crate::run_executor::SettledRun;
-use crate::run_store::{FileWrite, FileWriteState, Run, RunStoreError};
+use crate::run_store::{FileWrite, FileWriteState, Run, RunStoreError, workspace_key};
+use dispatch_contracts::storage::Keys;
 use dispatch_durable_queue::Standing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -89,9 +90,10 @@ impl Engine {
         settled: SettledRun,
     ) -> Result<Run, RunStoreError> {
         let lease = RunLease::of(run, owner);
+        let keys = workspace_key(&lease.workspace);
         let now_ms = self.now_ms();
         let SettledRun::Ended(result) = settled else {
-            return self.store.transact(move |tx| abandon(tx, &lease, now_ms)).await;
+            return self.store.transact(keys, move |tx| abandon(tx, &lease, now_ms)).await;
         };
         let hook = set.hooks.iter().find(|hook| hook.id == run.key.hook);
         let (left, wrote) = match hook {
@@ -109,7 +111,7 @@ impl Engine {
             now_ms,
             random: self.random(),
         };
-        self.store.transact(move |tx| finish(tx, ending)).await
+        self.store.transact(keys, move |tx| finish(tx, ending)).await
     }
 
     /// Stops what others want stopped, and notes which files running attempts were seen to write.
@@ -142,7 +144,7 @@ impl Engine {
         }
         let name = super::name(workspace);
         self.store
-            .transact(move |tx| {
+            .transact(workspace_key(&name), move |tx| {
                 for write in &fresh {
                     // An attempt may have ended meanwhile; what it left is known then.
                     let goes = tx.find(write.run)?.is_some_and(|run| run.status == crate::contract::Status::Running);
@@ -161,6 +163,6 @@ impl Engine {
             return Ok(());
         }
         let (owner, now_ms) = (self.ports.owner.clone(), self.now_ms());
-        self.store.transact(move |tx| tx.beat(&owner, now_ms)).await
+        self.store.transact(Keys::none(), move |tx| tx.beat(&owner, now_ms)).await
     }
 }

@@ -4,7 +4,8 @@ use super::claim::{ClaimedRuns, ObservedRun, RunClaim, cancel_waiting, claim};
 use super::timetables::{DueHook, Timetables};
 use super::{Engine, name};
 use crate::contract::{Event, FileChange, Hook, HookSet, RunsError, Source, Trigger};
-use crate::run_store::{Run, RunStoreError};
+use crate::run_store::{Run, RunStoreError, workspace_key};
+use dispatch_contracts::storage::Keys;
 use futures_util::StreamExt;
 use futures_util::future::select;
 use serde_json::{Map, json};
@@ -93,7 +94,7 @@ impl Engine {
         }
         if is_due(&mut timers.cleared_ms, CLEAR_MS, ticks) {
             let now_ms = self.now_ms();
-            self.store.transact(move |tx| tx.clear(now_ms)).await?;
+            self.store.transact(Keys::Everything, move |tx| tx.clear(now_ms)).await?;
             self.forget_dead().await?;
         }
         self.keep_timetables(workspace, &set, &mut timers.timetables).await;
@@ -161,7 +162,8 @@ impl Engine {
             set: Arc::clone(set),
             seen,
         };
-        let claimed: ClaimedRuns = self.store.transact(move |tx| claim(tx, claiming)).await?;
+        let keys = workspace_key(&claiming.workspace);
+        let claimed: ClaimedRuns = self.store.transact(keys, move |tx| claim(tx, claiming)).await?;
         claimed.canceled.iter().for_each(|run| self.tell(run));
         claimed.noted.iter().for_each(|run| self.feed.tell(run));
         for (run, hook) in claimed.begun {
@@ -212,7 +214,9 @@ impl Engine {
             None => "the hook was removed".to_owned(),
         };
         let (workspace, hook, now_ms) = (workspace.to_owned(), hook.to_owned(), self.now_ms());
-        let canceled = self.store.transact(move |tx| cancel_waiting(tx, &workspace, &hook, &reason, now_ms)).await?;
+        let keys = workspace_key(&workspace);
+        let canceled =
+            self.store.transact(keys, move |tx| cancel_waiting(tx, &workspace, &hook, &reason, now_ms)).await?;
         canceled.iter().for_each(|run| self.tell(run));
         Ok(())
     }
