@@ -9,6 +9,7 @@ use crate::settings::Loaded;
 use crate::stopping::Interrupts;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::fault::FaultBudget;
+use dispatch_contracts::host::STORAGE;
 use dispatch_contracts::manifest::{Manifest, Tier};
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::service::Service;
@@ -29,6 +30,9 @@ use std::sync::Arc;
 
 /// The setting by which the session orchestrator takes up work.
 const CONDUCT: &str = "extensions.session-orchestrator.conduct";
+
+/// Services of the extensions that have tables.
+const STORING: [&str; 3] = [CONVERSATIONS.id(), SESSIONS.id(), RUNS.id()];
 
 /// How many threads the work needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +100,20 @@ impl Running {
         url: &str,
     ) -> Result<(), Failure> {
         let settings = loaded.settings.with("storage.url", url);
-        let services = [CONVERSATIONS.id(), SESSIONS.id(), RUNS.id()];
-        Self::look_with(loaded, extensions, &services, settings).map(Self::shutdown)
+        Self::look_with(loaded, extensions, &STORING, settings).map(Self::shutdown)
+    }
+
+    /// The last migration of each namespace that this program knows: what it does to an empty database in memory.
+    pub(crate) fn known_migrations(
+        loaded: &Loaded,
+        extensions: Vec<Arc<dyn Extension>>,
+    ) -> Result<BTreeMap<String, u32>, Failure> {
+        let settings = loaded.settings.with("storage.url", "memory:");
+        let running = Self::look_with(loaded, extensions, &STORING, settings)?;
+        let storage = running.service(&STORAGE)?;
+        let known = running.block_on(storage.versions());
+        running.shutdown();
+        known.map_err(|error| Failure::internal(error.to_string()))
     }
 
     fn look(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, services: &[&str]) -> Result<Self, Failure> {

@@ -20,6 +20,7 @@ pub use words::{WordIndex, WordSearch};
 use crate::BoxFuture;
 use crate::migration::Migration;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A value of a column or a parameter.
@@ -143,6 +144,10 @@ pub trait StorageBackend: Send + Sync {
     /// A store that also reaches the tables of other namespaces, so that one transaction spans them.
     /// Keys and migrations are those of the first namespace.
     fn open_joined(&self, namespace: &str, others: &[&str]) -> Arc<dyn Storage>;
+    /// The last migration that each namespace has taken.
+    fn versions(&self) -> BoxFuture<'_, Result<BTreeMap<String, u32>, StorageError>> {
+        Box::pin(std::future::ready(Ok(BTreeMap::new())))
+    }
     /// The time in Unix milliseconds by the database's own clock, where it has one: what processes on several machines
     /// compare leases with.
     fn now_ms(&self) -> Option<u64> {

@@ -67,7 +67,7 @@ pub(in crate::commands) fn all_findings(loaded: &Loaded, extensions: Vec<Arc<dyn
     findings.extend(policy(loaded));
     findings.push(git());
     findings.extend(private_files::findings(&loaded.dirs.data));
-    findings.extend(agent::storage(loaded));
+    findings.extend(agent::storage(loaded, &extensions));
     findings.extend(queue::waiting(loaded, &extensions));
     findings.push(agent::model(loaded));
     findings.extend(database::finding(loaded));

@@ -1,11 +1,15 @@
 //! `dispatch storage`: which database holds the data, and moving all of it to another one.
 
 mod copy;
+mod schema_state;
 
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer};
+use crate::running::Running;
 use crate::settings::Loaded;
+pub(in crate::commands) use schema_state::SchemaDifference;
+
 use copy::{CopiedTable, CopyRole, OpenedStorage, copy};
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::storage::StorageError;
@@ -41,7 +45,7 @@ pub(crate) fn run(
     printer: &Printer,
 ) -> Result<Status, Failure> {
     match command {
-        StorageCommand::Status { json } => status(loaded, (*json).into(), printer),
+        StorageCommand::Status { json } => status(loaded, extensions, (*json).into(), printer),
         StorageCommand::Copy { from, to, json } => {
             let from = OpenedStorage::open(loaded, &extensions, from, CopyRole::Source)?;
             let to = OpenedStorage::open(loaded, &extensions, to, CopyRole::Target)?;
@@ -61,10 +65,15 @@ fn told(copied: &[CopiedTable]) -> String {
     format!("{}copied {rows} rows; name the new database in `storage.url` to use it", lines.collect::<String>())
 }
 
-fn status(loaded: &Loaded, format: Format, printer: &Printer) -> Result<Status, Failure> {
+fn status(
+    loaded: &Loaded,
+    extensions: Vec<Arc<dyn Extension>>,
+    format: Format,
+    printer: &Printer,
+) -> Result<Status, Failure> {
     let url: Option<String> = loaded.settings.read("storage.url");
     let found = match url.as_deref().filter(|url| is_for_a_server(url)) {
-        Some(url) => server(url).map_err(refused)?,
+        Some(url) => server(loaded, extensions, url)?,
         None => file(loaded, url.as_deref()).map_err(refused)?,
     };
     match format {
@@ -80,14 +89,18 @@ fn status(loaded: &Loaded, format: Format, printer: &Printer) -> Result<Status, 
     Ok(Status::Done)
 }
 
-fn server(url: &str) -> Result<Value, StorageError> {
-    let address = DatabaseAddress::parse(url)?;
-    let state = inspect_server(&address)?;
-    let namespaces: serde_json::Map<String, Value> =
-        state.namespaces.into_iter().map(|(name, version)| (name, json!(version))).collect();
+fn server(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, url: &str) -> Result<Value, Failure> {
+    let address = DatabaseAddress::parse(url).map_err(refused)?;
+    let state = inspect_server(&address).map_err(refused)?;
+    let known = Running::known_migrations(loaded, extensions)?;
+    let differences = SchemaDifference::between(&known, &state.namespaces);
+    let tables = match differences.is_empty() {
+        true => "up to date".to_owned(),
+        false => differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+    };
     Ok(json!({
         "backend": "postgres", "location": address.to_string(), "version": state.server, "schema": state.schema,
-        "latencyUs": state.latency_us, "migrations": namespaces,
+        "latencyUs": state.latency_us, "migrations": state.namespaces, "tables": tables,
     }))
 }
 

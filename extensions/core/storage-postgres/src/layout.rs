@@ -7,7 +7,7 @@ use crate::sql::{RESERVED_PREFIX, TableOwner, TableOwners};
 use dispatch_contracts::migration::{AppliedMigration, Migration};
 use dispatch_contracts::storage::{Columns, Record, SqlValue, StorageError};
 use dispatch_os::time::monotonic_ms;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The version of the tables below.
@@ -37,6 +37,9 @@ pub(crate) const COLUMNS: &str = "SELECT t.name, a.attname::text FROM dispatch_t
 pub(crate) const NAMESPACES: &str =
     "SELECT namespace FROM dispatch_migrations UNION SELECT namespace FROM dispatch_values ORDER BY 1";
 
+/// The last migration of each namespace.
+pub(crate) const VERSIONS: &str = "SELECT namespace, max(version) FROM dispatch_migrations GROUP BY 1 ORDER BY 1";
+
 /// What is known of a database without changing it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaState {
@@ -47,7 +50,7 @@ pub struct SchemaState {
     /// How long one question took, in microseconds.
     pub latency_us: u64,
     /// The last migration of each namespace; empty for a database that was never used.
-    pub namespaces: Vec<(String, u64)>,
+    pub namespaces: BTreeMap<String, u32>,
 }
 
 /// Looks at a database; nothing is made.
@@ -67,11 +70,17 @@ pub fn inspect(address: &DatabaseAddress) -> Result<SchemaState, StorageError> {
     let latency_us = monotonic_ms().saturating_sub(began) * 1_000 / ASKED;
     let taken = match layout {
         0 => Vec::new(),
-        _ => query(&mut open, "SELECT namespace, max(version) FROM dispatch_migrations GROUP BY 1 ORDER BY 1", &[])?,
+        _ => query(&mut open, VERSIONS, &[])?,
     };
-    let namespaces = taken.iter().map(|record| Ok((record.text(0)?.to_owned(), record.unsigned(1)?)));
     let server = version.first().map(|record| record.text(0).map(str::to_owned)).transpose()?.unwrap_or_default();
-    Ok(SchemaState { server, schema, latency_us, namespaces: namespaces.collect::<Result<_, StorageError>>()? })
+    Ok(SchemaState { server, schema, latency_us, namespaces: versions(&taken)? })
+}
+
+/// The answer to [`VERSIONS`].
+pub(crate) fn versions(found: &[Record]) -> Result<BTreeMap<String, u32>, StorageError> {
+    let version =
+        |record: &Record| Ok((record.text(0)?.to_owned(), u32::try_from(record.unsigned(1)?).unwrap_or(u32::MAX)));
+    found.iter().map(version).collect()
 }
 
 /// Makes a database ours. One of another program or of a newer version of this one is left as it is.

@@ -78,6 +78,11 @@ impl PostgresBackend {
     fn store(&self, namespaces: Vec<String>) -> Arc<dyn Storage> {
         Arc::new(PostgresStore { threads: Arc::clone(&self.threads), namespaces: namespaces.into() })
     }
+
+    /// A store for statements of the backend's own.
+    fn backend_store(&self) -> PostgresStore {
+        PostgresStore { threads: Arc::clone(&self.threads), namespaces: Arc::from([]) }
+    }
 }
 
 impl StorageBackend for PostgresBackend {
@@ -88,6 +93,11 @@ impl StorageBackend for PostgresBackend {
     fn open_joined(&self, namespace: &str, others: &[&str]) -> Arc<dyn Storage> {
         let others = others.iter().filter(|other| **other != namespace);
         self.store([namespace].iter().chain(others).map(|name| (*name).to_owned()).collect())
+    }
+
+    fn versions(&self) -> BoxFuture<'_, Result<BTreeMap<String, u32>, StorageError>> {
+        let store = self.backend_store();
+        Box::pin(async move { layout::versions(&store.own(layout::VERSIONS, Vec::new()).await?) })
     }
 
     fn now_ms(&self) -> Option<u64> {

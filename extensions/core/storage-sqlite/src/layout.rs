@@ -99,6 +99,11 @@ pub(crate) fn namespaces() -> DatabaseJob {
     texts("SELECT namespace FROM dispatch_migrations UNION SELECT namespace FROM dispatch_values ORDER BY 1")
 }
 
+/// The last migration of each namespace, as text.
+pub(crate) fn versions() -> DatabaseJob {
+    texts("SELECT namespace, CAST(MAX(version) AS TEXT) FROM dispatch_migrations GROUP BY namespace")
+}
+
 fn texts(sql: &'static str) -> DatabaseJob {
     Box::new(move |database| {
         let read = || -> rusqlite::Result<Vec<Record>> {

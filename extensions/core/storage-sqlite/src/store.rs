@@ -79,6 +79,15 @@ impl StorageBackend for SqliteBackend {
         let others = others.iter().filter(|other| **other != namespace);
         self.store([namespace].iter().chain(others).map(|name| (*name).to_owned()).collect())
     }
+
+    fn versions(&self) -> BoxFuture<'_, Result<BTreeMap<String, u32>, StorageError>> {
+        Box::pin(async move {
+            let found = self.threads.read(layout::versions()).await?;
+            let version =
+                |record: &Record| Ok((record.text(0)?.to_owned(), record.text(1)?.parse().unwrap_or(u32::MAX)));
+            found.iter().map(version).collect()
+        })
+    }
 }
 
 /// Two processes that begin a log at the same moment are told at once that it is busy, without the

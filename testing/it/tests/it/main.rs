@@ -93,6 +93,7 @@ mod storage_nodes;
 #[cfg(unix)]
 mod storage_protection;
 mod storage_server;
+mod storage_state;
 mod trust;
 mod up;
 mod workspace_hooks_file;

@@ -28,8 +28,10 @@ pub(super) async fn forward(backend: Arc<dyn StorageBackend>) {
         store.migrate(vec![FIRST]).await.expect("steps that were taken are not repeated");
     }
     assert_eq!(rows(&store, statement!("SELECT id FROM things")).await.len(), 1);
+    assert_eq!(backend.versions().await, Ok([("a".to_owned(), 1)].into()));
     change(&store, statement!("INSERT INTO things (id) VALUES (2)")).await.expect("the table is there");
     store.migrate(vec![FIRST, SECOND, RENAMED]).await.expect("steps can be appended");
+    assert_eq!(backend.versions().await, Ok([("a".to_owned(), 3)].into()));
     let found = rows(&store, statement!("SELECT id, name FROM objects ORDER BY id")).await;
     assert_eq!(found, [1_i64, 2].map(|id| [SqlValue::from(id), SqlValue::from("unnamed")]));
     let old = store.query(statement!("SELECT id FROM things")).await;

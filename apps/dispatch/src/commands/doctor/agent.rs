@@ -1,21 +1,24 @@
 //! The doctor's lines about our own agent: where it keeps conversations, and who answers.
 
 use super::{DoctorFinding, note, ok, wrong};
-use crate::running::{ChosenModel, Threads, chosen_model, runtime};
+use crate::commands::storage::SchemaDifference;
+use crate::running::{ChosenModel, Running, Threads, chosen_model, runtime};
 use crate::settings::Loaded;
+use dispatch_contracts::extension::Extension;
 use dispatch_contracts::storage::StorageError;
 use ext_provider_openai_compat::contract::{OPENAI_COMPAT, REHEARSAL};
-use ext_storage_postgres::contract::{DatabaseAddress, inspect as inspect_server};
+use ext_storage_postgres::contract::{DatabaseAddress, SchemaState, inspect as inspect_server};
 use ext_storage_sqlite::contract::{Location, inspect, is_for_a_server};
+use std::sync::Arc;
 
 const STORAGE: &str = "storage";
 const MODEL: &str = "model";
 
 /// The database: looked at, never made.
-pub(super) fn storage(loaded: &Loaded) -> Vec<DoctorFinding> {
+pub(super) fn storage(loaded: &Loaded, extensions: &[Arc<dyn Extension>]) -> Vec<DoctorFinding> {
     let url: Option<String> = loaded.settings.read("storage.url");
     if let Some(url) = url.as_deref().filter(|url| is_for_a_server(url)) {
-        return vec![server(url)];
+        return vec![server(loaded, extensions, url)];
     }
     let location = match Location::parse(url.as_deref(), &loaded.dirs.data) {
         Ok(location) => location,
@@ -37,7 +40,7 @@ pub(super) fn storage(loaded: &Loaded) -> Vec<DoctorFinding> {
 }
 
 /// A database server: asked, never changed.
-fn server(url: &str) -> DoctorFinding {
+fn server(loaded: &Loaded, extensions: &[Arc<dyn Extension>], url: &str) -> DoctorFinding {
     let address = match DatabaseAddress::parse(url) {
         Ok(address) => address,
         Err(error) => return wrong(STORAGE, error.to_string(), "correct storage.url"),
@@ -46,22 +49,28 @@ fn server(url: &str) -> DoctorFinding {
         Ok(state) if state.namespaces.is_empty() => {
             ok(STORAGE, format!("{address}, PostgreSQL {}, empty (tables are made when needed)", state.server))
         }
-        Ok(state) => ok(
-            STORAGE,
-            format!(
-                "{address}, PostgreSQL {}, {} us a question, schema {} with {} namespaces up to date",
-                state.server,
-                state.latency_us,
-                state.schema,
-                state.namespaces.len()
-            ),
-        ),
+        Ok(state) => match Running::known_migrations(loaded, extensions.to_vec()) {
+            Ok(known) => tables(&address, &state, &SchemaDifference::between(&known, &state.namespaces)),
+            Err(failure) => wrong(STORAGE, failure.messages.join("; "), "correct what the extensions report"),
+        },
         Err(error @ StorageError::Unreachable(_)) => wrong(
             STORAGE,
             error.to_string(),
             "start the database, or correct storage.url; work goes on once it answers",
         ),
         Err(error) => wrong(STORAGE, error.to_string(), "correct storage.url, or the database that it names"),
+    }
+}
+
+/// What the tables of a server are like.
+fn tables(address: &DatabaseAddress, state: &SchemaState, differences: &[SchemaDifference]) -> DoctorFinding {
+    let SchemaState { server, schema, latency_us, namespaces } = state;
+    let told = format!("{address}, PostgreSQL {server}, {latency_us} us a question, schema {schema}");
+    let listed = differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    match differences.iter().any(SchemaDifference::is_newer) {
+        _ if differences.is_empty() => ok(STORAGE, format!("{told} with {} namespaces up to date", namespaces.len())),
+        true => wrong(STORAGE, format!("{told}: {listed}"), "use the newer version of dispatch that changed it"),
+        false => note(STORAGE, format!("{told}: {listed}"), "the next start of `dispatch serve` or `chat` does it"),
     }
 }
 
