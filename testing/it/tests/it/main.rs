@@ -89,6 +89,8 @@ mod serve;
 mod sessions;
 mod state;
 #[cfg(target_os = "linux")]
+mod storage_copy;
+#[cfg(target_os = "linux")]
 mod storage_nodes;
 #[cfg(unix)]
 mod storage_protection;

@@ -86,35 +86,6 @@ fn a_database_that_is_not_ours_is_refused_and_left_alone() {
     assert!(output.stderr.contains("`storage-postgres` is not active"), "{output:?}");
 }
 
-#[test]
-fn everything_is_copied_to_a_server_and_back() {
-    let server = PostgresServer::start();
-    let context = TestContext::new();
-    for text in ["hello", "list", "what is there?"] {
-        let output = context.dispatch(&["--set", REHEARSAL, "chat", text, "--session", "main"]);
-        assert_eq!(output.status, 0, "{output:?}");
-    }
-    assert_eq!(context.dispatch(&["session", "fork", "main", "other"]).status, 0);
-    let url = server.url();
-    let there = context.dispatch(&["storage", "copy", "sqlite:dispatch.db", &url, "--json"]);
-    assert_eq!(there.status, 0, "{there:?}");
-    let again = context.dispatch(&["storage", "copy", "sqlite:dispatch.db", &url]);
-    assert!(again.stderr.contains("is not empty"), "{again:?}");
-    let show = |url: &str| context.dispatch(&["--set", &url_setting(url), "session", "export", "other"]).stdout;
-    assert_eq!(show(&url), show("sqlite:dispatch.db"));
-    let search = context.dispatch(&["--set", &url_setting(&url), "session", "search", "hel", "--json"]).json();
-    assert!(!search["hits"].as_array().unwrap().is_empty(), "{search}");
-    let back = context.dispatch(&["storage", "copy", &url, "sqlite:back.db", "--json"]);
-    assert_eq!(back.status, 0, "{back:?}");
-    assert_eq!(back.json(), there.json(), "the same tables with as many rows");
-    assert_eq!(show("sqlite:back.db"), show("sqlite:dispatch.db"));
-    let talk =
-        context.dispatch(&["--set", REHEARSAL, "--set", &url_setting(&url), "chat", "go on", "--session", "main"]);
-    assert_eq!(talk.status, 0, "numbers go on behind those that were copied: {talk:?}");
-    let status = context.dispatch(&["--set", &url_setting(&url), "storage", "status", "--json"]).json();
-    assert_eq!(status["backend"], "postgres", "{status}");
-}
-
 /// Several processes on one database, in one folder.
 struct Nodes<'a> {
     contexts: Vec<TestContext>,
