@@ -21,7 +21,25 @@ impl WakeSignal {
     #[must_use]
     pub fn listen(&self) -> Receiver<()> {
         let (sender, receiver) = channel(0);
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody may be woken for a long time, and those who listen come and go.
+        listeners.retain(|listener| !listener.is_closed());
+        listeners.push(sender);
         receiver
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_gone_is_forgotten_before_anybody_is_woken() {
+        let signal = WakeSignal::default();
+        let mut stays = signal.listen();
+        (0..100).for_each(|_| drop(signal.listen()));
+        assert!(signal.listeners.lock().unwrap().len() <= 2);
+        signal.wake();
+        assert!(stays.try_recv().is_ok());
     }
 }
