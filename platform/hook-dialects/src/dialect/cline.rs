@@ -81,7 +81,7 @@ fn read(fields: Fields<'_>, event: &mut HookEvent) {
         event.tool_name = call.text(&["toolName"]);
         event.tool_input = call.structured(&["parameters"]);
         if event.tool_name.as_deref() == Some("use_mcp_tool") {
-            event.mcp_server = call.object("parameters").and_then(|parameters| parameters.text(&["server_name"]));
+            unwrap_mcp(call, event);
         }
         if event.name == EventName::PostToolUse {
             event.tool_response = result(call);
@@ -101,6 +101,18 @@ fn read(fields: Fields<'_>, event: &mut HookEvent) {
     }
     if let Some(metadata) = find(&["taskComplete"]).and_then(|task| task.object("taskMetadata")) {
         event.last_message = metadata.text(&["result"]);
+    }
+}
+
+/// A tool of an MCP server is called through one tool, with its name and its arguments, as JSON text, in the input.
+fn unwrap_mcp(call: Fields<'_>, event: &mut HookEvent) {
+    let Some(parameters) = call.object("parameters") else {
+        return;
+    };
+    event.mcp_server = parameters.text(&["server_name"]);
+    if let Some(name) = parameters.text(&["tool_name"]) {
+        event.tool_name = Some(name);
+        event.tool_input = parameters.structured(&["arguments"]);
     }
 }
 
