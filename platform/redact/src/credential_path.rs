@@ -59,7 +59,8 @@ const SECRET_FOLDERS: &[&str] = &[
 const PUBLIC_SSH: &[&str] = &["config", "known_hosts", "known_hosts.old", "authorized_keys", "environment"];
 
 /// Whether a path names a file or folder that holds credentials.
-pub(super) fn is_credential(path: &str) -> bool {
+#[must_use]
+pub fn is_credential(path: &str) -> bool {
     let path = path.replace('\\', "/").to_ascii_lowercase();
     let path = path.trim_end_matches('/');
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -72,7 +73,8 @@ pub(super) fn is_credential(path: &str) -> bool {
 }
 
 /// Whether a path names a private key of the user.
-pub(super) fn is_private_key(path: &str) -> bool {
+#[must_use]
+pub fn is_private_key(path: &str) -> bool {
     let path = path.replace('\\', "/").to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let named =
@@ -83,7 +85,8 @@ pub(super) fn is_private_key(path: &str) -> bool {
 }
 
 /// Whether a path is the environment of a process.
-pub(super) fn is_environment(path: &str) -> bool {
+#[must_use]
+pub fn is_environment(path: &str) -> bool {
     path.starts_with("/proc/") && path.ends_with("/environ")
 }
 

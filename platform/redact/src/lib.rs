@@ -7,6 +7,7 @@ mod assignment;
 mod charset;
 mod command_line;
 mod cookie;
+pub mod credential_path;
 mod edge;
 mod error;
 mod finding;

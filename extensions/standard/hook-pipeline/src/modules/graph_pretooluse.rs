@@ -5,7 +5,6 @@
 mod background;
 mod code;
 mod configuration;
-mod credentials;
 mod exfiltration;
 mod flow;
 mod git;

@@ -5,9 +5,9 @@
 use dispatch_toolcall::{Access, EffectPath, ToolCall};
 
 use super::JudgedCommand;
-use super::credentials::is_private_key;
 use super::location::{PathLocation, WorkspaceBounds};
 use super::rules::{CF01, CF02, CF03, CF04, CF05, CF06, GuardRule, RuleFindings};
+use dispatch_redact::credential_path::is_private_key;
 
 /// Files of the home folder that run when a shell or a session starts.
 const START_FILES: &[&str] = &[

@@ -4,10 +4,10 @@
 
 use dispatch_toolcall::{SimpleCommand, resolve};
 
-use super::credentials::{is_credential, is_environment};
 use super::options::ProgramOptions;
 use super::rules::{EX01, EX02, GuardRule, RuleFindings};
 use super::{JudgedCommand, flow};
+use dispatch_redact::credential_path::{is_credential, is_environment};
 
 /// Programs that send their standard input as it is.
 const SENDS_INPUT: &[&str] = &["nc", "ncat", "netcat", "socat", "telnet", "sendmail", "mail", "mailx", "mutt"];
