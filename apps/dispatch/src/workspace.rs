@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::settings::Loaded;
-use dispatch_hook_module::{HOOKS_FOLDER, Paths, WORK_FOLDER, find_workspace};
+use dispatch_hook_module::{HOOKS_FOLDER, Paths, Record, RecordType, WORK_FOLDER, find_workspace};
 use dispatch_os::files;
 use dispatch_os::paths::safe_file_name;
 use dispatch_os::time::UNIX_EPOCH;
@@ -10,6 +10,11 @@ use ext_hook_pipeline::contract::PipelineManifest;
 use ext_intents::contract::IntentWorkspace;
 use std::path::{Path, PathBuf};
 
+/// How much of a log shows whether a call has ended.
+const CALL_LINES: usize = 40;
+const CALL_BYTES: u64 = 256 * 1024;
+/// A call is answered this soon after its hook.
+const CALL_MS: i64 = 60_000;
 /// How many candidates an error names.
 const SHOWN_CANDIDATES: usize = 5;
 
@@ -114,6 +119,23 @@ impl Workspace {
                 .hint("name one with --session; in an agent, call the tool of its own host instead"));
         }
         self.session(wanted)
+    }
+
+    /// The session whose hook reported a call of this tool that has not ended, if there is exactly one.
+    pub(crate) fn session_calling(&self, tool: &str) -> Option<String> {
+        let is_calling = |session: &SessionLog| {
+            let lines = files::tail_lines(&self.paths(&session.id).events_file(), CALL_LINES, CALL_BYTES);
+            let lines = lines.unwrap_or_default();
+            let newest = lines.iter().rev().filter_map(|line| Record::parse(line)).find(|record| {
+                matches!(record.kind, RecordType::ToolCall | RecordType::ToolResult)
+                    && record.data.to_string().contains(tool)
+            });
+            newest.is_some_and(|record| record.kind == RecordType::ToolCall)
+        };
+        let now_ms = dispatch_os::time::unix_ms();
+        let is_recent = |session: &SessionLog| now_ms - session.modified_ms < CALL_MS;
+        let mut calling = self.sessions().into_iter().filter(|session| is_recent(session) && is_calling(session));
+        calling.next().filter(|_| calling.next().is_none()).map(|session| session.id)
     }
 
     fn last_event_ms(&self, id: &str) -> Option<i64> {

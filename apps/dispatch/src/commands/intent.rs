@@ -1,6 +1,7 @@
 //! `dispatch intent`: declares intents and binds sessions to them.
 
 mod binding;
+mod claims;
 mod declare;
 mod edit;
 mod paths;
@@ -15,6 +16,7 @@ use crate::workspace::Workspace;
 use ext_intents::contract::{IntentFileState, IntentSpec, IntentStatus, IntentWorkspace, IntentsError, LoadedIntents};
 use std::path::Path;
 
+pub(crate) use binding::{session_id, sid_of};
 pub(crate) use view::row_json;
 
 #[derive(Debug, clap::Subcommand)]
@@ -75,6 +77,8 @@ pub(crate) enum IntentCommand {
         /// The intent
         id: String,
     },
+    /// List the exclusive claims of sessions, or free one
+    Claims(claims::ClaimsRequest),
     /// Print the paths from standard input that match a glob
     Match {
         /// The glob, as minimatch reads it with `dot: true`
@@ -108,6 +112,7 @@ pub(crate) fn run(loaded: &Loaded, command: &IntentCommand, printer: &Printer) -
         IntentCommand::Complete { id } => progress::close(&intents, id, IntentStatus::Completed, printer),
         IntentCommand::Block { id } => progress::close(&intents, id, IntentStatus::Blocked, printer),
         IntentCommand::Abandon { id } => progress::close(&intents, id, IntentStatus::Abandoned, printer),
+        IntentCommand::Claims(request) => claims::run(&intents, request, printer),
         IntentCommand::Check { json } => view::check(&intents, (*json).into(), printer),
         IntentCommand::Match { .. } => Ok(Status::Done),
     }
@@ -133,6 +138,9 @@ pub(crate) fn declared(workspace: &IntentWorkspace) -> Result<LoadedIntents, Fai
 pub(crate) fn known<'a>(intents: &'a LoadedIntents, id: &str) -> Result<&'a IntentSpec, Failure> {
     intents.intent(id).ok_or_else(|| {
         let failure = Failure::usage(format!("unknown intent `{id}`"));
+        if let Some(problem) = intents.problem_of(id) {
+            return failure.hint(format!("it is ignored because of line {problem}"));
+        }
         if intents.has_errors() {
             return failure
                 .hint("the file has errors, and invalid intents are ignored; `dispatch intent check` shows them");

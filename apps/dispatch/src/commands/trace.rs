@@ -1,5 +1,6 @@
 //! `dispatch trace`: queries the ledger of intents.
 
+mod archive;
 mod blame;
 mod check;
 mod export;
@@ -31,9 +32,12 @@ pub(crate) enum TraceCommand {
     /// Find the changed lines that no intent covers
     #[command(after_help = check::HELP)]
     Check(check::CheckRequest),
+    /// Move the entries of ended sessions out of the ledger
+    #[command(after_help = archive::HELP)]
+    Archive(archive::ArchiveRequest),
     /// Export the ledger for other programs
     Export(export::ExportRequest),
-    /// Write an HTML page about intents, files, activity and escapes
+    /// Write a page about intents, files, activity and escapes, or a summary per intent
     Report(report::ReportRequest),
     /// Install or remove the git hook that names the intents of a commit in its message
     Hook {
@@ -51,6 +55,7 @@ pub(crate) fn run(loaded: &Loaded, command: &TraceCommand, printer: &Printer) ->
         TraceCommand::Verify(request) => verify::run(&workspace, request, printer),
         TraceCommand::Blame(request) => blame::run(&workspace, request, printer),
         TraceCommand::Check(request) => check::run(&workspace, request, printer),
+        TraceCommand::Archive(request) => archive::run(&workspace, request, printer),
         TraceCommand::Export(request) => export::run(&workspace, request, printer),
         TraceCommand::Report(request) => report::run(&workspace, request, printer),
         TraceCommand::Hook { command } => hook::run(&workspace, command, printer),

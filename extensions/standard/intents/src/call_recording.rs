@@ -23,6 +23,7 @@ use crate::intent::IntentSpec;
 use crate::intent_map::{self, MapUpdate, MappedFile};
 use crate::layout::OrchestrationLayout;
 use crate::ledger::Ledger;
+use crate::module::NAME;
 use crate::scope::{TargetExtent, owns};
 use crate::settings::OnEscape;
 use crate::trace_entry::{Concurrency, FileHashes, MutationClass, ScopeValidation, TraceEntry};
@@ -31,6 +32,8 @@ use crate::working_tree;
 /// The input fields with the whole content of a written file.
 const CONTENT_FIELDS: [&str; 4] = ["content", "contents", "file_text", "fileText"];
 const MAX_MODEL_BYTES: usize = 250;
+/// Where the state of a session has the model that its start named.
+pub(crate) const MODEL_KEY: &str = "model";
 const DISCARDED: &str = "discards changes that no entry explains, so a person's; their content is stored by its hash";
 const NOT_SEEN: &str = "the beginning of the call was not recorded";
 
@@ -214,7 +217,7 @@ impl CallRecording<'_> {
         if !always && before.hash == after.hash && before.problem.is_none() {
             return None;
         }
-        content_store::store(self.layout, &after);
+        content_store::store(self.layout, path, &after);
         Some((path.to_owned(), TouchedFile { path: path.to_owned(), before, after, note, discarded: false }))
     }
 
@@ -229,7 +232,7 @@ impl CallRecording<'_> {
         match working_tree::committed_content(self.layout, path, share(self.ctx)) {
             Some(bytes) => {
                 let before = ObservedFile::of_bytes(bytes);
-                content_store::store(self.layout, &before);
+                content_store::store(self.layout, path, &before);
                 (before, Some(format!("{seen}; the hash before is from the last commit")))
             }
             None => (ObservedFile::default(), Some(format!("{seen}, so the hash before is unknown"))),
@@ -335,9 +338,10 @@ impl CallRecording<'_> {
         if now.problem.is_some() || now.hash == file.post_hash {
             return;
         }
-        content_store::store(self.layout, &now);
+        content_store::store(self.layout, &file.relative_path, &now);
         file.post_hash = now.hash;
         entry.added.clear();
+        entry.removed = None;
         entry.note = Some("the file changed again before this entry was written".to_owned());
         if !entry.concurrent.contains(&Concurrency::Overlap) {
             entry.concurrent.push(Concurrency::Overlap);
@@ -368,16 +372,20 @@ impl CallRecording<'_> {
         entry.error = error;
         entry.tool_use_id = event.tool_use_id.clone();
         entry.conversation = event.session_id.clone();
-        entry.model = model_of(event);
+        let remembered = || self.ctx.state.text(NAME, MODEL_KEY).map(str::to_owned);
+        entry.model = model_of(event).or_else(remembered);
         entry
     }
 }
 
 /// The model that a host names in its payload.
-fn model_of(event: &HookEvent) -> Option<String> {
+pub(crate) fn model_of(event: &HookEvent) -> Option<String> {
     let raw = &event.raw;
     let named = ["model", "model_id", "modelId"].iter().find_map(|name| raw.get(*name)?.as_str());
-    named
+    event
+        .model
+        .as_deref()
+        .or(named)
         .or_else(|| raw.get("model")?.get("id")?.as_str())
         .filter(|name| name.len() <= MAX_MODEL_BYTES)
         .map(str::to_owned)

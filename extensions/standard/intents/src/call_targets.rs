@@ -10,6 +10,7 @@ use dispatch_os::paths::resolve_inside;
 use dispatch_toolcall::{Access, EffectPath, ShellEffects, ToolCall, ToolKind, UnboundedKind};
 use serde_json::Value;
 
+use crate::free_paths::is_build_folder;
 use crate::gate::{CallTarget, TargetCertainty};
 use crate::scope::TargetExtent;
 
@@ -18,7 +19,8 @@ pub(crate) const SELECT_TOOL: &str = "select_active_intent";
 /// Folders of the workspace that need no intent.
 const FREE: [&str; 2] = [".git", ".ai/tmp"];
 /// Our own files, which are not traced either.
-const UNTRACED: [&str; 6] = [
+const UNTRACED: [&str; 7] = [
+    ".orchestration/archive",
     ".orchestration/.trace",
     ".orchestration/.gitattributes",
     ".orchestration/.gitignore",
@@ -210,7 +212,7 @@ impl TargetCollector<'_> {
         // A pattern that cannot be expanded still names the folder whose content is removed.
         for unbounded in effects.unbounded.iter().filter(|found| found.what == UnboundedKind::RecursiveDelete) {
             let folder = expand::fixed_folder(&self.root.join(&unbounded.target));
-            if found.targets.is_empty() {
+            if found.targets.is_empty() && !is_absent_build_folder(&folder) {
                 self.push(&folder, Access::Delete, TargetExtent::Folder, found);
             }
         }
@@ -242,6 +244,9 @@ impl TargetCollector<'_> {
 
     /// Adds a removed file, or all files in a removed folder.
     fn add_removed(&self, path: &Path, found: &mut CallTargets) {
+        if is_absent_build_folder(path) {
+            return;
+        }
         let is_folder = files::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
         match expand::files_below(path).filter(|_| is_folder) {
             Some(files) => files.iter().for_each(|file| self.push(file, Access::Delete, TargetExtent::File, found)),
@@ -293,6 +298,12 @@ impl TargetCollector<'_> {
             found.targets.push(target);
         }
     }
+}
+
+/// Whether a path names a build folder that does not exist: build scripts clean what may not be there yet.
+fn is_absent_build_folder(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    is_build_folder(name) && files::symlink_metadata(path).is_err()
 }
 
 fn texts(value: &Value) -> Vec<&str> {

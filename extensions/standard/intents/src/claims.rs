@@ -21,7 +21,7 @@ const REFRESH_MS: i64 = 5_000;
 
 /// A claim on an intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct HeldClaim {
+pub struct HeldClaim {
     /// The intent.
     pub intent: String,
     /// The session that works on it.
@@ -108,6 +108,28 @@ pub(crate) fn release(layout: &OrchestrationLayout, session: &str) {
             let _ = files::remove_file(entry.path());
         }
     }
+}
+
+/// Every claim, by its intent.
+#[must_use]
+pub(crate) fn all(layout: &OrchestrationLayout) -> Vec<HeldClaim> {
+    let entries = files::read_dir(layout.claims_folder()).into_iter().flatten().flatten();
+    let mut found: Vec<HeldClaim> = entries.filter_map(|entry| parse(&entry.path())).collect();
+    found.sort_by(|one, other| one.intent.cmp(&other.intent));
+    found
+}
+
+/// Frees the claim on an intent; returns it, if there was one.
+///
+/// # Errors
+/// When the file cannot be removed.
+pub(crate) fn free(layout: &OrchestrationLayout, intent: &str) -> Result<Option<HeldClaim>, IntentsError> {
+    let Some(held) = read(layout, intent) else {
+        return Ok(None);
+    };
+    let path = path(layout, intent);
+    files::remove_file(&path).map_err(|source| IntentsError::io("remove", &path, source))?;
+    Ok(Some(held))
 }
 
 fn refresh(layout: &OrchestrationLayout, active: &IntentSpec, asker: &ClaimRequest<'_>) -> Result<(), IntentsError> {

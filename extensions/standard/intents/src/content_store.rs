@@ -1,11 +1,12 @@
 //! Stores the contents of files before and after a change by hash, so that later queries can compare them.
 
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dispatch_os::Access;
 use dispatch_os::files::{self, ReplaceOptions, read_at_most};
 use dispatch_redact::Redactor;
+use dispatch_redact::credential_path::is_credential;
 use sha2::{Digest, Sha256};
 
 use crate::hash::{content_hash, spell};
@@ -13,6 +14,8 @@ use crate::layout::OrchestrationLayout;
 
 /// A larger content is hashed and not stored.
 pub(crate) const MAX_STORED_BYTES: u64 = 1024 * 1024;
+/// The most bytes of all stored contents together.
+pub(crate) const MAX_TOTAL_BYTES: u64 = 256 * 1024 * 1024;
 /// A larger file is not hashed: that would take longer than the budget of an event.
 pub(crate) const MAX_HASHED_BYTES: u64 = 256 * 1024 * 1024;
 
@@ -99,9 +102,12 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Stores the content of a file, unless it is stored already. Only later queries miss a content that could not be
-/// stored, so a failure is ignored.
-pub(crate) fn store(layout: &OrchestrationLayout, observed: &ObservedFile) {
+/// Stores the content of a file, unless it is stored already or the file is one that holds secrets. Only later queries
+/// miss a content that could not be stored, so a failure is ignored.
+pub(crate) fn store(layout: &OrchestrationLayout, path: &str, observed: &ObservedFile) {
+    if is_credential(path) {
+        return;
+    }
     let (Some(hash), Some(bytes)) = (&observed.hash, &observed.bytes) else {
         return;
     };
@@ -114,6 +120,28 @@ pub(crate) fn store(layout: &OrchestrationLayout, observed: &ObservedFile) {
     {
         let options = ReplaceOptions { access: Access::OwnerOnly, ..ReplaceOptions::default() };
         let _ = files::replace_with(&path, bytes, options);
+    }
+}
+
+/// Removes the oldest contents until all of them together fit. Later queries then know their lines by hash alone.
+pub(crate) fn remove_oldest(layout: &OrchestrationLayout, max_bytes: u64) {
+    let folders = files::read_dir(layout.contents_folder()).into_iter().flatten().flatten();
+    let stored = folders.flat_map(|folder| files::read_dir(folder.path()).into_iter().flatten().flatten());
+    let mut found: Vec<(std::time::SystemTime, u64, PathBuf)> = stored
+        .filter_map(|file| {
+            let metadata = file.metadata().ok().filter(|metadata| metadata.is_file())?;
+            Some((metadata.modified().ok()?, metadata.len(), file.path()))
+        })
+        .collect();
+    let mut total: u64 = found.iter().map(|(_, bytes, _)| bytes).sum();
+    found.sort();
+    for (_, bytes, path) in found {
+        if total <= max_bytes {
+            return;
+        }
+        if files::remove_file(&path).is_ok() {
+            total -= bytes;
+        }
     }
 }
 
@@ -159,11 +187,31 @@ mod tests {
         assert_eq!(observe(folder.path()), ObservedFile::default());
         fs::write(&path, "text").unwrap();
         let seen = observe(&path);
-        store(&layout, &seen);
-        let hash = seen.hash.unwrap();
+        store(&layout, "config/.env", &seen);
+        store(&layout, "id_rsa", &seen);
+        let hash = seen.hash.clone().unwrap();
+        assert_eq!(load(&layout, &hash), None, "a file that holds secrets by its name");
+        store(&layout, "a", &seen);
         assert_eq!(load(&layout, &hash).as_deref(), Some(b"text".as_slice()));
         fs::write(layout.content_file(&hash), "forged").unwrap();
         assert_eq!(load(&layout, &hash), None);
+    }
+
+    #[test]
+    fn the_oldest_contents_go_when_there_are_too_many_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = OrchestrationLayout::new(folder.path());
+        let texts: Vec<Vec<u8>> = (0..4_u8).map(|number| vec![number; 100]).collect();
+        for (age, text) in texts.iter().enumerate() {
+            let seen = ObservedFile::of_bytes(text.clone());
+            store(&layout, "a", &seen);
+            let file = File::options().write(true).open(layout.content_file(&seen.hash.unwrap())).unwrap();
+            let time = std::time::SystemTime::now() - std::time::Duration::from_secs(1000 - age as u64);
+            file.set_modified(time).unwrap();
+        }
+        remove_oldest(&layout, 250);
+        let left = texts.iter().map(|text| load(&layout, &content_hash(text)).is_some()).collect::<Vec<_>>();
+        assert_eq!(left, [false, false, true, true]);
     }
 
     #[test]

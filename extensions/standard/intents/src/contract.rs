@@ -2,6 +2,7 @@
 
 use dispatch_hook_module::Module;
 
+pub use crate::claims::HeldClaim;
 #[cfg(any(test, feature = "count"))]
 pub use crate::curate::IntentContext;
 pub use crate::error::IntentsError;
@@ -13,6 +14,7 @@ pub use crate::intent_workspace::{
     BlamedFile, DraftOutcome, ExportFormat, IntentFileDraft, IntentWorkspace, MatchedLine,
 };
 pub use crate::layout::{FOLDER as ORCHESTRATION_FOLDER, INTENTS_FILE};
+pub use crate::ledger::archive::ArchivedChains;
 pub use crate::local_folder::{GIT_ATTRIBUTES, GIT_IGNORE};
 pub use crate::module::active_intent_patch;
 pub use crate::query::blame::{BlamedLine, LineAuthor};
@@ -21,7 +23,7 @@ pub use crate::query::filter::EntryFilter;
 pub use crate::query::git_repository::GitRepository;
 pub use crate::query::sarif::log as sarif_log;
 pub use crate::query::uncovered_lines::UncoveredLines;
-pub use crate::query::verify::{LedgerFinding, LedgerVerification};
+pub use crate::query::verify::{ARCHIVED, LedgerFinding, LedgerVerification};
 pub use crate::status::Reopen;
 #[cfg(any(test, feature = "testing"))]
 pub use crate::testing;

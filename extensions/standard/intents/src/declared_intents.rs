@@ -75,7 +75,11 @@ pub(crate) fn last_known(layout: &OrchestrationLayout) -> Option<IntentFile> {
 fn parse(text: &[u8]) -> Result<IntentFile, String> {
     let loaded = intent_file::parse_bytes(text);
     match loaded.state {
-        IntentFileState::Read => Ok(IntentFile { active_intents: loaded.intents }),
+        IntentFileState::Read => {
+            let ignored =
+                loaded.problems.iter().filter_map(|problem| Some((problem.intent.clone()?, problem.to_string())));
+            Ok(IntentFile { ignored: ignored.collect(), active_intents: loaded.intents })
+        }
         IntentFileState::Absent | IntentFileState::Malformed => {
             let told: Vec<String> = loaded.problems.iter().take(MAX_TOLD).map(ToString::to_string).collect();
             Err(format!("{INTENTS_FILE}:{}", told.join("; ")))

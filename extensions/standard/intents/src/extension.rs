@@ -9,6 +9,7 @@ use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::{Host, HostError};
 use dispatch_hook_module::service::HOOK_MODULES;
 
+use crate::agent_tools::{ListIntentsTool, SelectIntentTool};
 use crate::module::IntentsModule;
 
 /// The extension.
@@ -29,8 +30,15 @@ impl Extension for IntentsExtension {
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
-        Box::pin(std::future::ready(add_module(&host).map_err(ExtensionError::new)))
+        Box::pin(std::future::ready(add_parts(&host).map_err(ExtensionError::new)))
     }
+}
+
+fn add_parts(host: &Host) -> Result<(), HostError> {
+    add_module(host)?;
+    host.define_tool(Arc::new(SelectIntentTool::new()))?;
+    host.define_tool(Arc::new(ListIntentsTool::new()))?;
+    Ok(())
 }
 
 /// Without the hook pipeline there is nothing to check a call with, and the commands still work.

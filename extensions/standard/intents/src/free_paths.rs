@@ -88,6 +88,11 @@ impl FreePaths<'_> {
     }
 }
 
+/// Whether folders of this name contain build results or caches.
+pub(crate) fn is_build_folder(name: &str) -> bool {
+    BUILD_FOLDERS.contains(&name)
+}
+
 /// Whether a path is a build folder or below one. A file with the name of such a folder is none.
 fn is_build_result(root: &Path, path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));

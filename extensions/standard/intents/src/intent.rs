@@ -2,6 +2,8 @@
 //!
 //! Pure.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The status of an intent.
@@ -107,4 +109,7 @@ impl IntentStatus {
 pub(crate) struct IntentFile {
     /// The intents, in the order of the file.
     pub active_intents: Vec<IntentSpec>,
+    /// Why intents are ignored, by their ids.
+    #[serde(default)]
+    pub ignored: BTreeMap<String, String>,
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use dispatch_os::files;
 
+use crate::claims::{self, HeldClaim};
 use crate::error::IntentsError;
 use crate::intent::IntentSpec;
 use crate::intent_file::{self, IntentEdit, LoadedIntents};
@@ -93,6 +94,20 @@ impl IntentWorkspace {
     #[must_use]
     pub fn last_activity(&self, intent: &str) -> Option<String> {
         self.ledger().recent(intent, 1).into_iter().next().map(|entry| entry.timestamp)
+    }
+
+    /// The exclusive claims of sessions.
+    #[must_use]
+    pub fn claims(&self) -> Vec<HeldClaim> {
+        claims::all(&self.layout)
+    }
+
+    /// Frees the claim on an intent; returns it, if there was one.
+    ///
+    /// # Errors
+    /// When the claim cannot be removed.
+    pub fn free_claim(&self, intent: &str) -> Result<Option<HeldClaim>, IntentsError> {
+        claims::free(&self.layout, intent)
     }
 
     /// What an agent is told about an intent.

@@ -108,6 +108,12 @@ impl OrchestrationLayout {
         self.files_folder().join(crate::hash::digits_of(path.as_bytes()))
     }
 
+    /// The lines of ended sessions, outside the ledger.
+    #[must_use]
+    pub(crate) fn archive_folder(&self) -> PathBuf {
+        self.folder().join("archive")
+    }
+
     /// The calls in flight.
     #[must_use]
     pub(crate) fn calls_folder(&self) -> PathBuf {
@@ -131,6 +137,12 @@ impl OrchestrationLayout {
     pub(crate) fn content_file(&self, hash: &str) -> PathBuf {
         let digits = hash.strip_prefix(crate::hash::PREFIX).unwrap_or(hash);
         let (folder, name) = digits.split_at_checked(2).unwrap_or(("xx", digits));
-        self.local_folder().join("contents").join(folder).join(name)
+        self.contents_folder().join(folder).join(name)
+    }
+
+    /// The stored contents.
+    #[must_use]
+    pub(crate) fn contents_folder(&self) -> PathBuf {
+        self.local_folder().join("contents")
     }
 }

@@ -1,6 +1,7 @@
 //! The ledger of a workspace: entries are appended under a lock and found by an index.
 
 mod append;
+pub(crate) mod archive;
 pub(crate) mod chain_ends;
 mod index;
 pub(crate) mod line;
@@ -136,12 +137,30 @@ impl Ledger {
         self.head().or_else(|| index::known_end(&self.layout))
     }
 
-    /// Every line from the first to the last, valid or not.
+    /// Every line from the first to the last, valid or not, those of the archives first.
+    ///
+    /// # Errors
+    /// When a file exists and cannot be opened. An absent one has no lines.
+    pub(crate) fn lines(&self) -> io::Result<impl Iterator<Item = io::Result<LedgerLine>> + use<>> {
+        let mut all = self.archives();
+        all.push(self.layout.ledger_file());
+        archive::chained(all)
+    }
+
+    /// Every line that is not in an archive.
     ///
     /// # Errors
     /// When the ledger exists and cannot be opened. An absent one has no lines.
-    pub(crate) fn lines(&self) -> io::Result<LedgerLineReader> {
+    pub(crate) fn present_lines(&self) -> io::Result<LedgerLineReader> {
         LedgerLineReader::open(&self.layout.ledger_file())
+    }
+
+    /// The lines of the archives.
+    ///
+    /// # Errors
+    /// When an archive cannot be opened.
+    pub(crate) fn archived_lines(&self) -> io::Result<impl Iterator<Item = io::Result<LedgerLine>> + use<>> {
+        archive::chained(self.archives())
     }
 }
 

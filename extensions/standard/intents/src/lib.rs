@@ -3,6 +3,8 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
 
+#[cfg(feature = "extension")]
+mod agent_tools;
 mod call_recording;
 mod call_targets;
 mod calls_in_flight;

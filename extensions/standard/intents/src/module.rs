@@ -1,6 +1,8 @@
 //! The module of the hook pipeline: checks a call before it runs, records it afterwards, and reminds the agent of its
 //! intent.
 
+use std::collections::BTreeMap;
+
 use dispatch_hook_module::{
     Context, Effects, EventName, HookAction, HookEvent, Module, ModuleError, ModuleSpec, RecordType, ToolOutcome,
     tool_outcome,
@@ -8,7 +10,7 @@ use dispatch_hook_module::{
 use dispatch_toolcall::ToolCall;
 use serde_json::{Value, json};
 
-use crate::call_recording::{CallRecording, OpenCallSettlement, SettledCalls, share};
+use crate::call_recording::{CallRecording, MODEL_KEY, OpenCallSettlement, SettledCalls, model_of, share};
 use crate::call_targets::{CallTargets, Reconciliation, is_select_tool, is_untraced, targets_of_call};
 use crate::calls_in_flight::{self, CallInFlight, FileBeforeCall};
 use crate::claims::{self, ClaimRequest, HeldClaim};
@@ -19,6 +21,7 @@ use crate::gate::{APPROVAL, CLAIMED, CallTarget, GateDecision, GateInput, Target
 use crate::intent::{IntentFile, IntentMode, IntentSpec};
 use crate::layout::OrchestrationLayout;
 use crate::ledger::Ledger;
+use crate::ledger::archive::ADVISED_BYTES;
 use crate::settings::{IntentSettings, OnEscape, ProjectMode, mode_in_toml};
 use crate::working_tree;
 
@@ -78,7 +81,8 @@ impl Module for IntentsModule {
             (DeclaredIntents::Absent, None) => return Ok(absent(ctx)),
             (DeclaredIntents::Broken(why), None) => return Ok(broken(ctx, &why)),
         };
-        let scene = HookEventHandler { ctx, layout: &layout, intents: &file.active_intents, settings: ctx.settings() };
+        let (intents, ignored) = (&file.active_intents, &file.ignored);
+        let scene = HookEventHandler { ctx, layout: &layout, intents, ignored, settings: ctx.settings() };
         Ok(match &ctx.event.name {
             EventName::PreToolUse => scene.before(),
             EventName::PostToolUse => scene.after(),
@@ -134,6 +138,8 @@ struct HookEventHandler<'a> {
     ctx: &'a Context<'a>,
     layout: &'a OrchestrationLayout,
     intents: &'a [IntentSpec],
+    /// Why declared intents are ignored, by their ids.
+    ignored: &'a BTreeMap<String, String>,
     settings: IntentSettings,
 }
 
@@ -176,7 +182,10 @@ impl HookEventHandler<'_> {
             && let GateDecision::Reject { code, reason } = judge(&self.free().without(&targets.targets))
             && !self.ctx.is_excused(code)
         {
-            return Some((code, reason));
+            let wrong = active.and_then(|id| Some((id, self.ignored.get(id)?)));
+            let wrong = wrong
+                .map(|(id, why)| format!("Intent {id} is ignored: active_intents.yaml:{why}. Ask the user to fix it."));
+            return Some((code, wrong.unwrap_or(reason)));
         }
         let held = self.claim(targets).filter(|_| !self.ctx.is_excused(CLAIMED))?;
         Some((CLAIMED, self.wording_of_claim(&held)))
@@ -313,7 +322,7 @@ impl HookEventHandler<'_> {
 
     fn keep_before(&self, path: &str) -> FileBeforeCall {
         let observed = content_store::observe(&self.layout.root.join(path));
-        content_store::store(self.layout, &observed);
+        content_store::store(self.layout, path, &observed);
         if let Some(problem) = &observed.problem {
             self.ctx.warn(format!("cannot hash {path}: {problem}"));
         }
@@ -436,7 +445,21 @@ impl HookEventHandler<'_> {
                 )
             }
         };
-        HookAction::none().with_context("intent", text)
+        let action = HookAction::none().with_context("intent", text);
+        let action = match Ledger::open(self.layout).bytes() {
+            bytes if bytes > ADVISED_BYTES && self.ctx.event.name == EventName::SessionStart => {
+                action.with_warning(format!(
+                    "the ledger has {} MB; `dispatch trace archive` moves the entries of ended sessions out of it",
+                    bytes / 1_000_000
+                ))
+            }
+            _ => action,
+        };
+        match model_of(self.ctx.event).filter(|_| self.ctx.event.name == EventName::SessionStart) {
+            // Hosts name the model when a session starts, and not with each call.
+            Some(model) => action.with_state(json!({ NAME: { MODEL_KEY: model } })),
+            None => action,
+        }
     }
 
     /// The end of a turn records the open calls, the end of a session releases its claims.
@@ -446,6 +469,7 @@ impl HookEventHandler<'_> {
         }
         if is_session_end(event) {
             claims::release(self.layout, &self.ctx.ids.session_id);
+            content_store::remove_oldest(self.layout, content_store::MAX_TOTAL_BYTES);
         }
         self.settle(HookAction::none(), true)
     }

@@ -101,7 +101,7 @@ pub fn recent_entries(root: &Path, intent: &str, limit: usize) -> Vec<TraceEntry
 /// Stores a content as the module does for blame.
 pub fn store_content(root: &Path, content: &[u8]) {
     let observed = content_store::ObservedFile::of_bytes(content.to_vec());
-    content_store::store(&OrchestrationLayout::new(root), &observed);
+    content_store::store(&OrchestrationLayout::new(root), "", &observed);
 }
 
 /// Records that the ledger has so many entries and bytes, and that this line is its last.

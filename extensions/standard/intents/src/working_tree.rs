@@ -172,7 +172,7 @@ fn git_changes(
             None => committed.remove(path).map(ObservedFile::of_bytes).unwrap_or_default(),
         };
         if before.hash != after.hash {
-            content_store::store(layout, &before);
+            content_store::store(layout, path, &before);
             let (was_dirty, is_restored) = (dirty.contains_key(path), !now_dirty.contains(path));
             found.push(ChangedFile { path: path.clone(), before, after, was_dirty, is_restored });
         }
@@ -205,7 +205,7 @@ impl<'a> TreeReader<'a> {
                 "more than {MAX_READ_FILES} files or {MAX_READ_BYTES} bytes differ, too many to compare the tree"
             ));
         }
-        content_store::store(self.layout, &observed);
+        content_store::store(self.layout, path, &observed);
         Ok(observed)
     }
 }

@@ -160,3 +160,31 @@ fn init_registers_the_server_with_every_host_and_takes_it_back() {
     assert!(read(".mcp.json").contains("\"y\"") && !read(".mcp.json").contains("dispatch"));
     assert!(!context.project().join(".vscode").exists() && !context.project().join(".orchestration").exists());
 }
+
+#[test]
+fn plan_tools_take_the_calling_session_and_else_the_named_one() {
+    let context = workspace(&["session", "intents", "planGraph-exec"]);
+    for session in ["one", "two"] {
+        Host::claude(&context, session).select("INT-001");
+    }
+    let plan = json!({"version": 1, "nodes": [{"id": "n1", "title": "First", "scope": ["src/**"], "dependsOn": []}]});
+    let submit = json!(["plan_submit", {"plan": plan}]);
+    let named = json!(["plan_submit", {"plan": plan, "session": "two"}]);
+    let wrong = json!(["select_active_intent", {"intent": "INT-001"}]);
+    let answers = ask(&context, &json!([submit, named, wrong]));
+    let text = |number: usize| answers[number]["text"].as_str().unwrap_or_default().to_owned();
+    for part in ["2 sessions are active here", "argument `session`"] {
+        assert!(answers[1]["error"] == true && text(1).contains(part), "{}", text(1));
+    }
+    for session in ["one", "two"] {
+        assert!(text(1).contains(&crate::intents_host::session_folder(session)), "{}", text(1));
+    }
+    assert!(answers[2]["error"] == false && text(2).contains("1 node"), "{}", text(2));
+    assert!(answers[3]["error"] == true && text(3).contains("INT-001 (Hooks)"), "{}", text(3));
+    // The hook of the calling session reports the call before the server gets it.
+    let call =
+        json!({"tool_name": "mcp__dispatch__plan_node_start", "tool_use_id": "p", "tool_input": {"node_id": "n1"}});
+    Host::claude(&context, "two").fire("PreToolUse", &call);
+    let answers = ask(&context, &json!([["plan_node_start", {"node_id": "n1"}]]));
+    assert!(answers[1]["error"] == false, "{answers:?}");
+}

@@ -12,6 +12,10 @@ pub(super) struct UserOnly {
     pub(super) remedy: &'static str,
 }
 
+/// Cline keeps its servers in a place of its own per editor, which its own page opens.
+const CLINE_REMEDY: &str = "Cline has MCP servers for all projects only: under MCP Servers, Configure, add \
+                            \"dispatch\": {\"command\": \"dispatch\", \"args\": [\"mcp\"]} to \"mcpServers\"";
+
 /// The host's file in a project, if it has one.
 pub(super) fn target(host: &str) -> Option<Target> {
     // By its name, because the file goes to other machines.
@@ -47,7 +51,7 @@ pub(super) fn user_only(host: &str) -> Option<UserOnly> {
     let remedy = "this host has MCP servers for all projects only: add `dispatch mcp` there by hand";
     match host {
         "windsurf" => Some(UserOnly { file: "~/.codeium/windsurf/mcp_config.json", remedy }),
-        "cline" => Some(UserOnly { file: "cline_mcp_settings.json", remedy }),
+        "cline" => Some(UserOnly { file: "cline_mcp_settings.json", remedy: CLINE_REMEDY }),
         _ => None,
     }
 }

@@ -58,7 +58,7 @@ fn tell(session: &SessionArgs, printer: &Printer, value: Value, text: &str) -> R
 }
 
 /// The named session, else the newest. A session without a log can only be named by the id that its host uses.
-fn session_id(workspace: &Workspace, wanted: Option<&str>) -> Result<String, Failure> {
+pub(crate) fn session_id(workspace: &Workspace, wanted: Option<&str>) -> Result<String, Failure> {
     let Some(wanted) = wanted else {
         return Ok(workspace.only_session(None)?.id);
     };
@@ -78,7 +78,7 @@ fn session_id(workspace: &Workspace, wanted: Option<&str>) -> Result<String, Fai
 }
 
 /// The short id of a session, from the id that its host uses.
-fn sid_of(host_id: &str) -> String {
+pub(crate) fn sid_of(host_id: &str) -> String {
     let mut event = HookEvent::new(EventName::SessionStart, "native", String::new(), Value::Null);
     event.session_id = Some(host_id.to_owned());
     sid(&event)

@@ -30,7 +30,11 @@ pub(super) fn set(
         printer.out(&format!("{id} is already {}", to.as_str()));
         return Ok(Status::Done);
     }
-    if !from.next(reopen).contains(&to) {
+    // Work that was done shows that a planned intent was started.
+    let was_started = from == IntentStatus::Planned && workspace.last_activity(id).is_some();
+    let is_allowed =
+        from.next(reopen).contains(&to) || (was_started && IntentStatus::InProgress.next(reopen).contains(&to));
+    if !is_allowed {
         return Err(illegal(id, from, to));
     }
     let edits = [

@@ -2,7 +2,7 @@
 
 use super::tools::McpCall;
 use crate::app::Status;
-use crate::commands::intent::{declared, known, open_ones, row_json};
+use crate::commands::intent::{declared, known, open_ones, row_json, session_id};
 use crate::commands::plan::{PlanOutcome, SessionPlan};
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -25,20 +25,43 @@ pub(super) fn to(call: &McpCall, loaded: &Loaded, workspace: &Workspace) -> Resu
         McpCall::List => list(&intents),
         McpCall::Status { intent_id: Some(id) } => status(workspace, &intents, id),
         McpCall::Status { intent_id: None } => Ok(pretty(&json!({"sessions": sessions(workspace)}))),
-        McpCall::SubmitPlan { plan } => {
+        McpCall::SubmitPlan { plan, session } => {
             let bytes = serde_json::to_vec(plan).map_err(|error| Failure::internal(error.to_string()))?;
-            SessionPlan::of(workspace, Some(&workspace.only_session(None)?.id))?
-                .submit_bytes(&bytes)
-                .map(|outcome| outcome.text)
+            plan_of(workspace, session.as_deref(), "plan_submit")?.submit_bytes(&bytes).map(|outcome| outcome.text)
         }
-        McpCall::StartNode { node_id } => SessionPlan::of(workspace, Some(&workspace.only_session(None)?.id))?
-            .start(node_id)
-            .map(|outcome| outcome.text),
-        McpCall::CompleteNode { node_id, result } => {
-            let plan = SessionPlan::of(workspace, Some(&workspace.only_session(None)?.id))?;
+        McpCall::StartNode { node_id, session } => {
+            plan_of(workspace, session.as_deref(), "plan_node_start")?.start(node_id).map(|outcome| outcome.text)
+        }
+        McpCall::CompleteNode { node_id, result, session } => {
+            let plan = plan_of(workspace, session.as_deref(), "plan_node_complete")?;
             done(plan.complete(loaded, node_id, result.as_deref(), &Printer::new())?)
         }
     }
+}
+
+/// The plan of the calling session: the one that is named, else the one whose hook reported this call, else the only
+/// active one.
+fn plan_of<'a>(workspace: &'a Workspace, named: Option<&str>, tool: &str) -> Result<SessionPlan<'a>, Failure> {
+    let session = match named {
+        Some(named) => session_id(workspace, Some(named))?,
+        None => match workspace.session_calling(tool) {
+            Some(session) => session,
+            None => {
+                workspace
+                    .only_session(None)
+                    .map_err(|failure| Failure { hints: Vec::new(), ..failure })
+                    .map_err(|failure| failure.hint("name yours with the argument `session`"))?
+                    .id
+            }
+        },
+    };
+    SessionPlan::of(workspace, Some(&session))
+}
+
+/// The open intents, for a call about intents whose arguments are wrong.
+pub(super) fn open_intents(tool: &str, workspace: &Workspace) -> String {
+    let intents = declared(&IntentWorkspace::at(&workspace.root)).ok().filter(|_| tool.contains("intent"));
+    intents.map(|intents| format!("\nHint: {}", open_ones(&intents))).unwrap_or_default()
 }
 
 /// A failed validation is an error, so that a model does not take it for success.

@@ -74,7 +74,10 @@ impl ServerHandler for McpServer {
         let call = match tools::McpCall::read(&request.name, request.arguments.unwrap_or_default()) {
             Ok(Some(call)) => call,
             Ok(None) => return Err(ErrorData::invalid_params(format!("unknown tool `{}`", request.name), None)),
-            Err(wrong) => return Ok(tool_error(wrong)),
+            Err(wrong) => {
+                let workspace = self.workspace(&context.peer).await;
+                return Ok(tool_error(format!("{wrong}{}", answer::open_intents(&request.name, &workspace))));
+            }
         };
         let workspace = self.workspace(&context.peer).await;
         let loaded = Arc::clone(&self.loaded);

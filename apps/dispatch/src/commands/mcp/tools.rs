@@ -12,9 +12,9 @@ pub(super) enum McpCall {
     Select { intent_id: String },
     List,
     Status { intent_id: Option<String> },
-    SubmitPlan { plan: Value },
-    StartNode { node_id: String },
-    CompleteNode { node_id: String, result: Option<String> },
+    SubmitPlan { plan: Value, session: Option<String> },
+    StartNode { node_id: String, session: Option<String> },
+    CompleteNode { node_id: String, result: Option<String>, session: Option<String> },
 }
 
 #[derive(Deserialize)]
@@ -37,12 +37,14 @@ struct NoArguments {}
 #[serde(deny_unknown_fields)]
 struct PlanArguments {
     plan: Value,
+    session: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NodeArguments {
     node_id: String,
+    session: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -50,6 +52,7 @@ struct NodeArguments {
 struct ResultArguments {
     node_id: String,
     result: Option<String>,
+    session: Option<String>,
 }
 
 impl McpCall {
@@ -69,16 +72,16 @@ impl McpCall {
                 Self::Status { intent_id }
             }
             "plan_submit" => {
-                let PlanArguments { plan } = read(tool, arguments)?;
-                Self::SubmitPlan { plan }
+                let PlanArguments { plan, session } = read(tool, arguments)?;
+                Self::SubmitPlan { plan, session }
             }
             "plan_node_start" => {
-                let NodeArguments { node_id } = read(tool, arguments)?;
-                Self::StartNode { node_id }
+                let NodeArguments { node_id, session } = read(tool, arguments)?;
+                Self::StartNode { node_id, session }
             }
             "plan_node_complete" => {
-                let ResultArguments { node_id, result } = read(tool, arguments)?;
-                Self::CompleteNode { node_id, result }
+                let ResultArguments { node_id, result, session } = read(tool, arguments)?;
+                Self::CompleteNode { node_id, result, session }
             }
             _ => return Ok(None),
         }))
@@ -101,6 +104,11 @@ pub(super) fn all() -> Vec<Tool> {
     let intent_id =
         json!({"type": "string", "description": "The id of a declared intent, such as INT-001", "minLength": 1});
     let node_id = json!({"type": "string", "description": "The id of a node of the plan in force", "minLength": 1});
+    let session = json!({
+        "type": "string",
+        "description": "Your session, by the id that the host uses or by its id in .ai/tmp; needed only if several are active",
+        "minLength": 1,
+    });
     vec![
         tool(
             "select_active_intent",
@@ -129,13 +137,13 @@ pub(super) fn all() -> Vec<Tool> {
             "plan_submit",
             "Put a plan in force for the current session. Its nodes say which files each step may change; afterwards \
              start and complete them one by one.",
-            object(json!({ "plan": plan_schema() }), &["plan"]),
+            object(json!({ "plan": plan_schema(), "session": session }), &["plan"]),
             ToolEffect::Changes,
         ),
         tool(
             "plan_node_start",
             "Begin work on a node of the plan in force. The nodes that it depends on must be completed.",
-            object(json!({ "node_id": node_id }), &["node_id"]),
+            object(json!({ "node_id": node_id, "session": session }), &["node_id"]),
             ToolEffect::Changes,
         ),
         tool(
@@ -146,6 +154,7 @@ pub(super) fn all() -> Vec<Tool> {
                 json!({
                     "node_id": node_id,
                     "result": {"type": "string", "description": "The result of the work, in a sentence"},
+                    "session": session,
                 }),
                 &["node_id"],
             ),
@@ -167,7 +176,7 @@ fn plan_schema() -> Value {
                 "minItems": 1,
                 "items": {
                     "type": "object",
-                    "required": ["id", "title", "scope"],
+                    "required": ["id", "title", "scope", "dependsOn"],
                     "properties": {
                         "id": {"type": "string", "description": "A short unique id, such as n1"},
                         "title": {"type": "string", "description": "What the step does"},

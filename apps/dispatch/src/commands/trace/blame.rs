@@ -7,7 +7,7 @@ use crate::paint::{Paint, Tone};
 use crate::plain::one_line;
 use crate::printer::{Format, Printer};
 use dispatch_os::files;
-use ext_intents::contract::{BlamedFile, BlamedLine, LineAuthor};
+use ext_intents::contract::{BlamedFile, BlamedLine, LineAuthor, ScopeValidation};
 use std::path::PathBuf;
 
 const LINE_CHARS: usize = 400;
@@ -57,7 +57,10 @@ fn visible(character: char) -> char {
 
 fn origin(line: &BlamedLine<'_>, paint: &Paint) -> String {
     let word = |text: Option<&str>, width: usize| format!("{:<width$}", one_line(text.unwrap_or_default(), width));
-    let (who, tone) = match (line.by, line.intent) {
+    let is_outside = line.scope == Some(ScopeValidation::Fail);
+    let outside = line.intent.map(|intent| format!("{intent} FAIL")).filter(|_| is_outside);
+    let (who, tone) = match (line.by, outside.as_deref().or(line.intent)) {
+        (LineAuthor::Agent, Some(intent)) if is_outside => (intent, Tone::Bad),
         (LineAuthor::Agent, Some(intent)) => (intent, Tone::Name),
         (LineAuthor::Agent, None) => ("(no intent)", Tone::Bad),
         (LineAuthor::Human, _) => ("human", Tone::Good),

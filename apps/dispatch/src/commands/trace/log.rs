@@ -2,13 +2,14 @@
 
 use super::TraceWorkspace;
 use crate::app::Status;
+use crate::commands::intent::sid_of;
 use crate::failure::Failure;
 use crate::paint::{Paint, Tone};
 use crate::plain::one_line;
 use crate::printer::{Format, Printer};
 use crate::time_span::TimeSpan;
 use dispatch_os::time;
-use ext_intents::contract::{EntryFilter, MatchedLine, ScopeValidation, TraceEntry};
+use ext_intents::contract::{Concurrency, EntryFilter, MatchedLine, ScopeValidation, TraceEntry};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -26,7 +27,7 @@ pub(crate) struct LogRequest {
     /// Only entries about this file
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
-    /// Only entries of this session, by its id or the start of it
+    /// Only entries of this session, by its id, the start of it, or the id that its host uses
     #[arg(long, value_name = "SID")]
     session: Option<String>,
     /// Only entries since then: 30m, 12h, 7d, or a date such as 2026-03-01 (UTC)
@@ -69,7 +70,7 @@ impl LogRequest {
         Ok(EntryFilter {
             intent: self.intent.clone(),
             path: self.file.as_deref().map(|path| workspace.relative(path)).transpose()?,
-            session: self.session.clone(),
+            session: self.session.clone().into_iter().flat_map(|named| [sid_of(&named), named]).collect(),
             since_ms,
         })
     }
@@ -164,11 +165,26 @@ impl EntryPrinter<'_> {
             one_line(&format!("{} {}", class(entry), subject(entry)), PATH_CHARS),
         );
         row.push_str(&format!("  {}", paint.text(Tone::Faint, &one_line(&entry.tool_name, 40))));
+        let conflicts: Vec<String> = entry.concurrent.iter().map(conflict).collect();
+        if !conflicts.is_empty() {
+            row.push_str(&format!("\n          {}", paint.text(Tone::Bad, &conflicts.join("; "))));
+        }
         for extra in [&entry.error, &entry.note].into_iter().flatten() {
             row.push_str(&format!("\n          {}", paint.text(Tone::Bad, &one_line(extra, NOTE_CHARS))));
         }
         row
     }
+}
+
+/// Why a change may conflict with another one, for people.
+fn conflict(kind: &Concurrency) -> String {
+    let said = match kind {
+        Concurrency::Overlap => "overlap: another session's call on this file ran at the same time",
+        Concurrency::Drift => "drift: the file had changed since its last entry",
+        Concurrency::Content => "content: the file differs from what the call wrote",
+        Concurrency::DiscardedEdit => "discarded edit: the call discarded changes that nobody had recorded",
+    };
+    said.to_owned()
 }
 
 fn class(entry: &TraceEntry) -> String {

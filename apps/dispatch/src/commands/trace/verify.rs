@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::paint::{Paint, Tone};
 use crate::plain::one_line;
 use crate::printer::{Format, Printer};
-use ext_intents::contract::{LedgerFinding, LedgerVerification};
+use ext_intents::contract::{ARCHIVED, LedgerFinding, LedgerVerification};
 use serde_json::json;
 
 const DETAIL_CHARS: usize = 400;
@@ -49,6 +49,12 @@ pub(super) fn run(workspace: &TraceWorkspace, request: &VerifyRequest, printer: 
         }
         Format::Text => print(&found, printer),
     }
+    if let (bytes, true) = workspace.intents.ledger_size() {
+        printer.warn(&format!(
+            "the ledger has {} MB; `dispatch trace archive` moves the entries of ended sessions out of it",
+            bytes / 1_000_000
+        ));
+    }
     Ok(if found.problems.is_empty() { Status::Done } else { Status::No })
 }
 
@@ -84,5 +90,6 @@ fn print(found: &LedgerVerification, printer: &Printer) {
 
 pub(super) fn row(finding: &LedgerFinding) -> String {
     let detail = one_line(&finding.detail, DETAIL_CHARS);
-    format!("line {}: {}: {detail}", finding.line, finding.kind.in_words())
+    let place = if finding.line == ARCHIVED { "archive".to_owned() } else { format!("line {}", finding.line) };
+    format!("{place}: {}: {detail}", finding.kind.in_words())
 }

@@ -131,7 +131,7 @@ impl OpenCallSettlement<'_> {
         for named in call.files.iter().filter(|file| !known.contains(&file.path) && file.problem.is_none()) {
             let after = content_store::observe(&self.layout.root.join(&named.path));
             if after.hash != named.hash && after.problem.is_none() {
-                content_store::store(self.layout, &after);
+                content_store::store(self.layout, &named.path, &after);
                 files.push(ChangedFile::named(&named.path, named.hash.clone(), after));
             }
         }

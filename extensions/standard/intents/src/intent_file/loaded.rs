@@ -49,6 +49,9 @@ pub struct IntentFileProblem {
     /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// The intent that is ignored because of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
 }
 
 impl fmt::Display for IntentFileProblem {
@@ -88,6 +91,12 @@ impl LoadedIntents {
         self.intents.iter().find(|intent| intent.id == id)
     }
 
+    /// Why a declared intent is ignored, if it is.
+    #[must_use]
+    pub fn problem_of(&self, id: &str) -> Option<&IntentFileProblem> {
+        self.problems.iter().find(|problem| problem.intent.as_deref() == Some(id))
+    }
+
     /// Whether a part of the file is ignored.
     #[must_use]
     pub fn has_errors(&self) -> bool {
@@ -108,6 +117,7 @@ impl LoadedIntents {
             severity: ProblemSeverity::Error,
             message: message.into(),
             hint: hint.map(str::to_owned),
+            intent: None,
         };
         Self { state: IntentFileState::Malformed, intents: Vec::new(), problems: vec![problem] }
     }

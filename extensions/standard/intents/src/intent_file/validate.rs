@@ -85,7 +85,7 @@ struct IntentFileValidator<'a> {
 
 impl IntentFileValidator<'_> {
     fn add(&mut self, severity: ProblemSeverity, position: TextPosition, message: String, hint: Option<String>) {
-        self.problems.push(IntentFileProblem { position, severity, message, hint });
+        self.problems.push(IntentFileProblem { position, severity, message, hint, intent: None });
     }
 
     fn error(&mut self, position: TextPosition, message: impl Into<String>, hint: Option<String>) {
@@ -119,7 +119,14 @@ impl IntentFileValidator<'_> {
         let mut intents: Vec<IntentSpec> = Vec::new();
         let mut seen: HashMap<String, TextPosition> = HashMap::new();
         for item in items {
-            let Some(intent) = self.intent(item) else { continue };
+            let first = self.problems.len();
+            let Some(intent) = self.intent(item) else {
+                let id = item.entry("id").and_then(|(_, id)| id.text());
+                let new = self.problems.get_mut(first..).unwrap_or_default().iter_mut();
+                let errors = new.filter(|problem| problem.severity == ProblemSeverity::Error);
+                errors.for_each(|problem| problem.intent = id.map(str::to_owned));
+                continue;
+            };
             let at = item.entry("id").map_or(item.position, |(_, id)| id.position);
             if let Some(first) = seen.get(&intent.id) {
                 let message = format!("duplicate id `{}`; first used in line {}", intent.id, first.line);

@@ -11,8 +11,10 @@ use super::IntentWorkspace;
 use crate::chain::ChainEnd;
 use crate::declared_intents::{self, CacheAccess, DeclaredIntents};
 use crate::error::IntentsError;
+use crate::intent::IntentSpec;
 use crate::layout::{FOLDER, LEDGER_FILE};
-use crate::ledger::{LedgerLineReader, chain_ends};
+use crate::ledger::archive::{ADVISED_BYTES, ArchivedChains};
+use crate::ledger::{LedgerLine, chain_ends};
 use crate::query::amended_commit::replaces_head;
 use crate::query::blame::{BlamedLine, FileBlame, LineOrigin, MAX_BLAMED_BYTES, line_origins};
 use crate::query::check::{UntrackedFiles, check};
@@ -21,7 +23,7 @@ use crate::query::filter::EntryFilter;
 use crate::query::git_repository::{GitRepository, HEAD};
 use crate::query::history::histories;
 use crate::query::ledger_history::outcomes;
-use crate::query::report::{ReportInput, render};
+use crate::query::report::{ReportInput, markdown, render};
 use crate::query::summary::LedgerSummary;
 use crate::query::trailers::CommitTrailers;
 use crate::query::uncovered_lines::UncoveredLines;
@@ -110,7 +112,10 @@ impl IntentWorkspace {
             is_change_there: Some(&is_change_there),
             history: Some(&history),
         };
-        let verified = verify(self.lines()?, &mut evidence).map_err(|error| self.unreadable(error))?;
+        let unreadable = |error| self.unreadable(error);
+        let archived = self.ledger().archived_lines().map_err(unreadable)?;
+        let present = self.ledger().present_lines().map_err(unreadable)?;
+        let verified = verify(archived, present, &mut evidence).map_err(|error| self.unreadable(error))?;
         Ok(verified.with_files(&self.layout))
     }
 
@@ -158,13 +163,39 @@ impl IntentWorkspace {
     /// When the ledger cannot be read.
     pub fn report(&self, subtitle: &str, problems: &[String]) -> Result<String, IntentsError> {
         let summary = LedgerSummary::read(self.lines()?).map_err(|error| self.unreadable(error))?;
-        let intents = match declared_intents::load(&self.layout, CacheAccess::ReadOnly) {
-            DeclaredIntents::Ready(file) => file.active_intents,
-            DeclaredIntents::Absent | DeclaredIntents::Broken(_) => Vec::new(),
-        };
+        let intents = self.declared();
         let title = self.layout.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let input = ReportInput { title: &title, subtitle, summary: &summary, intents: &intents, problems };
         Ok(render(&input))
+    }
+
+    /// A summary per intent as Markdown: of the whole ledger, or of the entries that are not in the merge base of `base`.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, or git does not know `base`.
+    pub fn summary(&self, base: Option<&str>, problems: &[String]) -> Result<String, IntentsError> {
+        let known: HashSet<Vec<u8>> = match base {
+            None => HashSet::new(),
+            Some(base) => {
+                let ledger = self.file_at_base(base, &format!("{FOLDER}/{LEDGER_FILE}"))?.unwrap_or_default();
+                ledger.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+            }
+        };
+        let mut summary = LedgerSummary::default();
+        for line in self.lines()? {
+            let line = line.map_err(|error| self.unreadable(error))?;
+            if let (false, Ok(entry)) = (known.contains(&line.bytes), line.entry()) {
+                summary.add(line.number, entry);
+            }
+        }
+        Ok(markdown(&summary, &self.declared(), problems))
+    }
+
+    fn declared(&self) -> Vec<IntentSpec> {
+        match declared_intents::load(&self.layout, CacheAccess::ReadOnly) {
+            DeclaredIntents::Ready(file) => file.active_intents,
+            DeclaredIntents::Absent | DeclaredIntents::Broken(_) => Vec::new(),
+        }
     }
 
     /// Writes the whole ledger in a format; `version` is the version of the program and `now` the current time.
@@ -229,7 +260,23 @@ impl IntentWorkspace {
         Ok(())
     }
 
-    fn lines(&self) -> Result<LedgerLineReader, IntentsError> {
+    /// Moves the lines of ended sessions out of the ledger into a file below `.orchestration/archive`. `is_ended` is asked
+    /// with a session and the time of its last entry.
+    ///
+    /// # Errors
+    /// When the ledger is in use, or a file cannot be read or written.
+    pub fn archive(&self, is_ended: &dyn Fn(&str, &str) -> bool) -> Result<ArchivedChains, IntentsError> {
+        self.ledger().archive(is_ended)
+    }
+
+    /// The bytes of the ledger without its archives, and whether archiving is advised.
+    #[must_use]
+    pub fn ledger_size(&self) -> (u64, bool) {
+        let bytes = self.ledger().bytes();
+        (bytes, bytes > ADVISED_BYTES)
+    }
+
+    fn lines(&self) -> Result<impl Iterator<Item = io::Result<LedgerLine>> + use<>, IntentsError> {
         self.ledger().lines().map_err(|error| self.unreadable(error))
     }
 

@@ -43,7 +43,7 @@ pub(super) fn append(
     Ok(written.head)
 }
 
-fn lock(layout: &OrchestrationLayout, wait: Duration) -> Result<FileLock, IntentsError> {
+pub(super) fn lock(layout: &OrchestrationLayout, wait: Duration) -> Result<FileLock, IntentsError> {
     let path = layout.lock_file();
     match FileLock::acquire(&path, LockKind::Exclusive, wait) {
         Err(OsError::LockBusy { .. }) => {}
@@ -56,7 +56,7 @@ fn lock(layout: &OrchestrationLayout, wait: Duration) -> Result<FileLock, Intent
     }
 }
 
-fn open(layout: &OrchestrationLayout) -> Result<File, IntentsError> {
+pub(super) fn open(layout: &OrchestrationLayout) -> Result<File, IntentsError> {
     let path = layout.ledger_file();
     if files::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
         return Err(IntentsError::NotAFile { path });
@@ -175,6 +175,7 @@ fn spell(entry: &mut TraceEntry) -> Result<Vec<u8>, serde_json::Error> {
         return Ok(line);
     }
     entry.added.clear();
+    entry.removed = None;
     entry.note.get_or_insert_with(|| TOO_MANY_LINES.to_owned());
     serde_json::to_vec(entry)
 }

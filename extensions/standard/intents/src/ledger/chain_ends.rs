@@ -9,7 +9,7 @@ use dispatch_os::Deadline;
 use dispatch_os::files::File;
 use memchr::memmem;
 
-use super::{LedgerLineReader, MAX_SEARCH_BYTES, index, tail};
+use super::{Ledger, LedgerLineReader, MAX_SEARCH_BYTES, index, tail};
 use crate::chain::{ChainEnd, LedgerHead};
 use crate::content_store;
 use crate::layout::OrchestrationLayout;
@@ -43,8 +43,22 @@ pub(super) fn refresh(
             last.insert(session.to_owned(), (line.number, line.bytes));
         }
     }
+    if chains.values().any(|end| !present.contains(&end.link)) {
+        for line in Ledger::open(layout).archived_lines()? {
+            let line = line?;
+            if field(&line.bytes, ID_FIELD).is_some_and(|id| ids.contains(id)) {
+                present.insert(line.link());
+            }
+        }
+    }
+    let archived: Vec<(String, ChainEnd)> = chains
+        .iter()
+        .filter(|(session, end)| !last.contains_key(*session) && present.contains(&end.link))
+        .map(|(session, end)| (session.clone(), end.clone()))
+        .collect();
     let gone: Vec<ChainEnd> = chains.into_values().filter(|end| !present.contains(&end.link)).collect();
     head.chains = Some(BTreeMap::new());
+    archived.into_iter().for_each(|(session, end)| head.set_end(&session, end));
     for (session, (number, bytes)) in last {
         if let Ok(entry) = serde_json::from_slice::<TraceEntry>(&bytes) {
             let end = ChainEnd::of(&entry, crate::chain::link(&bytes), number);

@@ -26,6 +26,12 @@ pub(crate) struct LedgerLine {
 }
 
 impl LedgerLine {
+    /// The same line under another number.
+    #[must_use]
+    pub(crate) fn numbered(self, number: u64) -> Self {
+        Self { number, ..self }
+    }
+
     /// The hash that the next line must have in `prev`.
     #[must_use]
     pub(crate) fn link(&self) -> String {

@@ -55,6 +55,9 @@ pub struct BlamedLine<'h> {
     pub timestamp: Option<&'h str>,
     /// What wrote it.
     pub by: LineAuthor,
+    /// Whether it was in the scope of its intent; `None` for lines that no entry wrote.
+    #[serde(skip)]
+    pub scope: Option<ScopeValidation>,
 }
 
 /// The origin of one line.
@@ -123,6 +126,7 @@ impl<'h> FileBlame<'h> {
                 tool: entry.map(|entry| entry.tool_name.as_str()),
                 timestamp: entry.map(|entry| entry.timestamp.as_str()),
                 by: self.by(line),
+                scope: entry.map(|entry| entry.scope_validation),
             }
         })
     }

@@ -12,8 +12,8 @@ pub struct EntryFilter {
     pub intent: Option<String>,
     /// The path of its file.
     pub path: Option<String>,
-    /// The start of the id of its session.
-    pub session: Option<String>,
+    /// Starts of the id of its session, one of which it has; none accepts every session.
+    pub session: Vec<String>,
     /// Its earliest time, in Unix milliseconds.
     pub since_ms: Option<i64>,
 }
@@ -22,11 +22,11 @@ impl EntryFilter {
     /// Whether a line matches; `None` if it had to be parsed and is not an entry.
     #[must_use]
     pub fn wants(&self, line: &[u8]) -> Option<bool> {
-        let asks = self.intent.is_some() || self.path.is_some() || self.session.is_some() || self.since_ms.is_some();
+        let asks = self.intent.is_some() || self.path.is_some() || !self.session.is_empty() || self.since_ms.is_some();
         if !asks {
             return Some(true);
         }
-        let needles = [self.intent.as_deref(), self.path.as_deref(), self.session.as_deref()];
+        let needles = [self.intent.as_deref(), self.path.as_deref()];
         // Escaped text has a backslash, so such a line is parsed.
         let escaped = memchr::memchr(b'\\', line).is_some();
         let missing = |needle: &str| !needle.is_empty() && memmem::find(line, needle.as_bytes()).is_none();
@@ -40,7 +40,7 @@ impl EntryFilter {
         let since = |since_ms| parse_rfc3339(&entry.timestamp).is_some_and(|time_ms| time_ms >= since_ms);
         self.intent.as_ref().is_none_or(|intent| entry.intent_id == *intent)
             && self.path.as_ref().is_none_or(|path| entry.path() == Some(path))
-            && self.session.as_ref().is_none_or(|session| entry.session_id.starts_with(session))
+            && (self.session.is_empty() || self.session.iter().any(|session| entry.session_id.starts_with(session)))
             && self.since_ms.is_none_or(since)
     }
 }
@@ -64,8 +64,8 @@ mod tests {
         assert!(!wants(&|filter| filter.intent = Some("INT-00".into())));
         assert!(wants(&|filter| filter.path = Some("a \"b\".rs".into())));
         assert!(!wants(&|filter| filter.path = Some("b".into())));
-        assert!(wants(&|filter| filter.session = Some("0000".into())));
-        assert!(!wants(&|filter| filter.session = Some("ffff".into())));
+        assert!(wants(&|filter| filter.session = vec!["zz".into(), "0000".into()]));
+        assert!(!wants(&|filter| filter.session = vec!["ffff".into()]));
         let at = parse_rfc3339(&entry.timestamp).unwrap();
         assert!(wants(&|filter| filter.since_ms = Some(at)));
         assert!(!wants(&|filter| filter.since_ms = Some(at + 1)));

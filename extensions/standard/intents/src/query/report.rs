@@ -1,8 +1,10 @@
 //! The ledger as one self-contained HTML page: no scripts, no fonts, no links to other servers.
 
 mod chart;
+mod markdown;
 mod page;
 
+pub(crate) use markdown::markdown;
 pub(crate) use page::{ReportInput, render};
 
 /// Escapes text for HTML elements and quoted attributes.

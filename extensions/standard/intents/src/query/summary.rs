@@ -18,6 +18,8 @@ pub(crate) struct ActivitySummary {
     pub entries: u64,
     /// Entries out of scope or without an intent.
     pub escapes: u64,
+    /// Entries that may conflict with other changes.
+    pub conflicts: u64,
     /// Lines added, as far as the ledger knows.
     pub added_lines: u64,
     /// Files of an intent, or intents of a file.
@@ -83,7 +85,7 @@ impl LedgerSummary {
         Ok(summary)
     }
 
-    fn add(&mut self, line: u64, entry: TraceEntry) {
+    pub(crate) fn add(&mut self, line: u64, entry: TraceEntry) {
         self.entries += 1;
         self.sessions.insert(entry.session_id.clone());
         let escape = is_escape(&entry);
@@ -108,6 +110,7 @@ impl ActivitySummary {
     fn add(&mut self, entry: &TraceEntry, other: Option<&str>) {
         self.entries += 1;
         self.escapes += u64::from(is_escape(entry));
+        self.conflicts += u64::from(!entry.concurrent.is_empty());
         self.added_lines += entry.added.iter().map(|run| run.hashes.len() as u64).sum::<u64>();
         self.others.extend(other.map(str::to_owned));
         self.sessions.insert(entry.session_id.clone());

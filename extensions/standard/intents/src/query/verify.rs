@@ -20,15 +20,23 @@ use file_states::FileStates;
 pub(crate) use finding::FindingKind;
 pub use finding::{LedgerFinding, LedgerVerification};
 
+/// The number of a line in an archive.
+pub const ARCHIVED: u64 = 0;
+
 /// Reads the whole ledger once and reports every line that was not written this way.
 ///
 /// # Errors
 /// When the ledger cannot be read.
 pub(crate) fn verify(
+    archived: impl Iterator<Item = io::Result<LedgerLine>>,
     lines: impl Iterator<Item = io::Result<LedgerLine>>,
     evidence: &mut VerificationEvidence<'_>,
 ) -> io::Result<VerifiedLedger> {
     let mut walk = ChainWalk::default();
+    for line in archived {
+        // Findings name the lines of the ledger; those of an archive have no number there.
+        walk.line(&line?.numbered(ARCHIVED));
+    }
     for line in lines {
         let line = line?;
         if let Some(committed) = &mut evidence.committed {

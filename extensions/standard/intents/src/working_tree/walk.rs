@@ -41,7 +41,7 @@ pub(super) fn snapshot(layout: &OrchestrationLayout, deadline: Deadline) -> Tree
     if files.len() <= MAX_STORED_FILES && bytes <= MAX_STORED_BYTES {
         for (path, seen) in &mut files {
             let observed = content_store::observe(&layout.root.join(path));
-            content_store::store(layout, &observed);
+            content_store::store(layout, path, &observed);
             seen.hash = observed.hash;
         }
     }
@@ -72,7 +72,7 @@ pub(super) fn changes(
             }
         };
         if before.problem.is_some() || before.hash != after.hash {
-            content_store::store(layout, &after);
+            content_store::store(layout, path, &after);
             found.push(ChangedFile { path: path.clone(), before, after, was_dirty: false, is_restored: false });
         }
     }

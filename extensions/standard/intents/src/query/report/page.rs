@@ -102,7 +102,7 @@ fn intents(report: &ReportInput<'_>) -> String {
             let part = found.entries as f64 * 100.0 / most as f64;
             format!(
                 "<tr><td class=\"name\">{}</td><td>{}</td><td><span class=\"status\">{}</span></td>\
-                 <td class=\"bar\"><span style=\"width:{part:.1}%\"></span></td>{}{}{}{}<td class=\"faint\">{}</td></tr>",
+                 <td class=\"bar\"><span style=\"width:{part:.1}%\"></span></td>{}{}{}{}{}<td class=\"faint\">{}</td></tr>",
                 escape(if id.is_empty() { "–" } else { id }),
                 escape(name),
                 escape(&status),
@@ -110,11 +110,12 @@ fn intents(report: &ReportInput<'_>) -> String {
                 number(found.others.len() as u64, ""),
                 number(found.added_lines, ""),
                 number(found.escapes, if found.escapes > 0 { "bad" } else { "" }),
+                number(found.conflicts, if found.conflicts > 0 { "bad" } else { "" }),
                 day(&found.last),
             )
         })
         .collect();
-    let head = "<th>id</th><th>intent</th><th>status</th><th></th><th class=\"n\">entries</th><th class=\"n\">files</th><th class=\"n\">lines added</th><th class=\"n\">escapes</th><th>last</th>";
+    let head = "<th>id</th><th>intent</th><th>status</th><th></th><th class=\"n\">entries</th><th class=\"n\">files</th><th class=\"n\">lines added</th><th class=\"n\">escapes</th><th class=\"n\">conflicts</th><th>last</th>";
     table("Intents", head, &rows, "no declared intents")
 }
 

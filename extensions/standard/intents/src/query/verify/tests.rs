@@ -45,7 +45,9 @@ impl VerifyFixture {
     fn verify_with(&self, anchors: Vec<LedgerAnchor>) -> LedgerVerification {
         let ledger = Ledger::open(&self.layout);
         let mut evidence = VerificationEvidence { head: ledger.known_head(), anchors, ..Default::default() };
-        verify(ledger.lines().unwrap(), &mut evidence).unwrap().with_files(&self.layout)
+        verify(ledger.archived_lines().unwrap(), ledger.present_lines().unwrap(), &mut evidence)
+            .unwrap()
+            .with_files(&self.layout)
     }
 
     fn verify(&self) -> LedgerVerification {
