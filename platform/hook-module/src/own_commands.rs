@@ -41,6 +41,12 @@ const FREE: &[(&str, &[&str])] = &[
     ("version", &["*"]),
 ];
 
+/// Commands that no other program has: under any other name it is a copy of ours.
+const UNMISTAKABLE: &[(&str, &str)] =
+    &[("allow-once", ""), ("trust", "--all"), ("init", "--undo"), ("phase", "set"), ("trust", ".ai")];
+/// Programs that give a file another name.
+const COPYING: [&str; 10] = ["cp", "mv", "ln", "link", "install", "rsync", "ditto", "dd", "scp", "cpio"];
+
 /// What an agent's call of our own program comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnCommand {
@@ -59,15 +65,44 @@ pub fn own_command(command: &SimpleCommand) -> OwnCommand {
     let Some(first) = command.argv.first() else {
         return OwnCommand::Foreign;
     };
-    let name = first.rsplit(['/', '\\']).next().unwrap_or(first);
-    if !PROGRAMS.contains(&name.strip_suffix(".exe").unwrap_or(name)) {
-        return OwnCommand::Foreign;
+    if !is_own_name(first) {
+        let changes = is_renamed(command) || renames_own_program(command);
+        return if changes { OwnCommand::ChangesPolicy } else { OwnCommand::Foreign };
     }
     match (is_free(command), command.program.is_empty()) {
         (false, _) => OwnCommand::ChangesPolicy,
         (true, true) => OwnCommand::Foreign,
         (true, false) => OwnCommand::Free,
     }
+}
+
+/// Whether the last part of a path is the name of one of our programs.
+fn is_own_name(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    PROGRAMS.contains(&name.strip_suffix(".exe").unwrap_or(name))
+}
+
+/// A program of unknown origin that is called as only ours is.
+fn is_renamed(command: &SimpleCommand) -> bool {
+    let word = |at: usize| command.argv.get(at).map(String::as_str).unwrap_or_default();
+    command.program.is_empty()
+        && UNMISTAKABLE.iter().any(|(first, second)| word(1) == *first && word(2).starts_with(second))
+}
+
+/// Gives our program another name, under which nobody would know it.
+fn renames_own_program(command: &SimpleCommand) -> bool {
+    let is_program = |word: &&String| {
+        let path = word.split_once('=').map_or(word.as_str(), |(_, path)| path);
+        let folder = path.rsplit_once('/').map(|(folder, _)| folder.rsplit('/').next().unwrap_or(folder));
+        is_own_name(path) && matches!(folder, Some("bin" | "debug" | "release"))
+    };
+    let Some((last, words)) = command.argv.split_last() else {
+        return false;
+    };
+    COPYING.contains(&command.program.as_str())
+        && words.iter().filter(is_program).count() == 1
+        && !is_own_name(last)
+        && !last.ends_with('/')
 }
 
 fn is_free(command: &SimpleCommand) -> bool {
@@ -199,6 +234,19 @@ mod tests {
         ];
         for line in changes {
             assert_eq!(judge(line), [OwnCommand::ChangesPolicy], "{line}");
+        }
+        for line in [
+            "cp $(which dispatch) d",
+            "cp $(which dispatch) d; ./d trust --all",
+            "ln -s /usr/local/bin/dispatch d",
+            "./d allow-once UB01",
+            "cat $(which dispatch) > d; chmod +x d; ./d phase set EXECUTING",
+            "script -q /dev/null dispatch allow-once UB01",
+            "expect -c 'spawn dispatch trust --all; expect y; send y'",
+            "mkdir b; cp $(which dispatch) b/q; PATH=$PWD/b:$PATH q memory forget x",
+            "setsid -f sh -c \"(sleep 2; echo y) | script -qc \\\"./d allow-once UB01 --for 1h\\\" /dev/null\"",
+        ] {
+            assert!(judge(line).contains(&OwnCommand::ChangesPolicy), "{line}");
         }
         for line in ["git dispatch", "./dispatch events", "echo dispatch trust --all"] {
             assert_eq!(judge(line), [], "{line}");

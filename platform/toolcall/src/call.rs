@@ -62,7 +62,15 @@ impl ToolCall {
     /// The same for an event that says by itself that the call goes to an MCP server.
     #[must_use]
     pub fn mcp(call: &ReportedCall<'_>) -> Self {
-        Self::bare(call, ToolKind::Mcp)
+        let mut found = Self::bare(call, ToolKind::Mcp);
+        let fields = input::object(call.input);
+        if let Some(command) = mcp_command(&fields) {
+            found.run(call, &fields, Some(command));
+        } else if let Some(access) = mcp::file_access(None, call.tool) {
+            found.add_files(call, &fields, access);
+            found.add_transfer(call, &fields, access);
+        }
+        found
     }
 
     /// Whether the call is known to change nothing and to reach nothing outside.
@@ -123,6 +131,17 @@ impl ToolCall {
     fn add_files(&mut self, call: &ReportedCall<'_>, fields: &Map<String, Value>, access: Access) {
         for text in input::paths(fields) {
             self.add(call, &text, access);
+        }
+    }
+
+    /// `source` and `destination` of a tool that moves or copies.
+    fn add_transfer(&mut self, call: &ReportedCall<'_>, fields: &Map<String, Value>, access: Access) {
+        let moves = call.tool.contains("move") || call.tool.contains("rename");
+        if let Some(source) = input::first_text(fields, &["source", "src", "from", "old_path", "oldPath"]) {
+            self.add(call, &source, if moves { Access::Delete } else { Access::Read });
+        }
+        if let Some(target) = input::first_text(fields, &["destination", "dest", "dst", "to", "new_path", "newPath"]) {
+            self.add(call, &target, if access == Access::Read { Access::Read } else { Access::Write });
         }
     }
 
@@ -216,6 +235,15 @@ fn command_line(call: &ReportedCall<'_>, fields: &Map<String, Value>) -> Option<
         Value::String(text) if fields.is_empty() => Some(text.clone()),
         _ => input::command(fields),
     }
+}
+
+/// The command line in an MCP tool's input; one word alone may as well be the verb of an editor.
+fn mcp_command(fields: &Map<String, Value>) -> Option<String> {
+    let command = input::command(fields)?;
+    let words = fields.get("args").or_else(|| fields.get("arguments")).and_then(Value::as_array);
+    let more: Vec<String> = words.into_iter().flatten().filter_map(Value::as_str).map(input::quote).collect();
+    let line = if more.is_empty() { command } else { format!("{command} {}", more.join(" ")) };
+    line.trim().contains(char::is_whitespace).then_some(line)
 }
 
 fn strength(kind: ToolKind) -> u8 {

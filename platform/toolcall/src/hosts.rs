@@ -15,6 +15,7 @@ mod gemini_cli;
 mod goose;
 mod kiro;
 mod opencode;
+mod qwen_code;
 mod roo;
 mod vscode_copilot;
 mod windsurf;
@@ -99,6 +100,7 @@ const TABLES: &[&[HostTool]] = &[
     crush::TOOLS,
     goose::TOOLS,
     opencode::TOOLS,
+    qwen_code::TOOLS,
     roo::TOOLS,
 ];
 
@@ -120,6 +122,7 @@ fn table(host: &str) -> Option<&'static [HostTool]> {
         "crush" => crush::TOOLS,
         "goose" => goose::TOOLS,
         "opencode" => opencode::TOOLS,
+        "qwen-code" => qwen_code::TOOLS,
         "roo" => roo::TOOLS,
         _ => return None,
     })

@@ -17,9 +17,10 @@ mod shell;
 
 pub use access::{Access, PathAccess, ToolKind};
 pub use call::{ReportedCall, ToolCall};
+pub use mcp::only_looks;
 pub use patch::{PatchError, patch_paths};
 pub use path::resolve;
 pub use shell::{
-    EffectPath, MAX_COMMAND_BYTES, PathMove, ShellContext, ShellEffects, SimpleCommand, UnboundedCall, UnboundedKind,
-    UnknownPart, UnknownReason, analyze,
+    DestroyedWord, EffectPath, MAX_COMMAND_BYTES, PathMove, ShellContext, ShellEffects, SimpleCommand, UnboundedCall,
+    UnboundedKind, UnknownPart, UnknownReason, analyze, destroyed_words,
 };

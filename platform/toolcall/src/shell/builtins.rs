@@ -38,7 +38,8 @@ pub(super) fn find(name: &str) -> Option<Builtin> {
         "read" | "getopts" | "mapfile" | "readarray" => read,
         "let" => arithmetic,
         "export" | "declare" | "typeset" | "local" | "readonly" | "unset" => names,
-        "enable" | "hash" | "bind" | "complete" | "compopt" | "compgen" | "fc" | "history" | "jobs" => opaque,
+        "hash" => hash,
+        "enable" | "bind" | "complete" | "compopt" | "compgen" | "fc" | "history" | "jobs" => opaque,
         _ => return None,
     })
 }
@@ -56,6 +57,19 @@ fn opaque(
     if !arguments.is_empty() {
         interpreter.recorder.code(UnknownReason::UnresolvedCode, "builtin");
     }
+    for field in arguments {
+        interpreter.keep_possible_code(field.shown());
+    }
+    CommandOutcome::same(state)
+}
+
+/// `hash -p PATH NAME`: the name stands for the program from now on.
+fn hash(_: &mut Interpreter, arguments: &[ShellField], mut state: ShellState, _: &CommandContext) -> CommandOutcome {
+    if let [option, path, name] = arguments
+        && let ("-p", Some(path), Some(name)) = (option.text.as_str(), path.known(), name.known())
+    {
+        state.add_alias(name, path);
+    }
     CommandOutcome::same(state)
 }
 
@@ -66,8 +80,9 @@ fn test(
     state: ShellState,
     _: &CommandContext,
 ) -> CommandOutcome {
-    if arguments.iter().any(|field| field.text.contains("$(") || field.text.contains('`')) {
+    for field in arguments.iter().filter(|field| field.text.contains("$(") || field.text.contains('`')) {
         interpreter.recorder.code(UnknownReason::UnresolvedCode, "test");
+        interpreter.keep_possible_code(&field.text);
     }
     CommandOutcome::same(state)
 }
@@ -88,7 +103,8 @@ fn cd(_: &mut Interpreter, arguments: &[ShellField], state: ShellState, _: &Comm
 }
 
 fn target_directories(field: &ShellField, state: &ShellState) -> WorkingDirectories {
-    let paths = field.known().and_then(|text| state.directories.resolve(text));
+    // A pattern leads to something that it matches, and is judged as such.
+    let paths = field.exact.then(|| state.directories.resolve(&field.text)).flatten();
     paths.map_or(WorkingDirectories::Unknown, WorkingDirectories::Known)
 }
 
@@ -138,7 +154,13 @@ fn printf(
 ) -> CommandOutcome {
     if let Some(at) = arguments.iter().position(|field| field.text.starts_with("-v") || field.may_hide_option()) {
         match arguments.get(at).map(|field| field.text.as_str()) {
-            Some("-v") => forget(interpreter, arguments.get(at + 1), &mut state),
+            Some("-v") => {
+                let printed = super::output::printf(arguments.get(at + 2..).unwrap_or_default());
+                match (printed, arguments.get(at + 1).and_then(ShellField::known).filter(|name| is_plain_name(name))) {
+                    (Some(text), Some(name)) => interpreter.set_variable(name, VariableValue::Known(text), &mut state),
+                    _ => forget(interpreter, arguments.get(at + 1), &mut state),
+                }
+            }
             _ => state.forget_variables(),
         }
         return CommandOutcome::same(state);
@@ -298,7 +320,9 @@ fn set(
     while let Some(field) = words.next() {
         let text = field.text.as_str();
         if text == "--" || !text.starts_with(['-', '+']) {
-            state.positional = None;
+            let rest = words.as_slice().iter().cloned();
+            let own = (text != "--").then(|| field.clone());
+            state.positional = Some(std::rc::Rc::new(own.into_iter().chain(rest).collect()));
             break;
         }
         let named = text.ends_with('o').then(|| words.next().map(|name| name.text.as_str())).flatten();
@@ -313,8 +337,10 @@ fn set(
     CommandOutcome::same(state)
 }
 
-fn shift(_: &mut Interpreter, _: &[ShellField], mut state: ShellState, _: &CommandContext) -> CommandOutcome {
-    state.positional = None;
+fn shift(_: &mut Interpreter, arguments: &[ShellField], mut state: ShellState, _: &CommandContext) -> CommandOutcome {
+    let count = arguments.first().map_or(Some(1), |field| field.known()?.parse::<usize>().ok());
+    let left = state.positional.as_ref().zip(count).and_then(|(words, count)| words.get(count..));
+    state.positional = left.map(|words| std::rc::Rc::new(words.to_vec()));
     CommandOutcome::same(state)
 }
 
@@ -326,6 +352,9 @@ fn read(
 ) -> CommandOutcome {
     if arguments.iter().any(|field| field.text.starts_with('-') && field.text.contains('C')) {
         interpreter.recorder.code(UnknownReason::UnresolvedCode, "mapfile");
+        for field in arguments {
+            interpreter.keep_possible_code(&field.text);
+        }
     }
     for name in ["REPLY", "MAPFILE", "OPTARG", "OPTIND"] {
         state.assign(name, VariableValue::Unknown);
@@ -350,6 +379,7 @@ fn arithmetic(
     for field in arguments {
         if !field.exact || field.text.contains("$(") || field.text.contains(['`', '[']) {
             interpreter.recorder.code(UnknownReason::UnresolvedCode, "let");
+            interpreter.keep_possible_code(&field.text);
         }
         let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
         for name in field.text.split(|c| !is_name(c)) {
@@ -377,12 +407,16 @@ fn names(
 
 /// The variable gets a value that is not known; a computed name may be any variable.
 pub(super) fn forget(interpreter: &mut Interpreter, name: Option<&ShellField>, state: &mut ShellState) {
-    let plain = |name: &str| name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
     match name.and_then(ShellField::known) {
-        Some(name) if plain(name) => interpreter.set_variable(name, VariableValue::Unknown, state),
+        Some(name) if is_plain_name(name) => interpreter.set_variable(name, VariableValue::Unknown, state),
         Some(name) if name.contains("$(") || name.contains('`') => {
             interpreter.recorder.code(UnknownReason::UnresolvedCode, "[");
+            interpreter.keep_possible_code(name);
         }
         _ => state.forget_variables(),
     }
+}
+
+fn is_plain_name(name: &str) -> bool {
+    name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
 }

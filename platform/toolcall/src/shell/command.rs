@@ -66,6 +66,9 @@ impl Interpreter {
         for assignment in assignments {
             let target = if only_assigns { &mut state } else { &mut inner };
             self.assignment(source, assignment, target, context);
+            if !only_assigns {
+                self.note_environment(source, assignment, &inner, &fields);
+            }
         }
         if only_assigns {
             return CommandOutcome::same(state);
@@ -73,6 +76,21 @@ impl Interpreter {
         let outcome = self.invoke(&fields, state, context, CommandLookup::Functions);
         self.keep_output(&applied);
         outcome
+    }
+
+    /// What a program finds in its environment it may run.
+    fn note_environment(
+        &mut self,
+        source: &ShellSource<'_>,
+        assignment: Node<'_>,
+        state: &ShellState,
+        fields: &[ShellField],
+    ) {
+        let name = assignment.child_by_field_name("name").map(|name| source.slice(name)).unwrap_or_default();
+        let prints = fields.first().is_some_and(|first| matches!(first.text.as_str(), "echo" | "printf" | "cat"));
+        if let (false, VariableValue::Known(value)) = (prints, state.variable(name)) {
+            self.keep_possible_code(&value);
+        }
     }
 
     pub(super) fn assignments(
@@ -135,6 +153,9 @@ impl Interpreter {
     pub(super) fn set_variable(&mut self, name: &str, value: VariableValue, state: &mut ShellState) {
         if environment::changes_programs(name, &value) {
             self.recorder.code(UnknownReason::Environment, name);
+            if let VariableValue::Known(text) = &value {
+                self.keep_possible_code(text);
+            }
         }
         state.assign(name, value);
     }
@@ -179,7 +200,14 @@ impl Interpreter {
         {
             return run(self, arguments, state, context);
         }
+        // A search path of this command's own may lead to what the command wrote.
+        if state.is_assigned("PATH")
+            && let Some(path) = self.written_program(word)
+        {
+            self.run_by_path(&path, fields, &state, context);
+        }
         let invocation = Invocation { program, arguments, state: &state, context };
+        self.note_possible_code(&invocation);
         if !wrappers::run(self, &invocation) {
             programs::run(self, &invocation);
         }

@@ -124,6 +124,9 @@ pub struct ShellEffects {
     /// The texts of code that runs and could not be followed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opaque_code: Vec<String>,
+    /// Texts that a program may run, in which a command removes or changes something.
+    #[serde(skip)]
+    pub possible_code: Vec<String>,
     /// Every program call, in the order found.
     pub commands: Vec<SimpleCommand>,
     /// Calls without a bound on effect or time.
@@ -191,6 +194,7 @@ impl ShellEffects {
         self.unresolved_reads |= other.unresolved_reads;
         self.unknown.extend(other.unknown);
         self.opaque_code.extend(other.opaque_code);
+        self.possible_code.extend(other.possible_code);
         self.commands.extend(other.commands);
         self.unbounded.extend(other.unbounded);
     }

@@ -11,6 +11,8 @@ const NAMES: &[&str] = &[
     "CDPATH",
     "SHELLOPTS",
     "BASHOPTS",
+    "PS0",
+    "PS1",
     "PS4",
     "PROMPT_COMMAND",
     "HOME",

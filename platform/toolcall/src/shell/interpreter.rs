@@ -114,6 +114,7 @@ impl Interpreter {
         }
         let state = ShellState::new(cwd, self.home.as_deref());
         self.script(command, state, &CommandContext::new());
+        self.note_written_code();
         self.recorder.effects
     }
 
@@ -187,6 +188,9 @@ impl Interpreter {
         }
         for fact in found.unbounded {
             self.recorder.unbounded(fact.what, &fact.target);
+        }
+        for text in found.possible_code {
+            self.recorder.possible_code(&text);
         }
     }
 

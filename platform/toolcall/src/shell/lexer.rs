@@ -228,6 +228,9 @@ impl<'t> Lexer<'_, 't> {
         let inner = self.source.range(cursor.at + 2, end.checked_sub(1)?);
         let printed = interpreter.substitute(inner, self.state, self.context);
         let text = if let VariableValue::Known(text) = printed { Some(text + "\n") } else { None };
+        if let Some(text) = &text {
+            interpreter.keep_possible_code(text);
+        }
         interpreter.written.set("/dev/fd/63", text);
         // The shell puts a pipe there: something to read or to write that is not a file of the user.
         push_quoted(cursor, "/dev/fd/63", 0);

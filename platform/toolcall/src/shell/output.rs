@@ -81,19 +81,57 @@ pub(super) fn program_path(arguments: &[ShellField]) -> Option<String> {
     Some(if name.contains('/') { format!("{name}\n") } else { format!("/usr/bin/{name}\n") })
 }
 
+/// What programs print that say where something lies.
+fn path_output(call: &Invocation<'_>) -> Option<String> {
+    let words: Vec<&str> = call.arguments.iter().map(|field| field.text.as_str()).collect();
+    let operands: Vec<&ShellField> = call.arguments.iter().filter(|field| !field.text.starts_with('-')).collect();
+    let resolved = |field: &ShellField| match call.state.directories.resolve(&field.text)?.as_slice() {
+        [only] if field.exact => Some(only.clone()),
+        _ => None,
+    };
+    let printed: Vec<String> = match call.program {
+        "realpath" | "grealpath" => operands.iter().map(|field| resolved(field)).collect::<Option<_>>()?,
+        "readlink" | "greadlink" if words.iter().any(|word| matches!(*word, "-f" | "-e" | "-m")) => {
+            operands.iter().map(|field| resolved(field)).collect::<Option<_>>()?
+        }
+        "dirname" => operands.iter().map(|field| field.known().map(parent)).collect::<Option<_>>()?,
+        // The names that a pattern matches are what the pattern stands for.
+        "ls" if words.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('d')) => {
+            operands.iter().map(|field| field.exact.then(|| field.text.clone())).collect::<Option<_>>()?
+        }
+        _ => return None,
+    };
+    (!printed.is_empty()).then(|| printed.join("\n") + "\n")
+}
+
+/// What `dirname` says.
+fn parent(path: &str) -> String {
+    match path.trim_end_matches('/').rsplit_once('/') {
+        Some(("", _)) => "/".to_owned(),
+        Some((folder, _)) => folder.to_owned(),
+        None if path.starts_with('/') => "/".to_owned(),
+        None => ".".to_owned(),
+    }
+}
+
 /// What a filter makes of a known input.
 pub(super) fn filtered(interpreter: &Interpreter, call: &Invocation<'_>) -> Option<String> {
     if matches!(call.program, "which" | "type") {
         return program_path(call.arguments);
+    }
+    if let Some(path) = path_output(call) {
+        return Some(path);
     }
     let parsed = Arguments::parse(call.arguments, OptionSyntax { short: filter_values(call.program), long: &[] });
     let takes_words = matches!(call.program, "tr" | "sed");
     let files = parsed.operands.get(if call.program == "sed" { 1 } else { 0 }..).unwrap_or_default();
     let input = match &call.context.stdin {
         _ if !files.is_empty() && call.program != "tr" => {
-            let texts: Option<Vec<String>> =
-                files.iter().map(|file| interpreter.written_text(file, call.state)).collect();
-            texts?.concat()
+            let text = |file: &ShellField| {
+                let written = interpreter.written_text(file, call.state);
+                written.or_else(|| file.known().and_then(super::written::program_as_script))
+            };
+            files.iter().map(text).collect::<Option<Vec<String>>>()?.concat()
         }
         Stdin::Text(text) => text.clone(),
         _ => return None,

@@ -133,6 +133,7 @@ impl Interpreter {
                 let number = held.trim().trim_start_matches('-').chars().all(|c| c.is_ascii_digit());
                 if !number {
                     self.recorder.code(UnknownReason::UnresolvedCode, name);
+                    self.keep_possible_code(&held);
                 } else if assigns {
                     self.recorder.unknown(UnknownReason::Syntax, name);
                 }
@@ -189,12 +190,30 @@ fn edited(held: &str, operator: &str) -> Option<String> {
         let (from, to) = rest.split_once('/').unwrap_or((rest, ""));
         return (plain(from) && plain(to) && !from.is_empty()).then(|| held.replacen(from, to, 1));
     }
+    if let Some(cut) = without_parents(held, operator) {
+        return Some(cut);
+    }
     if let Some(part) = operator.strip_prefix('#') {
         let part = part.trim_start_matches('#');
         return plain(part).then(|| held.strip_prefix(part).unwrap_or(held).to_owned());
     }
     let part = operator.strip_prefix('%')?.trim_start_matches('%');
     plain(part).then(|| held.strip_suffix(part).unwrap_or(held).to_owned())
+}
+
+/// `${x%/*}` and `${x%/*/*}` give folders above, `${x##*/}` the name.
+fn without_parents(held: &str, operator: &str) -> Option<String> {
+    if operator == "##*/" {
+        return Some(held.rsplit('/').next().unwrap_or(held).to_owned());
+    }
+    let parts = operator.strip_prefix('%')?;
+    let mut rest = parts;
+    let mut path = held;
+    while let Some(after) = rest.strip_prefix("/*") {
+        path = path.rsplit_once('/').map_or(path, |(folder, _)| folder);
+        rest = after;
+    }
+    (rest.is_empty() && !parts.is_empty()).then(|| path.to_owned())
 }
 
 fn has_assignment(text: &str) -> bool {

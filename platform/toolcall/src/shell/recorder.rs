@@ -98,6 +98,14 @@ impl Recorder {
         }
     }
 
+    /// Keeps a text that may run.
+    pub(super) fn possible_code(&mut self, text: &str) {
+        let texts = &mut self.effects.possible_code;
+        if texts.len() < MAX_OPAQUE_TEXTS && !texts.iter().any(|kept| text.starts_with(kept.as_str())) {
+            texts.push(text.chars().take(MAX_OPAQUE_CHARS).collect());
+        }
+    }
+
     /// Keeps that a name now leads elsewhere.
     pub(super) fn link(&mut self, name: String, target: String) {
         if self.links.len() < MAX_LINKS && name != target {

@@ -140,6 +140,9 @@ impl Interpreter {
             return;
         }
         let output = self.output.take();
+        if applied.outputs.iter().any(|(path, _)| path.starts_with("/dev/fd/")) {
+            self.keep_possible_code(output.as_deref().unwrap_or_default());
+        }
         for (path, appends) in &applied.outputs {
             if *appends {
                 self.written.append(path, output.clone());
@@ -197,7 +200,6 @@ impl Interpreter {
         }
         if field.glob && access != Access::Read {
             self.recorder.unknown(UnknownReason::UnresolvedPath, &field.raw);
-            return;
         }
         if both_ways {
             self.recorder.touch(state, field, Access::Read, EffectReach::Itself);

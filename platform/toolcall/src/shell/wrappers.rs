@@ -53,14 +53,13 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
 
 /// Whether a program does nothing but run another one; the others have effects of their own too.
 fn is_only_runner(call: &Invocation<'_>) -> bool {
-    !matches!(
-        call.program,
-        "git" | "npm" | "cargo" | "gdb" | "lldb" | "repo" | "mr" | "nix" | "mix" | "cabal" | "screen"
-    )
+    !matches!(call.program, "git" | "npm" | "cargo" | "gdb" | "lldb" | "repo" | "mr" | "nix" | "mix" | "cabal")
 }
 
 fn servers_note(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    let about = call.arguments.iter().any(|word| matches!(word.text.as_str(), "--version" | "-v" | "--help" | "-h"));
+    let own = call.arguments.iter().take_while(|word| word.text.starts_with('-') || word.text.parse::<f64>().is_ok());
+    let ends = ["--version", "-v", "--help", "-h", "-g", "--chgexit", "-q", "--equexit", "-e", "--errexit"];
+    let about = own.into_iter().any(|word| ends.contains(&word.text.as_str()));
     if call.context.lifetime == Lifetime::Open && !about {
         interpreter.recorder.unbounded(super::unbounded::UnboundedKind::Endless, "watch");
     }
@@ -94,6 +93,9 @@ pub(super) fn assign(interpreter: &mut Interpreter, field: &ShellField, state: &
         let value = if field.exact { VariableValue::Known(value.to_owned()) } else { VariableValue::Unknown };
         if environment::changes_programs(name, &value) {
             interpreter.recorder.code(UnknownReason::Environment, name);
+        }
+        if let VariableValue::Known(text) = &value {
+            interpreter.keep_possible_code(text);
         }
         state.assign(name, value);
     }
@@ -194,7 +196,7 @@ fn shell(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         match &call.context.stdin {
             Stdin::Text(text) => {
                 let text = text.clone();
-                interpreter.script(&text, fresh(call.state, &[]), &context.with_stdin(Stdin::Inherited));
+                interpreter.script(&text, fresh(call.state, rest), &context.with_stdin(Stdin::Inherited));
             }
             _ => interpreter.recorder.code(UnknownReason::UnresolvedCode, call.program),
         }

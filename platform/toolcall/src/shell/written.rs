@@ -39,6 +39,11 @@ impl WrittenFiles {
         self.set(path, joined);
     }
 
+    /// The files whose text is known.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
+    }
+
     /// The text of a file, if this command wrote it.
     pub(super) fn text(&self, path: &str) -> Option<&str> {
         self.0.get(path)?.as_deref()
@@ -73,10 +78,25 @@ impl Interpreter {
     /// A copy, or another name, of a file holds what the file holds.
     pub(super) fn copy_written(&mut self, from: &ShellField, to: &ShellField, state: &ShellState) {
         let target = to.known().and_then(|text| state.directories.resolve(text));
-        if let (Some(text), Some(paths)) = (self.written_text(from, state), target) {
+        let text = self.written_text(from, state).or_else(|| from.known().and_then(program_as_script));
+        if let (Some(text), Some(paths)) = (text, target) {
             for path in paths {
                 self.written.set(&path, Some(text.clone()));
             }
         }
     }
+
+    /// The file of this name that the same command wrote, wherever it lies: a search path may lead there.
+    pub(super) fn written_program(&self, name: &str) -> Option<String> {
+        let is_named = |path: &&String| path.rsplit('/').next() == Some(name);
+        self.written.0.iter().find(|(path, text)| is_named(path) && text.is_some()).map(|(path, _)| path.clone())
+    }
+}
+
+/// A copy of a program does what the program does: it is kept as a script that runs it.
+pub(super) fn program_as_script(path: &str) -> Option<String> {
+    let (folder, name) = path.rsplit_once('/')?;
+    let is_program = matches!(folder.rsplit('/').next(), Some("bin" | "sbin" | "debug" | "release"));
+    let plain = !name.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || "-_./+".contains(c));
+    (is_program && plain).then(|| format!("{path} \"$@\"\n"))
 }

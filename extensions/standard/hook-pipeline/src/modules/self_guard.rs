@@ -1,6 +1,7 @@
 //! Keeps an agent from editing the rules it is under: files, registrations, our own commands that change policy.
 
 mod mention;
+mod off_switches;
 mod pattern;
 mod protected;
 
@@ -13,7 +14,9 @@ use dispatch_hook_module::{
     Context, Decision, EventName, HookAction, Module, ModuleError, ModuleSpec, OwnCommand, is_own_mcp_tool, own_command,
 };
 use dispatch_os::UserDirs;
-use dispatch_toolcall::{Access, PathAccess, ShellEffects, ToolCall, ToolKind, UnknownReason};
+use dispatch_toolcall::{
+    Access, PathAccess, ShellEffects, ToolCall, ToolKind, UnknownReason, destroyed_words, only_looks,
+};
 use serde::Deserialize;
 
 use protected::ProtectedPaths;
@@ -27,14 +30,6 @@ const OPAQUE_CODE: &str = "SG03";
 
 /// Reading where keys, the token and approvals are.
 const SECRET_CODE: &str = "SG04";
-
-/// Words at the start of a tool's name that say it looks.
-const LOOKING: [&str; 8] = ["read", "get", "list", "search", "find", "query", "view", "show"];
-/// Words anywhere in it that say it does not only look.
-const CHANGING: [&str; 16] = [
-    "write", "replace", "edit", "create", "delete", "remove", "update", "set", "move", "rename", "put", "save",
-    "apply", "append", "insert", "run",
-];
 
 /// Protects the rules.
 pub(crate) struct SelfGuard;
@@ -79,6 +74,7 @@ impl Module for SelfGuard {
             secret,
             written(ctx, call, &protected).map(|path| (WRITE_CODE, wording_of_write(&path))),
             policy_command(call).map(|words| (COMMAND_CODE, wording_of_command(&words))),
+            unpacked(ctx, call, &protected).map(|path| (WRITE_CODE, wording_of_write(&path))),
             opaque(ctx, call, &protected).map(|path| (OPAQUE_CODE, wording_of_opaque(&path))),
         ];
         let objection = findings.into_iter().flatten().find(|(code, _)| !ctx.is_excused(code));
@@ -111,11 +107,25 @@ fn may_change(call: &ToolCall) -> bool {
 
 /// The first protected path that the call changes, by its text or by where its links lead.
 fn written(ctx: &Context<'_>, call: &ToolCall, protected: &ProtectedPaths<'_>) -> Option<String> {
-    call.paths.iter().filter(|path| path.access != Access::Read).find_map(|path| {
+    let by_git = |path: &PathAccess| path.path.ends_with("/.git") && is_only_written_by_git(call);
+    call.paths.iter().filter(|path| path.access != Access::Read && !by_git(path)).find_map(|path| {
         let real = real_path(ctx, path);
         let hit = protected.is_hit(&path.path, path.access) || protected.is_hit(&real, path.access);
         hit.then(|| path.path.clone())
     })
+}
+
+/// Git writes its own folder with nearly every command, but not the hooks in it.
+fn is_only_written_by_git(call: &ToolCall) -> bool {
+    let commands = call.effects.as_ref().map(|effects| effects.commands.as_slice()).unwrap_or_default();
+    let is_git = |command: &&dispatch_toolcall::SimpleCommand| command.program == "git";
+    let names_it = |word: &String| word.trim_end_matches(['/', '*', '.']).ends_with(".git");
+    let inside = |cwd: &String| cwd.contains("/.git");
+    commands.iter().any(|command| is_git(&command))
+        && !commands
+            .iter()
+            .filter(|command| !is_git(command))
+            .any(|command| command.argv.iter().skip(1).any(names_it) || command.cwd.as_ref().is_some_and(inside))
 }
 
 /// Follows the links of a path; of a pattern, those of its part before the first wildcard.
@@ -126,10 +136,53 @@ fn real_path(ctx: &Context<'_>, path: &PathAccess) -> String {
     if rest.is_empty() { real.into_owned() } else { format!("{}/{rest}", real.trim_end_matches('/')) }
 }
 
+/// Programs that put files where their input says.
+const UNPACKING: [&str; 8] = ["patch", "tar", "bsdtar", "unzip", "7z", "7za", "cpio", "ditto"];
+/// What is read of an archive or a patch to see what it names.
+const ARCHIVE_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
+
+/// A protected path that a patch or an archive on disk names, if the call applies or unpacks it.
+fn unpacked(ctx: &Context<'_>, call: &ToolCall, protected: &ProtectedPaths<'_>) -> Option<String> {
+    let effects = call.effects.as_ref()?;
+    let applies = |command: &dispatch_toolcall::SimpleCommand| {
+        let applied =
+            command.argv.get(1..).unwrap_or_default().iter().any(|word| matches!(word.as_str(), "apply" | "am"));
+        UNPACKING.contains(&command.program.as_str()) || (command.program == "git" && applied)
+    };
+    let lists = |word: &String| {
+        matches!(
+            word.as_str(),
+            "-t" | "-tf" | "tf" | "tvf" | "-tvf" | "-l" | "--list" | "--check" | "--stat" | "--dry-run"
+        )
+    };
+    let mut commands = effects.commands.iter().filter(|command| applies(command)).peekable();
+    commands.peek()?;
+    if commands.all(|command| command.argv.iter().any(lists)) {
+        return None;
+    }
+    let named = effects.commands.iter().filter(|command| applies(command)).flat_map(|command| {
+        let cwd = command.cwd.as_deref().unwrap_or_default();
+        command
+            .argv
+            .iter()
+            .skip(1)
+            .filter(|word| !word.starts_with('-'))
+            .map(move |word| dispatch_toolcall::resolve(word, cwd, None))
+    });
+    let read = effects.reads.iter().filter(|path| !path.glob).map(|path| path.path.clone());
+    read.chain(named).find_map(|path| {
+        let content = ctx.session.read(Path::new(&path), ARCHIVE_LIMIT_BYTES)?;
+        protected.named_in_archive(&content)
+    })
+}
+
 fn policy_command(call: &ToolCall) -> Option<String> {
     let effects = call.effects.as_ref()?;
+    let text = call.command.as_deref().unwrap_or_default();
     let changes = |command: &&dispatch_toolcall::SimpleCommand| {
-        own_command(command) == OwnCommand::ChangesPolicy || redirects_git_hooks(command)
+        own_command(command) == OwnCommand::ChangesPolicy
+            || redirects_git_hooks(command)
+            || off_switches::switches_hooks_off(command, text)
     };
     let command = effects.commands.iter().find(changes)?;
     Some(command.argv.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" "))
@@ -145,6 +198,14 @@ fn redirects_git_hooks(command: &dispatch_toolcall::SimpleCommand) -> bool {
 
 /// A protected name in a call whose effect is not known.
 fn opaque(ctx: &Context<'_>, call: &ToolCall, protected: &ProtectedPaths<'_>) -> Option<String> {
+    if let Some(effects) = &call.effects
+        && let Some(path) = possibly_changed(effects, protected)
+    {
+        return Some(path);
+    }
+    if call.effects.as_ref().is_some_and(edits_every_tracked_file) {
+        return Some(dispatch_hook_module::HOOKS_FOLDER.to_owned());
+    }
     match (&call.effects, call.kind) {
         (Some(effects), _) if hides_effects(effects) => protected.mentioned_in(call.command.as_deref()?),
         (None, ToolKind::Mcp | ToolKind::Other) if !is_own_mcp_tool(ctx.event) && !only_looks(&call.name) => {
@@ -152,6 +213,28 @@ fn opaque(ctx: &Context<'_>, call: &ToolCall, protected: &ProtectedPaths<'_>) ->
         }
         _ => None,
     }
+}
+
+/// `git ls-files | xargs sed -i ...`: the rules are tracked files too.
+fn edits_every_tracked_file(effects: &ShellEffects) -> bool {
+    let lists = |command: &dispatch_toolcall::SimpleCommand| {
+        let words = command.argv.get(1..).unwrap_or_default();
+        command.program == "git"
+            && words.iter().all(|word| word == "ls-files" || word.starts_with('-'))
+            && !words.is_empty()
+    };
+    let edits = |command: &dispatch_toolcall::SimpleCommand| {
+        let in_place =
+            command.argv.iter().any(|word| word.starts_with("-i") || word.starts_with("-pi") || word == "--in-place");
+        !command.exact && in_place && matches!(command.program.as_str(), "sed" | "gsed" | "perl" | "ruby")
+    };
+    effects.commands.iter().any(lists) && effects.commands.iter().any(edits)
+}
+
+/// A protected path that a command names inside a text that may run.
+fn possibly_changed(effects: &ShellEffects, protected: &ProtectedPaths<'_>) -> Option<String> {
+    let words = effects.possible_code.iter().flat_map(|code| destroyed_words(code));
+    words.into_iter().find_map(|found| protected.mentioned_in(found.word))
 }
 
 fn hides_effects(effects: &ShellEffects) -> bool {
@@ -164,12 +247,6 @@ fn hides_effects(effects: &ShellEffects) -> bool {
                 | UnknownReason::Remote
         )
     }) && effects.commands.iter().any(|command| own_command(command) == OwnCommand::Foreign)
-}
-
-fn only_looks(tool: &str) -> bool {
-    let name = tool.rsplit("__").next().unwrap_or(tool).to_ascii_lowercase();
-    let mut words = name.split(|character: char| !character.is_ascii_alphanumeric());
-    LOOKING.iter().any(|verb| name.starts_with(verb)) && !words.any(|word| CHANGING.contains(&word))
 }
 
 fn wording_of_write(path: &str) -> String {

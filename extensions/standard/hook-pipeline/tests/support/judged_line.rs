@@ -49,6 +49,11 @@ impl GuardedProject {
             (".codex/hooks.json", registration),
             (".gemini/settings.json", registration),
             ("package.json", "{}"),
+            // What a patch and an archive hold that came from elsewhere; names stand in both as they are.
+            ("x.patch", "--- a/.ai/hooks/config.json\n+++ b/.ai/hooks/config.json\n"),
+            ("x.mbox", "--- a/.ai/hooks/config.json\n+++ b/.ai/hooks/config.json\n"),
+            ("x.tar", ".ai/hooks/config.json\0"),
+            ("x.zip", "PK.ai/hooks/config.json"),
             ("src/main.rs", ""),
         ] {
             let path = project.root().join(path);

@@ -14,8 +14,22 @@ use crate::access::Access;
 
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
     match call.program {
-        "rm" => remove(interpreter, call),
-        "rmdir" | "unlink" => each(interpreter, call, "", Access::Delete),
+        "rm" | "rimraf" | "trash" | "trash-put" | "del-cli" | "srm" => remove(interpreter, call),
+        "cmake" if is_cmake_removal(call) => remove(interpreter, call),
+        "gio" | "gvfs-trash" if call.arguments.iter().any(|word| matches!(word.text.as_str(), "trash" | "remove")) => {
+            remove(interpreter, call);
+        }
+        "rmdir" | "unlink" => {
+            each(interpreter, call, "", Access::Delete);
+            let parents = |word: &ShellField| word.text == "-p" || word.text == "--parents";
+            let root = |word: &&ShellField| word.text.starts_with('/');
+            if call.arguments.iter().any(parents)
+                && let Some(path) = call.arguments.iter().find(root)
+            {
+                let target = target(interpreter, call.state, path);
+                interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
+            }
+        }
         "mkdir" => each(interpreter, call, "mZ", Access::Create),
         "mkfifo" | "mknod" => each(interpreter, call, "mZ", Access::Create),
         "touch" => touch(interpreter, call),
@@ -33,6 +47,12 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
         _ => return false,
     }
     true
+}
+
+/// `cmake -E rm -rf FOLDER`, `cmake -E remove_directory FOLDER`.
+fn is_cmake_removal(call: &Invocation<'_>) -> bool {
+    let word = |at: usize| call.arguments.get(at).map(|word| word.text.as_str()).unwrap_or_default();
+    word(0) == "-E" && matches!(word(1), "rm" | "remove" | "remove_directory")
 }
 
 /// How a fact names the target of a call: its only path, else the word as written.
@@ -79,9 +99,12 @@ fn tee(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 
 fn remove(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let parsed = Arguments::parse(call.arguments, OptionSyntax::default());
-    let recursive = parsed.has(&["-r", "-R", "--recursive"]);
+    // The others of this family take whole folders without being told to.
+    let recursive = parsed.has(&["-r", "-R", "--recursive"]) || !matches!(call.program, "rm" | "srm");
     let reach = if recursive || parsed.hides_options { EffectReach::Tree } else { EffectReach::Itself };
-    for operand in &parsed.operands {
+    // The verb of a program that does more than remove is not a file.
+    let verbs = usize::from(matches!(call.program, "cmake" | "gio"));
+    for operand in parsed.operands.iter().skip(verbs) {
         interpreter.recorder.touch(call.state, operand, Access::Delete, reach);
         if recursive {
             let target = target(interpreter, call.state, operand);
@@ -134,6 +157,8 @@ struct FileTransfer {
     sources: Vec<ShellField>,
     destination: Option<ShellField>,
     into_folder: bool,
+    /// `-T`: the destination is not a folder to put something into.
+    over_folder: bool,
 }
 
 impl FileTransfer {
@@ -150,14 +175,18 @@ impl FileTransfer {
             .as_ref()
             .is_some_and(|field| field.exact && matches!(field.text.rsplit('/').next(), Some("." | "..")));
         let into_folder = (named_folder || several || slash || dots) && !parsed.has(&["-T", "--no-target-directory"]);
-        Self { sources, destination, into_folder }
+        let over_folder = parsed.has(&["-T", "--no-target-directory"]);
+        Self { sources, destination, into_folder, over_folder }
     }
 
     /// Where one source ends up.
     fn place(&self, source: &ShellField) -> Option<ShellField> {
         let destination = self.destination.clone()?;
         if !self.into_folder || !destination.exact {
-            return Some(destination);
+            // What is in a copied folder lands in the one that it is copied over.
+            let over = self.over_folder && destination.exact && matches!(destination.text.as_str(), "." | "./");
+            let text = if over { "./**".to_owned() } else { destination.text.clone() };
+            return Some(ShellField { text, glob: destination.glob || over, ..destination });
         }
         let trimmed = source.text.trim_end_matches('/');
         let name = trimmed.rsplit('/').next().unwrap_or(trimmed);
@@ -282,6 +311,13 @@ fn remember_link(
 fn convert(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let mut bounded = false;
     let mut endless_input = false;
+    let named = |name: &str| {
+        let value = |word: &ShellField| word.known()?.strip_prefix(name)?.strip_prefix('=').map(ShellField::literal);
+        call.arguments.iter().find_map(value)
+    };
+    if let (Some(from), Some(to)) = (named("if"), named("of")) {
+        interpreter.copy_written(&from, &to, call.state);
+    }
     for word in call.arguments {
         let value = |text: &str| ShellField { text: text.to_owned(), ..word.clone() };
         if word.may_hide_option() {
@@ -289,7 +325,7 @@ fn convert(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         }
         match word.text.split_once('=') {
             Some(("if", path)) => {
-                endless_input |= path.starts_with("/dev/");
+                endless_input |= matches!(path, "/dev/zero" | "/dev/random" | "/dev/urandom" | "/dev/full");
                 interpreter.recorder.touch(call.state, &value(path), Access::Read, EffectReach::Itself);
             }
             Some(("of", path)) => {

@@ -327,6 +327,10 @@ impl GitCommand<'_> {
         interpreter.recorder.effects.runs_code |= access == Access::Create;
         if let Some(path) = self.parsed.operands.get(1) {
             interpreter.recorder.touch(&self.state, path, access, EffectReach::Tree);
+            if matches!(path.known(), Some("." | "./")) {
+                let all = ShellField { glob: true, ..ShellField::literal("./**") };
+                interpreter.recorder.touch(&self.state, &all, Access::Write, EffectReach::Tree);
+            }
         }
     }
 

@@ -37,6 +37,9 @@ pub(super) fn follow(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     if let Stdin::Text(text) = &call.context.stdin {
         lines.extend(text.lines().map(str::to_owned));
     }
+    if matches!(call.program, "tclsh" | "wish" | "expect") {
+        lines = lines.iter().flat_map(|line| line.split([';', '\n', '[', '{'])).map(str::to_owned).collect();
+    }
     let context = call.context.wrapped(call.program);
     for line in &lines {
         let code = marks.iter().find_map(|mark| line.trim_start().strip_prefix(mark));
@@ -71,20 +74,42 @@ fn make(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     }
 }
 
+/// `--mount type=bind,source=FOLDER,target=PLACE`.
+fn bind_mount(text: &str) -> Option<(String, String)> {
+    let text = text.strip_prefix("--mount=").unwrap_or(text);
+    let field = |names: &[&str]| {
+        text.split(',')
+            .filter_map(|part| part.split_once('='))
+            .find(|(name, _)| names.contains(name))
+            .map(|(_, value)| value)
+    };
+    let (source, target) = (field(&["source", "src"])?, field(&["target", "dst", "destination"])?);
+    text.contains("type=bind").then(|| (source.to_owned(), target.to_owned()))
+}
+
 /// `docker run -v /:/host IMAGE rm -rf /host`: what lies behind the mounted folder is this machine's.
 fn container(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let mut mounts: Vec<(String, String)> = Vec::new();
     for (at, word) in call.arguments.iter().enumerate() {
         let text = word.text.as_str();
         let value = match text {
-            "-v" | "--volume" => call.arguments.get(at + 1).map(|next| next.text.as_str()),
+            "-v" | "--volume" => call
+                .arguments
+                .get(at + 1)
+                .map(|next| if next.raw.starts_with("~:") { next.raw.as_str() } else { &next.text }),
             _ => text.strip_prefix("--volume=").or_else(|| text.strip_prefix("-v").filter(|rest| rest.contains(':'))),
         };
+        mounts.extend(bind_mount(text).or_else(|| {
+            let next = (text == "--mount").then(|| call.arguments.get(at + 1)).flatten()?;
+            bind_mount(&next.text)
+        }));
         let mut parts = value.unwrap_or_default().split(':');
         if let (Some(source), Some(target)) =
             (parts.next().filter(|source| source.starts_with(['/', '~', '.'])), parts.next())
         {
-            mounts.push((source.to_owned(), target.to_owned()));
+            let home = source.strip_prefix('~').zip(call.state.home());
+            let source = home.map_or_else(|| source.to_owned(), |(rest, home)| format!("{home}{rest}"));
+            mounts.push((source, target.to_owned()));
         }
     }
     if mounts.is_empty() {
@@ -110,5 +135,7 @@ fn container(interpreter: &mut Interpreter, call: &Invocation<'_>) {
             false => word.clone(),
         })
         .collect();
+    let text: Vec<&str> = fields.iter().map(ShellField::shown).collect();
+    interpreter.keep_possible_code(&text.join(" "));
     runners::search(interpreter, &fields, call);
 }

@@ -227,7 +227,9 @@ fn wget(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 fn ping(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     interpreter.recorder.network();
     let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "cwWistIpQSlmMF", long: &[] });
-    if !parsed.has(&["-c", "-w"]) && call.context.lifetime == Lifetime::Open {
+    // On Windows `-n` takes a count.
+    let counted = parsed.has(&["-n"]) && parsed.operands.len() > 1;
+    if !parsed.has(&["-c", "-w"]) && !counted && call.context.lifetime == Lifetime::Open {
         interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
     }
 }
@@ -278,6 +280,12 @@ fn transfer(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'stati
     }
     if local(destination) && !tries_only && !sources.is_empty() {
         interpreter.recorder.touch(call.state, destination, Access::Write, EffectReach::Tree);
+        let here = matches!(destination.known(), Some("." | "./"));
+        if here && sources.iter().any(|source| source.text.ends_with('/') && local(source)) {
+            // What is in a folder lands here, whatever it is called.
+            let inside = ShellField { text: "./**".to_owned(), glob: true, ..destination.clone() };
+            interpreter.recorder.touch(call.state, &inside, Access::Write, EffectReach::Tree);
+        }
         if parsed.options.iter().any(|option| option.name.starts_with("--del")) {
             interpreter.recorder.touch(call.state, destination, Access::Delete, EffectReach::Tree);
             let target = super::files::target(interpreter, call.state, destination);

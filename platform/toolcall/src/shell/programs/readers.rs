@@ -284,7 +284,11 @@ fn note_endless(interpreter: &mut Interpreter, call: &Invocation<'_>, parsed: &A
         "yes" => true,
         "less" => parsed.has(&["+F"]),
         "sleep" => parsed.operands.iter().any(|field| matches!(field.text.as_str(), "infinity" | "inf")),
-        "vmstat" | "iostat" => parsed.operands.len() == 1,
+        // Of `iostat` an operand may be a device.
+        "vmstat" | "iostat" => {
+            let is_number = |field: &&ShellField| field.text.chars().all(|c| c.is_ascii_digit());
+            parsed.operands.len() == 1 && parsed.operands.iter().filter(is_number).count() == 1
+        }
         "cat" | "od" | "hexdump" | "base64" | "xxd" | "strings" | "sha256sum" | "md5sum" | "wc" | "sort" => {
             reads_endless_device()
         }

@@ -159,6 +159,14 @@ fn fd(interpreter: &mut Interpreter, call: &Invocation<'_>) {
             .filter(|word| word.text != ";")
             .map(|word| if word.text.contains('{') { ShellField::unknown(&word.raw) } else { word.clone() })
             .collect();
+        // With hidden files among what is found, a name may be that of a rule.
+        let hidden = parsed.has(&["-H", "--hidden", "-u", "--unrestricted", "-uu"]);
+        let removes =
+            words.first().is_some_and(|word| matches!(word.text.as_str(), "rm" | "unlink" | "shred" | "truncate"));
+        if let (true, true, Some(name)) = (hidden, removes, parsed.operands.first().and_then(ShellField::known)) {
+            let found = ShellField { glob: true, ..ShellField::literal(&format!("./**/{name}")) };
+            interpreter.recorder.touch(call.state, &found, Access::Delete, EffectReach::Itself);
+        }
         if !words.is_empty() {
             interpreter.invoke(
                 &words,

@@ -12,7 +12,21 @@ use super::super::unbounded::UnboundedKind;
 use tables::{ENDLESS, EndlessProgram};
 
 /// Words with which every program only talks about itself.
-const ABOUT: &[&str] = &["--help", "-h", "-help", "--version", "-version", "-V", "help", "version", "--dry-run"];
+const ABOUT: &[&str] = &[
+    "--help",
+    "-h",
+    "-help",
+    "--version",
+    "-version",
+    "-V",
+    "help",
+    "version",
+    "--dry-run",
+    "--dry",
+    "--once",
+    "--single-run",
+    "--no-watch",
+];
 
 /// Notes a program that does not end by itself, unless something stops it.
 pub(super) fn note(interpreter: &mut Interpreter, call: &Invocation<'_>) {
@@ -23,10 +37,15 @@ pub(super) fn note(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 
 fn is_endless(program: &str, arguments: &[ShellField]) -> bool {
     let words: Vec<&str> = arguments.iter().map(|field| field.text.as_str()).collect();
-    if words.iter().any(|word| ABOUT.contains(word)) {
+    let lists = |word: &&str| *word == "--list" || word.starts_with("--list-") || word.starts_with("--print-");
+    if words.iter().any(|word| ABOUT.contains(word)) || words.iter().any(|word| lists(&word)) {
         return false;
     }
     let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    // `dstat DELAY COUNT` ends.
+    if program == "dstat" {
+        return words.iter().filter(|word| word.parse::<u32>().is_ok()).count() < 2;
+    }
     let rows = ENDLESS.iter().filter(|row| row.names.contains(&program));
     scripts::starts_server(program, &words) || rows.into_iter().any(|row| row.applies(&words))
 }
@@ -45,7 +64,12 @@ impl EndlessProgram {
         let last = verb.and_then(|verb| verb.rsplit(' ').next()).filter(|_| !self.values.is_empty());
         let from = last.and_then(|last| words.iter().position(|word| *word == last)).unwrap_or(0);
         let words = words.get(from..).unwrap_or_default();
-        let gives = |options: &[&str]| words.iter().any(|word| options.iter().any(|option| spells(word, option)));
+        let is_off = |at: usize| matches!(words.get(at + 1), Some(&("false" | "no" | "0")));
+        let gives = |options: &[&str]| {
+            words.iter().enumerate().any(|(at, word)| {
+                options.iter().any(|option| spells(word, option)) && !(word.starts_with("--") && is_off(at))
+            })
+        };
         (self.options.is_empty() || gives(self.options)) && !gives(self.unless)
     }
 
@@ -163,6 +187,12 @@ mod tests {
             "vite --help",
             "git commit -m dev",
             "conda activate dev",
+            "tsc --noEmit --watch false",
+            "tcpdump --list-interfaces",
+            "dstat 5 4",
+            "jupyter notebook list",
+            "kubectl get pods -w --request-timeout=5s",
+            "mysqld --print-defaults",
         ] {
             assert!(!endless(line), "{line}");
         }

@@ -4,8 +4,11 @@
 
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
+use super::super::field::ShellField;
 use super::super::interpreter::{Interpreter, Lifetime};
+use super::super::recorder::EffectReach;
 use super::super::unbounded::UnboundedKind;
+use crate::access::Access;
 
 const CHANGES: &[&str] = &[
     "kill",
@@ -79,6 +82,7 @@ const DEVICES: &[&str] = &[
     "sfdisk",
     "gdisk",
     "wipefs",
+    "sgdisk",
     "mkswap",
     "diskutil",
     "hdparm",
@@ -106,6 +110,14 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
             }
         }
         "hostname" | "mount" if call.arguments.is_empty() => {}
+        "mount" => {
+            interpreter.recorder.unknown(UnknownReason::SystemState, "mount");
+            // What lies there is out of sight from now on.
+            let hides = |word: &&ShellField| !word.text.starts_with('/') || word.text.contains("/.");
+            if let Some(place) = call.arguments.iter().rfind(|word| !word.text.starts_with('-')).filter(hides) {
+                interpreter.recorder.touch(call.state, place, Access::Delete, EffectReach::Itself);
+            }
+        }
         program if CHANGES.contains(&program) => interpreter.recorder.unknown(UnknownReason::SystemState, program),
         _ => return false,
     }
@@ -115,13 +127,28 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
 /// Whether a program for disks is asked to print only.
 fn only_looks(program: &str, call: &Invocation<'_>) -> bool {
     let has = |names: &[&str]| call.arguments.iter().any(|word| names.contains(&word.text.as_str()));
+    if has(&["--help", "--version", "--dry-run", "--no-act", "--read-only", "--list", "--print"]) {
+        return true;
+    }
     match program {
         "hdparm" => !has(&["--security-erase", "--write-sector", "--trim-sector-ranges", "--make-bad-sector"]),
         "wipefs" => !has(&["-a", "--all", "-af", "-fa", "-o", "--offset"]),
         "badblocks" => !has(&["-w", "-n"]),
+        "sgdisk" => has(&["--verify", "-v", "--print", "-p", "--info", "-i", "--backup", "-b"]),
         "fdisk" | "sfdisk" | "gdisk" => has(&["-l", "--list", "-d", "--dump", "-J", "--json", "-x", "-s"]),
         "parted" => has(&["-l", "--list", "print", "unit"]) && !has(&["mklabel", "mkpart", "rm", "resizepart"]),
-        "diskutil" => has(&["list", "info", "activity", "verifyDisk", "verifyVolume"]),
+        "diskutil" => has(&[
+            "list",
+            "info",
+            "activity",
+            "verifyDisk",
+            "verifyVolume",
+            "eject",
+            "unmountDisk",
+            "unmount",
+            "mount",
+            "mountDisk",
+        ]),
         "losetup" => has(&["-a", "--all", "-l", "--list", "-f", "--find", "-d", "--detach", "--show", "-D"]),
         "cryptsetup" => {
             has(&["status", "isLuks", "luksDump", "open", "close", "luksOpen", "luksClose", "--help", "benchmark"])

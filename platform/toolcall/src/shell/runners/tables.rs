@@ -210,8 +210,10 @@ pub(super) const RUNNERS: &[RunnerProgram] = &[
         ..words(&["flock", "lckdo", "shlock"], "wE", &["--timeout", "--wait", "--conflict-exit-code"], 1)
     },
     form(words(&["watch", "viddy", "hwatch"], "nq", &["--interval"], 0), CommandForm::OneText),
-    text(&["script", "typescript"], &["-c", "--command"], "cTtBIOEom"),
-    text(&["expect"], &["-c"], ""),
+    RunnerProgram {
+        text: &["-c", "--command"],
+        ..words(&["script", "typescript"], "cTtBIOEom", &["--command", "--log-out", "--log-in", "--log-io"], 1)
+    },
     words(&["entr"], "", &[], 0),
     form(
         words(

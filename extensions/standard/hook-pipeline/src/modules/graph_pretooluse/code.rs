@@ -5,7 +5,7 @@
 use dispatch_toolcall::{SimpleCommand, UnknownReason, resolve};
 
 use super::options::ProgramOptions;
-use super::rules::{EX03, EX04, EX05, GuardRule, RuleFindings};
+use super::rules::{EX03, EX04, EX05, GuardRule, RuleFindings, UB04};
 use super::{JudgedCommand, flow};
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh"];
@@ -59,6 +59,7 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCom
     if decodes_and_runs(command) {
         findings.push(&EX04, &command.program);
     }
+    judge_inline(command, findings);
     let rule = match unseen(shell, command) {
         None => None,
         Some(UnseenCode::Input) => fed_by(shell, index),
@@ -245,7 +246,9 @@ fn decodes(source: &SimpleCommand) -> bool {
         }
         "openssl" => has(&["-d"]),
         "xxd" => cluster('r'),
-        "uudecode" | "rev" => true,
+        "uudecode" | "rev" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "gunzip" | "bunzip2" | "unxz" => true,
+        "gzip" | "bzip2" | "xz" | "zstd" | "lz4" => cluster('d') || has(&["--decompress", "--uncompress"]),
+        program if program.starts_with("python") && has(&["base64"]) && has(&["-m"]) => cluster('d'),
         "printf" => words.iter().any(|word| has_escape(word)),
         "echo" => cluster('e') && words.iter().any(|word| has_escape(word)),
         program => interpreter_code(program).is_some() && words.iter().any(|word| contains_any(word, DECODE_WORDS)),
@@ -261,6 +264,30 @@ fn has_escape(word: &str) -> bool {
 fn decodes_and_runs(command: &SimpleCommand) -> bool {
     interpreter_code(&command.program).is_some()
         && command.argv.iter().skip(1).any(|word| contains_any(word, DECODE_WORDS) && contains_any(word, RUN_WORDS))
+}
+
+/// Inline code that runs what it fetches, gives its terminal to a socket, or starts copies of itself without end.
+fn judge_inline(command: &SimpleCommand, findings: &mut RuleFindings) {
+    const FETCH_WORDS: &[&str] =
+        &["urlopen(", "requests.get(", "fetch(", "http.get(", "https.get(", "file_get_contents('http"];
+    const SOCKET_WORDS: &[&str] =
+        &["socket.socket(", "net.connect(", "net.Socket(", "fsockopen(", "TCPSocket", "IO::Socket"];
+    const TERMINAL_WORDS: &[&str] = &["dup2(", "pty.spawn(", "/bin/sh", "/bin/bash", "cmd.exe"];
+    const LOOPS: &[&str] = &["while 1", "while True", "while(1)", "while (1)", "while(true)", "fork while", "for(;;)"];
+    if interpreter_code(&command.program).is_none() {
+        return;
+    }
+    for word in command.argv.iter().skip(1) {
+        if contains_any(word, FETCH_WORDS) && contains_any(word, &["exec(", "eval("]) {
+            findings.push(&EX03, &command.program);
+        }
+        if contains_any(word, SOCKET_WORDS) && contains_any(word, TERMINAL_WORDS) {
+            findings.push(&EX05, &command.program);
+        }
+        if word.contains("fork") && contains_any(word, LOOPS) {
+            findings.push(&UB04, &command.program);
+        }
+    }
 }
 
 fn contains_any(word: &str, needles: &[&str]) -> bool {

@@ -96,12 +96,20 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
             findings.push(rule, &path.path);
         }
     }
-    for path in effects.reads.iter().filter(|path| is_private_key(&path.path)) {
+    for path in effects.reads.iter().filter(|path| is_read_secret(shell.workspace, &path.path)) {
         if shell.workspace.locate(&path.path) != PathLocation::Inside {
             findings.push(&CF06, &path.path);
         }
     }
     for command in &effects.commands {
+        if command.program == "launchctl"
+            && command.argv.iter().any(|word| matches!(word.as_str(), "load" | "bootstrap"))
+        {
+            findings.push(&CF05, "launchctl");
+        }
+        if command.argv.iter().any(|word| word.starts_with("--export-secret")) && command.program.starts_with("gpg") {
+            findings.push(&CF06, "gpg");
+        }
         if command.program == "crontab" && changes_crontab(command.argv.get(1..).unwrap_or_default()) {
             findings.push(&CF05, "crontab");
         }
@@ -113,7 +121,7 @@ pub(super) fn judge_paths(call: &ToolCall, workspace: &WorkspaceBounds<'_>, find
     for path in &call.paths {
         let outside = workspace.locate(&path.path) != PathLocation::Inside;
         if path.access == Access::Read {
-            if outside && is_private_key(&path.path) {
+            if outside && is_read_secret(workspace, &path.path) {
                 findings.push(&CF06, &path.path);
             }
         } else if let Some(rule) = written_rule(workspace, &path.path) {
@@ -148,6 +156,24 @@ fn written_rule(workspace: &WorkspaceBounds<'_>, path: &str) -> Option<&'static 
         return Some(&CF02);
     }
     SYSTEM.iter().chain(WINDOWS_SYSTEM).any(|folder| within(folder)).then_some(&CF04)
+}
+
+/// Files of credentials that are for the programs that own them, and no reading for an agent.
+const READ_SECRETS: &[&str] = &[
+    ".aws/credentials",
+    ".kube/config",
+    ".config/gh/hosts.yml",
+    ".netrc",
+    ".git-credentials",
+    ".pypirc",
+    ".vault-token",
+    ".pgpass",
+    ".cargo/credentials.toml",
+];
+
+fn is_read_secret(workspace: &WorkspaceBounds<'_>, path: &str) -> bool {
+    let plain = path.replace('\\', "/").to_ascii_lowercase();
+    is_private_key(path) || below_home(workspace, &plain).is_some_and(|rest| READ_SECRETS.contains(&rest))
 }
 
 /// The rest of a path below the user's home, or below what looks like somebody's.

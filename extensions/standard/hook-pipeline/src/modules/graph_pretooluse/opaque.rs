@@ -2,9 +2,9 @@
 //!
 //! Pure.
 
-use dispatch_toolcall::{SimpleCommand, UnknownReason};
+use dispatch_toolcall::{SimpleCommand, UnknownReason, destroyed_words};
 
-use super::rules::{RuleFindings, UB09};
+use super::rules::{RuleFindings, UB01, UB09};
 use super::{JudgedCommand, flow};
 
 /// Folders of which everything hangs, without what may stand behind them.
@@ -30,6 +30,7 @@ const ROOTS: &[&str] = &[
     "c:",
     "%USERPROFILE%",
     "%SystemDrive%",
+    "%SystemRoot%",
     "$env:USERPROFILE",
     "$env:SystemDrive",
     "$env:HOME",
@@ -58,10 +59,59 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
     if effects.opaque_code.iter().any(|code| names_root(code)) {
         findings.push(&UB09, "code that names the root or the home folder");
     }
+    if effects.possible_code.iter().any(|code| may_destroy_root(code)) {
+        findings.push(&UB09, "a text that may run and that removes the root, a home or a disk");
+    }
+    if removes_what_is_listed(&effects.commands) {
+        findings.push(&UB01, "what a list of the root or the home folder names");
+    }
     let broken = effects.unknown.iter().any(|unknown| unknown.reason == UnknownReason::Syntax);
     if broken && flow::mentions(shell.text, REMOVES) && names_root(shell.text) {
         findings.push(&UB09, "not a command that the parser understands");
     }
+}
+
+/// Whether a command inside a text removes the root, a system folder, a home or a disk.
+fn may_destroy_root(code: &str) -> bool {
+    const WALKS: &[&str] = &["rglob", "walk", "glob", "readdirSync", "readdir"];
+    let mut computed = false;
+    let mut removes = false;
+    for found in destroyed_words(code).into_iter().filter(|found| found.destroys) {
+        removes = true;
+        let word = found.word.trim_end_matches("\\n").trim_end_matches(['}', ':']);
+        if is_root(word) || names_home(found.word) || is_disk(word) {
+            return true;
+        }
+        computed |= found.word.contains(['$', '{', '#', '%']) || word.is_empty();
+    }
+    (computed || (removes && WALKS.iter().any(|walk| code.contains(walk)))) && names_root(code)
+}
+
+/// `$HOME`, `$ENV{HOME}`, `${process.env.HOME}`, `ENVIRON["HOME"]`.
+fn names_home(word: &str) -> bool {
+    let word = word.trim_end_matches(['}', '/', '*']);
+    word.ends_with("HOME") && (word == "HOME" || word.contains(['$', '{', '.']))
+}
+
+fn is_disk(word: &str) -> bool {
+    let disks = ["/dev/sd", "/dev/hd", "/dev/nvme", "/dev/vd", "/dev/xvd", "/dev/mmcblk", "/dev/disk", "/dev/rdisk"];
+    disks.iter().any(|disk| word.starts_with(disk))
+}
+
+/// `ls / | ... | xargs rm -rf`.
+fn removes_what_is_listed(commands: &[SimpleCommand]) -> bool {
+    const LISTS: &[&str] = &["ls", "find", "fd", "fdfind", "tree", "du"];
+    const REMOVES: &[&str] = &["rm", "shred", "unlink", "rmdir", "chmod", "chown", "trash"];
+    let from_list = |command: &SimpleCommand| {
+        REMOVES.contains(&command.program.as_str())
+            && command.wrapped_by.iter().any(|by| matches!(by.as_str(), "xargs" | "parallel"))
+            && !command.exact
+    };
+    let of_root = |command: &SimpleCommand| {
+        LISTS.contains(&command.program.as_str())
+            && command.argv.get(1..).unwrap_or_default().iter().any(|word| is_root(word))
+    };
+    commands.iter().any(from_list) && commands.iter().any(of_root)
 }
 
 /// A program whose name is computed here, or that gets the root or a home for an argument.

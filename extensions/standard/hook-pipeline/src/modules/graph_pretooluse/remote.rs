@@ -87,6 +87,8 @@ static ACTIONS: &[RemoteAction] = &[
     gone(&["hcloud", "linode-cli", "scw", "vultr-cli"], &["server delete", "linodes delete", "volume delete"]),
     gone(&["npm", "pnpm", "yarn"], &["unpublish", "npm unpublish"]),
     asks(&["cargo"], &["yank"]),
+    with(asks(&["docker", "podman"], &["volume prune"]), &["-a", "-af", "-fa", "--all"]),
+    with(asks(&["docker", "podman"], &["system prune"]), &["--volumes"]),
     gone(&["gem"], &["yank"]),
     asks(&["npm"], &["deprecate", "owner rm", "access revoke"]),
     gone(&["redis-cli", "valkey-cli", "keydb-cli"], &["flushall", "flushdb", "shutdown"]),
@@ -143,8 +145,15 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCom
     if command.program.ends_with("-cli") && flow::feeding(&shell.effects.commands, index).any(says_flush) {
         findings.push(&RA01, &command.program);
     }
-    let tries = ["--help", "--dry-run", "--dryrun", "-help", "--dry-run=client", "--dry-run=server", "--whatif"];
+    let tries =
+        ["--help", "--dry-run", "--dryrun", "-help", "--dry-run=client", "--dry-run=server", "--whatif", "--undo"];
     if words.iter().any(|word| tries.contains(word)) {
+        return;
+    }
+    if deletes_everything(&command.program, &words) || deletes_what_is_listed(command, &words) {
+        findings.push(&RA01, &command.program);
+    }
+    if command.program == "dropdb" && is_made_here(shell, index, &words) {
         return;
     }
     let rows = ACTIONS.iter().filter(|row| row.programs.contains(&command.program.as_str()));
@@ -155,6 +164,36 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCom
     if matches!(command.program.as_str(), "mongosh" | "mongo") && words.iter().any(drops) {
         findings.push(&RA01, &command.program);
     }
+}
+
+/// `curl -X DELETE .../_all`, `gh api -X DELETE repos/x/y`.
+fn deletes_everything(program: &str, words: &[&str]) -> bool {
+    let deletes = words.contains(&"-XDELETE")
+        || words.windows(2).any(|pair| matches!(pair, ["-X" | "--request" | "--method", "DELETE"]));
+    let whole = |word: &&str| match program {
+        "gh" => word.trim_start_matches('/').starts_with("repos/") && word.trim_matches('/').split('/').count() == 3,
+        _ => word.trim_end_matches('/').ends_with("/_all") || word.ends_with("/*"),
+    };
+    matches!(program, "gh" | "curl" | "http" | "xh") && deletes && words.iter().any(whole)
+}
+
+/// `kubectl get ns -o name | xargs kubectl delete`: nobody has read the list.
+fn deletes_what_is_listed(command: &SimpleCommand, words: &[&str]) -> bool {
+    KUBERNETES.contains(&command.program.as_str())
+        && words.first() == Some(&"delete")
+        && command.wrapped_by.iter().any(|by| by == "xargs")
+        && !command.exact
+        && operands(words).len() <= 2
+}
+
+/// `createdb x && dropdb x`: what the same command made is nobody's data.
+fn is_made_here(shell: &JudgedCommand<'_>, index: usize, words: &[&str]) -> bool {
+    let names = operands(words);
+    let earlier = shell.effects.commands.get(..index).unwrap_or_default();
+    let made = |name: &&str| {
+        earlier.iter().any(|other| other.program == "createdb" && other.argv.iter().skip(1).any(|word| word == name))
+    };
+    names.last().is_some_and(|name| made(&name))
 }
 
 /// A command for Redis that is piped to its client.

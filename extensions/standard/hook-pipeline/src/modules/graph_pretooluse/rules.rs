@@ -145,7 +145,7 @@ rules! {
         "Put it into the project or the user's own configuration, or ask the user.";
     CF05 Ask "The call changes what runs by itself, later or at every start",
         "Run the command now, or ask the user to schedule it.";
-    CF06 Ask "The call reads a private key",
+    CF06 Ask "The call reads a private key or a file of credentials",
         "Let the program that needs the key read it; the public key (`.pub`) may be read.";
     RA01 Deny "The command deletes a whole repository, database, bucket, cluster, stack or package for good",
         "Ask the user to do it, after a backup.";

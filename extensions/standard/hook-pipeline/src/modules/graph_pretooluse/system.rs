@@ -16,7 +16,8 @@ pub(super) fn judge(command: &SimpleCommand, findings: &mut RuleFindings) {
 
 fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
     let has = |names: &[&str]| words.iter().any(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name)));
-    let about = has(&["--help", "--version", "-V", "/?", "-?"]);
+    let about = has(&["--help", "--version", "-V", "/?", "-?", "--dry-run", "--no-act", "--when=cancel"])
+        || words.windows(2).any(|pair| pair == ["--when", "cancel"]);
     match program {
         _ if about => None,
         "shutdown" | "shutdown.exe" => (!has(&["-c", "/a", "--show", "-k"])).then_some(&SY01),
@@ -24,6 +25,7 @@ fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
             (!has(&["-w", "--wtmp-only"])).then_some(&SY01)
         }
         "init" | "telinit" => words.first().is_some_and(|word| matches!(*word, "0" | "6")).then_some(&SY01),
+        "loginctl" if has(&["terminate-user", "kill-user"]) => Some(&SY02),
         "systemctl" | "loginctl" => {
             let verb = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
             ["poweroff", "reboot", "halt", "suspend", "hibernate", "kexec", "emergency", "rescue"]
@@ -39,6 +41,10 @@ fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
         "csrutil" | "spctl" => has(&["disable", "--master-disable", "--global-disable"]).then_some(&SY03),
         "visudo" => (!has(&["-c", "--check"])).then_some(&SY03),
         "userdel" | "deluser" | "set-executionpolicy" => (!words.is_empty()).then_some(&SY03),
+        "usermod" | "gpasswd" | "adduser" => has(&["sudo", "wheel", "root", "docker", "admin"]).then_some(&SY03),
+        "reg" | "reg.exe" => (has(&["delete"])
+            && words.iter().any(|word| word.to_ascii_lowercase().starts_with("hklm")))
+        .then_some(&SY03),
         "passwd" => has(&["-d", "--delete"]).then_some(&SY03),
         "set-mppreference" => has(&["-disablerealtimemonitoring"]).then_some(&SY03),
         _ => None,
@@ -50,6 +56,7 @@ fn stops_everything(program: &str, words: &[&str]) -> bool {
     let mut operands = Vec::new();
     let mut words = words.iter().copied();
     let mut signal_given = false;
+    let of_user = |word: &&str| matches!(*word, "-u" | "-U" | "--user" | "--uid" | "--euid");
     while let Some(word) = words.next() {
         match word {
             "-s" | "-n" | "--signal" => {
@@ -62,6 +69,12 @@ fn stops_everything(program: &str, words: &[&str]) -> bool {
                 if word == "-l" || word == "-L" {
                     return false;
                 }
+            }
+            word if of_user(&word) && program != "kill" => {
+                // Everything that belongs to a user; a pattern behind it narrows that down.
+                let user = words.next().unwrap_or_default();
+                let left: Vec<&str> = words.by_ref().filter(|word| !word.starts_with('-')).collect();
+                return left.is_empty() && !user.is_empty();
             }
             word if word.starts_with('-') && program != "kill" => {}
             word => operands.push(word),

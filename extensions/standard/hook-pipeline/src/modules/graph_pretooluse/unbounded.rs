@@ -25,6 +25,23 @@ const DISK_PROGRAMS: &[&str] = &[
 /// Verbs of those that also have harmless ones.
 const DISK_VERBS: &[&str] =
     &["install", "remove", "destroy", "format", "sanitize", "labelclear", "-B", "--delete-bootnum"];
+/// Programs, and the beginning of a word with which they erase a disk, a volume or what restores it.
+const DISK_COMMANDS: &[(&str, &str)] = &[
+    ("lvremove", ""),
+    ("vgremove", ""),
+    ("pvremove", ""),
+    ("diskutil", "erase"),
+    ("diskutil", "zerodisk"),
+    ("diskutil", "partitiondisk"),
+    ("diskutil", "secureerase"),
+    ("vssadmin", "delete"),
+    ("bcdedit", "/delete"),
+    ("bcdedit", "/set"),
+    ("wsl", "--unregister"),
+    ("wsl.exe", "--unregister"),
+    ("sgdisk", "--zap"),
+    ("sgdisk", "-z"),
+];
 /// Programs that walk a tree.
 const WALKERS: &[&str] =
     &["find", "gfind", "fd", "fdfind", "grep", "egrep", "fgrep", "rg", "ag", "ack", "ls", "du", "tree"];
@@ -62,7 +79,8 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
         let target = fact.target.as_str();
         match fact.what {
             UnboundedKind::RecursiveDelete | UnboundedKind::RecursiveChange => {
-                if is_unbounded_tree(shell, target) && !is_judged_elsewhere(shell, target) {
+                let own = fact.what == UnboundedKind::RecursiveChange && only_takes_ownership(shell, target);
+                if is_unbounded_tree(shell, target) && !is_judged_elsewhere(shell, target) && !own {
                     findings.push(&UB01, target);
                 }
             }
@@ -71,7 +89,7 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
                     true => shell.workspace.is_endless_walk(target),
                     false => names_a_home(unquoted(target).as_str()),
                 };
-                if far && !is_timed(shell, WALKERS) {
+                if far && !is_timed(shell, WALKERS) && !only_measures_home(shell, target) {
                     findings.push(&UB02, target);
                 }
             }
@@ -97,7 +115,10 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
             findings.push(&UB05, &path.path);
         }
     }
-    for path in shell.effects.writes.iter().filter(|path| path.recursive) {
+    for command in shell.effects.commands.iter().filter(|command| changes_a_root(command)) {
+        findings.push(&UB01, &command.program);
+    }
+    for path in shell.effects.writes.iter().filter(|path| path.recursive || path.path == "/") {
         if path.path == "/" || shell.workspace.home() == Some(path.path.as_str()) {
             findings.push(&UB01, &path.path);
         }
@@ -122,6 +143,26 @@ pub(super) fn judge_paths(call: &ToolCall, workspace: &WorkspaceBounds<'_>, find
     }
 }
 
+/// `chown -R "$(id -u)" .` gives the workspace to the user who owns it anyway.
+fn only_takes_ownership(shell: &JudgedCommand<'_>, target: &str) -> bool {
+    const SELF: &[&str] = &["$(id -u)", "$USER", "${USER}", "$(whoami)", "$(id -un)", "$UID", "$LOGNAME", "${UID}"];
+    let mut changes = shell.effects.commands.iter().filter(|command| TREE_PROGRAMS.contains(&command.program.as_str()));
+    let to_self = |command: &SimpleCommand| {
+        let owner = command.argv.iter().skip(1).find(|word| !word.starts_with('-'));
+        let owner = owner.map(|owner| unquoted(owner)).unwrap_or_default();
+        command.program == "chown" && SELF.iter().any(|own| owner.starts_with(own))
+    };
+    shell.workspace.is_root(target) && changes.all(to_self)
+}
+
+/// `du` of the home folder says how large it is.
+fn only_measures_home(shell: &JudgedCommand<'_>, target: &str) -> bool {
+    let mut walks = shell.effects.commands.iter().filter(|command| WALKERS.contains(&command.program.as_str()));
+    let base = target.trim_end_matches(['*', '/']);
+    let home = shell.workspace.home() == Some(base) || names_a_home(&unquoted(target));
+    home && walks.all(|command| command.program == "du")
+}
+
 /// Whether a tree is known to have no bound; a tree that is not known is not judged by this rule.
 fn is_unbounded_tree(shell: &JudgedCommand<'_>, target: &str) -> bool {
     match target.starts_with('/') || target.get(1..2) == Some(":") || target.starts_with("\\\\") {
@@ -135,6 +176,11 @@ fn is_unresolved_root(text: &str, target: &str) -> bool {
     if names_a_home(target) {
         return true;
     }
+    if let Some(rest) = below_toplevel(target) {
+        return rest.is_empty()
+            || rest == ".git"
+            || rest.split('/').all(|part| matches!(part, "." | "..") || is_wild(part));
+    }
     let Some(variable) = target.strip_prefix('$') else {
         // `cd build; rm -rf *`: where `cd` fails, this is the folder before it.
         return !target.is_empty() && target.split('/').all(|part| matches!(part, "" | "." | "..") || is_wild(part));
@@ -146,11 +192,33 @@ fn is_unresolved_root(text: &str, target: &str) -> bool {
         }
     };
     let plain = !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
+    // `$X/usr` is `/usr` where the variable is not set, unless its name says that it is a folder.
+    let system = matches!(
+        rest.trim_end_matches(['/', '*']),
+        "/usr" | "/etc" | "/bin" | "/lib" | "/var" | "/home" | "/opt" | "/boot" | "/root" | "/sbin"
+    );
+    let folder = [
+        "DIR", "ROOT", "PREFIX", "BUILD", "OUT", "DIST", "STAG", "TMP", "TEMP", "PKG", "SYS", "DEST", "INSTALL",
+        "TARGET", "WORK", "PWD", "HOME", "CACHE", "PATH", "IMAGE", "MNT",
+    ];
+    let upper = name.to_ascii_uppercase();
+    if plain && system && !assigns(text, name) && !folder.iter().any(|part| upper.contains(part)) {
+        return true;
+    }
     // `"$X"/*` is `/*` where the variable is not set.
     plain
         && rest.starts_with('/')
-        && rest.split('/').all(|part| part.is_empty() || is_wild(part))
-        && !assigns(text, name)
+        && rest.split('/').all(|part| matches!(part, "" | "." | "..") || is_wild(part))
+        && (!assigns(text, name) || rest.contains("/.."))
+}
+
+/// What stands behind a substitution that gives the root of the repository or the folder above.
+fn below_toplevel(target: &str) -> Option<&str> {
+    let inner = target.strip_prefix("$(").or_else(|| target.strip_prefix('`'))?;
+    let (command, rest) = inner.rsplit_once([')', '`'])?;
+    let command = command.trim();
+    let whole = ["git rev-parse --show-toplevel", "git rev-parse --git-dir", "git rev-parse --git-common-dir"];
+    whole.iter().any(|known| command.starts_with(known)).then(|| rest.trim_matches('/'))
 }
 
 fn names_a_home(target: &str) -> bool {
@@ -299,7 +367,29 @@ fn is_boot(path: &str) -> bool {
         || path == "/proc/sysrq-trigger"
 }
 
+/// `xattr -cr /`, `rm -rf C:/`.
+fn changes_a_root(command: &SimpleCommand) -> bool {
+    let words = || command.argv.iter().skip(1).map(String::as_str);
+    let is_drive = |word: &str| matches!(word.as_bytes(), [letter, b':'] | [letter, b':', b'/' | b'\\'] if letter.is_ascii_alphabetic());
+    let deep = words().any(|word| word.starts_with('-') && word.contains(['r', 'R']));
+    match command.program.as_str() {
+        "xattr" | "chflags" | "chcon" => deep && words().any(|word| word == "/"),
+        "rm" | "chmod" | "chown" => deep && words().any(is_drive),
+        _ => false,
+    }
+}
+
 fn changes_disks(command: &SimpleCommand) -> bool {
+    let about = ["--help", "-h", "--version", "-V", "--dry-run", "list", "status"];
+    if command.argv.iter().skip(1).any(|word| about.contains(&word.as_str())) {
+        return false;
+    }
+    if DISK_COMMANDS.iter().any(|(name, verb)| {
+        command.program.eq_ignore_ascii_case(name)
+            && (verb.is_empty() || command.argv.iter().skip(1).any(|word| word.to_ascii_lowercase().starts_with(verb)))
+    }) {
+        return true;
+    }
     let acts = || command.argv.iter().skip(1).any(|word| DISK_VERBS.contains(&word.as_str()));
     let program = command.program.as_str();
     DISK_PROGRAMS.contains(&program)

@@ -38,7 +38,12 @@ pub(super) fn path_parts(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let separates = |character: char| {
         !(character.is_alphanumeric() || matches!(character, '.' | '_' | '-' | '/' | '\\' | '~' | '+' | '@'))
     };
-    text.split(separates).filter(|word| word.contains(['.', '/', '\\'])).map(super::pattern::parts)
+    // A backslash before a dot belongs to a regular expression, except in a path of Windows.
+    let whole = |word: &&str| word.starts_with(['\\', '.', '~']);
+    text.split(separates)
+        .flat_map(move |word| word.split(if whole(&word) { "\n" } else { "\\." }))
+        .filter(|word| word.contains(['.', '/', '\\']))
+        .map(super::pattern::parts)
 }
 
 #[cfg(test)]
@@ -62,5 +67,7 @@ mod tests {
     fn a_word_is_a_path_by_its_components() {
         let parts: Vec<Vec<&str>> = path_parts("store.dispatch(x); rm './.dispatch/a'").collect();
         assert_eq!(parts, [vec!["store.dispatch"], vec![".dispatch", "a"]]);
+        assert_eq!(path_parts("s/store\\.dispatch(/x/").filter(|word| word.contains(&".dispatch")).count(), 0);
+        assert_eq!(path_parts("C:\\repo\\.ai\\hooks").collect::<Vec<_>>(), [vec!["repo", ".ai", "hooks"]]);
     }
 }

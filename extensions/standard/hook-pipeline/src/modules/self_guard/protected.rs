@@ -206,6 +206,14 @@ impl<'a> ProtectedPaths<'a> {
         })
     }
 
+    /// The first protected path whose name stands in an archive or a patch.
+    pub(super) fn named_in_archive(&self, content: &[u8]) -> Option<String> {
+        let entries = self.entries().filter(|entry| entry.root == &*self.root && entry.path.contains('/'));
+        let named =
+            |entry: &ProtectedPath<'_>| memmem::find(content, entry.path.as_bytes()).is_some() && self.is_ours(*entry);
+        entries.into_iter().find(named).map(|entry| entry.path.to_owned())
+    }
+
     fn entries(&self) -> impl Iterator<Item = ProtectedPath<'_>> {
         let root = &*self.root;
         let in_workspace = IN_WORKSPACE.iter().map(move |path| (root, *path, ProtectionKind::Always));
@@ -312,6 +320,8 @@ fn is_program(path: &[&str]) -> bool {
     match path {
         // `bin/*` of a project is not meant to name us.
         [.., _, name] if name.chars().all(|c| "*?.".contains(c)) => false,
+        // Under this name any folder of a search path will do.
+        [.., "dispatch-hook" | "dispatch-hook.exe"] => true,
         [.., folder, name] => folder.eq_ignore_ascii_case("bin") && PROGRAMS.iter().any(|own| may_match(name, own)),
         _ => false,
     }

@@ -96,7 +96,7 @@ fn code_that_cannot_be_judged_is_asked_about_when_it_names_a_rule() {
     let scenes = [
         TestInvocation::command("python3 -c \"mystery(x, '.ai/hooks/config.json')\""),
         TestInvocation::command("node -e \"mystery('.akira/hooks.json')\""),
-        TestInvocation::before_tool("mcp__files__write_file", json!({"path": ".ai/hooks/config.json"})),
+        TestInvocation::before_tool("mcp__store__put", json!({"key": ".ai/hooks/config.json"})),
     ];
     for scene in scenes {
         assert_eq!(code(&scene).as_deref(), Some(OPAQUE_CODE), "{}", scene.event.tool_input);
@@ -208,11 +208,68 @@ fn text_that_only_talks_about_the_rules_passes() {
         assert_eq!(code(&scene), None, "{}", scene.event.tool_input);
     }
     let replaces = TestInvocation::before_tool("mcp__files__find_replace", json!({"path": ".ai/hooks/config.json"}));
-    assert_eq!(code(&replaces).as_deref(), Some(OPAQUE_CODE));
+    assert_eq!(code(&replaces).as_deref(), Some(WRITE_CODE));
 }
 
 #[test]
 fn git_hooks_are_not_led_elsewhere() {
     assert_eq!(code(&TestInvocation::command("git config core.hooksPath /tmp/x")).as_deref(), Some(COMMAND_CODE));
     assert_eq!(code(&TestInvocation::command("git config core.hooksPath")), None);
+}
+
+#[test]
+fn tools_of_servers_are_judged_by_the_paths_and_commands_in_their_input() {
+    let scenes = [
+        TestInvocation::before_tool("mcp__filesystem__write_file", json!({"path": "/repo/.ai/hooks/config.json"})),
+        TestInvocation::before_tool("mcp__filesystem__move_file", json!({"source": ".ai", "destination": "x"})),
+        TestInvocation::before_tool("mcp__shell__run", json!({"command": "rm -rf .ai"})),
+        TestInvocation::before_tool("mcp__shell__run", json!({"command": "rm", "args": ["-rf", ".ai/hooks"]})),
+    ];
+    for scene in scenes {
+        assert_eq!(code(&scene).as_deref(), Some(WRITE_CODE), "{}", scene.event.tool_input);
+    }
+}
+
+#[test]
+fn git_does_not_touch_its_hooks_and_others_do() {
+    let ours = "#!/bin/sh\ndispatch trace anchor\n";
+    let judged = |command: &str| code(&TestInvocation::command(command).file(".git/hooks/post-commit", ours));
+    for command in ["git add -A", "git commit -m x", "git checkout -b x", "git stash", "git fetch", "git tag v1"] {
+        assert_eq!(judged(command), None, "{command}");
+    }
+    for command in
+        ["rm -rf .git/hooks", "cp -r evil .git", "cp x .git/hooks/post-commit", "git add .; rsync -a evil/ .git/"]
+    {
+        assert_eq!(judged(command).as_deref(), Some(WRITE_CODE), "{command}");
+    }
+}
+
+#[test]
+fn archives_and_patches_are_looked_into() {
+    let patch = "--- a/.ai/hooks/config.json\n+++ b/.ai/hooks/config.json\n";
+    for command in ["git apply x.patch", "patch -p1 < x.patch", "patch -p1 -i x.patch", "tar xf x.patch"] {
+        assert_eq!(
+            code(&TestInvocation::command(command).file("x.patch", patch)).as_deref(),
+            Some(WRITE_CODE),
+            "{command}"
+        );
+        assert_eq!(code(&TestInvocation::command(command).file("x.patch", "+++ b/src/main.rs")), None, "{command}");
+    }
+}
+
+#[test]
+fn hosts_are_not_started_without_their_hooks() {
+    for command in [
+        "claude --settings '{\"disableAllHooks\":true}' -p x",
+        "codex -c features.hooks=false exec x",
+        "codex exec --disable hooks x",
+        "opencode run --pure x",
+        "OPENCODE_PURE=1 opencode run x",
+        "gemini --skip-trust -p x",
+    ] {
+        assert_eq!(code(&TestInvocation::command(command)).as_deref(), Some(COMMAND_CODE), "{command}");
+    }
+    for command in ["claude -p 'fix the tests'", "codex exec 'fix it'", "gemini -p x", "claude --version"] {
+        assert_eq!(code(&TestInvocation::command(command)), None, "{command}");
+    }
 }

@@ -41,7 +41,8 @@ pub(super) const ENDLESS: &[EndlessProgram] = &[
     // Looking at a file or the machine for ever.
     options(&["tail", "gtail"], &["-f", "-F", "--follow"], &["--pid"]),
     options(&["journalctl", "dmesg"], &["-f", "--follow", "-w", "-W"], &["-n0"]),
-    always(&["htop", "btop", "nethogs", "dstat", "nvtop", "glances", "k9s", "lazydocker"], &["-n", "-c"]),
+    always(&["htop", "btop", "nethogs", "nvtop", "glances", "k9s"], &["-n", "-c"]),
+    always(&["lazydocker"], &["--config"]),
     always(&["top"], &["-b", "-n", "-l"]),
     always(&["iotop", "iftop"], &["-n", "-s", "-b"]),
     always(&["tcpdump"], &["-c", "-r", "-D", "-G"]),
@@ -64,7 +65,10 @@ pub(super) const ENDLESS: &[EndlessProgram] = &[
     verbs(CONTAINERS, &["events", "system events"], &["--until"]),
     verbs(CONTAINERS, &["attach"], &[]),
     both(&["kubectl", "oc", "k"], &["logs"], &["-f", "--follow"], KUBERNETES_VALUES),
-    both(&["kubectl", "oc", "k"], &["get"], &["-w", "--watch", "--watch-only"], KUBERNETES_VALUES),
+    EndlessProgram {
+        unless: &["--request-timeout"],
+        ..both(&["kubectl", "oc", "k"], &["get"], &["-w", "--watch", "--watch-only"], KUBERNETES_VALUES)
+    },
     EndlessProgram {
         values: KUBERNETES_VALUES,
         ..verbs(&["kubectl", "oc", "k"], &["port-forward", "proxy", "attach"], &["--request-timeout"])
@@ -177,7 +181,7 @@ pub(super) const ENDLESS: &[EndlessProgram] = &[
         ..verbs(&["celery"], &["worker", "beat", "flower"], &["-D", "--detach"])
     },
     verbs(&["streamlit"], &["run"], &[]),
-    verbs(&["jupyter"], &["notebook", "lab", "server", "console"], &[]),
+    verbs(&["jupyter"], &["notebook", "lab", "server", "console"], &["list", "stop"]),
     always(&["jupyter-lab", "jupyter-notebook"], &["list", "stop"]),
     verbs(&["mkdocs", "zola", "trunk", "dx", "mike", "antora"], &["serve", "watch"], &[]),
     verbs(&["mdbook"], &["serve", "watch"], &[]),

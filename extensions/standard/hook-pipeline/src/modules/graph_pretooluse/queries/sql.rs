@@ -18,7 +18,22 @@ pub(super) fn unbounded(text: &str) -> Option<&'static str> {
 }
 
 fn judge(all: &[QueryToken<'_>]) -> Option<&'static str> {
-    all.split(|token| token.symbol() == Some(';')).find_map(statement)
+    let statements: Vec<&[QueryToken<'_>]> = all.split(|token| token.symbol() == Some(';')).collect();
+    let is_made_again = |at: usize| {
+        let dropped = statements.get(at).and_then(|statement| statement.last());
+        let later = statements.get(at + 1..).unwrap_or_default();
+        let makes = |statement: &&[QueryToken<'_>]| {
+            statement.first().is_some_and(|first| first.is("CREATE"))
+                && dropped.is_some_and(|name| statement.contains(name))
+        };
+        statements.get(at).is_some_and(|statement| is_table_drop(statement)) && later.iter().any(makes)
+    };
+    statements.iter().enumerate().filter(|(at, _)| !is_made_again(*at)).find_map(|(_, one)| statement(one))
+}
+
+/// `DROP TABLE [IF EXISTS] x`: one table, named last.
+fn is_table_drop(tokens: &[QueryToken<'_>]) -> bool {
+    tokens.first().is_some_and(|first| first.is("DROP")) && tokens.get(1).is_some_and(|kind| kind.is("TABLE"))
 }
 
 fn statement(tokens: &[QueryToken<'_>]) -> Option<&'static str> {

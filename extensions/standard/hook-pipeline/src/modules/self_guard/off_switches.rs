@@ -1,0 +1,60 @@
+//! Commands that start a host without its hooks, or tell it to skip them from now on.
+//!
+//! Pure.
+
+use dispatch_toolcall::SimpleCommand;
+
+/// A host's program, and the words or variables with which it runs without hooks.
+struct OffSwitch {
+    programs: &'static [&'static str],
+    /// Words that are enough by themselves.
+    flags: &'static [&'static str],
+    /// Parts of a word that are enough wherever they stand.
+    parts: &'static [&'static str],
+    /// Variables in front of the command.
+    variables: &'static [&'static str],
+}
+
+const OFF_SWITCHES: [OffSwitch; 6] = [
+    OffSwitch {
+        programs: &["claude"],
+        flags: &["--setting-sources"],
+        parts: &["disableAllHooks", "--setting-sources="],
+        variables: &["CLAUDE_CONFIG_DIR="],
+    },
+    OffSwitch {
+        programs: &["codex"],
+        flags: &[],
+        parts: &["features.hooks", "disable=hooks", "hooks=false"],
+        variables: &["CODEX_HOME="],
+    },
+    OffSwitch {
+        programs: &["opencode"],
+        flags: &["--pure"],
+        parts: &[],
+        variables: &["OPENCODE_PURE=", "OPENCODE_DISABLE_PROJECT_CONFIG="],
+    },
+    OffSwitch { programs: &["gemini", "qwen"], flags: &["--skip-trust"], parts: &["hooksConfig"], variables: &[] },
+    OffSwitch {
+        programs: &["copilot"],
+        flags: &["--allow-all-tools", "--yolo"],
+        parts: &["disableAllHooks"],
+        variables: &[],
+    },
+    OffSwitch { programs: &["droid"], flags: &[], parts: &["hooksDisabled"], variables: &[] },
+];
+
+/// Whether a command runs a host without hooks; `text` is the whole command line.
+pub(super) fn switches_hooks_off(command: &SimpleCommand, text: &str) -> bool {
+    let words = command.argv.get(1..).unwrap_or_default();
+    let name = command.argv.first().map(|first| first.rsplit('/').next().unwrap_or(first)).unwrap_or_default();
+    let about = words.iter().any(|word| matches!(word.as_str(), "--help" | "--version" | "-h" | "-V"));
+    let Some(switch) = OFF_SWITCHES.iter().find(|switch| switch.programs.contains(&name) && !about) else {
+        return false;
+    };
+    let disables = words.windows(2).any(|pair| pair[0] == "--disable" && pair[1].contains("hooks"));
+    disables
+        || words.iter().any(|word| switch.flags.contains(&word.as_str()))
+        || words.iter().any(|word| switch.parts.iter().any(|part| word.contains(part)))
+        || switch.variables.iter().any(|variable| text.contains(variable))
+}
