@@ -24,7 +24,6 @@ pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod permissions;
-pub(crate) mod person;
 pub(crate) mod phase;
 pub(crate) mod plan;
 pub(crate) mod queue;

@@ -1,6 +1,6 @@
 //! What a person types: a secret that is not shown, and what was typed too early.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use crate::OsError;
 
@@ -23,22 +23,35 @@ pub fn ask_secret(question: &str) -> Result<Option<String>, OsError> {
     Ok((count > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-/// Prints a question on standard error and reads one line; whether it says yes.
-pub fn ask_yes(question: &str) -> Result<bool, OsError> {
+/// Shows a question at the controlling terminal and reads one line from there, whatever standard input is;
+/// `None` where there is no such terminal. What was typed before the question is forgotten.
+pub fn ask_word(question: &str) -> Result<Option<String>, OsError> {
     let failed = |source| OsError::io("read from", "the terminal".as_ref(), source);
-    discard_typed();
-    let mut stderr = io::stderr();
-    write!(stderr, "{question}").and_then(|()| stderr.flush()).map_err(failed)?;
+    let (Ok(mut shown), Ok(typed)) = (open_terminal(TERMINAL_OUTPUT), open_terminal(TERMINAL_INPUT)) else {
+        return Ok(None);
+    };
+    #[cfg(unix)]
+    // What cannot be flushed was not typed.
+    let _ = rustix::termios::tcflush(&typed, rustix::termios::QueueSelector::IFlush);
+    write!(shown, "{question}").and_then(|()| shown.flush()).map_err(failed)?;
     let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).map_err(failed)?;
-    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    io::BufReader::new(typed.take(MAX_WORD_BYTES)).read_line(&mut line).map_err(failed)?;
+    Ok(Some(line.trim().to_owned()))
 }
 
-/// Forgets what was typed before anybody asked, so that it answers no question by accident.
-fn discard_typed() {
-    #[cfg(unix)]
-    // What cannot be flushed is no terminal, and then nobody typed.
-    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+/// The longest line that is read as an answer.
+const MAX_WORD_BYTES: u64 = 4096;
+#[cfg(unix)]
+const TERMINAL_INPUT: &str = "/dev/tty";
+#[cfg(unix)]
+const TERMINAL_OUTPUT: &str = "/dev/tty";
+#[cfg(not(unix))]
+const TERMINAL_INPUT: &str = "CONIN$";
+#[cfg(not(unix))]
+const TERMINAL_OUTPUT: &str = "CONOUT$";
+
+fn open_terminal(name: &str) -> io::Result<std::fs::File> {
+    std::fs::File::options().read(true).write(true).open(name)
 }
 
 /// The most that is taken of what was typed early.

@@ -55,7 +55,7 @@ pub(crate) fn run(loaded: &Loaded, request: &AllowOnceRequest, printer: &Printer
     let now_ms = time::unix_ms();
     match request.code.as_deref() {
         None | Some("list") => list(&holding(&paths, now_ms), now_ms, request.json.into(), printer)?,
-        Some("revoke") => return revoke(&paths, request.id.as_deref(), now_ms, printer),
+        Some("revoke") => return revoke(loaded, &paths, request.id.as_deref(), now_ms, printer),
         Some(code) => {
             let exception = exception(code, request.span, &request.reason, now_ms)?;
             let what = format!("let an agent pass the rule {}", exception.code);
@@ -73,9 +73,16 @@ pub(crate) fn run(loaded: &Loaded, request: &AllowOnceRequest, printer: &Printer
 }
 
 /// Takes back an exception, by its id or its rule.
-fn revoke(paths: &Paths, wanted: Option<&str>, now_ms: i64, printer: &Printer) -> Result<Status, Failure> {
+fn revoke(
+    loaded: &Loaded,
+    paths: &Paths,
+    wanted: Option<&str>,
+    now_ms: i64,
+    printer: &Printer,
+) -> Result<Status, Failure> {
     let hint = "`dispatch allow-once list` shows the exceptions in force";
     let wanted = wanted.ok_or_else(|| Failure::usage("name the exception to revoke").hint(hint))?;
+    crate::policy_change::confirm(loaded, &format!("revoke the exception {wanted}"), printer)?;
     let _lock = FileLock::acquire(&paths.exceptions_file().with_extension("lock"), LockKind::Exclusive, LOCK_WAIT)?;
     let mut kept = holding(paths, now_ms);
     let before = kept.len();

@@ -1,10 +1,10 @@
 //! `dispatch approvals`: the questions to people, in any process, and their answers.
 
-use super::person::require_person;
 use super::queue::moment;
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::plain::one_line;
+use crate::policy_change;
 use crate::printer::{Format, Printer, table};
 use crate::running::Running;
 use crate::settings::Loaded;
@@ -69,8 +69,12 @@ pub(crate) fn run(
     command: &ApprovalsCommand,
     printer: &Printer,
 ) -> Result<Status, Failure> {
-    if let ApprovalsCommand::Answer { .. } = command {
-        require_person("answer a question")?;
+    match command {
+        ApprovalsCommand::Answer { answer: AnswerArg::Allow, id, .. } => {
+            policy_change::confirm(loaded, &format!("answer a question by allowing the call ({id})"), printer)?;
+        }
+        ApprovalsCommand::Answer { .. } => policy_change::require_person(loaded, "answer a question")?,
+        ApprovalsCommand::List { .. } => {}
     }
     let running = Running::look_at_conversations(loaded, extensions)?;
     let outcome =

@@ -1,11 +1,11 @@
 //! `dispatch permissions`: the answers that people asked to be remembered, per project.
 
 use super::approvals::refused;
-use super::person::require_person;
 use super::queue::moment;
 use super::session::session_folder;
 use crate::app::Status;
 use crate::failure::Failure;
+use crate::policy_change;
 use crate::printer::{Format, Printer, table};
 use crate::running::Running;
 use crate::settings::Loaded;
@@ -42,8 +42,8 @@ pub(crate) fn run(
     command: &PermissionsCommand,
     printer: &Printer,
 ) -> Result<Status, Failure> {
-    if let PermissionsCommand::Remove { .. } = command {
-        require_person("remove a permission")?;
+    if let PermissionsCommand::Remove { id, .. } = command {
+        policy_change::confirm(loaded, &format!("remove the permission {id}"), printer)?;
     }
     let folder = session_folder(loaded);
     let running = Running::look_at_conversations(loaded, extensions)?;

@@ -47,9 +47,8 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
     if request.list {
         return list(loaded, &workspace, request.json.into(), printer);
     }
-    if !request.revoke {
-        crate::policy_change::confirm(loaded, "approve files that came with a project", printer)?;
-    }
+    let what = if request.revoke { "withdraw an approval" } else { "approve files that came with a project" };
+    crate::policy_change::confirm(loaded, what, printer)?;
     let _lock = lock(loaded)?;
     let mut trust = Trust::read(&loaded.trust_file)?;
     let mut approvals = HookApprovals::beside(&loaded.trust_file);

@@ -29,6 +29,15 @@ impl Ancestor {
         })
     }
 
+    /// Whether it was started with this variable set to something, as far as the system tells.
+    #[must_use]
+    pub fn has_variable(&self, name: &str) -> bool {
+        let start = format!("{name}=");
+        null_separated(&format!("/proc/{}/environ", self.pid))
+            .iter()
+            .any(|entry| entry.strip_prefix(start.as_str()).is_some_and(|value| !value.is_empty()))
+    }
+
     /// The terminal that it reads from, if it reads from one.
     #[must_use]
     pub fn terminal(&self) -> Option<PathBuf> {
@@ -75,9 +84,14 @@ fn parent_of(process: &str) -> Option<u32> {
 }
 
 fn command_line(pid: u32) -> Vec<String> {
+    null_separated(&format!("/proc/{pid}/cmdline"))
+}
+
+/// The texts of a file of the system that ends each with a zero byte.
+fn null_separated(path: &str) -> Vec<String> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
-    if let Ok(file) = files::open(format!("/proc/{pid}/cmdline")) {
+    if let Ok(file) = files::open(path) {
         // What cannot be read is as good as empty.
         let _ = file.take(COMMAND_LINE_LIMIT_BYTES).read_to_end(&mut bytes);
     }

@@ -56,6 +56,46 @@ fn nothing_below_an_agent_changes_policy() {
     assert!(output.stderr.contains("an agent (`claude`) may not"), "{output:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_person_types_the_word_that_is_shown_and_nothing_else_will_do() {
+    let context = strict();
+    for (types_the_word, expected) in [(false, 1), (true, 0)] {
+        let mut command = context.command("dispatch");
+        command.args(["allow-once", "UB01"]);
+        let mut terminal = dispatch_support::Terminal::start(command);
+        // What is typed before the question is no answer.
+        terminal.press("y\r");
+        terminal.wait_for("Type `");
+        let word = terminal.wait_for("`").trim_end_matches('`').to_owned();
+        terminal.wait_for("go on: ");
+        terminal.press(&if types_the_word { format!("{word}\r") } else { "y\r".to_owned() });
+        let (status, screen) = terminal.finish();
+        assert_eq!(status, expected, "{screen}");
+    }
+    let log = std::fs::read_to_string(context.home().join("policy-changes.jsonl")).unwrap();
+    assert!(log.contains("the word was not typed") && log.contains("confirmed at a terminal"), "{log}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_agents_set_for_their_children_gives_them_away() {
+    let context = strict();
+    for (name, value) in [("CLAUDECODE", "1"), ("CODEX_SANDBOX", "seatbelt"), ("GEMINI_CLI", "1"), ("AI_AGENT", "x")] {
+        // The variable is gone for the command itself, and is still there for the shell above it.
+        let output =
+            context.run_shell(&format!("env {name}={value} sh -c 'env -u {name} dispatch allow-once UB01; exit $?'"));
+        assert_eq!(output.status, 2, "{output:?}");
+        assert!(output.stderr.contains("an agent ("), "{output:?}");
+    }
+    // A shell under the name of a program that types for a person stands in for it.
+    let typing = context.home().join("script");
+    std::os::unix::fs::symlink("/bin/sh", &typing).unwrap();
+    let output = context.run_shell(&format!("{} -c 'dispatch trust --revoke; exit $?'", typing.display()));
+    assert_eq!(output.status, 2, "{output:?}");
+    assert!(output.stderr.contains(" may not withdraw an approval"), "{output:?}");
+}
+
 #[test]
 fn twenty_broken_policy_files_are_found_with_file_line_and_key() {
     let config = ".ai/hooks/config.json";

@@ -146,6 +146,7 @@ fn of_two_terminals_that_answer_at_once_one_wins() {
 #[test]
 fn commands_answer_once_remember_and_forget() {
     let asking = Asking::new();
+    asking.workspace.context.allow_policy_changes();
     let served = asking.workspace.start();
     let dispatch = submit(&served, "main", "git tag one");
     let question = asking.question();
