@@ -89,6 +89,7 @@ impl App {
             Command::Events(request) => commands::events::run(&loaded, &request, printer),
             Command::Why(request) => commands::why::run(&loaded, &request, printer),
             Command::Explain(request) => commands::explain::run(&loaded, &request, printer),
+            Command::Rules { command } => commands::rules::run(&loaded, &command, printer),
             Command::Replay(request) => commands::replay::run(&loaded, &request, printer),
             Command::AllowOnce(request) => commands::allow_once::run(&loaded, &request, printer),
             Command::State { command } => commands::state::run(&loaded, &command, printer),

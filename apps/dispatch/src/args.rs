@@ -25,6 +25,7 @@ use crate::commands::phase::PhaseCommand;
 use crate::commands::plan::PlanCommand;
 use crate::commands::queue::QueueCommand;
 use crate::commands::replay::ReplayRequest;
+use crate::commands::rules::RulesCommand;
 use crate::commands::runs::RunsCommand;
 use crate::commands::schema::SchemaRequest;
 use crate::commands::serve::ServeRequest;
@@ -173,6 +174,11 @@ pub(crate) enum Command {
     Why(WhyRequest),
     /// Judge a command, or a payload from standard input, without recording anything
     Explain(ExplainRequest),
+    /// List your own rules and try them on a call
+    Rules {
+        #[command(subcommand)]
+        command: RulesCommand,
+    },
     /// Judge recorded tool calls by the current rules and show what differs
     Replay(ReplayRequest),
     /// Let one call pass a rule, or suspend the rule for a limited time

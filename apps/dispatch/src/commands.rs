@@ -28,6 +28,7 @@ pub(crate) mod phase;
 pub(crate) mod plan;
 pub(crate) mod queue;
 pub(crate) mod replay;
+pub(crate) mod rules;
 pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod script_worker;

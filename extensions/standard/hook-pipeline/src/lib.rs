@@ -15,6 +15,7 @@ mod memory;
 mod module_trial;
 mod modules;
 mod neo4j;
+mod own_rules;
 mod pipeline;
 mod plan;
 mod process;

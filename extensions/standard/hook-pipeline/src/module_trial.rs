@@ -146,6 +146,7 @@ fn run_alone(
         hook_run_id: hook_run_id(event.name.as_str(), state.last_turn_id(), clock.unix_ms()),
     };
     let environment = ModuleEnvironment {
+        own_rules: &crate::own_rules::OwnRules::default(),
         ids: &ids,
         paths,
         state: &state,

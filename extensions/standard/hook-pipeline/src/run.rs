@@ -29,6 +29,7 @@ use dispatch_os::UserDirs;
 use dispatch_toolcall::ToolCall;
 
 use crate::delivery::{delivery_key, read_answer};
+use crate::own_rules::{OwnRules, RuleOwner};
 use crate::pipeline::{Folded, ModuleEnvironment, PhaseGate, Said, Slot, Stamps, fold, select};
 use crate::report::DecisionReport;
 use crate::rule_trust::RuleTrust;
@@ -36,7 +37,7 @@ use crate::session_files::{Journal, SessionFolder};
 use crate::watch::Watch;
 use account::{Account, PIPELINE};
 use open::OpenSession;
-use roots::RuleRoot;
+use roots::{RuleLevel, RuleRoot};
 use setup::{GivenRules, Setup};
 
 pub use subject::event_of;
@@ -219,8 +220,22 @@ fn handle(
     let budget_ms = setup.manifest.budget_ms(&event.name);
     invocation.watch.limit(Duration::from_millis(budget_ms));
     let others = if event.name == EventName::PreToolUse { roots.others.as_slice() } else { &[] };
-    let run =
-        EventRun { invocation, dialect, event, paths: &own.paths, others, budget_ms, session_id: &session_id, past };
+    let user = others.iter().find(|root| root.level == RuleLevel::User);
+    let user_rules = user.map_or_else(OwnRules::default, |root| {
+        OwnRules::of(&crate::config::Config::load(&root.paths.config_file()).0, RuleOwner::User)
+    });
+    let run = EventRun {
+        invocation,
+        dialect,
+        event,
+        paths: &own.paths,
+        others,
+        budget_ms,
+        session_id: &session_id,
+        past,
+        level: own.level,
+        user_rules: &user_rules,
+    };
     run.execute(setup, decided)
 }
 
@@ -235,6 +250,10 @@ struct EventRun<'a> {
     budget_ms: u64,
     session_id: &'a str,
     past: Option<&'a Past<'a>>,
+    /// Whose rules these are.
+    level: RuleLevel,
+    /// The user's own rules without code, which hold in every root.
+    user_rules: &'a OwnRules,
 }
 
 impl EventRun<'_> {
@@ -287,7 +306,9 @@ impl EventRun<'_> {
             let at = selection.slots.partition_point(|slot| slot.spec.priority < gate.spec().priority);
             selection.slots.insert(at, Slot::of(&gate));
         }
+        let own_rules = self.own_rules(setup);
         let environment = ModuleEnvironment {
+            own_rules: &own_rules,
             ids: &session.ids,
             paths: self.paths,
             state: state.as_ref().unwrap_or(&session.state),
@@ -307,6 +328,15 @@ impl EventRun<'_> {
         folded.patches.extend(found.map(|what| Said { module: PIPELINE.to_owned(), what }));
         setup.absent.extend(selection.missing);
         folded
+    }
+
+    /// The rules without code that hold here.
+    fn own_rules(&self, setup: &Setup) -> OwnRules {
+        let owner = match self.level {
+            RuleLevel::User => RuleOwner::User,
+            RuleLevel::Project => RuleOwner::Project,
+        };
+        OwnRules::of(&setup.config, owner).and(self.user_rules)
     }
 
     fn time_left(&self) -> Duration {

@@ -35,6 +35,7 @@ mod intents_teams;
 mod intents_trace;
 mod killed;
 mod modules;
+mod own_rules;
 mod policy_commands;
 #[cfg(target_os = "linux")]
 mod react_background;

@@ -3,6 +3,7 @@
 //! Pure.
 
 use super::json_lines::Step;
+use ext_hook_pipeline::contract::MAX_OWN_RULES;
 use serde_json::Value;
 
 /// What a key takes.
@@ -14,6 +15,8 @@ enum Takes {
     Text,
     Texts,
     Severities,
+    /// Rules of one's own.
+    OwnRules,
     OneOf(&'static [&'static str]),
 }
 
@@ -48,7 +51,7 @@ const SECTIONS: &[(&str, &[(&str, Takes)])] = &[
 ];
 /// Keys that are no section with keys of its own.
 const TOP: [(&str, Takes); 3] =
-    [("prompts", Takes::OneOf(&["text", "hash"])), ("rules", Takes::Anything), ("$schema", Takes::Text)];
+    [("prompts", Takes::OneOf(&["text", "hash"])), ("rules", Takes::OwnRules), ("$schema", Takes::Text)];
 
 /// What is wrong with a configuration; `modules` are the names that the manifest and the program know.
 pub(super) fn problems(config: &Value, modules: &[String]) -> Vec<KeyProblem> {
@@ -106,6 +109,7 @@ fn wrong_value(value: &Value, takes: Takes, path: &[Step]) -> Vec<KeyProblem> {
             wrong(&format!("one of {}", words.join(", ")))
         }
         Takes::Severities => severities(value, path),
+        Takes::OwnRules => own_rules(value, path),
         _ => Vec::new(),
     }
 }
@@ -120,6 +124,54 @@ fn severities(value: &Value, path: &[Step]) -> Vec<KeyProblem> {
         message: format!("expected one of off, ask, deny, found {word}"),
     };
     bad.map(problem).collect()
+}
+
+/// Keys of a rule of one's own, and of its condition.
+const RULE_KEYS: &[(&str, Takes)] =
+    &[("then", Takes::OneOf(&["deny", "ask", "allow", "grant"])), ("because", Takes::Text), ("when", Takes::Anything)];
+const CONDITION_KEYS: &[(&str, Takes)] = &[("command", Takes::Text), ("path", Takes::Text), ("tool", Takes::Text)];
+
+fn own_rules(value: &Value, path: &[Step]) -> Vec<KeyProblem> {
+    let Some(rules) = value.as_array() else {
+        return vec![KeyProblem { path: path.to_vec(), message: "expected a list of rules".to_owned() }];
+    };
+    let mut found = Vec::new();
+    if rules.len() > MAX_OWN_RULES {
+        let message = format!("{} rules, of which the first {MAX_OWN_RULES} hold", rules.len());
+        found.push(KeyProblem { path: path.to_vec(), message });
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        found.extend(own_rule(rule, &[path, &[Step::Index(index)]].concat()));
+    }
+    found
+}
+
+fn own_rule(rule: &Value, path: &[Step]) -> Vec<KeyProblem> {
+    let mut found = section(rule, RULE_KEYS, path);
+    if !found.is_empty() {
+        return found;
+    }
+    let missing = |key: &str| KeyProblem { path: path.to_vec(), message: format!("`{key}` is missing") };
+    if rule.get("then").is_none() {
+        found.push(missing("then"));
+    }
+    let Some(when) = rule.get("when") else {
+        found.push(missing("when"));
+        return found;
+    };
+    let at = [path, &[Step::Key("when".to_owned())]].concat();
+    found.extend(section(when, CONDITION_KEYS, &at));
+    if when.as_object().is_some_and(serde_json::Map::is_empty) {
+        let message = "expected at least one of command, path, tool".to_owned();
+        found.push(KeyProblem { path: at.clone(), message });
+    }
+    if let Some(pattern) = when.get("path").and_then(Value::as_str)
+        && let Err(error) = dispatch_glob::Glob::new(pattern.trim_start_matches('/'))
+    {
+        let path = [at.as_slice(), &[Step::Key("path".to_owned())]].concat();
+        found.push(KeyProblem { path, message: format!("invalid pattern: {error}") });
+    }
+    found
 }
 
 fn unknown(what: &str, name: &str, known: Vec<&str>) -> String {
@@ -168,6 +220,19 @@ mod tests {
             (json!({"session": []}), "expected an object"),
             (json!({"prompts": 3}), "expected one of text, hash, found 3"),
             (json!([1]), "expected an object"),
+            (json!({"rules": {}}), "expected a list of rules"),
+            (json!({"rules": [7]}), "expected an object"),
+            (json!({"rules": [{"when": {"command": "x"}}]}), "`then` is missing"),
+            (json!({"rules": [{"then": "deny"}]}), "`when` is missing"),
+            (json!({"rules": [{"when": {}, "then": "deny"}]}), "expected at least one of command, path, tool"),
+            (
+                json!({"rules": [{"when": {"command": "x"}, "then": "forbid"}]}),
+                "expected one of deny, ask, allow, grant, found \"forbid\"",
+            ),
+            (
+                json!({"rules": [{"when": {"comand": "x"}, "then": "deny"}]}),
+                "unknown key `comand`; did you mean `command`?",
+            ),
         ];
         for (config, expected) in table {
             assert_eq!(told(&config), [expected], "{config}");

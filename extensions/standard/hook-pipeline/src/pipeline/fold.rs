@@ -18,6 +18,7 @@ use super::folded::{Folded, GuardFinding, ModuleRun, Said};
 use super::rewrite::{STAMP_PREFIX, rewritten, stamped};
 use super::select::Slot;
 use crate::config::Config;
+use crate::own_rules::{OWN_RULE_CODE, OWN_RULES, OwnRule, OwnRuleAnswer, OwnRules, RuledCall};
 
 /// What is added to a reason when a question became a denial.
 const CANNOT_ASK: &str = "Nobody can be asked here, so the call is refused; ask the user in words.";
@@ -56,6 +57,8 @@ pub(crate) struct ModuleEnvironment<'a> {
     pub rewrite_owner: &'a str,
     /// Where stamps go.
     pub stamps: Stamps,
+    /// The user's and the project's rules without code.
+    pub own_rules: &'a OwnRules,
 }
 
 /// Shows the event to each module in turn; `call` is what [`classify`] says of it. Same values in,
@@ -78,6 +81,7 @@ pub(crate) fn fold(
             break;
         }
     }
+    flow.apply_own_rules();
     flow.finish(event)
 }
 
@@ -108,6 +112,7 @@ impl Flow<'_> {
                 return self.fail(slot, &name, &error);
             }
         };
+        let action = self.lift(&name, action);
         let objection = self.objection(&name, &action);
         run.decision = Some(objection);
         self.folded.runs.push(run);
@@ -158,6 +163,59 @@ impl Flow<'_> {
         Folded::say(&mut self.folded.log, name, lines);
         Folded::say(&mut self.folded.warnings, name, warnings);
         Folded::say(&mut self.folded.excused, name, excused);
+    }
+
+    fn ruled(&self) -> RuledCall<'_> {
+        RuledCall {
+            tool: self.event.tool_name.as_deref().unwrap_or_default(),
+            call: self.call.as_deref(),
+            root: &self.environment.paths.repo_root,
+            home: self.environment.home,
+        }
+    }
+
+    /// Takes an objection back that a rule of one's own lifts.
+    fn lift(&mut self, name: &str, action: HookAction) -> HookAction {
+        let wanted = action.decision.unwrap_or_default();
+        if wanted == Decision::Allow || self.event.name != EventName::PreToolUse {
+            return action;
+        }
+        let lifted = self.environment.own_rules.lifting(&self.ruled(), wanted, action.code.as_deref());
+        let Some(because) = lifted.map(OwnRule::reason) else {
+            return action;
+        };
+        let code = action.code.as_deref().unwrap_or("an objection");
+        Folded::say(&mut self.folded.warnings, name, [format!("{code} was lifted by a rule in `rules`: {because}")]);
+        HookAction { decision: None, code: None, deny_reason: None, ..action }
+    }
+
+    /// What a rule of one's own says about the call as it would run.
+    fn apply_own_rules(&mut self) {
+        if self.event.name != EventName::PreToolUse || self.environment.own_rules.is_empty() {
+            return;
+        }
+        let strictest = self.environment.own_rules.strictest(&self.ruled());
+        let Some((then, why)) = strictest.map(|(_, rule)| (rule.then, rule.reason())) else {
+            return;
+        };
+        let wanted = match then {
+            OwnRuleAnswer::Deny => Decision::Deny,
+            OwnRuleAnswer::Ask => Decision::Ask,
+            OwnRuleAnswer::Allow => return,
+            OwnRuleAnswer::Grant => {
+                self.folded.grant = true;
+                return;
+            }
+        };
+        let decision = effective(&self.event, wanted, self.environment.unattended).decision;
+        if decision != Decision::Allow {
+            let why = match (wanted, decision) {
+                (Decision::Ask, Decision::Deny) => format!("{why}\n{CANNOT_ASK}"),
+                _ => why,
+            };
+            let finding = GuardFinding { code: Some(OWN_RULE_CODE.to_owned()), decision, why: Some(why) };
+            self.folded.object(OWN_RULES, finding);
+        }
     }
 
     /// What the module's decision comes to at this event.
@@ -249,6 +307,7 @@ impl Flow<'_> {
         let name = slot.spec.name.to_owned();
         match self.ask(slot).0 {
             Ok(action) => {
+                let action = self.lift(&name, action);
                 let objection = self.objection(&name, &action);
                 if objection == Decision::Allow {
                     return Next::GoOn;

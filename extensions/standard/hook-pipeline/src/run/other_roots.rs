@@ -99,7 +99,7 @@ impl EventRun<'_> {
         let reclassified =
             folded.updated_input.as_ref().and_then(|_| dispatch_hook_module::classify(&event, self.invocation.home));
         let call = reclassified.as_ref().or(call);
-        let run = EventRun { event: &event, paths: &root.paths, others: &[], ..*self };
+        let run = EventRun { event: &event, paths: &root.paths, others: &[], level: root.level, ..*self };
         let scripts = run.scripts(&mut setup);
         if let Some(refused) = run.refused(&setup) {
             return refused.findings.into_iter().map(|said| said.what).collect();
@@ -109,7 +109,9 @@ impl EventRun<'_> {
         let mut selection = select(&setup.manifest, &available, &event.name);
         selection.slots.retain(|slot| !slot.spec.keeps_session);
         let state = read_state(&root.paths).unwrap_or_default();
+        let own_rules = run.own_rules(&setup);
         let environment = ModuleEnvironment {
+            own_rules: &own_rules,
             ids: &session.ids,
             paths: &root.paths,
             state: &state,

@@ -103,6 +103,7 @@ pub(super) fn fold_with(event: &HookEvent, modules: &[&StandIn], options: &Optio
     let clock = TickingClock::every(options.tick_ms);
     let config = Config::default();
     let environment = ModuleEnvironment {
+        own_rules: &crate::own_rules::OwnRules::default(),
         ids: &scene.ids,
         paths: &scene.paths,
         state: &scene.state,
