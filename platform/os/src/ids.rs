@@ -11,6 +11,8 @@ use crate::time;
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const ULID_LENGTH: usize = 26;
 const RANDOM_BITS: u32 = 80;
+#[cfg(target_os = "linux")]
+const RANDOM_BYTES: usize = 14;
 const RANDOM_MASK: u128 = (1 << RANDOM_BITS) - 1;
 const TIME_MASK: u128 = (1 << 48) - 1;
 
@@ -105,14 +107,31 @@ pub fn hex_id(digits: usize) -> String {
     text
 }
 
+/// Straight from the system: a static program cannot look up the C library's function by name, so the library behind
+/// UUIDs would open the two random devices instead.
+#[cfg(target_os = "linux")]
 fn random_u112() -> u128 {
+    let mut bytes = [0_u8; RANDOM_BYTES];
+    #[allow(unsafe_code, reason = "the system call has no safe wrapper without another feature of rustix")]
+    // SAFETY: the pointer and the length describe a live array.
+    let filled = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    if usize::try_from(filled) == Ok(RANDOM_BYTES) { number_of(bytes) } else { random_uuid_bits() }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn random_u112() -> u128 {
+    random_uuid_bits()
+}
+
+fn random_uuid_bits() -> u128 {
     // Bytes 6 and 8 of a version 4 UUID carry the fixed version and variant bits.
-    Uuid::new_v4()
-        .as_bytes()
-        .iter()
-        .enumerate()
-        .filter(|(position, _)| *position != 6 && *position != 8)
-        .fold(0, |value, (_, byte)| value << 8 | u128::from(*byte))
+    let uuid = Uuid::new_v4();
+    let bytes = uuid.as_bytes().iter().enumerate().filter(|(position, _)| *position != 6 && *position != 8);
+    number_of(bytes.map(|(_, byte)| *byte))
+}
+
+fn number_of(bytes: impl IntoIterator<Item = u8>) -> u128 {
+    bytes.into_iter().fold(0, |value, byte| value << 8 | u128::from(byte))
 }
 
 #[cfg(test)]

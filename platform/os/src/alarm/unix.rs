@@ -8,7 +8,7 @@ use std::path::Path;
 use std::ptr;
 #[cfg(target_os = "linux")]
 use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{ARMED, Claim, LastLine, PREPARED, claim, last_line};
@@ -75,10 +75,21 @@ pub(super) fn stop() {
 }
 
 fn start_timer(timer: Timer, signal: libc::c_int, timeout: Duration) -> io::Result<()> {
-    install_handler(signal)?;
-    unblock_signal(signal)?;
+    let handled = match timer {
+        Timer::Wall => &WALL_HANDLED,
+        Timer::Processor => &PROCESSOR_HANDLED,
+    };
+    // The handler stays for the life of the process, so a timer that is set again finds it in place.
+    if !handled.load(Ordering::Acquire) {
+        install_handler(signal)?;
+        unblock_signal(signal)?;
+        handled.store(true, Ordering::Release);
+    }
     set_timer(timer, timeout)
 }
+
+static WALL_HANDLED: AtomicBool = AtomicBool::new(false);
+static PROCESSOR_HANDLED: AtomicBool = AtomicBool::new(false);
 
 /// A file by the name that system calls take.
 pub(super) struct SignalSafeLogPath(CString);

@@ -1,14 +1,14 @@
 //! Reads what another process is still writing, without waiting for ever.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::time::Duration;
 
 use crate::OsError;
 use crate::time;
 
-/// The first read; a hook payload fits.
-const FIRST_BYTES: usize = 16 * 1024;
-/// A later read; a pipe gives no more at once.
+/// Room at the start; most hook payloads fit.
+const FIRST_BYTES: usize = 4 * 1024;
+/// Room that is made whenever there is none left; a pipe gives no more at once.
 const MORE_BYTES: usize = 64 * 1024;
 
 /// What arrives on standard input until it ends, until `quiet` passes without a byte, or until `limit` is exceeded:
@@ -17,27 +17,45 @@ const MORE_BYTES: usize = 64 * 1024;
 /// # Errors
 /// When standard input cannot be read.
 pub fn read_standard_input(limit: usize, quiet: Duration) -> Result<Vec<u8>, OsError> {
-    let mut bytes = Vec::new();
-    let mut stdin = io::stdin().lock();
-    let mut room = FIRST_BYTES;
-    while bytes.len() <= limit && is_ready(quiet) {
-        let held = bytes.len();
-        let wanted = room.min(limit + 1 - held);
-        bytes.resize(held + wanted, 0);
-        let target = bytes.get_mut(held..).unwrap_or_default();
-        let read = match stdin.read(target) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+    let most = limit.saturating_add(1);
+    let mut bytes = Vec::with_capacity(FIRST_BYTES.min(most));
+    while bytes.len() < most && is_ready(quiet) {
+        if bytes.len() == bytes.capacity() {
+            bytes.reserve_exact(MORE_BYTES.min(most - bytes.len()));
+        }
+        match read_more(&mut bytes) {
+            Ok(0) => break,
+            Ok(_) => bytes.truncate(most),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(source) => return Err(OsError::io("read", "standard input".as_ref(), source)),
-            Ok(0) => {
-                bytes.truncate(held);
-                break;
-            }
-            Ok(read) => read,
-        };
-        bytes.truncate(held + read);
-        room = MORE_BYTES;
+        }
     }
     Ok(bytes)
+}
+
+/// One read into the room that is left, which is neither cleared before nor copied after.
+#[cfg(unix)]
+fn read_more(bytes: &mut Vec<u8>) -> io::Result<usize> {
+    Ok(rustix::io::read(standard_input(), rustix::buffer::spare_capacity(bytes))?)
+}
+
+#[cfg(not(unix))]
+fn read_more(bytes: &mut Vec<u8>) -> io::Result<usize> {
+    let held = bytes.len();
+    bytes.resize(bytes.capacity(), 0);
+    let read = io::Read::read(&mut io::stdin().lock(), bytes.get_mut(held..).unwrap_or_default());
+    bytes.truncate(held + read.as_ref().copied().unwrap_or_default());
+    read
+}
+
+/// Without the buffer that Rust's standard input brings.
+#[cfg(unix)]
+fn standard_input() -> std::os::fd::BorrowedFd<'static> {
+    #[allow(unsafe_code, reason = "the number of standard input is known")]
+    // SAFETY: nothing in this program closes standard input.
+    unsafe {
+        std::os::fd::BorrowedFd::borrow_raw(0)
+    }
 }
 
 /// Whether standard input has bytes, or its end, within this time.
@@ -49,8 +67,7 @@ fn is_ready(quiet: Duration) -> bool {
     loop {
         let left = quiet.saturating_sub(time::since(started));
         let left = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
-        let input = io::stdin();
-        match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&left)) {
+        match poll(&mut [PollFd::from_borrowed_fd(standard_input(), PollFlags::IN)], Some(&left)) {
             Ok(count) => return count > 0,
             Err(rustix::io::Errno::INTR) => {}
             // What cannot be waited for is simply read.

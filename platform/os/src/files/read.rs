@@ -19,7 +19,23 @@ pub fn read_file_at_most(file: File, path: &Path, limit: u64) -> Result<Vec<u8>,
     if size > limit {
         return Err(too_large(path, size, limit));
     }
-    read_sized(file, path, limit, size)
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
+    if read_once(&file, &mut bytes, size) {
+        return Ok(bytes);
+    }
+    read_rest(file, path, limit, bytes)
+}
+
+/// Whether one read gave the whole of a regular file. There was room for one byte more than its size, so a file that
+/// grew meanwhile is told from one that did not, and its end need not be asked for.
+#[cfg(unix)]
+fn read_once(file: &File, bytes: &mut Vec<u8>, size: u64) -> bool {
+    rustix::io::read(file, rustix::buffer::spare_capacity(bytes)).is_ok_and(|read| read as u64 == size)
+}
+
+#[cfg(not(unix))]
+fn read_once(_: &File, _: &mut Vec<u8>, _: u64) -> bool {
+    false
 }
 
 /// The same as text.
@@ -30,14 +46,14 @@ pub fn read_text_at_most(path: &Path, limit: u64) -> Result<String, OsError> {
 
 /// Everything a stream gives until its end, if that is at most `limit` bytes; `name` is for the error.
 pub fn read_stream_at_most(stream: impl Read, name: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, OsError> {
-    read_sized(stream, name.as_ref(), limit, 0)
+    read_rest(stream, name.as_ref(), limit, Vec::new())
 }
 
-/// `expected` is what one read will probably give; a file that grows meanwhile is read to its end all the same.
-fn read_sized(stream: impl Read, name: &Path, limit: u64, expected: u64) -> Result<Vec<u8>, OsError> {
-    let mut bytes = Vec::with_capacity(usize::try_from(expected.min(limit)).unwrap_or_default() + 1);
+/// Adds the rest of a stream to what was read of it.
+fn read_rest(stream: impl Read, name: &Path, limit: u64, mut bytes: Vec<u8>) -> Result<Vec<u8>, OsError> {
     // One byte more than allowed, to tell "exactly the limit" from "more".
-    stream.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|source| OsError::io("read", name, source))?;
+    let most = limit.saturating_add(1).saturating_sub(bytes.len() as u64);
+    stream.take(most).read_to_end(&mut bytes).map_err(|source| OsError::io("read", name, source))?;
     let size = bytes.len() as u64;
     if size > limit {
         return Err(too_large(name, size, limit));
