@@ -226,6 +226,10 @@ impl ScriptModule<'_> {
 
     fn attempt(&self, ctx: &Context<'_>) -> Result<serde_json::Value, ScriptError> {
         let reserve = Duration::from_millis(ctx.timers.budget_ms) / RESERVE;
+        if !self.scripts.spent.borrow().is_empty() {
+            // Each module takes a hundred kilobytes.
+            dispatch_os::arena::make_room();
+        }
         let script = self.load(ctx.timers.remaining().saturating_sub(reserve))?;
         let arguments = [values::text_of(&ctx.event.name.as_str()), values::text_of(&values::Seen::new(ctx))];
         let answer = script.call_with_json(&Callee::export("handle"), &arguments);
