@@ -2,13 +2,15 @@
 //!
 //! Pure.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::unbounded::UnboundedCall;
 use crate::access::{Access, PathAccess};
 
 /// A path that a command touches.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EffectPath {
     /// Absolute path or pattern.
@@ -163,14 +165,12 @@ impl ShellEffects {
         ];
         let listed = lists.into_iter().flat_map(|(paths, access)| paths.iter().map(move |path| (path, access)));
         let moved = self.moves.iter().flat_map(|moved| [(&moved.from, Access::Delete), (&moved.to, Access::Write)]);
-        let mut all: Vec<PathAccess> = Vec::new();
-        for (path, access) in listed.chain(moved) {
-            let entry = PathAccess { path: path.path.clone(), access, glob: path.glob };
-            if !all.contains(&entry) {
-                all.push(entry);
-            }
-        }
-        all
+        let mut seen = BTreeSet::new();
+        listed
+            .chain(moved)
+            .filter(|(path, access)| seen.insert((path.path.as_str(), *access, path.glob)))
+            .map(|(path, access)| PathAccess { path: path.path.clone(), access, glob: path.glob })
+            .collect()
     }
 
     /// The effects of a command for a shell that is not analysed.

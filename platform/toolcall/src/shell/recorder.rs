@@ -2,6 +2,8 @@
 //!
 //! Pure.
 
+use std::collections::BTreeSet;
+
 use super::effects::{EffectPath, PathMove, ShellEffects, SimpleCommand, UnknownPart, UnknownReason};
 use super::field::ShellField;
 use super::limits::{MAX_COMMANDS, MAX_EFFECTS, MAX_WORK};
@@ -26,6 +28,8 @@ const MAX_LINKS: usize = 64;
 pub(super) struct Recorder {
     pub(super) effects: ShellEffects,
     work: u32,
+    /// What the lists of paths hold, to look it up in.
+    listed: BTreeSet<(Access, EffectPath)>,
     /// Names that this command made for other paths: links and hard links.
     links: Vec<(String, String)>,
 }
@@ -170,7 +174,7 @@ impl Recorder {
         };
         if list.len() >= MAX_EFFECTS {
             self.unknown(UnknownReason::TooMuchWork, "");
-        } else if !list.contains(&path) {
+        } else if self.listed.insert((access, path.clone())) {
             list.push(path);
         }
     }
