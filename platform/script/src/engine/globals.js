@@ -7,18 +7,20 @@ export default (now, random, origin, log, hostNames, callHost) => {
     define(object, key, { value, writable: true, enumerable: false, configurable: true });
 
   const Native = globalThis.Date;
-  const Date = function Date(...parts) {
-    if (!new.target) return new Native(now()).toString();
-    return construct(Native, parts.length ? parts : [now()], new.target);
-  };
-  define(Date, "length", { value: 7 });
-  define(Date, "prototype", { value: Native.prototype, writable: false });
-  hide(Date, "now", now);
-  hide(Date, "parse", Native.parse);
-  hide(Date, "UTC", Native.UTC);
-  // These exist already, and an assignment keeps them hidden as they are.
-  Native.prototype.constructor = Date;
-  globalThis.Date = Date;
+  if (Native) {
+    const Date = function Date(...parts) {
+      if (!new.target) return new Native(now()).toString();
+      return construct(Native, parts.length ? parts : [now()], new.target);
+    };
+    define(Date, "length", { value: 7 });
+    define(Date, "prototype", { value: Native.prototype, writable: false });
+    hide(Date, "now", now);
+    hide(Date, "parse", Native.parse);
+    hide(Date, "UTC", Native.UTC);
+    // These exist already, and an assignment keeps them hidden as they are.
+    Native.prototype.constructor = Date;
+    globalThis.Date = Date;
+  }
   hide(globalThis, "performance", { now: () => now() - origin, timeOrigin: origin });
   Math.random = random;
 
@@ -55,9 +57,14 @@ export default (now, random, origin, log, hostNames, callHost) => {
     }
     return String(value);
   };
-  const levels = ["debug", "log", "info", "warn", "error"];
-  const write = (level, name) => ({ [name]: (...values) => log(level, values.map(show).join(" ").toWellFormed()) })[name];
-  hide(globalThis, "console", fromEntries(levels.map((name, level) => [name, write(level, name)])));
+  const write = (level, values) => log(level, values.map(show).join(" ").toWellFormed());
+  hide(globalThis, "console", {
+    debug: (...values) => write(0, values),
+    log: (...values) => write(1, values),
+    info: (...values) => write(2, values),
+    warn: (...values) => write(3, values),
+    error: (...values) => write(4, values),
+  });
 
   if (hostNames.length) {
     const call = (index, name) => ({ [name]: (...values) => parse(callHost(index, encode(values))) })[name];
