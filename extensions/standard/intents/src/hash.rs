@@ -2,7 +2,7 @@
 //!
 //! Pure.
 
-use sha2::{Digest, Sha256};
+use dispatch_os::digest::sha256;
 
 /// The prefix of every hash.
 pub(crate) const PREFIX: &str = "sha256:";
@@ -13,7 +13,7 @@ const NAME_DIGITS: usize = 40;
 /// `sha256:` and 64 hex digits, of the raw bytes.
 #[must_use]
 pub(crate) fn content_hash(bytes: &[u8]) -> String {
-    spell(&Sha256::digest(bytes))
+    spell(&sha256(bytes))
 }
 
 /// The short hash of one line, without its line ending.
@@ -21,7 +21,7 @@ pub(crate) fn content_hash(bytes: &[u8]) -> String {
 pub(crate) fn line_hash(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let mut text = hex(&Sha256::digest(line));
+    let mut text = hex(&sha256(line));
     text.truncate(LINE_DIGITS);
     text
 }
@@ -35,7 +35,7 @@ pub(crate) fn bare_line_hash(line: &[u8]) -> String {
 
 /// A file name for bytes of any length: 40 hex digits of their hash.
 pub(crate) fn digits_of(bytes: &[u8]) -> String {
-    let mut text = hex(&Sha256::digest(bytes));
+    let mut text = hex(&sha256(bytes));
     text.truncate(NAME_DIGITS);
     text
 }

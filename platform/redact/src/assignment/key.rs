@@ -82,7 +82,8 @@ pub(crate) fn class_of(name: &str) -> Option<KeyClass> {
 fn keyword_at(text: &[u8], at: usize) -> Option<(&'static str, KeyClass)> {
     let rest = text.get(at..)?;
     // Most letters begin no keyword, and this is asked of each letter of each name.
-    if !matches!(rest.first()?.to_ascii_lowercase(), b'p' | b'c' | b's' | b't' | b'a' | b'k') {
+    let begins = [rest.first()?.to_ascii_lowercase(), rest.get(1)?.to_ascii_lowercase()];
+    if !matches!(&begins, b"pa" | b"pw" | b"cr" | b"se" | b"to" | b"au" | b"ke") {
         return None;
     }
     let keyword = KEYWORDS.iter().find(|keyword| {
