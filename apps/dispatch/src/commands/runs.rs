@@ -75,7 +75,7 @@ pub(crate) enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Find runs by what they printed, their files or their reason
+    /// Find runs by their hook, what they printed, their files or their reason
     Search {
         /// The text
         text: String,

@@ -12,6 +12,7 @@ mod open_documents;
 mod person_messages;
 mod protocol;
 mod run_reports;
+mod save_support;
 mod server;
 mod will_save;
 mod wire;

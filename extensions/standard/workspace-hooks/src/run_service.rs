@@ -171,7 +171,8 @@ fn hook_of<'a>(set: &'a HookSet, run: &Run) -> Result<&'a Arc<Hook>, RunsError> 
 /// Whether a text is in what people see of a run.
 fn says(record: &ExecutionRecord, text: &str) -> bool {
     let has = |place: &str| place.to_lowercase().contains(text);
-    has(&record.reason)
+    has(&record.hook_id)
+        || has(&record.reason)
         || record.logs.as_deref().is_some_and(has)
         || record.files.iter().any(|file| has(&file.path))
         || record.wrote.iter().any(|path| has(path))

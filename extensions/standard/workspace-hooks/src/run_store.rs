@@ -170,7 +170,7 @@ impl RunStore {
         self.first(query, |record| record.text(0).map(str::to_owned)).await
     }
 
-    /// Runs, newest first; those whose output, facts or reason could hold the text, if one is asked for.
+    /// Runs, newest first; those whose hook, output, facts or reason could hold the text, if one is asked for.
     pub(crate) async fn list(
         &self,
         query: &RunQuery,
@@ -184,7 +184,7 @@ impl RunStore {
                 "SELECT {RUN} FROM hook_runs
                  WHERE number < ?1 AND (?2 IS NULL OR workspace = ?2) AND (?3 IS NULL OR hook = ?3)
                    AND (?4 = '' OR ?4 LIKE '%|' || status || '|%')
-                   AND (?5 IS NULL OR reason LIKE ?5 ESCAPE '\\' OR facts LIKE ?5 ESCAPE '\\'
+                   AND (?5 IS NULL OR hook LIKE ?5 ESCAPE '\\' OR reason LIKE ?5 ESCAPE '\\' OR facts LIKE ?5 ESCAPE '\\'
                         OR EXISTS (SELECT 1 FROM hook_outputs o WHERE o.run = number AND o.output LIKE ?5 ESCAPE '\\'))
                  ORDER BY number DESC LIMIT ?6"
             ),

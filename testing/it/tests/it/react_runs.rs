@@ -11,7 +11,7 @@ use std::process::Stdio;
 fn a_run_is_started_shown_found_and_listed() {
     let workspace = Workspace::new(&json!([
         {"id": "good", "trigger": "manual", "command": sh("cat; echo needle in a haystack")},
-        {"id": "bad", "trigger": "manual", "command": sh("exit 4")},
+        {"id": "fails-always", "trigger": "manual", "command": sh("exit 4")},
     ]));
     workspace.save("src/a.rs", "fn a() {}");
     let started = workspace.start("good", &["--file", "src/a.rs"]);
@@ -19,7 +19,7 @@ fn a_run_is_started_shown_found_and_listed() {
     let run = started.json();
     assert_eq!((&run["status"], &run["trigger"]), (&"success".into(), &"manual".into()));
     assert_eq!(run["files"][0]["path"], "src/a.rs");
-    assert_eq!(workspace.start("bad", &[]).status, 1);
+    assert_eq!(workspace.start("fails-always", &[]).status, 1);
     assert_eq!(workspace.start("nobody", &[]).status, 2);
     assert_eq!(workspace.start("good", &["--file", "/etc/passwd"]).status, 2);
 
@@ -32,11 +32,12 @@ fn a_run_is_started_shown_found_and_listed() {
     };
     assert_eq!(found("needle in"), ["good"]);
     assert_eq!(found("src/a.rs"), ["good"]);
-    assert_eq!(found("exit code 4"), ["bad"]);
+    assert_eq!(found("exit code 4"), ["fails-always"]);
+    assert_eq!(found("Fails-Always"), ["fails-always"]);
     assert_eq!(found("100%_"), Vec::<String>::new());
     let failed = workspace.context.dispatch(&["runs", "list", "--status", "failed", "--json"]).json();
     assert_eq!(failed.as_array().map(Vec::len), Some(1));
-    assert_eq!(failed[0]["hookId"], "bad");
+    assert_eq!(failed[0]["hookId"], "fails-always");
     assert_eq!(workspace.context.dispatch(&["runs", "show", "no-such-run"]).status, 2);
 }
 

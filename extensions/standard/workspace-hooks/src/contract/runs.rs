@@ -50,7 +50,7 @@ pub struct RunQuery {
     pub hook: Option<String>,
     /// In these states; none means all.
     pub status: Vec<Status>,
-    /// With this text in what they printed, their files or their reason.
+    /// With this text in the name of their hook, what they printed, their files or their reason.
     pub text: Option<String>,
     /// At most so many, the newest first; none means a default.
     pub limit: Option<u32>,

@@ -2,12 +2,15 @@
 //!
 //! Pure.
 
+use super::hook_lines::HookLine;
 use super::wire::{DiagnosticWire, RangeWire};
 use crate::contract::Problem;
 
 const SOURCE: &str = "dispatch";
 /// The severity `Error` of the protocol.
 const ERROR: u8 = 1;
+/// The severity `Information`.
+const INFORMATION: u8 = 3;
 
 /// The problem as an editor shows it, in the text of its file.
 pub(super) fn diagnostic(problem: &Problem, text: &str) -> DiagnosticWire {
@@ -25,6 +28,17 @@ pub(super) fn diagnostic(problem: &Problem, text: &str) -> DiagnosticWire {
         code: problem.rule.clone(),
         source: SOURCE,
         message,
+    }
+}
+
+/// A remark about a hook, where its name stands.
+pub(super) fn remark(line: &HookLine, code: &str, message: &str) -> DiagnosticWire {
+    DiagnosticWire {
+        range: RangeWire::on_line(line.line, line.start, line.end),
+        severity: INFORMATION,
+        code: code.to_owned(),
+        source: SOURCE,
+        message: message.to_owned(),
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) struct PersonMessages {
     waiting: BTreeMap<PathBuf, Vec<String>>,
     invalid: BTreeSet<PathBuf>,
     failing: BTreeSet<(String, String)>,
+    late: BTreeSet<String>,
 }
 
 impl PersonMessages {
@@ -43,6 +44,12 @@ impl PersonMessages {
         messages
     }
 
+    /// What is to be shown about hooks that were not done before a save: each once.
+    pub(super) fn about_late(&mut self, hooks: &[String]) -> Vec<Message> {
+        let fresh = hooks.iter().filter(|hook| self.late.insert((*hook).clone()));
+        fresh.map(|hook| show(MessageTypeWire::Warning, &late_text(hook))).collect()
+    }
+
     /// What is to be shown about a run that is over: the first of a row of failures of its hook.
     pub(super) fn about_run(&mut self, record: &ExecutionRecord) -> Option<Message> {
         let key = (record.workspace.clone(), record.hook_id.clone());
@@ -58,6 +65,11 @@ impl PersonMessages {
             _ => None,
         }
     }
+}
+
+/// What is said about a hook that was not done before a save.
+pub(super) fn late_text(hook: &str) -> String {
+    format!("hook `{hook}` was not done in time, so the file is saved without what it changes")
 }
 
 fn waiting_text(waiting: &[String]) -> String {
@@ -109,6 +121,15 @@ mod tests {
         let many = texts(messages.about_hooks(place, &set(&["a", "b", "c", "d"])));
         assert!(many[0].contains("hooks wait for your approval: `a`, `b`, `c` and 1 more"), "{many:?}");
         assert!(messages.about_hooks(place, &HookSet::default()).is_empty());
+    }
+
+    #[test]
+    fn a_hook_that_is_late_again_and_again_is_shown_once() {
+        let mut messages = PersonMessages::default();
+        let told = texts(messages.about_late(&["fmt".to_owned()]));
+        assert_eq!(told, [format!("Dispatch: {}", late_text("fmt"))]);
+        assert!(messages.about_late(&["fmt".to_owned()]).is_empty());
+        assert_eq!(messages.about_late(&["fmt".to_owned(), "lint".to_owned()]).len(), 1);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a client is told about runs: a line in its log when one starts and ends, and its progress in between.
 
-use super::capabilities::ClientCapabilities;
+use super::capabilities::{ClientCapabilities, WillSave};
 use super::wire::MessageTypeWire;
 use crate::contract::{ExecutionRecord, RunId, Status};
 use dispatch_os::time::parse_rfc3339;
@@ -19,8 +19,8 @@ const STATUS: &str = "dispatch/status";
 pub(super) struct RunReporter {
     client: ClientCapabilities,
     runs: HashMap<RunId, ReportedRun>,
-    /// The runs whose progress the client was asked to show.
-    asked: HashMap<RequestId, RunId>,
+    /// The runs whose progress the client was asked to show, and their titles.
+    asked: HashMap<RequestId, (RunId, String)>,
     last_failure: Option<Value>,
     requests: i32,
 }
@@ -28,7 +28,6 @@ pub(super) struct RunReporter {
 struct ReportedRun {
     status: Status,
     attempts: u32,
-    title: String,
     progress: ProgressState,
 }
 
@@ -47,6 +46,11 @@ impl RunReporter {
     /// Whether the client wants our own notifications.
     pub(super) const fn tells_status(&self) -> bool {
         self.client.status
+    }
+
+    /// How the client tells of a save to come.
+    pub(super) const fn will_save(&self) -> WillSave {
+        self.client.will_save
     }
 
     /// A question to the client.
@@ -74,15 +78,19 @@ impl RunReporter {
 
     /// What follows from the client's answer to a question of ours.
     pub(super) fn answered(&mut self, response: &Response) -> Vec<Message> {
-        let Some(run) = self.asked.remove(&response.id) else { return Vec::new() };
-        let Some(told) = self.runs.get_mut(&run) else { return Vec::new() };
-        if response.response_result.is_err() || told.progress != ProgressState::Asked {
-            told.progress = ProgressState::Unshown;
+        let Some((run, title)) = self.asked.remove(&response.id) else { return Vec::new() };
+        let told = self.runs.get_mut(&run);
+        if response.response_result.is_err() {
+            told.into_iter().for_each(|told| told.progress = ProgressState::Unshown);
             return Vec::new();
         }
+        let begin = progress(&run, json!({ "kind": "begin", "title": title, "cancellable": false }));
+        let Some(told) = told else {
+            // It was over before the client answered, who may show a progress from its creation on (Helix does).
+            return vec![begin, progress(&run, json!({ "kind": "end" }))];
+        };
         told.progress = ProgressState::Shown;
-        let value = json!({ "kind": "begin", "title": told.title, "cancellable": false });
-        vec![progress(&run, value)]
+        vec![begin]
     }
 
     fn waits(&mut self, record: &ExecutionRecord, again: bool) -> Vec<Message> {
@@ -105,7 +113,7 @@ impl RunReporter {
         let unshown = self.runs.get(&record.id).is_some_and(|told| told.progress == ProgressState::Unshown);
         if self.client.progress && unshown {
             let request = self.request("window/workDoneProgress/create", json!({ "token": token(&record.id) }));
-            self.asked.insert(request.id.clone(), record.id.clone());
+            self.asked.insert(request.id.clone(), (record.id.clone(), title(record)));
             if let Some(told) = self.runs.get_mut(&record.id) {
                 told.progress = ProgressState::Asked;
             }
@@ -125,6 +133,10 @@ impl RunReporter {
         };
         if kind == MessageTypeWire::Error {
             self.last_failure = Some(json!({ "hook": record.hook_id, "run": record.id, "reason": record.reason }));
+        }
+        let failed = self.last_failure.as_ref().and_then(|failure| failure["hook"].as_str());
+        if record.status == Status::Success && failed == Some(record.hook_id.as_str()) {
+            self.last_failure = None;
         }
         let mut text = format!("{} {word}{}", title(record), seconds(record));
         if !record.reason.is_empty() {
@@ -152,7 +164,6 @@ impl RunReporter {
         let fresh = || ReportedRun {
             status: record.status,
             attempts: record.attempts,
-            title: title(record),
             progress: ProgressState::Unshown,
         };
         let told = self.runs.entry(record.id.clone()).or_insert_with(fresh);
@@ -251,13 +262,18 @@ mod tests {
     }
 
     #[test]
-    fn progress_that_the_client_refused_or_answered_too_late_is_not_shown() {
+    fn progress_is_ended_if_the_client_answered_too_late_and_not_shown_if_it_refused() {
         let mut reporter = all_of(ClientCapabilities { progress: true, ..ClientCapabilities::default() });
         let started = reporter.news(&record("lint", "1", Status::Running));
         let Message::Request(asked) = &started[1] else { panic!("a question") };
         assert_eq!(words(&reporter.news(&record("lint", "1", Status::Success))).len(), 1);
         let answer = Response { id: asked.id.clone(), response_result: Ok(Value::Null) };
-        assert!(reporter.answered(&answer).is_empty());
+        assert_eq!(words(&reporter.answered(&answer)), ["progress begin", "progress end"]);
+        let started = reporter.news(&record("lint", "2", Status::Running));
+        let Message::Request(asked) = &started[1] else { panic!("a question") };
+        let refused = Response::new_err(asked.id.clone(), 1, String::new());
+        assert!(reporter.answered(&refused).is_empty());
+        assert_eq!(words(&reporter.news(&record("lint", "2", Status::Success))).len(), 1);
         let mut plain = all_of(ClientCapabilities::default());
         assert_eq!(plain.news(&record("lint", "1", Status::Running)).len(), 1);
     }
@@ -280,6 +296,10 @@ mod tests {
                 r#"dispatch/status 0 0 "exit code 1""#,
             ]
         );
+        let other = words(&reporter.news(&record("fmt", "2", Status::Success)));
+        assert_eq!(other.last().unwrap(), r#"dispatch/status 0 0 "exit code 1""#);
+        let well = words(&reporter.news(&record("lint", "3", Status::Success)));
+        assert_eq!(well.last().unwrap(), "dispatch/status 0 0 null", "a hook that succeeds again has not failed last");
     }
 
     #[test]

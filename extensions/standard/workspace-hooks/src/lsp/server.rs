@@ -1,5 +1,6 @@
 //! The server: reads messages, does what they mean, and tells the client what becomes of the runs.
 
+use super::capabilities::WillSave;
 use super::client_writer::ClientWriter;
 use super::code_lens::lenses;
 use super::diagnostics::diagnostic;
@@ -7,10 +8,11 @@ use super::document_events::{DocumentNotice, real};
 use super::event_submission::{OpenWorkspaces, submit_all};
 use super::frame::{self, Frame};
 use super::hook_lines::hook_lines;
-use super::person_messages::PersonMessages;
+use super::person_messages::{PersonMessages, late_text};
 use super::protocol::{ClientCommand, ClientExit, ClientProtocol, ProtocolEffect, answer, refusal};
 use super::run_reports::RunReporter;
-use super::will_save::{DocumentToSave, edits};
+use super::save_support::{notes, unserved};
+use super::will_save::{DocumentToSave, SaveEdits, edits, remove_old_copies};
 use super::wire::MessageTypeWire;
 use crate::approval::editor_approval;
 use crate::content::content_hash;
@@ -30,7 +32,7 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, select};
 use lsp_server::{ErrorCode, Message, Notification, RequestId};
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,6 +80,7 @@ pub async fn serve(
     wiring: LspPorts,
 ) -> std::io::Result<ClientExit> {
     let client = ClientWriter::start(output)?;
+    remove_old_copies(&wiring.state);
     let (inbound, mut received) = mpsc::unbounded();
     read_messages(input, inbound.clone())?;
     let (notices, waiting) = mpsc::channel(MAX_NOTICES);
@@ -128,6 +131,8 @@ enum ServerInput {
     Message(Box<Message>),
     Garbage(&'static str),
     News(Box<ExecutionRecord>),
+    /// The hooks of a workspace were approved.
+    Approved(PathBuf),
     Gone,
 }
 
@@ -169,6 +174,8 @@ struct HookChecks {
     number: AtomicU64,
     /// The files that problems were shown in, by workspace.
     shown: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
+    /// The workspaces whose hooks wait for approval.
+    waiting: Mutex<HashSet<PathBuf>>,
 }
 
 impl Drop for LspServer {
@@ -185,11 +192,19 @@ impl LspServer {
                 effects.into_iter().find_map(|effect| self.obey(effect))
             }
             ServerInput::News(record) => {
+                // A run may be of a hook that waited, which somebody approved elsewhere.
+                if !record.status.is_over() && self.checks.forget_waiting(Path::new(&record.workspace)) {
+                    self.check(PathBuf::from(&record.workspace));
+                }
                 let mut person = self.person.lock().unwrap_or_else(PoisonError::into_inner);
                 let shown = person.as_mut().and_then(|person| person.about_run(&record));
                 drop(person);
                 shown.into_iter().for_each(|message| self.client.send(message));
                 self.reporter.news(&record).into_iter().for_each(|message| self.client.send(message));
+                None
+            }
+            ServerInput::Approved(workspace) => {
+                self.check(workspace);
                 None
             }
             ServerInput::Garbage(why) => {
@@ -291,6 +306,7 @@ impl LspServer {
     fn check(&self, workspace: PathBuf) {
         let (runs, client, checks) = (Arc::clone(&self.wiring.runs), self.client.clone(), Arc::clone(&self.checks));
         let (person, status) = (Arc::clone(&self.person), self.reporter.tells_status());
+        let will_save = self.reporter.will_save();
         let number = checks.number.fetch_add(1, Ordering::AcqRel) + 1;
         self.wiring.spawner.spawn(Box::pin(async move {
             let found = runs.refresh(&workspace).await;
@@ -299,7 +315,8 @@ impl LspServer {
             }
             match found {
                 Ok(set) => {
-                    tell_about(&set, &workspace, &client);
+                    checks.note_waiting(&workspace, &set);
+                    tell_about(&set, &workspace, will_save, &client);
                     let mut person = person.lock().unwrap_or_else(PoisonError::into_inner);
                     let shown = person.as_mut().map(|person| person.about_hooks(&workspace, &set));
                     drop(person);
@@ -307,7 +324,7 @@ impl LspServer {
                     if status {
                         client.send(standing(&set, &workspace));
                     }
-                    checks.publish(&workspace, &set, &client);
+                    checks.publish(&workspace, &set, will_save, &client);
                 }
                 Err(error) => client.log(MessageTypeWire::Error, &format!("cannot read the hooks: {error}")),
             }
@@ -332,15 +349,23 @@ impl LspServer {
         let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let document = DocumentToSave { uri, content, workspaces, state: self.wiring.state.clone() };
         let (runs, clock) = (Arc::clone(&self.wiring.runs), Arc::clone(&self.wiring.clock));
-        let client = self.client.clone();
-        self.wiring.spawner.spawn(Box::pin(async move {
-            client.send(answer(id, edits(document, runs, clock).await));
-        }));
+        let (client, person) = (self.client.clone(), Arc::clone(&self.person));
+        let reply = move |made: SaveEdits| match made {
+            SaveEdits::InTime(edits) => client.send(answer(id, edits)),
+            SaveEdits::Late(hooks) => {
+                client.send(answer(id, json!([])));
+                hooks.iter().for_each(|hook| client.log(MessageTypeWire::Warning, &late_text(hook)));
+                let mut person = person.lock().unwrap_or_else(PoisonError::into_inner);
+                let shown = person.as_mut().map(|person| person.about_late(&hooks));
+                shown.into_iter().flatten().for_each(|message| client.send(message));
+            }
+        };
+        self.wiring.spawner.spawn(Box::pin(edits(document, runs, clock, reply)));
     }
 
     fn command(&self, id: RequestId, command: ClientCommand) {
         let (runs, client) = (Arc::clone(&self.wiring.runs), self.client.clone());
-        let data = self.wiring.data.clone();
+        let (data, inbound) = (self.wiring.data.clone(), self.inbound.clone());
         self.wiring.spawner.spawn(Box::pin(async move {
             let done = match command {
                 ClientCommand::Start { hook, file, workspace } => start(runs.as_ref(), hook, file, workspace).await,
@@ -350,7 +375,10 @@ impl LspServer {
                     .map(|review| json!(review))
                     .map_err(|error| RunsError::Refused(error.to_string())),
                 ClientCommand::Approve { workspace, token } => {
-                    editor_approval::approve(&data, &workspace.join(SHOWN), &token)
+                    let approved = editor_approval::approve(&data, &workspace.join(SHOWN), &token);
+                    // A server that ends has nobody to tell.
+                    let _ = inbound.unbounded_send(ServerInput::Approved(workspace));
+                    approved
                         .map(|()| json!({ "approved": true }))
                         .map_err(|error| RunsError::Refused(error.to_string()))
                 }
@@ -411,7 +439,7 @@ fn standing(set: &HookSet, workspace: &Path) -> Message {
     Notification { method: "dispatch/hooks".to_owned(), params }.into()
 }
 
-fn tell_about(set: &HookSet, workspace: &Path, client: &ClientWriter) {
+fn tell_about(set: &HookSet, workspace: &Path, will_save: WillSave, client: &ClientWriter) {
     let hooks = match set.hooks.len() {
         1 => "1 hook is on".to_owned(),
         count => format!("{count} hooks are on"),
@@ -420,15 +448,37 @@ fn tell_about(set: &HookSet, workspace: &Path, client: &ClientWriter) {
     for dormant in &set.dormant {
         client.log(MessageTypeWire::Warning, &format!("hook `{}` does not run: {}", dormant.hook_id, dormant.reason));
     }
+    for (hook, why) in unserved(set, will_save) {
+        client.log(MessageTypeWire::Warning, &format!("hook `{hook}`: {why}"));
+    }
 }
 
 impl HookChecks {
-    fn publish(&self, workspace: &Path, set: &HookSet, client: &ClientWriter) {
+    /// Whether hooks of the workspace waited for approval at the last look; from now on the next look says.
+    fn forget_waiting(&self, workspace: &Path) -> bool {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(workspace)
+    }
+
+    fn note_waiting(&self, workspace: &Path, set: &HookSet) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if set.waiting_for_approval().next().is_some() {
+            waiting.insert(workspace.to_owned());
+        } else {
+            waiting.remove(workspace);
+        }
+    }
+
+    fn publish(&self, workspace: &Path, set: &HookSet, will_save: WillSave, client: &ClientWriter) {
         let mut by_file: BTreeMap<PathBuf, Vec<Value>> = BTreeMap::new();
         for problem in &set.problems {
             let file = workspace.join(&problem.file);
             let text = read_text_at_most(&file, MAX_HOOKS_BYTES).unwrap_or_default();
             by_file.entry(file).or_default().push(json!(diagnostic(problem, &text)));
+        }
+        let file = workspace.join(SHOWN);
+        let text = read_text_at_most(&file, MAX_HOOKS_BYTES).unwrap_or_default();
+        for note in notes(&hook_lines(&text), &unserved(set, will_save)) {
+            by_file.entry(file.clone()).or_default().push(json!(note));
         }
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let before = shown.insert(workspace.to_owned(), by_file.keys().cloned().collect()).unwrap_or_default();

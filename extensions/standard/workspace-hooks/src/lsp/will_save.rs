@@ -5,16 +5,20 @@ use super::wire::{PositionWire, RangeWire};
 use crate::contract::{Event, RunId, Runs, Status};
 use dispatch_contracts::ports::Clock;
 use dispatch_os::files::{self, create_dir_owner_only, read_text_at_most};
+use dispatch_os::time::wall_now;
 use dispatch_os::{OsError, Ulid};
 use futures_util::future::{Either, join_all, select};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where an event says which copy holds the content that is about to be saved.
 pub(crate) const CONTENT_FILE: &str = "contentFile";
-/// Editors go on without the edits after about a second and a half.
-const MAX_WAIT_MS: u64 = 1_300;
+/// Neovim goes on without the edits after a second, others a little later.
+const MAX_WAIT_MS: u64 = 900;
+/// A copy that is older was left by a process that was killed.
+const MAX_COPY_AGE: Duration = Duration::from_hours(24);
 const FOLDER: &str = "will-save";
 /// A larger result is not edited in.
 const MAX_RESULT_BYTES: u64 = 16 * 1024 * 1024;
@@ -28,24 +32,56 @@ pub(super) struct DocumentToSave {
     pub(super) state: PathBuf,
 }
 
-/// Runs the hooks and answers with the edits that they made in time.
-pub(super) async fn edits(document: DocumentToSave, runs: Arc<dyn Runs>, clock: Arc<dyn Clock>) -> Value {
+/// What came of the hooks before a save.
+pub(super) enum SaveEdits {
+    /// The edits that they made in time.
+    InTime(Value),
+    /// These hooks were not done in time.
+    Late(Vec<String>),
+}
+
+/// Runs the hooks and answers with the edits that they made in time. Resolves when the runs are over, which have their
+/// copy until then.
+pub(super) async fn edits(
+    document: DocumentToSave,
+    runs: Arc<dyn Runs>,
+    clock: Arc<dyn Clock>,
+    answer: impl FnOnce(SaveEdits),
+) {
+    let nothing = || SaveEdits::InTime(json!([]));
     let notice = DocumentNotice::WillSave(document.uri.clone());
     let events = EventResolver::default().events(&notice, &document.workspaces);
-    let Some(event) = events.into_iter().next() else { return json!([]) };
+    let Some(event) = events.into_iter().next() else { return answer(nothing()) };
     if !is_wanted(runs.as_ref(), &event).await {
-        return json!([]);
+        return answer(nothing());
     }
-    let Ok(copy) = ContentCopy::make(&document, &event) else { return json!([]) };
+    let Ok(copy) = ContentCopy::make(&document, &event) else { return answer(nothing()) };
     let started = start(runs.as_ref(), event, &copy).await;
-    let over = join_all(started.iter().map(|run| runs.wait(run)));
+    let over = join_all(started.iter().map(|(_, run)| runs.wait(run)));
     match select(over, clock.sleep_ms(MAX_WAIT_MS)).await {
         Either::Left((ended, _)) if ended.iter().flatten().any(|record| record.status == Status::Success) => {
             let result = copy.text().filter(|result| *result != document.content);
-            result.map_or_else(|| json!([]), |result| json!([whole_edit(&document.content, &result)]))
+            let edits = result.map_or_else(|| json!([]), |result| json!([whole_edit(&document.content, &result)]));
+            answer(SaveEdits::InTime(edits));
         }
-        // Too late for this save: the copy goes when the run is over, or at the next start.
-        Either::Left(_) | Either::Right(_) => json!([]),
+        Either::Left(_) => answer(nothing()),
+        Either::Right(((), over)) => {
+            answer(SaveEdits::Late(started.iter().map(|(hook, _)| hook.clone()).collect()));
+            over.await;
+        }
+    }
+}
+
+/// Removes the copies that processes left which were killed.
+pub(super) fn remove_old_copies(state: &Path) {
+    let Ok(copies) = files::read_dir(state.join(FOLDER)) else { return };
+    for copy in copies.flatten() {
+        let modified = copy.metadata().and_then(|metadata| metadata.modified());
+        let age = modified.ok().and_then(|at| wall_now().duration_since(at).ok());
+        if age.is_some_and(|age| age > MAX_COPY_AGE) {
+            // Whoever cannot remove it now tries again at the next start.
+            let _ = files::remove_dir_all(copy.path());
+        }
     }
 }
 
@@ -55,10 +91,11 @@ async fn is_wanted(runs: &dyn Runs, event: &Event) -> bool {
     set.is_ok_and(|set| set.hooks.iter().any(|hook| hook.trigger == event.trigger))
 }
 
-async fn start(runs: &dyn Runs, mut event: Event, copy: &ContentCopy) -> Vec<RunId> {
+/// The hooks that were started, and their runs.
+async fn start(runs: &dyn Runs, mut event: Event, copy: &ContentCopy) -> Vec<(String, RunId)> {
     event.metadata.insert(CONTENT_FILE.to_owned(), json!(copy.file));
     let receipts = runs.submit(event).await.unwrap_or_default();
-    receipts.into_iter().filter_map(|receipt| receipt.run).collect()
+    receipts.into_iter().filter_map(|receipt| Some((receipt.hook_id, receipt.run?))).collect()
 }
 
 /// An edit that replaces a whole content by another.

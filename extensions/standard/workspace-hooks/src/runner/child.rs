@@ -8,6 +8,7 @@ use crate::contract::RunPlace;
 use crate::lsp::CONTENT_FILE;
 use crate::run_executor::{RetryAdvice, RunEnd, RunResult};
 use dispatch_contracts::cancel::CancelToken;
+use dispatch_os::files;
 use dispatch_os::threads::offload;
 use dispatch_os::{Canceller, CaptureLimit, ChildOutcome, ChildSpec, DescendantPolicy, StartCause, StartFailure};
 use futures_util::future::{Either, select};
@@ -33,8 +34,9 @@ pub(super) fn spec(attempt: &RunAttempt<'_>, words: &[String]) -> Option<ChildSp
         .capture(CaptureLimit::NOTHING)
         .variable("DISPATCH_HOOK_ID", &job.hook.id)
         .variable("DISPATCH_RUN_ID", &job.run.0);
+    // The copy of what is to be saved goes with the editor; a run that is later has the saved file.
     let copy = job.metadata.get(CONTENT_FILE).and_then(Value::as_str).map(PathBuf::from);
-    if let Some(file) = copy.or_else(|| super::event_json::first_file(attempt)) {
+    if let Some(file) = copy.filter(|copy| files::is_file(copy)).or_else(|| super::event_json::first_file(attempt)) {
         child = child.variable("DISPATCH_FILE", file);
     }
     for name in &job.hook.pass_env {
