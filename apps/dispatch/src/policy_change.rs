@@ -60,6 +60,11 @@ pub(crate) fn require_person(loaded: &Loaded, what: &str) -> Result<(), Failure>
     if is_question_off(loaded) { Ok(()) } else { refuse_impostor(loaded, what) }
 }
 
+/// Whether an agent started this process, as far as that shows.
+pub(crate) fn is_run_by_agent(loaded: &Loaded) -> bool {
+    process::is_below_own_process() || (!is_question_off(loaded) && impostor().is_some())
+}
+
 /// Our own agent answers no questions of its own, whatever the settings say.
 fn refuse_own_agent(loaded: &Loaded, what: &str) -> Result<(), Failure> {
     if process::is_below_own_process() {
@@ -71,7 +76,7 @@ fn refuse_own_agent(loaded: &Loaded, what: &str) -> Result<(), Failure> {
 }
 
 fn refuse_impostor(loaded: &Loaded, what: &str) -> Result<(), Failure> {
-    match agents::impostor(&ThisProcess { ancestors: process::ancestors() }) {
+    match impostor() {
         None => Ok(()),
         Some(who) => {
             record(loaded, what, "refused: run by an agent");
@@ -84,6 +89,11 @@ fn no_terminal(loaded: &Loaded, what: &str) -> Failure {
     record(loaded, what, "refused: no terminal");
     Failure::usage(format!("to {what}, confirm it at a terminal"))
         .hint(format!("for scripts, set `[policy] confirm = \"none\"` in {}", user_file(loaded)))
+}
+
+/// Why this process does not speak for a person, in words.
+fn impostor() -> Option<String> {
+    agents::impostor(&ThisProcess { ancestors: process::ancestors() })
 }
 
 /// The facts of the process that runs.

@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 /// Answers a JSON request with JSON; used by routes and commands.
 ///
+/// A route is asked with `path`, `query`, `body` and `isApprover`: whether the client showed the approval token, which
+/// tools of an agent cannot read.
+///
 /// A route may say more: `$status` is the HTTP status of the answer. `$events`, a list of `{ "event", "data" }`, makes it
 /// a stream of server-sent events; while the answer also has `$next`, the route is asked again with that value as `next`,
 /// and what it answers is sent on.

@@ -3,13 +3,14 @@
 use super::watch::something_waits;
 use crate::app::Status;
 use crate::failure::Failure;
+use crate::policy_change::is_run_by_agent;
 use crate::ports::{RuntimeSpawner, SystemClock};
 use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use crate::stopping::asked_to_stop;
 use dispatch_contracts::extension::Extension;
 use dispatch_os::environment;
-use ext_workspace_hooks::contract::{ClientExit, LspPorts, Membership, RUNS, Runs, Workers, serve_lsp};
+use ext_workspace_hooks::contract::{ClientExit, HookApprover, LspPorts, Membership, RUNS, Runs, Workers, serve_lsp};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,6 +41,7 @@ pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Resul
             fallback: loaded.start.clone(),
             data: loaded.dirs.data.clone(),
             state: loaded.dirs.state.clone(),
+            approver: if is_run_by_agent(loaded) { HookApprover::Agent } else { HookApprover::Person },
             opened: joining(workers.clone(), Arc::clone(&opened)),
         };
         running.block_on(async {

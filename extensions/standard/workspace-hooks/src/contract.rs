@@ -23,6 +23,7 @@ pub use usage::Usage;
 pub use crate::approval::{
     HookApprovals, HookFileValidity, HookReview, HookSwitch, ReviewState, ReviewedText, is_hooks_file, review_hooks,
 };
+pub use crate::approval::editor_approval::HookApprover;
 pub use crate::config::{HookOrigin, WrittenHook, WrittenHooks, schema as hooks_schema};
 pub use crate::custom_event::{CustomEvent, CustomEventError};
 pub use crate::file_names::SHOWN as HOOKS_FILE;

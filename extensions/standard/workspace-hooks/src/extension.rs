@@ -1,5 +1,6 @@
 //! Puts the engine together from what the host offers and what the other parts of this crate provide.
 
+use crate::approval_routes::approval_routes;
 use crate::content::content_hash;
 use crate::contract::{ContentHash, RUNS, Runs};
 use crate::custom_event::route;
@@ -109,7 +110,7 @@ pub(crate) async fn start(host: &Host, mut parts: EngineParts) -> Result<Arc<Eng
         folder: folder.clone(),
         stored: Arc::clone(&stored),
     };
-    for route in routes.all() {
+    for route in routes.all().into_iter().chain(approval_routes(&folder, &host.folders().data)) {
         host.define_route(route).map_err(ExtensionError::new)?;
     }
     host.define_route(route(service, folder, stored)).map_err(ExtensionError::new)?;

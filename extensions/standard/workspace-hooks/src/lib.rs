@@ -5,6 +5,7 @@
 pub mod contract;
 
 mod approval;
+mod approval_routes;
 mod config;
 mod content;
 mod custom_event;

@@ -1,8 +1,12 @@
 //! An approval covers what runs: the folder, the hook and the files that its command names.
 
-use crate::react_workspace::{FILE, Watch, Workspace};
-use serde_json::json;
+use crate::react_workspace::{FILE, PipeText, Watch, Workspace};
+use crate::run_workspace::wait_until;
+use dispatch_support::{Served, TestContext};
+use serde_json::{Value, json};
+use std::io::Write as _;
 use std::path::Path;
+use std::process::Stdio;
 
 const SAVED: &str = "onDidSaveTextDocument";
 
@@ -97,4 +101,77 @@ fn trust_shows_what_is_approved_and_the_difference_to_before() {
     {
         assert!(hook.lines().any(|found| found == line), "{line:?} in {hook}");
     }
+}
+
+/// A project with one hook that nobody has approved.
+fn unapproved() -> Workspace {
+    let workspace = Workspace { context: TestContext::new() };
+    workspace.save(FILE, &json!({"hooks": [{"id": "h", "trigger": "manual", "command": ["true"]}]}).to_string());
+    workspace
+}
+
+fn waits(workspace: &Workspace) -> bool {
+    let listed = workspace.context.dispatch(&["workspace-hooks", "list", "--json"]).json();
+    listed["hooks"][0]["reason"].as_str().is_some_and(|reason| reason.contains("not approved"))
+}
+
+/// What `dispatch lsp` answers to a review and to the approval of what it showed.
+fn approve_in_an_editor(workspace: &Workspace, variables: &[(&str, &str)]) -> String {
+    let root = format!("file://{}", workspace.context.project().display());
+    let mut command = workspace.context.command("dispatch");
+    command.args(["lsp", "--stdio"]).envs(variables.iter().copied());
+    let mut editor = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut input = editor.stdin.take().unwrap();
+    let mut out = PipeText::gather(editor.stdout.take().unwrap());
+    let mut say = |message: Value| {
+        let text = message.to_string();
+        write!(input, "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+    };
+    let folders = json!([{"uri": root, "name": "w"}]);
+    let opened = json!({"processId": null, "rootUri": root, "capabilities": {}, "workspaceFolders": folders});
+    say(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opened}));
+    say(json!({"jsonrpc": "2.0", "method": "initialized", "params": {}}));
+    let review = json!({"command": "dispatch.approvals.review", "arguments": [{}]});
+    say(json!({"jsonrpc": "2.0", "id": 2, "method": "workspace/executeCommand", "params": review}));
+    wait_until("it shows the hooks", || out.so_far().contains("\"token\":\""));
+    let shown = out.so_far();
+    let token = shown.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
+    let approve = json!({"command": "dispatch.approvals.approve", "arguments": [{ "token": token }]});
+    say(json!({"jsonrpc": "2.0", "id": 3, "method": "workspace/executeCommand", "params": approve}));
+    wait_until("it answers", || out.so_far().contains("\"id\":3"));
+    say(json!({"jsonrpc": "2.0", "id": 4, "method": "shutdown"}));
+    say(json!({"jsonrpc": "2.0", "method": "exit"}));
+    assert!(editor.wait().unwrap().success());
+    out.whole()
+}
+
+#[test]
+fn an_agent_cannot_approve_hooks_through_the_language_server() {
+    let workspace = unapproved();
+    let refused = approve_in_an_editor(&workspace, &[("CLAUDECODE", "1")]);
+    assert!(refused.contains("an agent cannot approve hooks"), "{refused}");
+    assert!(waits(&workspace));
+    let person = unapproved();
+    let approved = approve_in_an_editor(&person, &[]);
+    assert!(approved.contains("\"approved\":true"), "{approved}");
+    assert!(!waits(&person));
+}
+
+#[test]
+fn hooks_are_approved_over_http_with_the_approval_token_alone() {
+    let workspace = unapproved();
+    let served = Served::start(&workspace.context, &[], &[]);
+    let path = "/v1/workspace-hooks/approvals";
+    let shown: Value = serde_json::from_str(&served.client.get(path).body).unwrap();
+    assert_eq!((&shown["hooks"][0]["hookId"], &shown["hooks"][0]["state"]), (&"h".into(), &"new".into()), "{shown}");
+    let body = json!({ "token": shown["token"] });
+    assert_eq!(served.client.post(path, &body).status, 403, "the token of the server is not enough");
+    let mut person = served.client.clone();
+    let token = std::fs::read_to_string(workspace.context.home().join("approval-token")).expect("its token");
+    person.token = Some(token.trim().to_owned());
+    assert_eq!(person.post(path, &json!({})).status, 400);
+    assert_eq!(person.post(path, &json!({ "token": "of another text" })).status, 409);
+    assert!(waits(&workspace));
+    assert_eq!(person.post(path, &body).status, 200);
+    assert!(!waits(&workspace));
 }

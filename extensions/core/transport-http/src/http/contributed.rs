@@ -2,6 +2,7 @@
 
 use super::connection::ServerShared;
 use super::input::read_body;
+use crate::guard::shown_token;
 use crate::refusal::Refusal;
 use crate::settings::MAX_BODY_BYTES;
 use axum::Json;
@@ -37,13 +38,14 @@ pub(super) async fn serve(State(shared): State<Arc<ServerShared>>, request: Requ
     };
     let query: BTreeMap<String, String> =
         Query::try_from_uri(request.uri()).map(|Query(query)| query).unwrap_or_default();
+    let is_approver = shown_token(request.headers()).is_some_and(|token| shared.token.may_answer(token));
     let bytes = read_body(request, MAX_BODY_BYTES).await?;
     let body: Value = if bytes.is_empty() {
         Value::Null
     } else {
         serde_json::from_slice(&bytes).map_err(|error| Refusal::invalid(format!("invalid body: {error}")))?
     };
-    let asked = json!({"path": path, "query": query, "body": body});
+    let asked = json!({"path": path, "query": query, "body": body, "isApprover": is_approver});
     let value = ask(&route.item, &route.owner.to_string(), asked.clone()).await?;
     if value.get(EVENTS).is_some() {
         return Ok(events(route.item.clone(), route.owner.to_string(), asked, value));

@@ -1,4 +1,4 @@
-//! An approval that a person gives in an editor, for exactly the texts that were shown.
+//! An approval that a person gives in an editor or another client, for exactly the texts that were shown.
 
 use super::{HookApprovals, HookReview, review_hooks};
 use dispatch_os::lock::{FileLock, LockKind};
@@ -11,6 +11,18 @@ use std::time::Duration;
 const TRUST_FILE: &str = "trust.json";
 /// How long to wait for `dispatch trust`.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// Why an approval of an agent is not taken.
+pub(crate) const AGENT_APPROVES: &str = "an agent cannot approve hooks; a person can, with `dispatch trust`";
+
+/// Who is at the other end of a client that may approve hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookApprover {
+    /// As far as is known, a person.
+    Person,
+    /// An agent started this process.
+    Agent,
+}
 
 /// What a person is shown before the approval.
 #[derive(Clone, Debug, Serialize)]

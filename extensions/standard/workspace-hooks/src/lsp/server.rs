@@ -14,7 +14,7 @@ use super::run_reports::RunReporter;
 use super::save_support::{notes, unserved};
 use super::will_save::{DocumentToSave, SaveEdits, edits, remove_old_copies};
 use super::wire::MessageTypeWire;
-use crate::approval::editor_approval;
+use crate::approval::editor_approval::{self, AGENT_APPROVES, HookApprover};
 use crate::content::content_hash;
 use crate::contract::{
     Change, Event, ExecutionRecord, FileChange, HookSet, RunQuery, Runs, RunsError, Source, Trigger,
@@ -66,6 +66,8 @@ pub struct LspPorts {
     pub data: PathBuf,
     /// The user's folder for state.
     pub state: PathBuf,
+    /// Who is at the other end.
+    pub approver: HookApprover,
     /// Called for each workspace whose queue this server takes up.
     pub opened: Box<dyn FnMut(&Path) + Send>,
 }
@@ -365,7 +367,7 @@ impl LspServer {
 
     fn command(&self, id: RequestId, command: ClientCommand) {
         let (runs, client) = (Arc::clone(&self.wiring.runs), self.client.clone());
-        let (data, inbound) = (self.wiring.data.clone(), self.inbound.clone());
+        let (data, inbound, approver) = (self.wiring.data.clone(), self.inbound.clone(), self.wiring.approver);
         self.wiring.spawner.spawn(Box::pin(async move {
             let done = match command {
                 ClientCommand::Start { hook, file, workspace } => start(runs.as_ref(), hook, file, workspace).await,
@@ -374,6 +376,9 @@ impl LspServer {
                 ClientCommand::Review(workspace) => editor_approval::review(&data, &workspace.join(SHOWN))
                     .map(|review| json!(review))
                     .map_err(|error| RunsError::Refused(error.to_string())),
+                ClientCommand::Approve { .. } if approver == HookApprover::Agent => {
+                    Err(RunsError::Refused(AGENT_APPROVES.to_owned()))
+                }
                 ClientCommand::Approve { workspace, token } => {
                     let approved = editor_approval::approve(&data, &workspace.join(SHOWN), &token);
                     // A server that ends has nobody to tell.

@@ -2,6 +2,7 @@
 
 use super::protocol::ClientExit;
 use super::server::{LspPorts, serve};
+use crate::approval::editor_approval::HookApprover;
 use crate::contract::{
     Change, Event, ExecutionRecord, FileChange, HookSet, Metrics, Outcome, Problem, Receipt, RunId, RunQuery, Runs,
     RunsError, Source, Status, Trigger, Usage,
@@ -161,6 +162,7 @@ impl TestEditor {
             fallback: root.clone(),
             data: root.join("data"),
             state: root.join("state"),
+            approver: HookApprover::Person,
             opened: Box::new(|_| {}),
         };
         std::thread::spawn(move || {
