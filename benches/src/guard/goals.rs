@@ -27,6 +27,13 @@ impl Goals {
         self.rows.push(row![what, measured, bound, met.map_or("-", |met| if met { "yes" } else { "no" })]);
     }
 
+    /// A time that should stay below a limit.
+    pub(super) fn below(&mut self, what: &str, us: Option<f64>, limit_ms: f64) {
+        let measured = us.map_or("not measured".to_owned(), |us| format!("{:.2} ms", us / 1e3));
+        let met = us.map_or("-", |us| if us < limit_ms * 1e3 { "yes" } else { "no" });
+        self.rows.push(row![what, measured, format!("under {limit_ms:.0} ms"), met]);
+    }
+
     pub(super) fn print(self) {
         let mut rows = vec![row!["what", "measured", "wanted", "met"]];
         rows.extend(self.rows);

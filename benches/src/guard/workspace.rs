@@ -1,6 +1,6 @@
 //! Workspaces as `init --full` leaves them, and the programs that are run in them.
 
-use crate::process::{Program, find, target_folder};
+use crate::process::{Program, target_folder};
 use anyhow::{Context as _, Result, ensure};
 use std::fs;
 use std::io::Write as _;
@@ -51,9 +51,29 @@ impl GuardWorkspace {
         }
         fs::write(&manifest, text)?;
         if scripts == Scripts::Eight {
+            // Approving is for a person at a terminal, unless the user said otherwise.
+            fs::create_dir_all(workspace.home().join("config"))?;
+            fs::write(workspace.home().join("config/dispatch.toml"), "[policy]\nconfirm = \"none\"\n")?;
             workspace.dispatch(dispatch, &["trust", "--all"])?;
         }
         Ok(workspace)
+    }
+
+    /// The same rules again in a folder below and as the user's own.
+    pub(super) fn add_roots(&self) -> Result<()> {
+        let hooks = self.root().join(".ai/hooks");
+        for other in [self.inner().join(".ai/hooks"), self.home().join("config/hooks")] {
+            fs::create_dir_all(&other)?;
+            for name in ["dispatch.manifest.json", "config.json", "followup-rules.json", "rlm-policy.json"] {
+                fs::copy(hooks.join(name), other.join(name)).with_context(|| format!("{name} is not there"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder below; the event of all roots comes from it.
+    pub(super) fn inner(&self) -> PathBuf {
+        self.root().join("inner")
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -79,8 +99,8 @@ impl GuardWorkspace {
         program
     }
 
-    /// Node and Bun with the same scripts, where they are installed.
-    pub(super) fn peers(&self) -> Vec<Program> {
+    /// Node and Bun with the same scripts, where they are there.
+    pub(super) fn peers(&self, node: Option<PathBuf>, bun: Option<PathBuf>) -> Vec<Program> {
         let runner = self.folder.path().join("runner.mjs");
         if fs::write(&runner, RUNNER).is_err() {
             return Vec::new();
@@ -88,8 +108,8 @@ impl GuardWorkspace {
         let mut arguments = vec![runner.display().to_string(), self.floor_log()];
         arguments.extend((1..=SCRIPTS).map(|number| self.script(&format!("bench-{number}")).display().to_string()));
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let peer = |label, name| find(name).map(|path| Program::new(label, &path, &arguments));
-        [peer("Node, eight modules", "node"), peer("Bun, eight modules", "bun")].into_iter().flatten().collect()
+        let peer = |label, path: Option<PathBuf>| path.map(|path| Program::new(label, &path, &arguments));
+        [peer("Node, eight modules", node), peer("Bun, eight modules", bun)].into_iter().flatten().collect()
     }
 
     fn dispatch(&self, dispatch: &Path, arguments: &[&str]) -> Result<()> {
@@ -151,6 +171,11 @@ impl GuardWorkspace {
 
 /// A tool call as a host sends it; each round is another call.
 pub(super) fn payload(root: &Path, round: u32) -> Vec<u8> {
+    payload_of("cargo test --workspace", root, round)
+}
+
+/// The same with this command.
+pub(super) fn payload_of(command: &str, root: &Path, round: u32) -> Vec<u8> {
     let number = std::process::id();
     serde_json::json!({
         "session_id": SESSION,
@@ -159,7 +184,7 @@ pub(super) fn payload(root: &Path, round: u32) -> Vec<u8> {
         "permission_mode": "default",
         "hook_event_name": "PreToolUse",
         "tool_name": "Bash",
-        "tool_input": {"command": "cargo test --workspace", "description": "Run the tests"},
+        "tool_input": {"command": command, "description": "Run the tests"},
         "tool_use_id": format!("toolu_{number}_{round}_{}", NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)),
     })
     .to_string()
@@ -171,18 +196,6 @@ static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0)
 /// What `cargo xtask dist` put into `target/dist`, if it was run.
 pub(super) fn shipped(name: &str) -> Result<Option<PathBuf>> {
     Ok(Some(target_folder()?.join("dist").join(name)).filter(|path| path.is_file()))
-}
-
-/// The floor without a dynamic loader, where the target is installed.
-pub(super) fn static_floor() -> Result<Option<PathBuf>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let triple = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--release", "--package", "dispatch-benches", "--bin", "floor", "--target", &triple])
-        .stderr(Stdio::null())
-        .status()?;
-    let floor = target_folder()?.join(&triple).join("release/floor");
-    Ok(built.success().then_some(floor))
 }
 
 fn run(command: &mut Command) -> Result<()> {
