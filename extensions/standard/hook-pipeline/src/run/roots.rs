@@ -86,6 +86,7 @@ fn follow_session(
     folders: &mut Vec<PathBuf>,
 ) {
     match session_root::read(user, session_id) {
+        Some(first) if folders.contains(&first) => {}
         Some(first) if event.name == EventName::PreToolUse && has_rules(&first) => add(folders, first),
         Some(_) => {}
         None => {
