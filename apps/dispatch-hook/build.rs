@@ -13,6 +13,10 @@ use std::process::Command;
 use std::{env, fs, io};
 
 const LIST: &str = "hot-functions.txt";
+/// When this is set, the executable keeps its symbols.
+const SYMBOLS_VARIABLE: &str = "DISPATCH_HOOK_SYMBOLS";
+/// What Linux maps around a page of a file that is wanted.
+const MAPPED_AT_ONCE_BYTES: u32 = 64 * 1024;
 
 /// The shared libraries that Rust programs are linked with, and the archives that hold the same.
 const LIBRARIES: [(&str, &[&str]); 7] = [
@@ -28,7 +32,11 @@ const LIBRARIES: [(&str, &[&str]); 7] = [
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={LIST}");
+    println!("cargo:rerun-if-env-changed={SYMBOLS_VARIABLE}");
     let release = variable("PROFILE") == "release";
+    if release && variable(SYMBOLS_VARIABLE).is_empty() && variable("CARGO_CFG_TARGET_FAMILY") == "unix" {
+        println!("cargo:rustc-link-arg-bins=-Wl,-s");
+    }
     if variable("CARGO_CFG_TARGET_OS") != "linux" {
         return;
     }
@@ -77,10 +85,18 @@ fn path_of(archive: &str) -> io::Result<String> {
     if Path::new(&path).is_absolute() { Ok(path) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
-/// A script that adds one section to the linker's own. What the compiler takes for unlikely, such as a vector that grows,
-/// stands in sections of another name, and events run it all the same.
+/// A script that adds one section to the linker's own. It begins where a group of pages does that the system maps at
+/// once. What the compiler takes for unlikely, such as a vector that grows, stands in sections of another name, and
+/// events run it all the same.
 fn linker_script(list: &str) -> String {
     let names = list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let sections: String = names.map(|name| format!("    *(.text.{name} .text.unlikely.{name})\n")).collect();
-    format!("SECTIONS {{\n  .text.hot_functions : {{\n{sections}  }}\n}}\nINSERT BEFORE .text;\n")
+    let sections: String = names
+        .map(|name| match name.contains(':') {
+            true => format!("    *{name}(.text .text.*)\n"),
+            false => format!("    *(.text.{name} .text.unlikely.{name})\n"),
+        })
+        .collect();
+    format!(
+        "SECTIONS {{\n  .text.hot_functions : ALIGN({MAPPED_AT_ONCE_BYTES}) {{\n{sections}  }}\n}}\nINSERT BEFORE .text;\n"
+    )
 }
