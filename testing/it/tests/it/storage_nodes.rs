@@ -1,5 +1,6 @@
 //! Nodes with data folders of their own on one PostgreSQL: what one of them made is there for the others.
 
+use crate::react_workspace::Workspace;
 use crate::run_workspace::slow_lane;
 use dispatch_support::{PgBouncer, PostgresServer, Recorded, Reply, ScriptedModel, Served, TestContext};
 use serde_json::{Value, json};
@@ -116,4 +117,30 @@ fn behind_a_pooler_looking_is_enough() {
     let _waited = take_in_for_another(&server, &pooler.url("postgres"), 3);
     let listening = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%LISTEN%' AND pid <> pg_backend_pid()";
     assert_eq!(server.psql(listening), "0", "nobody listens through a pooler");
+}
+
+#[test]
+fn hooks_of_two_workspaces_run_side_by_side_and_are_counted_in_order() {
+    const RUNS: usize = 4;
+    let server = PostgresServer::start();
+    let setting = format!("storage.url={}", server.url());
+    let hooks =
+        json!([{ "id": "say", "trigger": "onDidSaveTextDocument", "pattern": "*.x", "command": ["echo", "hi"] }]);
+    let workspaces = [Workspace::new(&hooks), Workspace::new(&hooks)];
+    let start = |workspace: &Workspace| {
+        let mut command = workspace.context.command("dispatch");
+        command.args(["--set", &setting, "runs", "start", "say", "--wait"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let started: Vec<_> = (0..RUNS).flat_map(|_| workspaces.each_ref().map(start)).collect();
+    for run in started {
+        let output = run.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    let count = |sql: &str| server.psql(sql).parse::<usize>().unwrap();
+    let runs = count("SELECT count(*) FROM hook_runs");
+    assert!(runs >= 2, "a start may join a run that waits");
+    assert_eq!(count("SELECT count(*) FROM hook_runs WHERE status = 'success'"), runs);
+    assert_eq!(count("SELECT count(DISTINCT version) FROM hook_runs"), runs, "no two changes share a count");
+    assert_eq!(count("SELECT count(*) FROM hook_runs, hook_changes c WHERE hook_runs.version > c.version"), 0);
 }
