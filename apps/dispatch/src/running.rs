@@ -32,7 +32,7 @@ use std::sync::Arc;
 const CONDUCT: &str = "extensions.session-orchestrator.conduct";
 
 /// Services of the extensions that have tables.
-const STORING: [&str; 3] = [CONVERSATIONS.id(), SESSIONS.id(), RUNS.id()];
+const STORING: [&str; 4] = [CONVERSATIONS.id(), SESSIONS.id(), COMPACTIONS.id(), RUNS.id()];
 
 /// How many threads the work needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
