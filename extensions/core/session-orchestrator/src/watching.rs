@@ -13,8 +13,10 @@ use futures_util::future::{Either, select};
 use futures_util::{FutureExt, StreamExt, stream};
 use std::sync::Arc;
 
-/// How often storage is looked at for rows that another process wrote.
-const LOOK_MS: u64 = 250;
+/// How often storage is looked at for what another process wrote or asks: a person waits for it.
+const NEWS_MS: u64 = 120;
+/// How often it is looked at for the end of a dispatch.
+const END_MS: u64 = 250;
 const LAGGED: SessionEvent = SessionEvent { seq: None, news: SessionNews::Lagged };
 
 struct SessionFollower {
@@ -83,7 +85,7 @@ impl SessionFollower {
                 });
                 continue;
             }
-            let look = select(self.asked.next(), self.scheduler.clock().sleep_ms(LOOK_MS));
+            let look = select(self.asked.next(), self.scheduler.clock().sleep_ms(NEWS_MS));
             match select(self.feed.receiver.next(), look).await {
                 Either::Left((Some(event), _)) => self.order.hear(event),
                 Either::Left((None, _)) => return None,
@@ -109,7 +111,7 @@ pub(crate) async fn wait(scheduler: Arc<TurnScheduler>, id: &DispatchId) -> Resu
         if view.state.is_over() {
             return Ok(view);
         }
-        let tick = scheduler.clock().sleep_ms(LOOK_MS);
+        let tick = scheduler.clock().sleep_ms(END_MS);
         if let Either::Left((Some(ended), _)) = select(news_of_end(&mut feed, id).boxed(), tick).await {
             return Ok(ended);
         }
