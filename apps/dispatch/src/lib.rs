@@ -13,6 +13,7 @@ mod extension_choice;
 mod failure;
 mod git_hook_file;
 mod git_hooks;
+mod idle_memory;
 mod log_file;
 mod paint;
 mod plain;

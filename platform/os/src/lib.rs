@@ -9,6 +9,7 @@ pub mod exit;
 pub mod files;
 pub mod ids;
 pub mod lock;
+pub mod memory;
 pub mod network;
 pub mod owner;
 pub mod paths;

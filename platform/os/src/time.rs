@@ -48,6 +48,22 @@ pub fn thread_processor_time() -> Duration {
     }
 }
 
+/// Processor time that this process used so far, with all its threads. As [`thread_processor_time`] where the system does
+/// not tell.
+#[must_use]
+pub fn process_processor_time() -> Duration {
+    #[cfg(unix)]
+    {
+        let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        let seconds = u64::try_from(spent.tv_sec).unwrap_or_default();
+        Duration::new(seconds, u32::try_from(spent.tv_nsec).unwrap_or_default())
+    }
+    #[cfg(not(unix))]
+    {
+        Duration::from_millis(monotonic_ms())
+    }
+}
+
 /// The present by the wall clock, to compare with the times of files; [`unix_ms`] for everything else.
 #[inline]
 #[must_use]

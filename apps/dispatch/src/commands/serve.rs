@@ -2,6 +2,7 @@
 
 use crate::app::Status;
 use crate::failure::Failure;
+use crate::idle_memory::give_memory_back_when_idle;
 use crate::printer::Printer;
 use crate::running::{Running, Threads};
 use crate::settings::Loaded;
@@ -36,6 +37,7 @@ pub(crate) fn run(
     let running = Running::start(loaded, extensions, Threads::Two)?;
     let outcome = running.service(&TRANSPORT).and_then(|transport| {
         running.block_on(async {
+            let _idle_memory = tokio::spawn(give_memory_back_when_idle());
             let served = if request.stdio {
                 over_streams(transport.as_ref()).await
             } else {

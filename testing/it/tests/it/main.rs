@@ -20,6 +20,8 @@ mod floor;
 mod frozen;
 mod fuzz;
 mod hook_process;
+#[cfg(target_os = "linux")]
+mod idle_memory;
 mod init;
 mod installed;
 mod intents_bypass;
