@@ -127,7 +127,7 @@ pub(crate) fn store(layout: &OrchestrationLayout, path: &str, observed: &Observe
 pub(crate) fn remove_oldest(layout: &OrchestrationLayout, max_bytes: u64) {
     let folders = files::read_dir(layout.contents_folder()).into_iter().flatten().flatten();
     let stored = folders.flat_map(|folder| files::read_dir(folder.path()).into_iter().flatten().flatten());
-    let mut found: Vec<(std::time::SystemTime, u64, PathBuf)> = stored
+    let mut found: Vec<(_, u64, PathBuf)> = stored
         .filter_map(|file| {
             let metadata = file.metadata().ok().filter(|metadata| metadata.is_file())?;
             Some((metadata.modified().ok()?, metadata.len(), file.path()))
