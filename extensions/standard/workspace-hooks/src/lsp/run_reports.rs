@@ -161,11 +161,8 @@ impl RunReporter {
         if self.runs.len() >= MAX_FOLLOWED && !self.runs.contains_key(&record.id) {
             return;
         }
-        let fresh = || ReportedRun {
-            status: record.status,
-            attempts: record.attempts,
-            progress: ProgressState::Unshown,
-        };
+        let fresh =
+            || ReportedRun { status: record.status, attempts: record.attempts, progress: ProgressState::Unshown };
         let told = self.runs.entry(record.id.clone()).or_insert_with(fresh);
         told.status = record.status;
         told.attempts = record.attempts;

@@ -32,7 +32,7 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, select};
 use lsp_server::{ErrorCode, Message, Notification, RequestId};
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -176,8 +176,8 @@ struct HookChecks {
     number: AtomicU64,
     /// The files that problems were shown in, by workspace.
     shown: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
-    /// The workspaces whose hooks wait for approval.
-    waiting: Mutex<HashSet<PathBuf>>,
+    /// The hooks that wait for approval, by workspace.
+    waiting: Mutex<HashMap<PathBuf, Vec<String>>>,
 }
 
 impl Drop for LspServer {
@@ -194,9 +194,10 @@ impl LspServer {
                 effects.into_iter().find_map(|effect| self.obey(effect))
             }
             ServerInput::News(record) => {
-                // A run may be of a hook that waited, which somebody approved elsewhere.
-                if !record.status.is_over() && self.checks.forget_waiting(Path::new(&record.workspace)) {
-                    self.check(PathBuf::from(&record.workspace));
+                // Of a hook that waited there is a run when somebody approved it elsewhere.
+                let workspace = Path::new(&record.workspace);
+                if self.checks.forget_waiting(workspace, &record.hook_id) {
+                    self.check(workspace.to_owned());
                 }
                 let mut person = self.person.lock().unwrap_or_else(PoisonError::into_inner);
                 let shown = person.as_mut().and_then(|person| person.about_run(&record));
@@ -459,18 +460,19 @@ fn tell_about(set: &HookSet, workspace: &Path, will_save: WillSave, client: &Cli
 }
 
 impl HookChecks {
-    /// Whether hooks of the workspace waited for approval at the last look; from now on the next look says.
-    fn forget_waiting(&self, workspace: &Path) -> bool {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(workspace)
+    /// Whether this hook waited for approval at the last look; from now on the next look says which do.
+    fn forget_waiting(&self, workspace: &Path, hook: &str) -> bool {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = waiting.get(workspace).is_some_and(|hooks| hooks.iter().any(|waits| waits == hook));
+        if waited {
+            waiting.remove(workspace);
+        }
+        waited
     }
 
     fn note_waiting(&self, workspace: &Path, set: &HookSet) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if set.waiting_for_approval().next().is_some() {
-            waiting.insert(workspace.to_owned());
-        } else {
-            waiting.remove(workspace);
-        }
+        let hooks = set.waiting_for_approval().map(str::to_owned).collect();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(workspace.to_owned(), hooks);
     }
 
     fn publish(&self, workspace: &Path, set: &HookSet, will_save: WillSave, client: &ClientWriter) {

@@ -4,8 +4,8 @@ use super::protocol::ClientExit;
 use super::server::{LspPorts, serve};
 use crate::approval::editor_approval::HookApprover;
 use crate::contract::{
-    Change, Event, ExecutionRecord, FileChange, HookSet, Metrics, Outcome, Problem, Receipt, RunId, RunQuery, Runs,
-    RunsError, Source, Status, Trigger, Usage,
+    Change, Dormant, Event, ExecutionRecord, FileChange, HookSet, Metrics, Outcome, Problem, Receipt, RunId, RunQuery,
+    Runs, RunsError, Source, Status, Trigger, Usage,
 };
 use dispatch_contracts::ports::{Clock, Spawner};
 use dispatch_contracts::{BoxFuture, BoxStream};
@@ -326,6 +326,20 @@ fn problems_of_the_hooks_are_shown_and_cleared() {
     let uri = editor.uri(".akira/hooks.json");
     editor.tell("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": uri, "type": 2 }] }));
     assert_eq!(editor.notified("textDocument/publishDiagnostics")["diagnostics"], json!([]));
+}
+
+#[test]
+fn an_approval_from_elsewhere_is_noticed_by_the_first_run() {
+    let mut editor = TestEditor::initialized();
+    let dormant = Dormant { hook_id: "lint".to_owned(), reason: "not approved".to_owned(), waits_for_approval: true };
+    editor.queue.set.lock().unwrap().dormant.push(dormant);
+    editor.tell_document("textDocument/didOpen", ".akira/hooks.json");
+    let says = |text: &'static str| move |message: &Message| log_of(message).is_some_and(|said| said.contains(text));
+    editor.until(says("hook `lint` does not run"));
+    editor.queue.set.lock().unwrap().dormant.clear();
+    let workspace = editor.root.to_str().unwrap().to_owned();
+    editor.queue.tell(&ExecutionRecord { workspace, ..record("lint", "1", Status::Queued) });
+    editor.until(says("hooks are on"));
 }
 
 #[test]
