@@ -5,6 +5,7 @@ const path = require("node:path");
 const vscode = require("vscode");
 const { LanguageClient, TransportKind } = require("vscode-languageclient/node");
 const { Approvals } = require("./approvals");
+const { run } = require("./program");
 const { Runs } = require("./runs");
 const { hookIds, statusText } = require("./words");
 
@@ -25,11 +26,11 @@ let standing = {};
 
 async function activate(context) {
   output = vscode.window.createOutputChannel("Dispatch hooks");
-  item = vscode.window.createStatusBarItem(vscode.StatusBarAlignment.Left, 0);
-  item.command = "dispatch.showOutput";
+  item = vscode.window.createStatusBarItem("dispatch.status", vscode.StatusBarAlignment.Left, 0);
+  item.name = "Dispatch hooks";
   approvals = new Approvals(request);
   runs = new Runs(program);
-  context.subscriptions.push(approvals.register(), runs.register());
+  context.subscriptions.push(approvals.register(), ...runs.register());
   const commands = {
     "dispatch.approve": guarded(() => approvals.review(firstFolder())),
     "dispatch.history": guarded(() => runs.history()),
@@ -61,6 +62,12 @@ async function deactivate() {
 async function start() {
   const settings = vscode.workspace.getConfiguration("dispatch");
   const { command, args: before } = program();
+  try {
+    await run(program(), ["--version"]);
+  } catch (error) {
+    tellMissing(command, error);
+    return;
+  }
   const args = [...before, "lsp"];
   const server = { command, args, transport: TransportKind.stdio, options: { cwd: firstFolder() } };
   client = new LanguageClient("dispatch", "Dispatch hooks", server, {
@@ -78,11 +85,23 @@ async function start() {
     showStatus({ running: 0, queued: 0, lastFailure: null });
   } catch (error) {
     client = undefined;
-    output.appendLine(`dispatch lsp did not start: ${error.message ?? error}`);
-    item.text = "$(warning) hooks";
-    item.tooltip = `${command} did not start; set dispatch.path to the program`;
-    item.show();
+    tellMissing(command, error);
   }
+}
+
+/** The program is not there, or is not what it should be. */
+function tellMissing(command, error) {
+  output.appendLine(`${command} does not start: ${error.message ?? error}`);
+  item.text = "$(warning) hooks";
+  item.tooltip = `${command} does not start; set dispatch.path to the program`;
+  item.command = "dispatch.showOutput";
+  item.show();
+  const text = `Dispatch: the program \`${command}\` does not start; install it, or say where it is.`;
+  vscode.window.showErrorMessage(text, "Set dispatch.path").then((choice) => {
+    if (choice) {
+      vscode.commands.executeCommand("workbench.action.openSettings", "dispatch.path");
+    }
+  });
 }
 
 async function stop() {
@@ -131,6 +150,7 @@ function show() {
   const words = statusText(standing);
   item.text = words.text;
   item.tooltip = words.tooltip;
+  item.command = standing.waiting?.length ? "dispatch.approve" : "dispatch.showOutput";
   item.show();
 }
 
@@ -143,7 +163,7 @@ function showStatus(status) {
   }
   lastRun = failure.run;
   if (vscode.workspace.getConfiguration("dispatch").get("showFailures", true)) {
-    const text = `Hook ${failure.hook} failed: ${failure.reason}`;
+    const text = `Dispatch: hook ${failure.hook} failed: ${failure.reason}`;
     vscode.window.showWarningMessage(text, "Show run", "Retry").then((choice) => {
       if (choice === "Show run") {
         guarded(() => runs.detail(failure.run))();
@@ -165,7 +185,7 @@ function showHooks({ waiting = [], problem = null }) {
   told = news;
   if (waiting.length) {
     const text = `Dispatch: hooks wait for your approval: ${waiting.join(", ")}`;
-    vscode.window.showWarningMessage(text, "Review").then((choice) => choice && guarded(() => approvals.review(firstFolder()))());
+    vscode.window.showWarningMessage(text, "Review").then((choice) => choice && vscode.commands.executeCommand("dispatch.approve"));
   }
   if (problem) {
     const text = `Dispatch: ${problem}; the last valid hooks stay on`;

@@ -3,22 +3,56 @@
 
 const vscode = require("vscode");
 const { json, run } = require("./program");
-const { budgetText, runItem, runText } = require("./words");
+const { budgetText, isGoing, runActions, runItem, runText } = require("./words");
 
 const SCHEME = "dispatch-run";
+const PATCH = ".diff";
 const LOOK_MS = 700;
+
+/** Where a run's text is; the name is what the tab shows. */
+function address(record, ending) {
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${record.id}/${record.hookId}${ending}` });
+}
+
+async function show(uri) {
+  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: false });
+}
+
+function tell(error) {
+  vscode.window.showErrorMessage(`Dispatch: ${error.message ?? error}`);
+}
 
 class Runs {
   constructor(program) {
     this.program = program;
     this.texts = new Map();
+    this.records = new Map();
     this.changed = new vscode.EventEmitter();
   }
 
   register() {
-    return vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
+    const actions = { show: this.detail, retry: this.retry, cancel: this.cancel, preview: this.preview, apply: this.apply };
+    const commands = Object.entries(actions).map(([name, act]) =>
+      vscode.commands.registerCommand(`dispatch.run.${name}`, (id) => act.call(this, id).catch(tell)),
+    );
+    const texts = vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
       onDidChange: this.changed.event,
       provideTextDocumentContent: (uri) => this.texts.get(uri.path) ?? "",
+    });
+    const lenses = vscode.languages.registerCodeLensProvider({ scheme: SCHEME }, {
+      onDidChangeCodeLenses: this.changed.event,
+      provideCodeLenses: (document) => this.lenses(document.uri.path),
+    });
+    return [...commands, texts, lenses];
+  }
+
+  /** What can be done with a run, over its text or its patch. */
+  lenses(path) {
+    const record = this.records.get(path);
+    const actions = record ? runActions(record).filter(([, name]) => !path.endsWith(PATCH) || name === "apply") : [];
+    const top = new vscode.Range(0, 0, 0, 0);
+    return actions.map(([title, name]) => {
+      return new vscode.CodeLens(top, { title, command: `dispatch.run.${name}`, arguments: [record.id] });
     });
   }
 
@@ -29,7 +63,7 @@ class Runs {
     const load = async (text) => {
       pick.busy = true;
       const words = text ? ["runs", "search", text] : ["runs", "list"];
-      const found = await json(this.program(), words).catch(() => []);
+      const found = await json(this.program(), words).catch((error) => (tell(error), []));
       // What the program found is shown whether its label holds the text or not.
       pick.items = found.map((one) => ({ ...runItem(one), alwaysShow: true }));
       pick.busy = false;
@@ -40,10 +74,11 @@ class Runs {
       timer = setTimeout(() => load(text), 250);
     });
     pick.onDidAccept(() => {
-      const chosen = pick.selectedItems[0];
-      pick.hide();
+      // While a search goes on there may be nothing to choose yet.
+      const chosen = pick.selectedItems[0] ?? pick.activeItems[0];
       if (chosen) {
-        this.detail(chosen.run.id);
+        pick.hide();
+        this.detail(chosen.run.id).catch(tell);
       }
     });
     pick.onDidHide(() => pick.dispose());
@@ -51,30 +86,23 @@ class Runs {
     await load("");
   }
 
-  /** One run, kept up to date while it goes; then what can be done with it. */
+  /** One run, kept up to date while it goes. */
   async detail(id) {
-    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${id}.log` });
-    const look = async () => {
-      const record = await json(this.program(), ["runs", "show", id]);
-      this.texts.set(uri.path, runText(record));
-      this.changed.fire(uri);
-      return record;
-    };
-    let record = await look();
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: false });
-    while (record.status === "running" || record.status === "queued") {
+    let record = await json(this.program(), ["runs", "show", id]);
+    const uri = address(record, ".log");
+    this.keep(uri, record, runText(record));
+    await show(uri);
+    while (isGoing(record)) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-      record = await look();
+      record = await json(this.program(), ["runs", "show", id]);
+      this.keep(uri, record, runText(record));
     }
-    const actions = ["Retry", ...(record.patch ? ["Preview patch", "Apply patch"] : [])];
-    const choice = await vscode.window.showInformationMessage(`Run of ${record.hookId}: ${record.status}`, ...actions);
-    if (choice === "Retry") {
-      await this.retry(id);
-    } else if (choice === "Preview patch") {
-      await this.preview(id);
-    } else if (choice === "Apply patch") {
-      await this.apply(id);
-    }
+  }
+
+  keep(uri, record, text) {
+    this.texts.set(uri.path, text);
+    this.records.set(uri.path, record);
+    this.changed.fire(uri);
   }
 
   async retry(id) {
@@ -82,17 +110,21 @@ class Runs {
     await this.detail(again.id);
   }
 
+  async cancel(id) {
+    await run(this.program(), ["runs", "cancel", id]);
+  }
+
   async preview(id) {
-    const content = await run(this.program(), ["runs", "apply", id, "--show"]);
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content, language: "diff" }));
-    if ((await vscode.window.showInformationMessage("Apply this patch?", "Apply patch")) === "Apply patch") {
-      await this.apply(id);
-    }
+    const record = await json(this.program(), ["runs", "show", id]);
+    const uri = address(record, PATCH);
+    this.keep(uri, record, await run(this.program(), ["runs", "apply", id, "--show"]));
+    await show(uri);
   }
 
   async apply(id) {
     const said = await run(this.program(), ["runs", "apply", id]);
-    vscode.window.showInformationMessage(said.trim() || "The patch is applied.");
+    // Before the last line is what changed, which is not for a message of one line.
+    vscode.window.showInformationMessage(`Dispatch: ${said.trim().split("\n").pop() || "applied"}`);
   }
 
   /** Switches a hook on or off, for this user alone. */

@@ -36,12 +36,29 @@ function hookIds(text) {
   }
 }
 
+/** Whether a run is not over. */
+function isGoing(run) {
+  return run.status === "running" || run.status === "queued";
+}
+
+/** What can be done with a run: a title and the name of the action. */
+function runActions(run) {
+  if (isGoing(run)) {
+    return [["Cancel", "cancel"]];
+  }
+  const patch = [
+    ["Preview patch", "preview"],
+    ["Apply patch", "apply"],
+  ];
+  return [["Retry", "retry"], ...(run.patch ? patch : [])];
+}
+
 /** One run as a choice in a list. */
 function runItem(run) {
   const files = run.files.map((file) => file.path).join(", ");
   return {
     label: `${run.status === "success" ? "$(check)" : run.status === "running" ? "$(sync~spin)" : "$(warning)"} ${run.hookId}`,
-    description: `${run.status}  ${run.startTs}`,
+    description: `${run.status}, ${new Date(run.startTs).toLocaleString()}`,
     detail: [files, run.reason].filter(Boolean).join("  ·  "),
     run,
   };
@@ -74,4 +91,4 @@ function budgetText(hooks, runs, today) {
   return hooks.map((hook) => `${hook.id}: ${spent(hook.id)} tokens today, limit ${limit(hook.budget) || "none"}`);
 }
 
-module.exports = { budgetText, hookIds, runItem, runText, statusText };
+module.exports = { budgetText, hookIds, isGoing, runActions, runItem, runText, statusText };

@@ -46,7 +46,11 @@ mod react_editor;
 #[cfg(target_os = "linux")]
 mod react_errors;
 #[cfg(target_os = "linux")]
+mod react_helix;
+#[cfg(target_os = "linux")]
 mod react_living;
+#[cfg(target_os = "linux")]
+mod react_neovim;
 #[cfg(target_os = "linux")]
 mod react_nothing_lost;
 #[cfg(target_os = "linux")]
@@ -62,6 +66,8 @@ mod react_sequences;
 mod react_storm;
 #[cfg(target_os = "linux")]
 mod react_trust;
+#[cfg(target_os = "linux")]
+mod react_vscode;
 #[cfg(target_os = "linux")]
 mod react_workspace;
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! `dispatch lsp` with the client of somebody else, as an editor uses it.
 
 use crate::installed::python;
-use crate::react_workspace::{Workspace, sh};
+use crate::react_workspace::{FILE, Workspace, sh};
 use crate::run_wire::told;
 use serde_json::{Value, json};
 use std::process::Command;
@@ -9,11 +9,16 @@ use std::process::Command;
 const PYGLS: &str = "pygls==2.1.1";
 
 fn edit(workspace: &Workspace, file: &str) -> std::collections::BTreeMap<String, Value> {
+    edit_with(workspace, file, "")
+}
+
+/// With an editor that can do these things beside.
+fn edit_with(workspace: &Workspace, file: &str, abilities: &str) -> std::collections::BTreeMap<String, Value> {
     let python = python("lsp-client", PYGLS);
     let dispatch = workspace.context.command("dispatch");
     let mut command = Command::new(python);
     command.args(["-c", include_str!("react_editor/lsp_client.py")]).arg(dispatch.get_program());
-    command.arg(workspace.context.project()).args([file, "saved by an editor\n"]).env_clear();
+    command.arg(workspace.context.project()).args([file, "saved by an editor\n", abilities]).env_clear();
     told(command.envs(dispatch.get_envs().filter_map(|(name, value)| Some((name, value?)))))
 }
 
@@ -56,10 +61,46 @@ fn an_editor_is_told_of_a_failure_as_an_error() {
 }
 
 #[test]
-fn the_extension_of_vs_code_passes_the_tests_it_has() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../editors/vscode");
-    let run = Command::new("node").args(["--test", "test/extension.test.js"]).current_dir(folder).output().unwrap();
-    let said = String::from_utf8_lossy(&run.stdout);
-    let ran = said.contains("every command and setting that is used is declared");
-    assert!(run.status.success() && ran, "{said}{}", String::from_utf8_lossy(&run.stderr));
+fn an_editor_is_told_to_show_what_waits_for_approval_and_what_fails() {
+    let workspace = Workspace::new(&json!([
+        {"id": "bad", "trigger": "onDidSaveTextDocument", "pattern": "*.txt", "command": sh("echo wrong >&2; exit 9")},
+    ]));
+    let cloned = json!({"hooks": [
+        {"id": "bad", "trigger": "onDidSaveTextDocument", "pattern": "*.txt", "command": sh("echo wrong >&2; exit 9")},
+        {"id": "new", "trigger": "onDidSaveTextDocument", "pattern": "*.md", "command": ["true"]},
+    ]});
+    workspace.context.write_cloned(FILE, cloned.to_string());
+    let told = edit(&workspace, "a.txt");
+    let waits = "Dispatch: hook waits for your approval: `new`; review with `dispatch trust .akira/hooks.json`";
+    assert_eq!(told["shown"], json!([[2, waits], [1, "Dispatch: hook `bad`: failed: exit code 9: wrong"]]), "{told:?}");
+}
+
+#[test]
+fn an_editor_that_waits_gets_edits_of_what_is_not_saved_yet() {
+    let loud = r#"tr a-z A-Z < "$DISPATCH_FILE" > "$DISPATCH_FILE.new" && mv "$DISPATCH_FILE.new" "$DISPATCH_FILE""#;
+    let workspace = Workspace::new(&json!([
+        {"id": "loud", "trigger": "onWillSaveTextDocument", "pattern": "*.txt", "command": sh(loud)},
+        {"id": "note", "trigger": "onDidSaveTextDocument", "pattern": "*.txt", "command": ["true"]},
+    ]));
+    workspace.save("a.txt", "on the disk\n");
+    let told = edit_with(&workspace, "a.txt", "wait");
+    let whole = json!({"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}});
+    assert_eq!(told["edits"], json!([{"range": whole, "newText": "SAVED BY AN EDITOR\n"}]), "{told:?}");
+    assert_eq!(told["remarks"], json!([]));
+}
+
+#[test]
+fn an_editor_that_does_not_wait_is_told_so_beside_the_hook() {
+    for (abilities, expected, runs) in [("", "does not say when", 1), ("tell", "does not wait for the hook", 2)] {
+        let workspace = Workspace::new(&json!([
+            {"id": "loud", "trigger": "onWillSaveTextDocument", "pattern": "*.txt", "command": ["true"]},
+            {"id": "note", "trigger": "onDidSaveTextDocument", "pattern": "*.txt", "command": ["true"]},
+        ]));
+        let told = edit_with(&workspace, "a.txt", abilities);
+        let remarks = told["remarks"].as_array().unwrap();
+        let [remark] = remarks.as_slice() else { panic!("{told:?}") };
+        assert!(remark[0] == 3 && remark[1].as_str().unwrap().contains(expected), "{told:?}");
+        assert!(told["logged"].to_string().contains("hook `loud`: this editor"), "{told:?}");
+        assert_eq!(workspace.wait_for_runs(runs).len(), runs);
+    }
 }

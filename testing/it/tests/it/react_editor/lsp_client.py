@@ -8,7 +8,8 @@ import sys
 from lsprotocol import types
 from pygls.lsp.client import BaseLanguageClient
 
-program, project, file, text = sys.argv[1:]
+# `abilities` is what the editor does before a save: nothing, `tell` of it, or `wait` for edits.
+program, project, file, text, abilities = sys.argv[1:]
 PATIENCE_SECONDS = 60
 
 
@@ -16,16 +17,55 @@ def tell(name, value):
     print(json.dumps({"name": name, "value": value}), flush=True)
 
 
+def saving():
+    synchronization = types.TextDocumentSyncClientCapabilities(
+        will_save=abilities != "", will_save_wait_until=abilities == "wait", did_save=True
+    )
+    return types.TextDocumentClientCapabilities(synchronization=synchronization)
+
+
+async def before_save(client, document):
+    params = types.WillSaveTextDocumentParams(text_document=document, reason=types.TextDocumentSaveReason.Manual)
+    if abilities == "tell":
+        client.text_document_will_save(params)
+        return
+    # An editor waits for about a second; on a slow machine another save may be needed.
+    for version in range(2, 60):
+        whole = types.TextDocumentContentChangeWholeDocument(text=text)
+        changed = types.VersionedTextDocumentIdentifier(uri=document.uri, version=version)
+        client.text_document_did_change(
+            types.DidChangeTextDocumentParams(text_document=changed, content_changes=[whole])
+        )
+        edits = await client.text_document_will_save_wait_until_async(params)
+        if edits:
+            span = lambda at: {"line": at.line, "character": at.character}
+            tell("edits", [
+                {"range": {"start": span(it.range.start), "end": span(it.range.end)}, "newText": it.new_text}
+                for it in edits
+            ])
+            return
+
+
 async def main():
     client = BaseLanguageClient("somebody-elses-editor", "1.0")
-    over = asyncio.Event()
-    logged, asked, progress = [], [], []
+    ready, over = asyncio.Event(), asyncio.Event()
+    logged, asked, progress, shown, remarks = [], [], [], [], []
 
     @client.feature(types.WINDOW_LOG_MESSAGE)
     def on_log(params):
         logged.append([int(params.type), params.message])
+        if " on in " in params.message:
+            ready.set()
         if " succeeded" in params.message or " failed" in params.message:
             over.set()
+
+    @client.feature(types.WINDOW_SHOW_MESSAGE)
+    def on_show(params):
+        shown.append([int(params.type), params.message])
+
+    @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    def on_diagnostics(params):
+        remarks[:] = [[int(it.severity), it.message] for it in params.diagnostics]
 
     @client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)
     def on_create(params):
@@ -45,19 +85,22 @@ async def main():
     answer = await client.initialize_async(
         types.InitializeParams(
             process_id=None,
-            capabilities=types.ClientCapabilities(window=window),
+            capabilities=types.ClientCapabilities(window=window, text_document=saving()),
             root_uri=root,
             workspace_folders=[types.WorkspaceFolder(uri=root, name="project")],
         )
     )
     tell("server", answer.server_info.name if answer.server_info else None)
     client.initialized(types.InitializedParams())
+    await asyncio.wait_for(ready.wait(), PATIENCE_SECONDS)
     path = pathlib.Path(project) / file
     document = types.TextDocumentItem(uri=path.as_uri(), language_id="plaintext", version=1, text="")
     client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=document))
+    document_id = types.TextDocumentIdentifier(uri=path.as_uri())
+    if abilities:
+        await before_save(client, document_id)
     path.write_text(text)
-    saved = types.TextDocumentIdentifier(uri=path.as_uri())
-    client.text_document_did_save(types.DidSaveTextDocumentParams(text_document=saved))
+    client.text_document_did_save(types.DidSaveTextDocumentParams(text_document=document_id))
     await asyncio.wait_for(over.wait(), PATIENCE_SECONDS)
     await client.shutdown_async(None)
     client.exit(None)
@@ -65,6 +108,8 @@ async def main():
     tell("logged", logged)
     tell("asked", asked)
     tell("progress", progress)
+    tell("shown", shown)
+    tell("remarks", remarks)
     tell("status", client._server.returncode)
 
 
