@@ -29,6 +29,7 @@ pub(crate) const GROUPS: [CommandGroup; 6] = [
             "events",
             "why",
             "explain",
+            "rules",
             "replay",
             "allow-once",
             "module",

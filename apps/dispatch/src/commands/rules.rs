@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 use dispatch_hook_module::{EventName, HookEvent, USER_HOOKS_FOLDER, classify};
 use dispatch_os::{environment, files};
 use dispatch_trust::Trust;
-use ext_hook_pipeline::contract::{Config, OwnRule, OwnRuleAnswer, OwnRules, RuleOwner, RuledCall};
+use ext_hook_pipeline::contract::{Config, OWN_RULES, OwnRule, OwnRuleAnswer, OwnRules, RuleOwner, RuledCall};
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
@@ -88,7 +88,7 @@ fn listed(files: &[RuleFile]) -> Vec<ListedRule> {
     let of_file = |file: &RuleFile| {
         let shown = file.path.display().to_string();
         let in_force = |rule: &OwnRule| file.is_approved || rule.then > OwnRuleAnswer::Allow;
-        let rules = OwnRules::of(&file.config, file.owner).into_rules();
+        let rules = OwnRules::of(file.config.section(OWN_RULES), file.owner).into_rules();
         rules.map(|rule| ListedRule { file: shown.clone(), in_force: in_force(&rule), rule }).collect::<Vec<_>>()
     };
     files.iter().flat_map(of_file).collect()

@@ -7,7 +7,9 @@ pub use crate::manifest::{DEFAULT_MODULES, MANIFEST_LIMIT_BYTES, ModuleEntry, Pi
 #[cfg(feature = "scripts")]
 pub use crate::module_trial::{ModuleTrial, ModuleTrialError, ModuleTrialSetup, try_module};
 pub use crate::modules::{WORKSPACE_RESULTS, native_modules};
-pub use crate::own_rules::{MAX_OWN_RULES, OwnRule, OwnRuleAnswer, OwnRuleCondition, OwnRules, RuleOwner, RuledCall};
+pub use crate::own_rules::{
+    MAX_OWN_RULES, OWN_RULES, OwnRule, OwnRuleAnswer, OwnRuleCondition, OwnRules, RuleOwner, RuledCall,
+};
 pub use crate::pipeline::{GuardFinding, PHASE_GATE};
 pub use crate::process::{Arguments, serve, serve_command_line};
 pub use crate::report::{DecisionReport, ModuleReport, ToolReport};

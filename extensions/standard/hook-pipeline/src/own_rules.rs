@@ -8,13 +8,12 @@ use dispatch_glob::Glob;
 use dispatch_hook_module::Decision;
 use dispatch_toolcall::{Access, ToolCall};
 use serde::{Deserialize, Serialize};
-
-use crate::config::Config;
+use serde_json::Value;
 
 /// The code of every rule of one's own.
 pub(crate) const OWN_RULE_CODE: &str = "OR01";
-/// Under which name the log and the report list them.
-pub(crate) const OWN_RULES: &str = "rules";
+/// The section of the configuration that holds them, and the name under which the report lists them.
+pub const OWN_RULES: &str = "rules";
 /// Rules beyond this number are not looked at; `dispatch check` tells.
 pub const MAX_OWN_RULES: usize = 256;
 /// Objections that no rule lifts: those that protect the rules themselves, and a pipeline that cannot judge.
@@ -31,6 +30,7 @@ pub enum RuleOwner {
 
 /// What a rule says about a call that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OwnRuleAnswer {
     /// No objection, and the host's own question is answered too.
@@ -45,6 +45,7 @@ pub enum OwnRuleAnswer {
 
 /// Which calls a rule is about: everything that is given has to match.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OwnRuleCondition {
     /// A command with `*` for any text.
@@ -60,6 +61,7 @@ pub struct OwnRuleCondition {
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OwnRule {
     /// Which calls.
@@ -89,10 +91,10 @@ pub struct RuledCall<'a> {
 }
 
 impl OwnRules {
-    /// The rules of a configuration. What is no rule is left out; `dispatch check` names it.
+    /// The rules of a section. What is no rule is left out; `dispatch check` names it.
     #[must_use]
-    pub fn of(config: &Config, owner: RuleOwner) -> Self {
-        let listed = config.section(OWN_RULES).as_array();
+    pub fn of(section: &Value, owner: RuleOwner) -> Self {
+        let listed = section.as_array();
         let rules = listed.into_iter().flatten().take(MAX_OWN_RULES);
         let parsed = rules.filter_map(|rule| OwnRule::deserialize(rule).ok()).filter(|rule| !rule.when.is_empty());
         Self(parsed.map(|rule| (owner, rule)).collect())
@@ -254,10 +256,10 @@ fn is_like(pattern: &str, text: &str) -> bool {
 mod tests {
     use super::*;
     use dispatch_toolcall::ReportedCall;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
-    fn rules(list: Value, owner: RuleOwner) -> OwnRules {
-        OwnRules::of(&Config::parse(json!({ "rules": list }).to_string().as_bytes()).0, owner)
+    fn rules(list: &Value, owner: RuleOwner) -> OwnRules {
+        OwnRules::of(list, owner)
     }
 
     fn call(tool: &str, input: Value) -> ToolCall {
@@ -286,7 +288,7 @@ mod tests {
             {"when": {}, "then": "deny"},
             {"when": {"comand": "x"}, "then": "deny"},
         ]);
-        let rules = rules(list, RuleOwner::Project);
+        let rules = rules(&list, RuleOwner::Project);
         let bash = |command: &str| answer(&rules, "Bash", json!({ "command": command }));
         assert_eq!(bash("npm publish"), Some(OwnRuleAnswer::Deny));
         assert_eq!(bash("cd x && sudo npm publish --tag next"), Some(OwnRuleAnswer::Deny));
@@ -308,7 +310,7 @@ mod tests {
         let list = json!([{"when": {"command": "git push --force *"}, "then": "allow"}]);
         let call = call("Bash", json!({"command": "git push --force origin x"}));
         let ruled = RuledCall { tool: "Bash", call: Some(&call), root: Path::new("/repo"), home: None };
-        let lifts = |owner, wanted, code| rules(list.clone(), owner).lifting(&ruled, wanted, Some(code)).is_some();
+        let lifts = |owner, wanted, code| rules(&list, owner).lifting(&ruled, wanted, Some(code)).is_some();
         assert!(lifts(RuleOwner::Project, Decision::Ask, "GT09"));
         assert!(!lifts(RuleOwner::Project, Decision::Deny, "GT04"));
         assert!(lifts(RuleOwner::User, Decision::Deny, "GT04"));

@@ -29,7 +29,7 @@ use dispatch_os::UserDirs;
 use dispatch_toolcall::ToolCall;
 
 use crate::delivery::{delivery_key, read_answer};
-use crate::own_rules::{OwnRules, RuleOwner};
+use crate::own_rules::{OWN_RULES, OwnRules, RuleOwner};
 use crate::pipeline::{Folded, ModuleEnvironment, PhaseGate, Said, Slot, Stamps, fold, select};
 use crate::report::DecisionReport;
 use crate::rule_trust::RuleTrust;
@@ -222,7 +222,8 @@ fn handle(
     let others = if event.name == EventName::PreToolUse { roots.others.as_slice() } else { &[] };
     let user = others.iter().find(|root| root.level == RuleLevel::User);
     let user_rules = user.map_or_else(OwnRules::default, |root| {
-        OwnRules::of(&crate::config::Config::load(&root.paths.config_file()).0, RuleOwner::User)
+        let (config, _) = crate::config::Config::load(&root.paths.config_file());
+        OwnRules::of(config.section(OWN_RULES), RuleOwner::User)
     });
     let run = EventRun {
         invocation,
@@ -336,7 +337,7 @@ impl EventRun<'_> {
             RuleLevel::User => RuleOwner::User,
             RuleLevel::Project => RuleOwner::Project,
         };
-        OwnRules::of(&setup.config, owner).and(self.user_rules)
+        OwnRules::of(setup.config.section(OWN_RULES), owner).and(self.user_rules)
     }
 
     fn time_left(&self) -> Duration {

@@ -129,7 +129,8 @@ pub(super) fn filtered(interpreter: &Interpreter, call: &Invocation<'_>) -> Opti
         _ if !files.is_empty() && call.program != "tr" => {
             let text = |file: &ShellField| {
                 let written = interpreter.written_text(file, call.state);
-                written.or_else(|| file.known().and_then(super::written::program_as_script))
+                let program = file.known().filter(|path| path.starts_with('/'));
+                written.or_else(|| program.and_then(super::written::program_as_script))
             };
             files.iter().map(text).collect::<Option<Vec<String>>>()?.concat()
         }

@@ -21,6 +21,7 @@ fn help_fits_one_screen_and_lists_every_command() {
       events           Show what the agents did and what was decided
       why              Explain a decision: who decided, by which rule, and what would change it
       explain          Judge a command, or a payload from standard input, without recording anything
+      rules            List your own rules and try them on a call
       replay           Judge recorded tool calls by the current rules and show what differs
       allow-once       Let one call pass a rule, or suspend the rule for a limited time
       module           Create, test and list modules of the hook pipeline

@@ -112,6 +112,9 @@ pub(super) struct ConfigFile {
     /// Secrets of your own.
     #[schemars(default)]
     redact: Option<RedactSection>,
+    /// Rules of your own: what to do about a command, a path or a tool.
+    #[schemars(default)]
+    rules: Vec<crate::own_rules::OwnRule>,
     /// The graph database, if there is one.
     #[schemars(default)]
     neo4j: Option<Neo4jSection>,

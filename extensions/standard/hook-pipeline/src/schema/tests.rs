@@ -153,6 +153,9 @@ fn rules_configuration_and_state_fit() {
         &json!({"$schema": "x", "prompts": "hash", "redact": {"patterns": ["a", {"regex": "b"}]}, "session": {}}),
     );
     refuses("config", &json!({"prompts": "all"}));
+    accepts("config", &json!({"rules": [{"when": {"command": "npm publish *"}, "then": "deny", "because": "x"}]}));
+    refuses("config", &json!({"rules": [{"when": {"comand": "x"}, "then": "deny"}]}));
+    refuses("config", &json!({"rules": [{"when": {"command": "x"}, "then": "forbid"}]}));
     accepts(
         "state",
         &json!({"core": {"sessionId": "a3f0c812", "phase": "PLANNING", "lastTurnId": 3, "agents": {"x": "a01"}}}),

@@ -38,7 +38,7 @@ pub(super) fn note(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 fn is_endless(program: &str, arguments: &[ShellField]) -> bool {
     let words: Vec<&str> = arguments.iter().map(|field| field.text.as_str()).collect();
     let lists = |word: &&str| *word == "--list" || word.starts_with("--list-") || word.starts_with("--print-");
-    if words.iter().any(|word| ABOUT.contains(word)) || words.iter().any(|word| lists(&word)) {
+    if words.iter().any(|word| ABOUT.contains(word)) || words.iter().any(lists) {
         return false;
     }
     let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');

@@ -193,7 +193,7 @@ fn is_made_here(shell: &JudgedCommand<'_>, index: usize, words: &[&str]) -> bool
     let made = |name: &&str| {
         earlier.iter().any(|other| other.program == "createdb" && other.argv.iter().skip(1).any(|word| word == name))
     };
-    names.last().is_some_and(|name| made(&name))
+    names.last().is_some_and(made)
 }
 
 /// A command for Redis that is piped to its client.
