@@ -14,8 +14,8 @@ use background::BackgroundWatch;
 use dispatch_contracts::extension::Extension;
 use dispatch_os::time::rfc3339;
 use ext_workspace_hooks::contract::{
-    Event, HookSet, RUNS, RunQuery, Runs, RunsError, Status as RunStatus, WatchBatch, WatchError,
-    Workers, watch_workspace, without_watcher, workspace_of,
+    Event, HookSet, RUNS, RunQuery, Runs, RunsError, Status as RunStatus, WatchBatch, WatchError, Workers,
+    watch_workspace, without_watcher, workspace_of,
 };
 use futures_util::{FutureExt, StreamExt};
 use run_outputs::{ShowOutput, tell};
@@ -86,7 +86,8 @@ pub(crate) fn run(
     let since_ms = claim.unwatched_since_ms.or(claim.left_ms.filter(|_| request.catch_up));
     if let Some(left_ms) = claim.left_ms.filter(|_| since_ms.is_none()) {
         let left = rfc3339(i64::try_from(left_ms).unwrap_or(i64::MAX));
-        printer.note(&format!("files changed since {left} are not handled; `dispatch watch --catch-up` handles them too"));
+        printer
+            .note(&format!("files changed since {left} are not handled; `dispatch watch --catch-up` handles them too"));
     }
     let outcome = running
         .service(&RUNS)

@@ -19,8 +19,8 @@ const PATH: &str = "/v1/workspace-hooks/approvals";
 /// The routes, for the workspace that a folder is in and the approvals in the user's folder for data.
 pub(crate) fn approval_routes(folder: &Path, data: &Path) -> [Route; 2] {
     let (folder, data) = (folder.to_path_buf(), data.to_path_buf());
-    let shown = ApprovalFiles { folder: folder.clone(), data: data.clone() };
-    let approved = ApprovalFiles { folder, data };
+    let shown = HookApprovalRoutes { folder: folder.clone(), data: data.clone() };
+    let approved = HookApprovalRoutes { folder, data };
     [
         Route {
             method: "GET",
@@ -37,12 +37,12 @@ pub(crate) fn approval_routes(folder: &Path, data: &Path) -> [Route; 2] {
     ]
 }
 
-struct ApprovalFiles {
+struct HookApprovalRoutes {
     folder: PathBuf,
     data: PathBuf,
 }
 
-impl ApprovalFiles {
+impl HookApprovalRoutes {
     fn hooks_file(&self) -> PathBuf {
         workspace_of(&self.folder).join(SHOWN)
     }

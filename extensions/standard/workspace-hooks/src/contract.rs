@@ -20,10 +20,10 @@ pub use trigger::GIT_HOOKS;
 pub use usage::Usage;
 
 // What the program's commands do with hooks beside the service.
+pub use crate::approval::editor_approval::HookApprover;
 pub use crate::approval::{
     HookApprovals, HookFileValidity, HookReview, HookSwitch, ReviewState, ReviewedText, is_hooks_file, review_hooks,
 };
-pub use crate::approval::editor_approval::HookApprover;
 pub use crate::config::{HookOrigin, WrittenHook, WrittenHooks, schema as hooks_schema};
 pub use crate::custom_event::{CustomEvent, CustomEventError};
 pub use crate::file_names::SHOWN as HOOKS_FILE;

@@ -10,13 +10,15 @@ const SAVED: &str = "onDidSaveTextDocument";
 
 #[test]
 fn every_attempt_keeps_its_output_and_the_first_beginning_stays() {
-    let script = "date -u +%Y-%m-%dT%H:%M:%S.%3NZ >> begun; echo attempt number $(wc -l < begun); [ $(wc -l < begun) = 3 ]";
+    let script =
+        "date -u +%Y-%m-%dT%H:%M:%S.%3NZ >> begun; echo attempt number $(wc -l < begun); [ $(wc -l < begun) = 3 ]";
     let workspace = Workspace::new(&json!([{"id": "h", "trigger": "manual", "command": sh(script),
         "retry": {"count": 2, "backoffMs": 10}}]));
     let run = workspace.start("h", &[]).json();
     assert_eq!((&run["status"], &run["attempts"]), (&"success".into(), &3.into()), "{run}");
     let logs = run["logs"].as_str().unwrap();
-    let expected = ["attempt number 1", "--- attempt 2 ---", "attempt number 2", "--- attempt 3 ---", "attempt number 3"];
+    let expected =
+        ["attempt number 1", "--- attempt 2 ---", "attempt number 2", "--- attempt 3 ---", "attempt number 3"];
     assert_eq!(logs.lines().collect::<Vec<_>>(), expected);
     let begun = workspace.read("begun");
     let times: Vec<&str> = begun.lines().collect();
@@ -29,7 +31,8 @@ fn a_patch_is_offered_until_it_is_applied_and_one_that_does_not_fit_changes_noth
     workspace.save("a.txt", "one\n");
     workspace.save(".gitignore", ".akira\n");
     workspace.make_repository();
-    workspace.set(&json!([{"id": "fix", "trigger": "manual", "place": "patch", "command": sh("sed -i s/one/two/ a.txt")}]));
+    workspace
+        .set(&json!([{"id": "fix", "trigger": "manual", "place": "patch", "command": sh("sed -i s/one/two/ a.txt")}]));
     let [first, second] = [(); 2].map(|()| workspace.start("fix", &[]).json()["id"].as_str().unwrap().to_owned());
     let applied = workspace.context.dispatch(&["runs", "apply", &first]);
     assert_eq!((applied.status, workspace.read("a.txt").as_str()), (0, "two\n"), "{applied:?}");

@@ -80,7 +80,8 @@ impl RunCommands<'_> {
         require_started(&asked)?;
         if asked.stdout.text().trim().is_empty() {
             self.printer.warn("the patch does not fit the files as they are now; nothing was changed");
-            let again = format!("commit or stash what you changed in them and repeat, or `dispatch runs retry {}`", record.id);
+            let again =
+                format!("commit or stash what you changed in them and repeat, or `dispatch runs retry {}`", record.id);
             self.printer.note(&format!("hint: {again}"));
         } else {
             self.printer.warn("the patch was merged with conflicts; `git status` shows the files to resolve");

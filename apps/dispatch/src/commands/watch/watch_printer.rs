@@ -23,12 +23,7 @@ pub(super) struct WatchPrinter<'a> {
 }
 
 impl<'a> WatchPrinter<'a> {
-    pub(super) const fn new(
-        format: Format,
-        workspace: &'a Path,
-        printer: &'a Printer,
-        output: ShowOutput,
-    ) -> Self {
+    pub(super) const fn new(format: Format, workspace: &'a Path, printer: &'a Printer, output: ShowOutput) -> Self {
         Self { format, workspace, printer, output }
     }
 

@@ -43,7 +43,10 @@ pub(crate) fn budget(budget: Budget, spent: Usage, now_ms: u64) -> HookPace {
     let reached = |limit: Option<u64>, spent: u64| limit.is_some_and(|limit| spent >= limit);
     if reached(budget.tokens_per_day, spent.tokens) || reached(budget.micro_usd_per_day, spent.micro_usd) {
         let until_ms = day_start_ms(now_ms).saturating_add(DAY_MS);
-        return HookPace::Halted { reason: "the budget of the day (`budget`) is spent; the next day begins at midnight UTC", until_ms };
+        return HookPace::Halted {
+            reason: "the budget of the day (`budget`) is spent; the next day begins at midnight UTC",
+            until_ms,
+        };
     }
     HookPace::Free(u32::MAX)
 }
