@@ -11,7 +11,7 @@ use std::process::Stdio;
 const SAVED: &str = "onDidSaveTextDocument";
 
 fn with_script(text: &str) -> Workspace {
-    let workspace = Workspace { context: dispatch_support::TestContext::new() }.with_marker_hook();
+    let workspace = Workspace { context: TestContext::new() }.with_marker_hook();
     write_script(&workspace.context.project(), text);
     workspace.set(&json!([{"id": "fmt", "trigger": SAVED, "pattern": "*.txt", "command": ["./scripts/fmt.sh"]}]));
     workspace
@@ -41,7 +41,7 @@ fn a_clone_with_the_same_hooks_and_another_script_runs_nothing() {
     std::fs::write(clone.join("a.txt"), "a").unwrap();
     // The user's own hook runs for a later save, so the one before has met the hooks.
     std::fs::write(clone.join("0.marker"), "0").unwrap();
-    crate::run_workspace::wait_until("the marker hook has run", || watch.out().contains("\"marker\""));
+    wait_until("the marker hook has run", || watch.out().contains("\"marker\""));
     assert!(!watch.out().contains("\"fmt\""), "{}", watch.out());
     let project = clone.to_str().unwrap();
     let started = workspace.context.dispatch(&["runs", "start", "fmt", "--wait", "--project", project]);
