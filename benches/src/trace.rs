@@ -22,6 +22,10 @@ const HASHED_BYTES: usize = 64 * 1024 * 1024;
 const SMALL_LEDGER_BYTES: u64 = 1024 * 1024;
 const BLAME_LINES: usize = 5_000;
 const BLAME_CHANGES: usize = 200;
+const MANY_ENTRIES: usize = 100_000;
+const MANY_BATCH: usize = 1_000;
+const MANY_SESSIONS: usize = 50;
+const MANY_FILES: usize = 2_000;
 const LARGE_LEDGER_BYTES: u64 = 1024 * 1024 * 1024;
 
 pub(crate) fn run() -> Result<()> {
@@ -32,6 +36,7 @@ pub(crate) fn run() -> Result<()> {
         rows.extend(ledger(label, bytes)?);
     }
     rows.push(blame()?);
+    rows.extend(many_entries()?);
     table::print(&rows);
     Ok(())
 }
@@ -63,6 +68,40 @@ fn blame() -> Result<Vec<String>> {
         std::hint::black_box(workspace.blame("large.txt").map(|blame| blame.lines().len()).ok());
     });
     Ok(row!["blame of 5,000 lines in 200 changes", us(samples.best_us()), us(samples.median_us()), "200000 us"])
+}
+
+/// A ledger of many entries, asked for the lines of one file and verified as a whole.
+fn many_entries() -> Result<Vec<Vec<String>>> {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path();
+    let workspace = IntentWorkspace::at(root);
+    for batch in 0..MANY_ENTRIES / MANY_BATCH {
+        let entries = (0..MANY_BATCH).map(|number| {
+            let number = batch * MANY_BATCH + number;
+            let mut entry = entry("INT-001", number);
+            entry.session_id = format!("{:08x}", number % MANY_SESSIONS);
+            if let Some(file) = &mut entry.file {
+                file.relative_path = format!("src/file{}.rs", number % MANY_FILES);
+                file.pre_hash = None;
+            }
+            entry
+        });
+        append_entries(root, entries.collect())?;
+    }
+    std::fs::create_dir_all(root.join("src"))?;
+    std::fs::write(root.join("src/file7.rs"), "one\ntwo\n")?;
+    let blamed = Samples::of(ROUNDS, || {
+        std::hint::black_box(workspace.blame("src/file7.rs").map(|blame| blame.lines().len()).ok());
+    });
+    let verified = Samples::of(5, || {
+        std::hint::black_box(workspace.verify().map(|found| found.entries).ok());
+    });
+    let found = workspace.verify()?;
+    anyhow::ensure!(found.problems.is_empty(), "{:?}", found.problems.first());
+    Ok(vec![
+        row!["blame in a ledger of 100,000 entries", us(blamed.best_us()), us(blamed.median_us()), "50000 us"],
+        row!["verify a ledger of 100,000 entries", us(verified.best_us()), us(verified.median_us()), "1000000 us"],
+    ])
 }
 
 fn intents() -> Vec<IntentSpec> {
