@@ -114,7 +114,7 @@ fn every_route_tells_that_the_database_is_away_and_when_to_come_back() {
     server.crash();
     // No workspace hook is there, so an event stores nothing.
     let hooks = ["/v1/workspace-hooks", "/v1/workspace-hooks/events"];
-    let free_of_storage = ["/v1/extensions", "/v1/models", "/v1/ws"];
+    let free_of_storage = ["/v1/extensions", "/v1/models", "/v1/workspace-hooks/approvals", "/v1/ws"];
     let mut requests = Vec::new();
     for (path, methods) in described["paths"].as_object().expect("paths") {
         requests
@@ -221,7 +221,7 @@ fn a_question_that_nobody_answers_ends_as_a_no_and_the_turn_goes_on() {
     assert!(history.contains("It said: "), "the turn went on: {history}");
     let audit = asking.dispatch(&["approvals", "list", "--all", "--json"]).json();
     assert_eq!((&audit[0]["state"], &audit[0]["answeredFrom"]), (&"expired".into(), &Value::Null), "{audit}");
-    let late = asking.dispatch(&["approvals", "answer", audit[0]["id"].as_str().expect("an id"), "allow"]);
+    let late = asking.dispatch(&["approvals", "answer", audit[0]["id"].as_str().expect("an id"), "deny"]);
     assert_eq!(late.status, 2, "{late:?}");
     assert!(late.stderr.contains("is not open"), "{late:?}");
     assert!(!asking.workspace.context.project().join("made.txt").exists());

@@ -108,7 +108,7 @@ fn bad_labels_and_messages_are_refused_in_words() {
 fn routes_of_other_extensions_are_served() {
     let server = TestServer::playing([]);
     let echoed = server.client().post("/v1/notes/7?a=b", &json!({"x": 1})).expect(200).json();
-    assert_eq!(echoed, json!({"path": {"id": "7"}, "query": {"a": "b"}, "body": {"x": 1}}));
+    assert_eq!(echoed, json!({"path": {"id": "7"}, "query": {"a": "b"}, "body": {"x": 1}, "isApprover": false}));
     server.client().stranger().post("/v1/notes/7", &json!({})).expect(401);
     let broken = server.client().get("/v1/broken").expect(500);
     assert!(!broken.body.contains("inner secret"), "{broken:?}");

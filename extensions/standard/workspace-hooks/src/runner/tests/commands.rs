@@ -22,8 +22,8 @@ fn a_program_gets_the_event_and_its_few_variables() {
             "runId": "run-1", "hookId": "check", "trigger": "onDidSaveTextDocument",
             "workspaceRoot": host.workspace(), "filePath": file, "attempt": 1, "metadata": {"commit": "abc"},
             "files": [
-                {"path": "src/a b.rs", "kind": "changed", "contentHash": "0".repeat(64)},
-                {"path": "src/c.rs", "kind": "changed", "contentHash": "0".repeat(64)},
+                {"path": "src/a b.rs", "kind": "changed", "change": {"kind": "changed"}, "contentHash": "0".repeat(64)},
+                {"path": "src/c.rs", "kind": "changed", "change": {"kind": "changed"}, "contentHash": "0".repeat(64)},
             ],
         })
     );
