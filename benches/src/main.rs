@@ -1,4 +1,4 @@
-//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace|run|react]`, all without a name.
+//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace|run|sessions|react]`, all without a name.
 
 #![allow(clippy::print_stdout, reason = "a table is what a benchmark is for")]
 
@@ -6,11 +6,14 @@ mod bus;
 mod guard;
 mod pauses;
 mod process;
+mod raw_commits;
 mod react;
 mod redact;
 mod run;
 mod sample;
 mod script;
+mod served_project;
+mod sessions;
 mod start;
 mod table;
 mod trace;
@@ -28,6 +31,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("bus", bus::run),
     ("trace", trace::run),
     ("run", run::run),
+    ("sessions", sessions::run),
     ("react", react::run),
 ];
 

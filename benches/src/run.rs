@@ -1,15 +1,13 @@
 //! What our own agent costs: start, memory, tokens, steps, turns and history, through the shipped binary.
 
 mod peers;
-mod project;
-mod raw_commits;
 
 use crate::process::{dispatch, find, resident_kb};
 use crate::sample::Samples;
-use crate::{row, table};
+use crate::served_project::ServedProject;
+use crate::{raw_commits, row, table};
 use anyhow::{Context as _, Result, ensure};
 use dispatch_support::{After, Client, Reply, Script, ScriptedModel, Step};
-use project::ServedProject;
 use serde_json::json;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -210,7 +208,7 @@ fn durable(program: &Path) -> Result<Vec<Vec<String>>> {
         }
     });
     let rate = f64::from(WRITERS * TURNS_OF_WRITER) / start.elapsed().as_secs_f64();
-    let raw = raw_commits::per_second(project.folder());
+    let raw = raw_commits::per_second(project.folder()).map_or("-".to_owned(), |rate| format!("{rate:.0}"));
     Ok(vec![
         row![format!("durable turns per second, {WRITERS} sessions at once"), format!("{rate:.0}"), "", ""],
         row!["(SQLite: single commits per second on the same disk)", raw, "", ""],

@@ -16,9 +16,8 @@ while time.time() - start < 2:
 print(round(count / (time.time() - start)))
 ";
 
-/// The rate as text; a dash where there is no Python.
-pub(super) fn per_second(folder: &Path) -> String {
-    let output = Command::new("python3").args(["-c", SCRIPT]).arg(folder.join("raw.db")).output();
-    let told = output.ok().and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
-    if told.trim().is_empty() { "-".to_owned() } else { told.trim().to_owned() }
+/// The rate; `None` where there is no Python.
+pub(crate) fn per_second(folder: &Path) -> Option<f64> {
+    let output = Command::new("python3").args(["-c", SCRIPT]).arg(folder.join("raw.db")).output().ok()?;
+    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }
