@@ -100,6 +100,7 @@ mod serve;
 mod sessions;
 mod state;
 #[cfg(target_os = "linux")]
+mod storage_chaos;
 mod storage_copy;
 #[cfg(target_os = "linux")]
 mod storage_nodes;
