@@ -42,6 +42,7 @@ pub(crate) const TIDY: &[Check<SourceTree>] = &[
     tidy::harness::CHECK,
     tidy::versions::CHECK,
     tidy::walks::CHECK,
+    tidy::enforced_rows::CHECK,
     tidy::contracts_surface::CHECK,
     tidy::markers::CHECK,
     tidy::allow_reason::CHECK,

@@ -20,7 +20,9 @@ mod hook_order;
 mod hook_size;
 mod layers;
 mod lexer;
+mod live;
 mod picture;
+mod rivals;
 mod schemas;
 mod source;
 mod tidy;
@@ -45,6 +47,8 @@ cargo xtask COMMAND [--root DIR]
             --write      takes over the crate list
   hook-order FILE      takes over from callgrind's FILE which functions stand together in dispatch-hook
   bench [NAME]         the benchmarks, or one of them
+  live [HOST...]       installs real agents, drives each with a scripted model, writes the table in docs/hosts.md
+  rivals [NAME]        other guards and ours on the same lists of commands; installs them below target/rivals
   dist                 builds what is shipped into target/dist
   help                 this text
 
@@ -100,6 +104,8 @@ fn run(mut arguments: Vec<String>) -> Result<Verdict> {
         ["hook-size", "--write"] => Ok(report("hook-size", &hook_size::run(&root, Mode::Write, Builds::Every)?)),
         ["hook-order", profile] => hook_order::run(&root, Path::new(profile)).map(|()| Verdict::Good),
         ["bench", names @ ..] => bench(&root, names),
+        ["live", hosts @ ..] => live::run(&root, hosts),
+        ["rivals", names @ ..] => rivals::run(&root, names).map(|()| Verdict::Good),
         ["dist"] => dist::run(&root).map(|()| Verdict::Good),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");

@@ -3,6 +3,7 @@
 pub(crate) mod allow_reason;
 pub(crate) mod clippy_settings;
 pub(crate) mod contracts_surface;
+pub(crate) mod enforced_rows;
 pub(crate) mod harness;
 pub(crate) mod header;
 pub(crate) mod hooks;

@@ -8,6 +8,7 @@ use crate::commands::allow_once::AllowOnceRequest;
 use crate::commands::approvals::ApprovalsCommand;
 use crate::commands::auth::AuthCommand;
 use crate::commands::canary::CanaryRequest;
+use crate::commands::channel::ChannelCommand;
 use crate::commands::chat::ChatRequest;
 use crate::commands::check::PolicyCheckRequest;
 use crate::commands::event::EventCommand;
@@ -20,11 +21,14 @@ use crate::commands::lsp::LspRequest;
 use crate::commands::mcp::McpRequest;
 use crate::commands::memory::MemoryCommand;
 use crate::commands::module::ModuleCommand;
+use crate::commands::outbox::OutboxCommand;
 use crate::commands::permissions::PermissionsCommand;
+use crate::commands::person::PersonCommand;
 use crate::commands::phase::PhaseCommand;
 use crate::commands::plan::PlanCommand;
 use crate::commands::queue::QueueCommand;
 use crate::commands::replay::ReplayRequest;
+use crate::commands::route::RouteCommand;
 use crate::commands::rules::RulesCommand;
 use crate::commands::runs::RunsCommand;
 use crate::commands::schema::SchemaRequest;
@@ -122,10 +126,30 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ServiceCommand,
     },
-    /// Send an event that starts the workspace's `custom:` hooks
+    /// Store events from outside, list them, and show what was done with one
     Event {
         #[command(subcommand)]
         command: EventCommand,
+    },
+    /// Say which senders are the same person, and list the persons
+    Person {
+        #[command(subcommand)]
+        command: PersonCommand,
+    },
+    /// List the accounts of channels, and try one
+    Channel {
+        #[command(subcommand)]
+        command: ChannelCommand,
+    },
+    /// List, test and switch routing hooks, which say where an event goes
+    Route {
+        #[command(subcommand)]
+        command: RouteCommand,
+    },
+    /// Show replies on their way to a channel, and settle those that may have arrived
+    Outbox {
+        #[command(subcommand)]
+        command: OutboxCommand,
     },
     /// Check, list and describe the hooks of the workspace
     WorkspaceHooks {

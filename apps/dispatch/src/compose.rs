@@ -16,6 +16,8 @@ pub fn bundled() -> Vec<Arc<dyn Extension>> {
         ext_session_orchestrator::extension(),
         ext_transport_http::extension(),
         ext_compaction::extension(),
+        ext_event_ledger::extension(),
+        ext_broker::extension(),
         ext_hook_pipeline::extension(),
         ext_intents::extension(),
         ext_tools_fs::extension(),

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The settings that every extension may ask for by naming them in its settings schema.
-const SHARED_SETTINGS: [&str; 2] = ["redact", "compaction"];
+const SHARED_SETTINGS: [&str; 4] = ["redact", "compaction", "route", "channels"];
 
 /// The extensions that provide these services, with what they cannot do without: storage if they keep data, and
 /// what they depend on unless it is optional.

@@ -9,7 +9,7 @@ use crate::settings::Loaded;
 use crate::stopping::Interrupts;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::fault::FaultBudget;
-use dispatch_contracts::host::STORAGE;
+use dispatch_contracts::host::{SECRETS, STORAGE};
 use dispatch_contracts::manifest::{Manifest, Tier};
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::service::Service;
@@ -18,8 +18,10 @@ use dispatch_kernel::host::manifest::parse;
 use dispatch_kernel::host::{Boot, Candidate, DisabledStore, ExtensionHost, Ports, boot};
 use dispatch_kernel::services::builtin::permission_rules;
 use dispatch_kernel::services::permission::evaluate;
+use ext_broker::contract::ROUTES;
 use ext_compaction::contract::COMPACTIONS;
 use ext_conversation_store::contract::CONVERSATIONS;
+use ext_event_ledger::contract::EVENT_LEDGER;
 use ext_provider_openai_compat::contract::{LocalServer, ProviderChoice, choose_provider, discover, needs_discovery};
 use ext_session_orchestrator::contract::SESSIONS;
 use ext_storage_sqlite::contract::is_for_a_server;
@@ -31,8 +33,12 @@ use std::sync::Arc;
 /// The setting by which the session orchestrator takes up work.
 const CONDUCT: &str = "extensions.session-orchestrator.conduct";
 
+/// The setting by which the broker routes events.
+const ROUTE_EVENTS: &str = "extensions.broker.route_events";
+
 /// Services of the extensions that have tables.
-const STORING: [&str; 4] = [CONVERSATIONS.id(), SESSIONS.id(), COMPACTIONS.id(), RUNS.id()];
+const STORING: [&str; 6] =
+    [CONVERSATIONS.id(), SESSIONS.id(), COMPACTIONS.id(), RUNS.id(), EVENT_LEDGER.id(), ROUTES.id()];
 
 /// How many threads the work needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +99,24 @@ impl Running {
         Self::look(loaded, extensions, &[RUNS.id()])
     }
 
+    /// Starts what stores events and the runs that they start.
+    pub(crate) fn look_at_runs_and_events(
+        loaded: &Loaded,
+        extensions: Vec<Arc<dyn Extension>>,
+    ) -> Result<Self, Failure> {
+        Self::look(loaded, extensions, &[RUNS.id(), EVENT_LEDGER.id()])
+    }
+
+    /// Starts what keeps secrets.
+    pub(crate) fn look_at_secrets(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        Self::look_with(loaded, extensions, &[SECRETS.id()], loaded.settings.clone())
+    }
+
+    /// Starts what stores events and knows what became of them, and nothing that acts on them.
+    pub(crate) fn look_at_events(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        Self::look(loaded, extensions, &[EVENT_LEDGER.id(), ROUTES.id(), CONVERSATIONS.id()])
+    }
+
     /// Brings the tables of a database up to date, and does nothing with what is in them.
     pub(crate) fn migrate_storage(
         loaded: &Loaded,
@@ -132,7 +156,7 @@ impl Running {
         let kept = extensions
             .into_iter()
             .filter(|extension| parse(&extension.manifest()).is_ok_and(|manifest| needed.contains(&manifest.id)));
-        let settings = settings.with(CONDUCT, false);
+        let settings = settings.with(CONDUCT, false).with(ROUTE_EVENTS, false);
         let host = runtime.block_on(booted(boot_input(loaded, kept.collect(), settings, Level::Warn)))?;
         Ok(Self { runtime, host, model: None })
     }

@@ -2,7 +2,7 @@
 
 use crate::BoxFuture;
 use crate::auth::Auth;
-use crate::contribution::{Command, Job, Route};
+use crate::contribution::{Command, Job, RawRoute, Route};
 use crate::extension::ExtensionError;
 use crate::folders::Folders;
 use crate::hook::{
@@ -137,6 +137,8 @@ pub enum Contribution {
     Auth(String, Arc<dyn Auth>),
     /// An HTTP route.
     Route(Route),
+    /// An HTTP route that reads headers and bytes itself.
+    RawRoute(RawRoute),
     /// A command.
     Command(Command),
     /// A recurring job.
@@ -322,6 +324,11 @@ impl Host {
     /// Adds an HTTP route.
     pub fn define_route(&self, route: Route) -> Result<Registration, HostError> {
         self.backend.contribute(Contribution::Route(route))
+    }
+
+    /// Adds an HTTP route that reads headers and bytes itself.
+    pub fn define_raw_route(&self, route: RawRoute) -> Result<Registration, HostError> {
+        self.backend.contribute(Contribution::RawRoute(route))
     }
 
     /// Adds a command.

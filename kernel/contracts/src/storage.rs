@@ -84,6 +84,11 @@ pub enum StorageError {
 pub trait Transaction {
     /// Runs a statement; returns how many rows it changed.
     fn execute(&mut self, statement: &Statement) -> Result<u64, StorageError>;
+    /// Runs a statement whose count nobody needs. It may be under way when this returns; its failure is told by a later
+    /// statement or by the end of the transaction then, and nothing of the transaction happens.
+    fn execute_later(&mut self, statement: Statement) -> Result<(), StorageError> {
+        self.execute(&statement).map(drop)
+    }
     /// Runs a query.
     fn query(&mut self, statement: &Statement) -> Result<Vec<Record>, StorageError>;
     /// Takes one more key and waits for it. It stands behind every key that was waited for so far, in the order of

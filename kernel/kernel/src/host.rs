@@ -28,11 +28,12 @@ pub use work::{JOB_TIMEOUT_MS, MIN_JOB_PERIOD_MS};
 use crate::bus::Bus;
 use disabled::DisabledList;
 use dispatch_contracts::auth::Auth;
-use dispatch_contracts::contribution::{Command, Job, Route};
+use dispatch_contracts::contribution::{Command, Job, RawRoute, Route};
 use dispatch_contracts::fault::FaultBudget;
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::harness::Harness;
 use dispatch_contracts::ids::ExtensionId;
+use dispatch_contracts::manifest::Tier;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::permission::{PermissionDecision, PermissionRequest};
 use dispatch_contracts::ports::{Clock, Ids, LogSink, Spawner};
@@ -116,6 +117,12 @@ impl ExtensionHost {
         all
     }
 
+    /// Tells the id, the tier and the state of every extension, for whoever asks often.
+    pub fn each_state(&self, mut tell: impl FnMut(&ExtensionId, Option<Tier>, &ExtensionState)) {
+        self.inner.roster.each_state(&mut tell);
+        self.inner.left_out.iter().for_each(|status| tell(&status.id, status.tier, &status.state));
+    }
+
     /// Forgets that an extension was disabled; it starts at the next boot. Answers whether it was.
     pub async fn enable(&self, extension: &ExtensionId) -> Result<bool, DisabledStoreError> {
         let Some(disabled) = self.inner.disabled.find(extension) else { return Ok(false) };
@@ -151,6 +158,11 @@ impl ExtensionHost {
     /// The HTTP routes, by `METHOD /path`. A panic in one becomes its error and a fault.
     pub fn routes(&self) -> Vec<Owned<Route>> {
         self.inner.registry.lock().routes.list()
+    }
+
+    /// The routes that read headers and bytes themselves, by `METHOD /path`. A panic in one becomes its error and a fault.
+    pub fn raw_routes(&self) -> Vec<Owned<RawRoute>> {
+        self.inner.registry.lock().raw_routes.list()
     }
 
     /// The commands, by name. A panic in one becomes its error and a fault.

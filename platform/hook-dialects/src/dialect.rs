@@ -21,6 +21,7 @@ mod nested;
 mod opencode;
 mod qwen_code;
 mod read;
+mod reported_exit;
 mod settle;
 mod support;
 #[cfg(test)]
@@ -160,6 +161,7 @@ impl Dialect {
         event.tool_table = self.tool_table(&event.host_event);
         read::shared(fields, &mut event);
         (self.read)(fields, &mut event);
+        event.error = event.error.take().or_else(|| reported_exit::failure(&event));
         if event.cwd.is_none() {
             event.cwd = read::outer_cwd(self.support.project_variables, hints);
         }

@@ -1,10 +1,12 @@
 //! Registration: which files make a host call Dispatch, and how to edit them without harm.
 
 mod command;
+mod commented_json;
 mod document;
 mod hooks_file;
 mod hosts;
 mod lookup;
+mod missing_program;
 mod standalone;
 
 use std::fmt::Debug;
@@ -81,8 +83,8 @@ pub enum RegisterError {
         /// Column of the first fault.
         column: usize,
     },
-    /// The file has comments, which a rewrite would lose.
-    #[error("the file has comments or trailing commas, which would be lost; add this by hand:\n{snippet}")]
+    /// The file has comments that an edit would lose.
+    #[error("the file has comments that would be lost; add this by hand:\n{snippet}")]
     Comments {
         /// What to add.
         snippet: String,

@@ -288,7 +288,8 @@ fn hosts_without_json_are_refused_by_exit_code() {
     let wire: Value = serde_json::from_slice(&goose.stdout).expect("JSON beside the exit code");
     assert_eq!(wire, json!({"decision": "block", "reason": "Blocked by policy"}));
     assert_eq!(blocked("windsurf", "post_run_command"), Reply::default());
-    assert_eq!(blocked("goose", "Stop"), Reply::plain(b"{}\n"));
+    assert_eq!(blocked("goose", "Stop").exit_code, 2, "its model is told and goes on");
+    assert_eq!(blocked("goose", "PostToolUse"), Reply::plain(b"{}\n"));
 }
 
 #[test]

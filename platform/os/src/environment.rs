@@ -62,6 +62,18 @@ pub fn split_paths(value: &OsStr) -> impl Iterator<Item = PathBuf> + '_ {
     std::env::split_paths(value)
 }
 
+/// The folders as one value of a variable such as `PATH`; a folder that cannot stand in it is left out.
+pub fn join_paths(folders: &[PathBuf]) -> OsString {
+    let possible = folders.iter().filter(|folder| std::env::join_paths([folder]).is_ok());
+    std::env::join_paths(possible).unwrap_or_default()
+}
+
+/// The system's place for temporary files.
+#[inline]
+pub fn temporary_folder() -> PathBuf {
+    std::env::temp_dir()
+}
+
 /// The command line without the program name.
 #[inline]
 pub fn arguments() -> impl Iterator<Item = OsString> {

@@ -1,5 +1,26 @@
 //! Memory that the allocator keeps for later, given back to the system.
 
+/// How many pools the threads of a process share. Each keeps what its threads needed at their busiest.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const POOLS: libc::c_int = 2;
+/// Blocks from this size on are given back at once, however many such blocks come and go.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const LARGE_BLOCK_BYTES: libc::c_int = 256 * 1024;
+
+/// Has the allocator keep little for later, at the price of more waits of threads for each other: for a process that
+/// lives long and is idle most of the time. To be called before the process has a second thread.
+pub fn keep_little() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        #[allow(unsafe_code, reason = "the allocator has no safe interface")]
+        // SAFETY: the function may be called at any time; it changes numbers that later allocations look at.
+        unsafe {
+            libc::mallopt(libc::M_ARENA_MAX, POOLS);
+            libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+        }
+    }
+}
+
 /// Gives back what is free in the allocator's pools. Costs milliseconds and page faults afterwards: for a process that
 /// has nothing to do. Does nothing where the allocator gives memory back by itself.
 pub fn give_back_unused() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub use deadline::{DeadlineStream, look_up};
 // Addresses are plain data: `core::net` has the same types.
-pub use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+pub use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 
 /// Opens a connection within a time limit.
 ///
@@ -17,6 +17,15 @@ pub use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 #[inline]
 pub fn connect(address: &SocketAddr, limit: Duration) -> io::Result<TcpStream> {
     TcpStream::connect_timeout(address, limit)
+}
+
+/// Listens on a free port of this machine, which no other machine reaches.
+///
+/// # Errors
+/// When there is no free port.
+#[inline]
+pub fn listen_on_loopback() -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
 }
 
 /// The addresses of a host. The system sets the time limit of a lookup: call it on a separate thread.
@@ -30,13 +39,11 @@ pub fn resolve(host: &str, port: u16) -> io::Result<impl Iterator<Item = SocketA
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
-
     use super::*;
 
     #[test]
     fn a_listener_on_this_machine_is_found_by_name_and_answers() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = listen_on_loopback().unwrap();
         let port = listener.local_addr().unwrap().port();
         let address = resolve("127.0.0.1", port).unwrap().next().unwrap();
         assert_eq!(address, listener.local_addr().unwrap());

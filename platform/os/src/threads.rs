@@ -1,5 +1,11 @@
 //! Threads: starts them by name, and lets a task wait for blocking work whatever executor that task is on.
 
+mod busy_threads;
+mod kept_threads;
+
+pub use busy_threads::BusyThreads;
+pub use kept_threads::KeptThreads;
+
 use std::future::Future;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

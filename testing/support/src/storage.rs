@@ -25,6 +25,7 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("a work that panics is rolled back alone", |backend| Box::pin(transactions::panicking(backend))),
     ("constraints are told as constraints", |backend| Box::pin(transactions::constraints(backend))),
     ("a broken promise at the end fails one work", |backend| Box::pin(transactions::deferred(backend))),
+    ("what is not waited for happens in its order or not at all", |backend| Box::pin(transactions::later(backend))),
     ("changes are counted and returned", |backend| Box::pin(transactions::counts(backend))),
     ("concurrent writers lose nothing", |backend| Box::pin(transactions::concurrent(backend))),
     ("keys are taken in one order", |backend| Box::pin(transactions::keys(backend))),

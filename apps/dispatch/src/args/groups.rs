@@ -49,7 +49,11 @@ pub(crate) const GROUPS: [CommandGroup; 6] = [
         about: "run prompts and programs when files change",
         commands: &["watch", "service", "lsp", "workspace-hooks", "runs"],
     },
-    CommandGroup { job: "Route", about: "bring in events from outside", commands: &["event"] },
+    CommandGroup {
+        job: "Route",
+        about: "bring in events from outside",
+        commands: &["event", "route", "outbox", "person", "channel"],
+    },
     CommandGroup {
         job: "Run",
         about: "use Dispatch's own agent",

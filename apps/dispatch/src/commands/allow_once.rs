@@ -7,11 +7,12 @@ use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::time_span::TimeSpan;
 use crate::workspace::Workspace;
+use dispatch_contracts::suggest::nearest;
 use dispatch_hook_module::{Paths, RuleException};
 use dispatch_os::files::replace;
 use dispatch_os::lock::{FileLock, LockKind};
 use dispatch_os::time;
-use ext_hook_pipeline::contract::{check_work_folder, is_exception_used as is_used, rule_exceptions};
+use ext_hook_pipeline::contract::{check_work_folder, is_exception_used as is_used, rule_codes, rule_exceptions};
 use serde_json::json;
 use std::time::Duration;
 
@@ -58,6 +59,7 @@ pub(crate) fn run(loaded: &Loaded, request: &AllowOnceRequest, printer: &Printer
         Some("revoke") => return revoke(loaded, &paths, request.id.as_deref(), now_ms, printer),
         Some(code) => {
             let exception = exception(code, request.span, &request.reason, now_ms)?;
+            check_code(&exception.code, &rule_codes())?;
             let what = format!("let an agent pass the rule {}", exception.code);
             crate::policy_change::confirm(loaded, &what, printer)?;
             add(&paths, exception.clone(), now_ms)?;
@@ -124,6 +126,25 @@ fn exception(code: &str, asked: Option<TimeSpan>, reason: &str, now_ms: i64) -> 
     })
 }
 
+/// Refuses a code that looks like one of ours and is none; modules of the project may have codes of their own.
+fn check_code(code: &str, known: &[&'static str]) -> Result<(), Failure> {
+    let family = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let ours = known.iter().any(|other| family(other) == family(code));
+    let near = nearest(code, known.iter().copied()).filter(|_| !code.contains(|c: char| c.is_ascii_digit()));
+    if known.contains(&code) || (!ours && near.is_none()) {
+        return Ok(());
+    }
+    let of_family: Vec<&str> = known.iter().copied().filter(|other| family(other) == family(code)).collect();
+    let hint = match (near, of_family.as_slice()) {
+        (_, [first, .., last]) => {
+            format!("the rules of this kind are {first} to {last}; `dispatch why last` names the one that decided")
+        }
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, _) => "`dispatch why last` names the rule that decided".to_owned(),
+    };
+    Err(Failure::usage(format!("unknown rule code `{code}`")).hint(hint))
+}
+
 /// Adds an exception in place of an earlier one for the same rule; those that ended go.
 fn add(paths: &Paths, exception: RuleException, now_ms: i64) -> Result<(), Failure> {
     check_work_folder(paths)?;
@@ -184,6 +205,17 @@ mod tests {
         }
         for wrong in ["", "U", "01", "UB 01", "../UB", "UB01;", "*", "Ü01", &"A".repeat(33)] {
             assert!(exception(wrong, Some(DEFAULT_SPAN), "", 0).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_code_of_ours_has_to_exist() {
+        let known = ["UB01", "UB02", "SG01", "PHASE_POLICY"];
+        for good in ["UB01", "PHASE_POLICY", "MY-RULE-1", "UX01"] {
+            assert!(check_code(good, &known).is_ok(), "{good}");
+        }
+        for wrong in ["UB99", "SG77", "PHASE_POLCY"] {
+            assert!(check_code(wrong, &known).is_err(), "{wrong}");
         }
     }
 

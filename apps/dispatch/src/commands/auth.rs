@@ -1,5 +1,6 @@
 //! `dispatch auth`: keys for model servers, each for one server alone.
 
+mod channel_secret;
 mod trial;
 
 use crate::app::Status;
@@ -7,11 +8,13 @@ use crate::failure::Failure;
 use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use clap::{Subcommand, ValueEnum};
+use dispatch_contracts::extension::Extension;
 use dispatch_contracts::secret::Secret;
 use dispatch_os::files::read_stream_at_most;
 use dispatch_os::{terminal, time};
 use ext_auth_apikey::contract::{Audience, KeyEntry, KeyError, KeyLocation, KeyStore, MAX_KEY_BYTES, NewKey, all_keys};
 use serde_json::json;
+use std::sync::Arc;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuthCommand {
@@ -43,7 +46,8 @@ pub(crate) enum AuthCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AddRequest {
-    /// The one server the key is for, such as https://api.openai.com; default: that of model.base_url
+    /// The one server the key is for, such as https://api.openai.com, or channel:CHANNEL:ACCOUNT for a secret of a
+    /// channel; default: the server of model.base_url
     server: Option<String>,
     /// The name of the key; default: the host of the server
     #[arg(long, value_name = "NAME")]
@@ -69,9 +73,20 @@ enum StoreName {
     File,
 }
 
-pub(crate) fn run(loaded: &Loaded, command: &AuthCommand, printer: &Printer) -> Result<Status, Failure> {
+pub(crate) fn run(
+    loaded: &Loaded,
+    extensions: Vec<Arc<dyn Extension>>,
+    command: &AuthCommand,
+    printer: &Printer,
+) -> Result<Status, Failure> {
     let store = KeyStore::open(&loaded.dirs.data);
     match command {
+        AuthCommand::Add(AddRequest { server: Some(name), json, .. }) if channel_secret::is_meant(name) => {
+            channel_secret::add(loaded, extensions, name, (*json).into(), printer)
+        }
+        AuthCommand::Remove { name, json } if channel_secret::is_meant(name) => {
+            channel_secret::remove(loaded, extensions, name, (*json).into(), printer)
+        }
         AuthCommand::Add(request) => add(loaded, &store, request, printer),
         AuthCommand::List { json } => list(loaded, &store, (*json).into(), printer),
         AuthCommand::Remove { name, json } => remove(&store, name, (*json).into(), printer),
@@ -87,7 +102,7 @@ fn add(loaded: &Loaded, store: &KeyStore, request: &AddRequest, printer: &Printe
     let added = store.add(NewKey {
         name: request.name.clone(),
         header: request.header.clone(),
-        key: read_key(&audience)?,
+        key: read_secret(&audience.to_string())?,
         place: match request.store {
             StoreName::Best => KeyLocation::Best,
             StoreName::Keyring => KeyLocation::Keyring,
@@ -106,9 +121,9 @@ fn add(loaded: &Loaded, store: &KeyStore, request: &AddRequest, printer: &Printe
 }
 
 /// One line from the prompt, or all of standard input. Every user of the machine can see arguments.
-fn read_key(audience: &Audience) -> Result<Secret, Failure> {
+fn read_secret(purpose: &str) -> Result<Secret, Failure> {
     if terminal::is_interactive() {
-        let typed = terminal::ask_secret(&format!("Key for {audience} (it is not shown): "))?;
+        let typed = terminal::ask_secret(&format!("Key for {purpose} (it is not shown): "))?;
         return Ok(Secret::new(typed.unwrap_or_default()));
     }
     // Room for a line end behind the longest key.

@@ -1,8 +1,10 @@
 //! `dispatch canary`: asks each registered command line about a call that must be refused.
 //!
-//! The call is only judged, never run.
+//! The call is only judged, never run. With `--live` the installed agents themselves make such calls, in a scratch project.
 
 mod launch;
+mod live;
+mod live_verdict;
 mod off_switches;
 mod probe;
 mod refusal;
@@ -31,12 +33,18 @@ pub(crate) struct CanaryRequest {
     /// Test this host; repeatable; default: every registered host
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
+    /// Start the installed agents themselves, without a terminal, in a scratch project with a scripted model
+    #[arg(long)]
+    live: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(loaded: &Loaded, request: &CanaryRequest, printer: &Printer) -> Result<Status, Failure> {
+    if request.live {
+        return live::run(&hosts::named(&request.hosts)?, request.json.into(), printer);
+    }
     let project = RegistrationRoot::project(loaded)?;
     let places: Vec<RegistrationRoot> = std::iter::once(project).chain(RegistrationRoot::user(loaded).ok()).collect();
     let named = hosts::named(&request.hosts)?;
@@ -60,6 +68,20 @@ pub(crate) fn run(loaded: &Loaded, request: &CanaryRequest, printer: &Printer) -
     let broken = super::check::problems(loaded);
     broken.iter().for_each(|problem| printer.warn(&problem.text()));
     Ok(if good && broken.is_empty() { Status::Done } else { Status::No })
+}
+
+/// What switches the hooks of a registered host off, one sentence for each.
+pub(crate) fn switched_off(loaded: &Loaded) -> Vec<String> {
+    let project = RegistrationRoot::project(loaded).ok();
+    let places: Vec<RegistrationRoot> = project.into_iter().chain(RegistrationRoot::user(loaded).ok()).collect();
+    let mut found: Vec<String> = Vec::new();
+    for host in places.iter().filter_map(|place| hosts::registered(place).ok()).flatten() {
+        let title = dialect::by_name(host).map_or(host, |dialect| dialect.support().title);
+        found.extend(off_switches::find(host, &places).map(|off| format!("{title}: {off}")));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// Tries one host in one scope. The first place is the project, where the rules are.

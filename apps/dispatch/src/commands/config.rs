@@ -35,7 +35,12 @@ fn show(loaded: &Loaded, name: Option<&str>, format: Format, printer: &Printer) 
     let wanted = |key: &str| {
         name.is_none_or(|name| key == name || key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
     };
-    let found: BTreeMap<&str, &Setting> = loaded.settings.iter().filter(|(key, _)| wanted(key)).collect();
+    let found: BTreeMap<&str, Setting> = loaded
+        .settings
+        .iter()
+        .filter(|(key, _)| wanted(key))
+        .map(|(key, setting)| (key, shown(key, setting)))
+        .collect();
     if let (true, Some(name)) = (found.is_empty(), name) {
         return Err(Failure::usage(format!("unknown setting `{name}`")).hint(
             "`dispatch config show` lists the settings in force; `dispatch config schema` describes all of them",
@@ -45,7 +50,7 @@ fn show(loaded: &Loaded, name: Option<&str>, format: Format, printer: &Printer) 
         printer.json(&found)?;
         return Ok(Status::Done);
     }
-    let row = |(key, setting): (&&str, &&Setting)| {
+    let row = |(key, setting): (&&str, &Setting)| {
         vec![(*key).to_owned(), setting.value.to_string(), format!("# {}", origin(&setting.origin))]
     };
     printer.out(&table(&found.iter().map(row).collect::<Vec<_>>()));
@@ -55,6 +60,20 @@ fn show(loaded: &Loaded, name: Option<&str>, format: Format, printer: &Printer) 
         }
     }
     Ok(Status::Done)
+}
+
+/// A setting as it may be shown: a secret of a webhook only where it says where the secret is.
+fn shown(key: &str, setting: &Setting) -> Setting {
+    if !(key.starts_with("route.webhooks.") && key.ends_with(".secrets")) {
+        return setting.clone();
+    }
+    let is_reference = |text: &str| text.starts_with("env:") || text.starts_with("file:");
+    let hidden = |value: &Value| match value.as_str() {
+        Some(text) if is_reference(text) => value.clone(),
+        _ => Value::String("[secret]".to_owned()),
+    };
+    let value = setting.value.as_array().map_or(Value::Null, |values| values.iter().map(hidden).collect());
+    Setting { value, origin: setting.origin.clone() }
 }
 
 fn paths(loaded: &Loaded, format: Format, printer: &Printer) -> Result<Status, Failure> {

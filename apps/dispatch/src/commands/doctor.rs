@@ -172,7 +172,11 @@ fn policy(loaded: &Loaded) -> Vec<DoctorFinding> {
     let broken = broken.map(|problem| wrong("policy", problem.text(), "`dispatch check` lists what is wrong"));
     let weakened = check::weakened(loaded).into_iter();
     let weakened = weakened.map(|what| wrong("policy", what, "look at it, then `dispatch trust` or take it out"));
-    broken.chain(weakened).collect()
+    let off = super::canary::switched_off(loaded).into_iter();
+    let off = off.map(|what| wrong("hosts", what, "take the switch out; `dispatch canary` tries each host"));
+    let modules = super::module::not_running(loaded).into_iter();
+    let modules = modules.map(|what| wrong("modules", what, "`dispatch trust`, or take it out of the manifest"));
+    broken.chain(weakened).chain(off).chain(modules).collect()
 }
 
 fn git() -> DoctorFinding {

@@ -1,44 +1,35 @@
-//! `dispatch event`: sends an event of one's own to the hooks of the workspace.
+//! `dispatch event`: events from outside, stored before anything else happens with them.
+
+mod list;
+mod mark;
+mod post;
+mod send;
+mod show;
 
 use crate::app::Status;
 use crate::failure::Failure;
-use crate::printer::{Format, Printer, table};
-use crate::running::Running;
+use crate::printer::Printer;
+use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
-use dispatch_os::environment;
-use dispatch_os::files::{read_stream_at_most, read_text_at_most};
-use ext_workspace_hooks::contract::{CustomEvent, Event, Outcome, RUNS, Receipt, Workers, workspace_of};
-use serde_json::{Value, json};
-use std::path::Path;
+use ext_event_ledger::contract::{EVENT_LEDGER, EventLedger, LedgerError};
 use std::sync::Arc;
 
-/// More is refused by whoever takes it in.
-const MAX_DATA_BYTES: u64 = 1024 * 1024;
+pub(super) use send::store;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum EventCommand {
-    /// Start the hooks whose trigger is `custom:NAME`
+    /// Store a message as an event; routing hooks say where it goes
+    Post(post::PostRequest),
+    /// List events, oldest first
+    List(list::ListRequest),
+    /// Show an event and what was done with it
+    Show(show::ShowRequest),
+    /// Change an event's status and tags
+    Mark(mark::MarkRequest),
+    /// Store an event and start the hooks whose trigger is `custom:NAME`
     #[command(after_help = "Exit status: 0 something was started or waits already, 1 no hook listens.")]
-    Send(SendRequest),
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct SendRequest {
-    /// The name behind `custom:`
-    name: String,
-    /// Facts for the run: JSON, or @FILE with JSON, or - for standard input
-    #[arg(long, value_name = "JSON")]
-    data: Option<String>,
-    /// A file of the workspace that it is about; can be given several times
-    #[arg(long = "file", value_name = "FILE")]
-    files: Vec<String>,
-    /// Your own name for it; the same one again starts nothing
-    #[arg(long, value_name = "ID")]
-    id: Option<String>,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    json: bool,
+    Send(send::SendRequest),
 }
 
 pub(crate) fn run(
@@ -47,68 +38,50 @@ pub(crate) fn run(
     command: &EventCommand,
     printer: &Printer,
 ) -> Result<Status, Failure> {
-    let EventCommand::Send(request) = command;
-    let workspace = workspace_of(&loaded.start);
-    let sent = CustomEvent {
-        name: request.name.clone(),
-        data: request.data.as_deref().map(read_data).transpose()?.unwrap_or_default(),
-        files: request.files.clone(),
-        id: request.id.clone(),
-    };
-    let event = sent.event(&workspace, &loaded.start).map_err(|error| Failure::usage(error.to_string()))?;
-    let receipts = store(loaded, extensions, event)?;
-    match Format::from(request.json) {
-        Format::Json => printer.json(&json!({ "workspace": workspace, "receipts": receipts }))?,
-        Format::Text => printer.out(&told(&receipts, &request.name)),
+    if let EventCommand::Send(request) = command {
+        return send::run(loaded, extensions, request, printer);
     }
-    Ok(if receipts.is_empty() { Status::No } else { Status::Done })
-}
-
-/// Stores an event and starts a worker for what it started, unless there is one.
-pub(super) fn store(
-    loaded: &Loaded,
-    extensions: Vec<Arc<dyn Extension>>,
-    event: Event,
-) -> Result<Vec<Receipt>, Failure> {
-    let workspace = event.workspace.clone();
-    let running = Running::look_at_runs(loaded, extensions)?;
-    let stored = running
-        .service(&RUNS)
-        .and_then(|runs| running.block_on(async { runs.submit(event).await.map_err(Failure::from) }));
-    running.shutdown();
-    let receipts = stored?;
-    if receipts.iter().any(|receipt| receipt.run.is_some()) {
-        Workers::new(&loaded.dirs.state).ensure(&workspace, &environment::current_program()?)?;
+    if let EventCommand::Post(request) = command
+        && request.waits()
+    {
+        // Whoever waits for the answer routes the event and runs the turn here, unless another process is faster.
+        let running = Running::start(loaded, extensions, Threads::Two)?;
+        let posted = running
+            .service(&EVENT_LEDGER)
+            .and_then(|ledger| running.block_on(post::run(ledger.as_ref(), request, printer)));
+        running.shutdown();
+        return posted;
     }
-    Ok(receipts)
-}
-
-fn read_data(said: &str) -> Result<Value, Failure> {
-    let text = match said.strip_prefix('@') {
-        Some(file) => read_text_at_most(Path::new(file), MAX_DATA_BYTES)?,
-        None if said == "-" => {
-            let bytes = read_stream_at_most(std::io::stdin(), "standard input", MAX_DATA_BYTES)?;
-            String::from_utf8(bytes).map_err(|_| Failure::usage("the data is not valid UTF-8").hint("send JSON"))?
-        }
-        None => said.to_owned(),
-    };
-    serde_json::from_str(&text).map_err(|error| {
-        Failure::usage(format!("invalid JSON data: {error}")).hint("quote it for the shell: --data '{\"a\": 1}'")
+    with_ledger(loaded, extensions, async |ledger| match command {
+        EventCommand::Post(request) => post::run(ledger, request, printer).await,
+        EventCommand::List(request) => list::run(ledger, request, printer).await,
+        EventCommand::Show(request) => show::run(ledger, request, printer).await,
+        EventCommand::Mark(request) => mark::run(ledger, request, printer).await,
+        EventCommand::Send(_) => Ok(Status::Done),
     })
 }
 
-fn told(receipts: &[Receipt], name: &str) -> String {
-    if receipts.is_empty() {
-        return format!("no hook listens to custom:{name}");
-    }
-    let row = |receipt: &Receipt| {
-        let run = receipt.run.as_ref().map(ToString::to_string).unwrap_or_default();
-        vec![receipt.hook_id.clone(), word(receipt.outcome), run]
-    };
-    table(&receipts.iter().map(row).collect::<Vec<_>>())
+/// Does something with the ledger, beside whatever other processes do.
+pub(super) fn with_ledger(
+    loaded: &Loaded,
+    extensions: Vec<Arc<dyn Extension>>,
+    work: impl AsyncFnOnce(&dyn EventLedger) -> Result<Status, Failure>,
+) -> Result<Status, Failure> {
+    let running = Running::look_at_events(loaded, extensions)?;
+    let outcome = running.service(&EVENT_LEDGER).and_then(|ledger| running.block_on(work(ledger.as_ref())));
+    running.shutdown();
+    outcome
 }
 
-/// The word that scripts know an outcome by.
-fn word(outcome: Outcome) -> String {
-    json!(outcome).as_str().unwrap_or_default().to_owned()
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        let failure = match &error {
+            LedgerError::Invalid { .. } | LedgerError::NoEvent { .. } => Self::usage(error.to_string()),
+            LedgerError::Storage(_) | LedgerError::Closed => Self::internal(error.to_string()),
+        };
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
 }

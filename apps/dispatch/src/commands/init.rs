@@ -118,8 +118,9 @@ fn is_own_settings(loaded: &Loaded) -> bool {
 fn policy_is_whole(loaded: &Loaded, printer: &Printer) -> bool {
     let broken: Vec<String> = super::check::problems(loaded).iter().map(super::check::PolicyProblem::text).collect();
     let weakened = super::check::weakened(loaded);
-    broken.iter().chain(&weakened).for_each(|what| printer.warn(what));
-    broken.is_empty() && weakened.is_empty()
+    let more = [super::canary::switched_off(loaded), super::module::not_running(loaded)].concat();
+    broken.iter().chain(&weakened).chain(&more).for_each(|what| printer.warn(what));
+    broken.is_empty() && weakened.is_empty() && more.is_empty()
 }
 
 fn git_alone(

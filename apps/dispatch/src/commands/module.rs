@@ -66,6 +66,11 @@ pub(crate) fn run(loaded: &Loaded, command: &ModuleCommand, printer: &Printer) -
     }
 }
 
+/// The script modules that the manifest wants and that do not run, with the reason; a critical one refuses every call.
+pub(crate) fn not_running(loaded: &Loaded) -> Vec<String> {
+    list::not_running(loaded, &Workspace::of(loaded))
+}
+
 /// A name that is one folder and nothing else on every system.
 fn checked(name: &str) -> Result<&str, Failure> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');

@@ -38,6 +38,14 @@ pub(crate) enum QueueCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Let a message wait again that was parked because it failed too often
+    Retry {
+        /// The message's id, as `event show` prints it
+        id: String,
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
     /// Cancel a waiting message or stop its turn
     Cancel {
         /// The message's id, as `queue show` prints it
@@ -79,6 +87,15 @@ async fn obey(sessions: &dyn Sessions, command: &QueueCommand, printer: &Printer
             match Format::from(*json) {
                 Format::Json => printer.json(&moved)?,
                 Format::Text => printer.out(&format!("{id} runs in {} when a process works there", folder.display())),
+            }
+            Ok(Status::Done)
+        }
+        QueueCommand::Retry { id, json } => {
+            let again = sessions.retry(&DispatchId::new(id.as_str())).await;
+            let again = again.map_err(super::chat::turns::refused)?;
+            match Format::from(*json) {
+                Format::Json => printer.json(&again)?,
+                Format::Text => printer.out(&format!("{id} waits again")),
             }
             Ok(Status::Done)
         }

@@ -9,6 +9,7 @@ use crate::settings::Loaded;
 use crate::stopping::asked_to_stop;
 use core::net::SocketAddr;
 use dispatch_contracts::extension::Extension;
+use dispatch_os::memory::keep_little;
 use ext_transport_http::contract::{Reach, TRANSPORT, Transport, TransportError};
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub(crate) fn run(
     request: &ServeRequest,
     printer: &Printer,
 ) -> Result<Status, Failure> {
+    keep_little();
     let running = Running::start(loaded, extensions, Threads::Two)?;
     let outcome = running.service(&TRANSPORT).and_then(|transport| {
         running.block_on(async {

@@ -148,7 +148,7 @@ impl SessionStore<'_> {
             }
             SessionCommand::Show { label, json } => {
                 let history = self.conversations.history(label).await.map_err(refused)?;
-                let value = json!({ "session": history.session, "messages": history.messages });
+                let value = json!({ "session": history.session, "messages": history.messages() });
                 self.tell((*json).into(), &value, || transcript::told(&history))
             }
             SessionCommand::Fork { label, new_label, at, json } => {

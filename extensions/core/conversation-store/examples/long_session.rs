@@ -35,7 +35,7 @@ fn main() {
     for _ in 0..3 {
         let start = Instant::now();
         let history = ledger.run(ledger.conversations.history("long")).unwrap();
-        println!("history of {} messages: {:.1} ms", history.messages.len(), start.elapsed().as_secs_f64() * 1_000.0);
+        println!("history of {} messages: {:.1} ms", history.messages().len(), start.elapsed().as_secs_f64() * 1_000.0);
     }
     for question in ["words", "turn-000777", "nowhere"] {
         let start = Instant::now();

@@ -6,7 +6,7 @@ pub mod ledger;
 pub(crate) mod records;
 
 use dispatch_contracts::BoxFuture;
-use dispatch_contracts::conversation::{Message, ResultStatus, Row};
+use dispatch_contracts::conversation::{Message, ResultStatus, Row, project};
 use dispatch_contracts::ids::{CallId, SessionId, TurnId};
 use dispatch_contracts::provider::Usage;
 use dispatch_contracts::service::Service;
@@ -282,8 +282,14 @@ pub struct History {
     pub turns: Vec<Turn>,
     /// Their rows, repaired, in reading order.
     pub rows: Vec<Row>,
-    /// The same as messages.
-    pub messages: Vec<Message>,
+}
+
+impl History {
+    /// The rows as messages.
+    #[must_use]
+    pub fn messages(&self) -> Vec<Message> {
+        project(&self.rows)
+    }
 }
 
 /// Something that was said.

@@ -12,7 +12,7 @@ use crate::contract::{
 use crate::removal::remove;
 use crate::search;
 use dispatch_contracts::BoxFuture;
-use dispatch_contracts::conversation::{Row, project};
+use dispatch_contracts::conversation::Row;
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::ports::{Clock, Ids};
 use dispatch_contracts::statement;
@@ -174,9 +174,7 @@ impl Conversations for Ledger {
             let session = self.known(label).await?;
             let (turns, rows) = self.chain(&session).await?;
             let rows: Vec<Row> = rows.into_iter().flatten().map(|stored| stored.row).collect();
-            let rows = reconcile(&rows).rows;
-            let messages = project(&rows);
-            Ok(History { session, turns, rows, messages })
+            Ok(History { session, turns, rows: reconcile(&rows).rows })
         })
     }
 

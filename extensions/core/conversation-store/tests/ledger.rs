@@ -14,7 +14,7 @@ use dispatch_contracts::turn::TurnEnd;
 use ext_conversation_store::contract::ledger::{
     NewTurn, append_row, begin_turn, load_rows, load_turn, running_turns, sweep,
 };
-use ext_conversation_store::contract::{ConversationError, MAX_TITLE_CHARS, SessionFilter, TurnState};
+use ext_conversation_store::contract::{ConversationError, MAX_TITLE_CHARS, Session, SessionFilter, TurnState};
 use test_ledger::{TestLedger, asked, call, ended, row, said, started, step_ended, text};
 
 fn given_up<T: std::fmt::Debug>(outcome: Result<T, StorageError>) -> String {
@@ -33,7 +33,7 @@ fn a_conversation_is_read_as_the_model_would_get_it() {
         let history = ledger.run(ledger.conversations.history("main")).unwrap();
         let spoken =
             [(Role::User, "hello"), (Role::Assistant, "hi"), (Role::User, "how are you"), (Role::Assistant, "well")];
-        assert_eq!(history.messages, spoken.map(|(role, said)| Message::text(role, said)));
+        assert_eq!(history.messages(), spoken.map(|(role, said)| Message::text(role, said)));
         assert_eq!(history.turns.iter().map(|turn| turn.ord).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(history.session.last_seq, 8);
         let raw = ledger.write(move |tx| load_rows(tx, &session)).unwrap();
@@ -41,7 +41,7 @@ fn a_conversation_is_read_as_the_model_would_get_it() {
         assert!(ledger.run(ledger.conversations.history("other")).is_err());
         let fresh = ledger.run(ledger.conversations.create("fresh", "coder")).unwrap();
         assert_eq!((fresh.head, fresh.turns, fresh.last_seq), (None, 0, 0));
-        assert!(ledger.run(ledger.conversations.history("fresh")).unwrap().messages.is_empty());
+        assert!(ledger.run(ledger.conversations.history("fresh")).unwrap().messages().is_empty());
     }
 }
 
@@ -90,20 +90,20 @@ fn a_writer_with_another_fence_is_refused() {
         assert!(given_up(ledger.end(&t1, fence)).contains("fence 5"));
     }
     ledger.append(&session, 5, &user).unwrap();
-    let second = |fence, parent: Option<&str>| {
-        let new = NewTurn {
-            id: "t2".into(),
-            session: session.clone(),
-            parent: parent.map(TurnId::from),
-            fence,
-            model: "m".into(),
-            at_ms: ledger.now(),
-        };
-        ledger.write(move |tx| begin_turn(tx, &new))
+    let known = ledger.run(ledger.conversations.session("main")).unwrap().unwrap();
+    let second = |fence, read: &Session| {
+        let new = NewTurn { id: "t2".into(), fence, model: "m".into(), at_ms: ledger.now() };
+        let read = read.clone();
+        ledger.write(move |tx| {
+            begin_turn(tx, &read, &new, &[])?;
+            Ok(load_turn(tx, &new.id)?.unwrap())
+        })
     };
-    assert!(given_up(second(5, Some("t1"))).contains("still running"), "one turn at a time");
-    assert!(given_up(second(6, None)).contains("moved on"), "behind the head alone");
-    let t2 = second(6, Some("t1")).unwrap();
+    assert!(given_up(second(5, &known)).contains("still running"), "one turn at a time");
+    for stale in [Session { head: None, ..known.clone() }, Session { last_seq: 0, ..known.clone() }] {
+        assert!(given_up(second(6, &stale)).contains("moved on"), "behind the head alone");
+    }
+    let t2 = second(6, &known).unwrap();
     assert_eq!((t2.ord, t2.state, t2.fence), (1, TurnState::Running, 6));
     let t1_now = ledger.run(ledger.conversations.turn(&t1)).unwrap().unwrap().turn;
     assert_eq!(t1_now.state, TurnState::Interrupted, "a higher fence says that the lower one is dead");
@@ -229,7 +229,7 @@ fn deleting_keeps_what_forks_go_on_from_and_nothing_else() {
     ledger.end(&running, 2).unwrap();
     ledger.run(ledger.conversations.delete("main")).unwrap();
     let history = ledger.run(ledger.conversations.history("try")).unwrap();
-    assert_eq!(history.messages.len(), 4);
+    assert_eq!(history.messages().len(), 4);
     for gone in ["t2", "t3"] {
         assert_eq!(ledger.run(ledger.conversations.turn(&gone.into())).unwrap(), None);
     }
@@ -360,8 +360,8 @@ fn a_row_that_cannot_be_read_costs_itself_alone() {
         })
         .unwrap();
     let history = ledger.run(ledger.conversations.history("main")).unwrap();
-    dispatch_contracts::conversation::validate(&history.messages).unwrap();
-    assert!(history.messages.contains(&Message::text(Role::User, "hello")), "{:?}", history.messages);
-    assert!(history.messages.contains(&Message::text(Role::Assistant, "here")));
+    dispatch_contracts::conversation::validate(&history.messages()).unwrap();
+    assert!(history.messages().contains(&Message::text(Role::User, "hello")), "{:?}", history.messages());
+    assert!(history.messages().contains(&Message::text(Role::Assistant, "here")));
     assert_eq!(ledger.write(|tx| load_turn(tx, &"t1".into())).unwrap().unwrap().state, TurnState::Interrupted);
 }

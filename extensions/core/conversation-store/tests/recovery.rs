@@ -76,14 +76,14 @@ proptest! {
         ledger.begin(&session, "t1", 2);
         ledger.append_all(&session, 2, rows[..kept].to_vec());
         let cut = ledger.run(ledger.conversations.history("main")).unwrap();
-        prop_assert_eq!(validate(&cut.messages), Ok(()));
+        prop_assert_eq!(validate(&cut.messages()), Ok(()));
         let again = reconcile(&cut.rows);
         prop_assert_eq!(&again.rows, &cut.rows, "repairing twice changes nothing");
-        prop_assert_eq!(&project(&again.rows), &cut.messages);
+        prop_assert_eq!(&project(&again.rows), &cut.messages());
         prop_assert_eq!(ledger.run(ledger.conversations.history("main")).unwrap(), cut);
         ledger.begin(&session, "t2", 3);
         ledger.append_all(&session, 3, rows_of("t2", &steps));
         let next = ledger.run(ledger.conversations.history("main")).unwrap();
-        prop_assert_eq!(validate(&next.messages), Ok(()));
+        prop_assert_eq!(validate(&next.messages()), Ok(()));
     }
 }

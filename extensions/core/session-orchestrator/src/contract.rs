@@ -4,6 +4,8 @@ mod approval;
 mod context;
 mod dispatch;
 mod history;
+mod outbox;
+mod persona;
 mod watch;
 
 pub use crate::redaction::redactor;
@@ -13,8 +15,12 @@ pub use approval::{
 };
 pub use context::{CONTEXT, MESSAGE_RECEIVED, MessageReceived, ToolChoice, TurnContext};
 pub use dispatch::{
-    Ask, CancelOutcome, Delivery, DispatchId, DispatchState, DispatchView, MAX_IMAGES, MAX_TEXT_BYTES, Mode, Receipt,
-    SESSIONS, Sessions, SessionsError, Submission,
+    Ask, CancelOutcome, Delivery, DispatchId, DispatchState, DispatchView, HistoryUse, MAX_IMAGES, MAX_TEXT_BYTES,
+    MessageSender, Mode, Receipt, SESSIONS, Sessions, SessionsError, Submission, ToolBounds,
 };
 pub use history::{HISTORY, HistoryCompaction, HistoryReading, PastTurn, ReadConversation, past_turns};
+pub use outbox::{
+    OUTBOX, Outbox, OutboxError, ReplyFilter, ReplySender, ReplyState, ReplyView, SendAttempt, SendVerdict, SettledAs,
+};
+pub use persona::{PERSONAS, PersonaCheck, PersonaChecking};
 pub use watch::{SessionEvent, SessionEvents, SessionNews};

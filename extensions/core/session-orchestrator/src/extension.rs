@@ -1,9 +1,13 @@
 //! Puts the queue together from what the host offers: storage if it is there, memory if not.
 
 use crate::approval_service::{ApprovalPorts, ApprovalService};
-use crate::contract::{APPROVALS, Approvals, HISTORY, HistoryReading, SESSIONS, Sessions};
+use crate::contract::{
+    APPROVALS, Approvals, HISTORY, HistoryReading, OUTBOX, Outbox, PERSONAS, PersonaChecking, SESSIONS, Sessions,
+};
+use crate::outbox_service::OutboxService;
+use crate::persona_checks::PersonaChecks;
 use crate::queue_store::tables::MIGRATIONS;
-use crate::queue_store::{QUESTION_TOPIC, QUEUE_TOPIC, QueueStore};
+use crate::queue_store::{OUTBOX_TOPIC, QUESTION_TOPIC, QUEUE_TOPIC, QueueStore};
 use crate::redaction::redactor;
 use crate::session_feed::SessionFeed;
 use crate::session_service::SessionService;
@@ -88,11 +92,22 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
     let reading: Arc<dyn HistoryReading> = Arc::clone(&agent.history) as _;
     host.provide(&HISTORY, reading).map_err(ExtensionError::new)?;
     let scheduler = TurnScheduler::new(store, feed, owner.name().to_owned(), ports, Arc::new(agent));
+    let personas = Arc::<PersonaChecks>::default();
+    let checking: Arc<dyn PersonaChecking> = Arc::clone(&personas) as _;
+    host.provide(&PERSONAS, checking).map_err(ExtensionError::new)?;
     let service: Arc<dyn Sessions> =
-        Arc::new(SessionService { scheduler: Arc::clone(&scheduler), host: host.clone(), redactor });
+        Arc::new(SessionService { scheduler: Arc::clone(&scheduler), host: host.clone(), redactor, personas });
     host.provide(&SESSIONS, service).map_err(ExtensionError::new)?;
     let approvals: Arc<dyn Approvals> = approvals;
     host.provide(&APPROVALS, approvals).map_err(ExtensionError::new)?;
+    let outbox = Arc::new(OutboxService {
+        store: Arc::clone(&scheduler.store),
+        scheduler: Arc::clone(&scheduler),
+        sender: Mutex::default(),
+        signal: Arc::clone(&scheduler.outbox),
+    });
+    let replies: Arc<dyn Outbox> = Arc::clone(&outbox) as _;
+    host.provide(&OUTBOX, replies).map_err(ExtensionError::new)?;
     // A command that only looks at the queue must not take up what another process left in it.
     if host.settings().read("conduct") == Some(false) {
         return Ok(scheduler);
@@ -102,6 +117,7 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
         backend.listen(Box::new(move |topic| match (topic, woken.upgrade()) {
             (QUEUE_TOPIC, Some(scheduler)) => scheduler.wake(),
             (QUESTION_TOPIC, Some(scheduler)) => scheduler.feed.questions.wake(),
+            (OUTBOX_TOPIC, Some(scheduler)) => scheduler.outbox.wake(),
             _ => {}
         }));
     }
@@ -111,6 +127,11 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
         Ok(())
     };
     host.spawn("turn scheduler", work).map_err(ExtensionError::new)?;
+    let sending = async move {
+        outbox.run().await;
+        Ok(())
+    };
+    host.spawn("outbox", sending).map_err(ExtensionError::new)?;
     Ok(scheduler)
 }
 

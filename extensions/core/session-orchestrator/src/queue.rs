@@ -2,7 +2,7 @@
 //!
 //! Pure.
 
-use crate::contract::{DispatchId, Mode, Submission};
+use crate::contract::{Delivery, DispatchId, Mode, Submission};
 use crate::scope::DispatchScope;
 use dispatch_os::digest::{hex, sha256};
 
@@ -18,6 +18,9 @@ pub(crate) const MAX_BATCH: usize = 100;
 pub(crate) const MAX_ATTEMPTS: u32 = 3;
 /// How long to wait before an input is tried again, times the number of tries.
 pub(crate) const BACKOFF_MS: u64 = 2_000;
+
+/// The field of a delivery that names the message to answer.
+const REPLY_TO: &str = "replyToId";
 
 /// How long a lease lasts that nobody renews.
 pub(crate) const LEASE_MS: u64 = 15_000;
@@ -109,7 +112,9 @@ pub(crate) fn steer_obstacle(
         ("policy", old.policy != new.policy),
         ("rules", old.rules != new.rules),
         ("ask", old.ask != new.ask),
-        ("delivery", old.delivery != new.delivery),
+        ("tools", old.tools != new.tools),
+        ("history", old.history != new.history),
+        ("delivery", delivery_target(&old.delivery) != delivery_target(&new.delivery)),
         ("workdir", old.workdir != new.workdir),
         ("options", old.options != new.options),
         ("secret_patterns", old.secret_patterns != new.secret_patterns),
@@ -132,13 +137,33 @@ pub(crate) fn partition(submission: &Submission, scope: Option<&DispatchScope>) 
         submission.policy,
         submission.rules,
         submission.ask,
-        submission.delivery,
+        delivery_target(&submission.delivery),
         submission.workdir,
         submission.secret_patterns,
         submission.options,
+        submission.tools,
+        submission.history,
         scope,
     ]);
     hex(sha256(parts.to_string().as_bytes()).into_iter().take(12))
+}
+
+/// Where a reply goes, whichever message it answers: two messages of one chat have the same target.
+pub(crate) fn delivery_target(delivery: &Delivery) -> Delivery {
+    let mut target = delivery.clone();
+    if let Some(fields) = target.as_object_mut() {
+        fields.shift_remove(REPLY_TO);
+    }
+    target
+}
+
+/// Whether an interrupt of one sender may supersede a message of another: the owner's everything, anybody else's their
+/// own messages.
+pub(crate) fn may_supersede(interrupt: &Submission, other: &Submission) -> bool {
+    match &interrupt.sender {
+        None => true,
+        Some(sender) => sender.is_owner || other.sender.as_ref().is_some_and(|of| of.id == sender.id),
+    }
 }
 
 #[cfg(test)]

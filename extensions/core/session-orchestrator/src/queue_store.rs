@@ -1,11 +1,13 @@
 //! The queue in storage: every change is one transaction that happens whole or not at all.
 
 mod approvals;
+mod outbox;
 mod requests;
 mod steps;
 pub(crate) mod tables;
 
 pub(crate) use approvals::QuestionStanding;
+pub(crate) use outbox::{AttemptEnd, OUTBOX_TOPIC, TakenReply, after_verdict};
 pub(crate) use requests::{
     Admission, Admitted, Claimant, ExpiredLeases, FinishedTurn, Lease, NewRow, NextTurn, RecordedRows, SessionRest,
     StartedTurn, TurnFinish, TurnStart,
@@ -171,6 +173,14 @@ impl QueueStore {
         transact(self.storage(), Keys::none(), move |tx| steps::cancel(tx, &id, now_ms)).await
     }
 
+    /// Lets an input wait again that was set aside.
+    pub(crate) async fn retry(&self, id: &DispatchId, now_ms: u64) -> Result<DispatchView, SessionsError> {
+        let id = id.clone();
+        let view = transact(self.storage(), Keys::none(), move |tx| steps::retry(tx, &id, now_ms)).await?;
+        self.announce(QUEUE_TOPIC);
+        Ok(view)
+    }
+
     /// Sends an input that waits to another folder.
     pub(crate) async fn relocate(
         &self,
@@ -255,9 +265,10 @@ impl QueueStore {
         Ok(session.map_or(0, |session| session.last_seq))
     }
 
-    /// Owners that hold a lease, for whoever can tell the living from the dead.
+    /// Owners that hold a lease or a reply, for whoever can tell the living from the dead.
     pub(crate) async fn owners(&self) -> Result<Vec<String>, QueueError> {
-        let query = "SELECT DISTINCT lease_owner FROM session_leases WHERE lease_owner IS NOT NULL";
+        let query = "SELECT lease_owner FROM session_leases WHERE lease_owner IS NOT NULL
+                     UNION SELECT owner FROM outbox WHERE state = 'sending' AND owner IS NOT NULL";
         let found = self.storage.query(statement!(query)).await?;
         Ok(found.iter().map(|record| record.text(0).map(str::to_owned)).collect::<Result<_, _>>()?)
     }

@@ -59,9 +59,9 @@ pub(crate) type FolderCheck = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 pub(crate) struct RunnerScope {
     pub(crate) workspace: PathBuf,
     /// The active extensions beside the core.
-    pub(crate) extensions: BTreeSet<String>,
+    pub(crate) extensions: Arc<BTreeSet<String>>,
     /// What was set for this process alone.
-    pub(crate) settings: SettingDigests,
+    pub(crate) settings: Arc<SettingDigests>,
     pub(crate) folder_exists: FolderCheck,
 }
 
@@ -73,7 +73,7 @@ impl RunnerScope {
             Some(needed) => needed.is_subset(&self.extensions),
             None => !self.extensions.is_empty(),
         };
-        let is_set_alike = scope.settings.as_ref().is_none_or(|settings| *settings == self.settings);
+        let is_set_alike = scope.settings.as_ref().is_none_or(|settings| *settings == *self.settings);
         let here = scope.workspace == self.workspace && is_set_alike;
         here && complete && folder.is_none_or(|folder| (self.folder_exists)(folder))
     }

@@ -5,6 +5,7 @@ use crate::contract::{
     SessionEvents, Sessions, SessionsError, Submission,
 };
 use crate::inputs::{check, unknown_dispatch};
+use crate::persona_checks::PersonaChecks;
 use crate::queue_store::Admission;
 use crate::redaction::{clean, redactor_with};
 use crate::scope::wait_reasons;
@@ -24,6 +25,7 @@ pub(crate) struct SessionService {
     pub(crate) scheduler: Arc<TurnScheduler>,
     pub(crate) host: Host,
     pub(crate) redactor: Arc<Redactor>,
+    pub(crate) personas: Arc<PersonaChecks>,
 }
 
 impl SessionService {
@@ -32,11 +34,14 @@ impl SessionService {
             return Err(SessionsError::Draining);
         }
         check(&submission)?;
+        self.personas.check(submission.persona.as_deref())?;
         clean(&self.redactor, &mut submission.text);
+        submission.system.iter_mut().for_each(|section| clean(&self.redactor, section));
         if !submission.secret_patterns.is_empty() {
             let wrong = |error: dispatch_redact::RedactError| SessionsError::Invalid(error.to_string());
             let own = redactor_with(&self.host.settings(), &submission.secret_patterns).map_err(wrong)?;
             clean(&own, &mut submission.text);
+            submission.system.iter_mut().for_each(|section| clean(&own, section));
         }
         let scope = self.scheduler.dispatch_scope();
         submission.workdir = Some(match submission.workdir.take() {
@@ -45,7 +50,7 @@ impl SessionService {
         });
         let (label, mode) = (submission.session.clone(), submission.mode);
         let admission = Admission {
-            id: DispatchId::new(self.scheduler.next_id()),
+            id: submission.dispatch.clone().unwrap_or_else(|| DispatchId::new(self.scheduler.next_id())),
             session: SessionId::new(self.scheduler.next_id()),
             submission,
             scope,
@@ -63,7 +68,7 @@ impl SessionService {
         if !admitted.fresh {
             return Ok(receipt);
         }
-        if mode == Mode::Interrupt {
+        if admitted.stops_turn {
             self.scheduler.stop(&admitted.session);
         }
         self.scheduler.tell_dispatches(admitted.superseded.into_iter().chain([admitted.view]));
@@ -151,6 +156,15 @@ impl Sessions for SessionService {
         folder: &'a Path,
     ) -> BoxFuture<'a, Result<DispatchView, SessionsError>> {
         Box::pin(self.send_elsewhere(id, folder))
+    }
+
+    fn retry<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<DispatchView, SessionsError>> {
+        Box::pin(async move {
+            let again = self.scheduler.store.retry(id, self.scheduler.now_ms()).await?;
+            self.scheduler.tell_dispatches([again.clone()]);
+            self.scheduler.wake();
+            Ok(again)
+        })
     }
 
     fn queue<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<DispatchView>, SessionsError>> {

@@ -154,10 +154,12 @@ impl SessionState {
         }
         let mut changed = Vec::new();
         if submission.mode == Mode::Interrupt {
-            for entry in self.open.iter_mut().filter(|entry| entry.state == DispatchState::Pending) {
+            let may = |entry: &StoredDispatch| queue::may_supersede(&submission, &entry.submission);
+            let waits = |entry: &StoredDispatch| entry.state == DispatchState::Pending;
+            for entry in self.open.iter_mut().filter(|entry| waits(entry) && may(entry)) {
                 changed.push(entry.end(DispatchState::Superseded, format!("superseded by {id}")));
             }
-            if self.turn.is_some() {
+            if self.stops_for(&submission) {
                 self.stop_fence = Some(self.fence);
             }
         }
@@ -179,6 +181,30 @@ impl SessionState {
         changed.push(entry);
         self.settle(now_ms);
         Ok(changed)
+    }
+
+    /// Whether the turn that runs now ends for this input.
+    pub(crate) fn stops_for(&self, submission: &Submission) -> bool {
+        let mut running = self.open.iter().filter(|entry| entry.state == DispatchState::Running);
+        submission.mode == Mode::Interrupt
+            && self.turn.is_some()
+            && running.all(|entry| queue::may_supersede(submission, &entry.submission))
+    }
+
+    /// Lets an input wait again that was set aside. It comes where it stood.
+    pub(crate) fn retry(&mut self, entry: &StoredDispatch, now_ms: u64) -> StoredDispatch {
+        let again = StoredDispatch {
+            state: DispatchState::Pending,
+            reason: String::new(),
+            turn: None,
+            attempts: 0,
+            not_before_ms: now_ms,
+            ..entry.clone()
+        };
+        self.open.push(again.clone());
+        self.open.sort_by_key(|entry| entry.seq);
+        self.settle(now_ms);
+        again
     }
 
     /// Takes the lease if nobody has it and the claimant can run what comes next.

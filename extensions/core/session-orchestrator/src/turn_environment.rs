@@ -2,6 +2,7 @@
 
 use crate::contract::{DispatchId, SessionEvent, SessionNews};
 use crate::queue_store::{FinishedTurn, Lease, NewRow, QueueError, QueueStore, RecordedRows, TurnFinish};
+use crate::reply::steering_text;
 use crate::scope::RunnerScope;
 use crate::session_feed::SessionFeed;
 use dispatch_contracts::BoxFuture;
@@ -157,7 +158,7 @@ impl Inbox for TurnEnvironment {
             // What cannot be read now is read at the next boundary, or becomes a turn of its own.
             let waiting = self.store.steers(&self.lease, &self.partition).await.unwrap_or_default();
             self.progress().taken.extend(waiting.iter().map(|input| input.id.clone()));
-            waiting.into_iter().map(|input| input.submission.text).collect()
+            waiting.into_iter().map(|input| steering_text(&input.submission)).collect()
         })
     }
 }

@@ -5,29 +5,31 @@ mod job;
 mod permission_gate;
 mod redacted_provider;
 mod redacted_tool;
+mod taking_part;
 
 pub(crate) use job::{TurnJob, TurnResult};
 
 use crate::approval_service::ApprovalService;
-use crate::contract::{CONTEXT, Submission, ToolChoice, TurnContext};
+use crate::contract::{CONTEXT, HistoryUse, Submission, ToolBounds, ToolChoice, TurnContext};
 use crate::fallback::{ModelChain, PassedOver};
 use crate::history_reader::HistoryReader;
 use crate::inputs::conversation;
 use crate::queue_store::StartedTurn;
 use crate::redaction::{RedactingSink, redactor_with};
-use crate::scope::{FolderCheck, RunnerScope, own_settings};
+use crate::reply::system_sections;
+use crate::scope::{FolderCheck, RunnerScope};
 use crate::spill::{SpillFolder, fetch_outputs};
+use crate::tool_bounds::{chooses, leaves};
 use crate::turn_environment::TurnEnvironment;
 use choose::choices;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::limits::{DispatchPolicy, TurnLimits};
-use dispatch_contracts::manifest::Tier;
 use dispatch_contracts::permission::PermissionRule;
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::provider::{ProviderError, ProviderErrorKind, Usage};
 use dispatch_contracts::settings::Settings;
 use dispatch_contracts::turn::TurnEnd;
-use dispatch_kernel::host::{ExtensionHost, ExtensionState, ExtensionStatus, HostHandle};
+use dispatch_kernel::host::{ExtensionHost, HostHandle};
 use dispatch_kernel::runtime::{OfferedTool, TurnInput, run_turn};
 use dispatch_kernel::services::builtin::{dispatch_policy, permission_rules, turn_limits};
 use dispatch_os::files::canonicalize;
@@ -38,6 +40,7 @@ use redacted_tool::RedactedTool;
 use serde_json::Map;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use taking_part::TakingPart;
 
 /// What the model is told before anybody adds to it.
 const SYSTEM: &str = "You are Dispatch, an agent that works in the user's workspace. Use the tools on offer to find \
@@ -55,6 +58,7 @@ pub(crate) struct TurnRunner {
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) history: Arc<HistoryReader>,
     settings: AgentSettings,
+    taking_part: TakingPart,
     workspace: PathBuf,
 }
 
@@ -85,21 +89,17 @@ impl TurnRunner {
             all,
         };
         let workspace = real_folder(&host.folders().workdir);
-        Self { host, kernel, approvals, redactor, history: Arc::default(), settings, workspace }
+        let (history, taking_part) = (Arc::default(), TakingPart::default());
+        Self { host, kernel, approvals, redactor, history, settings, taking_part, workspace }
     }
 
     /// What this process can run now: an extension that is not active takes no part in a turn.
     pub(crate) fn scope(&self, folder_exists: &FolderCheck) -> RunnerScope {
-        let takes_part = |status: &ExtensionStatus| {
-            status.tier != Some(Tier::Core) && matches!(status.state, ExtensionState::Active | ExtensionState::Lazy)
-        };
-        let known = self.kernel.get().map(|kernel| kernel.status()).unwrap_or_default();
-        let extensions = known.iter().filter(|status| takes_part(status)).map(|status| status.id.to_string());
-        let core = known.iter().filter(|status| status.tier == Some(Tier::Core)).map(|status| status.id.to_string());
+        let (extensions, settings) = self.taking_part.now(&self.kernel, &self.settings.all);
         RunnerScope {
             workspace: self.workspace.clone(),
-            settings: own_settings(&self.settings.all, &core.collect()),
-            extensions: extensions.collect(),
+            settings,
+            extensions,
             folder_exists: Arc::clone(folder_exists),
         }
     }
@@ -122,13 +122,17 @@ impl TurnRunner {
             persona: submission.persona.clone().or_else(|| job.begun.persona.clone()),
             system: vec![SYSTEM.to_owned(), format!("The workspace is {}.", self.workdir(submission).display())],
             tools: ToolChoice::All,
-            models,
+            models: models.clone(),
             policy: self.settings.policy,
             options: submission.options.clone(),
         };
         let shaped = self.host.apply(&CONTEXT, context.clone()).await;
         let mut shaped = shaped.ok().and_then(Result::ok).unwrap_or(context);
+        shaped.system.extend(system_sections(job.begun.inputs.iter().map(|input| &input.submission)));
         // What the turn itself says counts more than what a persona says.
+        if submission.model.is_some() {
+            shaped.models = models;
+        }
         shaped.policy = submission.policy.unwrap_or(shaped.policy);
         shaped
     }
@@ -180,7 +184,10 @@ impl TurnRunner {
         let provider = ModelChain { choices, passed_over: self.passed_over() };
         let provider =
             Arc::new(RedactedProvider { provider, redactor: Arc::clone(&redactor), clock: self.host.clock() });
-        let past = fetch_outputs(&outputs, job.history, environment).await;
+        let past = match submission.history {
+            HistoryUse::Whole => fetch_outputs(&outputs, job.history, environment).await,
+            HistoryUse::None => Vec::new(),
+        };
         let read = self.history.read(&job.lease.session, past, provider).await;
         let (clock, ids) = (self.host.clock(), self.host.ids());
         let outcome = run_turn(TurnInput {
@@ -191,7 +198,7 @@ impl TurnRunner {
             options: context.options,
             system: context.system,
             messages: conversation(read.history, &job.begun.inputs),
-            tools: offered(&kernel, &context.tools, &redactor),
+            tools: offered(&kernel, &context.tools, submission.tools.as_ref(), &redactor),
             workdir: self.workdir(&submission),
             policy: context.policy,
             limits: self.settings.limits,
@@ -244,11 +251,13 @@ fn lead(begun: &StartedTurn) -> Submission {
 }
 
 /// The tools of active extensions that the turn may use, in the order of their names.
-fn offered(kernel: &ExtensionHost, choice: &ToolChoice, redactor: &Arc<Redactor>) -> Vec<OfferedTool> {
-    let wanted = |name: &str| match choice {
-        ToolChoice::All => true,
-        ToolChoice::Only(names) => names.iter().any(|known| known == name),
-    };
+fn offered(
+    kernel: &ExtensionHost,
+    choice: &ToolChoice,
+    bounds: Option<&ToolBounds>,
+    redactor: &Arc<Redactor>,
+) -> Vec<OfferedTool> {
+    let wanted = |name: &str| chooses(choice, name) && leaves(bounds, name);
     let tools = kernel.tools().into_iter().filter(|tool| wanted(&tool.name));
     let redacted = |tool| Arc::new(RedactedTool { tool, redactor: Arc::clone(redactor) });
     tools.map(|tool| OfferedTool { owner: tool.owner, tool: redacted(tool.item) }).collect()

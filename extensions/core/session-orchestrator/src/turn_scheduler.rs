@@ -48,6 +48,8 @@ pub(crate) struct TurnScheduler {
     running: Mutex<BTreeMap<SessionId, (String, CancelToken)>>,
     draining: AtomicBool,
     signal: WakeSignal,
+    /// Woken when a turn left a reply.
+    pub(crate) outbox: Arc<WakeSignal>,
 }
 
 impl TurnScheduler {
@@ -67,6 +69,7 @@ impl TurnScheduler {
             running: Mutex::default(),
             draining: AtomicBool::new(false),
             signal: WakeSignal::default(),
+            outbox: Arc::default(),
         })
     }
 
@@ -113,12 +116,23 @@ impl TurnScheduler {
     /// Where a message belongs that is sent through this process.
     pub(crate) fn dispatch_scope(&self) -> DispatchScope {
         let RunnerScope { workspace, extensions, settings, .. } = self.runner_scope();
-        let (extensions, settings) = (Some(extensions), Some(settings));
+        let (extensions, settings) = (Some(extensions.as_ref().clone()), Some(settings.as_ref().clone()));
         DispatchScope { workspace, extensions, settings, rules: self.runner.rules().to_vec() }
     }
 
     pub(crate) fn folder_exists(&self) -> &FolderCheck {
         &self.ports.folder_exists
+    }
+
+    /// Says something that somebody should know.
+    pub(crate) fn warn(&self, message: String) {
+        (self.ports.warn)(message);
+    }
+
+    /// Tells which owners are known to be dead.
+    pub(crate) fn dead_owner_check(&self) -> impl Fn(&str) -> bool + Send + 'static {
+        let liveness = Arc::clone(&self.ports.liveness);
+        move |owner| liveness.standing(owner) == Standing::Dead
     }
 
     /// Looks at the store at once instead of at the next tick.

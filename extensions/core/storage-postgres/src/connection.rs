@@ -4,11 +4,12 @@
 use crate::contract::DatabaseAddress;
 use crate::database_clock::DatabaseClock;
 use crate::error::{connecting, translate};
-use crate::sql::{ExplicitKey, StatementUse, TableOwners, TranslatedStatement, check};
+use crate::sql::{ExplicitKey, ParameterKind, StatementUse, TableOwners, TranslatedStatement, check};
 use crate::tls::DatabaseTls;
 use crate::values::{Received, Sent, kinds, wire_type};
 use crate::{layout, sql};
 use dispatch_contracts::storage::{Durability, Record, SqlValue, Statement, StorageError};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,8 +24,8 @@ const LOCK_WAIT_MS: u64 = 10_000;
 const STATEMENT_LIMIT_MS: u64 = 60_000;
 /// A server that has not answered for so long is away. Longer than any statement may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(75);
-/// The most statements that a connection keeps prepared.
-const PREPARED_LIMIT: usize = 512;
+/// The most statements that a connection remembers, and keeps prepared.
+const KNOWN_LIMIT: usize = 512;
 /// The most that one query may give.
 const MAX_RESULT_BYTES: usize = 256 * 1024 * 1024;
 
@@ -67,16 +68,25 @@ pub(crate) struct Connection {
 pub(crate) struct OpenConnection {
     runtime: Runtime,
     pub(crate) client: Client,
-    prepared: BTreeMap<String, Prepared>,
+    known: BTreeMap<String, KnownStatement>,
     pub(crate) shared: Arc<ConnectionShared>,
+}
+
+/// A statement that was checked, put into the words of PostgreSQL and prepared.
+#[derive(Clone)]
+struct KnownStatement {
+    /// Not where a pooler stands between.
+    prepared: Option<Prepared>,
+    translated: Arc<TranslatedStatement>,
+    explicit: Option<ExplicitKey>,
+    /// The owners of tables that it was checked against.
+    owners: Arc<TableOwners>,
 }
 
 /// A statement that may be sent.
 pub(crate) struct ReadyStatement<'a> {
-    prepared: Option<Prepared>,
-    translated: TranslatedStatement,
-    parameters: &'a [SqlValue],
-    pub(crate) explicit: Option<ExplicitKey>,
+    known: KnownStatement,
+    parameters: Cow<'a, [SqlValue]>,
 }
 
 impl Connection {
@@ -98,6 +108,13 @@ impl Connection {
             Some(open) => Ok(open),
             closed => Ok(closed.insert(OpenConnection::connect(&self.shared)?)),
         }
+    }
+
+    /// The connection that a transaction runs on. One that is lost is not made again here: another would know nothing of
+    /// the transaction, and what it is told would happen alone.
+    pub(crate) fn of_transaction(&mut self) -> Result<&mut OpenConnection, StorageError> {
+        let lost = || StorageError::Unreachable("the connection was lost within a transaction".to_owned());
+        self.open.as_mut().filter(|open| !open.client.is_closed()).ok_or_else(lost)
     }
 
     /// Runs something; a connection that broke while nothing of it had happened is made again once.
@@ -129,7 +146,7 @@ impl OpenConnection {
             Ok::<Client, StorageError>(client)
         };
         let client = runtime.block_on(connecting_to)?;
-        let made = Self { runtime, client, prepared: BTreeMap::new(), shared: Arc::clone(shared) };
+        let made = Self { runtime, client, known: BTreeMap::new(), shared: Arc::clone(shared) };
         if address.prepares {
             made.batch(&settings(""))?;
         }
@@ -168,13 +185,24 @@ impl OpenConnection {
         &mut self,
         namespaces: &[String],
         purpose: StatementUse,
-        statement: &'a Statement,
+        statement: Cow<'a, Statement>,
     ) -> Result<ReadyStatement<'a>, StorageError> {
-        self.permit(namespaces, purpose, &statement.sql)?;
-        let translated =
-            sql::translate(&statement.sql, &kinds(&statement.parameters)?).map_err(StorageError::Statement)?;
-        let explicit = ExplicitKey::of(&statement.sql, &self.shared.owners());
-        self.prepare(translated, &statement.parameters, explicit)
+        let (sql, parameters) = match statement {
+            Cow::Borrowed(Statement { sql, parameters }) => {
+                (Cow::Borrowed(sql.as_str()), Cow::Borrowed(parameters.as_slice()))
+            }
+            Cow::Owned(Statement { sql, parameters }) => (Cow::Owned(sql), Cow::Owned(parameters)),
+        };
+        let kinds = kinds(&parameters)?;
+        let key = format!("{purpose:?} {} {} {sql}", namespaces.join(","), mark(&kinds));
+        if let Some(known) = self.known.get(&key).filter(|known| Arc::ptr_eq(&known.owners, &self.shared.owners())) {
+            return Ok(ReadyStatement { known: known.clone(), parameters });
+        }
+        self.permit(namespaces, purpose, &sql)?;
+        let translated = sql::translate(&sql, &kinds).map_err(StorageError::Statement)?;
+        let explicit = ExplicitKey::of(&sql, &self.shared.owners());
+        let known = self.prepare(key, translated, explicit)?;
+        Ok(ReadyStatement { known, parameters })
     }
 
     /// Checks what a statement for a store of these namespaces names.
@@ -199,37 +227,34 @@ impl OpenConnection {
         sql: &str,
         parameters: &'a [SqlValue],
     ) -> Result<ReadyStatement<'a>, StorageError> {
-        self.prepare(
-            TranslatedStatement { sql: sql.to_owned(), kinds: kinds(parameters)?, changes: false },
-            parameters,
-            None,
-        )
+        let kinds = kinds(parameters)?;
+        let key = format!("own {} {sql}", mark(&kinds));
+        let known = match self.known.get(&key) {
+            Some(known) => known.clone(),
+            None => self.prepare(key, TranslatedStatement { sql: sql.to_owned(), kinds, changes: false }, None)?,
+        };
+        Ok(ReadyStatement { known, parameters: Cow::Borrowed(parameters) })
     }
 
-    fn prepare<'a>(
+    fn prepare(
         &mut self,
+        key: String,
         translated: TranslatedStatement,
-        parameters: &'a [SqlValue],
         explicit: Option<ExplicitKey>,
-    ) -> Result<ReadyStatement<'a>, StorageError> {
-        if !self.shared.address.prepares {
-            return Ok(ReadyStatement { prepared: None, translated, parameters, explicit });
-        }
-        let mark: String = translated.kinds.iter().map(|kind| char::from(b'0' + *kind as u8)).collect();
-        let key = format!("{mark} {}", translated.sql);
-        let prepared = match self.prepared.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                let types: Vec<_> = translated.kinds.iter().map(|kind| wire_type(*kind)).collect();
-                let made = self.wait(self.client.prepare_typed(&translated.sql, &types))?;
-                if self.prepared.len() >= PREPARED_LIMIT {
-                    self.prepared.clear();
-                }
-                self.prepared.insert(key, made.clone());
-                made
-            }
+    ) -> Result<KnownStatement, StorageError> {
+        let prepared = if self.shared.address.prepares {
+            let types: Vec<_> = translated.kinds.iter().map(|kind| wire_type(*kind)).collect();
+            Some(self.wait(self.client.prepare_typed(&translated.sql, &types))?)
+        } else {
+            None
         };
-        Ok(ReadyStatement { prepared: Some(prepared), translated, parameters, explicit })
+        let owners = self.shared.owners();
+        let known = KnownStatement { prepared, translated: Arc::new(translated), explicit, owners };
+        if self.known.len() >= KNOWN_LIMIT {
+            self.known.clear();
+        }
+        self.known.insert(key, known.clone());
+        Ok(known)
     }
 
     /// Sends a statement and collects its rows.
@@ -239,45 +264,55 @@ impl OpenConnection {
 
     /// Forgets prepared statements that a changed table made useless.
     pub(crate) fn forget_statements(&mut self) {
-        self.prepared.clear();
+        self.known.clear();
     }
 }
 
 impl ReadyStatement<'_> {
     pub(crate) async fn query(&self, client: &Client) -> Result<Vec<Row>, tokio_postgres::Error> {
         let sent: Vec<Sent<'_>> = self.parameters.iter().map(Sent).collect();
-        match &self.prepared {
+        match &self.known.prepared {
             Some(prepared) => {
                 let sent: Vec<&(dyn ToSql + Sync)> = sent.iter().map(|value| value as _).collect();
                 client.query(prepared, &sent).await
             }
             None => {
-                let types = self.translated.kinds.iter().map(|kind| wire_type(*kind));
+                let types = self.known.translated.kinds.iter().map(|kind| wire_type(*kind));
                 let sent: Vec<(&(dyn ToSql + Sync), _)> = sent.iter().map(|value| value as _).zip(types).collect();
-                client.query_typed(&self.translated.sql, &sent).await
+                client.query_typed(&self.known.translated.sql, &sent).await
             }
         }
     }
 
     pub(crate) async fn execute(&self, client: &Client) -> Result<u64, tokio_postgres::Error> {
         let sent: Vec<Sent<'_>> = self.parameters.iter().map(Sent).collect();
-        match &self.prepared {
+        match &self.known.prepared {
             Some(prepared) => {
                 let sent: Vec<&(dyn ToSql + Sync)> = sent.iter().map(|value| value as _).collect();
                 client.execute(prepared, &sent).await
             }
             None => {
-                let types = self.translated.kinds.iter().map(|kind| wire_type(*kind));
+                let types = self.known.translated.kinds.iter().map(|kind| wire_type(*kind));
                 let sent: Vec<(&(dyn ToSql + Sync), _)> = sent.iter().map(|value| value as _).zip(types).collect();
-                client.execute_typed(&self.translated.sql, &sent).await
+                client.execute_typed(&self.known.translated.sql, &sent).await
             }
         }
     }
 
+    /// The key that it gives a row where the database would have numbered it.
+    pub(crate) fn explicit(&self) -> Option<&ExplicitKey> {
+        self.known.explicit.as_ref()
+    }
+
     /// Whether the statement changes rows; one that does not counts none.
     pub(crate) fn changes(&self) -> bool {
-        self.translated.changes
+        self.known.translated.changes
     }
+}
+
+/// The kinds of parameters as text.
+fn mark(kinds: &[ParameterKind]) -> String {
+    kinds.iter().map(|kind| char::from(b'0' + *kind as u8)).collect()
 }
 
 /// Limits of a session, or of a transaction where a session is not ours alone.

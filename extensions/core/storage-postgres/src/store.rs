@@ -16,6 +16,7 @@ use dispatch_contracts::storage::{
     WordSearch,
 };
 use futures_channel::oneshot::channel;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
@@ -166,7 +167,7 @@ impl Storage for PostgresStore {
         let namespaces = Arc::clone(&self.namespaces);
         Box::pin(self.ask(move |connection| {
             connection.with(|open| {
-                let ready = open.ready(&namespaces, StatementUse::Look, &statement)?;
+                let ready = open.ready(&namespaces, StatementUse::Look, Cow::Borrowed(&statement))?;
                 open.rows(&ready)
             })
         }))

@@ -8,8 +8,13 @@ use dispatch_contracts::statement;
 use dispatch_contracts::storage::{
     Columns, Durability, HeldKeys, Keys, Record, SqlValue, Statement, StorageError, Transaction, TransactionWork,
 };
-use futures_util::future::join3;
+use futures_util::future::{join, join_all, join3};
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tokio_postgres::{Client, Row};
+
+/// The most statements that go out together without being waited for.
+const LATER_LIMIT: usize = 24;
 
 /// Takes locks in the order of the arrays and says what time it is then.
 const TAKE: &str = "SELECT CASE WHEN l.is_shared THEN pg_advisory_xact_lock_shared(l.id) IS NULL
@@ -36,6 +41,7 @@ pub(crate) fn transact(
         keys,
         first,
         durability,
+        later: Vec::new(),
         state: TransactionState::Unbegun,
     };
     let answer = catch_unwind(AssertUnwindSafe(|| work(&mut running)));
@@ -61,6 +67,8 @@ struct RunningTransaction<'a> {
     /// The locks to begin with.
     first: Vec<KeyLock>,
     durability: Durability,
+    /// Statements that go out with the next one, or with the end.
+    later: Vec<ReadyStatement<'static>>,
     state: TransactionState,
 }
 
@@ -90,8 +98,15 @@ impl RunningTransaction<'_> {
             (TransactionState::Failed(error), Ok(_)) => Err(error.clone()),
             (_, answer) => answer,
         };
-        let command = if answer.is_ok() { "COMMIT" } else { "ROLLBACK" };
-        let ended = self.connection.open().and_then(|open| open.batch(command));
+        let (command, later) = if answer.is_ok() { ("COMMIT", self.later) } else { ("ROLLBACK", Vec::new()) };
+        let ended = self.connection.of_transaction().and_then(|open| {
+            let client = &open.client;
+            open.wait(async {
+                let (done, ended) = join(changed(&later, client), client.batch_execute(command)).await;
+                // The server makes a rollback of the end of a transaction that failed, and does not complain.
+                done.and(ended)
+            })
+        });
         if ended.is_err() {
             // Closing the connection rolls back whatever is left.
             self.connection.close();
@@ -105,6 +120,7 @@ impl RunningTransaction<'_> {
     /// Sends a statement, with the beginning of the transaction before it if there was none.
     fn send(&mut self, statement: &Statement, sent_for: SentFor) -> Result<StatementAnswer, StorageError> {
         let (namespaces, first, durability) = (self.namespaces, &self.first, self.durability);
+        let later = std::mem::take(&mut self.later);
         let sent = match &self.state {
             TransactionState::Failed(error) => {
                 return Err(StorageError::GivenUp(format!("an earlier statement of the transaction failed: {error}")));
@@ -113,9 +129,9 @@ impl RunningTransaction<'_> {
                 let ready = ready(open, namespaces, statement, sent_for)?;
                 begin(open, first, durability, &ready, sent_for)
             }),
-            TransactionState::Running => self.connection.open().and_then(|open| {
+            TransactionState::Running => self.connection.of_transaction().and_then(|open| {
                 let ready = ready(open, namespaces, statement, sent_for)?;
-                answer(open, &ready, sent_for)
+                answer(open, &later, &ready, sent_for)
             }),
         };
         self.state = match &sent {
@@ -143,21 +159,43 @@ fn ready<'a>(
     sent_for: SentFor,
 ) -> Result<ReadyStatement<'a>, StorageError> {
     match sent_for {
-        SentFor::Rows | SentFor::Count => open.ready(namespaces, StatementUse::Change, statement),
+        SentFor::Rows | SentFor::Count => open.ready(namespaces, StatementUse::Change, Cow::Borrowed(statement)),
         SentFor::Own => open.own(&statement.sql, &statement.parameters),
     }
 }
 
+/// Sends statements in their order without waiting in between; the first failure is told.
+async fn changed(later: &[ReadyStatement<'_>], client: &Client) -> Result<(), tokio_postgres::Error> {
+    join_all(later.iter().map(|ready| ready.execute(client))).await.into_iter().try_for_each(|done| done.map(drop))
+}
+
+/// Sends a statement; the rows that it gives, or how many it changed.
+async fn sent(
+    ready: &ReadyStatement<'_>,
+    client: &Client,
+    sent_for: SentFor,
+) -> Result<(Vec<Row>, u64), tokio_postgres::Error> {
+    match sent_for {
+        SentFor::Count if ready.changes() => ready.execute(client).await.map(|changed| (Vec::new(), changed)),
+        _ => ready.query(client).await.map(|rows| (rows, 0)),
+    }
+}
+
+/// Sends what was put off and a statement, and waits for all answers.
 fn answer(
     open: &mut OpenConnection,
+    later: &[ReadyStatement<'_>],
     ready: &ReadyStatement<'_>,
     sent_for: SentFor,
 ) -> Result<StatementAnswer, StorageError> {
-    let (rows, changed) = match sent_for {
-        SentFor::Count if ready.changes() => (Vec::new(), open.wait(ready.execute(&open.client))?),
-        _ => (records(&open.wait(ready.query(&open.client))?)?, 0),
-    };
-    Ok(StatementAnswer { rows, changed, explicit: ready.explicit.clone() })
+    let client = &open.client;
+    let (rows, changed) = open.wait(async {
+        let (before, answer) = join(changed(later, client), sent(ready, client, sent_for)).await;
+        // The first failure is the cause of those behind it.
+        before?;
+        answer
+    })?;
+    Ok(StatementAnswer { rows: records(&rows)?, changed, explicit: ready.explicit().cloned() })
 }
 
 /// Begins, takes the first keys and runs a statement without waiting in between. The server does one after the other,
@@ -174,12 +212,7 @@ fn begin(
     let take = open.own(TAKE, &locks)?;
     let commands = open.begin_commands(durability);
     let client = &open.client;
-    let statement = async {
-        match sent_for {
-            SentFor::Count if ready.changes() => ready.execute(client).await.map(|changed| (Vec::new(), changed)),
-            _ => ready.query(client).await.map(|rows| (rows, 0)),
-        }
-    };
+    let statement = sent(ready, client, sent_for);
     let all = async {
         let (begun, taken, done) = join3(client.batch_execute(&commands), take.query(client), statement).await;
         // The first failure is the cause of those behind it.
@@ -190,12 +223,32 @@ fn begin(
     if let Some(now_ms) = records(&taken)?.last().and_then(|record| record.unsigned(1).ok()) {
         open.shared.clock.hear(now_ms);
     }
-    Ok(StatementAnswer { rows: records(&rows)?, changed, explicit: ready.explicit.clone() })
+    Ok(StatementAnswer { rows: records(&rows)?, changed, explicit: ready.explicit().cloned() })
 }
 
 impl Transaction for RunningTransaction<'_> {
     fn execute(&mut self, statement: &Statement) -> Result<u64, StorageError> {
         self.send_for_store(statement, SentFor::Count).map(|answer| answer.changed)
+    }
+
+    fn execute_later(&mut self, statement: Statement) -> Result<(), StorageError> {
+        // What begins a transaction is waited for: a lost connection is made again only there.
+        if !matches!(self.state, TransactionState::Running) {
+            return self.execute(&statement).map(drop);
+        }
+        let namespaces = self.namespaces;
+        let ready = self
+            .connection
+            .of_transaction()
+            .and_then(|open| open.ready(namespaces, StatementUse::Change, Cow::Owned(statement.clone())));
+        match ready {
+            Ok(ready) if ready.changes() && ready.explicit().is_none() && self.later.len() < LATER_LIMIT => {
+                self.later.push(ready);
+                Ok(())
+            }
+            // It goes out with all that was put off, and its failure is told as any other's.
+            Ok(_) | Err(_) => self.execute(&statement).map(drop),
+        }
     }
 
     fn query(&mut self, statement: &Statement) -> Result<Vec<Record>, StorageError> {

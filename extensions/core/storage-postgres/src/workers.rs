@@ -2,7 +2,8 @@
 
 use crate::connection::{Connection, ConnectionShared};
 use dispatch_contracts::storage::StorageError;
-use dispatch_os::threads::spawn;
+use dispatch_os::threads::{BusyThreads, spawn};
+use dispatch_os::time::monotonic_ms;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use std::time::Duration;
 const QUEUE_LIMIT: usize = 16 * 1024;
 /// The most connections of one process.
 pub(crate) const CONNECTION_LIMIT: usize = 16;
-/// A thread that has had nothing to do for so long closes its connection and ends.
+/// A thread that has had nothing to do for so long, or was not needed beside the others, closes its connection and ends.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Something to do with a connection. A connection that is lost is left out.
@@ -29,6 +30,7 @@ struct WorkerState {
     jobs: VecDeque<ConnectionJob>,
     idle: usize,
     threads: usize,
+    busy: BusyThreads,
     closed: bool,
 }
 
@@ -55,6 +57,8 @@ impl Workers {
             }
         }
         state.jobs.push_back(job);
+        let busy = (state.threads.saturating_sub(state.idle) + state.jobs.len()).min(CONNECTION_LIMIT);
+        state.busy.note(busy);
         drop(state);
         self.state.1.notify_one();
         Ok(())
@@ -82,7 +86,21 @@ fn serve(shared: &Arc<ConnectionShared>, state: &(Mutex<WorkerState>, Condvar)) 
         if catch_unwind(AssertUnwindSafe(|| job(&mut connection))).is_err() {
             connection.close();
         }
+        if is_surplus(state) {
+            return;
+        }
     }
+}
+
+/// Whether the thread that asks is to end, because the others are enough; that is noted then.
+fn is_surplus(state: &(Mutex<WorkerState>, Condvar)) -> bool {
+    let mut held = lock(&state.0);
+    let (threads, window_ms) = (held.threads, u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX));
+    let ends = !held.closed && held.jobs.is_empty() && held.busy.is_surplus(threads, monotonic_ms(), window_ms);
+    if ends {
+        held.threads -= 1;
+    }
+    ends
 }
 
 /// The next job; none when the thread is to end, which is then noted.

@@ -260,6 +260,8 @@ fn configure(connection: &Connection, purpose: ConnectionPurpose) -> rusqlite::R
     // Text in double quotes is a name, as in other databases, never a value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
+    // A plan does not depend on the values of parameters. Otherwise some statements are compiled again at each use.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // Sorting never fills the disk behind the user's back.
     connection.pragma_update(None, "temp_store", "MEMORY")?;

@@ -13,6 +13,7 @@ mod inspect;
 mod job_queue;
 mod layout;
 mod migrate;
+mod quiet_window;
 mod readers;
 mod resolved_location;
 mod store;

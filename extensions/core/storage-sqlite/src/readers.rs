@@ -6,7 +6,8 @@ use crate::job_queue::{JobQueue, JobRefused, TakenJobs};
 use crate::resolved_location::ResolvedLocation;
 use crate::writer::{DatabaseJob, StorageAnswer};
 use dispatch_contracts::storage::StorageError;
-use dispatch_os::threads::{JoinHandle, is_current, spawn};
+use dispatch_os::threads::{BusyThreads, JoinHandle, is_current, spawn};
+use dispatch_os::time::monotonic_ms;
 use futures_channel::oneshot::Sender;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,8 +17,8 @@ use std::time::Duration;
 pub(crate) const READER_LIMIT: usize = 4;
 /// The most reads that wait.
 pub(crate) const QUEUE_LIMIT: usize = 4 * 1024;
-/// A reader that has had nothing to do for so long gives its memory back.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A reader that has had nothing to do for so long, or was not needed beside the others, gives its memory back.
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// A read and whom to answer.
 struct ReadJob {
@@ -42,6 +43,7 @@ struct ReaderPool {
 struct ReaderThreads {
     /// Those that will look at the queue again.
     serving: usize,
+    busy: BusyThreads,
     handles: Vec<JoinHandle<()>>,
 }
 
@@ -54,6 +56,8 @@ impl Readers {
     pub(crate) fn submit(&self, job: DatabaseJob, reply: Sender<StorageAnswer>) -> Result<(), StorageError> {
         let mut threads = self.shared.threads();
         let free = self.shared.queue.push(ReadJob { job, reply }).map_err(told)?;
+        let busy = threads.serving.saturating_sub(free) + 1;
+        threads.busy.note(busy);
         if free > 0 || threads.serving >= READER_LIMIT {
             return Ok(());
         }
@@ -93,7 +97,15 @@ impl ReaderPool {
         let mut database = None;
         loop {
             match self.queue.take(1, Some(PATIENCE)) {
-                TakenJobs::Jobs(reads) => reads.into_iter().for_each(|read| self.answer(&mut database, read)),
+                TakenJobs::Jobs(reads) => {
+                    reads.into_iter().for_each(|read| self.answer(&mut database, read));
+                    let mut threads = self.threads();
+                    let (serving, patience_ms) = (threads.serving, u64::try_from(PATIENCE.as_millis()).unwrap_or(0));
+                    if threads.busy.is_surplus(serving, monotonic_ms(), patience_ms) {
+                        threads.serving -= 1;
+                        return;
+                    }
+                }
                 TakenJobs::Idle | TakenJobs::Closed => {
                     let mut threads = self.threads();
                     if self.queue.is_empty() {

@@ -11,10 +11,12 @@ use crate::guard::NamespaceScope;
 use crate::job_queue::{JobQueue, TakenJobs};
 use crate::layout::FoundDatabase;
 use crate::migrate::migrate;
+use crate::quiet_window::QuietWindow;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::storage::{
     Durability, HeldKeys, Keys, Record, Statement, StorageError, Transaction, TransactionWork,
 };
+use dispatch_os::time::monotonic_ms;
 use futures_channel::oneshot::Sender;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -61,6 +63,7 @@ pub(crate) enum WriterJob {
 
 /// Works until the queue is closed and empty, then folds the log into the file.
 pub(crate) fn serve(database: &Database, mut found: FoundDatabase, queue: &JobQueue<WriterJob>) {
+    let mut window = QuietWindow::default();
     loop {
         let jobs = match queue.take(GROUP_LIMIT, database.has_long_log().then_some(QUIET)) {
             TakenJobs::Jobs(jobs) => jobs,
@@ -70,6 +73,7 @@ pub(crate) fn serve(database: &Database, mut found: FoundDatabase, queue: &JobQu
             }
             TakenJobs::Closed => break,
         };
+        let count = jobs.len() as u64;
         let mut group = Vec::new();
         for job in jobs {
             match job {
@@ -87,6 +91,10 @@ pub(crate) fn serve(database: &Database, mut found: FoundDatabase, queue: &JobQu
         commit(database, group);
         if database.has_full_log() {
             database.fold_log();
+        }
+        if window.begins_rest(count, monotonic_ms()) {
+            // What is not given back now is given back after the next work.
+            _ = database.command("PRAGMA shrink_memory");
         }
     }
     // Whoever opens the file next does it otherwise.

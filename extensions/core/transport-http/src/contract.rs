@@ -5,7 +5,8 @@
 //! A route that another extension contributes is asked with
 //! `{"path": {..}, "query": {..}, "body": ..}`: the values of its `{placeholders}`, the query and
 //! the JSON body (`null` if there is none). What it answers is sent with status 200; its error is
-//! sent as a refusal of the request.
+//! sent as a refusal of the request. A raw route gets headers and bytes and chooses status and headers of its answer; one
+//! with [`RouteAccess::Own`](dispatch_contracts::contribution::RouteAccess) is asked without the token too.
 
 use core::net::SocketAddr;
 use dispatch_contracts::BoxFuture;

@@ -13,6 +13,7 @@ mod input;
 mod open_connections;
 mod openapi;
 mod operation;
+mod raw;
 mod read;
 mod routes;
 mod server;

@@ -8,7 +8,6 @@ use dispatch_contracts::permission::PermissionRule;
 use ext_session_orchestrator::contract::{Ask, Mode, Submission};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 /// The body of a submission; the session is named beside it.
@@ -59,10 +58,8 @@ impl MessageWire {
             policy: self.policy,
             rules: self.rules,
             ask: self.ask,
-            delivery: Value::Null,
             workdir: self.workdir,
-            options: Map::new(),
-            secret_patterns: Vec::new(),
+            ..Submission::default()
         }
     }
 }

@@ -85,12 +85,16 @@ impl CompactionStore {
         Self { storage, memory: Mutex::default() }
     }
 
-    /// What is stored of a session.
-    pub(crate) async fn load(&self, session: &SessionId) -> Result<SessionCompactions, StorageError> {
-        let Some(storage) = &self.storage else { return Ok(self.remembered(session)) };
-        let made = storage.query(made_in(session)).await?;
-        let undone = storage.query(undone_in(session)).await?;
-        from_rows(&made, &undone)
+    /// The compactions that were made in a session, oldest first.
+    pub(crate) async fn made(&self, session: &SessionId) -> Result<Vec<Compaction>, StorageError> {
+        let Some(storage) = &self.storage else { return Ok(self.remembered(session).made) };
+        made_from(&storage.query(made_in(session)).await?)
+    }
+
+    /// The turns whose compaction was taken back in a session.
+    pub(crate) async fn undone(&self, session: &SessionId) -> Result<Vec<TurnId>, StorageError> {
+        let Some(storage) = &self.storage else { return Ok(self.remembered(session).undone) };
+        undone_from(&storage.query(undone_in(session)).await?)
     }
 
     /// Adds a compaction of a session.
@@ -118,14 +122,18 @@ impl CompactionStore {
         transact(storage.as_ref(), held(session), move |tx| tx.execute(&insert).map(drop)).await
     }
 
-    /// The same for all sessions that wrote turns of a history.
-    pub(crate) async fn load_all(&self, turns: &[PastTurn]) -> Result<Vec<SessionCompactions>, StorageError> {
-        let mut sessions: Vec<&SessionId> = turns.iter().map(|turn| &turn.session).collect();
+    /// Those that were made in the sessions beside this one that wrote turns of its history.
+    pub(crate) async fn load_others(
+        &self,
+        turns: &[PastTurn],
+        own: &SessionId,
+    ) -> Result<Vec<SessionCompactions>, StorageError> {
+        let mut sessions: Vec<&SessionId> = turns.iter().map(|turn| &turn.session).filter(|id| *id != own).collect();
         sessions.sort();
         sessions.dedup();
         let mut found = Vec::with_capacity(sessions.len());
         for session in sessions {
-            found.push(self.load(session).await?);
+            found.push(SessionCompactions { made: self.made(session).await?, undone: Vec::new() });
         }
         Ok(found)
     }
@@ -162,7 +170,10 @@ fn undone_in(session: &SessionId) -> Statement {
 
 /// The rows of a session become those of what it has then.
 fn add_in(tx: &mut dyn Transaction, session: &SessionId, compaction: Compaction) -> Result<(), StorageError> {
-    let mut all = from_rows(&tx.query(&made_in(session))?, &tx.query(&undone_in(session))?)?;
+    let mut all = SessionCompactions {
+        made: made_from(&tx.query(&made_in(session))?)?,
+        undone: undone_from(&tx.query(&undone_in(session))?)?,
+    };
     let before: Vec<TurnId> = all.made.iter().map(|known| known.through.clone()).collect();
     let new = compaction.clone();
     all.add(compaction);
@@ -189,7 +200,7 @@ fn add_in(tx: &mut dyn Transaction, session: &SessionId, compaction: Compaction)
     Ok(())
 }
 
-fn from_rows(made: &[Record], undone: &[Record]) -> Result<SessionCompactions, StorageError> {
+fn made_from(made: &[Record]) -> Result<Vec<Compaction>, StorageError> {
     let compaction = |record: &Record| -> Result<Compaction, StorageError> {
         Ok(Compaction {
             through: TurnId::new(record.text(0)?),
@@ -199,10 +210,11 @@ fn from_rows(made: &[Record], undone: &[Record]) -> Result<SessionCompactions, S
             at_ms: record.unsigned(4)?,
         })
     };
-    Ok(SessionCompactions {
-        made: made.iter().map(compaction).collect::<Result<_, _>>()?,
-        undone: undone.iter().map(|record| record.text(0).map(TurnId::new)).collect::<Result<_, _>>()?,
-    })
+    made.iter().map(compaction).collect()
+}
+
+fn undone_from(undone: &[Record]) -> Result<Vec<TurnId>, StorageError> {
+    undone.iter().map(|record| record.text(0).map(TurnId::new)).collect()
 }
 
 #[cfg(test)]

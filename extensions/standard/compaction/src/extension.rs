@@ -1,6 +1,6 @@
 //! Offers compaction to the session orchestrator, and its undoing to the program.
 
-use crate::compaction_store::{CompactionStore, MIGRATIONS, in_force};
+use crate::compaction_store::{CompactionStore, MIGRATIONS, SessionCompactions, in_force};
 use crate::contract::{COMPACTIONS, Compaction, CompactionError, Compactions};
 use crate::fitting_provider::{CompactionShared, FittingConversation, FittingProvider, HistoryView, RunningTurn};
 use crate::settings::CompactionSettings;
@@ -84,10 +84,17 @@ impl CompactionService {
         session: &SessionId,
         turns: &[PastTurn],
     ) -> Result<Option<(usize, Compaction)>, dispatch_contracts::storage::StorageError> {
-        let known = self.shared.store.load_all(turns).await?;
-        let own = self.shared.store.load(session).await?;
-        let known = [known, vec![own.clone()]].concat();
-        Ok(in_force(turns, &known, &own.undone).map(|(turns, compaction)| (turns, compaction.clone())))
+        if turns.is_empty() {
+            return Ok(None);
+        }
+        let mut known = self.shared.store.load_others(turns, session).await?;
+        let made = self.shared.store.made(session).await?;
+        known.push(SessionCompactions { made, undone: Vec::new() });
+        if known.iter().all(|session| session.made.is_empty()) {
+            return Ok(None);
+        }
+        let undone = self.shared.store.undone(session).await?;
+        Ok(in_force(turns, &known, &undone).map(|(turns, compaction)| (turns, compaction.clone())))
     }
 
     async fn take_back(&self, label: &str) -> Result<Compaction, CompactionError> {
@@ -111,6 +118,10 @@ impl CompactionService {
         let session = &ended.turn.session;
         let mut running = self.running();
         let Some(RunningTurn::Open(conversation, provider)) = running.remove(session) else { return };
+        // Most turns are far from the window's end.
+        if !conversation.may_compact_ahead() {
+            return;
+        }
         let (host, turn) = (self.shared.host.clone(), ended.turn.turn.clone());
         let work = async move {
             let replied = reply_size(&host, &turn).await;
@@ -172,12 +183,14 @@ impl HistoryCompaction for CompactionService {
                 summarised,
                 summary: Some(compaction.summary),
             });
+            let begun_summarised = view.summarised;
             let mut conversation = FittingConversation {
                 shared: Arc::clone(&self.shared),
                 session: session.clone(),
                 turns,
                 view: Mutex::new(view),
                 begun_with: 0,
+                begun_summarised,
                 last: Mutex::default(),
             };
             let history = conversation.history();

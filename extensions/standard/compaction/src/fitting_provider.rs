@@ -60,6 +60,8 @@ pub(crate) struct FittingConversation {
     pub(crate) view: Mutex<HistoryView>,
     /// How many messages of each request are the history that the turn began with.
     pub(crate) begun_with: usize,
+    /// How many turns that history had summarised.
+    pub(crate) begun_summarised: usize,
     /// The last request of the turn.
     pub(crate) last: Mutex<Option<LastRequest>>,
 }
@@ -115,7 +117,7 @@ impl FittingConversation {
     /// Sends the request, shorter than it was asked for if it has to be.
     async fn open(&self, provider: &dyn Provider, asked: ModelRequest, cancel: CancelToken) -> ModelStream {
         let mut request = self.with_present_history(asked);
-        let known = self.window(provider, &request.model).await;
+        let mut known = self.window(provider, &request.model).await;
         if let Some(budget) = known.budget(self.shared.settings.at)
             && of_request(&request) > budget
         {
@@ -123,7 +125,10 @@ impl FittingConversation {
             let _ = self.shorten(provider, &mut request, budget, &cancel).await;
         }
         for _ in 0..MAX_ATTEMPTS {
-            self.note(&request);
+            // Without a known window nobody asks how large the request was.
+            if known.budget(self.shared.settings.at).is_some() {
+                self.note(&request);
+            }
             let mut answer = provider.stream(request.clone(), cancel.clone());
             let first = answer.next().await;
             let Some(Err(refusal)) = &first else { return begun(first, answer) };
@@ -131,7 +136,7 @@ impl FittingConversation {
                 return begun(first, answer);
             }
             let estimate = of_request(&request);
-            let known = self.learn(&request.model, refusal, estimate);
+            known = self.learn(&request.model, refusal, estimate);
             let least = (estimate as f64 * 0.9) as u64;
             let budget = known.budget(self.shared.settings.at).unwrap_or((estimate as f64 * UNKNOWN_PART) as u64);
             if !self.shorten(provider, &mut request, budget.min(least), &cancel).await {
@@ -143,9 +148,17 @@ impl FittingConversation {
 
     fn note(&self, request: &ModelRequest) {
         let size = of_request(request);
-        let past = of_messages(&self.history());
+        let past = of_messages(request.messages.get(..self.past_messages()).unwrap_or_default());
         let last = LastRequest { model: request.model.clone(), size, fixed: size.saturating_sub(past) };
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+    }
+
+    /// Whether a summary behind the turn may be needed: the window is known, and the last request took half of it.
+    pub(crate) fn may_compact_ahead(&self) -> bool {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(LastRequest { model, size, .. }) = last.as_ref() else { return false };
+        let budget = self.shared.windows().get(model).and_then(|known| known.budget(self.shared.settings.at));
+        budget.is_some_and(|budget| size.saturating_mul(2) > budget)
     }
 
     /// After the turn: summarises what the next one would have to, if the window is known and the history with this turn
@@ -161,8 +174,16 @@ impl FittingConversation {
         }
     }
 
+    /// How many messages of a request are the past as it is read now.
+    fn past_messages(&self) -> usize {
+        if self.view().summarised == self.begun_summarised { self.begun_with } else { self.history().len() }
+    }
+
     /// The request with what is left of the past in the place of what the turn began with.
     fn with_present_history(&self, mut request: ModelRequest) -> ModelRequest {
+        if self.view().summarised == self.begun_summarised {
+            return request;
+        }
         let own = request.messages.split_off(self.begun_with.min(request.messages.len()));
         request.messages = self.history();
         request.messages.extend(own);
@@ -178,7 +199,7 @@ impl FittingConversation {
         cancel: &CancelToken,
     ) -> bool {
         let before = of_request(request);
-        let past = self.history().len().min(request.messages.len());
+        let past = self.past_messages().min(request.messages.len());
         let own = request.messages.split_off(past);
         let history = of_messages(&request.messages);
         let fixed = before.saturating_sub(history);

@@ -4,6 +4,8 @@
 
 use dispatch_contracts::conversation::{Chunk, Message};
 use dispatch_contracts::provider::ModelRequest;
+use serde_json::Value;
+use std::io;
 
 /// Bytes of text per token; English has about four, code and other scripts fewer.
 const BYTES_PER_TOKEN: u64 = 3;
@@ -20,9 +22,10 @@ const GREATEST_FACTOR: f64 = 4.0;
 /// The tokens of a whole request.
 pub(crate) fn of_request(request: &ModelRequest) -> u64 {
     let system: u64 = request.system.iter().map(|section| bytes(section)).sum();
-    let tools = request.tools.iter().map(|tool| {
-        bytes(&tool.name) + bytes(&tool.description) + tool.parameters.to_string().len() as u64 + FRAME_BYTES
-    });
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| bytes(&tool.name) + bytes(&tool.description) + json_bytes(&tool.parameters) + FRAME_BYTES);
     tokens(system + tools.sum::<u64>()) + of_messages(&request.messages)
 }
 
@@ -40,12 +43,32 @@ fn of_chunk(chunk: &Chunk) -> u64 {
         Chunk::Text { text } => bytes(text),
         Chunk::Reasoning { text, signature } => bytes(text) + signature.as_ref().map_or(0, |seal| bytes(seal)),
         Chunk::ToolCall(call) => {
-            let arguments: usize =
-                call.arguments.iter().map(|(name, value)| name.len() + value.to_string().len()).sum();
-            FRAME_BYTES + bytes(&call.name) + arguments as u64
+            let arguments: u64 = call.arguments.iter().map(|(name, value)| bytes(name) + json_bytes(value)).sum();
+            FRAME_BYTES + bytes(&call.name) + arguments
         }
         Chunk::ToolResult(result) => FRAME_BYTES + bytes(&result.text) + result.images.len() as u64 * IMAGE_BYTES,
         Chunk::Image(_) => IMAGE_BYTES,
+    }
+}
+
+/// The length of a value as JSON, which is written nowhere.
+fn json_bytes(value: &Value) -> u64 {
+    let mut counted = ByteCounter(0);
+    // Counting does not fail.
+    let _ = serde_json::to_writer(&mut counted, value);
+    counted.0
+}
+
+struct ByteCounter(u64);
+
+impl io::Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -7,6 +7,13 @@ pub use crate::manifest::{DEFAULT_MODULES, MANIFEST_LIMIT_BYTES, ModuleEntry, Pi
 #[cfg(feature = "scripts")]
 pub use crate::module_trial::{ModuleTrial, ModuleTrialError, ModuleTrialSetup, try_module};
 pub use crate::modules::{WORKSPACE_RESULTS, native_modules};
+/// The codes of the rules that are built in, for whoever names one.
+#[must_use]
+pub fn rule_codes() -> Vec<&'static str> {
+    let fixed = ["SG01", "SG02", "SG03", "SG04", "OR01", "PL01", "PL02", "PL03", "PHASE_POLICY"];
+    crate::modules::guard_rule_codes().chain(fixed).collect()
+}
+
 pub use crate::own_rules::{
     MAX_OWN_RULES, OWN_RULES, OwnRule, OwnRuleAnswer, OwnRuleCondition, OwnRules, RuleOwner, RuledCall,
 };

@@ -19,6 +19,7 @@ use dispatch_contracts::hooks::{
 use dispatch_contracts::host::Host;
 use dispatch_hook_module::service::{HOOK_MODULES, HookModules, SharedModule};
 use dispatch_hook_module::{HookEvent, Module};
+use dispatch_os::threads::KeptThreads;
 
 use crate::modules::native_modules;
 use crate::run::Outcome;
@@ -60,7 +61,12 @@ impl Extension for Pipeline {
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
         let modules = Arc::new(ModuleList { own: self.modules, added: Mutex::default() });
-        let service = Arc::new(PipelineService { modules, host: host.clone(), conversations: Mutex::default() });
+        let service = Arc::new(PipelineService {
+            modules,
+            host: host.clone(),
+            threads: KeptThreads::new("hook pipeline"),
+            conversations: Mutex::default(),
+        });
         Box::pin(std::future::ready(register(&host, &service).map_err(ExtensionError::new)))
     }
 }
@@ -117,6 +123,7 @@ impl HookModules for ModuleList {
 struct PipelineService {
     modules: Arc<ModuleList>,
     host: Host,
+    threads: KeptThreads,
     conversations: Mutex<Conversations>,
 }
 
@@ -181,7 +188,7 @@ impl PipelineService {
     }
 
     async fn submit(&self, event: HookEvent) -> Result<Outcome, HandlerError> {
-        worker::submit(Arc::clone(&self.modules), self.host.clone(), event).await
+        worker::submit(&self.threads, Arc::clone(&self.modules), self.host.clone(), event).await
     }
 
     fn conversations(&self) -> MutexGuard<'_, Conversations> {

@@ -14,7 +14,7 @@ mod workspace_results;
 
 use dispatch_hook_module::Module;
 
-pub(crate) use graph_pretooluse::GraphPretooluse;
+pub(crate) use graph_pretooluse::{GraphPretooluse, guard_rule_codes};
 pub(crate) use memory_activation::MemoryActivation;
 pub(crate) use memory_journal::MemoryJournal;
 pub(crate) use plan_graph_exec::PlanGraphExec;

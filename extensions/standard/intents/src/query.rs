@@ -22,9 +22,12 @@ pub(crate) mod verify;
 
 use std::path::{Component, Path, PathBuf};
 
+use dispatch_os::files;
+
 use crate::content_store;
-use crate::hash::PREFIX;
+use crate::hash::{PREFIX, content_hash};
 use crate::layout::OrchestrationLayout;
+use crate::query::blame::MAX_BLAMED_BYTES;
 
 /// The content with this hash, if it is stored on this machine.
 #[must_use]
@@ -33,6 +36,13 @@ pub(crate) fn stored_content(layout: &OrchestrationLayout, hash: &str) -> Option
     let digits = hash.strip_prefix(PREFIX)?;
     let plain = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     plain.then(|| content_store::load(layout, hash)).flatten()
+}
+
+/// The hash of a file as it is now; empty if it cannot be read, `None` if there is none inside the workspace.
+#[must_use]
+pub(crate) fn present_hash(layout: &OrchestrationLayout, path: &str) -> Option<String> {
+    let place = inside(&layout.root, path).filter(|place| files::exists(place))?;
+    Some(files::read_at_most(&place, MAX_BLAMED_BYTES).map(|content| content_hash(&content)).unwrap_or_default())
 }
 
 /// The location of a path of the ledger, if it is inside the workspace.

@@ -27,6 +27,7 @@ use dispatch_os::environment;
 use dispatch_os::owner::Owner;
 use dispatch_os::threads::offload;
 use dispatch_redact::{Allowed, UserPattern};
+use ext_event_ledger::contract::EVENT_LEDGER;
 use ext_session_orchestrator::contract::SESSIONS;
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use serde_json::Map;
@@ -113,7 +114,7 @@ pub(crate) async fn start(host: &Host, mut parts: EngineParts) -> Result<Arc<Eng
     for route in routes.all().into_iter().chain(approval_routes(&folder, &host.folders().data)) {
         host.define_route(route).map_err(ExtensionError::new)?;
     }
-    host.define_route(route(service, folder, stored)).map_err(ExtensionError::new)?;
+    host.define_route(route(service, host.service(&EVENT_LEDGER).ok(), folder, stored)).map_err(ExtensionError::new)?;
     Ok(engine)
 }
 

@@ -7,7 +7,7 @@ use super::work::ExtensionWorker;
 use super::{HostState, Permissions, Ports};
 use crate::bus::{Subscriber, WaitLog};
 use dispatch_contracts::BoxFuture;
-use dispatch_contracts::contribution::{Command, Job, Route};
+use dispatch_contracts::contribution::{Command, Job, RawRoute, Route};
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::hook::{
     AnyHandler, Chain, ChainFailed, ErasedValue, EventHandler, FilterHandler, HandlerError,
@@ -105,6 +105,15 @@ impl Backend {
         })
     }
 
+    fn add_raw_route(&self, inner: &Arc<HostState>, route: RawRoute) -> Result<Registration, HostError> {
+        let name = route.name();
+        self.gate.declares(ContributionKind::Route, &name)?;
+        let respond = self.worker(inner, format!("route {name}")).contain(route.respond);
+        self.add(inner, |contributions, ticket, owner| {
+            contributions.raw_routes.add(ticket, owner, &name, RawRoute { respond, ..route })
+        })
+    }
+
     fn add_command(&self, inner: &Arc<HostState>, command: Command) -> Result<Registration, HostError> {
         self.gate.declares(ContributionKind::Command, command.name)?;
         let respond = self.worker(inner, format!("command {}", command.name)).contain(command.respond);
@@ -150,6 +159,7 @@ impl HostBackend for Backend {
                 self.add(inner, |contributions, ticket, owner| contributions.auth.add(ticket, owner, &name, auth))
             }
             Contribution::Route(route) => self.add_route(inner, route),
+            Contribution::RawRoute(route) => self.add_raw_route(inner, route),
             Contribution::Command(command) => self.add_command(inner, command),
             Contribution::Job(job) => self.add_job(inner, job),
             Contribution::Migrations(steps) => {

@@ -2,7 +2,7 @@
 
 use super::gate::ContributionKind;
 use dispatch_contracts::auth::Auth;
-use dispatch_contracts::contribution::{Command, Job, Route};
+use dispatch_contracts::contribution::{Command, Job, RawRoute, Route};
 use dispatch_contracts::host::HostError;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::migration::Migration;
@@ -54,6 +54,7 @@ pub(crate) struct Contributions {
     pub(crate) providers: ContributionTable<Arc<dyn Provider>>,
     pub(crate) auth: ContributionTable<Arc<dyn Auth>>,
     pub(crate) routes: ContributionTable<Route>,
+    pub(crate) raw_routes: ContributionTable<RawRoute>,
     pub(crate) commands: ContributionTable<Command>,
     pub(crate) jobs: ContributionTable<Job>,
     pub(crate) services: ContributionTable<ErasedService>,
@@ -112,6 +113,7 @@ impl Contributions {
         self.providers.take(&matches, &mut removed);
         self.auth.take(&matches, &mut removed);
         self.routes.take(&matches, &mut removed);
+        self.raw_routes.take(&matches, &mut removed);
         self.commands.take(&matches, &mut removed);
         self.jobs.take(&matches, &mut removed);
         self.services.take(&matches, &mut removed);
@@ -128,6 +130,7 @@ impl Registry {
             providers: ContributionTable::new(ContributionKind::Provider.word()),
             auth: ContributionTable::new(ContributionKind::Auth.word()),
             routes: ContributionTable::new(ContributionKind::Route.word()),
+            raw_routes: ContributionTable::new(ContributionKind::Route.word()),
             commands: ContributionTable::new(ContributionKind::Command.word()),
             jobs: ContributionTable::new(ContributionKind::Job.word()),
             services: ContributionTable::new(ContributionKind::Service.word()),

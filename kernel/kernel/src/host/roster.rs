@@ -170,6 +170,12 @@ impl Roster {
         self.lock().values().map(status_of).collect()
     }
 
+    pub(super) fn each_state(&self, tell: &mut dyn FnMut(&ExtensionId, Option<Tier>, &ExtensionState)) {
+        self.lock()
+            .values()
+            .for_each(|slot| tell(&slot.member.manifest.id, Some(slot.member.manifest.tier), &slot.state));
+    }
+
     pub(super) fn hooks(&self) -> Vec<Owned<()>> {
         let slots = self.lock();
         let running = slots.values().filter(|slot| slot.state.is_running());

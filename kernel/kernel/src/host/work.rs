@@ -6,7 +6,7 @@ use crate::bus::Bus;
 use crate::bus::isolate::{TimeLimit, isolate};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
-use dispatch_contracts::contribution::{Job, Responder};
+use dispatch_contracts::contribution::Job;
 use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::host::{HostError, Registration};
 use dispatch_contracts::ids::ExtensionId;
@@ -20,6 +20,10 @@ pub const JOB_TIMEOUT_MS: u64 = 15 * 60 * 1000;
 
 /// A job that wants to run more often than this runs this often.
 pub const MIN_JOB_PERIOD_MS: u64 = 100;
+
+/// What answers requests of one kind.
+pub(super) type Answering<Asked, Answer> =
+    Arc<dyn Fn(Asked) -> BoxFuture<'static, Result<Answer, HandlerError>> + Send + Sync>;
 
 /// Whose work it is and where its faults go.
 #[derive(Clone)]
@@ -62,7 +66,11 @@ impl ExtensionWorker {
     }
 
     /// A responder whose panic becomes an error for the caller and a fault of the extension.
-    pub(super) fn contain(self, respond: Responder) -> Responder {
+    pub(super) fn contain<Asked, Answer>(self, respond: Answering<Asked, Answer>) -> Answering<Asked, Answer>
+    where
+        Asked: Send + 'static,
+        Answer: Send + 'static,
+    {
         Arc::new(move |request| {
             let (worker, respond) = (self.clone(), Arc::clone(&respond));
             Box::pin(async move {

@@ -15,8 +15,18 @@ mod tests;
 
 /// What a project's file must not decide before its owner trusted the project: where prompts and
 /// keys are sent, what is allowed, what is hidden, what runs. For [`Layer::withhold`].
-pub const NEEDS_TRUST: [&str; 8] =
-    ["model.provider", "model.base_url", "model.headers", "storage", "permissions", "policy", "redact", "extensions"];
+pub const NEEDS_TRUST: [&str; 10] = [
+    "model.provider",
+    "model.base_url",
+    "model.headers",
+    "storage",
+    "permissions",
+    "policy",
+    "redact",
+    "extensions",
+    "route",
+    "channels",
+];
 
 /// The greatest limit that can be set, so that a limit fits a 32-bit machine too.
 const MAX_LIMIT: u32 = u32::MAX;
@@ -69,6 +79,21 @@ pub fn builtin_schema() -> Value {
                 "description": "How many tokens fit the model, if its server does not say."
             }
         })),
+        "route": table(json!({
+            "owners": {
+                "type": "array", "items": { "type": "string", "minLength": 3 }, "uniqueItems": true,
+                "description": "Identities of the owner, as CHANNEL:ID; their events get full permissions."
+            },
+            "webhooks": {
+                "type": "object", "additionalProperties": webhook_schema(),
+                "description": "Webhooks by name; each is served at /v1/hooks/NAME."
+            }
+        })),
+        "channels": {
+            "type": "object",
+            "additionalProperties": { "type": "object", "additionalProperties": { "type": "object" } },
+            "description": "Accounts of channels, as [channels.CHANNEL.ACCOUNT]; the channel's adapter checks them."
+        },
         "log": table(json!({
             "level": { "enum": ["debug", "info", "warn", "error"], "description": "The lowest level that is logged." }
         })),
@@ -159,6 +184,33 @@ fn rule_schema() -> Value {
         "reason": { "type": "string" }
     }));
     schema["required"] = json!(["permission", "verdict"]);
+    schema
+}
+
+fn webhook_schema() -> Value {
+    let mut schema = table(json!({
+        "signature": {
+            "enum": ["standard", "github", "slack", "hmac", "none"],
+            "description": "How a sender signs: Standard Webhooks, GitHub, Slack, plain HMAC-SHA-256, or not at all."
+        },
+        "secrets": {
+            "type": "array", "items": { "type": "string", "minLength": 1 },
+            "description": "The secrets of the signature, each as env:VARIABLE, file:PATH, or itself. Several while one is replaced."
+        },
+        "header": {
+            "type": "string", "minLength": 1,
+            "description": "The header with a plain HMAC; X-Signature-256 if not set."
+        },
+        "tolerance_s": {
+            "type": "integer", "minimum": 1, "maximum": 86400,
+            "description": "How old a signed time may be; 300 if not set."
+        },
+        "reply_url": {
+            "type": "string", "minLength": 1,
+            "description": "Where replies are posted, signed with the first secret; without it replies are not sent."
+        }
+    }));
+    schema["required"] = json!(["signature"]);
     schema
 }
 

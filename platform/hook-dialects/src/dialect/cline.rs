@@ -2,7 +2,7 @@
 
 use dispatch_hook_module::{EventName, HookEvent};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::fields::Fields;
 use super::settle::Outcome;
@@ -45,8 +45,9 @@ pub(super) static DIALECT: Dialect = Dialect {
         event_keys: &["hookName"],
         project_variables: &[],
         events: EVENTS,
-        degradation: "Ask becomes a deny: Cline approves a `review` by itself. A deny before a tool ends the task \
-                      (`cancel`), and the model is not told: the reason is for the person, who can say how to go on. A \
+        degradation: "Ask becomes a deny: Cline approves a `review` by itself. In the CLI and the SDK a denied command or \
+                      edit is replaced by one that fails and tells the model why. Any other deny before a tool ends the \
+                      task (`cancel`), and the model is not told: the reason is for the person, who can say how to go on. A \
                       deny after a tool or at the end of a task becomes context, because `cancel` would end the task. A \
                       rewrite is dropped outside the SDK.",
     },
@@ -125,7 +126,18 @@ fn result(call: Fields<'_>) -> Value {
     Value::Object(result)
 }
 
-fn spell(_: &HookEvent, outcome: &Outcome<'_>) -> Reply {
+fn spell(event: &HookEvent, outcome: &Outcome<'_>) -> Reply {
+    let replaced = outcome.deny.as_deref().filter(|_| outcome.halt.is_none());
+    if let Some((reason, input)) = replaced.and_then(|reason| Some((reason, failing_input(event, reason)?))) {
+        let context =
+            outcome.context.as_deref().map_or_else(|| reason.to_owned(), |more| format!("{reason}\n\n{more}"));
+        return Reply::json(&ClineWire {
+            cancel: false,
+            context_modification: Some(&context),
+            error_message: None,
+            override_input: Some(&input),
+        });
+    }
     let refused = outcome.deny.as_deref().or(outcome.halt);
     Reply::json(&ClineWire {
         cancel: refused.is_some(),
@@ -133,4 +145,21 @@ fn spell(_: &HookEvent, outcome: &Outcome<'_>) -> Reply {
         error_message: refused,
         override_input: outcome.rewrite,
     })
+}
+
+/// An input with which the call of the CLI or the SDK does nothing, fails and tells the model why. `cancel` would end the
+/// whole task without a word to the model.
+fn failing_input(event: &HookEvent, reason: &str) -> Option<Value> {
+    if !cfg!(unix) || event.host_event != "tool_call" {
+        return None;
+    }
+    match event.tool_name.as_deref()? {
+        "run_commands" => {
+            let quoted = reason.replace('\'', r"'\''");
+            Some(json!({ "commands": [format!("printf '%s\\n' '{quoted}' >&2; exit 1")] }))
+        }
+        // Nothing can be written below a device.
+        "editor" => Some(json!({ "path": "/dev/null/refused", "new_text": "" })),
+        _ => None,
+    }
 }

@@ -1,4 +1,4 @@
-//! Goose: only a tool call can be refused, by JSON and by exit code 2 at once.
+//! Goose: a tool call or a stop can be refused, by JSON and by exit code 2 at once.
 
 use dispatch_hook_module::{EventName, HookEvent};
 use serde::Serialize;
@@ -13,9 +13,9 @@ use crate::answer::{Reply, json_line};
 const EVENTS: &[EventSupport] = &[
     row("SessionStart", EventName::SessionStart, Abilities::NONE, ""),
     row("UserPromptSubmit", EventName::UserPromptSubmit, Abilities::NONE, ""),
-    exit_row("PreToolUse", EventName::PreToolUse, Abilities::DENY, "the only event that can be refused"),
+    exit_row("PreToolUse", EventName::PreToolUse, Abilities::DENY, ""),
     row("PostToolUse", EventName::PostToolUse, Abilities::NONE, ""),
-    row("Stop", EventName::Stop, Abilities::NONE, ""),
+    exit_row("Stop", EventName::Stop, Abilities::DENY, "at most 8 blocks in a row; a block's own stop is not marked"),
     row("SubagentStart", EventName::SubagentStart, Abilities::NONE, "known, not fired"),
     row("SubagentStop", EventName::SubagentStop, Abilities::NONE, "known, not fired"),
     row("BeforeReadFile", EventName::PreToolUse, Abilities::NONE, ""),
@@ -34,8 +34,8 @@ pub(super) static DIALECT: Dialect = Dialect {
         event_keys: &["event", "hook_event_name"],
         project_variables: &[],
         events: EVENTS,
-        degradation: "Ask and halt become a deny before a tool. Everything else is observed only: \
-                      context, rewrites and other refusals are dropped.",
+        degradation: "Ask and halt become a deny before a tool; a stop can be refused too. Everything else is observed \
+                      only: context, rewrites and other refusals are dropped.",
     },
     go_on: empty_object,
     infer: infer_nothing,

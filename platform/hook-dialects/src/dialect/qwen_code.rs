@@ -2,10 +2,11 @@
 
 use dispatch_hook_module::{EventName, HookEvent};
 
+use super::fields::Fields;
 use super::nested::{Interrupt, NestedWire};
 use super::settle::Outcome;
 use super::support::{Abilities, EventSupport, OTHER, Support, row};
-use super::{AskHandling, Dialect, empty_object, infer_nothing, read_nothing};
+use super::{AskHandling, Dialect, empty_object, infer_nothing};
 use crate::answer::Reply;
 
 const SAY: Abilities = Abilities::MESSAGE.and(Abilities::HALT);
@@ -38,16 +39,24 @@ pub(super) static DIALECT: Dialect = Dialect {
         event_keys: &["hook_event_name", "hookEventName"],
         project_variables: &["QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR"],
         events: EVENTS,
-        degradation: "From its documentation, not from runs. An ask needs a person at the terminal, else it is a deny. No \
-                      objection prints `{}`, never `allow`.",
+        degradation: "An ask needs a person at the terminal, else it is a deny. Without a terminal no session starts, and \
+                      UserPromptSubmit fires before each request to the model: only the one with a prompt counts as \
+                      one. No objection prints `{}`, never `allow`.",
     },
     go_on: empty_object,
     infer: infer_nothing,
-    read: read_nothing,
+    read,
     tool_table: gemini_tools,
     ask,
     spell,
 };
+
+/// What goes to the model after a tool call is not a prompt of the user.
+fn read(_: Fields<'_>, event: &mut HookEvent) {
+    if event.name == EventName::UserPromptSubmit && event.prompt.as_deref().is_none_or(str::is_empty) {
+        event.name = EventName::Other("ModelRequest".to_owned());
+    }
+}
 
 fn gemini_tools(_: &str) -> Option<&'static str> {
     Some("gemini-cli")

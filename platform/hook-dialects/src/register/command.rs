@@ -1,5 +1,7 @@
 //! The command line a host is given, quoted for the shell that host will hand it to.
 
+use super::missing_program::MissingReply;
+
 /// The operating system the registration is written on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum System {
@@ -44,10 +46,6 @@ pub struct CommandLine {
     system: System,
     lookup: ProgramLookup,
 }
-
-/// What is said where the program is missing.
-const MISSING: &str = "This project is guarded by Dispatch, and dispatch-hook is not on PATH: nothing is checked or \
-                       recorded here until it is installed.";
 
 impl CommandLine {
     /// `words` is the program and what precedes the event: `["dispatch", "hook"]`, or the absolute
@@ -99,42 +97,23 @@ impl CommandLine {
     /// The line, or the host's "go on" where the program is not installed. It ends as it would without that.
     fn where_installed(&self, line: &str, event: &str, host: &str, shell: Shell) -> String {
         let program = self.words.first().map(String::as_str).unwrap_or_default();
-        let reply = without_program(event, host);
+        let missing = MissingReply::of(event, host);
         match shell {
             Shell::Posix => {
-                let reply = if reply.is_empty() { String::new() } else { format!("echo {}; ", quote(&reply, shell)) };
+                let reply = missing.posix(|text| quote(text, shell));
                 format!("command -v {program} >/dev/null 2>&1 || {{ {reply}exit 0; }}; exec {line}")
             }
             Shell::PowerShell => {
-                let reply = quote(&reply, shell);
+                let reply = quote(missing.each_time(), shell);
                 format!("if (-not (Get-Command {program} -ErrorAction SilentlyContinue)) {{ {reply}; exit 0 }}; {line}")
             }
             Shell::Cmd => {
-                let reply = if reply.contains('"') { "{}".to_owned() } else { reply };
+                let reply = missing.each_time();
+                let reply = if reply.contains('"') { "{}" } else { reply };
                 format!("where /q {program} & if errorlevel 1 (echo {reply}) else ({line})")
             }
         }
     }
-}
-
-/// What a host reads in place of our reply: its "go on", and at the start of a session a word about it.
-fn without_program(event: &str, host: &str) -> String {
-    let Some(dialect) = crate::dialect::by_name(host) else { return "{}".to_owned() };
-    let name = dialect.event_name(event);
-    let reply = if name == dispatch_hook_module::EventName::SessionStart {
-        let mut event = dispatch_hook_module::HookEvent::new(name, dialect.id(), event.to_owned(), Default::default());
-        event.host_event =
-            dialect.support().event(&event.host_event).map_or_else(String::new, |row| row.host_event.to_owned());
-        let said = crate::answer::Answer {
-            context: vec![MISSING.to_owned()],
-            system_message: Some(MISSING.to_owned()),
-            ..crate::answer::Answer::pass()
-        };
-        dialect.render(&event, &said).stdout
-    } else {
-        dialect.go_on_bytes(&name).to_vec()
-    };
-    String::from_utf8_lossy(&reply).trim_end().to_owned()
 }
 
 fn is_plain(word: &str) -> bool {

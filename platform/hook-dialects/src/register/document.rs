@@ -5,24 +5,34 @@ use serde::{Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::RegisterError;
+use super::commented_json::{edited, plain};
 
 /// A JSON object and the layout it was written in.
 pub struct Document {
     /// The object.
     pub root: Map<String, Value>,
+    commented: Option<CommentedText>,
     indent: String,
     newline: &'static str,
     ends_with_newline: bool,
+}
+
+/// The text of a file with comments or trailing commas, and what it said.
+struct CommentedText {
+    text: String,
+    said: Map<String, Value>,
+    snippet: String,
 }
 
 impl Document {
     /// An object without keys, in our own layout.
     #[must_use]
     pub fn empty() -> Self {
-        Self { root: Map::new(), indent: "  ".to_owned(), newline: "\n", ends_with_newline: true }
+        Self { root: Map::new(), commented: None, indent: "  ".to_owned(), newline: "\n", ends_with_newline: true }
     }
 
-    /// Parses a file; blank files count as empty. `snippet` is what to show when it has comments.
+    /// Parses a file, also one with comments and trailing commas; blank files count as empty. `snippet` is what to show
+    /// when comments cannot be kept.
     ///
     /// # Errors
     /// When it is not a JSON object, or has something that a rewrite would lose.
@@ -31,26 +41,45 @@ impl Document {
         if text.trim().is_empty() {
             return Ok(Self::empty());
         }
-        let value = parse_strict(text).map_err(|error| match error {
-            RegisterError::Syntax { .. } if is_json_with_comments(text) => {
-                RegisterError::Comments { snippet: snippet() }
+        let (value, has_comments) = match parse_strict(text) {
+            Err(RegisterError::Syntax { line, column }) => {
+                let said = parse_strict(&plain(text)).map_err(|error| match error {
+                    RegisterError::Syntax { .. } => RegisterError::Syntax { line, column },
+                    other => other,
+                })?;
+                (said, true)
             }
-            other => other,
-        })?;
+            strict => (strict?, false),
+        };
         let Value::Object(root) = value else {
             return Err(RegisterError::Shape { at: "the file".to_owned(), expected: "an object" });
         };
+        let commented =
+            has_comments.then(|| CommentedText { text: text.to_owned(), said: root.clone(), snippet: snippet() });
         Ok(Self {
             root,
+            commented,
             indent: indent_of(text),
             newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
             ends_with_newline: text.ends_with('\n'),
         })
     }
 
-    /// The file's text.
+    /// Whether the file has comments or trailing commas of its own.
     #[must_use]
-    pub fn print(&self) -> String {
+    pub const fn has_comments(&self) -> bool {
+        self.commented.is_some()
+    }
+
+    /// The file's text.
+    ///
+    /// # Errors
+    /// When the file has comments that could not be kept.
+    pub fn print(&self) -> Result<String, RegisterError> {
+        if let Some(original) = &self.commented {
+            let edited = edited(&original.text, &original.said, &self.root, &self.indent);
+            return edited.ok_or_else(|| RegisterError::Comments { snippet: original.snippet.clone() });
+        }
         let mut text = pretty(&Value::Object(self.root.clone()), &self.indent);
         if self.newline != "\n" {
             text = text.replace('\n', self.newline);
@@ -58,7 +87,7 @@ impl Document {
         if self.ends_with_newline {
             text.push_str(self.newline);
         }
-        text
+        Ok(text)
     }
 }
 
@@ -157,39 +186,4 @@ impl<'de> Visitor<'de> for Strict<'_> {
         }
         Ok(Value::Object(object))
     }
-}
-
-/// Whether the text would be JSON without its comments and trailing commas.
-fn is_json_with_comments(text: &str) -> bool {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    let mut in_string = false;
-    while let Some(character) = rest.chars().next() {
-        if !in_string && rest.starts_with("//") {
-            rest = rest.find('\n').map_or("", |end| &rest[end..]);
-            continue;
-        }
-        if !in_string && rest.starts_with("/*") {
-            rest = rest.find("*/").map_or("", |end| &rest[end + 2..]);
-            continue;
-        }
-        let after = &rest[character.len_utf8()..];
-        match character {
-            '\\' if in_string => {
-                let escaped = after.chars().next().map_or(0, char::len_utf8);
-                plain.push_str(&rest[..1 + escaped]);
-                rest = &after[escaped..];
-                continue;
-            }
-            '"' => in_string = !in_string,
-            '}' | ']' if !in_string => {
-                let kept = plain.trim_end().trim_end_matches(',').len();
-                plain.truncate(kept);
-            }
-            _ => {}
-        }
-        plain.push(character);
-        rest = after;
-    }
-    serde_json::from_str::<Value>(&plain).is_ok()
 }

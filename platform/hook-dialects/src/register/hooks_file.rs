@@ -10,6 +10,10 @@ use super::{RegisterError, Registered, Removal};
 /// The keys under which hosts keep a command line.
 const COMMAND_KEYS: [&str; 5] = ["command", "windows", "powershell", "bash", "commandWindows"];
 
+/// The version of Qwen Code's settings. It rewrites a file without one and leaves a copy; a file that was there is of the
+/// version that its other keys are of.
+pub(super) const NEW_FILE_KEY: &str = "$version";
+
 /// How events and commands are nested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nesting {
@@ -41,7 +45,8 @@ pub(super) struct HooksFile {
 impl HooksFile {
     pub(super) fn merge(&self, existing: Option<&str>, command: &CommandLine) -> Result<String, RegisterError> {
         let mut document = self.open(existing, command)?;
-        if let Some((key, value)) = &self.seed {
+        let seed = self.seed.as_ref().filter(|(key, _)| existing.is_none() || *key != NEW_FILE_KEY);
+        if let Some((key, value)) = seed {
             let root = &mut document.root;
             root.entry(*key).or_insert_with(|| value.clone());
         }
@@ -56,7 +61,7 @@ impl HooksFile {
                 None => slots.push(self.wrap(event, wanted)),
             }
         }
-        Ok(document.print())
+        document.print()
     }
 
     pub(super) fn remove(&self, existing: &str) -> Result<Removal, RegisterError> {
@@ -86,10 +91,10 @@ impl HooksFile {
         }
         let seeded =
             |(key, value): (&String, &Value)| self.seed.as_ref().is_some_and(|seed| key == seed.0 && *value == seed.1);
-        if document.root.iter().all(seeded) {
+        if document.root.iter().all(seeded) && !document.has_comments() {
             return Ok(Removal::Delete);
         }
-        Ok(Removal::Keep(document.print()))
+        Ok(Removal::Keep(document.print()?))
     }
 
     pub(super) fn check(&self, existing: Option<&str>, command: &CommandLine) -> Result<Registered, RegisterError> {

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::command::{CommandLine, Shell, System};
-use super::hooks_file::{HooksFile, Nesting};
+use super::hooks_file::{HooksFile, NEW_FILE_KEY, Nesting};
+use super::missing_program::MISSING_AT_PROMPT;
 use super::standalone::Standalone;
 use super::{Kind, Layout, Scope, Target};
 
@@ -135,7 +136,7 @@ pub(super) fn advice(host: &str) -> Option<&'static str> {
     match host {
         "codex" => Some("Approve the hooks once inside Codex with /hooks; until then it skips them silently."),
         "cline" => Some(
-            "A refused call ends Cline's task without a word to the model: read the reason, then say how to go on.",
+            "In VS Code a refused call ends Cline's task without a word to the model: read the reason, then say how to go on.",
         ),
         "kiro" => Some("CLI 2.x reads hooks only from an agent's own file: copy the commands there."),
         "vscode-copilot" => Some("VS Code runs workspace hooks only in a trusted workspace with `chat.useHooks` on."),
@@ -188,7 +189,7 @@ fn hooks_file(host: &'static str, scope: Scope) -> Option<HooksFile> {
         "factory-droid" => (Nesting::GroupedAtRoot, None, DROID, plain_handler),
         "crush" => (Nesting::Flat, None, CRUSH, crush_handler),
         "goose" => (Nesting::Grouped, None, GOOSE, plain_handler),
-        "qwen-code" => (Nesting::Grouped, None, CLAUDE, gemini_handler),
+        "qwen-code" => (Nesting::Grouped, Some((NEW_FILE_KEY, json!(4))), CLAUDE, gemini_handler),
         _ => return None,
     };
     Some(HooksFile { host, siblings: &[], nesting, seed, events, handler })
@@ -299,7 +300,8 @@ fn codex_handler(command: &CommandLine, host: &'static str, event: &str, timeout
 fn windsurf_handler(command: &CommandLine, host: &'static str, event: &str, _: u32) -> Map<String, Value> {
     let mut handler = object(json!({
         "command": command.line(event, host, Shell::Posix),
-        "show_output": false,
+        // What stands there is for the person: that Dispatch is not installed.
+        "show_output": event == MISSING_AT_PROMPT,
     }));
     let windows = command.line(event, host, Shell::PowerShell);
     add_windows(&mut handler, &["powershell"], windows);

@@ -302,9 +302,14 @@ impl Interpreter {
     }
 
     fn note_endless_loop(&mut self, source: &ShellSource<'_>, body: Node<'_>, context: &CommandContext) {
-        let leaves = tree::topmost(body, &["command_name"])
-            .iter()
-            .any(|name| matches!(source.slice(*name), "break" | "exit" | "return" | "exec"));
+        let leaves = tree::topmost(body, &["command_name"]).iter().any(|name| match source.slice(*name) {
+            "break" | "exit" | "return" | "exec" => true,
+            // `continue 2` goes on with the loop around this one.
+            "continue" => name.parent().is_some_and(|command| {
+                source.slice(command).split_whitespace().nth(1).is_some_and(|loops| loops != "1")
+            }),
+            _ => false,
+        });
         if !leaves && context.lifetime == Lifetime::Open {
             self.recorder.unbounded(UnboundedKind::Endless, "loop");
         }

@@ -221,6 +221,8 @@ pub(super) fn search(interpreter: &mut Interpreter, fields: &[ShellField], call:
         if let Some(rest) = start.and_then(|start| fields.get(start..)) {
             interpreter.invoke(rest, call.state.clone(), &context, CommandLookup::Programs);
         }
+        // The text may be no command at all, so how long it would run says nothing.
+        let context = CommandContext { lifetime: Lifetime::Bounded, ..context };
         for text in texts.iter().filter_map(ShellField::known).filter(|text| text.contains(' ')) {
             interpreter.script(text, call.state.child(), &context);
         }

@@ -43,7 +43,11 @@ fn help_fits_one_screen_and_lists_every_command() {
       runs             List, follow, start, cancel and retry runs of workspace hooks
 
     Route: bring in events from outside
-      event            Send an event that starts the workspace's `custom:` hooks
+      event            Store events from outside, list them, and show what was done with one
+      route            List, test and switch routing hooks, which say where an event goes
+      outbox           Show replies on their way to a channel, and settle those that may have arrived
+      person           Say which senders are the same person, and list the persons
+      channel          List the accounts of channels, and try one
 
     Run: use Dispatch's own agent
       chat             Talk to Dispatch's own agent

@@ -114,7 +114,7 @@ fn what_people_had_in_their_settings_stays_and_works() {
 fn a_file_that_cannot_be_merged_stops_everything_before_anything_is_written() {
     let broken = [
         (".claude/settings.json", "{ \"hooks\": ", "not valid JSON"),
-        (".cursor/hooks.json", "{ // mine\n \"version\": 1 }", "comments"),
+        (".cursor/hooks.json", "{ // mine\n \"version\": }", "not valid JSON"),
         (".codex/hooks.json", "{\"hooks\": []}", "is not an object"),
         (".windsurf/hooks.json", "{\"a\": 1, \"a\": 2}", "twice"),
         (".opencode/plugins/dispatch.js", "export default 1;\n", "did not write"),

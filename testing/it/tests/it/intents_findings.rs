@@ -4,7 +4,7 @@ use crate::intents_host::{Host, commit_all, entries, orchestration, shell, works
 use dispatch_support::TestContext;
 use ext_intents::contract::testing::content_hash;
 use ext_intents::contract::{Concurrency, MutationClass, ScopeValidation};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 
 const MODULES: [&str; 2] = ["session", "intents"];
@@ -201,12 +201,34 @@ fn generated_files_and_what_init_writes_are_not_checked() {
     let context = repository();
     assert_eq!(context.dispatch(&["init", "--host", "claude-code", "--intents"]).status, 0);
     context.write(".gitattributes", "*.lock linguist-generated\n");
+    assert!(shell(&context, "git add -A && git commit -qm init"));
     context.write("app.lock", "generated\n");
     context.write("skip.txt", "excluded\n");
-    assert!(shell(&context, "git add -A && git commit -qm init"));
-    let arguments = ["trace", "check", "--base", "HEAD~1", "--exclude", "skip.txt", "--exclude", ".gitattributes"];
-    let found = context.dispatch(&arguments);
+    assert!(shell(&context, "git add -A && git commit -qm generated"));
+    let found = context.dispatch(&["trace", "check", "--base", "HEAD~1", "--exclude", "skip.txt"]);
     assert_eq!(found.status, 0, "{found:?}");
+    let both = context.dispatch(&["trace", "check", "--base", "HEAD~2", "--exclude", "skip.txt"]);
+    assert_eq!(both.status, 1, "attributes that came with the change exclude nothing: {both:?}");
+    assert_eq!(both.stdout, ".gitattributes:1: no intent covers this\napp.lock:1: no intent covers this\n");
+}
+
+#[test]
+fn an_export_knows_files_by_their_present_names() {
+    let context = repository();
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    assert_eq!(host.write("1", "src/hooks/b.ts", "first();\nsecond();\n"), None);
+    let paths = || {
+        let output = context.dispatch(&["trace", "export", "--agent-trace"]);
+        let records = output.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let files = records.flat_map(|record| record["files"].as_array().unwrap().clone());
+        files.map(|file| file["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(), ["src/hooks/b.ts"]);
+    assert!(shell(&context, "git add -A && git commit -qm work && git mv src/hooks/b.ts src/hooks/c.ts"));
+    assert_eq!(paths(), ["src/hooks/c.ts"], "renamed and not committed");
+    assert!(shell(&context, "git commit -qm rename && git mv src/hooks/c.ts src/d.ts && git commit -qm again"));
+    assert_eq!(paths(), ["src/d.ts"]);
 }
 
 #[test]

@@ -5,6 +5,8 @@
 mod agent;
 mod auth;
 mod canary;
+#[cfg(target_os = "linux")]
+mod canary_live;
 mod cli;
 mod config;
 mod conformance;
@@ -73,6 +75,10 @@ mod react_workspace;
 #[cfg(unix)]
 mod readme_picture;
 mod replay;
+mod route_hooks;
+#[cfg(target_os = "linux")]
+mod route_inbound;
+mod route_workspace;
 #[cfg(target_os = "linux")]
 mod run_approvals;
 #[cfg(target_os = "linux")]

@@ -97,6 +97,8 @@ fn body_for(path: &str) -> Value {
         "/v1/sessions/{label}" => json!({ "title": "a title" }),
         "/v1/chat/completions" => json!({ "model": "dispatch", "messages": [{ "role": "user", "content": "hello" }] }),
         "/v1/workspace-hooks/events" => json!({ "name": "deployed" }),
+        "/v1/events" => json!({ "channel": "api", "from": "me", "content": "hello" }),
+        "/v1/channels/web/{peer}/messages" => json!({ "content": "hello" }),
         _ => json!({}),
     }
 }
@@ -114,14 +116,16 @@ fn every_route_tells_that_the_database_is_away_and_when_to_come_back() {
     server.crash();
     // No workspace hook is there, so an event stores nothing.
     let hooks = ["/v1/workspace-hooks", "/v1/workspace-hooks/events"];
-    let free_of_storage = ["/v1/extensions", "/v1/models", "/v1/workspace-hooks/approvals", "/v1/ws"];
+    // No webhook is configured either.
+    let free_of_storage =
+        ["/v1/extensions", "/v1/models", "/v1/workspace-hooks/approvals", "/v1/ws", "/v1/hooks/{name}"];
     let mut requests = Vec::new();
     for (path, methods) in described["paths"].as_object().expect("paths") {
         requests
             .extend(methods.as_object().expect("methods").keys().map(|method| (path.clone(), method.to_uppercase())));
     }
     let ask = |path: &str, method: &str| {
-        let at = path.replace("{label}", "main").replace("{id}", "d1");
+        let at = path.replace("{label}", "main").replace("{id}", "d1").replace("{peer}", "me");
         let at = if path == "/v1/search" { format!("{at}?q=hello") } else { at };
         let body = if method == "GET" { String::new() } else { body_for(path).to_string() };
         let kind: &[(&str, &str)] = if body.is_empty() { &[] } else { &[("Content-Type", "application/json")] };

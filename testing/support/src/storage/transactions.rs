@@ -64,6 +64,44 @@ pub(super) async fn alone(backend: Arc<dyn StorageBackend>) {
     assert_eq!(kept, (0..PRODUCERS).filter(|number| number % 3 != 0).collect::<Vec<_>>());
 }
 
+pub(super) async fn later(backend: Arc<dyn StorageBackend>) {
+    let store = notes(&backend, "a").await;
+    let insert = |number: i64| statement!("INSERT INTO notes (body) VALUES (?1)", format!("note {number}"));
+    let change = |from: &str, to: &str| statement!("UPDATE notes SET body = ?2 WHERE body = ?1", from, to);
+    let seen = store.transact(
+        Keys::Everything,
+        Box::new(move |tx| {
+            (0..PRODUCERS).try_for_each(|number| tx.execute_later(insert(number)))?;
+            tx.execute_later(change("note 7", "first"))?;
+            tx.execute_later(change("first", "second"))?;
+            let changed = tx.execute(&change("second", "third"))?;
+            tx.execute_later(change("third", "last"))?;
+            Ok(vec![vec![SqlValue::from(changed)], tx.query(&statement!("SELECT body FROM notes"))?.concat()])
+        }),
+    );
+    let seen = seen.await.expect("it is right");
+    assert_eq!(seen[0], [SqlValue::from(1_u64)], "what went before it was done");
+    assert_eq!(seen[1].len() as i64, PRODUCERS);
+    assert!(seen[1].contains(&SqlValue::from("last")), "{seen:?}");
+    for before in [0, 3] {
+        let failed = store.transact(
+            Keys::Everything,
+            Box::new(move |tx| {
+                tx.execute(&statement!("INSERT INTO notes (body) VALUES ('fresh')"))?;
+                tx.execute_later(statement!("INSERT INTO notes (body) VALUES ('last')"))?;
+                // Whoever goes on does so in vain.
+                for number in 0..before {
+                    let _ = tx.execute_later(insert(PRODUCERS + number));
+                }
+                Ok(Vec::new())
+            }),
+        );
+        assert!(matches!(failed.await, Err(StorageError::Constraint(_))));
+        let left = rows(&store, statement!("SELECT body FROM notes")).await;
+        assert_eq!(left.len() as i64, PRODUCERS, "nothing of it happened");
+    }
+}
+
 pub(super) async fn panicking(backend: Arc<dyn StorageBackend>) {
     let store = notes(&backend, "a").await;
     let works = [true, false].map(|panics| {

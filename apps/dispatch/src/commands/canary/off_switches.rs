@@ -1,6 +1,7 @@
 //! Whether a file tells a host to skip its hooks: then it does not matter that they are registered.
 
 use super::super::init::registration_root::RegistrationRoot;
+use dispatch_hook_dialects::register::Document;
 use serde_json::Value;
 use std::path::Path;
 
@@ -50,7 +51,7 @@ pub(super) fn find(host: &str, places: &[RegistrationRoot]) -> Option<String> {
 }
 
 fn said(text: &str, switch: Switch, project: Option<&Path>) -> Option<String> {
-    let json = || serde_json::from_str::<Value>(text).ok();
+    let json = || Document::parse(text, String::new).ok().map(|document| Value::Object(document.root));
     let at = |path: &[&str]| path.iter().try_fold(json()?, |value, key| value.get(*key).cloned());
     match switch {
         Switch::Flag(key) => (at(&[key])? == Value::Bool(true)).then(|| key.to_owned()),
@@ -85,7 +86,7 @@ mod tests {
         let table = [
             (
                 Switch::Flag("disableAllHooks"),
-                "{\"disableAllHooks\": true}".to_owned(),
+                "{\n  // for now\n  \"disableAllHooks\": true,\n}".to_owned(),
                 "{\"disableAllHooks\": false}".to_owned(),
             ),
             (

@@ -4,6 +4,7 @@ use dispatch_hook_dialects::{Answer, Reply};
 
 use super::launch::CommandAnswer;
 use super::probe::Probe;
+use crate::plain::one_line;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -77,7 +78,10 @@ pub(super) fn check_refusal(probe: &Probe, answered: &CommandAnswer) -> (Registr
     let refusal = |reason: &str| probe.dialect.render(&probe.read, &Answer::deny(reason));
     let (one, other) = (refusal("one"), refusal("other"));
     if i32::from(one.exit_code) != code {
-        return (RegistrationHealth::Drift, format!("it was not refused: exit code {code}, answer {}", shown(stdout)));
+        return (
+            RegistrationHealth::Drift,
+            format!("it was not refused: exit code {code}, answer {}", one_line(stdout, SHOWN_CHARS)),
+        );
     }
     if one.exit_code != 0 {
         return if stderr.trim().is_empty() {
@@ -86,7 +90,7 @@ pub(super) fn check_refusal(probe: &Probe, answered: &CommandAnswer) -> (Registr
                 "it was refused without a reason, which the host takes for a failed hook".to_owned(),
             )
         } else {
-            (RegistrationHealth::Ok, shown(stderr))
+            (RegistrationHealth::Ok, one_line(stderr, SHOWN_CHARS))
         };
     }
     let answer = match serde_json::from_str::<Value>(stdout.trim()) {
@@ -94,11 +98,13 @@ pub(super) fn check_refusal(probe: &Probe, answered: &CommandAnswer) -> (Registr
         Err(_) if stdout.trim().is_empty() => {
             return (RegistrationHealth::Drift, "it was not refused: the answer is empty".to_owned());
         }
-        Err(_) => return (RegistrationHealth::Error, format!("the answer is not JSON: {}", shown(stdout))),
+        Err(_) => {
+            return (RegistrationHealth::Error, format!("the answer is not JSON: {}", one_line(stdout, SHOWN_CHARS)));
+        }
     };
     match reason(&value(&one), &value(&other), &answer) {
-        Some(reason) => (RegistrationHealth::Ok, shown(&reason)),
-        None => (RegistrationHealth::Drift, format!("it was not refused: {}", shown(stdout))),
+        Some(reason) => (RegistrationHealth::Ok, one_line(&reason, SHOWN_CHARS)),
+        None => (RegistrationHealth::Drift, format!("it was not refused: {}", one_line(stdout, SHOWN_CHARS))),
     }
 }
 
@@ -123,14 +129,6 @@ fn reason(one: &Value, other: &Value, answer: &Value) -> Option<String> {
         (one, other, answer) if one == other => (one == answer).then(String::new),
         (_, _, Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
         _ => None,
-    }
-}
-
-fn shown(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
     }
 }
 

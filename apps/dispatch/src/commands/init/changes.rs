@@ -132,7 +132,9 @@ impl RegistrationFile {
     pub(super) fn titles(&self) -> String {
         let title =
             |(host, _): &(&'static str, Target)| dialect::by_name(host).map_or(*host, |found| found.support().title);
-        self.targets.iter().map(title).collect::<Vec<_>>().join(", ")
+        let mut titles: Vec<&str> = self.targets.iter().map(title).collect();
+        titles.dedup();
+        titles.join(", ")
     }
 
     /// Whether any of ours is in the text.

@@ -61,7 +61,7 @@ impl FileEditor for JsonFile {
         }
         let section = document.root.entry(self.section).or_insert_with(|| json!({}));
         section[NAME] = self.entry();
-        Ok(document.print())
+        document.print()
     }
 
     fn remove(&self, existing: &str) -> Result<Removal, RegisterError> {
@@ -75,7 +75,8 @@ impl FileEditor for JsonFile {
                 document.root.shift_remove(self.section);
             }
         }
-        Ok(if document.root.is_empty() { Removal::Delete } else { Removal::Keep(document.print()) })
+        let empty = document.root.is_empty() && !document.has_comments();
+        Ok(if empty { Removal::Delete } else { Removal::Keep(document.print()?) })
     }
 
     fn check(&self, existing: Option<&str>) -> Result<Registered, RegisterError> {
@@ -202,9 +203,10 @@ mod tests {
         let other = r#"{"mcpServers": {"dispatch": {"command": "old", "args": ["mcp"]}}}"#;
         assert!(matches!(file.check(Some(other)).unwrap(), Registered::Differs(_)));
         assert_eq!(file.check(Some(&file.merge(Some(other)).unwrap())).unwrap(), Registered::Yes);
-        for wrong in ["[]", "{", r#"{"mcpServers": []}"#, "// c\n{}"] {
+        for wrong in ["[]", "{", r#"{"mcpServers": []}"#] {
             assert!(file.merge(Some(wrong)).is_err(), "{wrong}");
         }
+        assert!(file.merge(Some("// c\n{}")).unwrap().starts_with("// c\n{"), "comments stay");
     }
 
     #[test]

@@ -68,8 +68,13 @@ fn undo_registration(
     restore: &RestoreRecord,
     file: &RegistrationFile,
 ) -> Result<Option<ReportLine>, Failure> {
-    let text = place.read(&file.path).map_err(Failure::configuration)?;
     let line = |action, detail: &str| Some(ReportLine::new(action, &file.path, format!("{}{detail}", file.titles())));
+    let text = match place.read(&file.path) {
+        Ok(text) => text,
+        // What we did not write is not in the way.
+        Err(why) if !restore.files.contains_key(&file.path) => return Ok(line(Action::Skipped, &format!(": {why}"))),
+        Err(why) => return Err(Failure::configuration(why)),
+    };
     Ok(match restore.step(&file.path, text.as_deref()) {
         UndoStep::Nothing => None,
         UndoStep::Delete => {
@@ -80,8 +85,11 @@ fn undo_registration(
             place.write(&file.path, &before, Access::Usual)?;
             line(Action::Restored, "")
         }
-        UndoStep::OursOnly => match without_ours(file, text.as_deref().unwrap_or_default())? {
+        UndoStep::OursOnly => match without_ours(file, text.as_deref().unwrap_or_default()) {
             LayoutRemainder::Untouched => None,
+            LayoutRemainder::Unreadable(why) => {
+                line(Action::Skipped, &format!(": {why}; take our entries out by hand, if there are any"))
+            }
             LayoutRemainder::Delete => {
                 place.remove(&file.path)?;
                 line(Action::Removed, "")
@@ -96,26 +104,25 @@ fn undo_registration(
 
 enum LayoutRemainder {
     Untouched,
+    Unreadable(String),
     Delete,
     Keep(String),
 }
 
-fn without_ours(file: &RegistrationFile, text: &str) -> Result<LayoutRemainder, Failure> {
+fn without_ours(file: &RegistrationFile, text: &str) -> LayoutRemainder {
     // A file that nothing of ours was ever written to is none of our business, whatever state it is in.
     if !text.contains("dispatch") {
-        return Ok(LayoutRemainder::Untouched);
+        return LayoutRemainder::Untouched;
     }
     let mut rest = text.to_owned();
     for (_, target) in &file.targets {
-        let removal = target.remove(&rest).map_err(|error| {
-            Failure::configuration(format!("{}: {error}", file.path)).hint("repair the file, then run this again")
-        })?;
-        match removal {
-            Removal::Delete => return Ok(LayoutRemainder::Delete),
-            Removal::Keep(kept) => rest = kept,
+        match target.remove(&rest) {
+            Err(error) => return LayoutRemainder::Unreadable(error.to_string()),
+            Ok(Removal::Delete) => return LayoutRemainder::Delete,
+            Ok(Removal::Keep(kept)) => rest = kept,
         }
     }
-    Ok(if rest == text { LayoutRemainder::Untouched } else { LayoutRemainder::Keep(rest) })
+    if rest == text { LayoutRemainder::Untouched } else { LayoutRemainder::Keep(rest) }
 }
 
 fn undo_layout(place: &RegistrationRoot, restore: &RestoreRecord) -> Result<Vec<ReportLine>, Failure> {

@@ -47,6 +47,14 @@ pub(super) fn run(
     Ok(Status::Done)
 }
 
+/// The script modules that should run and do not.
+pub(super) fn not_running(loaded: &Loaded, workspace: &Workspace) -> Vec<String> {
+    let Ok(trust) = Trust::read(&loaded.trust_file) else { return Vec::new() };
+    let listed = modules(&workspace.manifest().0, &workspace.paths("modules"), &trust);
+    let stopped = listed.into_iter().filter(|module| matches!(module.state, "missing" | "not approved"));
+    stopped.map(|module| format!("the module `{}` does not run: {}", module.name, module.state)).collect()
+}
+
 /// The modules of the manifest in its order, then those it does not name.
 fn modules(manifest: &PipelineManifest, paths: &Paths, trust: &Trust) -> Vec<ListedModule> {
     let native = compose::guards();

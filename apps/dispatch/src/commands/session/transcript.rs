@@ -15,16 +15,18 @@ const CALL_CHARS: usize = 160;
 
 /// The whole history.
 pub(crate) fn told(history: &History) -> String {
-    if history.messages.is_empty() {
+    let messages = history.messages();
+    if messages.is_empty() {
         return format!("no messages in {} yet", one_line(&history.session.label, CALL_CHARS));
     }
-    history.messages.iter().map(message).collect::<Vec<_>>().join("\n\n")
+    messages.iter().map(message).collect::<Vec<_>>().join("\n\n")
 }
 
 /// What the person said last, and everything behind it; none in an empty history.
 pub(crate) fn last_exchange(history: &History) -> Option<String> {
-    let from = history.messages.iter().rposition(|message| message.role == Role::User)?;
-    let last = history.messages.iter().skip(from).map(message);
+    let messages = history.messages();
+    let from = messages.iter().rposition(|message| message.role == Role::User)?;
+    let last = messages.iter().skip(from).map(message);
     Some(last.collect::<Vec<_>>().join("\n\n"))
 }
 

@@ -138,7 +138,7 @@ async fn copy_table(
         let insert = insert(table, columns);
         let work = move |tx: &mut dyn dispatch_contracts::storage::Transaction| {
             for row in rows {
-                tx.execute(&Statement::new(insert.clone(), row))?;
+                tx.execute_later(Statement::new(insert.clone(), row))?;
             }
             Ok(Vec::new())
         };

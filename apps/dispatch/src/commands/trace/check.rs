@@ -19,8 +19,8 @@ commit with a trailer `Intent-Approved-By: NAME`. A removed line is covered when
 person approved a commit of the file; removed files, binary files and submodules are covered when the file has such
 an entry or commit since the base. Lines that differ in spaces alone are no change. Lines without a letter or digit
 are treated like their neighbours. A renamed file without other changes has no new lines. Ignored are files below
-.orchestration, files that `init` writes, files with the attribute linguist-generated (.gitattributes), those that
---exclude names, and those that `[intents] exclude = [GLOB]` in .dispatch/dispatch.toml names in the base.";
+.orchestration, files that `init` writes, those that --exclude names, and those that the base excludes: with the
+attribute linguist-generated in .gitattributes, or by `[intents] exclude = [GLOB]` in .dispatch/dispatch.toml.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckRequest {

@@ -15,6 +15,9 @@ const MAX_FILES: usize = 2_000;
 /// Where modules and what they share are, below `.ai/hooks`.
 const FOLDERS: [&str; 2] = ["features", "lib"];
 
+/// Where routing hooks and what they share are.
+const ROUTING_HOOKS: &str = ".dispatch/hooks";
+
 /// The rule files of a project: what they weaken counts once they are approved.
 pub(super) const RULE_FILES: [&str; 2] = ["dispatch.manifest.json", "config.json"];
 
@@ -25,7 +28,8 @@ pub(super) fn of_project(loaded: &Loaded, root: &Path) -> Vec<PathBuf> {
     let scripts = FOLDERS.into_iter().flat_map(|folder| script_files(&root.join(HOOKS_FOLDER).join(folder)));
     let rules =
         RULE_FILES.into_iter().map(|name| root.join(HOOKS_FOLDER).join(name)).filter(|file| files::is_file(file));
-    settings.into_iter().chain(hooks).chain(rules).chain(scripts).collect()
+    let routing = script_files(&root.join(ROUTING_HOOKS));
+    settings.into_iter().chain(hooks).chain(rules).chain(scripts).chain(routing).collect()
 }
 
 /// The scripts in a folder and below, in order. Links to folders are not followed.

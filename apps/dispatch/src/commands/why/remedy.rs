@@ -23,7 +23,7 @@ pub(super) fn remedies(report: &DecisionReport, decided_by: Option<&str>) -> Vec
     }
     ways.extend(narrow(module));
     if let Some(code) = &report.code {
-        ways.push(format!("`dispatch allow-once {code}` suspends the rule for 10 minutes"));
+        ways.push(format!("`dispatch allow-once {code}` lets one call pass within 10 minutes"));
     }
     ways.extend(lasting(module, report.code.as_deref(), report.decision));
     ways

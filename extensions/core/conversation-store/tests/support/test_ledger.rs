@@ -9,7 +9,7 @@ use dispatch_contracts::ports::{Clock, Ids};
 use dispatch_contracts::provider::{Finish, Usage};
 use dispatch_contracts::storage::{Keys, Storage, StorageBackend, StorageError, Transaction};
 use dispatch_contracts::turn::TurnEnd;
-use ext_conversation_store::contract::ledger::{NewTurn, append_row, begin_turn, end_turn, set_head};
+use ext_conversation_store::contract::ledger::{NewTurn, append_row, append_rows, begin_turn, end_turn, load_session};
 use ext_conversation_store::contract::{Conversations, NAMESPACE};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use std::future::Future;
@@ -114,10 +114,8 @@ impl TestLedger {
         let id = TurnId::new(turn);
         let (session, turn, at_ms) = (session.clone(), id.clone(), self.now());
         self.write(move |tx| {
-            let parent = ext_conversation_store::contract::ledger::load_session(tx, &session)?.unwrap().head;
-            let new = NewTurn { id: turn.clone(), session: session.clone(), parent, fence, model: "m".into(), at_ms };
-            begin_turn(tx, &new)?;
-            set_head(tx, &session, &turn)
+            let session = load_session(tx, &session)?.unwrap();
+            begin_turn(tx, &session, &NewTurn { id: turn, fence, model: "m".into(), at_ms }, &[])
         })
         .unwrap();
         id
@@ -130,7 +128,7 @@ impl TestLedger {
 
     pub(crate) fn append_all(&self, session: &SessionId, fence: u64, rows: Vec<Row>) {
         let session = session.clone();
-        self.write(move |tx| rows.iter().try_for_each(|row| append_row(tx, &session, fence, row).map(drop))).unwrap();
+        self.write(move |tx| append_rows(tx, &session, fence, &rows)).unwrap();
     }
 
     pub(crate) fn end(&self, turn: &TurnId, fence: u64) -> Result<(), StorageError> {

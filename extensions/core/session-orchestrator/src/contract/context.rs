@@ -36,7 +36,7 @@ pub enum ToolChoice {
     /// All that active extensions offer.
     #[default]
     All,
-    /// These names only.
+    /// Those whose names match one of these patterns: `*` stands for any text.
     Only(Vec<String>),
 }
 

@@ -58,7 +58,7 @@ pub enum Mode {
     Followup,
     /// Waits for a quiet moment and shares a turn with others of its kind.
     Collect,
-    /// Ends the running turn and comes next; what waits behind it is superseded.
+    /// Ends the running turn and comes next; what waits is superseded, as far as its sender may do that to others.
     Interrupt,
 }
 
@@ -115,6 +115,58 @@ pub struct Submission {
     /// Further forms of secrets than the configured ones, as regular expressions, for this turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secret_patterns: Vec<String>,
+    /// The id of the dispatch, if its sender made one: the same one again is the same dispatch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dispatch: Option<DispatchId>,
+    /// Who wrote it; `None` for somebody who works with this program directly, with the owner's rights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<MessageSender>,
+    /// Which tools the turn may use, of those on offer; all by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolBounds>,
+    /// Further sections of the system prompt, for the turn that takes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub system: Vec<String>,
+    /// What the model reads of the conversation before it.
+    #[serde(skip_serializing_if = "HistoryUse::is_whole")]
+    pub history: HistoryUse,
+}
+
+/// What the model reads of the conversation before a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HistoryUse {
+    /// All that fits.
+    #[default]
+    Whole,
+    /// Nothing.
+    None,
+}
+
+impl HistoryUse {
+    fn is_whole(&self) -> bool {
+        *self == Self::Whole
+    }
+}
+
+/// Somebody who wrote a message from outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MessageSender {
+    /// The identity, as `CHANNEL:ID`.
+    pub id: String,
+    /// Whether the settings name this identity as an owner.
+    pub is_owner: bool,
+}
+
+/// Which tools a turn may use. In a pattern `*` stands for any text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolBounds {
+    /// A tool is there if one of these matches its name,
+    pub allow: Vec<String>,
+    /// and none of these.
+    pub deny: Vec<String>,
 }
 
 impl Default for Submission {
@@ -135,6 +187,11 @@ impl Default for Submission {
             workdir: None,
             options: Map::new(),
             secret_patterns: Vec::new(),
+            dispatch: None,
+            sender: None,
+            tools: None,
+            system: Vec::new(),
+            history: HistoryUse::default(),
         }
     }
 }
@@ -291,6 +348,8 @@ pub trait Sessions: Send + Sync {
         id: &'a DispatchId,
         folder: &'a Path,
     ) -> BoxFuture<'a, Result<DispatchView, SessionsError>>;
+    /// Lets a message wait again that was set aside because it failed too often.
+    fn retry<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<DispatchView, SessionsError>>;
     /// What waits or runs, of one session or of all, in order.
     fn queue<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<DispatchView>, SessionsError>>;
     /// What happens in a session: everything stored after `after`, then whatever comes, until dropped.

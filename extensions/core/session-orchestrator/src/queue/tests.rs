@@ -113,3 +113,38 @@ fn a_receipt_says_why_a_steer_becomes_a_turn_of_its_own() {
     let other = Submission { ask: crate::contract::Ask::None, model: Some("m".into()), ..steer };
     assert_eq!(told(&other).unwrap(), "the running turn has another model, ask");
 }
+
+#[test]
+fn messages_of_one_chat_share_a_turn_whichever_message_they_answer() {
+    let to = |reply: &str, peer: &str| Submission {
+        delivery: serde_json::json!({"channel": "mail", "peerId": peer, "replyToId": reply}),
+        ..Submission::default()
+    };
+    assert_eq!(partition(&to("1", "a"), None), partition(&to("2", "a"), None));
+    assert_ne!(partition(&to("1", "a"), None), partition(&to("1", "b"), None));
+    assert_eq!(steer_obstacle(Some((&to("1", "a"), None)), &to("2", "a"), None), None);
+    assert!(steer_obstacle(Some((&to("1", "a"), None)), &to("1", "b"), None).unwrap().contains("delivery"));
+}
+
+#[test]
+fn an_interrupt_supersedes_what_its_sender_may() {
+    use crate::contract::MessageSender;
+    let of = |id: &str, is_owner: bool| Submission {
+        sender: Some(MessageSender { id: id.to_owned(), is_owner }),
+        ..Submission::default()
+    };
+    let (local, owner, ann, bob) =
+        (Submission::default(), of("mail:me", true), of("mail:ann", false), of("mail:bob", false));
+    for (interrupt, other, expected) in [
+        (&local, &owner, true),
+        (&local, &ann, true),
+        (&owner, &local, true),
+        (&owner, &ann, true),
+        (&ann, &ann, true),
+        (&ann, &bob, false),
+        (&ann, &owner, false),
+        (&ann, &local, false),
+    ] {
+        assert_eq!(may_supersede(interrupt, other), expected, "{interrupt:?} {other:?}");
+    }
+}

@@ -52,6 +52,8 @@ pub(crate) struct Admitted {
     pub(crate) begun: Option<Box<StartedTurn>>,
     /// What an interrupt left no room for.
     pub(crate) superseded: Vec<DispatchView>,
+    /// Whether the turn that runs ends for it.
+    pub(crate) stops_turn: bool,
     /// Why an input that should steer becomes a turn of its own.
     pub(crate) steer_obstacle: Option<String>,
 }
@@ -106,6 +108,8 @@ pub(crate) struct FinishedTurn {
     /// Its inputs.
     pub(crate) ended: Vec<DispatchView>,
     pub(crate) rest: SessionRest,
+    /// Whether it left a reply in the outbox.
+    pub(crate) replies: bool,
 }
 
 /// What a session does after a turn.

@@ -5,11 +5,12 @@ use super::requests::{
     Admission, Admitted, Claimant, ExpiredLeases, FinishedTurn, Lease, NewRow, NextTurn, RecordedRows, SessionRest,
     StartedTurn, TurnFinish, TurnStart,
 };
-use super::{QueueError, tables};
-use crate::contract::{CancelOutcome, DispatchId, DispatchView, SessionsError, Submission};
+use super::{QueueError, outbox, tables};
+use crate::contract::{CancelOutcome, DispatchId, DispatchState, DispatchView, SessionsError, Submission};
 use crate::inputs::{input_rows, unknown_dispatch};
 use crate::queue::{LEASE_MS, MAX_WAIT_MS, NextInput};
 use crate::state::{SessionState, StoredDispatch, TurnProgress};
+use dispatch_contracts::conversation::Row;
 use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, StorageError, Transaction};
@@ -50,9 +51,12 @@ pub(super) fn admit(tx: &mut dyn Transaction, admission: Admission) -> Result<Ad
     let label = submission.session.clone();
     let session = ledger::open_session(tx, &new_session(session, &submission, now_ms))?.id;
     tx.lock(&session_key(&session))?;
-    if let Some(key) = &submission.id
-        && let Some(known) = tables::find_external(tx, &session, key)?
-    {
+    let known = match (&submission.dispatch, &submission.id) {
+        (Some(_), _) => tables::find(tx, &id)?.map(|(_, known)| known),
+        (None, Some(key)) => tables::find_external(tx, &session, key)?,
+        (None, None) => None,
+    };
+    if let Some(known) = known {
         return Ok(Admitted {
             view: known.view(&label),
             session,
@@ -60,6 +64,7 @@ pub(super) fn admit(tx: &mut dyn Transaction, admission: Admission) -> Result<Ad
             lease: None,
             begun: None,
             superseded: Vec::new(),
+            stops_turn: false,
             steer_obstacle: None,
         });
     }
@@ -67,14 +72,14 @@ pub(super) fn admit(tx: &mut dyn Transaction, admission: Admission) -> Result<Ad
     let mut state = known.unwrap_or_else(|| SessionState::new(session.clone(), label.clone()));
     state.label.clone_from(&label);
     let steer_obstacle = state.steer_obstacle(&submission, &scope);
+    let stops_turn = state.stops_for(&submission);
     let mut changed = state.admit(id, submission, scope, now_ms)?;
     let taken = claimant.and_then(|(claimant, start)| Some((state.lease(&claimant, now_ms)?, start)));
     let entry = changed.pop().ok_or_else(|| StorageError::GivenUp("the input was not kept".to_owned()))?;
-    tables::insert(tx, &session, &entry)?;
     tables::update(tx, &changed)?;
     let (lease, begun) = match taken {
         Some((lease, start)) => {
-            let next = begin_next(tx, &mut state, &lease, start).map_err(refused)?;
+            let next = begin_next(tx, &mut state, &lease, start, Some(&entry)).map_err(refused)?;
             (Some(lease), next)
         }
         None => (None, NextTurn::Rest),
@@ -82,12 +87,14 @@ pub(super) fn admit(tx: &mut dyn Transaction, admission: Admission) -> Result<Ad
     let begun = match begun {
         NextTurn::Turn(begun) => Some(begun),
         NextTurn::Rest => {
+            tables::insert(tx, &session, &entry)?;
             tables::save(tx, &state)?;
             None
         }
     };
     let superseded = changed.iter().map(|entry| entry.view(&label)).collect();
-    Ok(Admitted { view: entry.view(&label), session, fresh: true, lease, begun, superseded, steer_obstacle })
+    let view = entry.view(&label);
+    Ok(Admitted { view, session, fresh: true, lease, begun, superseded, stops_turn, steer_obstacle })
 }
 
 /// What a sender is told when the turn for its input cannot begin.
@@ -131,41 +138,37 @@ pub(super) fn relocate(
 
 pub(super) fn begin(tx: &mut dyn Transaction, lease: &Lease, start: TurnStart) -> Result<NextTurn, QueueError> {
     let mut state = leased(tx, lease)?;
-    begin_next(tx, &mut state, lease, start)
+    begin_next(tx, &mut state, lease, start, None)
 }
 
-/// Begins a turn with what is due, and writes the state back if there is something.
+/// Begins a turn with what is due, and writes the state back if there is something, with an input that is new.
 fn begin_next(
     tx: &mut dyn Transaction,
     state: &mut SessionState,
     lease: &Lease,
     start: TurnStart,
+    new_input: Option<&StoredDispatch>,
 ) -> Result<NextTurn, QueueError> {
     let inputs = match state.next(&start.runner, start.now_ms) {
         NextInput::Start(inputs) => inputs,
         NextInput::WaitUntil(_) | NextInput::Rest => return Ok(NextTurn::Rest),
     };
     let session = ledger::load_session(tx, &lease.session)?.ok_or(QueueError::Fenced)?;
-    let new = NewTurn {
-        id: start.turn.clone(),
-        session: lease.session.clone(),
-        parent: session.head,
-        fence: lease.token.fence,
-        model: start.model.clone(),
-        at_ms: start.now_ms,
-    };
-    ledger::begin_turn(tx, &new)?;
-    ledger::set_head(tx, &lease.session, &start.turn)?;
+    let (fence, model) = (lease.token.fence, start.model.clone());
+    let new = NewTurn { id: start.turn.clone(), fence, model, at_ms: start.now_ms };
+    let rows = input_rows(&start, &inputs);
+    let places = ledger::begin_turn(tx, &session, &new, &rows)?;
+    let rows = places.into_iter().zip(rows).collect();
     let changed = state.begin(&start.turn, &inputs);
+    let is_new = |entry: &StoredDispatch| new_input.is_some_and(|new| new.id == entry.id);
+    if let Some(new) = new_input {
+        tables::insert(tx, &lease.session, changed.iter().find(|entry| is_new(entry)).unwrap_or(new))?;
+    }
     for entry in &changed {
         tables::consume(tx, &entry.id, &start.turn)?;
     }
-    tables::update(tx, &changed)?;
+    tables::update(tx, changed.iter().filter(|entry| !is_new(entry)))?;
     tables::save(tx, state)?;
-    let mut rows = Vec::new();
-    for row in input_rows(&start, &inputs) {
-        rows.push((ledger::append_row(tx, &lease.session, lease.token.fence, &row)?, row));
-    }
     let views = changed.iter().map(|entry| entry.view(&lease.label)).collect();
     let persona = Some(session.persona).filter(|persona| !persona.is_empty());
     Ok(NextTurn::Turn(Box::new(StartedTurn { turn: start.turn, inputs, views, rows, persona })))
@@ -178,29 +181,53 @@ pub(super) fn record(
     rows: &[NewRow],
     turn_finish: Option<&TurnFinish>,
 ) -> Result<RecordedRows, QueueError> {
-    let stop = check(tx, lease)?;
-    let mut places = Vec::with_capacity(rows.len());
-    for NewRow { row, consumes } in rows {
-        if let Some(id) = consumes {
-            let mut state = leased(tx, lease)?;
-            let entry = state.consume(id, &row.turn).ok_or_else(|| QueueError::TakenBack(id.clone()))?;
-            tables::consume(tx, id, &row.turn)?;
-            tables::update(tx, &[entry])?;
-            state.refresh(row.at_ms);
-            tables::save(tx, &state)?;
-        }
-        places.push(ledger::append_row(tx, &lease.session, lease.token.fence, row)?);
+    let consumes = rows.iter().any(|new| new.consumes.is_some());
+    let mut state = if consumes || turn_finish.is_some() { Some(leased(tx, lease)?) } else { None };
+    let stop = match &state {
+        Some(state) => state.stop_fence == Some(lease.token.fence),
+        None => check(tx, lease)?,
+    };
+    if let Some(state) = state.as_mut().filter(|_| consumes) {
+        consume(tx, state, rows)?;
     }
-    let finished = turn_finish.map(|turn_finish| finish(tx, lease, turn_finish)).transpose()?;
+    let appended: Vec<Row> = rows.iter().map(|new| new.row.clone()).collect();
+    let places = ledger::append_rows(tx, &lease.session, lease.token.fence, &appended)?;
+    let finished = match (turn_finish, state) {
+        (Some(turn_finish), Some(state)) => Some(finish_in(tx, state, lease, turn_finish)?),
+        _ => None,
+    };
     Ok(RecordedRows { places, stop, finished })
+}
+
+/// Ties the inputs that rows came from to their turn.
+fn consume(tx: &mut dyn Transaction, state: &mut SessionState, rows: &[NewRow]) -> Result<(), QueueError> {
+    for NewRow { row, consumes } in rows {
+        let Some(id) = consumes else { continue };
+        let entry = state.consume(id, &row.turn).ok_or_else(|| QueueError::TakenBack(id.clone()))?;
+        tables::consume(tx, id, &row.turn)?;
+        tables::update(tx, [&entry])?;
+        state.refresh(row.at_ms);
+    }
+    Ok(tables::save(tx, state)?)
 }
 
 /// Ends the turn and its inputs, and gives the lease back if nothing is due.
 pub(super) fn finish(tx: &mut dyn Transaction, lease: &Lease, finish: &TurnFinish) -> Result<FinishedTurn, QueueError> {
-    let mut state = leased(tx, lease)?;
+    let state = leased(tx, lease)?;
+    finish_in(tx, state, lease, finish)
+}
+
+/// The same where the state of the session is known.
+fn finish_in(
+    tx: &mut dyn Transaction,
+    mut state: SessionState,
+    lease: &Lease,
+    finish: &TurnFinish,
+) -> Result<FinishedTurn, QueueError> {
     ledger::end_turn(tx, &finish.turn, lease.token.fence, &finish.end, &finish.usage, finish.now_ms)?;
     let ended = state.finish(&finish.turn, &finish.reason, finish.now_ms);
     tables::update(tx, &ended)?;
+    let replies = outbox::write_reply(tx, lease, finish, &ended)?;
     let rest = match state.next(&finish.runner, finish.now_ms) {
         NextInput::Start(_) => SessionRest::Continues,
         NextInput::WaitUntil(_) | NextInput::Rest => {
@@ -209,7 +236,7 @@ pub(super) fn finish(tx: &mut dyn Transaction, lease: &Lease, finish: &TurnFinis
         }
     };
     tables::save(tx, &state)?;
-    Ok(FinishedTurn { ended: ended.iter().map(|entry| entry.view(&lease.label)).collect(), rest })
+    Ok(FinishedTurn { ended: ended.iter().map(|entry| entry.view(&lease.label)).collect(), rest, replies })
 }
 
 pub(super) fn cancel(
@@ -226,9 +253,27 @@ pub(super) fn cancel(
     let Some((outcome, entry)) = state.cancel(id, now_ms) else {
         return Ok((CancelOutcome::TooLate, entry.view(&label)));
     };
-    tables::update(tx, std::slice::from_ref(&entry))?;
+    tables::update(tx, [&entry])?;
     tables::save(tx, &state)?;
     Ok((outcome, entry.view(&label)))
+}
+
+/// Lets an input wait again that was set aside.
+pub(super) fn retry(tx: &mut dyn Transaction, id: &DispatchId, now_ms: u64) -> Result<DispatchView, SessionsError> {
+    let (session, _) = tables::find(tx, id)?.ok_or_else(|| unknown_dispatch(id))?;
+    tx.lock(&session_key(&session))?;
+    let (_, entry) = tables::find(tx, id)?.ok_or_else(|| unknown_dispatch(id))?;
+    if entry.state != DispatchState::Parked {
+        let state = entry.state.word();
+        return Err(SessionsError::Invalid(format!(
+            "the message {id} is {state}; only one that is parked can be retried"
+        )));
+    }
+    let mut state = tables::load(tx, &session)?.ok_or_else(|| unknown_dispatch(id))?;
+    let again = state.retry(&entry, now_ms);
+    tables::update(tx, std::slice::from_ref(&again))?;
+    tables::save(tx, &state)?;
+    Ok(again.view(&state.label))
 }
 
 pub(super) fn sweep(tx: &mut dyn Transaction, dead: &[String], now_ms: u64) -> Result<ExpiredLeases, QueueError> {

@@ -1,6 +1,6 @@
 //! The queue's tables, and how a session's state is read from them and written back in one transaction.
 
-use super::approvals;
+use super::{approvals, outbox};
 use crate::contract::{DispatchId, DispatchState, Submission};
 use crate::state::{SessionState, StoredDispatch};
 use dispatch_contracts::ids::{SessionId, TurnId};
@@ -14,6 +14,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "the session queue", statements: QUEUE },
     Migration { version: 2, name: "where a dispatch belongs", statements: SCOPE },
     approvals::MIGRATION,
+    outbox::MIGRATION,
 ];
 
 const QUEUE: &[&str] = &[
@@ -54,41 +55,56 @@ const QUEUE: &[&str] = &[
 const SCOPE: &[&str] =
     &["ALTER TABLE dispatches ADD COLUMN scope TEXT", "ALTER TABLE session_leases ADD COLUMN next_workspace TEXT"];
 
-const LEASE: &str = "session, label, next_seq, fence, lease_owner, lease_until, stop_fence, ready_at, running_turn, \
-                     next_workspace";
 /// The columns that [`entry`] reads.
 pub(super) const ENTRY: &str =
     "d.id, d.seq, d.state, d.reason, i.turn_id, d.attempts, d.not_before, d.at, d.share_key, d.submission, d.scope";
 /// How many columns those are: what a query adds comes behind them.
 pub(super) const ENTRY_COLUMNS: usize = 11;
+/// A session's lease behind each of its open dispatches, or behind nothing where there is none.
+const LOAD: &str =
+    "SELECT d.id, d.seq, d.state, d.reason, i.turn_id, d.attempts, d.not_before, d.at, d.share_key, d.submission, d.scope,
+         s.session, s.label, s.next_seq, s.fence, s.lease_owner, s.lease_until, s.stop_fence, s.ready_at, s.running_turn,
+         s.next_workspace
+     FROM session_leases s
+     LEFT JOIN dispatches d ON d.session = s.session AND d.state IN ('pending', 'running')
+     LEFT JOIN turn_inputs i ON i.dispatch_id = d.id
+     WHERE s.session = ?1 ORDER BY d.seq";
+const SAVE: &str =
+    "INSERT INTO session_leases (session, label, next_seq, fence, lease_owner, lease_until, stop_fence, ready_at,
+         running_turn, next_workspace)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+     ON CONFLICT (session) DO UPDATE SET label = excluded.label, next_seq = excluded.next_seq,
+         fence = excluded.fence, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
+         stop_fence = excluded.stop_fence, ready_at = excluded.ready_at, running_turn = excluded.running_turn,
+         next_workspace = excluded.next_workspace";
 
 /// The state of one session; `None` when nothing was ever submitted to it.
 pub(super) fn load(tx: &mut dyn Transaction, session: &SessionId) -> Result<Option<SessionState>, StorageError> {
-    let found = tx.query(&statement!(format!("SELECT {LEASE} FROM session_leases WHERE session = ?1"), session))?;
+    let found = tx.query(&statement!(LOAD, session))?;
     let Some(record) = found.first() else { return Ok(None) };
-    let open = tx.query(&statement!(
-        format!(
-            "SELECT {ENTRY} FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id
-             WHERE d.session = ?1 AND d.state IN ('pending', 'running') ORDER BY d.seq"
-        ),
-        session
-    ))?;
-    let open = open.iter().map(entry).collect::<Result<_, _>>()?;
-    Ok(Some(SessionState { open, ..lease_row(record)? }))
+    let mut state = lease_row(record)?;
+    for record in &found {
+        // A session in which nothing waits has one row without a dispatch.
+        if record.optional_text(0)?.is_some() {
+            state.open.push(entry(record)?);
+        }
+    }
+    Ok(Some(state))
 }
 
 fn lease_row(record: &Record) -> Result<SessionState, StorageError> {
+    let at = ENTRY_COLUMNS;
     Ok(SessionState {
-        session: SessionId::new(record.text(0)?),
-        label: record.text(1)?.to_owned(),
-        next_seq: record.unsigned(2)?,
-        fence: record.unsigned(3)?,
-        owner: record.optional_text(4)?.map(str::to_owned),
-        lease_until_ms: record.unsigned(5)?,
-        stop_fence: record.optional_unsigned(6)?,
-        ready_at_ms: record.optional_unsigned(7)?,
-        turn: record.optional_text(8)?.map(TurnId::new),
-        next_workspace: record.optional_text(9)?.map(str::to_owned),
+        session: SessionId::new(record.text(at)?),
+        label: record.text(at + 1)?.to_owned(),
+        next_seq: record.unsigned(at + 2)?,
+        fence: record.unsigned(at + 3)?,
+        owner: record.optional_text(at + 4)?.map(str::to_owned),
+        lease_until_ms: record.unsigned(at + 5)?,
+        stop_fence: record.optional_unsigned(at + 6)?,
+        ready_at_ms: record.optional_unsigned(at + 7)?,
+        turn: record.optional_text(at + 8)?.map(TurnId::new),
+        next_workspace: record.optional_text(at + 9)?.map(str::to_owned),
         open: Vec::new(),
     })
 }
@@ -153,14 +169,8 @@ fn state(word: &str) -> Result<DispatchState, StorageError> {
 
 /// Writes the lease part of a state.
 pub(super) fn save(tx: &mut dyn Transaction, state: &SessionState) -> Result<(), StorageError> {
-    tx.execute(&statement!(
-        format!(
-            "INSERT INTO session_leases ({LEASE}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-             ON CONFLICT (session) DO UPDATE SET label = excluded.label, next_seq = excluded.next_seq,
-                 fence = excluded.fence, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
-                 stop_fence = excluded.stop_fence, ready_at = excluded.ready_at, running_turn = excluded.running_turn,
-                 next_workspace = excluded.next_workspace"
-        ),
+    tx.execute_later(statement!(
+        SAVE,
         &state.session,
         &state.label,
         state.next_seq,
@@ -171,8 +181,7 @@ pub(super) fn save(tx: &mut dyn Transaction, state: &SessionState) -> Result<(),
         state.ready_at_ms,
         state.turn.as_ref(),
         state.next_workspace.as_deref()
-    ))?;
-    Ok(())
+    ))
 }
 
 /// Writes a new dispatch.
@@ -181,7 +190,7 @@ pub(super) fn insert(
     session: &SessionId,
     entry: &StoredDispatch,
 ) -> Result<(), StorageError> {
-    tx.execute(&statement!(
+    tx.execute_later(statement!(
         "INSERT INTO dispatches
              (id, session, seq, external_id, state, reason, attempts, not_before, at, share_key, submission, scope)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
@@ -197,8 +206,7 @@ pub(super) fn insert(
         &entry.partition,
         json(&entry.submission)?,
         entry.scope.as_ref().map(json).transpose()?
-    ))?;
-    Ok(())
+    ))
 }
 
 fn json(value: &impl Serialize) -> Result<String, StorageError> {
@@ -219,9 +227,12 @@ pub(super) fn relocate(tx: &mut dyn Transaction, entry: &StoredDispatch) -> Resu
 
 /// Writes what changed of dispatches that are there. The key of `turn_inputs` is what makes sure that
 /// no two turns ever consume the same one.
-pub(super) fn update(tx: &mut dyn Transaction, entries: &[StoredDispatch]) -> Result<(), StorageError> {
+pub(super) fn update<'a>(
+    tx: &mut dyn Transaction,
+    entries: impl IntoIterator<Item = &'a StoredDispatch>,
+) -> Result<(), StorageError> {
     for entry in entries {
-        tx.execute(&statement!(
+        tx.execute_later(statement!(
             "UPDATE dispatches SET state = ?2, reason = ?3, attempts = ?4, not_before = ?5 WHERE id = ?1",
             entry.id.as_str(),
             entry.state.word(),
@@ -235,8 +246,8 @@ pub(super) fn update(tx: &mut dyn Transaction, entries: &[StoredDispatch]) -> Re
 
 /// Ties an input to the turn that consumes it; fails when another turn did.
 pub(super) fn consume(tx: &mut dyn Transaction, dispatch: &DispatchId, turn: &TurnId) -> Result<(), StorageError> {
-    tx.execute(&statement!("INSERT INTO turn_inputs (dispatch_id, turn_id) VALUES (?1, ?2)", dispatch.as_str(), turn))?;
-    Ok(())
+    let insert = "INSERT INTO turn_inputs (dispatch_id, turn_id) VALUES (?1, ?2)";
+    tx.execute_later(statement!(insert, dispatch.as_str(), turn))
 }
 
 /// Unties the inputs of a turn that did nothing.

@@ -17,8 +17,8 @@ fn there() -> FolderCheck {
 fn runner(workspace: &str, extensions: &[&str]) -> RunnerScope {
     RunnerScope {
         workspace: workspace.into(),
-        extensions: set(extensions),
-        settings: SettingDigests::new(),
+        extensions: Arc::new(set(extensions)),
+        settings: Arc::default(),
         folder_exists: there(),
     }
 }
@@ -102,10 +102,12 @@ fn what_was_set_for_one_process_must_be_set_for_the_one_that_runs_it() {
     let sent = DispatchScope { settings: Some(strict.clone()), ..scope("/p2", Some(&["shell"])) };
     let plain = runner("/p2", &["shell"]);
     assert!(!plain.can_run(Some(&sent), None));
-    assert!(RunnerScope { settings: strict, ..plain.clone() }.can_run(Some(&sent), None));
+    assert!(RunnerScope { settings: Arc::new(strict), ..plain.clone() }.can_run(Some(&sent), None));
     let other = own(&[("redact.patterns", "b", true), ("extensions.shell.sandbox", "on", true)]);
-    assert!(!RunnerScope { settings: other.clone(), ..plain.clone() }.can_run(Some(&sent), None));
-    assert!(RunnerScope { settings: other, ..plain.clone() }.can_run(Some(&scope("/p2", Some(&["shell"]))), None));
+    assert!(!RunnerScope { settings: Arc::new(other.clone()), ..plain.clone() }.can_run(Some(&sent), None));
+    assert!(
+        RunnerScope { settings: Arc::new(other), ..plain.clone() }.can_run(Some(&scope("/p2", Some(&["shell"]))), None)
+    );
     let all = [waiting("a", "one", Some(sent), Some(0))];
     let told = wait_reasons(&all, 10_000, &plain).remove(&DispatchId::new("a")).map(|reason| reason.to_string());
     let named = "the same values of `extensions.shell.sandbox`, `redact.patterns`";

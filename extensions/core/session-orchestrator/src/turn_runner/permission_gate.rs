@@ -7,6 +7,7 @@ use crate::contract::{ApprovalId, ApprovalRequest, Approvals, DispatchId, Submis
 use crate::permission::{CODE, CallDecision, CallRights, decide, forms_to_remember};
 use crate::redaction::{clean, clean_call};
 use crate::scope::DispatchScope;
+use crate::tool_bounds::leaves;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::hooks::{Denial, Question};
 use dispatch_contracts::ids::{SessionId, TurnId};
@@ -82,6 +83,11 @@ impl PermissionGate {
     }
 
     async fn judge(&self, proposal: Proposal) -> Option<Denial> {
+        // The model was not shown such a tool; whoever changed the call since must not bring it in.
+        if !leaves(self.submission.tools.as_ref(), &proposal.call.name) {
+            let reason = format!("the rights of this message do not include the tool `{}`", proposal.call.name);
+            return Some(Denial { code: CODE.to_owned(), reason });
+        }
         // Most calls need nothing that was remembered.
         let decision = match decide(&proposal, &self.rights(&[])) {
             CallDecision::Run => CallDecision::Run,

@@ -76,6 +76,9 @@ impl TurnScheduler {
                 self.store.finish(lease, TurnFinish { turn, reason, end, usage, now_ms, runner }).await?
             }
         };
+        if finished.replies {
+            self.outbox.wake();
+        }
         self.tell_dispatches(finished.ended);
         Ok(finished.rest)
     }

@@ -1,6 +1,7 @@
 //! Admits or refuses every request before anything else looks at it.
 
 use super::connection::{ClientConnection, ServerShared, lock};
+use super::raw;
 use crate::guard::{RequestOrigin, check_host, check_origin, shown_token};
 use crate::refusal::{ErrorBody, Refusal};
 use axum::body::Body;
@@ -66,7 +67,12 @@ fn admit(shared: &ServerShared, request: &Request) -> Result<(RequestOrigin, boo
 
 fn check_client(shared: &ServerShared, request: &Request) -> Result<(), Refusal> {
     let known = shown_token(request.headers()).is_some_and(|token| shared.token.fits(token));
-    let limit = if known { &shared.known } else { &shared.strangers };
+    let is_open = !known && raw::is_open(shared, request);
+    let limit = match (known, is_open) {
+        (true, _) => &shared.known,
+        (false, true) => &shared.open_callers,
+        (false, false) => &shared.strangers,
+    };
     if let Some(client) = request.extensions().get::<ClientConnection>() {
         if known {
             client.place.mark_known();
@@ -78,7 +84,7 @@ fn check_client(shared: &ServerShared, request: &Request) -> Result<(), Refusal>
             Refusal::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", "too many requests").retry_after(wait_ms)
         })?;
     }
-    if known {
+    if known || is_open {
         return Ok(());
     }
     let said = Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", "the request needs the server's token");

@@ -36,6 +36,8 @@ pub(super) struct ServerShared {
     /// Clients with the token and clients without are counted apart, so that strangers cannot lock out the others.
     pub(super) known: Mutex<RateLimit>,
     pub(super) strangers: Mutex<RateLimit>,
+    /// Callers of routes that find out themselves who calls.
+    pub(super) open_callers: Mutex<RateLimit>,
     pub(super) streams: Arc<Semaphore>,
     pub(super) continuations: Mutex<Continuations>,
 }
@@ -61,6 +63,7 @@ impl ServerShared {
             origins: settings.allowed_origins,
             token,
             known: Mutex::new(RateLimit::new(settings.rate, MAX_CLIENTS)),
+            open_callers: Mutex::new(RateLimit::new(settings.rate, MAX_CLIENTS)),
             strangers: Mutex::new(RateLimit::new(STRANGER_RATE, MAX_CLIENTS)),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             continuations: Mutex::new(Continuations::default()),

@@ -2,6 +2,7 @@
 
 use super::connection::ServerShared;
 use super::input::read_body;
+use super::raw;
 use crate::guard::shown_token;
 use crate::refusal::Refusal;
 use crate::settings::MAX_BODY_BYTES;
@@ -28,10 +29,13 @@ const NEXT: &str = "$next";
 /// When another try may work, in seconds.
 const RETRY_AFTER_S: &str = "1";
 /// How long a contributed route may take.
-const ROUTE_TIMEOUT_MS: u64 = 60_000;
+pub(super) const ROUTE_TIMEOUT_MS: u64 = 60_000;
 
 /// Answers from the first contributed route that fits.
 pub(super) async fn serve(State(shared): State<Arc<ServerShared>>, request: Request) -> Result<Response, Refusal> {
+    if let Some((route, path)) = raw::find(&shared, request.method().as_str(), request.uri().path()) {
+        return raw::serve(&route, path, request).await;
+    }
     let routes = shared.services.extensions()?.routes();
     let Some((route, path)) = find(&routes, request.method().as_str(), request.uri().path()) else {
         return Err(Refusal::not_found("nothing is served at this path").hint("/openapi.json lists what is served"));
@@ -96,7 +100,11 @@ fn server_events(answer: &Value) -> Vec<Result<Event, Infallible>> {
     let listed = answer.get(EVENTS).and_then(Value::as_array).into_iter().flatten();
     let event = |one: &Value| {
         let name = one.get("event").and_then(Value::as_str).unwrap_or("message").replace(['\n', '\r'], " ");
-        Event::default().event(name).data(one.get("data").cloned().unwrap_or_default().to_string())
+        let event = Event::default().event(name).data(one.get("data").cloned().unwrap_or_default().to_string());
+        match one.get("id").and_then(Value::as_str) {
+            Some(id) if !id.contains(['\n', '\r', '\0']) => event.id(id),
+            _ => event,
+        }
     };
     listed.map(|one| Ok(event(one))).collect()
 }
@@ -107,7 +115,7 @@ fn find<'a>(routes: &'a [Owned<Route>], method: &str, path: &str) -> Option<(&'a
 }
 
 /// The values of a pattern's `{placeholders}` in a path; `None` when the path does not fit.
-fn placeholders(pattern: &str, path: &str) -> Option<Map<String, Value>> {
+pub(super) fn placeholders(pattern: &str, path: &str) -> Option<Map<String, Value>> {
     let (mut wanted, mut given) = (pattern.split('/'), path.split('/'));
     let mut found = Map::new();
     loop {

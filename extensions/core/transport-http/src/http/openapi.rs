@@ -7,7 +7,8 @@ use super::routes::{RouteTable, route_table};
 use crate::refusal::{ErrorBody, Refusal};
 use axum::Json;
 use axum::extract::State;
-use dispatch_contracts::contribution::Route;
+use dispatch_contracts::contribution::{RawRoute, Route, RouteAccess};
+use dispatch_contracts::ids::ExtensionId;
 use dispatch_kernel::host::Owned;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -51,6 +52,7 @@ pub(super) async fn document(State(shared): State<Arc<ServerShared>>) -> Result<
     let routes = shared.services.extensions()?.routes();
     if let Some(paths) = document["paths"].as_object_mut() {
         add_contributed(paths, &routes);
+        add_raw(paths, &shared.services.extensions()?.raw_routes());
     }
     Ok(Json(ApiDocument(document)))
 }
@@ -107,13 +109,32 @@ fn add_contributed(paths: &mut Map<String, Value>, routes: &[Owned<Route>]) {
     }
 }
 
+/// The same for routes that read headers and bytes themselves.
+fn add_raw(paths: &mut Map<String, Value>, routes: &[Owned<RawRoute>]) {
+    for route in routes {
+        let item = paths.entry(route.item.path).or_insert_with(|| json!({}));
+        let mut described = operation(route.item.path, route.item.summary, &route.owner);
+        if route.item.access == RouteAccess::Own {
+            described["security"] = json!([]);
+        }
+        described["requestBody"] = json!({"content": {"*/*": {"schema": {}}}});
+        if let Some(operations) = item.as_object_mut() {
+            operations.entry(route.item.method.to_ascii_lowercase()).or_insert(described);
+        }
+    }
+}
+
 fn contributed(route: &Owned<Route>) -> Value {
-    let names = route.item.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    operation(route.item.path, route.item.summary, &route.owner)
+}
+
+fn operation(path: &str, summary: &str, owner: &ExtensionId) -> Value {
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let parameters: Vec<Value> =
         names.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})).collect();
     json!({
-        "summary": route.item.summary,
-        "tags": [route.owner],
+        "summary": summary,
+        "tags": [owner],
         "parameters": parameters,
         "responses": {
             "200": {"description": "The extension's answer.", "content": {"application/json": {"schema": {}}}},

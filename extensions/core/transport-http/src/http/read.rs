@@ -86,7 +86,8 @@ pub(super) async fn history(
     FromHead(SessionLabel(label)): FromHead<SessionLabel>,
 ) -> Result<Json<Conversation>, Refusal> {
     let history = shared.services.conversations()?.history(&label).await?;
-    Ok(Json(Conversation { session: history.session, turns: history.turns, messages: history.messages }))
+    let messages = history.messages();
+    Ok(Json(Conversation { session: history.session, turns: history.turns, messages }))
 }
 
 #[derive(Deserialize, JsonSchema)]

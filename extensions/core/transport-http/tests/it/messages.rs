@@ -116,6 +116,22 @@ fn routes_of_other_extensions_are_served() {
 }
 
 #[test]
+fn raw_routes_get_headers_and_bytes_and_are_open_only_if_they_say_so() {
+    let server = TestServer::playing([]);
+    let stranger = server.client().stranger();
+    let answer = stranger.request("POST", "/v1/raw/7?a=b", &[("X-Mine", "-")], "no {json}".as_bytes()).expect(218);
+    assert_eq!(answer.body, "7-no {json}");
+    assert_eq!(answer.header("x-answer"), Some("b"));
+    stranger.request("POST", "/v1/raw/7", &[], "x".repeat(65).as_bytes()).expect(413);
+    stranger.request("POST", "/v1/known-raw", &[], "x".as_bytes()).expect(401);
+    server.client().request("POST", "/v1/known-raw", &[], "x".as_bytes()).expect(218);
+    stranger.request("GET", "/v1/raw/7", &[], b"").expect(401);
+    let described = server.client().get("/openapi.json").expect(200).json();
+    assert_eq!(described["paths"]["/v1/raw/{id}"]["post"]["security"], json!([]));
+    assert!(described["paths"]["/v1/known-raw"]["post"].get("security").is_none());
+}
+
+#[test]
 fn closing_tells_everybody_and_takes_nothing_more() {
     let server =
         TestServer::script(Script { replies: vec![Reply::say("Yes.")], after: After::RepeatLast, ..Script::default() });

@@ -2,7 +2,7 @@
 
 use crate::client::TestClient;
 use dispatch_contracts::BoxFuture;
-use dispatch_contracts::contribution::Route;
+use dispatch_contracts::contribution::{RawRequest, RawResponse, RawRoute, Route, RouteAccess};
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::fault::FaultBudget;
 use dispatch_contracts::folders::Folders;
@@ -82,7 +82,7 @@ impl Extension for TestExtension {
             "id": "test-extension", "name": "Test extension", "version": "1.0.0", "apiVersion": "^0.1", "tier": "standard",
             "contributes": {
                 "tools": ["write_file"],
-                "routes": ["POST /v1/notes/{id}", "GET /v1/broken"],
+                "routes": ["POST /v1/notes/{id}", "GET /v1/broken", "POST /v1/raw/{id}", "POST /v1/known-raw"],
             },
         });
         Cow::Owned(manifest.to_string())
@@ -105,8 +105,30 @@ impl Extension for TestExtension {
                 respond: Arc::new(|_| Box::pin(std::future::ready(Err(HandlerError("inner secret".to_owned()))))),
             };
             host.define_route(broken).map_err(ExtensionError::new)?;
+            for (path, access) in [("/v1/raw/{id}", RouteAccess::Own), ("/v1/known-raw", RouteAccess::Token)] {
+                host.define_raw_route(raw_echo(path, access)).map_err(ExtensionError::new)?;
+            }
             Ok(())
         })
+    }
+}
+
+/// Answers with a status of its own and with the bytes that it got.
+fn raw_echo(path: &'static str, access: RouteAccess) -> RawRoute {
+    let respond = |asked: RawRequest| {
+        let mut body = asked.path.get("id").cloned().unwrap_or_default().into_bytes();
+        body.extend(asked.header("x-mine").unwrap_or_default().as_bytes());
+        body.extend(asked.body);
+        let headers = vec![("x-answer".to_owned(), asked.query.get("a").cloned().unwrap_or_default())];
+        Ok(RawResponse { status: 218, headers, body, is_authentic: false })
+    };
+    RawRoute {
+        method: "POST",
+        path,
+        summary: "Gives back the bytes that it is given.",
+        access,
+        max_body_bytes: 64,
+        respond: Arc::new(move |asked| Box::pin(std::future::ready(respond(asked)))),
     }
 }
 

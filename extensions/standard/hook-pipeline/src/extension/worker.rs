@@ -1,6 +1,6 @@
-//! Runs the pipeline on a thread of its own: it reads and writes files, and a module may not come back.
+//! Runs the pipeline on threads beside the executor: it reads and writes files, and a module may not come back.
 //!
-//! The kernel's ports start futures only, so the thread is started here. A turn waits for it no longer
+//! The kernel's ports start futures only, so threads are started here. A turn waits for it no longer
 //! than its filter allows, and the fault budget ends an extension whose threads keep hanging.
 
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use dispatch_contracts::host::Host;
 use dispatch_contracts::permission::PermissionRequest;
 use dispatch_hook_dialects::dialect::Hints;
 use dispatch_hook_module::{Effects, HookEvent, Module, SystemClock};
-use dispatch_os::{UserDirs, environment, threads};
+use dispatch_os::threads::KeptThreads;
+use dispatch_os::{UserDirs, environment};
 use futures_channel::oneshot;
 
 use super::ModuleList;
@@ -21,14 +22,18 @@ use crate::user_scripts::UserScripts;
 use crate::watch::Unwatched;
 
 /// Handles one event off the executor. A panic of the pipeline itself is an error, never a "go on".
-pub(super) async fn submit(modules: Arc<ModuleList>, host: Host, event: HookEvent) -> Result<Outcome, HandlerError> {
+pub(super) async fn submit(
+    threads: &KeptThreads,
+    modules: Arc<ModuleList>,
+    host: Host,
+    event: HookEvent,
+) -> Result<Outcome, HandlerError> {
     let (sender, receiver) = oneshot::channel();
     let work = move || {
         // Whoever waited may have given up; the event is on record all the same.
         let _ = sender.send(handle(&modules, &host, &event));
     };
-    threads::spawn("hook pipeline", work)
-        .map_err(|error| HandlerError(format!("cannot start a thread for the pipeline: {error}")))?;
+    threads.run(work).map_err(|error| HandlerError(format!("cannot start a thread for the pipeline: {error}")))?;
     receiver.await.map_err(|_| HandlerError("the pipeline broke".to_owned()))
 }
 

@@ -33,6 +33,11 @@ use settings::GraphPretooluseSettings;
 /// Judges what a call does, as far as it is known; a call whose effect is not known is not refused for that.
 pub(crate) struct GraphPretooluse;
 
+/// The codes of its rules.
+pub(crate) fn guard_rule_codes() -> impl Iterator<Item = &'static str> {
+    rules::ALL.iter().map(|rule| rule.code)
+}
+
 /// The facts of the module.
 const SPEC: ModuleSpec<'static> = ModuleSpec {
     events: &[EventName::PreToolUse],

@@ -73,6 +73,7 @@ impl Module for SelfGuard {
         let findings = [
             secret,
             written(ctx, call, &protected).map(|path| (WRITE_CODE, wording_of_write(&path))),
+            vscode_switch(ctx, call).map(|path| (WRITE_CODE, wording_of_write(&path))),
             policy_command(call).map(|words| (COMMAND_CODE, wording_of_command(&words))),
             unpacked(ctx, call, &protected).map(|path| (WRITE_CODE, wording_of_write(&path))),
             opaque(ctx, call, &protected).map(|path| (OPAQUE_CODE, wording_of_opaque(&path))),
@@ -96,7 +97,27 @@ fn read_secret(call: &ToolCall, data: Option<&str>) -> Option<String> {
         let rest = parts.strip_prefix(data.as_slice()).and_then(<[&str]>::first);
         rest.is_some_and(|name| SECRETS.iter().any(|secret| pattern::may_match(name, secret)))
     };
-    call.paths.iter().find(is_secret).map(|path| path.path.clone())
+    let whole =
+        |path: &&PathAccess| path.access == Access::Read && pattern::parts(&path.path) == data && reads_below(call);
+    call.paths.iter().find(is_secret).or_else(|| call.paths.iter().find(whole)).map(|path| path.path.clone())
+}
+
+/// Whether a call that names a folder reads what the files below it say, and not only their names.
+fn reads_below(call: &ToolCall) -> bool {
+    const NAMES_ONLY: [&str; 9] = ["ls", "stat", "du", "test", "[", "cd", "tree", "file", "realpath"];
+    match &call.effects {
+        None => call.kind == ToolKind::Search,
+        Some(effects) => effects.commands.iter().any(|command| !NAMES_ONLY.contains(&command.program.as_str())),
+    }
+}
+
+/// Settings of VS Code with which it skips hooks. The file holds many others, so that only a call that names one counts.
+fn vscode_switch(ctx: &Context<'_>, call: &ToolCall) -> Option<String> {
+    const SWITCHES: [&str; 2] = ["chat.useHooks", "chat.useCustomAgentHooks"];
+    let settings = |path: &&PathAccess| path.access != Access::Read && path.path.ends_with(".vscode/settings.json");
+    let file = call.paths.iter().find(settings)?;
+    let input = ctx.event.tool_input.to_string();
+    SWITCHES.iter().any(|switch| input.contains(switch)).then(|| file.path.clone())
 }
 
 /// Everything but a call that is known to look only.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use dispatch_hook_module::digest::sha256_start;
 use dispatch_hook_module::{
-    Context, Decision, Effects, EmittedRecord, EventName, HookAction, HookEvent, Ids, ModuleError, Notes, Paths,
-    RecordType, SessionState, SessionView, Timers, Unattended, classify, milliseconds,
+    Artifact, Context, Decision, Effects, EmittedRecord, EventName, HookAction, HookEvent, Ids, ModuleError, Notes,
+    Paths, RecordType, SessionState, SessionView, Timers, Unattended, classify, milliseconds,
 };
 use dispatch_toolcall::ToolCall;
 use serde_json::json;
@@ -258,7 +258,16 @@ impl Flow<'_> {
         for record in action.emit_events {
             keep_record(folded, name, record);
         }
-        Folded::say(&mut folded.artifacts, name, action.register_artifacts);
+        let work_root = self.environment.paths.work_root.to_string_lossy();
+        let (inside, outside) = action.register_artifacts.into_iter().partition(|artifact| {
+            stays_inside(&artifact.path) || (artifact.path.starts_with(&*work_root) && !artifact.path.contains(".."))
+        });
+        let outside: Vec<Artifact> = outside;
+        Folded::say(&mut folded.artifacts, name, inside);
+        let refused = |artifact: Artifact| {
+            format!("artifact `{}` is not registered: its path leaves the workspace", artifact.path)
+        };
+        Folded::say(&mut folded.warnings, name, outside.into_iter().map(refused));
         Folded::say(&mut folded.files, name, action.files);
         Folded::say(&mut folded.warnings, name, action.warnings);
         if let Some(metrics) = action.metrics {
@@ -405,4 +414,25 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 
 fn short_hash(name: &str, text: &str) -> String {
     sha256_start(format!("{name}\n{text}").as_bytes(), 16)
+}
+
+/// Whether a path below the session's folder or the repository stays there.
+fn stays_inside(path: &str) -> bool {
+    let parts = || path.split(['/', '\\']);
+    !path.starts_with(['/', '\\', '~']) && !path.contains(':') && parts().all(|part| part != "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stays_inside;
+
+    #[test]
+    fn a_registered_path_does_not_leave_its_folder() {
+        for good in ["a.json", "planGraph-exec/output/planGraph.json", "a..b/c"] {
+            assert!(stays_inside(good), "{good}");
+        }
+        for bad in ["../../../etc/passwd", "/etc/passwd", "a/../../b", "~/x", "..\\x", "C:\\x"] {
+            assert!(!stays_inside(bad), "{bad}");
+        }
+    }
 }

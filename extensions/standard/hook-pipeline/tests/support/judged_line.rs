@@ -31,7 +31,11 @@ pub(crate) struct GuardedProject {
 
 impl GuardedProject {
     pub(crate) fn new(set: ModuleSet) -> std::io::Result<Self> {
-        let folder = tempfile::tempdir()?;
+        // Not below the folder for temporary files, where much more may be removed than in a home.
+        let folder = match option_env!("CARGO_TARGET_TMPDIR") {
+            Some(place) => tempfile::tempdir_in(place)?,
+            None => tempfile::tempdir()?,
+        };
         let budgets = json!({ "PreToolUse": BUDGET_MS });
         let manifest = match set {
             ModuleSet::Default => json!({ "budgets": budgets }),

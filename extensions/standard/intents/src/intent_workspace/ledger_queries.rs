@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use dispatch_os::OsError;
-use dispatch_os::files::{self, read_at_most};
+use dispatch_os::files::read_at_most;
 
 use super::IntentWorkspace;
 use crate::chain::ChainEnd;
@@ -29,7 +29,7 @@ use crate::query::trailers::CommitTrailers;
 use crate::query::uncovered_lines::UncoveredLines;
 use crate::query::verify::link_key::LinkKey;
 use crate::query::verify::{CommittedLedger, LedgerVerification, VerificationEvidence, verify};
-use crate::query::{line_diff, stored_content};
+use crate::query::{line_diff, present_hash, stored_content};
 use crate::trace_entry::RecordedChange;
 
 /// A line of the ledger that a filter selected, as it is stored.
@@ -127,8 +127,8 @@ impl IntentWorkspace {
         let content = read_at_most(&self.layout.root.join(path), MAX_BLAMED_BYTES)?;
         let wanted = BTreeSet::from([path.to_owned()]);
         let former = |path: &str, known: &[RecordedChange]| self.former_names(path, known);
-        let exists = |path: &str| files::exists(self.layout.root.join(path));
-        let found = histories(&self.ledger(), &wanted, &former, &exists).map_err(|error| self.unreadable(error))?;
+        let present = |path: &str| present_hash(&self.layout, path);
+        let found = histories(&self.ledger(), &wanted, &former, &present).map_err(|error| self.unreadable(error))?;
         let history = found.into_values().next().unwrap_or_default();
         let origins = line_origins(&history, &|hash| stored_content(&self.layout, hash), &content);
         Ok(BlamedFile { history, origins, content })
@@ -238,7 +238,9 @@ impl IntentWorkspace {
         let uncommitted = self.git().map(|git| git.uncommitted_files()).unwrap_or_default();
         let context = ExportContext { revision, uncommitted, version: version.to_owned(), now: now.to_owned() };
         let former = |path: &str, known: &[RecordedChange]| self.former_names(path, known);
-        let records = agent_trace(&self.layout, &former, &context).map_err(|error| self.unreadable(error))?;
+        let renames = self.git().map(|git| git.renames(self.began().as_deref())).unwrap_or_default();
+        let records = agent_trace(&self.layout, &former, &renames, &context);
+        let records = records.map_err(|error| self.unreadable(error))?;
         for record in records {
             writeln!(output, "{record}").map_err(IntentsError::Output)?;
         }
@@ -298,8 +300,12 @@ impl IntentWorkspace {
         if first.is_some_and(|file| file.pre_hash.is_none()) {
             return Vec::new();
         }
-        let since =
-            self.lines().ok().and_then(|mut lines| lines.next()?.ok()?.entry().ok()).map(|entry| entry.timestamp);
-        self.git().map(|git| git.former_names(path, since.as_deref())).unwrap_or_default()
+        self.git().map(|git| git.former_names(path, self.began().as_deref())).unwrap_or_default()
+    }
+
+    /// The time of the first entry.
+    fn began(&self) -> Option<String> {
+        let first = self.lines().ok()?.next()?.ok()?;
+        Some(first.entry().ok()?.timestamp)
     }
 }

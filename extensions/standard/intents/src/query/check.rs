@@ -20,7 +20,7 @@ use crate::query::git_diff::{self, DiffContent, DiffHunk, FileDiff};
 use crate::query::git_repository::GitRepository;
 use crate::query::history::histories;
 use crate::query::uncovered_lines::UncoveredLines;
-use crate::query::{inside, line_diff, stored_content};
+use crate::query::{inside, line_diff, present_hash, stored_content};
 use crate::trace_entry::{RecordedChange, ScopeValidation, TraceEntry};
 
 /// Whether untracked files are compared.
@@ -69,7 +69,7 @@ pub(crate) fn check(
     }
     files.retain(|file| !is_record(file.name()) && !is_excluded(file.name(), excluded));
     let names: Vec<&str> = files.iter().filter_map(|file| std::str::from_utf8(file.name()).ok()).collect();
-    let generated = git.generated_files(&names);
+    let generated = git.generated_files(&base, &names);
     files.retain(|file| !std::str::from_utf8(file.name()).is_ok_and(|name| generated.contains(name)));
     let coverage = CoverageCheck {
         layout,
@@ -104,8 +104,8 @@ pub(crate) fn read_histories(
         .collect();
     let former = |path: &str, _: &[RecordedChange]| renamed.get(path).cloned().into_iter().collect();
     let ledger = Ledger::open(layout);
-    let exists = |path: &str| files::exists(layout.root.join(path));
-    histories(&ledger, &wanted, &former, &exists)
+    let present = |path: &str| present_hash(layout, path);
+    histories(&ledger, &wanted, &former, &present)
         .map_err(|source| IntentsError::io("read", &layout.ledger_file(), source))
 }
 

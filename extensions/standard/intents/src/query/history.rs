@@ -6,6 +6,7 @@ use std::io;
 
 use memchr::memmem;
 
+use crate::hash::{PREFIX, content_hash};
 use crate::ledger::{Ledger, LedgerLine};
 use crate::trace_entry::{MutationClass, RecordedChange};
 
@@ -15,12 +16,17 @@ const MAX_MOVES: usize = 16;
 const MAX_DELETIONS: usize = 200_000;
 const PATH_FIELD: &[u8] = b"\"relative_path\":";
 const PRE_FIELD: &[u8] = b"\"pre_hash\":";
+const POST_FIELD: &[u8] = b"\"post_hash\":";
+
+/// The first digits of a hash: equal hashes have equal ones, and other hashes hardly ever.
+type HashBeginning = [u8; 12];
 
 /// The entries of the wanted files, oldest first, by each file's present name.
 pub(crate) type FileHistories = BTreeMap<String, Vec<RecordedChange>>;
 
-/// Reads the entries of some files. `former` returns the former names of a file, newest first; moves in the ledger (a
-/// file is deleted and the same content appears under another name) are followed too.
+/// Reads the entries of some files. `former` returns the former names of a file, newest first, and `present` the
+/// hash of a file as it is now. Moves in the ledger (a file is deleted and the same content appears under another name)
+/// are followed too, and names without a file whose last content is found under another name.
 ///
 /// # Errors
 /// When the ledger cannot be read.
@@ -28,7 +34,7 @@ pub(crate) fn histories(
     ledger: &Ledger,
     wanted: &BTreeSet<String>,
     former: &dyn Fn(&str, &[RecordedChange]) -> Vec<String>,
-    exists: &dyn Fn(&str) -> bool,
+    present: &dyn Fn(&str) -> Option<String>,
 ) -> io::Result<FileHistories> {
     let mut collected = CollectedChanges::default();
     collected.read(ledger, wanted)?;
@@ -52,9 +58,7 @@ pub(crate) fn histories(
         }
         collected.read(ledger, &missing)?;
     }
-    for names in chains.values_mut().filter(|names| names.len() > 1) {
-        collected.follow_contents(ledger, names, exists)?;
-    }
+    collected.follow_contents(ledger, &mut chains, present)?;
     Ok(chains.into_iter().map(|(path, names)| (path.clone(), in_order(collected.of(&names)))).collect())
 }
 
@@ -84,7 +88,7 @@ struct ChangeOrder {
 
 impl ChangeOrder {
     fn add(&mut self, change: RecordedChange) {
-        let found = change.entry.file.as_ref().and_then(|file| file.pre_hash.clone());
+        let found = found(&change).map(str::to_owned);
         let own = usize::from(result(&change) == found.as_deref());
         match found.filter(|found| !self.known.contains(found)) {
             Some(found) if self.open.get(&found).is_some_and(|count| *count > own) => {
@@ -119,6 +123,10 @@ fn result(change: &RecordedChange) -> Option<&str> {
     change.entry.file.as_ref().and_then(|file| file.post_hash.as_deref())
 }
 
+fn found(change: &RecordedChange) -> Option<&str> {
+    change.entry.file.as_ref().and_then(|file| file.pre_hash.as_deref())
+}
+
 /// A former name of a file.
 #[derive(Debug, Clone)]
 struct FormerName {
@@ -137,6 +145,8 @@ struct CollectedChanges {
     changes: HashMap<String, Vec<RecordedChange>>,
     /// By the hash of what was deleted.
     deletions: Option<HashMap<String, Vec<RecordedDeletion>>>,
+    /// The beginning of every content's hash that a change left, so that the ledger is read again only for those.
+    left: Vec<HashBeginning>,
 }
 
 impl CollectedChanges {
@@ -150,6 +160,9 @@ impl CollectedChanges {
         let deletion = memmem::Finder::new("\"FILE_DELETION\"");
         for line in ledger.lines()? {
             let line = line?;
+            if first_pass {
+                self.left.extend(text_in(&line.bytes, POST_FIELD).and_then(|hash| beginning(&hash)));
+            }
             let deletes = first_pass && count < MAX_DELETIONS && deletion.find(&line.bytes).is_some();
             if !deletes && !may_concern(&line, wanted) {
                 continue;
@@ -205,34 +218,73 @@ impl CollectedChanges {
         former(present, own).into_iter().map(|path| FormerName { path, until: None }).collect()
     }
 
-    /// Adds the names of files that no longer exist and went on from a content of this one: a squash keeps the entries
-    /// of a name that was given and taken again in between.
+    /// Adds the names of files that no longer exist and share a content with a chain: a squash keeps the entries of a name
+    /// that was given and taken again in between, and git knows nothing of that name.
     fn follow_contents(
         &mut self,
         ledger: &Ledger,
-        names: &mut Vec<FormerName>,
-        exists: &dyn Fn(&str) -> bool,
+        chains: &mut BTreeMap<&String, Vec<FormerName>>,
+        present: &dyn Fn(&str) -> Option<String>,
     ) -> io::Result<()> {
+        let ends: BTreeMap<&String, String> =
+            chains.keys().filter_map(|file| Some((*file, present(file.as_str())?))).collect();
         for _ in 0..MAX_MOVES {
-            let left: HashSet<String> = self.of(names).iter().filter_map(result).map(str::to_owned).collect();
-            let mut linked = BTreeSet::new();
+            let contents = self.open_contents(chains, &ends);
+            if !contents.may_be_in(&self.left) {
+                return Ok(());
+            }
+            let mut linked: BTreeMap<String, HashSet<&String>> = BTreeMap::new();
             for line in ledger.lines()? {
                 let line = line?;
-                if !text_in(&line.bytes, PRE_FIELD).is_some_and(|hash| left.contains(hash.as_ref())) {
+                let files: Vec<&String> = contents.files_of(&line.bytes).collect();
+                if files.is_empty() {
                     continue;
                 }
                 let Some(path) = path_in(&line.bytes) else { continue };
-                if !names.iter().any(|name| name.path == path) && !exists(&path) {
-                    linked.insert(path.into_owned());
+                let is_known = |file: &String| chains[file].iter().any(|name| name.path == path);
+                let new = files.into_iter().filter(|file| !is_known(file)).collect::<Vec<_>>();
+                if !new.is_empty() && present(&path).is_none() {
+                    linked.entry(path.into_owned()).or_default().extend(new);
                 }
             }
             if linked.is_empty() {
                 return Ok(());
             }
-            self.read(ledger, &linked)?;
-            names.extend(linked.into_iter().map(|path| FormerName { path, until: None }));
+            let unread: BTreeSet<String> =
+                linked.keys().filter(|path| !self.changes.contains_key(*path)).cloned().collect();
+            if !unread.is_empty() {
+                self.read(ledger, &unread)?;
+            }
+            for (path, files) in linked {
+                for file in files {
+                    let names = chains.entry(file).or_default();
+                    names.push(FormerName { path: path.clone(), until: None });
+                }
+            }
         }
         Ok(())
+    }
+
+    fn open_contents<'f>(
+        &self,
+        chains: &BTreeMap<&'f String, Vec<FormerName>>,
+        ends: &BTreeMap<&String, String>,
+    ) -> OpenContents<'f> {
+        let mut open = OpenContents::default();
+        let nothing = content_hash(b"");
+        for (&file, names) in chains {
+            let changes = self.of(names);
+            let left: HashSet<&str> = changes.iter().filter_map(result).collect();
+            let end = ends.get(file).map(String::as_str);
+            let found = changes.iter().filter_map(found).chain(end);
+            for found in found.filter(|hash| !left.contains(hash) && **hash != nothing) {
+                open.found.entry(found.to_owned()).or_default().insert(file);
+            }
+            for hash in left.iter().filter(|_| names.len() > 1) {
+                open.left.entry((*hash).to_owned()).or_default().insert(file);
+            }
+        }
+        open
     }
 
     fn of(&self, names: &[FormerName]) -> Vec<RecordedChange> {
@@ -242,6 +294,31 @@ impl CollectedChanges {
             all.extend(until(changes, name.until).into_iter().cloned());
         }
         all
+    }
+}
+
+/// Contents through which the entries of another name may belong to a file, with the present names of those files.
+#[derive(Default)]
+struct OpenContents<'f> {
+    /// What a change found, or the file has at present, although no known change left it.
+    found: HashMap<String, HashSet<&'f String>>,
+    /// What the changes of a file of several names left.
+    left: HashMap<String, HashSet<&'f String>>,
+}
+
+impl<'f> OpenContents<'f> {
+    /// Whether an entry may concern one of them, by the hashes of what changes left.
+    fn may_be_in(&self, left: &[HashBeginning]) -> bool {
+        let wanted: HashSet<HashBeginning> = self.found.keys().filter_map(|hash| beginning(hash)).collect();
+        !self.left.is_empty() || left.iter().any(|hash| wanted.contains(hash))
+    }
+
+    fn files_of(&self, line: &[u8]) -> impl Iterator<Item = &'f String> {
+        let of = |field, contents: &HashMap<String, HashSet<&'f String>>| {
+            let hash = if contents.is_empty() { None } else { text_in(line, field) };
+            hash.and_then(|hash| contents.get(hash.as_ref())).into_iter().flatten().copied().collect::<Vec<_>>()
+        };
+        of(POST_FIELD, &self.found).into_iter().chain(of(PRE_FIELD, &self.left))
     }
 }
 
@@ -263,6 +340,10 @@ fn may_concern(line: &LedgerLine, wanted: &BTreeSet<String>) -> bool {
 /// The path in a line as our writer formats it; `None` if the line is formatted otherwise or has no path.
 fn path_in(line: &[u8]) -> Option<Cow<'_, str>> {
     text_in(line, PATH_FIELD)
+}
+
+fn beginning(hash: &str) -> Option<HashBeginning> {
+    hash.strip_prefix(PREFIX)?.as_bytes().first_chunk().copied()
 }
 
 /// The text of a field as our writer formats it.
@@ -296,7 +377,7 @@ mod tests {
     fn numbers(ledger: &Ledger, path: &str, former: &[&str]) -> Vec<u64> {
         let wanted = BTreeSet::from([path.to_owned()]);
         let former = |_: &str, _: &[RecordedChange]| former.iter().map(|name| (*name).to_owned()).collect();
-        let found = histories(ledger, &wanted, &former, &|_| false).unwrap();
+        let found = histories(ledger, &wanted, &former, &|_| None).unwrap();
         found[path].iter().map(|change| change.number).collect()
     }
 
@@ -331,5 +412,25 @@ mod tests {
             samples::change(3, "old.rs", None, Some(b"unrelated\n")),
         ]);
         assert_eq!(numbers(&ledger, "new.rs", &["old.rs"]), [1, 2]);
+    }
+
+    #[test]
+    fn a_name_that_git_forgot_is_found_by_the_content_it_left() {
+        let text: Option<&[u8]> = Some(b"x\n");
+        let (_folder, ledger) = ledger(vec![
+            samples::change(1, "first.rs", None, text),
+            samples::change(2, "empty.rs", None, Some(b"")),
+            samples::change(3, "second.rs", text, Some(b"y\n")),
+            samples::change(4, "filled.rs", Some(b""), Some(b"z\n")),
+        ]);
+        assert_eq!(numbers(&ledger, "second.rs", &[]), [1, 3]);
+        assert_eq!(numbers(&ledger, "filled.rs", &[]), [4], "empty files have nothing in common");
+        let of = |path: &str, present: &[(&str, &[u8])]| {
+            let present = |path: &str| present.iter().find(|file| file.0 == path).map(|file| content_hash(file.1));
+            let found = histories(&ledger, &BTreeSet::from([path.to_owned()]), &|_, _| Vec::new(), &present);
+            found.unwrap()[path].iter().map(|change| change.number).collect::<Vec<u64>>()
+        };
+        assert_eq!(of("second.rs", &[("first.rs", b"x\n")]), [3], "a file that is still there was copied, not moved");
+        assert_eq!(of("moved.rs", &[("moved.rs", b"y\n")]), [1, 3], "a file without an entry of its own");
     }
 }

@@ -22,7 +22,7 @@ pub fn log(uncovered: &[UncoveredLines], version: &str) -> Value {
                     "id": RULE,
                     "name": "UncoveredChange",
                     "shortDescription": { "text": "No intent covers this change." },
-                    "help": { "text": "Declare an intent that owns the file and make the change under it, or name the intent in the commit: `Intent: ID`." },
+                    "help": { "text": "Declare an intent that owns the file and let the agent make the change under it, or let a person approve the commit with the trailer `Intent-Approved-By: NAME`." },
                     "defaultConfiguration": { "level": "error" },
                 }],
             }},

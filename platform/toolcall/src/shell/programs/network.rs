@@ -62,13 +62,26 @@ fn local_commands(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 fn opaque(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     interpreter.recorder.network();
     interpreter.recorder.code(UnknownReason::UnresolvedCode, call.program);
-    let listens = call.arguments.iter().any(|word| {
-        word.text == "--listen"
-            || (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('l'))
-    });
-    if listens && call.context.lifetime == Lifetime::Open {
+    if listens(call) && call.context.lifetime == Lifetime::Open {
         interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
     }
+}
+
+/// Whether a netcat waits for a connection with no limit on the time.
+fn listens(call: &Invocation<'_>) -> bool {
+    if !matches!(call.program, "nc" | "ncat" | "netcat") {
+        return false;
+    }
+    let has = |long: &str, letter: char| {
+        call.arguments.iter().any(|word| {
+            let text = word.text.as_str();
+            // Letters behind one that takes a value belong to the value.
+            let cluster = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
+            let end = cluster.find(|c: char| "pswiqTXxeoI".contains(c) && c != letter).unwrap_or(cluster.len());
+            text.split('=').next() == Some(long) || cluster.get(..end).unwrap_or_default().contains(letter)
+        })
+    };
+    has("--listen", 'l') && !has("--wait", 'w') && !has("--idle-timeout", 'i')
 }
 
 fn curl(interpreter: &mut Interpreter, call: &Invocation<'_>) {

@@ -90,7 +90,6 @@ const DEVICES: &[&str] = &[
     "lvremove",
     "vgremove",
     "pvremove",
-    "losetup",
     "blkdiscard",
     "badblocks",
     "format",
@@ -143,13 +142,14 @@ fn only_looks(program: &str, call: &Invocation<'_>) -> bool {
             "activity",
             "verifyDisk",
             "verifyVolume",
+            "repairDisk",
+            "repairVolume",
             "eject",
             "unmountDisk",
             "unmount",
             "mount",
             "mountDisk",
         ]),
-        "losetup" => has(&["-a", "--all", "-l", "--list", "-f", "--find", "-d", "--detach", "--show", "-D"]),
         "cryptsetup" => {
             has(&["status", "isLuks", "luksDump", "open", "close", "luksOpen", "luksClose", "--help", "benchmark"])
         }

@@ -1,6 +1,7 @@
 //! Changes that no intent covers.
 
 use super::repository::TraceRepository;
+use crate::run_workspace::slow_lane;
 use ext_intents::contract::ScopeValidation;
 use serde_json::{Value, json};
 
@@ -138,6 +139,34 @@ fn sarif_has_the_shape_that_viewers_need() {
     let place = &result["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"], json!({"uri": "src/old.rs", "uriBaseId": "%SRCROOT%"}));
     assert_eq!(place["region"], json!({"startLine": 3, "endLine": 3}));
+}
+
+/// The validator of the format's own makers, which has 40 MB to download.
+#[test]
+fn sarif_is_valid_for_its_makers_validator() {
+    if !slow_lane() {
+        return;
+    }
+    let repository = branch();
+    repository.context.write("src/old.rs", "fn old() {\n    one();\n    mine();\n}\n");
+    let written = repository.trace(&["check", "--base", "main", "--format", "sarif"]).stdout;
+    let broken = written.replace("\"startLine\": 3", "\"startLine\": 0");
+    assert_ne!(written, broken);
+    assert_eq!(sarif_errors(&repository, &written), Vec::<String>::new());
+    assert_ne!(sarif_errors(&repository, &broken), Vec::<String>::new(), "the validator looks at the results");
+}
+
+fn sarif_errors(repository: &TraceRepository, log: &str) -> Vec<String> {
+    let place = crate::installed::npm("sarif-validator", "@microsoft/sarif-multitool-linux@5.7.0");
+    let program = place.join("node_modules/@microsoft/sarif-multitool-linux/Sarif.Multitool");
+    let folder = repository.context.home();
+    std::fs::write(folder.join("log.sarif"), log).unwrap();
+    let mut command = std::process::Command::new(program);
+    command.args(["validate", "log.sarif"]);
+    let output = command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1").current_dir(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1 files scanned"), "{said}");
+    said.lines().filter(|line| line.contains(": error ")).map(str::to_owned).collect()
 }
 
 #[test]

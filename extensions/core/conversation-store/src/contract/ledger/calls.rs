@@ -11,7 +11,7 @@ use dispatch_contracts::storage::{StorageError, Transaction};
 pub(super) fn follow(tx: &mut dyn Transaction, row: &Row) -> Result<(), StorageError> {
     match &row.body {
         RowBody::CallStarted { call, .. } => {
-            tx.execute(&statement!(
+            tx.execute_later(statement!(
                 "INSERT INTO agent_tool_calls (turn, call_id, name, state, started_at) VALUES (?1, ?2, ?3, 'started', ?4)",
                 &row.turn,
                 &call.id,
@@ -27,13 +27,12 @@ pub(super) fn follow(tx: &mut dyn Transaction, row: &Row) -> Result<(), StorageE
 
 /// Calls that nobody will finish: their outcome is unknown.
 pub(super) fn close_open(tx: &mut dyn Transaction, turn: &TurnId, at_ms: u64) -> Result<(), StorageError> {
-    tx.execute(&statement!(
+    tx.execute_later(statement!(
         "UPDATE agent_tool_calls SET state = 'ended', status = ?2, ended_at = ?3 WHERE turn = ?1 AND state = 'started'",
         turn,
         status_name(ResultStatus::Unknown),
         at_ms
-    ))?;
-    Ok(())
+    ))
 }
 
 fn ended(tx: &mut dyn Transaction, row: &Row, result: &ToolResult) -> Result<(), StorageError> {

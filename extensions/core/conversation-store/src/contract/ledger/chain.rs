@@ -33,6 +33,13 @@ pub fn load_rows(tx: &mut dyn Transaction, session: &SessionId) -> Result<Vec<Ro
     Ok(by_turn(&turns, records::all(&found, records::row)?).into_iter().flatten().map(|stored| stored.row).collect())
 }
 
+/// The rows of one turn, in storage order.
+pub fn load_turn_rows(tx: &mut dyn Transaction, turn: &TurnId) -> Result<Vec<Row>, StorageError> {
+    let query = format!("SELECT {ROW} FROM agent_messages m WHERE m.turn = ?1 ORDER BY m.seq");
+    let found = tx.query(&statement!(query, turn))?;
+    Ok(records::all(&found, records::row)?.into_iter().map(|stored| stored.row).collect())
+}
+
 pub(crate) fn turns_of_chain() -> String {
     format!("{CHAIN} SELECT {TURN} FROM chain c CROSS JOIN agent_turns t WHERE t.id = c.id")
 }

@@ -1,9 +1,8 @@
 //! Sessions in the ledger: a label, a persona and a pointer to the head turn.
 
-use super::turns::load_turn;
 use crate::contract::records::{self, SESSION};
 use crate::contract::{MAX_TITLE_CHARS, Session, check_label};
-use dispatch_contracts::ids::{SessionId, TurnId};
+use dispatch_contracts::ids::SessionId;
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{StorageError, Transaction};
 
@@ -40,6 +39,19 @@ pub struct NewSession {
 /// that is not known yet.
 pub fn open_session(tx: &mut dyn Transaction, new: &NewSession) -> Result<Session, StorageError> {
     check_label(&new.label).map_err(|error| StorageError::GivenUp(error.to_string()))?;
+    let mut session = match find_session(tx, &new.label)? {
+        Some(known) => known,
+        None => insert(tx, new)?,
+    };
+    if let (None, Some(folder)) = (&session.folder, &new.folder) {
+        tx.execute(&statement!("UPDATE agent_sessions SET folder = ?2 WHERE id = ?1", &session.id, folder))?;
+        session.folder = Some(folder.into());
+    }
+    Ok(session)
+}
+
+/// Another process may make it at the same moment; then that one counts.
+fn insert(tx: &mut dyn Transaction, new: &NewSession) -> Result<Session, StorageError> {
     tx.execute(&statement!(
         "INSERT INTO agent_sessions (id, label, persona, title, folder, next_ord, next_seq, created_at, updated_at)
          VALUES (?1, ?2, ?3, ?4, ?5, 0, 1, ?6, ?6) ON CONFLICT (label) DO NOTHING",
@@ -51,12 +63,7 @@ pub fn open_session(tx: &mut dyn Transaction, new: &NewSession) -> Result<Sessio
         new.at_ms
     ))?;
     let vanished = || StorageError::GivenUp(format!("session `{}` vanished", new.label));
-    let mut session = find_session(tx, &new.label)?.ok_or_else(vanished)?;
-    if let (None, Some(folder)) = (&session.folder, &new.folder) {
-        tx.execute(&statement!("UPDATE agent_sessions SET folder = ?2 WHERE id = ?1", &session.id, folder))?;
-        session.folder = Some(folder.into());
-    }
-    Ok(session)
+    find_session(tx, &new.label)?.ok_or_else(vanished)
 }
 
 /// A text as a title: on one line, of a bounded length.
@@ -77,19 +84,6 @@ pub fn find_session(tx: &mut dyn Transaction, label: &str) -> Result<Option<Sess
 pub fn load_session(tx: &mut dyn Transaction, id: &SessionId) -> Result<Option<Session>, StorageError> {
     let found = tx.query(&statement!(format!("SELECT {SESSION} FROM agent_sessions WHERE id = ?1"), id))?;
     found.first().map(|record| records::session(record)).transpose()
-}
-
-/// Makes a turn the last one of the session's history. It need not be one of the session's own:
-/// moving the head back is how a conversation is taken up from an earlier point.
-pub fn set_head(tx: &mut dyn Transaction, session: &SessionId, turn: &TurnId) -> Result<(), StorageError> {
-    if load_turn(tx, turn)?.is_none() {
-        return Err(StorageError::GivenUp(format!("there is no turn `{turn}`")));
-    }
-    let moved = tx.execute(&statement!("UPDATE agent_sessions SET head_turn = ?2 WHERE id = ?1", session, turn))?;
-    if moved == 0 {
-        return Err(no_session(session));
-    }
-    Ok(())
 }
 
 pub(super) fn no_session(session: &SessionId) -> StorageError {

@@ -22,15 +22,14 @@ pub(super) fn follow(tx: &mut dyn Transaction, session: &SessionId, seq: u64, ro
     if text.trim().is_empty() {
         return Ok(());
     }
-    tx.execute(&statement!(
+    tx.execute_later(statement!(
         "INSERT INTO agent_texts (session, seq, turn, role, text) VALUES (?1, ?2, ?3, ?4, ?5)",
         session,
         seq,
         &row.turn,
         role,
         text
-    ))?;
-    Ok(())
+    ))
 }
 
 fn part_before(tx: &mut dyn Transaction, row: &Row, role: &str) -> Result<String, StorageError> {

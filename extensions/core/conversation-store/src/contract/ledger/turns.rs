@@ -1,10 +1,10 @@
 //! Turns in the ledger: begun and ended under a fence, interrupted when their process is gone.
 
 use super::calls;
-use super::sessions::{load_session, no_session};
+use super::rows::insert_first;
 use crate::contract::records::{self, ENDED, INTERRUPTED, ROW, RUNNING, TURN};
-use crate::contract::{Turn, TurnState};
-use dispatch_contracts::conversation::{Role, RowBody};
+use crate::contract::{Session, Turn, TurnState};
+use dispatch_contracts::conversation::{Role, Row, RowBody};
 use dispatch_contracts::ids::{SessionId, TurnId};
 use dispatch_contracts::provider::Usage;
 use dispatch_contracts::statement;
@@ -16,10 +16,6 @@ use dispatch_contracts::turn::TurnEnd;
 pub struct NewTurn {
     /// Fresh.
     pub id: TurnId,
-    /// In which session.
-    pub session: SessionId,
-    /// The head of the session as the writer knows it; the turn is refused if the session moved on.
-    pub parent: Option<TurnId>,
     /// The fence of the writer's lease.
     pub fence: u64,
     /// The model that will answer.
@@ -28,37 +24,49 @@ pub struct NewTurn {
     pub at_ms: u64,
 }
 
-/// Begins a turn behind the head of its session. What a lower fence left running is interrupted.
-pub fn begin_turn(tx: &mut dyn Transaction, new: &NewTurn) -> Result<Turn, StorageError> {
-    let session = load_session(tx, &new.session)?.ok_or_else(|| no_session(&new.session))?;
-    if session.head != new.parent {
-        return Err(given_up(format!("session `{}` has moved on since its history was read", session.label)));
-    }
-    for other in running_in(tx, &new.session)? {
+/// Begins a turn with its input behind the head of its session, makes it the head and gives the positions of the input.
+/// It is refused if the session is no longer as the writer read it. What a lower fence left running is interrupted.
+pub fn begin_turn(
+    tx: &mut dyn Transaction,
+    session: &Session,
+    new: &NewTurn,
+    input: &[Row],
+) -> Result<Vec<u64>, StorageError> {
+    for other in running_in(tx, &session.id)? {
         if other.fence >= new.fence {
             return Err(given_up(format!("turn `{}` of session `{}` is still running", other.id, session.label)));
         }
         interrupt(tx, &other, new.at_ms)?;
     }
-    tx.execute(&statement!(
+    let first = session.last_seq + 1;
+    let moved = tx.execute(&statement!(
+        "UPDATE agent_sessions SET next_ord = ?2, next_seq = ?3, updated_at = ?4, head_turn = ?5
+         WHERE id = ?1 AND next_ord = ?6 AND next_seq = ?7 AND COALESCE(head_turn, '') = ?8",
+        &session.id,
+        session.turns + 1,
+        first + input.len() as u64,
+        new.at_ms.max(session.updated_at_ms),
+        &new.id,
+        session.turns,
+        first,
+        session.head.as_ref().map(TurnId::as_str).unwrap_or_default()
+    ))?;
+    if moved == 0 {
+        return Err(given_up(format!("session `{}` has moved on since it was read", session.label)));
+    }
+    tx.execute_later(statement!(
         "INSERT INTO agent_turns (id, session, ord, parent, fence, state, model, started_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         &new.id,
-        &new.session,
+        &session.id,
         session.turns,
-        new.parent.as_ref(),
+        session.head.as_ref(),
         new.fence,
         RUNNING,
         &new.model,
         new.at_ms
     ))?;
-    tx.execute(&statement!(
-        "UPDATE agent_sessions SET next_ord = ?2, updated_at = ?3 WHERE id = ?1",
-        &new.session,
-        session.turns + 1,
-        new.at_ms.max(session.updated_at_ms)
-    ))?;
-    load_turn(tx, &new.id)?.ok_or_else(|| given_up(format!("turn `{}` vanished", new.id)))
+    insert_first(tx, &session.id, new.fence, first, input)
 }
 
 /// Ends a turn. Ending it again in the same way changes nothing; a call that has no outcome by now
@@ -71,12 +79,23 @@ pub fn end_turn(
     usage: &Usage,
     at_ms: u64,
 ) -> Result<(), StorageError> {
+    let changed = tx.execute(&statement!(
+        "UPDATE agent_turns SET state = 'ended', ended_at = ?3, \"end\" = ?4, usage = ?5
+         WHERE id = ?1 AND fence = ?2 AND state = 'running'",
+        turn,
+        fence,
+        at_ms,
+        records::to_json(end)?,
+        records::to_json(usage)?
+    ))?;
+    if changed > 0 {
+        return follow_end(tx, turn, at_ms);
+    }
     let known = load_turn(tx, turn)?.ok_or_else(|| given_up(format!("there is no turn `{turn}`")))?;
     check_fence(&known, fence)?;
     match known.state {
-        TurnState::Running => close(tx, &known, ENDED, Some(end), usage, at_ms),
         TurnState::Ended if known.end.as_ref() == Some(end) => Ok(()),
-        TurnState::Ended | TurnState::Interrupted => Err(not_running(&known)),
+        _ => Err(not_running(&known)),
     }
 }
 
@@ -167,7 +186,7 @@ fn close(
     at_ms: u64,
 ) -> Result<(), StorageError> {
     let end = end.map(records::to_json).transpose()?;
-    tx.execute(&statement!(
+    tx.execute_later(statement!(
         "UPDATE agent_turns SET state = ?2, ended_at = ?3, \"end\" = ?4, usage = ?5 WHERE id = ?1",
         &turn.id,
         state,
@@ -175,13 +194,18 @@ fn close(
         end,
         records::to_json(usage)?
     ))?;
-    calls::close_open(tx, &turn.id, at_ms)?;
-    tx.execute(&statement!(
-        "UPDATE agent_sessions SET updated_at = ?2 WHERE id = ?1 AND updated_at < ?2",
-        &turn.session,
+    follow_end(tx, &turn.id, at_ms)
+}
+
+/// Brings its calls and its session in step with a turn that was just ended.
+fn follow_end(tx: &mut dyn Transaction, turn: &TurnId, at_ms: u64) -> Result<(), StorageError> {
+    calls::close_open(tx, turn, at_ms)?;
+    tx.execute_later(statement!(
+        "UPDATE agent_sessions SET updated_at = ?2
+         WHERE id = (SELECT session FROM agent_turns WHERE id = ?1) AND updated_at < ?2",
+        turn,
         at_ms
-    ))?;
-    Ok(())
+    ))
 }
 
 fn given_up(why: String) -> StorageError {

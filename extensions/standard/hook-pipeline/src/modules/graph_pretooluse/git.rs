@@ -29,11 +29,13 @@ struct GitCall<'a> {
     shell: &'a JudgedCommand<'a>,
     /// The folder it works in, if it is known.
     folder: Option<String>,
+    /// Whether every word of it is known.
+    exact: bool,
 }
 
 /// Judges a call of git.
 pub(super) fn judge(shell: &JudgedCommand<'_>, command: &SimpleCommand, findings: &mut RuleFindings) {
-    let mut git = GitCall { shell, folder: command.cwd.clone() };
+    let mut git = GitCall { shell, folder: command.cwd.clone(), exact: command.exact };
     let mut aliases: Vec<(&str, &str)> = Vec::new();
     let mut words = command.argv.get(1..).unwrap_or_default();
     while let Some((first, rest)) = words.split_first() {
@@ -91,7 +93,7 @@ impl GitCall<'_> {
             {
                 findings.push(&GT03, &format!("git {subcommand}"));
             }
-            "push" => push(words, findings),
+            "push" => push(words, self.exact, findings),
             "branch" => branch(words, findings),
             "stash" if matches!(words.first().map(String::as_str), Some("drop" | "clear")) => {
                 findings.push(&GT06, "git stash")
@@ -139,7 +141,8 @@ impl GitCall<'_> {
                 tree && options.operands.iter().any(|path| self.is_whole(path))
             }
             "switch" => forced,
-            "checkout-index" => forced && options.has(&["a", "--all"]),
+            // With a prefix the files are written somewhere else.
+            "checkout-index" => forced && options.has(&["a", "--all"]) && !options.has(&["--prefix"]),
             "read-tree" => options.has(&["--reset"]) && options.has(&["u"]),
             _ => {
                 let paths = options.operands.get(options.before_dashes.unwrap_or(0)..).unwrap_or_default();
@@ -173,7 +176,7 @@ impl GitCall<'_> {
     }
 }
 
-fn push(words: &[String], findings: &mut RuleFindings) {
+fn push(words: &[String], exact: bool, findings: &mut RuleFindings) {
     let options = ProgramOptions::parse(words, "o", &["--repo", "--push-option", "--receive-pack", "--exec"]);
     if options.has(&["n", "--dry-run"]) {
         return;
@@ -185,10 +188,28 @@ fn push(words: &[String], findings: &mut RuleFindings) {
     if forced || (!lease && refspecs.iter().any(|spec| spec.starts_with('+'))) {
         findings.push(&GT04, "git push");
     }
-    let deletes = options.has(&["d", "--delete", "--mirror", "--prune"]);
-    if deletes || refspecs.iter().any(|spec| spec.trim_start_matches('+').starts_with(':') && spec.len() > 1) {
+    let names: Vec<&str> = match options.has(&["d", "--delete"]) {
+        true => refspecs.to_vec(),
+        false => refspecs.iter().filter_map(|spec| spec.trim_start_matches('+').strip_prefix(':')).collect(),
+    };
+    let whole = options.has(&["--mirror", "--prune"]) || (names.is_empty() && options.has(&["d", "--delete"]));
+    if whole || names.iter().any(|name| !exact || is_lasting(name)) {
         findings.push(&GT09, "git push");
     }
+}
+
+/// Whether others rely on a branch or tag of this name; a branch for one change goes when the change is in.
+fn is_lasting(name: &str) -> bool {
+    const BRANCHES: &[&str] =
+        &["main", "master", "trunk", "develop", "dev", "staging", "stage", "production", "prod", "gh-pages", "HEAD"];
+    const BEGINNINGS: &[&str] = &["release", "stable", "support", "refs/tags/", "deploy"];
+    let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+    let version = branch.trim_start_matches('v').starts_with(|first: char| first.is_ascii_digit());
+    version
+        || is_wild(branch)
+        || branch.contains('$')
+        || BRANCHES.contains(&branch)
+        || BEGINNINGS.iter().any(|beginning| branch.starts_with(beginning))
 }
 
 fn branch(words: &[String], findings: &mut RuleFindings) {

@@ -21,6 +21,21 @@ pub(super) enum PathLocation {
     Outside,
 }
 
+/// Folders of a home that hold what programs fetch or make again.
+const CACHES: &[&str] = &[
+    ".cache",
+    ".npm",
+    ".gradle/caches",
+    ".m2/repository",
+    ".cargo/registry",
+    ".ivy2/cache",
+    ".nuget/packages",
+    ".pub-cache",
+    "Library/Caches",
+    "Library/Developer/Xcode/DerivedData",
+    "go/pkg/mod/cache",
+];
+
 /// The workspace and the folders around it that matter.
 pub(super) struct WorkspaceBounds<'a> {
     root: String,
@@ -44,11 +59,17 @@ impl<'a> WorkspaceBounds<'a> {
             PathLocation::Inside
         } else if holds(base, &self.root) {
             PathLocation::Above
-        } else if self.scratch.iter().any(|scratch| below(base, &plain(scratch)).is_some()) {
+        } else if self.scratch.iter().any(|scratch| below(base, &plain(scratch)).is_some()) || self.is_in_cache(base) {
             PathLocation::Scratch
         } else {
             PathLocation::Outside
         }
+    }
+
+    /// Whether a path lies in a folder of the home whose content is fetched or made again when it is gone.
+    fn is_in_cache(&self, path: &str) -> bool {
+        let rest = self.home.as_deref().and_then(|home| below(path, home));
+        rest.is_some_and(|rest| CACHES.iter().any(|cache| below(rest, cache).is_some()))
     }
 
     /// Whether everything below this path may be removed, changed or moved as one.
@@ -164,6 +185,10 @@ mod tests {
             ("/tmp", PathLocation::Outside),
             ("/tmp/*", PathLocation::Outside),
             ("/tmp/build", PathLocation::Scratch),
+            ("/home/dev/.cache/pip", PathLocation::Scratch),
+            ("/home/dev/.cache", PathLocation::Outside),
+            ("/home/dev/.gradle/caches/build-cache-1", PathLocation::Scratch),
+            ("/home/dev/.ssh", PathLocation::Outside),
             ("relative", PathLocation::Outside),
             ("", PathLocation::Outside),
         ];

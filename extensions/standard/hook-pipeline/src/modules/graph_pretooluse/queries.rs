@@ -7,6 +7,8 @@ mod here;
 mod sql;
 mod token;
 
+pub(super) use sql::is_scratch_name;
+
 use dispatch_toolcall::{ShellContext, SimpleCommand, ToolCall, ToolKind, analyze};
 use serde_json::Value;
 

@@ -4,6 +4,7 @@
 
 use dispatch_toolcall::SimpleCommand;
 
+use super::queries::is_scratch_name;
 use super::rules::{GuardRule, RA01, RA02, RuleFindings};
 use super::{JudgedCommand, flow};
 
@@ -139,21 +140,38 @@ const VALUES: &[&str] = &[
     "-o",
 ];
 
+/// Verbs of `aws` that take away one entry by its key, as ordinary programs do.
+const ONE_ENTRY: &[&[&str]] =
+    &[&["sqs", "delete-message"], &["sqs", "delete-message-batch"], &["dynamodb", "delete-item"]];
+
 /// Judges one program call.
 pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand, findings: &mut RuleFindings) {
     let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
     if command.program.ends_with("-cli") && flow::feeding(&shell.effects.commands, index).any(says_flush) {
         findings.push(&RA01, &command.program);
     }
-    let tries =
-        ["--help", "--dry-run", "--dryrun", "-help", "--dry-run=client", "--dry-run=server", "--whatif", "--undo"];
+    let tries = [
+        "--help",
+        "--dry-run",
+        "--dryrun",
+        "-help",
+        "--dry-run=client",
+        "--dry-run=server",
+        "--whatif",
+        "--what-if",
+        "--undo",
+        "--generate-cli-skeleton",
+    ];
     if words.iter().any(|word| tries.contains(word)) {
         return;
     }
     if deletes_everything(&command.program, &words) || deletes_what_is_listed(command, &words) {
         findings.push(&RA01, &command.program);
     }
-    if command.program == "dropdb" && is_made_here(shell, index, &words) {
+    if command.program == "dropdb" && (is_made_here(shell, index, &words) || names_scratch(command, &words)) {
+        return;
+    }
+    if command.program == "aws" && ONE_ENTRY.iter().any(|verb| operands(&words).starts_with(verb)) {
         return;
     }
     let rows = ACTIONS.iter().filter(|row| row.programs.contains(&command.program.as_str()));
@@ -194,6 +212,11 @@ fn is_made_here(shell: &JudgedCommand<'_>, index: usize, words: &[&str]) -> bool
         earlier.iter().any(|other| other.program == "createdb" && other.argv.iter().skip(1).any(|word| word == name))
     };
     names.last().is_some_and(made)
+}
+
+/// `dropdb app_test`: a database whose name says that it is made again.
+fn names_scratch(command: &SimpleCommand, words: &[&str]) -> bool {
+    command.exact && operands(words).last().is_some_and(|name| is_scratch_name(name))
 }
 
 /// A command for Redis that is piped to its client.

@@ -81,7 +81,6 @@ macro_rules! rules {
     ($($code:ident $severity:ident $reason:literal, $safer:literal;)+) => {
         $(pub(super) static $code: GuardRule =
             GuardRule { code: stringify!($code), severity: RuleSeverity::$severity, reason: $reason, safer: $safer };)+
-        #[cfg(test)]
         pub(super) static ALL: &[&GuardRule] = &[$(&$code),+];
     };
 }
@@ -119,7 +118,7 @@ rules! {
         "Leave its expiry to `git gc`.";
     GT08 Ask "The command rewrites the whole history",
         "Work on a fresh clone, or revert the commit.";
-    GT09 Ask "The push deletes branches or tags on the remote",
+    GT09 Ask "The push deletes branches or tags on the remote that others rely on",
         "Ask the user to delete them.";
     GT10 Ask "The command deletes commits that are on no branch",
         "Run `git gc` without a prune date.";

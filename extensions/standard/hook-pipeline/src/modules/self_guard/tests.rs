@@ -189,6 +189,19 @@ fn off_switches_of_registered_hosts_are_protected_and_of_others_are_not() {
 }
 
 #[test]
+fn settings_of_vs_code_are_free_but_for_the_switch_of_its_hooks() {
+    let write = |text: &str| {
+        TestInvocation::before_tool("Write", json!({"file_path": "/repo/.vscode/settings.json", "content": text}))
+    };
+    assert_eq!(code(&write("{\"editor.tabSize\": 2}")), None);
+    assert_eq!(code(&write("{\"chat.useHooks\": false}")).as_deref(), Some(WRITE_CODE));
+    let command = "echo '{\"chat.useHooks\": false}' > .vscode/settings.json";
+    assert_eq!(code(&TestInvocation::before_tool("Bash", json!({"command": command}))).as_deref(), Some(WRITE_CODE));
+    let read = json!({"command": "grep chat.useHooks .vscode/settings.json"});
+    assert_eq!(code(&TestInvocation::before_tool("Bash", read)), None);
+}
+
+#[test]
 fn rules_of_every_root_are_rules() {
     for path in ["/elsewhere/.ai/hooks/config.json", "/repo/vendor/x/.ai/hooks/dispatch.manifest.json"] {
         let scene = TestInvocation::before_tool("Write", json!({"file_path": path, "content": "{}"}));

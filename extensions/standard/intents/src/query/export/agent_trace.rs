@@ -13,7 +13,7 @@ use crate::layout::OrchestrationLayout;
 use crate::ledger::Ledger;
 use crate::query::blame::{FileBlame, LineAuthor, MAX_BLAMED_BYTES};
 use crate::query::history::{FileHistories, histories};
-use crate::query::{inside, line_diff, stored_content};
+use crate::query::{inside, line_diff, present_hash, stored_content};
 use crate::trace_entry::RecordedChange;
 
 /// The version of the format.
@@ -55,21 +55,29 @@ struct AgentTraceRecord {
     last: String,
 }
 
-/// The records of every file that has entries and still exists.
+/// The records of every file that has entries and still exists, maybe under another name: `renames` are the old and new
+/// names that git knows, newest first.
 ///
 /// # Errors
 /// When the ledger cannot be read.
 pub(crate) fn agent_trace(
     layout: &OrchestrationLayout,
     former: &dyn Fn(&str, &[RecordedChange]) -> Vec<String>,
+    renames: &[(String, String)],
     snapshot: &ExportContext,
 ) -> io::Result<Vec<Value>> {
     let ledger = Ledger::open(layout);
-    let exists = |path: &str| files::exists(layout.root.join(path));
-    let paths: Vec<String> = paths(&ledger)?.into_iter().collect();
+    let present = |path: &str| present_hash(layout, path);
+    let mut paths = paths(&ledger)?;
+    for (old, new) in renames.iter().rev() {
+        if paths.contains(old) {
+            paths.insert(new.clone());
+        }
+    }
+    let paths: Vec<String> = paths.into_iter().collect();
     let mut records: BTreeMap<LineWriter, AgentTraceRecord> = BTreeMap::new();
     for batch in paths.chunks(BATCH_FILES) {
-        let found = histories(&ledger, &batch.iter().cloned().collect(), former, &exists)?;
+        let found = histories(&ledger, &batch.iter().cloned().collect(), former, &present)?;
         collect(layout, &found, &mut records);
     }
     Ok(records.iter().map(|(writer, record)| spell(writer, record, snapshot)).collect())
@@ -222,7 +230,7 @@ mod tests {
             version: "1.0.0".into(),
             now: "2026-01-01T00:00:00.000Z".into(),
         };
-        let records = agent_trace(&layout, &|_, _| Vec::new(), &snapshot).unwrap();
+        let records = agent_trace(&layout, &|_, _| Vec::new(), &[], &snapshot).unwrap();
         let told: Vec<_> = records
             .iter()
             .map(|record| {
@@ -256,7 +264,7 @@ mod tests {
             let names: Vec<&str> = record.as_object().unwrap().keys().map(String::as_str).collect();
             assert_eq!(names, ["version", "id", "timestamp", "tool", "files", "metadata", "vcs"]);
         }
-        let again = agent_trace(&layout, &|_, _| Vec::new(), &snapshot).unwrap();
+        let again = agent_trace(&layout, &|_, _| Vec::new(), &[], &snapshot).unwrap();
         assert_eq!(records, again);
     }
 }

@@ -112,7 +112,6 @@ pub(super) const ENDLESS: &[EndlessProgram] = &[
             "browser-sync",
             "verdaccio",
             "light-server",
-            "reload",
             "onchange",
             "chokidar",
         ],

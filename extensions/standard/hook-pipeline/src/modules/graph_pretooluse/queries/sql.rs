@@ -45,11 +45,37 @@ fn statement(tokens: &[QueryToken<'_>]) -> Option<&'static str> {
         return Some("TRUNCATE");
     }
     if first.is("DROP") && tokens.get(1).is_some_and(|kind| kind.is_any(HOLDS_ROWS)) {
+        if drops_scratch(tokens.get(2..).unwrap_or_default()) {
+            return None;
+        }
         let whole = tokens.get(1).is_some_and(|kind| kind.is_any(&["DATABASE", "SCHEMA"]));
         return Some(if whole { "DROP DATABASE" } else { "DROP" });
     }
     let changes = (0..tokens.len()).filter_map(|at| Some((at, changing(tokens, at)?)));
     changes.into_iter().find(|(at, _)| !is_bounded(tokens.get(*at..).unwrap_or_default())).map(|(_, verb)| verb)
+}
+
+/// Whether everything that a `DROP` names is made again by whoever uses it.
+fn drops_scratch(names: &[QueryToken<'_>]) -> bool {
+    const AROUND: &[&str] = &["IF", "EXISTS", "RESTRICT", "WITH", "FORCE"];
+    let mut found = false;
+    let scratch = names.iter().all(|token| match token {
+        QueryToken::Symbol(',' | '(' | ')') => true,
+        token if token.is_any(AROUND) => true,
+        QueryToken::Word(name) => {
+            found = true;
+            is_scratch_name(name)
+        }
+        _ => false,
+    });
+    found && scratch
+}
+
+/// Whether a database or table is for tests or for one piece of work, by a word of its name.
+pub(in super::super) fn is_scratch_name(name: &str) -> bool {
+    const WORDS: &[&str] = &["test", "tests", "testing", "tmp", "temp", "scratch", "sandbox", "ci"];
+    name.split(|c: char| !c.is_ascii_alphabetic())
+        .any(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
 /// The verb at this place, if a change of rows starts here.
@@ -140,6 +166,11 @@ mod tests {
             ("GRANT DELETE ON t TO u", None),
             ("DROP TABLE t", Some("DROP")),
             ("drop database if exists d", Some("DROP DATABASE")),
+            ("DROP TABLE IF EXISTS tmp_import", None),
+            ("DROP DATABASE app_test", None),
+            ("DROP TABLE tmp_import, users", Some("DROP")),
+            ("DROP TABLE tmp_import CASCADE", Some("DROP")),
+            ("DROP DATABASE latest", Some("DROP DATABASE")),
             ("DROP INDEX i", None),
             ("DROP VIEW v", None),
             ("ALTER TABLE t DROP COLUMN c", None),

@@ -1,0 +1,221 @@
+//! Runs one hook for one event in a script worker, and answers what it asks meanwhile.
+
+use crate::hook_files::{HookFile, HookImports};
+use crate::hook_workers::{HookWorkers, Lane};
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::folders::Folders;
+use dispatch_contracts::ports::Clock;
+use dispatch_os::threads::offload;
+use dispatch_script::{
+    Action, Callee, ErrorKind, HostFunctions, Limits, LogLevel, LogSink, Port, Request, ScriptError, Source, Supervisor,
+};
+use ext_event_ledger::contract::Event;
+use futures_channel::mpsc::{UnboundedSender, unbounded};
+use futures_util::StreamExt;
+use futures_util::future::{Either, select};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What every hook is seen through.
+const ENTRY: &str = include_str!("route_entry.mjs");
+/// The name of that, beside the hook.
+const ENTRY_NAME: &str = "route-entry.mjs";
+/// How long a hook may take to be loaded for the first look at it.
+const LOAD_MS: u64 = 10_000;
+/// How long the answer to a question of a hook may take.
+const ANSWER: Duration = Duration::from_secs(10);
+/// The most lines of a hook's console that are kept.
+const MAX_LOG_LINES: usize = 100;
+
+/// Why a hook did not return a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HookFailure {
+    /// It threw, could not be loaded, or used too much.
+    Failed(String),
+    /// It did not return in time.
+    TimedOut(String),
+    /// No worker could be had: nothing is known of the hook.
+    NoWorker(String),
+}
+
+/// What came of running a hook.
+#[derive(Clone, Debug)]
+pub(crate) struct Evaluation {
+    pub(crate) returned: Result<Value, HookFailure>,
+    pub(crate) ms: u64,
+    pub(crate) log: Vec<String>,
+}
+
+/// What a hook says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct HookMeta {
+    pub(crate) id: Option<String>,
+    pub(crate) priority: i64,
+    /// The channels whose events it sees; all if it names none.
+    pub(crate) channels: Option<Vec<String>>,
+}
+
+/// What a hook may ask; all of it only reads.
+pub(crate) trait HookQuestions: Send + Sync {
+    /// The answer to a question with its argument.
+    fn answer<'a>(&'a self, question: &'a str, argument: &'a Value) -> BoxFuture<'a, Result<Value, String>>;
+}
+
+/// Runs hooks.
+pub(crate) struct HookRunner {
+    pub(crate) workers: HookWorkers,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) folders: Folders,
+    pub(crate) timeout_ms: u64,
+}
+
+impl HookRunner {
+    /// What a hook says about itself.
+    pub(crate) async fn meta(&self, file: &HookFile) -> Result<HookMeta, HookFailure> {
+        let request = request(file, Action::Exports, LOAD_MS, 0);
+        let (value, _) = self.run(file, request, None, Lane::Usual).await;
+        let hook = value?.get("hook").cloned().unwrap_or_default();
+        serde_json::from_value(hook).map_err(|error| HookFailure::Failed(format!("`export const hook`: {error}")))
+    }
+
+    /// What a hook returns for an event.
+    pub(crate) async fn evaluate(
+        &self,
+        file: &HookFile,
+        event: &Event,
+        is_owner: bool,
+        questions: Arc<dyn HookQuestions>,
+    ) -> Evaluation {
+        let given = json!({ "now": event.received_at, "isOwner": is_owner });
+        let event_json = serde_json::to_value(event).unwrap_or_default();
+        let call = Action::Call(Callee::export("default"), vec![event_json, given]);
+        let request = request(file, call, self.timeout_ms, event.received_at);
+        let started = self.clock.monotonic_ms();
+        let lane = self.workers.lane(&file.version);
+        let (returned, log) = self.run(file, request, Some(questions), lane).await;
+        self.workers.note(&file.version, matches!(returned, Err(HookFailure::TimedOut(_))));
+        Evaluation { returned, ms: self.clock.monotonic_ms().saturating_sub(started), log }
+    }
+
+    async fn run(
+        &self,
+        file: &HookFile,
+        request: Request,
+        questions: Option<Arc<dyn HookQuestions>>,
+        lane: Lane,
+    ) -> (Result<Value, HookFailure>, Vec<String>) {
+        let pool = self.workers.pool(lane);
+        let worker = match lane {
+            Lane::Usual => pool.take().await,
+            // The time of a hook that hung before runs while it waits: it holds up no event longer than its deadline.
+            Lane::Slow => match select(Box::pin(pool.take()), self.clock.sleep_ms(self.timeout_ms)).await {
+                Either::Left((worker, _)) => worker,
+                Either::Right(_) => return (Err(self.timed_out()), Vec::new()),
+            },
+        };
+        let Some(worker) = worker else {
+            return (Err(HookFailure::NoWorker("no worker is left".to_owned())), Vec::new());
+        };
+        let lines = Arc::new(HookLog::default());
+        let returned = self.converse(&worker, file, request, questions, &lines).await;
+        pool.give_back(worker);
+        (returned, lines.take())
+    }
+
+    fn timed_out(&self) -> HookFailure {
+        HookFailure::TimedOut(format!("timed out after {} ms (`hook_timeout_ms`)", self.timeout_ms))
+    }
+
+    /// Runs the request on a thread of its own and answers its questions here.
+    async fn converse(
+        &self,
+        worker: &Arc<Supervisor>,
+        file: &HookFile,
+        request: Request,
+        questions: Option<Arc<dyn HookQuestions>>,
+        lines: &Arc<HookLog>,
+    ) -> Result<Value, HookFailure> {
+        let (ask, mut asked) = unbounded::<HookQuestion>();
+        let host = HostFunctions::new().with("ask", move |arguments| put(&ask, arguments));
+        let (worker, lines) = (Arc::clone(worker), Arc::clone(lines));
+        let imports = HookImports::new(file.clone(), Some(&self.folders));
+        let run = move || {
+            worker.run(&request, &Port { host: Some(&host), log: Some(lines.as_ref()), sources: Some(&imports) })
+        };
+        let mut running = offload("routing-hook", run).map_err(|error| HookFailure::NoWorker(error.to_string()))?;
+        loop {
+            match select(running, asked.next()).await {
+                Either::Left((returned, _)) => return returned.map_err(|error| self.failure(&error)),
+                Either::Right((Some(HookQuestion { question, argument, answer }), still)) => {
+                    let said = match &questions {
+                        Some(questions) => questions.answer(&question, &argument).await,
+                        None => Err("a hook can ask only while it looks at an event".to_owned()),
+                    };
+                    // A hook that was stopped meanwhile hears no answer.
+                    let _ = answer.send(said);
+                    running = still;
+                }
+                Either::Right((None, still)) => return still.await.map_err(|error| self.failure(&error)),
+            }
+        }
+    }
+
+    fn failure(&self, error: &ScriptError) -> HookFailure {
+        match error.kind {
+            ErrorKind::Deadline => self.timed_out(),
+            ErrorKind::WorkerUnavailable => HookFailure::NoWorker(error.to_string()),
+            _ => HookFailure::Failed(error.to_string()),
+        }
+    }
+}
+
+/// A question on its way from a worker's thread.
+struct HookQuestion {
+    question: String,
+    argument: Value,
+    answer: Sender<Result<Value, String>>,
+}
+
+fn put(ask: &UnboundedSender<HookQuestion>, arguments: &[Value]) -> Result<Value, String> {
+    let (answer, answered) = channel();
+    let question = arguments.first().and_then(Value::as_str).unwrap_or_default().to_owned();
+    let argument = arguments.get(1).cloned().unwrap_or_default();
+    let gone = || "the broker is shutting down".to_owned();
+    ask.unbounded_send(HookQuestion { question, argument, answer }).map_err(|_| gone())?;
+    answered.recv_timeout(ANSWER).map_err(|_| gone())?
+}
+
+/// The version of the hook is part of the text, so that nothing compiled for another version is used for it.
+fn request(file: &HookFile, action: Action, time_ms: u64, now_ms: u64) -> Request {
+    let import = format!("import * as routing from {};", json!(format!("./{}", file.name)));
+    let source = Source::new(ENTRY_NAME, format!("// {}\n{import}\n{ENTRY}", file.version));
+    let limits = Limits { time: Duration::from_millis(time_ms), ..Limits::default() };
+    #[expect(clippy::cast_precision_loss, reason = "a time in milliseconds fits")]
+    let now_ms = now_ms as f64;
+    Request { limits, now_ms, ..Request::new(source, action) }
+}
+
+/// What a hook writes to its console.
+#[derive(Default)]
+struct HookLog {
+    lines: Mutex<Vec<String>>,
+}
+
+impl HookLog {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.lines.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl LogSink for HookLog {
+    fn line(&self, _level: LogLevel, text: &str) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() < MAX_LOG_LINES {
+            lines.push(text.to_owned());
+        }
+    }
+}

@@ -1,0 +1,599 @@
+//! The journal of routing in storage: which events are open, what hooks decided, and which dispatches that made. Each
+//! change is one transaction that names its keys.
+
+use crate::dispatch_plan::{FiredHook, PlannedDispatch, SenderStanding, plan};
+use crate::hook_result::HookResult;
+use dispatch_contracts::statement;
+use dispatch_contracts::storage::{Columns, Durability, Keys, Record, Storage, StorageError, Transaction};
+use dispatch_durable_queue::{transact, transact_with};
+use ext_event_ledger::contract::Event;
+use ext_session_orchestrator::contract::{Mode, Submission};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The most invocations or dispatches that are read at once.
+const MAX_READ: u32 = 1_000;
+
+/// An event that this process routes, until somebody takes it over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OpenEvent {
+    pub(crate) event: String,
+    pub(crate) fence: u64,
+    pub(crate) attempts: u32,
+}
+
+/// Who takes events, and until when.
+#[derive(Clone)]
+pub(crate) struct RouteClaim {
+    pub(crate) workspace: String,
+    pub(crate) owner: String,
+    pub(crate) now_ms: u64,
+    pub(crate) until_ms: u64,
+    pub(crate) limit: u32,
+}
+
+/// What one hook decided about an event.
+#[derive(Clone, Debug)]
+pub(crate) struct Invocation {
+    pub(crate) hook: String,
+    pub(crate) origin: String,
+    pub(crate) version: String,
+    pub(crate) priority: i64,
+    pub(crate) outcome: HookOutcome,
+    pub(crate) reason: String,
+    /// The result as it was returned, without secrets.
+    pub(crate) value: Option<Value>,
+    pub(crate) result: Option<HookResult>,
+    pub(crate) ms: u64,
+    /// The id of its dispatch, if it fires.
+    pub(crate) dispatch: String,
+}
+
+/// How a hook's look at an event ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HookOutcome {
+    Fired,
+    Passed,
+    Invalid,
+    Failed,
+    Timeout,
+    /// It came with the project and nobody approved it.
+    Untrusted,
+    /// It disabled itself with another event before.
+    AlreadyDisabled,
+    /// The event came back too often.
+    Stopped,
+}
+
+impl HookOutcome {
+    /// The word in the journal and in receipts.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Fired => "fired",
+            Self::Passed => "passed",
+            Self::Invalid => "invalid",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Untrusted => "untrusted",
+            Self::AlreadyDisabled => "hook_already_disabled",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// A dispatch that waits to be handed over.
+#[derive(Clone, Debug)]
+pub(crate) struct WaitingDispatch {
+    pub(crate) id: String,
+    pub(crate) label: String,
+    pub(crate) submission: Submission,
+    pub(crate) not_before_ms: u64,
+}
+
+/// A dispatch as the journal has it.
+#[derive(Clone, Debug)]
+pub(crate) struct JournaledDispatch {
+    pub(crate) id: String,
+    pub(crate) hook: String,
+    pub(crate) label: String,
+    pub(crate) persona: String,
+    pub(crate) mode: String,
+    pub(crate) state: String,
+    pub(crate) reason: String,
+    pub(crate) merged_into: Option<String>,
+    pub(crate) at_ms: u64,
+}
+
+/// One line of what hooks decided.
+#[derive(Clone, Debug)]
+pub(crate) struct JournaledInvocation {
+    pub(crate) event: String,
+    pub(crate) hook: String,
+    pub(crate) outcome: String,
+    pub(crate) reason: String,
+    pub(crate) value: Option<Value>,
+    pub(crate) ms: u64,
+    pub(crate) at_ms: u64,
+}
+
+/// Makes the message for a session of a planned dispatch.
+pub(crate) type SubmissionMaker = Box<dyn Fn(&PlannedDispatch, &str) -> Submission + Send>;
+
+/// Everything that one event leads to.
+pub(crate) struct RoutedEvent {
+    pub(crate) open: OpenEvent,
+    pub(crate) owner: String,
+    pub(crate) workspace: String,
+    pub(crate) event: Event,
+    pub(crate) sender: SenderStanding,
+    pub(crate) invocations: Vec<Invocation>,
+    pub(crate) submission: SubmissionMaker,
+    pub(crate) now_ms: u64,
+}
+
+/// The journal.
+pub(crate) struct Journal {
+    storage: Arc<dyn Storage>,
+}
+
+impl Journal {
+    pub(crate) fn new(storage: Arc<dyn Storage>) -> Self {
+        Self { storage }
+    }
+
+    /// How far a workspace has looked at the ledger.
+    pub(crate) async fn cursor(&self, workspace: &str) -> Result<u64, StorageError> {
+        let query = statement!("SELECT sequence FROM route_cursors WHERE workspace = ?1", workspace);
+        let found = self.storage.query(query).await?;
+        Ok(found.first().map(|record| record.unsigned(0)).transpose()?.unwrap_or(0))
+    }
+
+    /// Notes new events of a workspace, and that everything up to `through` was looked at.
+    pub(crate) async fn open_events(
+        &self,
+        workspace: &str,
+        events: Vec<Event>,
+        through: u64,
+        now_ms: u64,
+    ) -> Result<(), StorageError> {
+        let (workspace, key) = (workspace.to_owned(), route_key(workspace));
+        let work = move |tx: &mut dyn Transaction| {
+            for event in &events {
+                tx.execute(&statement!(
+                    "INSERT INTO event_routes (event, sequence, workspace, conversation, state, fence, lease_until,
+                                               not_before, attempts, hops, at)
+                     VALUES (?1, ?2, ?3, ?4, 'open', 0, 0, 0, 0, ?5, ?6) ON CONFLICT (event) DO NOTHING",
+                    &event.id,
+                    event.sequence,
+                    &workspace,
+                    conversation(event),
+                    event.origin.as_ref().map_or(0, |origin| origin.hops),
+                    now_ms
+                ))?;
+            }
+            tx.execute(&statement!(
+                "INSERT INTO route_cursors (workspace, sequence) VALUES (?1, ?2)
+                 ON CONFLICT (workspace) DO UPDATE SET sequence = excluded.sequence
+                 WHERE route_cursors.sequence < excluded.sequence",
+                &workspace,
+                through
+            ))?;
+            Ok::<(), StorageError>(())
+        };
+        // What a crash undoes here is looked at again.
+        transact_with(self.storage.as_ref(), Keys::of([key]), Durability::Process, work).await
+    }
+
+    /// Takes open events, the oldest of each conversation.
+    pub(crate) async fn claim(
+        &self,
+        claim: RouteClaim,
+        is_dead: impl Fn(&str) -> bool + Send + 'static,
+    ) -> Result<Vec<OpenEvent>, StorageError> {
+        let key = route_key(&claim.workspace);
+        let work = move |tx: &mut dyn Transaction| {
+            let open = tx.query(&statement!(
+                "SELECT event, fence, attempts, owner, lease_until FROM event_routes
+                 WHERE workspace = ?1 AND state = 'open' AND not_before <= ?2
+                 AND NOT EXISTS (SELECT 1 FROM event_routes earlier WHERE earlier.conversation = event_routes.conversation
+                     AND earlier.sequence < event_routes.sequence AND earlier.state = 'open')
+                 ORDER BY sequence LIMIT ?3",
+                &claim.workspace,
+                claim.now_ms,
+                claim.limit
+            ))?;
+            let mut taken = Vec::new();
+            for record in &open {
+                let owner = record.optional_text(3)?;
+                let is_held = owner.is_some_and(|owner| {
+                    record.unsigned(4).unwrap_or_default() > claim.now_ms && !(owner != claim.owner && is_dead(owner))
+                });
+                if is_held {
+                    continue;
+                }
+                let event = OpenEvent {
+                    event: record.text(0)?.to_owned(),
+                    fence: record.unsigned(1)? + 1,
+                    attempts: small(record, 2)?,
+                };
+                tx.execute(&statement!(
+                    "UPDATE event_routes SET owner = ?2, fence = ?3, lease_until = ?4 WHERE event = ?1",
+                    &event.event,
+                    &claim.owner,
+                    event.fence,
+                    claim.until_ms
+                ))?;
+                taken.push(event);
+            }
+            Ok::<_, StorageError>(taken)
+        };
+        // What a crash undoes here is claimed again.
+        transact_with(self.storage.as_ref(), Keys::of([key]), Durability::Process, work).await
+    }
+
+    /// The owners of open events.
+    pub(crate) async fn owners(&self) -> Result<Vec<String>, StorageError> {
+        let query = "SELECT DISTINCT owner FROM event_routes WHERE state = 'open' AND owner IS NOT NULL";
+        let found = self.storage.query(statement!(query)).await?;
+        found.iter().map(|record| record.text(0).map(str::to_owned)).collect()
+    }
+
+    /// Lets an event wait that could not be routed now.
+    pub(crate) async fn postpone(&self, open: &OpenEvent, owner: &str, until_ms: u64) -> Result<(), StorageError> {
+        let (open, owner, key) = (open.clone(), owner.to_owned(), event_key(&open.event));
+        let work = move |tx: &mut dyn Transaction| {
+            tx.execute(&statement!(
+                "UPDATE event_routes SET owner = NULL, not_before = ?4, attempts = attempts + 1
+                 WHERE event = ?1 AND owner = ?2 AND fence = ?3 AND state = 'open'",
+                &open.event,
+                &owner,
+                open.fence,
+                until_ms
+            ))?;
+            Ok::<(), StorageError>(())
+        };
+        transact(self.storage.as_ref(), Keys::of([key]), work).await
+    }
+
+    /// Stores what was decided about an event and what it leads to; nothing if somebody else has the event now. What
+    /// was decided stays decided: an event is routed once.
+    pub(crate) async fn decide(&self, routed: RoutedEvent) -> Result<bool, StorageError> {
+        let disabling = routed.invocations.iter().filter(|invocation| disables(invocation));
+        let keys = disabling.map(|invocation| hook_key(&invocation.origin, &invocation.hook));
+        let keys = Keys::of(keys.chain([event_key(&routed.open.event)]));
+        // Handing over reaches the disk, and with it everything before it.
+        transact_with(self.storage.as_ref(), keys, Durability::Process, move |tx| decide(tx, routed)).await
+    }
+
+    /// Dispatches of a workspace that wait to be handed over, in order.
+    pub(crate) async fn waiting(&self, workspace: &str) -> Result<Vec<WaitingDispatch>, StorageError> {
+        let query = statement!(
+            "SELECT id, label, submission, not_before FROM route_dispatches
+             WHERE workspace = ?1 AND state = 'waiting' ORDER BY sequence, place LIMIT ?2",
+            workspace,
+            MAX_READ
+        );
+        let found = self.storage.query(query).await?;
+        let waiting = |record: &Record| {
+            let text = record.optional_text(2)?.unwrap_or_default();
+            let submission = serde_json::from_str(text)
+                .map_err(|error| StorageError::Corrupt(format!("a dispatch cannot be read: {error}")))?;
+            Ok(WaitingDispatch {
+                id: record.text(0)?.to_owned(),
+                label: record.text(1)?.to_owned(),
+                submission,
+                not_before_ms: record.unsigned(3)?,
+            })
+        };
+        found.iter().map(waiting).collect()
+    }
+
+    /// Notes what became of a dispatch that waited.
+    pub(crate) async fn set_dispatch(
+        &self,
+        id: &str,
+        state: &'static str,
+        reason: &str,
+        not_before_ms: u64,
+    ) -> Result<(), StorageError> {
+        let (id, reason) = (id.to_owned(), reason.to_owned());
+        let key = format!("dispatch:{id}");
+        let work = move |tx: &mut dyn Transaction| {
+            tx.execute(&statement!(
+                "UPDATE route_dispatches SET state = ?2, reason = ?3, not_before = ?4 WHERE id = ?1 AND state = 'waiting'",
+                &id,
+                state,
+                &reason,
+                not_before_ms
+            ))?;
+            Ok::<(), StorageError>(())
+        };
+        // Handing over a second time is harmless: the id is the same.
+        transact_with(self.storage.as_ref(), Keys::of([key]), Durability::Process, work).await
+    }
+
+    /// What hooks decided about an event.
+    pub(crate) async fn invocations(&self, event: &str) -> Result<Vec<JournaledInvocation>, StorageError> {
+        let query = format!("SELECT {INVOCATION} FROM hook_invocations WHERE event = ?1 ORDER BY at, hook");
+        let found = self.storage.query(statement!(query, event)).await?;
+        found.iter().map(invocation).collect()
+    }
+
+    /// What one hook decided before an event, newest first.
+    pub(crate) async fn invocations_of(
+        &self,
+        hook: &str,
+        before: u64,
+        limit: u32,
+    ) -> Result<Vec<JournaledInvocation>, StorageError> {
+        let query = format!(
+            "SELECT {INVOCATION} FROM hook_invocations WHERE hook = ?1 AND sequence < ?2 ORDER BY sequence DESC LIMIT ?3"
+        );
+        let found = self.storage.query(statement!(query, hook, before, limit.min(MAX_READ))).await?;
+        found.iter().map(invocation).collect()
+    }
+
+    /// The dispatches of an event, in order.
+    pub(crate) async fn dispatches(&self, event: &str) -> Result<Vec<JournaledDispatch>, StorageError> {
+        let query = statement!(
+            "SELECT id, hook, label, persona, mode, state, reason, merged_into, at FROM route_dispatches
+             WHERE event = ?1 ORDER BY place",
+            event
+        );
+        let found = self.storage.query(query).await?;
+        let dispatch = |record: &Record| {
+            Ok(JournaledDispatch {
+                id: record.text(0)?.to_owned(),
+                hook: record.text(1)?.to_owned(),
+                label: record.text(2)?.to_owned(),
+                persona: record.text(3)?.to_owned(),
+                mode: record.text(4)?.to_owned(),
+                state: record.text(5)?.to_owned(),
+                reason: record.text(6)?.to_owned(),
+                merged_into: record.optional_text(7)?.map(str::to_owned),
+                at_ms: record.unsigned(8)?,
+            })
+        };
+        found.iter().map(dispatch).collect()
+    }
+
+    /// The event that a dispatch came from, and how often replies led to it.
+    pub(crate) async fn event_of(&self, dispatch: &str) -> Result<Option<(String, u32)>, StorageError> {
+        let query = statement!(
+            "SELECT d.event, r.hops FROM route_dispatches d LEFT JOIN event_routes r ON r.event = d.event WHERE d.id = ?1",
+            dispatch
+        );
+        let found = self.storage.query(query).await?;
+        let hops = |record: &Record| Ok::<u64, StorageError>(record.optional_unsigned(1)?.unwrap_or(0));
+        found
+            .first()
+            .map(|record| Ok((record.text(0)?.to_owned(), u32::try_from(hops(record)?).unwrap_or(u32::MAX))))
+            .transpose()
+    }
+
+    /// Whether an event was routed, by anybody.
+    pub(crate) async fn is_routed(&self, event: &str) -> Result<bool, StorageError> {
+        let query = statement!("SELECT 1 FROM event_routes WHERE event = ?1 AND state = 'routed'", event);
+        Ok(!self.storage.query(query).await?.is_empty())
+    }
+
+    /// The hooks that are switched off, with why.
+    pub(crate) async fn disabled(&self) -> Result<BTreeMap<(String, String), String>, StorageError> {
+        let query = "SELECT origin, hook, reason FROM hook_states WHERE enabled = 0";
+        let found = self.storage.query(statement!(query)).await?;
+        let one = |record: &Record| {
+            Ok(((record.text(0)?.to_owned(), record.text(1)?.to_owned()), record.text(2)?.to_owned()))
+        };
+        found.iter().map(one).collect()
+    }
+
+    /// Switches a hook on or off.
+    pub(crate) async fn set_enabled(
+        &self,
+        origin: &str,
+        hook: &str,
+        enabled: bool,
+        reason: &str,
+        now_ms: u64,
+    ) -> Result<(), StorageError> {
+        let (origin, hook, reason) = (origin.to_owned(), hook.to_owned(), reason.to_owned());
+        let key = hook_key(&origin, &hook);
+        let work = move |tx: &mut dyn Transaction| switch(tx, &origin, &hook, enabled, &reason, None, now_ms);
+        transact(self.storage.as_ref(), Keys::of([key]), work).await
+    }
+}
+
+const INVOCATION: &str = "event, hook, outcome, reason, result, ms, at";
+
+fn invocation(record: &Record) -> Result<JournaledInvocation, StorageError> {
+    let unreadable = |error: serde_json::Error| StorageError::Corrupt(format!("a result cannot be read: {error}"));
+    Ok(JournaledInvocation {
+        event: record.text(0)?.to_owned(),
+        hook: record.text(1)?.to_owned(),
+        outcome: record.text(2)?.to_owned(),
+        reason: record.text(3)?.to_owned(),
+        value: record.optional_text(4)?.map(serde_json::from_str).transpose().map_err(unreadable)?,
+        ms: record.unsigned(5)?,
+        at_ms: record.unsigned(6)?,
+    })
+}
+
+/// What must be routed one after the other.
+fn conversation(event: &Event) -> String {
+    serde_json::json!([event.channel, event.account_id, event.peer_id]).to_string()
+}
+
+fn disables(invocation: &Invocation) -> bool {
+    invocation.result.as_ref().is_some_and(|result| result.disables_hook)
+}
+
+fn event_key(event: &str) -> String {
+    format!("event:{event}")
+}
+
+fn hook_key(origin: &str, hook: &str) -> String {
+    format!("hook:{origin}:{hook}")
+}
+
+fn route_key(workspace: &str) -> String {
+    format!("route:{workspace}")
+}
+
+fn small(record: &Record, at: usize) -> Result<u32, StorageError> {
+    Ok(u32::try_from(record.unsigned(at)?).unwrap_or(u32::MAX))
+}
+
+fn decide(tx: &mut dyn Transaction, routed: RoutedEvent) -> Result<bool, StorageError> {
+    let RoutedEvent { open, owner, workspace, event, sender, mut invocations, submission, now_ms } = routed;
+    let held = tx.query(&statement!(
+        "SELECT 1 FROM event_routes WHERE event = ?1 AND owner = ?2 AND fence = ?3 AND state = 'open'",
+        &open.event,
+        &owner,
+        open.fence
+    ))?;
+    if held.is_empty() {
+        return Ok(false);
+    }
+    switch_off(tx, &mut invocations, &event, now_ms)?;
+    write_invocations(tx, &invocations, &event, now_ms)?;
+    let planned = plan(&event, &sender, fired_hooks(&invocations));
+    write_dispatches(tx, &planned, &invocations, &event, &workspace, &submission, now_ms)?;
+    tx.execute(&statement!("UPDATE event_routes SET state = 'routed', owner = NULL WHERE event = ?1", &open.event))?;
+    Ok(true)
+}
+
+/// Switches off the hooks that want it; of those that are off already the result does not count.
+fn switch_off(
+    tx: &mut dyn Transaction,
+    invocations: &mut [Invocation],
+    event: &Event,
+    now_ms: u64,
+) -> Result<(), StorageError> {
+    for invocation in invocations.iter_mut().filter(|invocation| disables(invocation)) {
+        let off = tx.query(&statement!(
+            "SELECT 1 FROM hook_states WHERE origin = ?1 AND hook = ?2 AND enabled = 0",
+            &invocation.origin,
+            &invocation.hook
+        ))?;
+        if off.is_empty() {
+            let reason = "it disabled itself";
+            switch(tx, &invocation.origin, &invocation.hook, false, reason, Some(&event.id), now_ms)?;
+        } else {
+            invocation.outcome = HookOutcome::AlreadyDisabled;
+            invocation.reason = "another event was first".to_owned();
+        }
+    }
+    Ok(())
+}
+
+fn write_invocations(
+    tx: &mut dyn Transaction,
+    invocations: &[Invocation],
+    event: &Event,
+    now_ms: u64,
+) -> Result<(), StorageError> {
+    for invocation in invocations {
+        tx.execute(&statement!(
+            "INSERT INTO hook_invocations (event, hook, version, outcome, reason, result, ms, sequence, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            &event.id,
+            &invocation.hook,
+            &invocation.version,
+            invocation.outcome.word(),
+            &invocation.reason,
+            invocation.value.as_ref().map(Value::to_string),
+            invocation.ms,
+            event.sequence,
+            now_ms
+        ))?;
+    }
+    Ok(())
+}
+
+fn fired_hooks(invocations: &[Invocation]) -> Vec<FiredHook> {
+    let fired = invocations.iter().filter(|invocation| invocation.outcome == HookOutcome::Fired);
+    let hook = |invocation: &Invocation| FiredHook {
+        id: invocation.hook.clone(),
+        priority: invocation.priority,
+        result: invocation.result.clone().unwrap_or_default(),
+    };
+    fired.map(hook).collect()
+}
+
+fn write_dispatches(
+    tx: &mut dyn Transaction,
+    planned: &[PlannedDispatch],
+    invocations: &[Invocation],
+    event: &Event,
+    workspace: &str,
+    submission: &SubmissionMaker,
+    now_ms: u64,
+) -> Result<(), StorageError> {
+    let ids: BTreeMap<&str, &str> =
+        invocations.iter().map(|invocation| (invocation.hook.as_str(), invocation.dispatch.as_str())).collect();
+    let id_of = |hook: &str| ids.get(hook).copied().unwrap_or_default();
+    for (place, planned) in (0_u32..).zip(planned) {
+        let id = id_of(&planned.hook);
+        let merged_into = planned.merged_into.as_deref().map(id_of);
+        let submission = merged_into.is_none().then(|| submission(planned, id));
+        tx.execute(&statement!(
+            "INSERT INTO route_dispatches (id, event, hook, workspace, sequence, place, label, persona, mode, state, reason,
+                                           merged_into, permissions, submission, not_before, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, '', ?11, ?12, ?13, 0, ?14)",
+            id,
+            &event.id,
+            &planned.hook,
+            workspace,
+            event.sequence,
+            place,
+            &planned.label,
+            &planned.persona,
+            mode_word(planned.mode),
+            if merged_into.is_some() { "merged" } else { "waiting" },
+            merged_into,
+            json(&planned.permissions)?,
+            submission.as_ref().map(json).transpose()?,
+            now_ms
+        ))?;
+    }
+    Ok(())
+}
+
+fn switch(
+    tx: &mut dyn Transaction,
+    origin: &str,
+    hook: &str,
+    enabled: bool,
+    reason: &str,
+    event: Option<&str>,
+    now_ms: u64,
+) -> Result<(), StorageError> {
+    tx.execute(&statement!(
+        "INSERT INTO hook_states (origin, hook, enabled, reason, event, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (origin, hook) DO UPDATE SET enabled = excluded.enabled, reason = excluded.reason,
+             event = excluded.event, at = excluded.at",
+        origin,
+        hook,
+        enabled,
+        reason,
+        event,
+        now_ms
+    ))?;
+    Ok(())
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, StorageError> {
+    serde_json::to_string(value)
+        .map_err(|error| StorageError::GivenUp(format!("a dispatch cannot be written: {error}")))
+}
+
+/// The word that hooks and receipts know a mode by.
+pub(crate) const fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Steer => "steer",
+        Mode::Followup => "followup",
+        Mode::Collect => "collect",
+        Mode::Interrupt => "interrupt",
+    }
+}

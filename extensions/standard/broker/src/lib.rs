@@ -1,0 +1,29 @@
+//! Asks routing hooks where an event goes, and hands it to the right session with the right permissions, once.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
+pub mod contract;
+
+mod dispatch_plan;
+mod event_receipts;
+mod extension;
+mod hand_over;
+mod hook_catalogue;
+mod hook_evaluation;
+mod hook_files;
+mod hook_questions;
+mod hook_result;
+mod hook_workers;
+mod journal;
+mod message_text;
+mod permission_set;
+mod persona;
+mod persona_files;
+mod reply_sending;
+mod route_service;
+mod router;
+mod sender_standing;
+mod session_key;
+mod tables;
+
+pub use extension::extension;

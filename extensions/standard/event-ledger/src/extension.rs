@@ -1,0 +1,150 @@
+//! Puts the ledger together from what the host offers: storage if it is there, memory if not.
+
+use crate::append_queue::append_queue;
+use crate::channel_registry::ChannelRegistry;
+use crate::contract::{CHANNELS, Channels, EVENT_LEDGER, EventLedger};
+use crate::event_routes::event_routes;
+use crate::kept_replies::{KeptReplies, KeptReplyAdapter};
+use crate::ledger_service::LedgerService;
+use crate::tables::MIGRATIONS;
+use crate::web::{self, WebChannel, web_routes};
+use crate::webhook::{WebhookAdapter, configured_webhooks, literal_secrets, webhook_route};
+use dispatch_contracts::BoxFuture;
+use dispatch_contracts::extension::{Extension, ExtensionError};
+use dispatch_contracts::harness::Harness;
+use dispatch_contracts::host::{Host, HostError};
+use dispatch_contracts::ports::Level;
+use dispatch_contracts::secret::Secret;
+use dispatch_contracts::storage::{Storage, StorageBackend};
+use dispatch_durable_queue::WakeSignal;
+use dispatch_os::files::canonicalize;
+use dispatch_redact::{Allowed, Options, RedactError, Redactor, UserPattern};
+use ext_storage_sqlite::contract::{Location, SqliteBackend};
+use serde_json::Map;
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
+
+/// The namespace of the tables.
+const NAMESPACE: &str = "event-ledger";
+
+/// The channel of `dispatch event post`.
+const CLI_CHANNEL: &str = "cli";
+/// A shorter secret is not looked for in texts: it would be found in words.
+const MIN_SECRET_BYTES: usize = 8;
+
+/// The event ledger.
+#[must_use]
+pub fn extension() -> Arc<dyn Extension> {
+    Arc::new(EventLedgerExtension)
+}
+
+struct EventLedgerExtension;
+
+impl Extension for EventLedgerExtension {
+    fn manifest(&self) -> Cow<'_, str> {
+        Cow::Borrowed(include_str!("../manifest.json"))
+    }
+
+    fn harness(&self) -> Harness {
+        dispatch_contracts::harness!()
+    }
+
+    fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
+        Box::pin(async move {
+            let storage = storage(&host).await?;
+            start(&host, storage).map_err(ExtensionError::new)
+        })
+    }
+}
+
+fn start(host: &Host, storage: Arc<dyn Storage>) -> Result<(), StartError> {
+    let webhooks = configured_webhooks(&host.settings());
+    let redactor = Arc::new(redactor(host, &literal_secrets(&webhooks))?);
+    let replies = Arc::new(KeptReplies {
+        storage: Arc::clone(&storage),
+        redactor: Arc::clone(&redactor),
+        clock: host.clock(),
+        kept: WakeSignal::default(),
+    });
+    let ledger = ledger(host, storage, redactor, Arc::clone(&replies))?;
+    let channels: Arc<dyn Channels> = Arc::new(ChannelRegistry::default());
+    let webhook = Arc::new(WebhookAdapter { host: host.clone(), webhooks });
+    let web = Arc::new(WebChannel { ledger: Arc::clone(&ledger), replies: Arc::clone(&replies) });
+    for route in event_routes(&ledger).into_iter().chain(web_routes(&web)) {
+        host.define_route(route)?;
+    }
+    host.define_raw_route(webhook_route(Arc::clone(&webhook), Arc::clone(&ledger), host.clock()))?;
+    channels.register(webhook);
+    for channel in [web::CHANNEL, CLI_CHANNEL] {
+        channels.register(Arc::new(KeptReplyAdapter { channel, replies: Arc::clone(&replies) }));
+    }
+    host.provide(&EVENT_LEDGER, ledger)?;
+    host.provide(&CHANNELS, channels)?;
+    Ok(())
+}
+
+/// Why the ledger does not start.
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error(transparent)]
+    Host(#[from] HostError),
+    #[error(transparent)]
+    Redaction(#[from] RedactError),
+}
+
+fn ledger(
+    host: &Host,
+    storage: Arc<dyn Storage>,
+    redactor: Arc<Redactor>,
+    replies: Arc<KeptReplies>,
+) -> Result<Arc<dyn EventLedger>, HostError> {
+    let (queue, writer) = append_queue(Arc::clone(&storage));
+    let appended = Arc::new(WakeSignal::default());
+    let signal = Arc::clone(&appended);
+    let writing = async move {
+        writer.run(move || signal.wake()).await;
+        Ok(())
+    };
+    host.spawn("event ledger", writing)?;
+    Ok(Arc::new(LedgerService {
+        storage,
+        queue,
+        redactor,
+        clock: host.clock(),
+        ids: host.ids(),
+        appended,
+        replies,
+        workspace: workspace(host),
+        receipts: Mutex::default(),
+    }))
+}
+
+/// The folder that this process works in, without links in its path.
+fn workspace(host: &Host) -> String {
+    let folder = host.folders().workdir;
+    canonicalize(&folder).unwrap_or(folder).to_string_lossy().into_owned()
+}
+
+/// Storage if it is there; without it events are in memory and end with the program.
+async fn storage(host: &Host) -> Result<Arc<dyn Storage>, ExtensionError> {
+    if let Ok(storage) = host.storage() {
+        host.define_migrations(MIGRATIONS.to_vec()).await?;
+        return Ok(storage);
+    }
+    host.log(Level::Info, "no storage: events are lost when the program ends", Map::new());
+    let backend = SqliteBackend::open(&Location::Memory).map_err(ExtensionError::new)?;
+    let storage = StorageBackend::open(&backend, NAMESPACE);
+    storage.migrate(MIGRATIONS.to_vec()).await.map_err(ExtensionError::new)?;
+    Ok(storage)
+}
+
+/// The redactor of the settings, which also knows the secrets of webhooks.
+fn redactor(host: &Host, secrets: &[Secret]) -> Result<Redactor, RedactError> {
+    let settings = host.settings();
+    let mut patterns: Vec<UserPattern> = settings.read("redact.patterns").unwrap_or_default();
+    let long = secrets.iter().map(Secret::expose).filter(|secret| secret.len() >= MIN_SECRET_BYTES);
+    patterns.extend(long.map(|secret| UserPattern::new("webhook", regex::escape(secret))));
+    let allowed: Vec<String> = settings.read("redact.allow").unwrap_or_default();
+    let allowed = allowed.into_iter().map(Allowed::Exact).collect();
+    Redactor::new(Options { patterns, allowed, ..Options::default() })
+}

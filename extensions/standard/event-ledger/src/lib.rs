@@ -1,0 +1,20 @@
+//! The event ledger: what comes from outside is stored here before anything else happens with it.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+
+pub mod contract;
+
+mod append_queue;
+mod channel_registry;
+mod event_routes;
+mod event_rows;
+mod extension;
+mod kept_replies;
+mod ledger_service;
+mod person_rows;
+mod prepared_event;
+mod tables;
+mod web;
+mod webhook;
+
+pub use extension::extension;

@@ -1,0 +1,157 @@
+//! Which guards are compared, where they come from, and how each is registered with Claude Code.
+
+use crate::cargo;
+use anyhow::{Context as _, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A guard that is compared with ours.
+pub(super) struct Rival {
+    pub(super) name: &'static str,
+    pub(super) version: &'static str,
+    source: RivalSource,
+    program: &'static str,
+    pub(super) hook: RivalHook,
+}
+
+/// Where a guard is installed from.
+enum RivalSource {
+    /// The npm registry.
+    Npm(&'static str),
+    /// The Python package index.
+    Pip(&'static str),
+    /// The Rust crate registry.
+    Crate(&'static str),
+    /// A git repository with the tag `v` and its version, and the package of the program.
+    Git(&'static str, &'static str),
+}
+
+/// How a guard is asked.
+pub(super) enum RivalHook {
+    /// By these words behind its program, as its documentation says.
+    Words(&'static [&'static str]),
+    /// By the command that these words of it write into the user's settings of Claude Code.
+    Registered(&'static [&'static str]),
+}
+
+impl Rival {
+    pub(super) const ALL: &'static [Self] = &[
+        Self {
+            name: "nah",
+            version: "1.3.1",
+            source: RivalSource::Git("https://github.com/manuelschipper/nah", "nah-cli"),
+            program: "nah",
+            hook: RivalHook::Registered(&["hook", "claude", "install"]),
+        },
+        Self {
+            name: "nah",
+            version: "0.11.0",
+            source: RivalSource::Pip("nah"),
+            program: "nah",
+            hook: RivalHook::Registered(&["install", "claude"]),
+        },
+        Self {
+            name: "shellfirm",
+            version: "0.4.1",
+            source: RivalSource::Crate("shellfirm"),
+            program: "shellfirm",
+            hook: RivalHook::Registered(&["connect", "claude-code"]),
+        },
+        Self {
+            name: "cc-safety-net",
+            version: "2.4.5",
+            source: RivalSource::Npm("cc-safety-net"),
+            program: "cc-safety-net",
+            hook: RivalHook::Words(&["hook", "--coding-cli"]),
+        },
+        Self {
+            name: "shguard",
+            version: "0.6.0",
+            source: RivalSource::Git("https://github.com/tsukasaI/shguard", "shguard"),
+            program: "shguard",
+            hook: RivalHook::Words(&[]),
+        },
+        Self {
+            name: "dcg",
+            version: "0.16.0",
+            source: RivalSource::Crate("destructive_command_guard"),
+            program: "dcg",
+            hook: RivalHook::Words(&[]),
+        },
+    ];
+
+    /// The name with its version.
+    pub(super) fn title(&self) -> String {
+        format!("{} {}", self.name, self.version)
+    }
+}
+
+/// Installs guards below one folder.
+pub(super) struct RivalInstaller<'a> {
+    root: &'a Path,
+    folder: &'a Path,
+}
+
+impl<'a> RivalInstaller<'a> {
+    pub(super) const fn new(root: &'a Path, folder: &'a Path) -> Self {
+        Self { root, folder }
+    }
+
+    /// Installs a guard unless that version is there; its program.
+    pub(super) fn install(&self, rival: &Rival) -> Result<PathBuf> {
+        let place = self.folder.join(format!("{}-{}", rival.name, rival.version));
+        let program = match rival.source {
+            RivalSource::Npm(_) => place.join("node_modules/.bin").join(rival.program),
+            RivalSource::Pip(_) | RivalSource::Crate(_) | RivalSource::Git(..) => place.join("bin").join(rival.program),
+        };
+        if program.exists() {
+            return Ok(program);
+        }
+        std::fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
+        for mut command in self.commands(rival, &place) {
+            eprintln!("{}: {command:?}", rival.title());
+            if !command.status().with_context(|| format!("cannot start {command:?}"))?.success() {
+                bail!("{command:?} failed");
+            }
+        }
+        if !program.exists() {
+            bail!("it installed no program `{}`", rival.program);
+        }
+        Ok(program)
+    }
+
+    fn commands(&self, rival: &Rival, place: &Path) -> Vec<Command> {
+        match rival.source {
+            RivalSource::Npm(package) => {
+                let mut npm = Command::new("npm");
+                npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(place);
+                npm.arg(format!("{package}@{}", rival.version));
+                vec![npm]
+            }
+            RivalSource::Pip(package) => {
+                let mut environment = Command::new("python3");
+                environment.args(["-m", "venv"]).arg(place);
+                let mut pip = Command::new(place.join("bin/pip"));
+                pip.args(["install", "--quiet"]).arg(format!("{package}=={}", rival.version));
+                vec![environment, pip]
+            }
+            RivalSource::Crate(package) => {
+                let mut install = self.cargo_install(place);
+                install.arg(format!("{package}@{}", rival.version));
+                vec![install]
+            }
+            RivalSource::Git(url, package) => {
+                let mut install = self.cargo_install(place);
+                install.args(["--git", url, "--tag", &format!("v{}", rival.version)]).arg(package);
+                vec![install]
+            }
+        }
+    }
+
+    fn cargo_install(&self, place: &Path) -> Command {
+        let mut install = cargo::command(self.root);
+        install.args(["install", "--locked", "--root"]).arg(place);
+        install.env("CARGO_TARGET_DIR", self.folder.join("build"));
+        install
+    }
+}
