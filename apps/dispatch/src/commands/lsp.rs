@@ -8,6 +8,7 @@ use crate::ports::{RuntimeSpawner, SystemClock};
 use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use crate::stopping::asked_to_stop;
+use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::Extension;
 use dispatch_os::environment;
 use ext_workspace_hooks::contract::{ClientExit, HookApprover, LspPorts, Membership, RUNS, Runs, Workers, serve_lsp};
@@ -43,6 +44,7 @@ pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Resul
             state: loaded.dirs.state.clone(),
             approver: if is_run_by_agent(loaded) { HookApprover::Agent } else { HookApprover::Person },
             opened: joining(workers.clone(), Arc::clone(&opened)),
+            leaving: leaving(Arc::clone(&runs), workers.clone(), Arc::clone(&opened)),
         };
         running.block_on(async {
             let input = Box::new(BufReader::new(std::io::stdin()));
@@ -59,16 +61,39 @@ pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Resul
     outcome.map(|exit| if exit == ClientExit::Proper { Status::Done } else { Status::No })
 }
 
-/// Leaves what waits to a worker of its own.
+/// Hands over before the editor is told that it may leave: some kill their servers as soon as they are told. What fails
+/// here is tried again, and told, when the server ends.
+fn leaving(
+    runs: Arc<dyn Runs>,
+    workers: Workers,
+    opened: OpenedWorkspaces,
+) -> Box<dyn FnMut() -> BoxFuture<'static, ()> + Send> {
+    Box::new(move || {
+        let (runs, workers, opened) = (Arc::clone(&runs), workers.clone(), Arc::clone(&opened));
+        Box::pin(async move {
+            let _ = leave(runs.as_ref(), &workers, &opened).await;
+        })
+    })
+}
+
+/// Leaves what waits and what goes to a worker of its own.
 async fn leave(runs: &dyn Runs, workers: &Workers, opened: &OpenedWorkspaces) -> Result<(), Failure> {
-    let opened = std::mem::take(&mut *opened.lock().unwrap_or_else(PoisonError::into_inner));
-    for (workspace, membership) in opened {
-        drop(membership);
+    for workspace in left_workspaces(opened) {
         if something_waits(runs, &workspace).await? {
             workers.ensure(&workspace, &environment::current_program()?)?;
         }
     }
     Ok(())
+}
+
+/// The workspaces of the editor. This process no longer counts as one that works on their queues.
+fn left_workspaces(opened: &OpenedWorkspaces) -> Vec<PathBuf> {
+    let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+    let left = |(workspace, membership): &mut (PathBuf, Option<Membership>)| {
+        drop(membership.take());
+        workspace.clone()
+    };
+    opened.iter_mut().map(left).collect()
 }
 
 /// Says of each workspace that its queue is worked on.

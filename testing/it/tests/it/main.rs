@@ -52,6 +52,8 @@ mod react_helix;
 #[cfg(target_os = "linux")]
 mod react_living;
 #[cfg(target_os = "linux")]
+mod react_lsp;
+#[cfg(target_os = "linux")]
 mod react_neovim;
 #[cfg(target_os = "linux")]
 mod react_nothing_lost;

@@ -1,11 +1,10 @@
 //! No commit, no event and no run is lost: not in a hurry, not during an invalid edit, not when an editor closes.
 
+use crate::react_lsp::LspProcess;
 use crate::react_workspace::{FILE, Workspace, is_over, sh};
 use crate::run_workspace::{slow_lane, wait_until};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::process::Stdio;
 
 fn on_commit(command: &Value) -> Value {
     json!([{"id": "review", "trigger": "gitCommit", "allowGit": true, "repoRoot": ".", "command": command,
@@ -92,33 +91,34 @@ fn runs_of_an_editor_that_closes_are_left_to_a_worker() {
     let workspace = Workspace::new(&json!([{"id": "late", "trigger": "onDidSaveTextDocument", "pattern": "*.txt",
         "debounceMs": 2000, "command": sh("cat \"$DISPATCH_FILE\" > saw")}]));
     workspace.save("a.txt", "written by :wq");
-    let uri = |path: &str| format!("file://{}/{path}", workspace.context.project().display());
-    let message = |value: Value| {
-        let text = value.to_string();
-        format!("Content-Length: {}\r\n\r\n{text}", text.len())
-    };
-    let folders = json!([{"uri": uri(""), "name": "w"}]);
-    let parameters = json!({"processId": null, "rootUri": uri(""), "capabilities": {}, "workspaceFolders": folders});
-    let saved = json!({"textDocument": {"uri": uri("a.txt")}});
-    let said: String = [
-        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}),
-        json!({"jsonrpc": "2.0", "method": "initialized", "params": {}}),
-        json!({"jsonrpc": "2.0", "method": "textDocument/didSave", "params": saved}),
-        json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}),
-        json!({"jsonrpc": "2.0", "method": "exit"}),
-    ]
-    .into_iter()
-    .map(message)
-    .collect();
-    let mut command = workspace.context.command("dispatch");
-    command.args(["lsp", "--stdio"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut editor = command.spawn().unwrap();
-    editor.stdin.take().unwrap().write_all(said.as_bytes()).unwrap();
-    let left = editor.wait_with_output().unwrap();
-    assert!(left.status.success(), "{left:?}");
+    let mut editor = LspProcess::open(&workspace);
+    let saved = json!({"textDocument": {"uri": editor.uri("a.txt")}});
+    editor.say(json!({"jsonrpc": "2.0", "method": "textDocument/didSave", "params": saved}));
+    editor.say(json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}));
+    editor.say(json!({"jsonrpc": "2.0", "method": "exit"}));
+    let left = editor.process.wait().unwrap();
+    assert!(left.success(), "{left:?}");
     // Nobody starts anything from here on.
     assert_eq!(workspace.wait_for_runs(1)[0]["status"], "success");
     assert_eq!(workspace.read("saw"), "written by :wq");
+}
+
+#[test]
+fn a_run_goes_on_although_the_editor_kills_its_server_once_it_may_leave() {
+    let workspace = Workspace::new(&json!([{"id": "slow", "trigger": "onDidSaveTextDocument", "pattern": "*.txt",
+        "debounceMs": 0, "command": sh("echo x >> began; until [ -e release ]; do sleep 0.05; done; cat \"$DISPATCH_FILE\" > saw")}]));
+    workspace.save("a.txt", "written before the kill");
+    let mut editor = LspProcess::open(&workspace);
+    editor.say(json!({"jsonrpc": "2.0", "method": "textDocument/didSave",
+        "params": {"textDocument": {"uri": editor.uri("a.txt")}}}));
+    workspace.wait_for_file("began");
+    editor.say(json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}));
+    wait_until("it may leave", || editor.output.so_far().contains("\"id\":2"));
+    editor.process.kill().unwrap();
+    editor.process.wait().unwrap();
+    workspace.save("release", "");
+    assert_eq!(workspace.wait_for_runs(1)[0]["status"], "success");
+    assert_eq!(workspace.read("saw"), "written before the kill");
 }
 
 #[test]

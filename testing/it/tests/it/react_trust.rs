@@ -1,12 +1,11 @@
 //! An approval covers what runs: the folder, the hook and the files that its command names.
 
-use crate::react_workspace::{FILE, PipeText, Watch, Workspace};
+use crate::react_lsp::LspProcess;
+use crate::react_workspace::{FILE, Watch, Workspace};
 use crate::run_workspace::wait_until;
 use dispatch_support::{Served, TestContext};
 use serde_json::{Value, json};
-use std::io::Write as _;
 use std::path::Path;
-use std::process::Stdio;
 
 const SAVED: &str = "onDidSaveTextDocument";
 
@@ -117,32 +116,19 @@ fn waits(workspace: &Workspace) -> bool {
 
 /// What `dispatch lsp` answers to a review and to the approval of what it showed.
 fn approve_in_an_editor(workspace: &Workspace, variables: &[(&str, &str)]) -> String {
-    let root = format!("file://{}", workspace.context.project().display());
-    let mut command = workspace.context.command("dispatch");
-    command.args(["lsp", "--stdio"]).envs(variables.iter().copied());
-    let mut editor = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut input = editor.stdin.take().unwrap();
-    let mut out = PipeText::gather(editor.stdout.take().unwrap());
-    let mut say = |message: Value| {
-        let text = message.to_string();
-        write!(input, "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
-    };
-    let folders = json!([{"uri": root, "name": "w"}]);
-    let opened = json!({"processId": null, "rootUri": root, "capabilities": {}, "workspaceFolders": folders});
-    say(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opened}));
-    say(json!({"jsonrpc": "2.0", "method": "initialized", "params": {}}));
+    let mut editor = LspProcess::open_with(workspace, variables);
     let review = json!({"command": "dispatch.approvals.review", "arguments": [{}]});
-    say(json!({"jsonrpc": "2.0", "id": 2, "method": "workspace/executeCommand", "params": review}));
-    wait_until("it shows the hooks", || out.so_far().contains("\"token\":\""));
-    let shown = out.so_far();
+    editor.say(json!({"jsonrpc": "2.0", "id": 2, "method": "workspace/executeCommand", "params": review}));
+    wait_until("it shows the hooks", || editor.output.so_far().contains("\"token\":\""));
+    let shown = editor.output.so_far();
     let token = shown.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
     let approve = json!({"command": "dispatch.approvals.approve", "arguments": [{ "token": token }]});
-    say(json!({"jsonrpc": "2.0", "id": 3, "method": "workspace/executeCommand", "params": approve}));
-    wait_until("it answers", || out.so_far().contains("\"id\":3"));
-    say(json!({"jsonrpc": "2.0", "id": 4, "method": "shutdown"}));
-    say(json!({"jsonrpc": "2.0", "method": "exit"}));
-    assert!(editor.wait().unwrap().success());
-    out.whole()
+    editor.say(json!({"jsonrpc": "2.0", "id": 3, "method": "workspace/executeCommand", "params": approve}));
+    wait_until("it answers", || editor.output.so_far().contains("\"id\":3"));
+    editor.say(json!({"jsonrpc": "2.0", "id": 4, "method": "shutdown"}));
+    editor.say(json!({"jsonrpc": "2.0", "method": "exit"}));
+    assert!(editor.process.wait().unwrap().success());
+    editor.output.whole()
 }
 
 #[test]

@@ -36,6 +36,8 @@ pub(super) enum ProtocolEffect {
     Answer(Response),
     /// The client wants files watched that say which hooks there are.
     WatchHooks,
+    /// The client is about to leave and waits for this answer.
+    ShutDown(RequestId),
     Exit(ClientExit),
 }
 
@@ -117,7 +119,7 @@ impl ClientProtocol {
             }
             (ProtocolPhase::Open, "shutdown") => {
                 self.phase = ProtocolPhase::ShutDown;
-                vec![ProtocolEffect::Send(answer(id, Value::Null))]
+                vec![ProtocolEffect::ShutDown(id)]
             }
             (ProtocolPhase::Open, "textDocument/willSaveWaitUntil") => self.will_save_wait_until(id, params),
             (ProtocolPhase::Open, "textDocument/codeLens") => match uri_in(params).as_deref().and_then(path_of_uri) {

@@ -22,14 +22,15 @@ use crate::contract::{
 use crate::file_names::SHOWN;
 use crate::root::workspace_of;
 use crate::watch::slashed;
+use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ports::{Clock, Spawner};
 use dispatch_os::files::read_text_at_most;
 use dispatch_os::paths::{path_of_uri, uri_of_path};
 use dispatch_os::threads;
 use futures_channel::mpsc::{self, UnboundedSender};
 use futures_channel::oneshot;
-use futures_util::StreamExt;
-use futures_util::future::{AbortHandle, Abortable, select};
+use futures_util::future::{AbortHandle, Abortable, Shared, select};
+use futures_util::{FutureExt, StreamExt};
 use lsp_server::{ErrorCode, Message, Notification, RequestId};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -70,6 +71,8 @@ pub struct LspPorts {
     pub approver: HookApprover,
     /// Called for each workspace whose queue this server takes up.
     pub opened: Box<dyn FnMut(&Path) + Send>,
+    /// Called when the client is about to leave: sees to it that runs go on without this process.
+    pub leaving: Box<dyn FnMut() -> BoxFuture<'static, ()> + Send>,
 }
 
 /// Serves one client until it leaves. Nothing but messages of the protocol is written to `output`.
@@ -88,6 +91,7 @@ pub async fn serve(
     let (notices, waiting) = mpsc::channel(MAX_NOTICES);
     let workspaces: OpenWorkspaces = Arc::default();
     let (submitted, all_submitted) = oneshot::channel::<()>();
+    let all_submitted = all_submitted.shared();
     let submitting = submit_all(
         waiting,
         Arc::clone(&workspaces),
@@ -108,6 +112,7 @@ pub async fn serve(
         inbound,
         notices,
         workspaces,
+        all_submitted: all_submitted.clone(),
         open: HashMap::new(),
         checks: Arc::default(),
         person: Arc::default(),
@@ -162,6 +167,8 @@ struct LspServer {
     client: ClientWriter,
     inbound: UnboundedSender<ServerInput>,
     notices: mpsc::Sender<DocumentNotice>,
+    /// Resolves when every notice was handed over and no other can come.
+    all_submitted: Shared<oneshot::Receiver<()>>,
     workspaces: OpenWorkspaces,
     open: HashMap<PathBuf, AbortHandle>,
     checks: Arc<HookChecks>,
@@ -244,9 +251,22 @@ impl LspServer {
                 self.reporter.answered(&response).into_iter().for_each(|message| self.client.send(message));
             }
             ProtocolEffect::WatchHooks => self.watch_hooks(),
+            ProtocolEffect::ShutDown(id) => self.shut_down(id),
             ProtocolEffect::Exit(exit) => return Some(exit),
         }
         None
+    }
+
+    /// Answers once everything is stored and somebody else sees to it: a client may kill its server right after.
+    fn shut_down(&mut self, id: RequestId) {
+        self.notices.close_channel();
+        let (submitted, leaving) = (self.all_submitted.clone(), (self.wiring.leaving)());
+        let (clock, client) = (Arc::clone(&self.wiring.clock), self.client.clone());
+        self.wiring.spawner.spawn(Box::pin(async move {
+            select(submitted, clock.sleep_ms(MAX_SUBMITTING_MS)).await;
+            leaving.await;
+            client.send(answer(id, Value::Null));
+        }));
     }
 
     /// Ends the server when the client's process is gone, whatever became of the pipe.

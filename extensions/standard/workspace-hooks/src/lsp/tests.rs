@@ -164,6 +164,7 @@ impl TestEditor {
             state: root.join("state"),
             approver: HookApprover::Person,
             opened: Box::new(|_| {}),
+            leaving: Box::new(|| Box::pin(ready(()))),
         };
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
