@@ -90,6 +90,35 @@ fn an_editor_that_waits_gets_edits_of_what_is_not_saved_yet() {
 }
 
 #[test]
+fn hooks_before_a_save_build_on_each_other_and_a_late_or_failing_one_takes_nothing_from_them() {
+    let append = |text: &str| sh(&format!("printf '{text}\\n' >> \"$DISPATCH_FILE\""));
+    let on_save = |id: &str, command: Value| json!({"id": id, "trigger": "onWillSaveTextDocument", "pattern": "*.txt", "command": command});
+    let workspace = Workspace::new(&json!([
+        on_save("first", append("one")),
+        on_save("broken", sh("echo lost >> \"$DISPATCH_FILE\"; exit 3")),
+        on_save("second", append("two")),
+        on_save("late", sh("until [ -e release ]; do sleep 0.05; done; echo late >> \"$DISPATCH_FILE\"")),
+        on_save("never", append("three")),
+        {"id": "note", "trigger": "onDidSaveTextDocument", "pattern": "*.txt", "command": ["true"]},
+    ]));
+    workspace.save("a.txt", "on the disk\n");
+    let told = edit_with(&workspace, "a.txt", "wait");
+    let edits = told["edits"].as_array().unwrap();
+    let text = edits.first().and_then(|edit| edit["newText"].as_str()).unwrap_or_default();
+    // A busy machine may cut the row off earlier; what is edited in is whole and in order all the same.
+    let whole = ["", "saved by an editor\none\n", "saved by an editor\none\ntwo\n"];
+    assert!(whole.contains(&text), "{told:?}");
+    assert!(told["logged"].to_string().contains("hook `late` was not done in time"), "{told:?}");
+    workspace.save("release", "");
+    let statuses = workspace.wait_for_runs(6);
+    assert_eq!(
+        statuses.iter().filter(|run| run["status"] == "success").count(),
+        5,
+        "each runs all the same: {statuses:?}"
+    );
+}
+
+#[test]
 fn an_editor_that_does_not_wait_is_told_so_beside_the_hook() {
     for (abilities, expected, runs) in [("", "does not say when", 1), ("tell", "does not wait for the hook", 2)] {
         let workspace = Workspace::new(&json!([

@@ -373,15 +373,12 @@ impl LspServer {
         let document = DocumentToSave { uri, content, workspaces, state: self.wiring.state.clone() };
         let (runs, clock) = (Arc::clone(&self.wiring.runs), Arc::clone(&self.wiring.clock));
         let (client, person) = (self.client.clone(), Arc::clone(&self.person));
-        let reply = move |made: SaveEdits| match made {
-            SaveEdits::InTime(edits) => client.send(answer(id, edits)),
-            SaveEdits::Late(hooks) => {
-                client.send(answer(id, json!([])));
-                hooks.iter().for_each(|hook| client.log(MessageTypeWire::Warning, &late_text(hook)));
-                let mut person = person.lock().unwrap_or_else(PoisonError::into_inner);
-                let shown = person.as_mut().map(|person| person.about_late(&hooks));
-                shown.into_iter().flatten().for_each(|message| client.send(message));
-            }
+        let reply = move |SaveEdits { edits, late }: SaveEdits| {
+            client.send(answer(id, edits));
+            late.iter().for_each(|hook| client.log(MessageTypeWire::Warning, &late_text(hook)));
+            let mut person = person.lock().unwrap_or_else(PoisonError::into_inner);
+            let shown = person.as_mut().map(|person| person.about_late(&late));
+            shown.into_iter().flatten().for_each(|message| client.send(message));
         };
         self.wiring.spawner.spawn(Box::pin(edits(document, runs, clock, reply)));
     }

@@ -33,43 +33,56 @@ pub(super) struct DocumentToSave {
 }
 
 /// What came of the hooks before a save.
-pub(super) enum SaveEdits {
-    /// The edits that they made in time.
-    InTime(Value),
-    /// These hooks were not done in time.
-    Late(Vec<String>),
+pub(super) struct SaveEdits {
+    /// The edits of those that were done in time.
+    pub(super) edits: Value,
+    /// The hooks that were not.
+    pub(super) late: Vec<String>,
 }
 
-/// Runs the hooks and answers with the edits that they made in time. Resolves when the runs are over, which have their
-/// copy until then.
+/// Runs the hooks one after another, each on what those before it made, and answers with the edits of those that were
+/// done in time. One that fails or is late takes nothing from the others. Resolves when the runs are over, which have
+/// their copy until then.
 pub(super) async fn edits(
     document: DocumentToSave,
     runs: Arc<dyn Runs>,
     clock: Arc<dyn Clock>,
     answer: impl FnOnce(SaveEdits),
 ) {
-    let nothing = || SaveEdits::InTime(json!([]));
+    let nothing = || SaveEdits { edits: json!([]), late: Vec::new() };
     let notice = DocumentNotice::WillSave(document.uri.clone());
     let events = EventResolver::default().events(&notice, &document.workspaces);
     let Some(event) = events.into_iter().next() else { return answer(nothing()) };
-    if !is_wanted(runs.as_ref(), &event).await {
+    let mut hooks = hooks_before_saves(runs.as_ref(), &event).await.into_iter();
+    if hooks.len() == 0 {
         return answer(nothing());
     }
     let Ok(copy) = ContentCopy::make(&document, &event) else { return answer(nothing()) };
-    let started = start(runs.as_ref(), event, &copy).await;
-    let over = join_all(started.iter().map(|(_, run)| runs.wait(run)));
-    match select(over, clock.sleep_ms(MAX_WAIT_MS)).await {
-        Either::Left((ended, _)) if ended.iter().flatten().any(|record| record.status == Status::Success) => {
-            let result = copy.text().filter(|result| *result != document.content);
-            let edits = result.map_or_else(|| json!([]), |result| json!([whole_edit(&document.content, &result)]));
-            answer(SaveEdits::InTime(edits));
-        }
-        Either::Left(_) => answer(nothing()),
-        Either::Right(((), over)) => {
-            answer(SaveEdits::Late(started.iter().map(|(hook, _)| hook.clone()).collect()));
-            over.await;
+    let (mut content, mut time) = (document.content.clone(), clock.sleep_ms(MAX_WAIT_MS));
+    let mut late = Vec::new();
+    for hook in hooks.by_ref() {
+        let Some(run) = start(runs.as_ref(), &event, &hook, &copy).await else { continue };
+        let in_time = match select(runs.wait(&run), time).await {
+            Either::Left((ended, left)) => Some((ended, left)),
+            Either::Right(_) => None,
+        };
+        let Some((ended, left)) = in_time else {
+            late.push((hook, run));
+            break;
+        };
+        content = copy.settle(ended.is_ok_and(|record| record.status == Status::Success), content);
+        time = left;
+    }
+    // The rest runs all the same, and is named if the document concerns it.
+    if !late.is_empty() {
+        for hook in hooks {
+            let run = start(runs.as_ref(), &event, &hook, &copy).await;
+            late.extend(run.map(|run| (hook, run)));
         }
     }
+    let edits = if content == document.content { json!([]) } else { json!([whole_edit(&document.content, &content)]) };
+    answer(SaveEdits { edits, late: late.iter().map(|(hook, _)| hook.clone()).collect() });
+    join_all(late.iter().map(|(_, run)| runs.wait(run))).await;
 }
 
 /// Removes the copies that processes left which were killed.
@@ -85,17 +98,18 @@ pub(super) fn remove_old_copies(state: &Path) {
     }
 }
 
-/// Whether a hook wants to run before a save at all.
-async fn is_wanted(runs: &dyn Runs, event: &Event) -> bool {
-    let set = runs.refresh(&event.workspace).await;
-    set.is_ok_and(|set| set.hooks.iter().any(|hook| hook.trigger == event.trigger))
+/// The hooks that run before a save, in the order in which they are declared.
+async fn hooks_before_saves(runs: &dyn Runs, event: &Event) -> Vec<String> {
+    let set = runs.refresh(&event.workspace).await.unwrap_or_default();
+    set.hooks.iter().filter(|hook| hook.trigger == event.trigger).map(|hook| hook.id.clone()).collect()
 }
 
-/// The hooks that were started, and their runs.
-async fn start(runs: &dyn Runs, mut event: Event, copy: &ContentCopy) -> Vec<(String, RunId)> {
+/// Starts one hook, unless the document does not concern it.
+async fn start(runs: &dyn Runs, event: &Event, hook: &str, copy: &ContentCopy) -> Option<RunId> {
+    let mut event = Event { hook: Some(hook.to_owned()), ..event.clone() };
     event.metadata.insert(CONTENT_FILE.to_owned(), json!(copy.file));
     let receipts = runs.submit(event).await.unwrap_or_default();
-    receipts.into_iter().filter_map(|receipt| Some((receipt.hook_id, receipt.run?))).collect()
+    receipts.into_iter().find_map(|receipt| receipt.run)
 }
 
 /// An edit that replaces a whole content by another.
@@ -125,8 +139,14 @@ impl ContentCopy {
         Ok(Self { folder, file })
     }
 
-    fn text(&self) -> Option<String> {
-        read_text_at_most(&self.file, MAX_RESULT_BYTES).ok()
+    /// What is kept once a hook is done: what it made of the content, or the content as it was before.
+    fn settle(&self, succeeded: bool, before: String) -> String {
+        let made = read_text_at_most(&self.file, MAX_RESULT_BYTES).ok().filter(|_| succeeded);
+        made.unwrap_or_else(|| {
+            // A copy that cannot be written makes the next hook fail, which changes nothing either.
+            let _ = files::write(&self.file, before.as_bytes());
+            before
+        })
     }
 }
 
