@@ -1,11 +1,11 @@
 //! The statements of one turn as a script of `pgbench`: taken from the server's log, with values that go on from turn to
 //! turn, and a session for each client.
 
-use super::statement_log::{LoggedStatement, is_end, statements};
+use super::statement_log::{LoggedStatement, Unit, is_end, partners, texts, units};
 use crate::process::find;
 use anyhow::{Context as _, Result, bail, ensure};
 use dispatch_support::{Client, PostgresServer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::process::Command;
 use std::time::Duration;
@@ -14,6 +14,8 @@ const SESSION: &str = "traced";
 const ATTEMPTS: u32 = 20;
 /// What a turn leaves to be done after its answer is done by then.
 const REST: Duration = Duration::from_millis(150);
+/// How long a server that does nothing is listened to: longer than the longest pause between two of its looks.
+const IDLE: Duration = Duration::from_secs(6);
 const MOST_CLIENTS: u32 = 64;
 const SECONDS: &str = "5";
 /// A longer text keeps its length where part of it has to be new.
@@ -28,29 +30,36 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Plays turns until two in a row sent the same statements, and makes a script of them.
+    /// Plays turns until two in a row sent the same statements, and makes a script of them. What the server is sent
+    /// while nothing happens belongs to no turn.
     pub(super) fn of_turn(server: &PostgresServer, client: &Client) -> Result<Self> {
         (0..3).for_each(|_| drop(client.say(SESSION, "again")));
         server.psql("ALTER SYSTEM SET log_statement = 'all'");
         server.psql("SELECT pg_reload_conf()");
         std::thread::sleep(REST);
-        let turn = || {
+        let sent_during = |work: &dyn Fn()| {
             let before = server.log().len();
-            client.say(SESSION, "again");
-            std::thread::sleep(REST);
-            let log = server.log();
-            statements(log.get(before..).unwrap_or_default())
+            work();
+            units(server.log().get(before..).unwrap_or_default())
         };
-        let texts = |turn: &[LoggedStatement]| turn.iter().map(|one| one.sql.clone()).collect::<Vec<_>>();
+        let idle: BTreeSet<Vec<String>> = sent_during(&|| std::thread::sleep(IDLE)).iter().map(texts).collect();
+        let turn = || -> Vec<Unit> {
+            let sent = sent_during(&|| {
+                client.say(SESSION, "again");
+                std::thread::sleep(REST);
+            });
+            sent.into_iter().filter(|unit| !idle.contains(&texts(unit))).collect()
+        };
         let mut last = turn();
         for _ in 0..ATTEMPTS {
             let next = turn();
-            if texts(&last) == texts(&next) {
+            if let Some(pairs) = partners(&last, &next) {
                 server.psql("ALTER SYSTEM RESET log_statement");
                 server.psql("SELECT pg_reload_conf()");
                 let session = server.psql(&format!("SELECT id FROM agent_sessions WHERE label = '{SESSION}'"));
                 prepare_sessions(server);
-                return Ok(ScriptWriter { session, ..ScriptWriter::default() }.write(&last, &next));
+                let (last, next): (Vec<Unit>, Vec<Unit>) = pairs.into_iter().unzip();
+                return Ok(ScriptWriter { session, ..ScriptWriter::default() }.write(&last.concat(), &next.concat()));
             }
             last = next;
         }

@@ -2,6 +2,8 @@
 //!
 //! Pure.
 
+use std::collections::{BTreeMap, VecDeque};
+
 /// One statement and the values of its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LoggedStatement {
@@ -10,25 +12,43 @@ pub(super) struct LoggedStatement {
     pub(super) values: Vec<Option<String>>,
 }
 
-/// Statements in the order in which their transactions ended, those of one transaction together.
-pub(super) fn statements(log: &str) -> Vec<LoggedStatement> {
-    let mut ended: Vec<LoggedStatement> = Vec::new();
-    let mut open: Vec<LoggedStatement> = Vec::new();
+/// The statements of one transaction, or one statement outside of any.
+pub(super) type Unit = Vec<LoggedStatement>;
+
+/// The texts of a unit: what it does, whatever its values are.
+pub(super) fn texts(unit: &Unit) -> Vec<String> {
+    unit.iter().map(|statement| statement.sql.clone()).collect()
+}
+
+/// What was sent, in the order in which it ended.
+pub(super) fn units(log: &str) -> Vec<Unit> {
+    let mut ended: Vec<Unit> = Vec::new();
+    let mut open: BTreeMap<String, Unit> = BTreeMap::new();
     for statement in entries(log) {
         let process = statement.process.clone();
         let (begins, ends) = (statement.sql.starts_with("BEGIN"), is_end(&statement.sql));
-        let is_within = begins || open.iter().any(|other| other.process == process);
-        if !is_within {
-            ended.push(statement);
+        if !begins && !open.contains_key(&process) {
+            ended.push(vec![statement]);
             continue;
         }
-        open.push(statement);
+        open.entry(process.clone()).or_default().push(statement);
         if ends {
-            ended.extend(open.iter().filter(|other| other.process == process).cloned());
-            open.retain(|other| other.process != process);
+            ended.extend(open.remove(&process));
         }
     }
     ended
+}
+
+/// Each unit of `next` with the one of `last` that has the same texts; `None` if one of them has no partner. Units of
+/// different connections end in any order.
+pub(super) fn partners(last: &[Unit], next: &[Unit]) -> Option<Vec<(Unit, Unit)>> {
+    let mut waiting: BTreeMap<Vec<String>, VecDeque<Unit>> = BTreeMap::new();
+    for unit in last {
+        waiting.entry(texts(unit)).or_default().push_back(unit.clone());
+    }
+    let partner = |unit: &Unit| Some((waiting.get_mut(&texts(unit))?.pop_front()?, unit.clone()));
+    (last.len() == next.len()).then_some(())?;
+    next.iter().map(partner).collect()
 }
 
 pub(super) fn is_end(sql: &str) -> bool {
@@ -94,9 +114,28 @@ mod tests {
                    2026-01-01 00:00:00 UTC [1] LOG:  execute s2: INSERT INTO t\n\tVALUES ($1, $2, $3)\n\
                    2026-01-01 00:00:00 UTC [1] DETAIL:  parameters: $1 = 'it''s, $2 = ''x''', $2 = NULL, $3 = '7'\n\
                    2026-01-01 00:00:00 UTC [1] LOG:  statement: COMMIT\n";
-        let found = statements(log);
-        let texts: Vec<&str> = found.iter().map(|statement| statement.sql.as_str()).collect();
-        assert_eq!(texts, ["SELECT 1", "BEGIN;", "INSERT INTO t VALUES ($1, $2, $3)", "COMMIT"]);
-        assert_eq!(found[2].values, [Some("it's, $2 = 'x'".to_owned()), None, Some("7".to_owned())]);
+        let found = units(log);
+        let sent: Vec<Vec<String>> = found.iter().map(texts).collect();
+        let transaction = ["BEGIN;", "INSERT INTO t VALUES ($1, $2, $3)", "COMMIT"].map(str::to_owned).to_vec();
+        assert_eq!(sent, [vec!["SELECT 1".to_owned()], transaction]);
+        assert_eq!(found[1][1].values, [Some("it's, $2 = 'x'".to_owned()), None, Some("7".to_owned())]);
+    }
+
+    #[test]
+    fn partners_are_found_in_any_order_and_each_once() {
+        let unit = |sql: &str, value: &str| {
+            let values = vec![Some(value.to_owned())];
+            vec![LoggedStatement { process: "1".to_owned(), sql: sql.to_owned(), values }]
+        };
+        let last = [unit("a", "1"), unit("b", "1"), unit("a", "2")];
+        let next = [unit("b", "3"), unit("a", "3"), unit("a", "4")];
+        let found = partners(&last, &next).unwrap();
+        assert_eq!(
+            found.iter().map(|(last, _)| last.clone()).collect::<Vec<_>>(),
+            [1, 0, 2].map(|at| last[at].clone())
+        );
+        assert_eq!(found.iter().map(|(_, next)| next.clone()).collect::<Vec<_>>(), next);
+        assert_eq!(partners(&last, &[unit("a", "1"), unit("b", "1"), unit("b", "2")]), None);
+        assert_eq!(partners(&last, &next[..2]), None);
     }
 }
