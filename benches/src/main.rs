@@ -1,4 +1,4 @@
-//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace|run|sessions|react]`, all without a name.
+//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace|run|sessions|route|react]`, all without a name.
 
 #![allow(clippy::print_stdout, reason = "a table is what a benchmark is for")]
 
@@ -9,6 +9,7 @@ mod process;
 mod raw_commits;
 mod react;
 mod redact;
+mod route;
 mod run;
 mod sample;
 mod script;
@@ -32,6 +33,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("trace", trace::run),
     ("run", run::run),
     ("sessions", sessions::run),
+    ("route", route::run),
     ("react", react::run),
 ];
 

@@ -45,6 +45,11 @@ impl Samples {
         self.percentile_us(50)
     }
 
+    /// Their mean, in microseconds.
+    pub(crate) fn mean_us(&self) -> f64 {
+        self.times.iter().sum::<Duration>().as_secs_f64() * 1e6 / self.times.len() as f64
+    }
+
     /// The one that so many of a hundred do not exceed, in microseconds.
     pub(crate) fn percentile_us(&self, percent: usize) -> f64 {
         let mut sorted = self.times.clone();

@@ -13,8 +13,10 @@ use crate::process::dispatch;
 use crate::{row, table};
 use anyhow::Result;
 
+pub(crate) use load::model;
+
 /// One line of the table: what, the figure, what stands beside it, their ratio and the goal.
-type ReportRow = Vec<String>;
+pub(crate) type ReportRow = Vec<String>;
 
 pub(crate) fn run() -> Result<()> {
     let program = dispatch()?;

@@ -117,6 +117,12 @@ impl Running {
         Self::look(loaded, extensions, &[EVENT_LEDGER.id(), ROUTES.id(), CONVERSATIONS.id()])
     }
 
+    /// The same where no database is there and none is to be made: hooks and channels can be looked at all the same.
+    pub(crate) fn look_at_no_events(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        let settings = loaded.settings.with("storage.url", "memory:");
+        Self::look_with(loaded, extensions, &[EVENT_LEDGER.id(), ROUTES.id(), CONVERSATIONS.id()], settings)
+    }
+
     /// Brings the tables of a database up to date, and does nothing with what is in them.
     pub(crate) fn migrate_storage(
         loaded: &Loaded,

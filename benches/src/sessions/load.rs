@@ -20,7 +20,7 @@ pub(super) struct Load {
 }
 
 /// A model that says the same every time, after a while.
-pub(super) fn model(thinks_ms: u64) -> ScriptedModel {
+pub(crate) fn model(thinks_ms: u64) -> ScriptedModel {
     let Reply { status, headers, body } = Reply::say("yes");
     let think = (thinks_ms > 0).then_some(Step::SleepMs(thinks_ms));
     let reply = Reply { status, headers, body: think.into_iter().chain(body).collect() };

@@ -5,6 +5,7 @@ mod database;
 mod hooks;
 mod private_files;
 mod queue;
+mod routing;
 
 use super::config::withheld;
 use super::{check, ext};
@@ -69,6 +70,7 @@ pub(in crate::commands) fn all_findings(loaded: &Loaded, extensions: Vec<Arc<dyn
     findings.extend(private_files::findings(&loaded.dirs.data));
     findings.extend(agent::storage(loaded, &extensions));
     findings.extend(queue::waiting(loaded, &extensions));
+    findings.extend(routing::findings(loaded, &extensions));
     findings.push(agent::model(loaded));
     findings.extend(database::finding(loaded));
     findings.extend(hooks::finding(loaded));

@@ -1,5 +1,6 @@
 //! `dispatch route`: the routing hooks, and what they would do with an event.
 
+mod metrics_view;
 mod template;
 
 use crate::app::Status;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 const MAX_EVENT_BYTES: u64 = 8 * 1024 * 1024;
 /// What is shown of a reason.
 const REASON_CHARS: usize = 120;
-/// How far back a back-test looks.
+/// How far back a back-test looks, and metrics count.
 const SINCE: &str = "30d";
 
 #[derive(Debug, clap::Subcommand)]
@@ -38,6 +39,15 @@ pub(crate) enum RouteCommand {
     /// Check that every routing hook is approved, loads and has an id of its own
     #[command(after_help = "Exit status: 0 all is well, 1 a hook cannot run.")]
     Check {
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Count what hooks decided, how long they took, and what came in and left per channel
+    Metrics {
+        /// Only this time until now
+        #[arg(long, value_name = "TIME", default_value = SINCE)]
+        since: TimeSpan,
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
@@ -119,6 +129,14 @@ async fn obey(
             Ok(Status::Done)
         }
         RouteCommand::Check { json } => check(&routes.list().await?, (*json).into(), printer),
+        RouteCommand::Metrics { since, json } => {
+            let metrics = routes.metrics(before_now(*since)).await?;
+            match Format::from(*json) {
+                Format::Json => printer.json(&metrics)?,
+                Format::Text => printer.out(&metrics_view::shown(&metrics)),
+            }
+            Ok(Status::Done)
+        }
         RouteCommand::Enable { id } => switched(&routes.enable(id).await?, printer),
         RouteCommand::Disable { id } => switched(&routes.disable(id).await?, printer),
         RouteCommand::New { .. } => Ok(Status::Done),
@@ -132,9 +150,7 @@ async fn obey(
             Ok(Status::Done)
         }
         RouteCommand::Backtest { file, since, json } => {
-            let since_ms = time::unix_ms().saturating_sub(since.ms());
-            let since_ms = u64::try_from(since_ms).unwrap_or_default();
-            let report = routes.backtest(&full(file)?, since_ms).await?;
+            let report = routes.backtest(&full(file)?, before_now(*since)).await?;
             match Format::from(*json) {
                 Format::Json => printer.json(&report)?,
                 Format::Text => printer.out(&compared(&report)),
@@ -142,6 +158,11 @@ async fn obey(
             Ok(if report.changed.is_empty() { Status::Done } else { Status::No })
         }
     }
+}
+
+/// So long ago, in Unix milliseconds.
+fn before_now(span: TimeSpan) -> u64 {
+    u64::try_from(time::unix_ms().saturating_sub(span.ms())).unwrap_or_default()
 }
 
 fn full(file: &Path) -> Result<PathBuf, Failure> {

@@ -20,7 +20,8 @@ pub use dispatch::{
 };
 pub use history::{HISTORY, HistoryCompaction, HistoryReading, PastTurn, ReadConversation, past_turns};
 pub use outbox::{
-    OUTBOX, Outbox, OutboxError, ReplyFilter, ReplySender, ReplyState, ReplyView, SendAttempt, SendVerdict, SettledAs,
+    OUTBOX, Outbox, OutboxError, ReplyCount, ReplyFilter, ReplySender, ReplyState, ReplyView, SendAttempt, SendVerdict,
+    SettledAs,
 };
 pub use persona::{PERSONAS, PersonaCheck, PersonaChecking};
 pub use watch::{SessionEvent, SessionEvents, SessionNews};

@@ -1,6 +1,8 @@
 //! Sends what turns wrote for their channels: one attempt at a time per reply, and none by guess.
 
-use crate::contract::{Outbox, OutboxError, ReplyFilter, ReplySender, ReplyState, ReplyView, SendAttempt, SettledAs};
+use crate::contract::{
+    Outbox, OutboxError, ReplyCount, ReplyFilter, ReplySender, ReplyState, ReplyView, SendAttempt, SettledAs,
+};
 use crate::queue_store::{AttemptEnd, QueueStore, TakenReply, after_verdict};
 use crate::turn_scheduler::TurnScheduler;
 use dispatch_contracts::BoxFuture;
@@ -137,6 +139,10 @@ impl Outbox for OutboxService {
 
     fn list(&self, filter: ReplyFilter) -> BoxFuture<'_, Result<Vec<ReplyView>, OutboxError>> {
         Box::pin(async move { self.store.replies(&filter).await })
+    }
+
+    fn counts(&self, since_ms: u64) -> BoxFuture<'_, Result<Vec<ReplyCount>, OutboxError>> {
+        Box::pin(async move { self.store.reply_counts(since_ms).await })
     }
 
     fn settle<'a>(&'a self, id: &'a str, settled: SettledAs) -> BoxFuture<'a, Result<ReplyView, OutboxError>> {

@@ -252,6 +252,20 @@ impl QueueStore {
         found.iter().map(|record| Ok(tables::entry(record)?.view(record.text(tables::ENTRY_COLUMNS)?))).collect()
     }
 
+    /// What was set aside, newest first.
+    pub(crate) async fn parked(&self) -> Result<Vec<DispatchView>, SessionsError> {
+        let query = statement!(
+            format!(
+                "SELECT {}, s.label FROM dispatches d LEFT JOIN turn_inputs i ON i.dispatch_id = d.id
+                 JOIN session_leases s ON s.session = d.session WHERE d.state = 'parked' ORDER BY d.at DESC LIMIT ?1",
+                tables::ENTRY
+            ),
+            MAX_PAGE
+        );
+        let found = self.storage.query(query).await?;
+        found.iter().map(|record| Ok(tables::entry(record)?.view(record.text(tables::ENTRY_COLUMNS)?))).collect()
+    }
+
     /// Stored rows behind a place, at most a page.
     pub(crate) async fn rows_after(&self, label: &str, seq: u64) -> Result<Vec<(u64, Row)>, SessionsError> {
         let Some(session) = self.conversations.session(label).await? else { return Ok(Vec::new()) };

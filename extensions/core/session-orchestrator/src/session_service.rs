@@ -167,6 +167,10 @@ impl Sessions for SessionService {
         })
     }
 
+    fn parked(&self) -> BoxFuture<'_, Result<Vec<DispatchView>, SessionsError>> {
+        Box::pin(self.scheduler.store.parked())
+    }
+
     fn queue<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<DispatchView>, SessionsError>> {
         Box::pin(async move { self.explained(self.scheduler.store.queue(session).await?, session).await })
     }

@@ -122,6 +122,64 @@ pub struct BacktestReport {
     pub changed: Vec<ChangedDecision>,
 }
 
+/// How often one hook decided what, and how long it took.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookMetrics {
+    /// Its id.
+    pub hook: String,
+    /// It wanted the event delivered.
+    pub fired: u64,
+    /// It left the event alone.
+    pub passed: u64,
+    /// It threw, could not be loaded or used too much.
+    pub failed: u64,
+    /// It did not return in time.
+    pub timeout: u64,
+    /// What it returned breaks the schema.
+    pub invalid: u64,
+    /// It did not look at the event: not approved, or switched off by another event.
+    pub skipped: u64,
+    /// The time that half of its looks at events did not exceed.
+    pub median_ms: Option<u64>,
+    /// The time that 95 of 100 did not exceed.
+    pub p95_ms: Option<u64>,
+}
+
+/// What came in over a channel, and what became of the replies to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelMetrics {
+    /// Which kind of channel.
+    pub channel: String,
+    /// Events that were stored.
+    pub received: u64,
+    /// Repetitions of stored events.
+    pub duplicates: u64,
+    /// Requests whose signature was refused.
+    pub refused: u64,
+    /// Replies that arrived.
+    pub sent: u64,
+    /// Replies that did not arrive and are not tried again.
+    pub failed: u64,
+    /// Replies that may have arrived.
+    pub unknown: u64,
+    /// Replies on their way, whenever they were written.
+    pub waiting: u64,
+}
+
+/// Counts and times of hooks and channels.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RouteMetrics {
+    /// From when on, in Unix milliseconds.
+    pub since_ms: u64,
+    /// The hooks, by id.
+    pub hooks: Vec<HookMetrics>,
+    /// The channels, by name.
+    pub channels: Vec<ChannelMetrics>,
+}
+
 /// Why a question about hooks has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RoutesError {
@@ -156,6 +214,8 @@ pub trait Routes: Send + Sync {
     fn test<'a>(&'a self, file: &'a Path, event: Event) -> BoxFuture<'a, Result<HookTrial, RoutesError>>;
     /// Runs a file on recorded events received at this time or later, and sends nothing.
     fn backtest<'a>(&'a self, file: &'a Path, since_ms: u64) -> BoxFuture<'a, Result<BacktestReport, RoutesError>>;
+    /// Counts and times since this time, in Unix milliseconds. Repetitions and refused requests count by whole days.
+    fn metrics(&self, since_ms: u64) -> BoxFuture<'_, Result<RouteMetrics, RoutesError>>;
     /// Whether everything that an event leads to is stored.
     fn is_routed<'a>(&'a self, event: &'a str) -> BoxFuture<'a, Result<bool, RoutesError>>;
 }

@@ -6,6 +6,7 @@ use crate::hook_catalogue::HookCatalogue;
 use crate::hook_evaluation::HookRunner;
 use crate::hook_workers::HookWorkers;
 use crate::journal::Journal;
+use crate::metrics_route::metrics_route;
 use crate::persona_files::PersonaFiles;
 use crate::reply_sending::ChannelReplies;
 use crate::route_service::RouteService;
@@ -87,7 +88,8 @@ async fn start(host: &Host) -> Result<Arc<Router>, ExtensionError> {
         outbox: Arc::clone(&outbox),
     };
     router.ledger.receipts_from(Arc::new(receipts));
-    let service: Arc<dyn Routes> = Arc::new(RouteService { router: Arc::clone(&router) });
+    let service: Arc<dyn Routes> = Arc::new(RouteService { router: Arc::clone(&router), outbox: Arc::clone(&outbox) });
+    host.define_route(metrics_route(Arc::clone(&service), host.clock())).map_err(ExtensionError::new)?;
     host.provide(&ROUTES, service).map_err(ExtensionError::new)?;
     if host.settings().read("route_events") == Some(false) {
         return Ok(router);

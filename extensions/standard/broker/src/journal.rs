@@ -134,7 +134,7 @@ pub(crate) struct RoutedEvent {
 
 /// The journal.
 pub(crate) struct Journal {
-    storage: Arc<dyn Storage>,
+    pub(crate) storage: Arc<dyn Storage>,
 }
 
 impl Journal {

@@ -1,8 +1,8 @@
 //! The routing hooks as a service: listing, switching, and trying them on events without any effect.
 
 use crate::contract::{
-    BacktestReport, ChangedDecision, HookListing, HookState, HookTrial, RouteDecision, RouteSummary, Routes,
-    RoutesError,
+    BacktestReport, ChangedDecision, HookListing, HookState, HookTrial, RouteDecision, RouteMetrics, RouteSummary,
+    Routes, RoutesError,
 };
 use crate::dispatch_plan::{FiredHook, PlannedDispatch, plan};
 use crate::hook_catalogue::ReadyHook;
@@ -11,10 +11,13 @@ use crate::hook_files::{HookFile, HookOrigin, HookTrust};
 use crate::hook_questions::EventQuestions;
 use crate::hook_result::{HookResult, read_result};
 use crate::journal::{HookOutcome, JournaledInvocation, mode_word};
+use crate::route_metrics::{channel_metrics, hook_metrics};
 use crate::router::Router;
 use dispatch_contracts::BoxFuture;
+use dispatch_contracts::storage::StorageError;
 use dispatch_contracts::suggest::nearest;
 use ext_event_ledger::contract::{Event, EventFilter};
+use ext_session_orchestrator::contract::{Outbox, OutboxError};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,6 +33,7 @@ const MAX_CHANGES: usize = 1_000;
 /// The service.
 pub(crate) struct RouteService {
     pub(crate) router: Arc<Router>,
+    pub(crate) outbox: Arc<dyn Outbox>,
 }
 
 impl RouteService {
@@ -112,6 +116,16 @@ impl RouteService {
         let fired = FiredHook { id: hook.id.clone(), priority: hook.meta.priority, result: result.clone() };
         let route = plan(event, &sender, vec![fired]).pop().map(|planned| summary(&planned, &result));
         Ok(RouteDecision { outcome: word(HookOutcome::Fired), route })
+    }
+
+    async fn measured(&self, since_ms: u64) -> Result<RouteMetrics, RoutesError> {
+        let hooks = hook_metrics(&self.router.journal.outcome_counts(since_ms).await?);
+        let received = self.router.ledger.channel_counts(since_ms).await?;
+        let replies = self.outbox.counts(since_ms).await.map_err(|error| match error {
+            OutboxError::Storage(error) => RoutesError::Storage(error),
+            other => RoutesError::Storage(StorageError::Statement(other.to_string())),
+        })?;
+        Ok(RouteMetrics { since_ms, hooks, channels: channel_metrics(&received, &replies) })
     }
 
     async fn named(&self, file: &Path) -> Result<ReadyHook, RoutesError> {
@@ -227,6 +241,10 @@ impl Routes for RouteService {
 
     fn backtest<'a>(&'a self, file: &'a Path, since_ms: u64) -> BoxFuture<'a, Result<BacktestReport, RoutesError>> {
         Box::pin(self.compare(file, since_ms))
+    }
+
+    fn metrics(&self, since_ms: u64) -> BoxFuture<'_, Result<RouteMetrics, RoutesError>> {
+        Box::pin(self.measured(since_ms))
     }
 
     fn is_routed<'a>(&'a self, event: &'a str) -> BoxFuture<'a, Result<bool, RoutesError>> {

@@ -8,11 +8,11 @@ mod receipt;
 mod reply;
 
 pub use channel::{
-    AccountState, AccountStatus, CHANNELS, ChannelAdapter, ChannelError, Channels, DeliveryContext, Inbox, Intake,
-    OutboundAbilities, OutboundMessage, ReconcileOutcome, SendOutcome,
+    AccountState, AccountStatus, CHANNELS, ChannelAdapter, ChannelError, ChannelProblem, Channels, DeliveryContext,
+    Inbox, Intake, OutboundAbilities, OutboundMessage, ReconcileOutcome, SendOutcome,
 };
 pub use event::{Event, EventOrigin, EventStatus, NewEvent, PeerKind};
-pub use ledger::{AdapterPosition, Appended, EVENT_LEDGER, EventFilter, EventLedger, LedgerError};
+pub use ledger::{AdapterPosition, Appended, ChannelCount, EVENT_LEDGER, EventFilter, EventLedger, LedgerError};
 pub use person::{Identity, Person};
 pub use receipt::{DispatchLine, EventReceipt, EventReceipts, HookLine, SendLine};
 pub use reply::KeptReply;

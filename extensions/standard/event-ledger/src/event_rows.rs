@@ -1,5 +1,6 @@
 //! Events as rows: the statements that add one inside a transaction, and those that find some.
 
+use crate::channel_counts::add_duplicate;
 use crate::contract::{AdapterPosition, Appended, Event, EventFilter, EventOrigin, PeerKind};
 use crate::prepared_event::PreparedEvent;
 use dispatch_contracts::statement;
@@ -32,6 +33,7 @@ pub(crate) const APPEND_KEY: &str = "event-ledger:append";
 /// Adds an event, or finds it. The transaction holds [`APPEND_KEY`].
 pub(crate) fn append(tx: &mut dyn Transaction, event: &PreparedEvent) -> Result<Appended, StorageError> {
     if let Some(known) = tx.query(&by_external_id(event))?.first() {
+        tx.execute(&add_duplicate(&event.channel, &event.account, event.received_at))?;
         return Ok(Appended { event: read(known)?, fresh: false });
     }
     let thread = thread_key(tx, event)?;

@@ -1,6 +1,7 @@
 //! Puts the ledger together from what the host offers: storage if it is there, memory if not.
 
 use crate::append_queue::append_queue;
+use crate::channel_counts::RefusedRequests;
 use crate::channel_registry::ChannelRegistry;
 use crate::contract::{CHANNELS, Channels, EVENT_LEDGER, EventLedger};
 use crate::event_routes::event_routes;
@@ -8,7 +9,7 @@ use crate::kept_replies::{KeptReplies, KeptReplyAdapter};
 use crate::ledger_service::LedgerService;
 use crate::tables::MIGRATIONS;
 use crate::web::{self, WebChannel, web_routes};
-use crate::webhook::{WebhookAdapter, configured_webhooks, literal_secrets, webhook_route};
+use crate::webhook::{self, WebhookAdapter, configured_webhooks, literal_secrets, webhook_route};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::harness::Harness;
@@ -66,15 +67,21 @@ fn start(host: &Host, storage: Arc<dyn Storage>) -> Result<(), StartError> {
         clock: host.clock(),
         kept: WakeSignal::default(),
     });
+    let refused = Arc::new(RefusedRequests {
+        storage: Arc::clone(&storage),
+        host: host.clone(),
+        channel: webhook::CHANNEL,
+        waiting: Mutex::default(),
+    });
     let ledger = ledger(host, storage, redactor, Arc::clone(&replies))?;
     let channels: Arc<dyn Channels> = Arc::new(ChannelRegistry::default());
-    let webhook = Arc::new(WebhookAdapter { host: host.clone(), webhooks });
+    let adapter = Arc::new(WebhookAdapter { host: host.clone(), webhooks });
     let web = Arc::new(WebChannel { ledger: Arc::clone(&ledger), replies: Arc::clone(&replies) });
     for route in event_routes(&ledger).into_iter().chain(web_routes(&web)) {
         host.define_route(route)?;
     }
-    host.define_raw_route(webhook_route(Arc::clone(&webhook), Arc::clone(&ledger), host.clock()))?;
-    channels.register(webhook);
+    host.define_raw_route(webhook_route(Arc::clone(&adapter), Arc::clone(&ledger), refused))?;
+    channels.register(adapter);
     for channel in [web::CHANNEL, CLI_CHANNEL] {
         channels.register(Arc::new(KeptReplyAdapter { channel, replies: Arc::clone(&replies) }));
     }

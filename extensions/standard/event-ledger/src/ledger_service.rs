@@ -1,9 +1,10 @@
 //! The ledger as a service: prepares events, asks the storage, and wakes whoever waits for events.
 
 use crate::append_queue::{AppendQueue, AppendRequest};
+use crate::channel_counts::channel_counts;
 use crate::contract::{
-    AdapterPosition, Appended, Event, EventFilter, EventLedger, EventReceipt, EventReceipts, EventStatus, Identity,
-    KeptReply, LedgerError, NewEvent, Person,
+    AdapterPosition, Appended, ChannelCount, Event, EventFilter, EventLedger, EventReceipt, EventReceipts, EventStatus,
+    Identity, KeptReply, LedgerError, NewEvent, Person,
 };
 use crate::event_rows::{self, COLUMNS};
 use crate::kept_replies::KeptReplies;
@@ -242,6 +243,10 @@ impl EventLedger for LedgerService {
             let event = self.number(id).await?;
             self.change(statement!("DELETE FROM event_tags WHERE tag = ?1 AND event = ?2", tag, event)).await
         })
+    }
+
+    fn channel_counts(&self, since_ms: u64) -> BoxFuture<'_, Result<Vec<ChannelCount>, LedgerError>> {
+        Box::pin(async move { Ok(channel_counts(self.storage.as_ref(), since_ms).await?) })
     }
 
     fn listen(&self) -> Receiver<()> {

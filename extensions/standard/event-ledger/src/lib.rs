@@ -5,6 +5,7 @@
 pub mod contract;
 
 mod append_queue;
+mod channel_counts;
 mod channel_registry;
 mod event_routes;
 mod event_rows;

@@ -12,7 +12,12 @@ pub(crate) fn content_index() -> WordIndex {
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "events", statements: EVENTS },
     Migration { version: 2, name: "kept replies", statements: KEPT_REPLIES },
+    Migration { version: 3, name: "counts per channel", statements: CHANNEL_COUNTS },
 ];
+
+const CHANNEL_COUNTS: &[&str] = &["CREATE TABLE channel_counts (
+        day INTEGER NOT NULL, channel TEXT NOT NULL, account TEXT NOT NULL, what TEXT NOT NULL, total INTEGER NOT NULL,
+        PRIMARY KEY (day, channel, account, what))"];
 
 const KEPT_REPLIES: &[&str] = &[
     "CREATE TABLE kept_replies (

@@ -80,6 +80,7 @@ mod replay;
 mod route_hooks;
 #[cfg(target_os = "linux")]
 mod route_inbound;
+mod route_metrics;
 mod route_workspace;
 #[cfg(target_os = "linux")]
 mod run_approvals;

@@ -15,11 +15,8 @@ const NAMED: usize = 10;
 
 /// One line per message that waits for a person or for a process; a database that is not there is not made.
 pub(super) fn waiting(loaded: &Loaded, extensions: &[Arc<dyn Extension>]) -> Vec<DoctorFinding> {
-    let url: Option<String> = loaded.settings.read("storage.url");
-    match Location::parse(url.as_deref(), &loaded.dirs.data) {
-        Ok(Location::File(path)) if !files::is_file(&path) => return Vec::new(),
-        Ok(Location::Memory) => return Vec::new(),
-        _ => {}
+    if !has_database(loaded) {
+        return Vec::new();
     }
     let Ok(running) = Running::look_at_conversations(loaded, extensions.to_vec()) else { return Vec::new() };
     let queue = running.service(&SESSIONS).map(|sessions| running.block_on(async move { sessions.queue(None).await }));
@@ -29,6 +26,16 @@ pub(super) fn waiting(loaded: &Loaded, extensions: &[Arc<dyn Extension>]) -> Vec
         Ok(Err(error)) => vec![wrong(QUEUE, error.to_string(), "`dispatch queue show` shows what waits")],
         // The line about the storage says what is wrong.
         Err(_) => Vec::new(),
+    }
+}
+
+/// Whether there is a database that outlives a program.
+pub(super) fn has_database(loaded: &Loaded) -> bool {
+    let url: Option<String> = loaded.settings.read("storage.url");
+    match Location::parse(url.as_deref(), &loaded.dirs.data) {
+        Ok(Location::File(path)) => files::is_file(&path),
+        Ok(Location::Memory) => false,
+        Err(_) => true,
     }
 }
 

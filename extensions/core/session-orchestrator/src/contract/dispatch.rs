@@ -350,6 +350,8 @@ pub trait Sessions: Send + Sync {
     ) -> BoxFuture<'a, Result<DispatchView, SessionsError>>;
     /// Lets a message wait again that was set aside because it failed too often.
     fn retry<'a>(&'a self, id: &'a DispatchId) -> BoxFuture<'a, Result<DispatchView, SessionsError>>;
+    /// The messages that were set aside because they failed too often, newest first.
+    fn parked(&self) -> BoxFuture<'_, Result<Vec<DispatchView>, SessionsError>>;
     /// What waits or runs, of one session or of all, in order.
     fn queue<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<Vec<DispatchView>, SessionsError>>;
     /// What happens in a session: everything stored after `after`, then whatever comes, until dropped.

@@ -146,6 +146,17 @@ pub struct ReplyFilter {
     pub dispatches: Option<Vec<DispatchId>>,
 }
 
+/// How many replies to a channel stand in a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplyCount {
+    /// The channel.
+    pub channel: String,
+    /// The state.
+    pub state: ReplyState,
+    /// How many.
+    pub count: u64,
+}
+
 /// Why the outbox did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutboxError {
@@ -171,6 +182,9 @@ pub trait Outbox: Send + Sync {
     fn send_with(&self, sender: Arc<dyn ReplySender>);
     /// Replies, newest first.
     fn list(&self, filter: ReplyFilter) -> BoxFuture<'_, Result<Vec<ReplyView>, OutboxError>>;
+    /// How many replies came to their state at this time or later, in Unix milliseconds; those that are still on their way
+    /// count whenever they were written.
+    fn counts(&self, since_ms: u64) -> BoxFuture<'_, Result<Vec<ReplyCount>, OutboxError>>;
     /// A person says what became of a reply.
     fn settle<'a>(&'a self, id: &'a str, settled: SettledAs) -> BoxFuture<'a, Result<ReplyView, OutboxError>>;
     /// Takes a reply that waits, for somebody who hands it over right here and calls [`Outbox::settle`] then; `None` if

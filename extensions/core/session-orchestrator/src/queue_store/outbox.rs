@@ -2,7 +2,9 @@
 
 use super::requests::{Lease, TurnFinish};
 use super::{QueueError, QueueStore};
-use crate::contract::{DispatchId, OutboxError, ReplyFilter, ReplyState, ReplyView, SendVerdict, SettledAs};
+use crate::contract::{
+    DispatchId, OutboxError, ReplyCount, ReplyFilter, ReplyState, ReplyView, SendVerdict, SettledAs,
+};
 use crate::reply::{answers, channel, order_key, reply_text};
 use crate::state::StoredDispatch;
 use dispatch_contracts::ids::TurnId;
@@ -237,6 +239,18 @@ impl QueueStore {
         found.iter().map(|record| Ok(reply(record)?)).collect()
     }
 
+    /// How many replies to each channel are in each state.
+    pub(crate) async fn reply_counts(&self, since_ms: u64) -> Result<Vec<ReplyCount>, OutboxError> {
+        let query = "SELECT channel, state, count(*) FROM outbox
+             WHERE changed_at >= ?1 OR state IN ('pending', 'sending') GROUP BY channel, state ORDER BY channel, state";
+        let found = self.storage().query(statement!(query, since_ms)).await?;
+        let count = |record: &Record| {
+            let (channel, count) = (record.text(0)?.to_owned(), record.unsigned(2)?);
+            Ok(ReplyCount { channel, state: known_state(record.text(1)?)?, count })
+        };
+        found.iter().map(count).collect()
+    }
+
     /// A person says what became of a reply.
     pub(crate) async fn settle_reply(
         &self,
@@ -323,11 +337,13 @@ fn find(tx: &mut dyn Transaction, id: &str) -> Result<Option<ReplyView>, Storage
     found.first().map(reply).transpose()
 }
 
+fn known_state(word: &str) -> Result<ReplyState, StorageError> {
+    ReplyState::of_word(word).ok_or_else(|| StorageError::Corrupt(format!("a reply is in the unknown state `{word}`")))
+}
+
 fn reply(record: &Record) -> Result<ReplyView, StorageError> {
     let unreadable = |error: serde_json::Error| StorageError::Corrupt(format!("a reply cannot be read: {error}"));
-    let word = record.text(8)?;
-    let state = ReplyState::of_word(word)
-        .ok_or_else(|| StorageError::Corrupt(format!("a reply is in the unknown state `{word}`")))?;
+    let state = known_state(record.text(8)?)?;
     Ok(ReplyView {
         id: record.text(0)?.to_owned(),
         turn: TurnId::new(record.text(1)?),

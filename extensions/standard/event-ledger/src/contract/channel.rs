@@ -163,6 +163,20 @@ pub enum ChannelError {
     Lasting(String),
 }
 
+/// Something about an account's settings that keeps it from working, or lets in more than was probably meant. Never
+/// contains a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelProblem {
+    /// Which account.
+    pub account: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What helps.
+    pub fix: String,
+    /// Whether it is only worth knowing: it may be meant so.
+    pub may_be_meant: bool,
+}
+
 /// One kind of channel: how its events come in and how answers leave.
 pub trait ChannelAdapter: Send + Sync {
     /// Which kind of channel.
@@ -201,6 +215,10 @@ pub trait ChannelAdapter: Send + Sync {
             Err(ChannelError::Lasting(format!("the channel `{}` has no account `{account}`", self.channel())))
         };
         Box::pin(std::future::ready(answer))
+    }
+    /// What is wrong with the settings of its accounts, as far as that shows without a connection.
+    fn problems(&self) -> BoxFuture<'_, Vec<ChannelProblem>> {
+        Box::pin(std::future::ready(Vec::new()))
     }
     /// Whether a conversation of the channel is with one peer or with many, where the channel knows.
     fn peer_kind(&self, peer: &str) -> Option<PeerKind> {

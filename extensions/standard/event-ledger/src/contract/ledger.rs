@@ -33,6 +33,19 @@ pub struct AdapterPosition {
     pub position: String,
 }
 
+/// What came in over a channel in some time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChannelCount {
+    /// Which kind of channel.
+    pub channel: String,
+    /// Events that were stored.
+    pub received: u64,
+    /// Repetitions of events that were stored already.
+    pub duplicates: u64,
+    /// Requests whose signature was wrong, missing or too old; nothing of them was stored.
+    pub refused: u64,
+}
+
 /// Which events are wanted. What is not named does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
@@ -133,6 +146,9 @@ pub trait EventLedger: Send + Sync {
     fn tag<'a>(&'a self, id: &'a str, tag: &'a str) -> BoxFuture<'a, Result<(), LedgerError>>;
     /// Takes a tag away; one that is not there is no error.
     fn untag<'a>(&'a self, id: &'a str, tag: &'a str) -> BoxFuture<'a, Result<(), LedgerError>>;
+    /// What came in per channel since this time, in Unix milliseconds, in the order of channels. Repetitions and refused
+    /// requests are counted by whole days.
+    fn channel_counts(&self, since_ms: u64) -> BoxFuture<'_, Result<Vec<ChannelCount>, LedgerError>>;
     /// Hears of appended events from now on: those of this process at once. Those of other processes are found by
     /// whoever looks at intervals too.
     fn listen(&self) -> Receiver<()>;

@@ -1,13 +1,16 @@
 //! The adapter of webhooks: which there are, where their secrets are, and how a reply is posted.
 
+use super::check::{is_allowed_target, problems_of};
 use super::payload::ORIGIN_HEADER;
 use super::signature::{SignatureScheme, sign};
 use super::webhook_settings::{CHANNEL, SecretSource, WebhookSettings};
-use crate::contract::{AccountState, AccountStatus, ChannelAdapter, OutboundAbilities, OutboundMessage, SendOutcome};
+use crate::contract::{
+    AccountState, AccountStatus, ChannelAdapter, ChannelProblem, OutboundAbilities, OutboundMessage, SendOutcome,
+};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::secret::Secret;
-use dispatch_http::{ClientKind, Redirects, is_loopback_url, root_cause};
+use dispatch_http::{ClientKind, Redirects, root_cause};
 use dispatch_os::environment;
 use dispatch_os::files::read_text_at_most;
 use reqwest::{StatusCode, Url};
@@ -74,6 +77,18 @@ impl ChannelAdapter for WebhookAdapter {
         self.webhooks.values().map(status).collect()
     }
 
+    fn problems(&self) -> BoxFuture<'_, Vec<ChannelProblem>> {
+        Box::pin(async move {
+            let mut problems = Vec::new();
+            for webhook in self.webhooks.values() {
+                let is_usable = |source: &SecretSource| read_secret(source).is_some();
+                let has_secret = !secrets_of(&self.host, webhook).await.is_empty();
+                problems.extend(problems_of(webhook, is_usable, has_secret));
+            }
+            problems
+        })
+    }
+
     fn send(&self, message: OutboundMessage) -> BoxFuture<'_, SendOutcome> {
         Box::pin(async move {
             match self.prepared(&message).await {
@@ -93,7 +108,7 @@ impl WebhookAdapter {
         let address = address.ok_or_else(|| format!("webhook `{account}` has no `reply_url`"))?;
         let url =
             Url::parse(address).map_err(|error| format!("invalid `reply_url` of webhook `{account}`: {error}"))?;
-        if url.scheme() != "https" && !(url.scheme() == "http" && is_loopback_url(&url)) {
+        if !is_allowed_target(&url) {
             return Err(format!("the `reply_url` of webhook `{account}` must begin with https://"));
         }
         let client = dispatch_http::client(ClientKind::of(&url), Redirects::None);

@@ -5,6 +5,7 @@ use super::payload::{ReadEvent, read_events, slack_challenge};
 use super::reply;
 use super::signature::{SignatureCheck, SignatureScheme};
 use super::webhook_settings::{CHANNEL, WebhookSettings};
+use crate::channel_counts::RefusedRequests;
 use crate::contract::{EventLedger, LedgerError, NewEvent};
 use dispatch_contracts::contribution::{RawRequest, RawResponse, RawRoute, RouteAccess};
 use dispatch_contracts::ports::{Clock, Level};
@@ -21,9 +22,10 @@ const HASH_BYTES: usize = 16;
 pub(crate) fn webhook_route(
     adapter: Arc<WebhookAdapter>,
     ledger: Arc<dyn EventLedger>,
-    clock: Arc<dyn Clock>,
+    refused: Arc<RefusedRequests>,
 ) -> RawRoute {
-    let endpoint = Arc::new(WebhookEndpoint { adapter, ledger, clock });
+    let clock = adapter.host.clock();
+    let endpoint = Arc::new(WebhookEndpoint { adapter, ledger, refused, clock });
     RawRoute {
         method: "POST",
         path: "/v1/hooks/{name}",
@@ -40,6 +42,7 @@ pub(crate) fn webhook_route(
 struct WebhookEndpoint {
     adapter: Arc<WebhookAdapter>,
     ledger: Arc<dyn EventLedger>,
+    refused: Arc<RefusedRequests>,
     clock: Arc<dyn Clock>,
 }
 
@@ -59,6 +62,7 @@ impl WebhookEndpoint {
             let fields =
                 Map::from_iter([("webhook".to_owned(), json!(name)), ("cause".to_owned(), json!(error.to_string()))]);
             self.adapter.host.log(Level::Info, "a webhook's request was refused", fields);
+            self.refused.add(&name);
             return reply::unsigned(&error);
         }
         if let (SignatureScheme::Slack, Some(text)) = (webhook.scheme, slack_challenge(&request)) {

@@ -8,7 +8,7 @@ use dispatch_contracts::settings::Settings;
 use std::collections::BTreeMap;
 
 /// The channel's name.
-pub(super) const CHANNEL: &str = "webhook";
+pub(crate) const CHANNEL: &str = "webhook";
 /// How old a signed time may be, if the settings do not say.
 const DEFAULT_TOLERANCE_S: u64 = 300;
 
