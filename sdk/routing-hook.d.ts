@@ -69,7 +69,8 @@ export interface PermissionSet {
     /** Counts more than `allow`. */
     deny?: string[];
   };
-  credentials?: string[];
+  /** No call gets a credential from a dispatch: only an empty list is taken, any other is `invalid`. */
+  credentials?: [];
 }
 
 export interface DeliveryContext {

@@ -13,6 +13,7 @@ use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
 use ext_event_ledger::contract::{EVENT_LEDGER, EventLedger, LedgerError};
+use ext_session_orchestrator::contract::OUTBOX;
 use std::sync::Arc;
 
 pub(super) use send::store;
@@ -46,14 +47,15 @@ pub(crate) fn run(
     {
         // Whoever waits for the answer routes the event and runs the turn here, unless another process is faster.
         let running = Running::start(loaded, extensions, Threads::Two)?;
-        let posted = running
-            .service(&EVENT_LEDGER)
-            .and_then(|ledger| running.block_on(post::run(ledger.as_ref(), request, printer)));
+        let posted = running.service(&EVENT_LEDGER).and_then(|ledger| {
+            let outbox = running.service(&OUTBOX)?;
+            running.block_on(post::run(ledger.as_ref(), Some(outbox.as_ref()), request, printer))
+        });
         running.shutdown();
         return posted;
     }
     with_ledger(loaded, extensions, async |ledger| match command {
-        EventCommand::Post(request) => post::run(ledger, request, printer).await,
+        EventCommand::Post(request) => post::run(ledger, None, request, printer).await,
         EventCommand::List(request) => list::run(ledger, request, printer).await,
         EventCommand::Show(request) => show::run(ledger, request, printer).await,
         EventCommand::Mark(request) => mark::run(ledger, request, printer).await,

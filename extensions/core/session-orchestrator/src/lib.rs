@@ -17,6 +17,7 @@ mod queue;
 mod queue_store;
 mod redaction;
 mod reply;
+mod reply_attempt;
 mod scope;
 mod session_feed;
 mod session_service;

@@ -1,29 +1,33 @@
-//! Sends what turns wrote for their channels: one attempt at a time per reply, and none by guess.
+//! Sends what turns wrote for their channels: one attempt at a time per reply, none by guess, and a channel that is slow
+//! holds up no other.
 
 use crate::contract::{
-    Outbox, OutboxError, ReplyCount, ReplyFilter, ReplySender, ReplyState, ReplyView, SendAttempt, SettledAs,
+    Outbox, OutboxError, ReplyCount, ReplyFilter, ReplySender, ReplyView, SendAttempt, SendVerdict, SettledAs,
 };
-use crate::queue_store::{AttemptEnd, QueueStore, TakenReply, after_verdict};
+use crate::queue_store::{AttemptEnd, QueueStore, TakenReply};
+use crate::reply_attempt::{arrived, may_have_arrived, not_sent, refused, too_late};
 use crate::turn_scheduler::TurnScheduler;
 use dispatch_contracts::BoxFuture;
 use dispatch_durable_queue::WakeSignal;
-use futures_util::StreamExt;
-use futures_util::future::{Either, join_all, select};
-use serde_json::Value;
+use futures_util::future::{Either, select};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How long one attempt may take; after that it may have arrived.
 const SEND_MS: u64 = 60_000;
+/// How long finding out what became of a reply may take.
+const RECONCILE_MS: u64 = 20_000;
+/// A process that was stopped for so long between taking a reply and sending it does not send it.
+const LATEST_START_MS: u64 = 20_000;
 /// How long a reply belongs to its sender.
-const SEND_LEASE_MS: u64 = SEND_MS + 30_000;
-/// How often a reply that did not leave is tried.
-const MAX_SENDS: u32 = 10;
-/// How long to wait before the second attempt; it doubles with each.
-const SEND_BACKOFF_MS: u64 = 1_000;
-/// The longest wait between two attempts.
-const MAX_SEND_BACKOFF_MS: u64 = 10 * 60_000;
+const SEND_LEASE_MS: u64 = LATEST_START_MS + SEND_MS + RECONCILE_MS + 10_000;
+/// How long to wait before the end of an attempt is stored again, where storage failed.
+const STORE_AGAIN_MS: u64 = 250;
 /// How many replies to one channel are sent at once.
-const MAX_SENDING: u32 = 16;
+const MAX_SENDING: usize = 16;
 /// How often the outbox is looked at for what other processes wrote.
 const OUTBOX_POLL_MS: u64 = 1_000;
 
@@ -35,27 +39,59 @@ pub(crate) struct OutboxService {
     pub(crate) signal: Arc<WakeSignal>,
 }
 
+/// What is done with a reply that this process has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReplyWork {
+    Send,
+    /// Its sender is gone.
+    FindOut,
+}
+
+/// A reply that this process deals with now.
+struct ReplyJob {
+    taken: TakenReply,
+    work: ReplyWork,
+    sender: Arc<dyn ReplySender>,
+    /// By the machine's own clock, so that a pause of the whole process counts.
+    taken_at_ms: u64,
+}
+
+/// The replies under way, by id, with their channels.
+type UnderWay = BTreeMap<String, String>;
+
 impl OutboxService {
     fn sender(&self) -> Option<Arc<dyn ReplySender>> {
         self.sender.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sends what is due until the program ends.
+    /// Sends what is due until the program ends, then waits for what is under way.
     pub(crate) async fn run(self: Arc<Self>) {
         let mut woken = self.signal.listen();
+        let mut working = FuturesUnordered::new();
+        let mut under_way = UnderWay::new();
         while !self.scheduler.is_draining() {
             let looked_at = self.scheduler.now_ms();
-            let sent = match self.round().await {
-                Ok(sent) => sent,
-                Err(error) => {
-                    self.scheduler.warn(format!("the outbox cannot be used: {error}"));
-                    0
+            match self.take_due(&under_way).await {
+                Ok(jobs) => {
+                    for job in jobs {
+                        under_way.insert(job.taken.view.id.clone(), job.taken.view.channel.clone());
+                        working.push(self.work_off(job).boxed());
+                    }
                 }
-            };
-            if sent == 0 {
-                let pause = self.pause(looked_at).await;
-                select(woken.next(), self.scheduler.clock().sleep_ms(pause)).await;
+                Err(error) => self.scheduler.warn(format!("the outbox cannot be used: {error}")),
             }
+            self.scheduler.sending.store(under_way.len(), Ordering::Relaxed);
+            let pause = self.scheduler.clock().sleep_ms(self.pause(looked_at).await);
+            let idle = select(woken.next(), pause);
+            if working.is_empty() {
+                idle.await;
+            } else if let Either::Left((Some(ended), _)) = select(working.next(), idle).await {
+                under_way.remove(&ended);
+            }
+        }
+        while let Some(ended) = working.next().await {
+            under_way.remove(&ended);
+            self.scheduler.sending.store(under_way.len(), Ordering::Relaxed);
         }
     }
 
@@ -66,69 +102,85 @@ impl OutboxService {
         }
     }
 
-    /// Sends what is due now; says how much it was.
-    async fn round(&self) -> Result<usize, OutboxError> {
-        let Some(sender) = self.sender() else { return Ok(0) };
-        let (now, owner) = (self.scheduler.now_ms(), &self.scheduler.owner);
+    /// Takes what is due now, and what others left behind.
+    async fn take_due(&self, under_way: &UnderWay) -> Result<Vec<ReplyJob>, OutboxError> {
+        let Some(sender) = self.sender() else { return Ok(Vec::new()) };
+        let owner = &self.scheduler.owner;
+        let job = |work, taken_at_ms| {
+            let sender = Arc::clone(&sender);
+            move |taken| ReplyJob { taken, work, sender: Arc::clone(&sender), taken_at_ms }
+        };
+        let (asked, busy) = (Arc::clone(&sender), under_way.clone());
+        let takes = move |reply: &ReplyView| !busy.contains_key(&reply.id) && asked.takes(&reply.channel);
+        let (now, began) = (self.scheduler.now_ms(), self.scheduler.clock().monotonic_ms());
         let dead = self.scheduler.dead_owner_check();
-        let asked = Arc::clone(&sender);
-        let takes = move |channel: &str| asked.takes(channel);
         let left = self.store.take_abandoned(takes, owner, dead, now, now + SEND_LEASE_MS).await?;
-        for taken in left {
-            let verdict = sender.reconcile(taken.view.clone()).await;
-            self.store.end_attempt(&taken, after_verdict(verdict, self.scheduler.now_ms())).await?;
-        }
-        let mut attempts = Vec::new();
+        let mut jobs: Vec<ReplyJob> = left.into_iter().map(job(ReplyWork::FindOut, began)).collect();
         for channel in self.store.waiting_channels().await?.into_iter().filter(|channel| sender.takes(channel)) {
-            let now = self.scheduler.now_ms();
-            let taken = self.store.take_replies(&channel, owner, now, now + SEND_LEASE_MS, MAX_SENDING).await?;
-            attempts.extend(taken.into_iter().map(|taken| self.attempt(Arc::clone(&sender), taken)));
+            let busy = under_way.values().filter(|other| **other == channel).count();
+            let free = u32::try_from(MAX_SENDING.saturating_sub(busy)).unwrap_or_default();
+            if free > 0 {
+                let (now, began) = (self.scheduler.now_ms(), self.scheduler.clock().monotonic_ms());
+                let taken = self.store.take_replies(&channel, owner, now, now + SEND_LEASE_MS, free).await?;
+                jobs.extend(taken.into_iter().map(job(ReplyWork::Send, began)));
+            }
         }
-        let count = attempts.len();
-        for ended in join_all(attempts).await {
-            ended?;
-        }
-        Ok(count)
+        Ok(jobs)
     }
 
-    async fn attempt(&self, sender: Arc<dyn ReplySender>, taken: TakenReply) -> Result<(), OutboxError> {
+    /// Deals with one reply and stores what became of it; gives its id.
+    async fn work_off(&self, job: ReplyJob) -> String {
+        let end = match job.work {
+            ReplyWork::Send => self.attempt(&job).await,
+            ReplyWork::FindOut => self.find_out(&job, "its sender stopped").await,
+        };
+        self.store_end(&job, end).await;
+        job.taken.view.id
+    }
+
+    async fn attempt(&self, job: &ReplyJob) -> AttemptEnd {
+        let view = &job.taken.view;
+        if self.scheduler.clock().monotonic_ms().saturating_sub(job.taken_at_ms) > LATEST_START_MS {
+            return too_late(self.scheduler.now_ms());
+        }
         let limit = self.scheduler.clock().sleep_ms(SEND_MS);
-        let attempt = match select(sender.send(taken.view.clone()), limit).await {
+        let attempt = match select(job.sender.send(view.clone()), limit).await {
             Either::Left((attempt, _)) => attempt,
             Either::Right(_) => SendAttempt::Unknown(format!("timed out after {} s", SEND_MS / 1_000)),
         };
-        let end = match attempt {
-            SendAttempt::Unknown(reason) => {
-                let verdict = sender.reconcile(taken.view.clone()).await;
-                let mut end = after_verdict(verdict, self.scheduler.now_ms());
-                if !end.state.is_settled() {
-                    end = later(&taken.view, reason, end.now_ms);
-                } else if end.state == ReplyState::Unknown {
-                    end.reason = format!("{reason}; {}", end.reason);
-                }
-                end
-            }
-            SendAttempt::NotSent(reason) => later(&taken.view, reason, self.scheduler.now_ms()),
-            SendAttempt::Sent(receipt) => {
-                ended(ReplyState::Sent, String::new(), Some(Value::Object(receipt)), self.scheduler.now_ms())
-            }
-            SendAttempt::Refused(reason) => ended(ReplyState::Failed, reason, None, self.scheduler.now_ms()),
+        match attempt {
+            SendAttempt::Unknown(reason) => self.find_out(job, &reason).await,
+            SendAttempt::NotSent(reason) => not_sent(view, &reason, self.scheduler.now_ms()),
+            SendAttempt::Sent(receipt) => arrived(receipt, self.scheduler.now_ms()),
+            SendAttempt::Refused(reason) => refused(reason, self.scheduler.now_ms()),
+        }
+    }
+
+    async fn find_out(&self, job: &ReplyJob, reason: &str) -> AttemptEnd {
+        let limit = self.scheduler.clock().sleep_ms(RECONCILE_MS);
+        let verdict = match select(job.sender.reconcile(job.taken.view.clone()), limit).await {
+            Either::Left((verdict, _)) => verdict,
+            Either::Right(_) => SendVerdict::Unresolved,
         };
-        self.store.end_attempt(&taken, end).await.map(drop)
+        may_have_arrived(&job.taken.view, reason, verdict, self.scheduler.now_ms())
     }
-}
 
-fn ended(state: ReplyState, reason: String, receipt: Option<Value>, now_ms: u64) -> AttemptEnd {
-    AttemptEnd { state, reason, receipt, not_before_ms: now_ms, now_ms }
-}
-
-/// Another attempt in a while, or the end if there were enough.
-fn later(view: &ReplyView, reason: String, now_ms: u64) -> AttemptEnd {
-    if view.attempt >= MAX_SENDS {
-        return ended(ReplyState::Failed, format!("{reason} (tried {} times)", view.attempt), None, now_ms);
+    /// What is known of an attempt must not get lost because storage is away for a moment: it would be unknown then.
+    async fn store_end(&self, job: &ReplyJob, end: AttemptEnd) {
+        loop {
+            match self.store.end_attempt(&job.taken, end.clone()).await {
+                Ok(_) => return,
+                Err(error) => {
+                    let age = self.scheduler.clock().monotonic_ms().saturating_sub(job.taken_at_ms);
+                    if age > SEND_LEASE_MS {
+                        let id = &job.taken.view.id;
+                        return self.scheduler.warn(format!("what became of the reply `{id}` is not stored: {error}"));
+                    }
+                }
+            }
+            self.scheduler.clock().sleep_ms(STORE_AGAIN_MS).await;
+        }
     }
-    let wait = SEND_BACKOFF_MS.saturating_mul(1 << view.attempt.saturating_sub(1).min(20)).min(MAX_SEND_BACKOFF_MS);
-    AttemptEnd { not_before_ms: now_ms + wait, ..ended(ReplyState::Pending, reason, None, now_ms) }
 }
 
 impl Outbox for OutboxService {
@@ -159,56 +211,5 @@ impl Outbox for OutboxService {
             let taken = self.store.take_reply(id, &self.scheduler.owner, now, now + SEND_LEASE_MS).await?;
             Ok(taken.map(|taken| taken.view))
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::contract::{DispatchId, SendVerdict};
-    use dispatch_contracts::ids::TurnId;
-
-    fn tried(attempt: u32) -> ReplyView {
-        ReplyView {
-            id: "t.0".to_owned(),
-            turn: TurnId::new("t"),
-            part: 0,
-            dispatch: DispatchId::new("d"),
-            session: "main".to_owned(),
-            channel: "mail".to_owned(),
-            delivery: Value::Null,
-            text: "x".to_owned(),
-            state: ReplyState::Sending,
-            reason: String::new(),
-            attempt,
-            receipt: None,
-            at_ms: 0,
-            changed_at_ms: 0,
-        }
-    }
-
-    #[test]
-    fn attempts_come_later_and_later_and_end() {
-        for (attempt, not_before, state) in [
-            (1, 1_000, ReplyState::Pending),
-            (2, 2_000, ReplyState::Pending),
-            (9, 256_000, ReplyState::Pending),
-            (MAX_SENDS, 0, ReplyState::Failed),
-        ] {
-            let end = later(&tried(attempt), "busy".to_owned(), 0);
-            assert_eq!((end.not_before_ms, end.state), (not_before, state), "{attempt}");
-        }
-    }
-
-    #[test]
-    fn what_may_have_arrived_is_sent_again_only_if_that_is_harmless() {
-        for (verdict, state) in [
-            (SendVerdict::Sent(serde_json::Map::new()), ReplyState::Sent),
-            (SendVerdict::NotSent, ReplyState::Pending),
-            (SendVerdict::Repeatable, ReplyState::Pending),
-            (SendVerdict::Unresolved, ReplyState::Unknown),
-        ] {
-            assert_eq!(after_verdict(verdict, 5).state, state);
-        }
     }
 }

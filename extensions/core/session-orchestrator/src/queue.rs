@@ -114,6 +114,7 @@ pub(crate) fn steer_obstacle(
         ("ask", old.ask != new.ask),
         ("tools", old.tools != new.tools),
         ("history", old.history != new.history),
+        ("standing of its sender", has_owners_rights(old) != has_owners_rights(new)),
         ("delivery", delivery_target(&old.delivery) != delivery_target(&new.delivery)),
         ("workdir", old.workdir != new.workdir),
         ("options", old.options != new.options),
@@ -129,7 +130,8 @@ pub(crate) fn not_before(mode: Mode, now_ms: u64) -> u64 {
     if mode == Mode::Collect { now_ms.saturating_add(QUIET_MS) } else { now_ms }
 }
 
-/// What inputs must have in common to share a turn: persona, model, rights, where they belong and where the reply goes.
+/// What inputs must have in common to share a turn: persona, model, rights, where they belong, where the reply goes, and
+/// whether their senders are owners.
 pub(crate) fn partition(submission: &Submission, scope: Option<&DispatchScope>) -> String {
     let parts = serde_json::json!([
         submission.persona,
@@ -144,6 +146,7 @@ pub(crate) fn partition(submission: &Submission, scope: Option<&DispatchScope>) 
         submission.tools,
         submission.history,
         scope,
+        has_owners_rights(submission),
     ]);
     hex(sha256(parts.to_string().as_bytes()).into_iter().take(12))
 }
@@ -155,6 +158,12 @@ pub(crate) fn delivery_target(delivery: &Delivery) -> Delivery {
         fields.shift_remove(REPLY_TO);
     }
     target
+}
+
+/// Whether somebody wrote it who may do everything: whoever works with this program directly, or an owner from outside.
+/// Nobody else's words enter a turn of theirs.
+fn has_owners_rights(submission: &Submission) -> bool {
+    submission.sender.as_ref().is_none_or(|sender| sender.is_owner)
 }
 
 /// Whether an interrupt of one sender may supersede a message of another: the owner's everything, anybody else's their

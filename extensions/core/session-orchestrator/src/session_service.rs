@@ -183,6 +183,10 @@ impl Sessions for SessionService {
         Box::pin(follow(Arc::clone(&self.scheduler), session, after))
     }
 
+    fn now_ms(&self) -> u64 {
+        self.scheduler.now_ms()
+    }
+
     fn drain(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.scheduler.drain())
     }

@@ -125,6 +125,7 @@ impl TurnRunner {
             models: models.clone(),
             policy: self.settings.policy,
             options: submission.options.clone(),
+            obstacle: None,
         };
         let shaped = self.host.apply(&CONTEXT, context.clone()).await;
         let mut shaped = shaped.ok().and_then(Result::ok).unwrap_or(context);
@@ -162,6 +163,9 @@ impl TurnRunner {
         }
         let submission = lead(&job.begun);
         let context = self.context(&job, &submission).await;
+        if let Some(obstacle) = &context.obstacle {
+            return faulted(obstacle);
+        }
         let choices = choices(&context.models, &self.settings.all, &kernel).await;
         let choices = match choices {
             Ok(choices) => choices,

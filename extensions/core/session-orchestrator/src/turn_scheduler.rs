@@ -16,7 +16,7 @@ use dispatch_durable_queue::{OwnerLiveness, Standing, WakeSignal, drain};
 use futures_util::StreamExt;
 use futures_util::future::select;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most sessions that one process runs at once. Most of them wait for a model.
@@ -50,6 +50,8 @@ pub(crate) struct TurnScheduler {
     signal: WakeSignal,
     /// Woken when a turn left a reply.
     pub(crate) outbox: Arc<WakeSignal>,
+    /// How many replies are under way to their channels.
+    pub(crate) sending: AtomicUsize,
 }
 
 impl TurnScheduler {
@@ -70,6 +72,7 @@ impl TurnScheduler {
             draining: AtomicBool::new(false),
             signal: WakeSignal::default(),
             outbox: Arc::default(),
+            sending: AtomicUsize::new(0),
         })
     }
 
@@ -250,11 +253,12 @@ impl TurnScheduler {
         Ok(swept)
     }
 
-    /// Stops taking work; running turns get a moment, then they are stopped.
+    /// Stops taking work; running turns and replies under way get a moment, then they are stopped.
     pub(crate) async fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
         self.wake();
         let stop = || self.running().values().for_each(|(_, cancel)| cancel.cancel());
-        drain(self.ports.clock.as_ref(), || self.running().is_empty(), stop).await;
+        let is_idle = || self.running().is_empty() && self.sending.load(Ordering::Relaxed) == 0;
+        drain(self.ports.clock.as_ref(), is_idle, stop).await;
     }
 }

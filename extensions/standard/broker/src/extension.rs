@@ -19,12 +19,13 @@ use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::harness::Harness;
 use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::host::Host;
+use dispatch_contracts::ports::Clock;
 use dispatch_contracts::storage::StorageBackend;
 use dispatch_os::files::canonicalize;
 use dispatch_os::owner::Owner;
 use dispatch_redact::{Allowed, Options, Redactor, UserPattern};
 use ext_event_ledger::contract::{CHANNELS, EVENT_LEDGER};
-use ext_session_orchestrator::contract::{CONTEXT, OUTBOX, PERSONAS, SESSIONS, TurnContext};
+use ext_session_orchestrator::contract::{CONTEXT, OUTBOX, PERSONAS, SESSIONS, Sessions, TurnContext};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use serde_json::Map;
 use std::borrow::Cow;
@@ -117,10 +118,14 @@ fn personas(host: &Host) -> Result<(), ExtensionError> {
     let shape = move |context: TurnContext| {
         let named = context.persona.clone().filter(|name| !name.is_empty() && name != DEFAULT_PERSONA);
         let shaped = match named {
-            None => Ok(context),
-            Some(name) => files.find(&name).map(|persona| persona.shape(context)).map_err(HandlerError),
+            None => context,
+            // A persona can bound a turn: without it the turn must not run.
+            Some(name) => match files.find(&name) {
+                Ok(persona) => persona.shape(context),
+                Err(why) => TurnContext { obstacle: Some(why), ..context },
+            },
         };
-        std::future::ready(shaped)
+        std::future::ready(Ok::<_, HandlerError>(shaped))
     };
     host.filter(&CONTEXT, PERSONA_PRIORITY, shape).map(drop).map_err(ExtensionError::new)
 }
@@ -150,14 +155,15 @@ fn router(host: &Host, journal: Arc<Journal>) -> Result<Arc<Router>, ExtensionEr
     };
     let workdir = canonicalize(&folders.workdir).unwrap_or_else(|_| folders.workdir.clone());
     let (spawning, logging) = (host.clone(), host.clone());
+    let sessions = host.service(&SESSIONS).map_err(ExtensionError::new)?;
     Ok(Arc::new(Router {
         ledger: host.service(&EVENT_LEDGER).map_err(ExtensionError::new)?,
-        sessions: host.service(&SESSIONS).map_err(ExtensionError::new)?,
+        clock: Arc::new(QueueClock { machine: host.clock(), sessions: Arc::clone(&sessions) }),
+        sessions,
         journal,
         hooks: Arc::new(HookCatalogue { runner: Arc::new(runner), folders, metas: Mutex::default() }),
         senders: SenderKnowledge::of(&settings),
         redactor: Arc::new(redactor(host)?),
-        clock: host.clock(),
         ids: host.ids(),
         owner: owner.name().to_owned(),
         liveness: owner,
@@ -176,6 +182,26 @@ fn router(host: &Host, journal: Arc<Journal>) -> Result<Arc<Router>, ExtensionEr
         routing: std::sync::atomic::AtomicUsize::new(0),
         stopping: std::sync::atomic::AtomicBool::new(false),
     }))
+}
+
+/// A clock whose time is that of the session queue: a node whose own clock is wrong takes no event away from another.
+struct QueueClock {
+    machine: Arc<dyn Clock>,
+    sessions: Arc<dyn Sessions>,
+}
+
+impl Clock for QueueClock {
+    fn now_ms(&self) -> u64 {
+        self.sessions.now_ms()
+    }
+
+    fn monotonic_ms(&self) -> u64 {
+        self.machine.monotonic_ms()
+    }
+
+    fn sleep_ms(&self, ms: u64) -> BoxFuture<'static, ()> {
+        self.machine.sleep_ms(ms)
+    }
 }
 
 fn redactor(host: &Host) -> Result<Redactor, ExtensionError> {

@@ -23,7 +23,7 @@ enum Next {
 impl Router {
     /// Hands over everything that waits.
     pub(crate) async fn hand_over(&self) {
-        let waiting = match self.journal.waiting(&self.workspace).await {
+        let waiting = match self.journal.waiting(&self.workspace, self.clock.now_ms()).await {
             Ok(waiting) => waiting,
             Err(error) => return (self.log)(Level::Warn, format!("dispatches cannot be read: {error}")),
         };
@@ -37,9 +37,6 @@ impl Router {
 
     async fn hand_over_in_order(&self, dispatches: Vec<WaitingDispatch>) {
         for dispatch in dispatches {
-            if dispatch.not_before_ms > self.clock.now_ms() {
-                return;
-            }
             match self.hand_over_one(&dispatch).await {
                 Ok(Next::GoesOn) => {}
                 Ok(Next::Waits) => return,
@@ -50,7 +47,14 @@ impl Router {
 
     async fn hand_over_one(&self, dispatch: &WaitingDispatch) -> Result<Next, StorageError> {
         let now = self.clock.now_ms();
-        let (state, reason, not_before, next) = match self.sessions.submit(dispatch.submission.clone()).await {
+        let submission = match &dispatch.submission {
+            Ok(submission) => submission.clone(),
+            Err(why) => {
+                (self.log)(Level::Warn, format!("dispatch `{}` cannot be read by this version: {why}", dispatch.id));
+                return Ok(Next::Waits);
+            }
+        };
+        let (state, reason, not_before, next) = match self.sessions.submit(submission).await {
             Ok(_) => ("handed", String::new(), now, Next::GoesOn),
             Err(error @ SessionsError::Full { .. }) => ("waiting", error.to_string(), now + FULL_MS, Next::Waits),
             Err(SessionsError::Draining | SessionsError::Storage(_) | SessionsError::Conversation(_)) => {

@@ -9,6 +9,8 @@ use futures_util::future::join_all;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// How long a hook counts as broken that could not be loaded in time.
+const SLOW_LOAD_MS: u64 = 60_000;
 /// The longest id of a hook.
 const MAX_ID_CHARS: usize = 100;
 
@@ -20,6 +22,8 @@ pub(crate) struct ReadyHook {
     pub(crate) meta: HookMeta,
     /// Why it cannot run, if it is not about trust.
     pub(crate) problem: Option<String>,
+    /// Why nothing is known of it yet, where that passes.
+    pub(crate) unknown: Option<String>,
     /// Why it is switched off.
     pub(crate) disabled: Option<String>,
 }
@@ -36,7 +40,15 @@ pub(crate) struct HookCatalogue {
     pub(crate) runner: Arc<HookRunner>,
     pub(crate) folders: Folders,
     /// What the hooks say about themselves, by the version of their content.
-    pub(crate) metas: Mutex<BTreeMap<String, Result<HookMeta, String>>>,
+    pub(crate) metas: Mutex<BTreeMap<String, KnownMeta>>,
+}
+
+/// What a version of a hook said about itself.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownMeta {
+    meta: Result<HookMeta, String>,
+    /// When it is asked again: one that took too long may do better on a machine with less to do.
+    again_at_ms: Option<u64>,
 }
 
 impl HookCatalogue {
@@ -49,7 +61,9 @@ impl HookCatalogue {
     /// Every hook, switched on or not.
     pub(crate) async fn all(&self, journal: &Journal) -> Result<Vec<ReadyHook>, StorageError> {
         let disabled = journal.disabled().await?;
-        let hooks = join_all(read_hooks(&self.folders).into_iter().map(|file| self.hook(file))).await;
+        let mut hooks = join_all(read_hooks(&self.folders).into_iter().map(|file| self.hook(file))).await;
+        // What nobody approved takes no id away from what somebody did.
+        hooks.sort_by_key(|hook| hook.file.trust != HookTrust::Approved);
         let mut taken = BTreeSet::new();
         let named = hooks.into_iter().map(|mut hook| {
             if !taken.insert(hook.id.clone()) {
@@ -66,29 +80,41 @@ impl HookCatalogue {
     /// A hook; what came with a project and is not approved is not even loaded.
     pub(crate) async fn hook(&self, file: HookFile) -> ReadyHook {
         let meta = if file.trust == HookTrust::Approved { self.meta(&file).await } else { Ok(HookMeta::default()) };
-        let (meta, problem) = match meta {
-            Ok(meta) => (meta, None),
-            Err(problem) => (HookMeta::default(), Some(problem)),
+        let (meta, problem, unknown) = match meta {
+            Ok(meta) => (meta, None, None),
+            Err(MetaError::Lasting(problem)) => (HookMeta::default(), Some(problem), None),
+            Err(MetaError::Passing(why)) => (HookMeta::default(), None, Some(why)),
         };
         let id = meta.id.clone().unwrap_or_else(|| file.stem());
         let problem = problem.or_else(|| id_problem(&id));
-        ReadyHook { id, file, meta, problem, disabled: None }
+        ReadyHook { id, file, meta, problem, unknown, disabled: None }
     }
 
-    async fn meta(&self, file: &HookFile) -> Result<HookMeta, String> {
+    async fn meta(&self, file: &HookFile) -> Result<HookMeta, MetaError> {
+        let now_ms = self.runner.clock.monotonic_ms();
         let known = self.metas.lock().unwrap_or_else(PoisonError::into_inner).get(&file.version).cloned();
-        if let Some(known) = known {
-            return known;
+        if let Some(known) = known.filter(|known| known.again_at_ms.is_none_or(|at| at > now_ms)) {
+            return known.meta.map_err(MetaError::Lasting);
         }
-        let meta = match self.runner.meta(file).await {
-            Ok(meta) => Ok(meta),
-            // It is asked again with the next event.
-            Err(HookFailure::NoWorker(why)) => return Err(why),
-            Err(HookFailure::Failed(why) | HookFailure::TimedOut(why)) => Err(why),
+        let (meta, again_at_ms) = match self.runner.meta(file).await {
+            Ok(meta) => (Ok(meta), None),
+            Err(HookFailure::NoWorker(why)) => return Err(MetaError::Passing(why)),
+            Err(HookFailure::Failed(why)) => (Err(why), None),
+            Err(HookFailure::TimedOut(why)) => (Err(why), Some(self.runner.clock.monotonic_ms() + SLOW_LOAD_MS)),
         };
-        self.metas.lock().unwrap_or_else(PoisonError::into_inner).insert(file.version.clone(), meta.clone());
-        meta
+        let known = KnownMeta { meta: meta.clone(), again_at_ms };
+        self.metas.lock().unwrap_or_else(PoisonError::into_inner).insert(file.version.clone(), known);
+        meta.map_err(MetaError::Lasting)
     }
+}
+
+/// Why a hook says nothing about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum MetaError {
+    /// It is asked again with the next look.
+    Passing(String),
+    /// It stays like this for as long as its content does.
+    Lasting(String),
 }
 
 fn id_problem(id: &str) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Runs one hook for one event in a script worker, and answers what it asks meanwhile.
 
 use crate::hook_files::{HookFile, HookImports};
-use crate::hook_workers::{HookWorkers, Lane};
+use crate::hook_workers::{HookWorkers, Lane, LentWorker};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::ports::Clock;
@@ -11,8 +11,8 @@ use dispatch_script::{
 };
 use ext_event_ledger::contract::Event;
 use futures_channel::mpsc::{UnboundedSender, unbounded};
-use futures_util::StreamExt;
 use futures_util::future::{Either, select};
+use futures_util::{FutureExt, StreamExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::mpsc::{Sender, channel};
@@ -27,6 +27,8 @@ const ENTRY_NAME: &str = "route-entry.mjs";
 const LOAD_MS: u64 = 10_000;
 /// How long the answer to a question of a hook may take.
 const ANSWER: Duration = Duration::from_secs(10);
+/// A hook that takes longer than this gets its worker replaced, so that others need not wait for it.
+const LONG_MS: u64 = 250;
 /// The most lines of a hook's console that are kept.
 const MAX_LOG_LINES: usize = 100;
 
@@ -74,10 +76,15 @@ pub(crate) struct HookRunner {
 }
 
 impl HookRunner {
+    /// How long loading a hook and asking it may take.
+    pub(crate) const fn longest_ms(&self) -> u64 {
+        LOAD_MS + 2 * self.timeout_ms
+    }
+
     /// What a hook says about itself.
     pub(crate) async fn meta(&self, file: &HookFile) -> Result<HookMeta, HookFailure> {
         let request = request(file, Action::Exports, LOAD_MS, 0);
-        let (value, _) = self.run(file, request, None, Lane::Usual).await;
+        let (value, _) = self.run(file, request, None).await;
         let hook = value?.get("hook").cloned().unwrap_or_default();
         serde_json::from_value(hook).map_err(|error| HookFailure::Failed(format!("`export const hook`: {error}")))
     }
@@ -95,8 +102,7 @@ impl HookRunner {
         let call = Action::Call(Callee::export("default"), vec![event_json, given]);
         let request = request(file, call, self.timeout_ms, event.received_at);
         let started = self.clock.monotonic_ms();
-        let lane = self.workers.lane(&file.version);
-        let (returned, log) = self.run(file, request, Some(questions), lane).await;
+        let (returned, log) = self.run(file, request, Some(questions)).await;
         self.workers.note(&file.version, matches!(returned, Err(HookFailure::TimedOut(_))));
         Evaluation { returned, ms: self.clock.monotonic_ms().saturating_sub(started), log }
     }
@@ -106,24 +112,38 @@ impl HookRunner {
         file: &HookFile,
         request: Request,
         questions: Option<Arc<dyn HookQuestions>>,
-        lane: Lane,
     ) -> (Result<Value, HookFailure>, Vec<String>) {
-        let pool = self.workers.pool(lane);
-        let worker = match lane {
-            Lane::Usual => pool.take().await,
-            // The time of a hook that hung before runs while it waits: it holds up no event longer than its deadline.
-            Lane::Slow => match select(Box::pin(pool.take()), self.clock.sleep_ms(self.timeout_ms)).await {
-                Either::Left((worker, _)) => worker,
-                Either::Right(_) => return (Err(self.timed_out()), Vec::new()),
-            },
-        };
-        let Some(worker) = worker else {
-            return (Err(HookFailure::NoWorker("no worker is left".to_owned())), Vec::new());
+        let worker = match self.worker(&file.version).await {
+            Ok(worker) => worker,
+            Err(failure) => return (Err(failure), Vec::new()),
         };
         let lines = Arc::new(HookLog::default());
-        let returned = self.converse(&worker, file, request, questions, &lines).await;
-        pool.give_back(worker);
+        let running = self.converse(worker.supervisor(), file, request, questions, &lines).boxed();
+        let returned = match select(running, self.clock.sleep_ms(LONG_MS)).await {
+            Either::Left((returned, _)) => returned,
+            Either::Right(((), running)) => {
+                worker.replace();
+                running.await
+            }
+        };
         (returned, lines.take())
+    }
+
+    /// A worker for a version of a hook. One that hung before waits in a line of its own, and while it waits its time
+    /// runs: it holds up no event longer than its deadline.
+    async fn worker(&self, version: &str) -> Result<LentWorker<'_>, HookFailure> {
+        let gone = || HookFailure::NoWorker("no worker is left".to_owned());
+        if self.workers.lane(version) == Lane::Usual {
+            let worker = self.workers.pool(Lane::Usual).take().await.ok_or_else(gone)?;
+            // While it waited here, the same hook may have hung for another event.
+            if self.workers.lane(version) == Lane::Usual {
+                return Ok(worker);
+            }
+        }
+        match select(self.workers.pool(Lane::Slow).take().boxed(), self.clock.sleep_ms(self.timeout_ms)).await {
+            Either::Left((worker, _)) => worker.ok_or_else(gone),
+            Either::Right(_) => Err(self.timed_out()),
+        }
     }
 
     fn timed_out(&self) -> HookFailure {

@@ -89,8 +89,10 @@ fn permission_set(permissions: &Fields<'_>) -> Result<PermissionSet, InvalidResu
         }
         set.deny = tools.names("deny")?.unwrap_or_default();
     }
-    if let Some(credentials) = permissions.names("credentials")? {
-        set.credentials = Some(credentials);
+    // No call gets a credential from a dispatch, so a list that names some would promise what nobody keeps.
+    if permissions.names("credentials")?.is_some_and(|named| !named.is_empty()) {
+        let problem = "no call gets credentials, so none can be granted; leave it out or return an empty list";
+        return Err(invalid("permissions.credentials", problem));
     }
     Ok(set)
 }
@@ -218,7 +220,7 @@ mod tests {
         let value = json!({
             "fire": true,
             "routing": { "persona": "atlas", "session": "family:mom", "queueMode": "collect" },
-            "permissions": { "level": "restricted", "tools": { "allow": ["read_*"], "deny": ["run_*"] }, "credentials": ["mail"] },
+            "permissions": { "level": "restricted", "tools": { "allow": ["read_*"], "deny": ["run_*"] }, "credentials": [] },
             "deliveryContext": { "channel": "imessage", "peerId": "+1", "replyToId": "imessage:1" },
             "context": { "systemPrompt": "Be short.", "extracted": { "code": "123456" }, "includeThreadHistory": false },
             "disableHook": true
@@ -229,7 +231,6 @@ mod tests {
         assert_eq!(read.mode, Some(Mode::Collect));
         let permissions = read.permissions.unwrap();
         assert_eq!((permissions.allow, permissions.deny), (vec!["read_*".to_owned()], vec!["run_*".to_owned()]));
-        assert_eq!(permissions.credentials.unwrap(), ["mail"]);
         assert_eq!(read.delivery.unwrap().peer_id.as_deref(), Some("+1"));
         assert_eq!(read.extracted.unwrap()["code"], "123456");
         assert_eq!((read.system_prompt.as_deref(), read.include_thread_history), (Some("Be short."), Some(false)));
@@ -252,6 +253,10 @@ mod tests {
             (
                 json!({"fire": true, "permissions": {"level": "full", "tools": {"allow": ["a", 1]}}}),
                 "permissions.tools.allow[1]: it is a number, not a string",
+            ),
+            (
+                json!({"fire": true, "permissions": {"level": "full", "credentials": ["mail"]}}),
+                "permissions.credentials: no call gets credentials",
             ),
             (json!({"fire": true, "deliveryContext": {"peerId": "x"}}), "deliveryContext.channel: it is missing"),
             (json!({"fire": true, "context": {"extracted": []}}), "context.extracted: it is a list, not an object"),

@@ -4,7 +4,9 @@
 use crate::dispatch_plan::{FiredHook, PlannedDispatch, SenderStanding, plan};
 use crate::hook_result::HookResult;
 use dispatch_contracts::statement;
-use dispatch_contracts::storage::{Columns, Durability, Keys, Record, Storage, StorageError, Transaction};
+use dispatch_contracts::storage::{
+    Columns, Durability, Keys, Record, SqlValue, Statement, Storage, StorageError, Transaction,
+};
 use dispatch_durable_queue::{transact, transact_with};
 use ext_event_ledger::contract::Event;
 use ext_session_orchestrator::contract::{Mode, Submission};
@@ -12,8 +14,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The most invocations or dispatches that are read at once.
+/// The most dispatches that are read at once.
 const MAX_READ: u32 = 1_000;
+/// No lease and no wait ends later than this after the longest one.
+const MAX_AHEAD_MS: u64 = 60_000;
 
 /// An event that this process routes, until somebody takes it over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +32,8 @@ pub(crate) struct OpenEvent {
 pub(crate) struct RouteClaim {
     pub(crate) workspace: String,
     pub(crate) owner: String,
+    /// Owners that are known to be gone: what they hold is free.
+    pub(crate) dead: Vec<String>,
     pub(crate) now_ms: u64,
     pub(crate) until_ms: u64,
     pub(crate) limit: u32,
@@ -87,8 +93,8 @@ impl HookOutcome {
 pub(crate) struct WaitingDispatch {
     pub(crate) id: String,
     pub(crate) label: String,
-    pub(crate) submission: Submission,
-    pub(crate) not_before_ms: u64,
+    /// What cannot be read here may have been written by a newer version, which runs beside this one.
+    pub(crate) submission: Result<Submission, String>,
 }
 
 /// A dispatch as the journal has it.
@@ -115,6 +121,8 @@ pub(crate) struct JournaledInvocation {
     pub(crate) value: Option<Value>,
     pub(crate) ms: u64,
     pub(crate) at_ms: u64,
+    /// The number of the event.
+    pub(crate) sequence: u64,
 }
 
 /// Makes the message for a session of a planned dispatch.
@@ -185,46 +193,29 @@ impl Journal {
         transact_with(self.storage.as_ref(), Keys::of([key]), Durability::Process, work).await
     }
 
-    /// Takes open events, the oldest of each conversation.
-    pub(crate) async fn claim(
-        &self,
-        claim: RouteClaim,
-        is_dead: impl Fn(&str) -> bool + Send + 'static,
-    ) -> Result<Vec<OpenEvent>, StorageError> {
+    /// Takes open events that nobody holds, the oldest of each conversation.
+    pub(crate) async fn claim(&self, claim: RouteClaim) -> Result<Vec<OpenEvent>, StorageError> {
         let key = route_key(&claim.workspace);
         let work = move |tx: &mut dyn Transaction| {
-            let open = tx.query(&statement!(
-                "SELECT event, fence, attempts, owner, lease_until FROM event_routes
-                 WHERE workspace = ?1 AND state = 'open' AND not_before <= ?2
-                 AND NOT EXISTS (SELECT 1 FROM event_routes earlier WHERE earlier.conversation = event_routes.conversation
-                     AND earlier.sequence < event_routes.sequence AND earlier.state = 'open')
-                 ORDER BY sequence LIMIT ?3",
-                &claim.workspace,
-                claim.now_ms,
-                claim.limit
-            ))?;
             let mut taken = Vec::new();
-            for record in &open {
-                let owner = record.optional_text(3)?;
-                let is_held = owner.is_some_and(|owner| {
-                    record.unsigned(4).unwrap_or_default() > claim.now_ms && !(owner != claim.owner && is_dead(owner))
-                });
-                if is_held {
-                    continue;
-                }
+            for record in &tx.query(&claimable(&claim))? {
                 let event = OpenEvent {
                     event: record.text(0)?.to_owned(),
                     fence: record.unsigned(1)? + 1,
                     attempts: small(record, 2)?,
                 };
-                tx.execute(&statement!(
-                    "UPDATE event_routes SET owner = ?2, fence = ?3, lease_until = ?4 WHERE event = ?1",
+                // Whoever held it may have decided meanwhile: a decision is taken under the event's own key.
+                let changed = tx.execute(&statement!(
+                    "UPDATE event_routes SET owner = ?2, fence = ?3, lease_until = ?4
+                     WHERE event = ?1 AND state = 'open' AND fence = ?3 - 1",
                     &event.event,
                     &claim.owner,
                     event.fence,
                     claim.until_ms
                 ))?;
-                taken.push(event);
+                if changed > 0 {
+                    taken.push(event);
+                }
             }
             Ok::<_, StorageError>(taken)
         };
@@ -266,24 +257,28 @@ impl Journal {
         transact_with(self.storage.as_ref(), keys, Durability::Process, move |tx| decide(tx, routed)).await
     }
 
-    /// Dispatches of a workspace that wait to be handed over, in order.
-    pub(crate) async fn waiting(&self, workspace: &str) -> Result<Vec<WaitingDispatch>, StorageError> {
+    /// Dispatches of a workspace that can be handed over now, in order. Those of a session that has to wait are left out
+    /// whole, so that they take no place of others.
+    pub(crate) async fn waiting(&self, workspace: &str, now_ms: u64) -> Result<Vec<WaitingDispatch>, StorageError> {
         let query = statement!(
-            "SELECT id, label, submission, not_before FROM route_dispatches
-             WHERE workspace = ?1 AND state = 'waiting' ORDER BY sequence, place LIMIT ?2",
+            "SELECT id, label, submission FROM route_dispatches waiting
+             WHERE workspace = ?1 AND state = 'waiting'
+             AND NOT EXISTS (SELECT 1 FROM route_dispatches held WHERE held.label = waiting.label
+                 AND held.workspace = waiting.workspace AND held.state = 'waiting'
+                 AND held.not_before > ?2 AND held.not_before <= ?3)
+             ORDER BY sequence, place LIMIT ?4",
             workspace,
+            now_ms,
+            now_ms.saturating_add(MAX_AHEAD_MS),
             MAX_READ
         );
         let found = self.storage.query(query).await?;
         let waiting = |record: &Record| {
             let text = record.optional_text(2)?.unwrap_or_default();
-            let submission = serde_json::from_str(text)
-                .map_err(|error| StorageError::Corrupt(format!("a dispatch cannot be read: {error}")))?;
             Ok(WaitingDispatch {
                 id: record.text(0)?.to_owned(),
                 label: record.text(1)?.to_owned(),
-                submission,
-                not_before_ms: record.unsigned(3)?,
+                submission: serde_json::from_str(text).map_err(|error| error.to_string()),
             })
         };
         found.iter().map(waiting).collect()
@@ -313,81 +308,6 @@ impl Journal {
         transact_with(self.storage.as_ref(), Keys::of([key]), Durability::Process, work).await
     }
 
-    /// What hooks decided about an event.
-    pub(crate) async fn invocations(&self, event: &str) -> Result<Vec<JournaledInvocation>, StorageError> {
-        let query = format!("SELECT {INVOCATION} FROM hook_invocations WHERE event = ?1 ORDER BY at, hook");
-        let found = self.storage.query(statement!(query, event)).await?;
-        found.iter().map(invocation).collect()
-    }
-
-    /// What one hook decided before an event, newest first.
-    pub(crate) async fn invocations_of(
-        &self,
-        hook: &str,
-        before: u64,
-        limit: u32,
-    ) -> Result<Vec<JournaledInvocation>, StorageError> {
-        let query = format!(
-            "SELECT {INVOCATION} FROM hook_invocations WHERE hook = ?1 AND sequence < ?2 ORDER BY sequence DESC LIMIT ?3"
-        );
-        let found = self.storage.query(statement!(query, hook, before, limit.min(MAX_READ))).await?;
-        found.iter().map(invocation).collect()
-    }
-
-    /// The dispatches of an event, in order.
-    pub(crate) async fn dispatches(&self, event: &str) -> Result<Vec<JournaledDispatch>, StorageError> {
-        let query = statement!(
-            "SELECT id, hook, label, persona, mode, state, reason, merged_into, at FROM route_dispatches
-             WHERE event = ?1 ORDER BY place",
-            event
-        );
-        let found = self.storage.query(query).await?;
-        let dispatch = |record: &Record| {
-            Ok(JournaledDispatch {
-                id: record.text(0)?.to_owned(),
-                hook: record.text(1)?.to_owned(),
-                label: record.text(2)?.to_owned(),
-                persona: record.text(3)?.to_owned(),
-                mode: record.text(4)?.to_owned(),
-                state: record.text(5)?.to_owned(),
-                reason: record.text(6)?.to_owned(),
-                merged_into: record.optional_text(7)?.map(str::to_owned),
-                at_ms: record.unsigned(8)?,
-            })
-        };
-        found.iter().map(dispatch).collect()
-    }
-
-    /// The event that a dispatch came from, and how often replies led to it.
-    pub(crate) async fn event_of(&self, dispatch: &str) -> Result<Option<(String, u32)>, StorageError> {
-        let query = statement!(
-            "SELECT d.event, r.hops FROM route_dispatches d LEFT JOIN event_routes r ON r.event = d.event WHERE d.id = ?1",
-            dispatch
-        );
-        let found = self.storage.query(query).await?;
-        let hops = |record: &Record| Ok::<u64, StorageError>(record.optional_unsigned(1)?.unwrap_or(0));
-        found
-            .first()
-            .map(|record| Ok((record.text(0)?.to_owned(), u32::try_from(hops(record)?).unwrap_or(u32::MAX))))
-            .transpose()
-    }
-
-    /// Whether an event was routed, by anybody.
-    pub(crate) async fn is_routed(&self, event: &str) -> Result<bool, StorageError> {
-        let query = statement!("SELECT 1 FROM event_routes WHERE event = ?1 AND state = 'routed'", event);
-        Ok(!self.storage.query(query).await?.is_empty())
-    }
-
-    /// The hooks that are switched off, with why.
-    pub(crate) async fn disabled(&self) -> Result<BTreeMap<(String, String), String>, StorageError> {
-        let query = "SELECT origin, hook, reason FROM hook_states WHERE enabled = 0";
-        let found = self.storage.query(statement!(query)).await?;
-        let one = |record: &Record| {
-            Ok(((record.text(0)?.to_owned(), record.text(1)?.to_owned()), record.text(2)?.to_owned()))
-        };
-        found.iter().map(one).collect()
-    }
-
     /// Switches a hook on or off.
     pub(crate) async fn set_enabled(
         &self,
@@ -404,19 +324,28 @@ impl Journal {
     }
 }
 
-const INVOCATION: &str = "event, hook, outcome, reason, result, ms, at";
-
-fn invocation(record: &Record) -> Result<JournaledInvocation, StorageError> {
-    let unreadable = |error: serde_json::Error| StorageError::Corrupt(format!("a result cannot be read: {error}"));
-    Ok(JournaledInvocation {
-        event: record.text(0)?.to_owned(),
-        hook: record.text(1)?.to_owned(),
-        outcome: record.text(2)?.to_owned(),
-        reason: record.text(3)?.to_owned(),
-        value: record.optional_text(4)?.map(serde_json::from_str).transpose().map_err(unreadable)?,
-        ms: record.unsigned(5)?,
-        at_ms: record.unsigned(6)?,
-    })
+/// The open events that a claim can take. What is held is left out here, so that it takes no place of what is not.
+fn claimable(claim: &RouteClaim) -> Statement {
+    // A moment farther ahead than any lease or wait was written by a clock that was set back since.
+    let farthest_ms = claim.until_ms.saturating_add(MAX_AHEAD_MS);
+    let places: Vec<String> = (0..claim.dead.len()).map(|at| format!("?{}", at + 5)).collect();
+    let dead = if places.is_empty() { String::new() } else { format!(" OR owner IN ({})", places.join(", ")) };
+    let sql = format!(
+        "SELECT event, fence, attempts FROM event_routes
+         WHERE workspace = ?1 AND state = 'open' AND (not_before <= ?2 OR not_before > ?3)
+         AND (owner IS NULL OR lease_until <= ?2 OR lease_until > ?3{dead})
+         AND NOT EXISTS (SELECT 1 FROM event_routes earlier WHERE earlier.conversation = event_routes.conversation
+             AND earlier.sequence < event_routes.sequence AND earlier.state = 'open')
+         ORDER BY sequence LIMIT ?4"
+    );
+    let mut parameters = vec![
+        SqlValue::from(claim.workspace.as_str()),
+        SqlValue::from(claim.now_ms),
+        SqlValue::from(farthest_ms),
+        SqlValue::from(claim.limit),
+    ];
+    parameters.extend(claim.dead.iter().map(|owner| SqlValue::from(owner.as_str())));
+    Statement::new(sql, parameters)
 }
 
 /// What must be routed one after the other.

@@ -16,6 +16,7 @@ mod hook_result;
 mod hook_workers;
 mod journal;
 mod journal_counts;
+mod journal_queries;
 mod message_text;
 mod metrics_route;
 mod permission_set;

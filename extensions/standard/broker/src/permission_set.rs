@@ -49,20 +49,16 @@ pub(crate) struct PermissionSet {
     /// Further lists of which one must match too: what others allow that share the turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) also: Vec<Vec<String>>,
-    /// Which credentials calls may get; all if nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) credentials: Option<Vec<String>>,
 }
 
 impl PermissionSet {
-    /// What a level gives where nothing else is said. Only the owner's calls get credentials.
+    /// What a level gives where nothing else is said.
     pub(crate) fn of_level(level: PermissionLevel) -> Self {
         Self {
             level,
             allow: level.tools().iter().map(|&tool| tool.to_owned()).collect(),
             deny: Vec::new(),
             also: Vec::new(),
-            credentials: (level != PermissionLevel::Full).then(Vec::new),
         }
     }
 
@@ -83,10 +79,6 @@ impl PermissionSet {
             allow: self.allow.clone(),
             deny: union(&self.deny, &other.deny),
             also,
-            credentials: match (&self.credentials, &other.credentials) {
-                (None, only) | (only, None) => only.clone(),
-                (Some(one), Some(two)) => Some(one.iter().filter(|name| two.contains(name)).cloned().collect()),
-            },
         }
     }
 
@@ -153,7 +145,7 @@ mod tests {
         for (_, level) in PermissionLevel::WORDS.into_iter().filter(|(_, level)| *level != PermissionLevel::Full) {
             let set = PermissionSet::of_level(level);
             assert!(!set.bounds().allow.contains(&"*".to_owned()), "{level:?}");
-            assert_eq!((set.ask(), set.credentials), (Ask::None, Some(Vec::new())), "{level:?}");
+            assert_eq!(set.ask(), Ask::None, "{level:?}");
         }
     }
 
@@ -168,17 +160,6 @@ mod tests {
         assert_eq!(apart.bounds().allow, Vec::<String>::new());
         let same = set(Full, &["read_*"], &[]);
         assert_eq!(same.intersection(&same), same);
-    }
-
-    #[test]
-    fn credentials_are_intersected_too() {
-        let with = |names: Option<&[&str]>| PermissionSet {
-            credentials: names.map(|names| names.iter().map(|&name| name.to_owned()).collect()),
-            ..PermissionSet::of_level(PermissionLevel::Full)
-        };
-        let both = with(Some(&["a", "b"])).intersection(&with(Some(&["b", "c"])));
-        assert_eq!(both.credentials.unwrap(), ["b"]);
-        assert_eq!(with(None).intersection(&with(Some(&["a"]))).credentials.unwrap(), ["a"]);
     }
 
     fn matches(pattern: &str, text: &str) -> bool {

@@ -54,6 +54,13 @@ impl Persona {
         Err(InvalidPersona { line: 1, problem: "the front matter has no end; close it with a line `---`".to_owned() })
     }
 
+    /// Whether it does more than leave tools out: then it can steer the owner's own turns, and one that came with a
+    /// project needs approval.
+    pub(crate) fn steers(&self) -> bool {
+        let narrows_only = Self { tools: self.tools.clone(), ..Self::default() };
+        *self != narrows_only
+    }
+
     /// Shapes a turn of this persona.
     pub(crate) fn shape(&self, mut context: TurnContext) -> TurnContext {
         if !self.prompt.is_empty() {

@@ -1,9 +1,11 @@
-//! Personas on disk: the project's before the user's.
+//! Personas on disk: the project's, once the user approved their content, before the user's own.
 
+use crate::hook_files::trust_file;
 use crate::persona::Persona;
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::suggest::nearest;
 use dispatch_os::files::{read_dir, read_text_at_most};
+use dispatch_trust::Trust;
 use ext_session_orchestrator::contract::PersonaCheck;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -33,23 +35,40 @@ impl PersonaFiles {
         names.filter_map(|name| name.strip_suffix(".md").map(str::to_owned)).collect()
     }
 
-    /// The persona of a name.
+    /// The persona of a name. One that came with the project, says more than which tools are left out and was not
+    /// approved as it is does not count: the user's own of that name does.
     pub(crate) fn find(&self, name: &str) -> Result<Persona, String> {
         if !is_name(name) {
             return Err(format!("invalid persona name `{name}`: use letters, digits, `-`, `_` and `.`"));
         }
+        let own = self.folders.config.join(FOLDER);
+        let mut waiting = None;
         for folder in self.places() {
             let path = folder.join(format!("{name}.md"));
-            match read_text_at_most(&path, MAX_PERSONA_BYTES) {
-                Ok(text) => {
-                    return Persona::read(&text)
-                        .map_err(|error| format!("persona `{name}`: {}: {error}", path.display()));
-                }
-                Err(error) if error.is_not_found() => {}
+            let text = match read_text_at_most(&path, MAX_PERSONA_BYTES) {
+                Ok(text) => text,
+                Err(error) if error.is_not_found() => continue,
                 Err(error) => return Err(format!("persona `{name}` cannot be read: {error}")),
+            };
+            let persona =
+                Persona::read(&text).map_err(|error| format!("persona `{name}`: {}: {error}", path.display()))?;
+            if folder == own || !persona.steers() || self.is_approved(&text) {
+                return Ok(persona);
             }
+            waiting = Some(path);
         }
-        Err(self.unknown(name))
+        match waiting {
+            Some(path) => Err(format!(
+                "persona `{name}` came with the project and is not approved; look at {path}, then run `dispatch trust \
+                 {path}`",
+                path = path.display()
+            )),
+            None => Err(self.unknown(name)),
+        }
+    }
+
+    fn is_approved(&self, text: &str) -> bool {
+        Trust::load(&trust_file(&self.folders)).is_approved(text.as_bytes())
     }
 
     fn unknown(&self, name: &str) -> String {
@@ -85,6 +104,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folders = Folders {
             config: root.path().join("config"),
+            data: root.path().join("data"),
             project: Some(root.path().join("project")),
             ..Folders::default()
         };
@@ -94,12 +114,21 @@ mod tests {
             ("config/personas/atlas.md", "the user's"),
             ("project/.dispatch/personas/atlas.md", "the project's"),
             ("config/personas/broken.md", "---\nx\n---\n"),
+            ("project/.dispatch/personas/cloned.md", "---\nmodel: theirs\n---\n"),
+            ("project/.dispatch/personas/narrow.md", "---\ntools: [read_file]\n---\n"),
         ] {
             let path = root.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
+        assert_eq!(files.find("atlas").unwrap().prompt, "the user's", "nobody approved the project's");
+        let mut trust = Trust::default();
+        trust.approve(root.path().join("project/.dispatch/personas/atlas.md"), b"the project's").unwrap();
+        trust.write(&trust_file(&files.folders)).unwrap();
         assert_eq!(files.find("atlas").unwrap().prompt, "the project's");
+        let waits = files.check("cloned").unwrap_err();
+        assert!(waits.contains("not approved") && waits.contains("dispatch trust"), "{waits}");
+        assert!(files.check("narrow").is_ok(), "what only leaves tools out needs nobody's word");
         assert!(files.check("altas").unwrap_err().contains("did you mean `atlas`?"));
         assert!(files.check("broken").unwrap_err().contains("line 2"));
         assert!(files.check("../atlas").unwrap_err().contains("invalid persona name"));

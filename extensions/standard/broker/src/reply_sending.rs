@@ -2,14 +2,16 @@
 
 use crate::journal::Journal;
 use dispatch_contracts::BoxFuture;
+use dispatch_contracts::storage::StorageError;
 use ext_event_ledger::contract::{
     ChannelAdapter, Channels, DeliveryContext, OutboundMessage, ReconcileOutcome, SendOutcome,
 };
 use ext_session_orchestrator::contract::{ReplySender, ReplyView, SendAttempt, SendVerdict};
 use std::sync::Arc;
 
-/// The channel of commands.
-const COMMAND_CHANNEL: &str = "cli";
+/// What a person can do about a reply to a channel that nobody sends to.
+const NO_ADAPTER_HINT: &str =
+    "`dispatch channel list` lists the channels; `dispatch outbox settle ID --as not-sent` tries it again";
 
 /// Sends through the channels' adapters.
 pub(crate) struct ChannelReplies {
@@ -18,17 +20,16 @@ pub(crate) struct ChannelReplies {
 }
 
 impl ChannelReplies {
-    /// The adapter of a channel. Events of a channel that has none were posted by a command, which reads the replies.
+    /// The adapter that sends to a channel.
     fn adapter(&self, channel: &str) -> Option<Arc<dyn ChannelAdapter>> {
-        let adapter = self.channels.find(channel).or_else(|| self.channels.find(COMMAND_CHANNEL));
-        adapter.filter(|adapter| adapter.abilities().sends)
+        self.channels.find(channel).filter(|adapter| adapter.abilities().sends)
     }
 
     /// The message as the adapter gets it; its recipient is what the dispatch said and nothing else.
-    async fn message(&self, reply: &ReplyView) -> Result<OutboundMessage, String> {
-        let delivery: DeliveryContext =
-            serde_json::from_value(reply.delivery.clone()).map_err(|error| format!("invalid delivery: {error}"))?;
-        let origin = self.journal.event_of(reply.dispatch.as_str()).await.map_err(|error| error.to_string())?;
+    async fn message(&self, reply: &ReplyView) -> Result<OutboundMessage, MessageError> {
+        let delivery: DeliveryContext = serde_json::from_value(reply.delivery.clone())
+            .map_err(|error| MessageError::Delivery(format!("invalid delivery: {error}")))?;
+        let origin = self.journal.event_of(reply.dispatch.as_str()).await.map_err(MessageError::Storage)?;
         let (event, hops) = origin.map_or((None, 0), |(event, hops)| (Some(event), hops));
         Ok(OutboundMessage {
             id: reply.id.clone(),
@@ -43,11 +44,13 @@ impl ChannelReplies {
 
     async fn send_once(&self, reply: ReplyView) -> SendAttempt {
         let Some(adapter) = self.adapter(&reply.channel) else {
-            return SendAttempt::NotSent(format!("no adapter sends to the channel `{}`", reply.channel));
+            let reason = format!("no adapter sends to the channel `{}`; {NO_ADAPTER_HINT}", reply.channel);
+            return SendAttempt::Refused(reason);
         };
         let message = match self.message(&reply).await {
             Ok(message) => message,
-            Err(why) => return SendAttempt::NotSent(why),
+            Err(MessageError::Delivery(why)) => return SendAttempt::Refused(why),
+            Err(MessageError::Storage(why)) => return SendAttempt::NotSent(why.to_string()),
         };
         match adapter.send(message).await {
             SendOutcome::Sent { receipt } => SendAttempt::Sent(receipt),
@@ -73,9 +76,17 @@ impl ChannelReplies {
     }
 }
 
+/// Why a reply does not become a message.
+enum MessageError {
+    /// It goes nowhere.
+    Delivery(String),
+    Storage(StorageError),
+}
+
 impl ReplySender for ChannelReplies {
-    fn takes(&self, channel: &str) -> bool {
-        self.adapter(channel).is_some()
+    /// All of them: a reply to a channel that nobody sends to fails and says so, instead of waiting for good.
+    fn takes(&self, _channel: &str) -> bool {
+        true
     }
 
     fn send(&self, reply: ReplyView) -> BoxFuture<'_, SendAttempt> {

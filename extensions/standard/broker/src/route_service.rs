@@ -11,6 +11,7 @@ use crate::hook_files::{HookFile, HookOrigin, HookTrust};
 use crate::hook_questions::EventQuestions;
 use crate::hook_result::{HookResult, read_result};
 use crate::journal::{HookOutcome, JournaledInvocation, mode_word};
+use crate::journal_queries::MAX_INVOCATIONS;
 use crate::route_metrics::{channel_metrics, hook_metrics};
 use crate::router::Router;
 use dispatch_contracts::BoxFuture;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 /// The most events that a back-test looks at.
 const MAX_EVENTS: u32 = 100_000;
 /// The most earlier decisions of a hook that a back-test compares with.
-const MAX_DECISIONS: u32 = 100_000;
+const MAX_DECISIONS: usize = 100_000;
 /// How many changes a report names.
 const MAX_CHANGES: usize = 1_000;
 
@@ -138,7 +139,7 @@ impl RouteService {
         if let Some(problem) = &hook.problem {
             return Err(RoutesError::File(problem.clone()));
         }
-        let decided = self.router.journal.invocations_of(&hook.id, u64::MAX, MAX_DECISIONS).await?;
+        let decided = self.decisions_of(&hook.id).await?;
         let is_known = !decided.is_empty();
         let decided: BTreeMap<String, JournaledInvocation> =
             decided.into_iter().map(|invocation| (invocation.event.clone(), invocation)).collect();
@@ -167,6 +168,20 @@ impl RouteService {
             }
         }
         Ok(report)
+    }
+
+    /// What a hook decided, newest first, page by page.
+    async fn decisions_of(&self, hook: &str) -> Result<Vec<JournaledInvocation>, RoutesError> {
+        let mut decided: Vec<JournaledInvocation> = Vec::new();
+        loop {
+            let before = decided.last().map_or(u64::MAX, |last| last.sequence);
+            let page = self.router.journal.invocations_of(hook, before, MAX_INVOCATIONS).await?;
+            let is_last = page.len() < MAX_INVOCATIONS as usize;
+            decided.extend(page);
+            if is_last || decided.len() >= MAX_DECISIONS {
+                return Ok(decided);
+            }
+        }
     }
 
     async fn journaled_decision(

@@ -8,7 +8,7 @@ use crate::hook_files::HookTrust;
 use crate::hook_questions::EventQuestions;
 use crate::hook_result::read_result;
 use crate::journal::{HookOutcome, Invocation, Journal, OpenEvent, RouteClaim, RoutedEvent, SubmissionMaker};
-use crate::message_text::{Author, extracted_section, message, thread_section};
+use crate::message_text::{Author, extracted_section, message, readable, thread_section};
 use crate::sender_standing::SenderKnowledge;
 use crate::session_key::DEFAULT_PERSONA;
 use dispatch_contracts::BoxFuture;
@@ -30,8 +30,10 @@ const MAX_ROUTING: usize = 32;
 const PAGE: u32 = 200;
 /// How often the ledger is looked at for what other processes stored.
 const POLL_MS: u64 = 500;
-/// How long an event belongs to the process that routes it.
-const ROUTE_LEASE_MS: u64 = 90_000;
+/// How much longer than its hooks may take an event belongs to the process that routes it.
+const LEASE_SPARE_MS: u64 = 20_000;
+/// The most dead processes that a claim names.
+const MAX_DEAD: usize = 100;
 /// How long an event waits that could not be routed.
 const RETRY_MS: u64 = 2_000;
 /// After so many tries without a worker a hook counts as failed.
@@ -81,14 +83,23 @@ impl Router {
     pub(crate) async fn run(self: Arc<Self>) {
         let mut appended = self.ledger.listen();
         let mut woken = self.signal.listen();
+        let (mut dead, mut asked_at) = (Vec::new(), None::<u64>);
         while !self.stopping.load(Ordering::Relaxed) {
-            let free = MAX_ROUTING.saturating_sub(self.routing.load(Ordering::Relaxed));
-            match self.take_up(free).await {
-                Ok(taken) => taken.into_iter().for_each(|open| self.start(open)),
-                Err(error) => (self.log)(Level::Warn, format!("events cannot be routed: {error}")),
+            let now = self.clock.monotonic_ms();
+            if asked_at.is_none_or(|at| now.saturating_sub(at) >= POLL_MS) {
+                asked_at = Some(now);
+                dead = self.dead_owners().await;
             }
-            self.forget_dead().await;
-            select(select(appended.next(), woken.next()), self.clock.sleep_ms(POLL_MS)).await;
+            let has_more = match self.take_up(&dead).await {
+                Ok(has_more) => has_more,
+                Err(error) => {
+                    (self.log)(Level::Warn, format!("events cannot be routed: {error}"));
+                    false
+                }
+            };
+            if !has_more {
+                select(select(appended.next(), woken.next()), self.clock.sleep_ms(POLL_MS)).await;
+            }
         }
     }
 
@@ -113,11 +124,12 @@ impl Router {
         }
     }
 
-    /// Removes the traces of dead processes that hold nothing.
-    async fn forget_dead(&self) {
-        if let Ok(owners) = self.journal.owners().await {
-            self.liveness.forget_dead(&owners);
-        }
+    /// The processes that hold open events and are gone. The traces of those that hold nothing are removed.
+    async fn dead_owners(&self) -> Vec<String> {
+        let Ok(owners) = self.journal.owners().await else { return Vec::new() };
+        self.liveness.forget_dead(&owners);
+        let is_dead = |owner: &String| *owner != self.owner && self.liveness.standing(owner) == Standing::Dead;
+        owners.into_iter().filter(is_dead).take(MAX_DEAD).collect()
     }
 
     /// Stops taking events.
@@ -127,27 +139,29 @@ impl Router {
         self.decided.wake();
     }
 
-    /// Notes what is new in the ledger and takes what is due.
-    async fn take_up(&self, limit: usize) -> Result<Vec<OpenEvent>, RouteError> {
+    /// Notes what is new in the ledger and starts what is due. Says whether the ledger has more.
+    async fn take_up(self: &Arc<Self>, dead: &[String]) -> Result<bool, RouteError> {
         let cursor = self.journal.cursor(&self.workspace).await?;
         let new = self.ledger.after(cursor, PAGE).await?;
+        let has_more = new.len() as u64 >= u64::from(PAGE);
         if let Some(through) = new.last().map(|event| event.sequence) {
             let own = new.into_iter().filter(|event| self.is_own(event)).collect();
             self.journal.open_events(&self.workspace, own, through, self.clock.now_ms()).await?;
         }
-        if limit == 0 {
-            return Ok(Vec::new());
+        let free = MAX_ROUTING.saturating_sub(self.routing.load(Ordering::Relaxed));
+        if free > 0 {
+            let now_ms = self.clock.now_ms();
+            let claim = RouteClaim {
+                workspace: self.workspace.clone(),
+                owner: self.owner.clone(),
+                dead: dead.to_vec(),
+                now_ms,
+                until_ms: now_ms + LEASE_SPARE_MS + self.hooks.runner.longest_ms(),
+                limit: u32::try_from(free).unwrap_or(u32::MAX),
+            };
+            self.journal.claim(claim).await?.into_iter().for_each(|open| self.start(open));
         }
-        let now_ms = self.clock.now_ms();
-        let claim = RouteClaim {
-            workspace: self.workspace.clone(),
-            owner: self.owner.clone(),
-            now_ms,
-            until_ms: now_ms + ROUTE_LEASE_MS,
-            limit: u32::try_from(limit).unwrap_or(u32::MAX),
-        };
-        let liveness = Arc::clone(&self.liveness);
-        Ok(self.journal.claim(claim, move |owner| liveness.standing(owner) == Standing::Dead).await?)
+        Ok(has_more)
     }
 
     /// Whether an event came in for this workspace, or for none in particular.
@@ -171,7 +185,7 @@ impl Router {
         let invocations =
             if hops > MAX_HOPS { vec![stopped(hops)] } else { self.ask_hooks(&event, &sender, open.attempts).await? };
         let earlier = match (&event.thread_id, invocations.iter().any(|it| it.outcome == HookOutcome::Fired)) {
-            (Some(_), true) => self.ledger.thread_history(&event, THREAD_EVENTS).await?,
+            (Some(_), true) => readable(&event, self.ledger.thread_history(&event, THREAD_EVENTS).await?),
             _ => Vec::new(),
         };
         let submission = submission_maker(&event, &sender, &earlier);
@@ -197,6 +211,10 @@ impl Router {
         attempts: u32,
     ) -> Result<Vec<Invocation>, RouteError> {
         let ready = self.hooks.ready(&self.journal).await?;
+        if let Some(why) = ready.iter().find_map(|hook| hook.unknown.clone()).filter(|_| attempts < MAX_ROUTE_ATTEMPTS)
+        {
+            return Err(RouteError::NoWorker(why));
+        }
         let wanted = ready.into_iter().filter(|hook| hook.sees(&event.channel));
         let asked = wanted.map(|hook| self.ask(hook, event, sender, attempts));
         join_all(asked).await.into_iter().collect()
@@ -273,7 +291,7 @@ pub(crate) fn conclude(invocation: &mut Invocation, value: serde_json::Value) {
 impl ReadyHook {
     /// Why the hook does not look at any event.
     pub(crate) fn obstacle(&self) -> Option<(HookOutcome, String)> {
-        match (&self.file.trust, &self.problem) {
+        match (&self.file.trust, self.problem.as_ref().or(self.unknown.as_ref())) {
             (HookTrust::Unapproved, _) => {
                 let reason =
                     format!("{} is not approved; look at it, then run `dispatch trust`", self.file.path.display());

@@ -5,7 +5,14 @@
 use dispatch_contracts::migration::Migration;
 
 /// The steps that the tables go through.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration { version: 1, name: "routing", statements: ROUTING }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "routing", statements: ROUTING },
+    Migration { version: 2, name: "dispatches by session", statements: BY_SESSION },
+];
+
+/// For the question whether a session has to wait.
+const BY_SESSION: &[&str] =
+    &["CREATE INDEX route_dispatches_labels ON route_dispatches (label, not_before) WHERE state = 'waiting'"];
 
 const ROUTING: &[&str] = &[
     "CREATE TABLE route_cursors (workspace TEXT PRIMARY KEY, sequence INTEGER NOT NULL)",

@@ -46,7 +46,7 @@ fn a_message_is_routed_answered_and_sent_back_once() {
 #[test]
 fn a_mothers_message_with_a_code_is_one_turn_of_a_persona_with_both_contexts() {
     let workspace = RouteWorkspace::saying("I will help.");
-    workspace.context.write(".dispatch/personas/atlas.md", "---\nmodel: scripted\n---\nYou are Atlas.\n");
+    workspace.persona("atlas", "---\nmodel: scripted\n---\nYou are Atlas.\n");
     workspace.hook(
         "family",
         "export const hook = { id: 'family-routing', priority: 90, channels: ['imessage'] };\n\
@@ -83,7 +83,17 @@ fn a_mothers_message_with_a_code_is_one_turn_of_a_persona_with_both_contexts() {
         assert!(shown(asked).contains(part), "{part} is missing in {asked:#}");
     }
     assert!(!tools(asked).contains(&"read_file".to_owned()), "what an unknown sender gets, not what one hook gives");
-    assert_eq!(states(&receipt, "sends"), ["sent"]);
+    assert_eq!(
+        states(&receipt, "sends"),
+        ["failed"],
+        "nothing here sends to this channel, and nobody says that it did"
+    );
+    let outbox = workspace.context.dispatch(&["outbox", "list", "--json"]).json();
+    let reason = text(&outbox["outbox"][0]["reason"]);
+    assert!(
+        reason.contains("no adapter sends to the channel `imessage`") && reason.contains("channel list"),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -260,7 +270,7 @@ fn a_changed_hook_is_compared_with_what_was_decided() {
 #[test]
 fn an_unknown_persona_is_refused_with_a_suggestion() {
     let workspace = RouteWorkspace::saying("Yes.");
-    workspace.context.write(".dispatch/personas/atlas.md", "You are Atlas.\n");
+    workspace.persona("atlas", "You are Atlas.\n");
     let server = workspace.serve();
     let refused = server.client.post("/v1/sessions/s/messages", &json!({"text": "hi", "persona": "altas"}));
     assert!((400..500).contains(&refused.status) && refused.body.contains("did you mean `atlas`?"), "{refused:?}");

@@ -43,6 +43,14 @@ impl RouteWorkspace {
         assert_eq!(trusted.status, 0, "{trusted:?}");
     }
 
+    /// Writes a persona that the user approved.
+    pub(crate) fn persona(&self, name: &str, text: &str) {
+        let file = format!(".dispatch/personas/{name}.md");
+        self.context.write(&file, text);
+        let trusted = self.context.dispatch(&["trust", &file]);
+        assert_eq!(trusted.status, 0, "{trusted:?}");
+    }
+
     /// Posts an event and waits for all that follows from it.
     pub(crate) fn post(&self, text: &str, arguments: &[&str]) -> Value {
         let output = self.try_post(text, &[&["--wait"], arguments].concat());

@@ -5,8 +5,11 @@ use crate::failure::Failure;
 use crate::printer::{Format, Printer};
 use crate::stopping::asked_to_stop;
 use dispatch_os::files::read_stream_at_most;
-use ext_event_ledger::contract::{Appended, EventLedger, EventReceipt, HookLine, LedgerError, NewEvent, PeerKind};
-use serde_json::json;
+use ext_event_ledger::contract::{
+    Appended, EventLedger, EventReceipt, HookLine, KeptReply, LedgerError, NewEvent, PeerKind,
+};
+use ext_session_orchestrator::contract::{DispatchId, Outbox, ReplyFilter, ReplyState, ReplyView};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The longest text that is read from standard input.
@@ -75,16 +78,16 @@ impl PostRequest {
     }
 }
 
-pub(super) async fn run(ledger: &dyn EventLedger, request: &PostRequest, printer: &Printer) -> Result<Status, Failure> {
+pub(super) async fn run(
+    ledger: &dyn EventLedger,
+    outbox: Option<&dyn Outbox>,
+    request: &PostRequest,
+    printer: &Printer,
+) -> Result<Status, Failure> {
     let appended = ledger.append(event(request)?).await?;
-    let replies = if request.wait {
-        wait(ledger, &appended.event.id, printer).await?;
-        if let Some(note) = not_routed(&ledger.receipt(&appended.event.id).await?) {
-            printer.note(&note);
-        }
-        Some(ledger.kept_replies(&appended.event.id).await?)
-    } else {
-        None
+    let replies = match outbox.filter(|_| request.wait) {
+        Some(outbox) => Some(answers(ledger, outbox, &appended.event.id, printer).await?),
+        None => None,
     };
     match Format::from(request.json) {
         Format::Json => {
@@ -100,6 +103,48 @@ pub(super) async fn run(ledger: &dyn EventLedger, request: &PostRequest, printer
         }
     }
     Ok(Status::Done)
+}
+
+/// Waits for the replies to an event: those that are kept for their readers, and those that reached nobody, of which a
+/// person is told why.
+async fn answers(
+    ledger: &dyn EventLedger,
+    outbox: &dyn Outbox,
+    id: &str,
+    printer: &Printer,
+) -> Result<Vec<KeptReply>, Failure> {
+    wait(ledger, id, printer).await?;
+    let receipt = ledger.receipt(id).await?;
+    if let Some(note) = not_routed(&receipt) {
+        printer.note(&note);
+    }
+    let mut replies = ledger.kept_replies(id).await?;
+    let dispatches = receipt.dispatches.iter().map(|dispatch| DispatchId::new(dispatch.id.as_str())).collect();
+    let mut written = outbox.list(ReplyFilter { dispatches: Some(dispatches), ..ReplyFilter::default() }).await?;
+    written.reverse();
+    written.retain(|reply| !replies.iter().any(|kept| kept.id == reply.id));
+    for reply in written {
+        if reply.state != ReplyState::Sent {
+            printer.note(&format!("the reply {} is {}: {}", reply.id, reply.state.word(), reply.reason));
+        }
+        replies.push(shown(reply, id));
+    }
+    Ok(replies)
+}
+
+/// A reply that went to a channel, as those are printed that are kept.
+fn shown(reply: ReplyView, event: &str) -> KeptReply {
+    let field = |name: &str| reply.delivery.get(name).and_then(Value::as_str).map(str::to_owned);
+    KeptReply {
+        sequence: 0,
+        peer_id: field("peerId").unwrap_or_default(),
+        thread_id: field("threadId"),
+        reply_to_id: Some(event.to_owned()),
+        content_type: "text".to_owned(),
+        timestamp: reply.at_ms,
+        id: reply.id,
+        content: reply.text,
+    }
 }
 
 fn event(request: &PostRequest) -> Result<NewEvent, Failure> {

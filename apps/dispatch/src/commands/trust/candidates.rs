@@ -17,6 +17,8 @@ const FOLDERS: [&str; 2] = ["features", "lib"];
 
 /// Where routing hooks and what they share are.
 const ROUTING_HOOKS: &str = ".dispatch/hooks";
+/// Where personas are: they choose a prompt and a model for sessions.
+const PERSONAS: &str = ".dispatch/personas";
 
 /// The rule files of a project: what they weaken counts once they are approved.
 pub(super) const RULE_FILES: [&str; 2] = ["dispatch.manifest.json", "config.json"];
@@ -29,7 +31,17 @@ pub(super) fn of_project(loaded: &Loaded, root: &Path) -> Vec<PathBuf> {
     let rules =
         RULE_FILES.into_iter().map(|name| root.join(HOOKS_FOLDER).join(name)).filter(|file| files::is_file(file));
     let routing = script_files(&root.join(ROUTING_HOOKS));
-    settings.into_iter().chain(hooks).chain(rules).chain(scripts).chain(routing).collect()
+    let personas = persona_files(&root.join(PERSONAS));
+    settings.into_iter().chain(hooks).chain(rules).chain(scripts).chain(routing).chain(personas).collect()
+}
+
+/// The personas in a folder, in order.
+fn persona_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = files::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_persona = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "md") && files::is_file(path);
+    let mut found: Vec<PathBuf> = entries.filter(is_persona).take(MAX_FILES).collect();
+    found.sort_unstable();
+    found
 }
 
 /// The scripts in a folder and below, in order. Links to folders are not followed.
@@ -86,6 +98,7 @@ pub(super) fn named(root: &Path, names: &[PathBuf], approved: Option<&Trust>) ->
                 .filter(|path| path.starts_with(&folder))
                 .map(Path::to_path_buf)
                 .collect(),
+            None if folder.ends_with(PERSONAS) => persona_files(&folder),
             None => script_files(&folder),
         };
         if below.is_empty() {
@@ -114,6 +127,18 @@ mod tests {
             found.iter().map(|path| path.strip_prefix(folder.path()).unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["a/hook.mjs", "a/more/x.ts", "b/hook.ts"]);
         assert!(script_files(&folder.path().join("nowhere")).is_empty());
+    }
+
+    #[test]
+    fn personas_are_found_in_their_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let personas = folder.path().join(PERSONAS);
+        std::fs::create_dir_all(&personas).unwrap();
+        for name in ["b.md", "a.md", "notes.txt"] {
+            std::fs::write(personas.join(name), "").unwrap();
+        }
+        let found = named(folder.path(), std::slice::from_ref(&personas), None).unwrap();
+        assert_eq!(found, [personas.join("a.md"), personas.join("b.md")]);
     }
 
     #[test]

@@ -62,6 +62,9 @@ pub struct TurnContext {
     pub policy: DispatchPolicy,
     /// Further options for the provider.
     pub options: Map<String, Value>,
+    /// Why the turn must not run: what would bound it is missing. Whoever fails without saying so is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<String>,
 }
 
 fn keeps_identity(before: &TurnContext, after: &TurnContext) -> Result<(), &'static str> {

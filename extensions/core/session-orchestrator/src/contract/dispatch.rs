@@ -358,6 +358,8 @@ pub trait Sessions: Send + Sync {
     /// The session need not exist yet. Without `after`, only what comes.
     fn watch<'a>(&'a self, session: &'a str, after: Option<u64>)
     -> BoxFuture<'a, Result<SessionEvents, SessionsError>>;
+    /// The time that leases are kept by, in Unix milliseconds: the database's own where it has one.
+    fn now_ms(&self) -> u64;
     /// Stops taking input, lets running turns come to a boundary, and hands their sessions on.
     fn drain(&self) -> BoxFuture<'_, ()>;
 }

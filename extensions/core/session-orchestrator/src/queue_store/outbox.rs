@@ -2,9 +2,7 @@
 
 use super::requests::{Lease, TurnFinish};
 use super::{QueueError, QueueStore};
-use crate::contract::{
-    DispatchId, OutboxError, ReplyCount, ReplyFilter, ReplyState, ReplyView, SendVerdict, SettledAs,
-};
+use crate::contract::{DispatchId, OutboxError, ReplyCount, ReplyFilter, ReplyState, ReplyView, SettledAs};
 use crate::reply::{answers, channel, order_key, reply_text};
 use crate::state::StoredDispatch;
 use dispatch_contracts::ids::TurnId;
@@ -18,6 +16,8 @@ use serde_json::Value;
 
 /// What other processes are told of when there is something to send.
 pub(crate) const OUTBOX_TOPIC: &str = "session-orchestrator/outbox";
+/// The most replies that are taken over at once.
+const MAX_TAKEN_OVER: usize = 16;
 /// The key of every change to a reply that is there.
 const KEY: &str = "outbox";
 
@@ -150,13 +150,15 @@ impl QueueStore {
         transact(self.storage(), Keys::of([KEY]), work).await
     }
 
-    /// Stores how an attempt ended, if nobody took the reply over meanwhile.
+    /// Stores how an attempt ended, if nobody took the reply over meanwhile. That it arrived is news also where somebody
+    /// else could only say that it is unknown.
     pub(crate) async fn end_attempt(&self, taken: &TakenReply, end: AttemptEnd) -> Result<bool, OutboxError> {
         let taken = taken.clone();
         let work = move |tx: &mut dyn Transaction| {
             let changed = tx.execute(&statement!(
                 "UPDATE outbox SET state = ?4, reason = ?5, receipt = ?6, not_before = ?7, changed_at = ?8, owner = NULL
-                 WHERE id = ?1 AND owner = ?2 AND attempt = ?3 AND state = 'sending'",
+                 WHERE id = ?1 AND attempt = ?3
+                 AND ((owner = ?2 AND state = 'sending') OR (state = 'unknown' AND ?9 = 'arrived'))",
                 &taken.view.id,
                 &taken.owner,
                 taken.view.attempt,
@@ -164,7 +166,8 @@ impl QueueStore {
                 &end.reason,
                 end.receipt.as_ref().map(Value::to_string),
                 end.not_before_ms,
-                end.now_ms
+                end.now_ms,
+                if end.state == ReplyState::Sent { "arrived" } else { "" }
             ))?;
             Ok::<bool, OutboxError>(changed > 0)
         };
@@ -178,10 +181,11 @@ impl QueueStore {
         found.iter().map(|record| Ok(record.text(0)?.to_owned())).collect()
     }
 
-    /// The replies whose sender is gone, taken over by this one.
+    /// The replies whose sender is gone, taken over by this one. What this process has under way is not among them: its
+    /// own limits end it.
     pub(crate) async fn take_abandoned(
         &self,
-        takes: impl Fn(&str) -> bool + Send + 'static,
+        takes: impl Fn(&ReplyView) -> bool + Send + 'static,
         owner: &str,
         is_dead: impl Fn(&str) -> bool + Send + 'static,
         now_ms: u64,
@@ -199,7 +203,7 @@ impl QueueStore {
                 let owner = record.optional_text(REPLY_COLUMNS)?.unwrap_or_default();
                 let expired = record.unsigned(REPLY_COLUMNS + 1)? <= now_ms;
                 let is_gone = expired || (owner != own && is_dead(owner));
-                if is_gone && takes(&view.channel) {
+                if is_gone && taken.len() < MAX_TAKEN_OVER && takes(&view) {
                     tx.execute(&statement!(
                         "UPDATE outbox SET owner = ?2, lease_until = ?3 WHERE id = ?1",
                         &view.id,
@@ -292,22 +296,6 @@ impl QueueStore {
         self.announce(OUTBOX_TOPIC);
         Ok(settled)
     }
-}
-
-/// What a process does with a reply whose sender is gone.
-pub(crate) fn after_verdict(verdict: SendVerdict, now_ms: u64) -> AttemptEnd {
-    let (state, reason, receipt) = match verdict {
-        SendVerdict::Sent(receipt) => (ReplyState::Sent, String::new(), Some(Value::Object(receipt))),
-        SendVerdict::NotSent => (ReplyState::Pending, "the channel says that it did not arrive".to_owned(), None),
-        SendVerdict::Repeatable => {
-            (ReplyState::Pending, "it may have been sent; sending it again is harmless".to_owned(), None)
-        }
-        SendVerdict::Unresolved => {
-            let reason = "it may have been sent; `dispatch outbox settle` says whether it was";
-            (ReplyState::Unknown, reason.to_owned(), None)
-        }
-    };
-    AttemptEnd { state, reason, receipt, not_before_ms: now_ms, now_ms }
 }
 
 /// How many columns a reply has: what a query adds comes behind them.

@@ -271,6 +271,7 @@ pub(super) fn retry(tx: &mut dyn Transaction, id: &DispatchId, now_ms: u64) -> R
     }
     let mut state = tables::load(tx, &session)?.ok_or_else(|| unknown_dispatch(id))?;
     let again = state.retry(&entry, now_ms);
+    tables::untie(tx, id)?;
     tables::update(tx, std::slice::from_ref(&again))?;
     tables::save(tx, &state)?;
     Ok(again.view(&state.label))

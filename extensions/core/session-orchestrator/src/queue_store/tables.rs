@@ -250,6 +250,12 @@ pub(super) fn consume(tx: &mut dyn Transaction, dispatch: &DispatchId, turn: &Tu
     tx.execute_later(statement!(insert, dispatch.as_str(), turn))
 }
 
+/// Unties an input from the turn that was begun for it and did nothing, so that another can take it.
+pub(super) fn untie(tx: &mut dyn Transaction, dispatch: &DispatchId) -> Result<(), StorageError> {
+    tx.execute(&statement!("DELETE FROM turn_inputs WHERE dispatch_id = ?1", dispatch.as_str()))?;
+    Ok(())
+}
+
 /// Unties the inputs of a turn that did nothing.
 pub(super) fn unconsume(tx: &mut dyn Transaction, turn: &TurnId) -> Result<(), StorageError> {
     tx.execute(&statement!("DELETE FROM turn_inputs WHERE turn_id = ?1", turn))?;

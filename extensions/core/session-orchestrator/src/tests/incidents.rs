@@ -104,6 +104,41 @@ fn a_poison_head_is_parked_and_the_lane_moves() {
     });
 }
 
+/// What was set aside runs when somebody lets it wait again, once.
+#[test]
+fn a_parked_message_that_is_retried_runs() {
+    on_both(|mut simulation| {
+        simulation.pace_ms = 20_000;
+        simulation
+            .sim
+            .block_on(async {
+                let mut process = simulation.start("p0").await;
+                let poison = simulation.submit(&process, say("poison", Mode::Followup)).await.unwrap();
+                // Each process dies as soon as its turn has begun.
+                for born in 1..10_000 {
+                    match view(&simulation, &poison).await.state {
+                        DispatchState::Parked => break,
+                        DispatchState::Running => {
+                            process.kill();
+                            process = simulation.start(&format!("p{born}")).await;
+                            simulation.clock().sleep_ms(50).await;
+                        }
+                        _ => simulation.clock().sleep_ms(1).await,
+                    }
+                }
+                assert_eq!(view(&simulation, &poison).await.state, DispatchState::Parked);
+                let again = simulation.store.retry(&poison, simulation.clock().now_ms()).await.unwrap();
+                assert_eq!((again.state, again.attempts), (DispatchState::Pending, 0));
+                simulation.settle().await;
+                let over = view(&simulation, &poison).await;
+                assert_eq!(over.state, DispatchState::Done, "{over:?}");
+                check(&simulation).await;
+                process.kill();
+            })
+            .unwrap();
+    });
+}
+
 /// openclaw 148731: a follow-up that waited switched steering off.
 #[test]
 fn a_steer_behind_a_followup_still_steers() {
