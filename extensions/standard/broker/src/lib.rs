@@ -17,6 +17,8 @@ mod hook_workers;
 mod journal;
 mod journal_counts;
 mod journal_queries;
+#[cfg(test)]
+mod journal_tests;
 mod message_text;
 mod metrics_route;
 mod permission_set;

@@ -77,6 +77,7 @@ mod react_workspace;
 #[cfg(unix)]
 mod readme_picture;
 mod replay;
+mod route_bounds;
 mod route_hooks;
 #[cfg(target_os = "linux")]
 mod route_inbound;
