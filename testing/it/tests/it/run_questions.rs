@@ -198,17 +198,20 @@ fn a_client_of_openai_hears_a_turn_of_another_process_while_it_runs() {
     assert_eq!(asking.lines("ran.txt"), 2);
 }
 
-/// Reads lines until one holds the text.
+/// Reads lines until one holds the text, or the pieces of the answer put together do.
 fn read_until(stream: &mut impl BufRead, text: &str) -> String {
     let (mut all, deadline) = (String::new(), Instant::now() + Duration::from_secs(60));
+    let mut said = String::new();
     loop {
         let mut line = String::new();
         let count = stream.read_line(&mut line).unwrap_or_default();
         all.push_str(&line);
-        assert!(count > 0 && Instant::now() < deadline, "{text:?} did not come:\n{all}");
-        if line.contains(text) {
+        let piece = line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok());
+        said.extend(piece.and_then(|piece| piece["choices"][0]["delta"]["content"].as_str().map(str::to_owned)));
+        if line.contains(text) || said.contains(text) {
             return all;
         }
+        assert!(count > 0 && Instant::now() < deadline, "{text:?} did not come:\n{all}");
     }
 }
 
