@@ -17,6 +17,7 @@ pub fn bundled() -> Vec<Arc<dyn Extension>> {
         ext_transport_http::extension(),
         ext_compaction::extension(),
         ext_event_ledger::extension(),
+        ext_channel_mail::extension(),
         ext_broker::extension(),
         ext_hook_pipeline::extension(),
         ext_intents::extension(),

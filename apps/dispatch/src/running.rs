@@ -10,6 +10,7 @@ use crate::stopping::Interrupts;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::fault::FaultBudget;
 use dispatch_contracts::host::{SECRETS, STORAGE};
+use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::manifest::{Manifest, Tier};
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::service::Service;
@@ -26,7 +27,7 @@ use ext_provider_openai_compat::contract::{LocalServer, ProviderChoice, choose_p
 use ext_session_orchestrator::contract::SESSIONS;
 use ext_storage_sqlite::contract::is_for_a_server;
 use ext_workspace_hooks::contract::RUNS;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -35,6 +36,12 @@ const CONDUCT: &str = "extensions.session-orchestrator.conduct";
 
 /// The setting by which the broker routes events.
 const ROUTE_EVENTS: &str = "extensions.broker.route_events";
+
+/// The setting by which the event ledger reads accounts, such as mailboxes.
+const READ_ACCOUNTS: &str = "extensions.event-ledger.read_accounts";
+
+/// The extension of the channel `mail`, whose accounts are looked at beside the events.
+const MAIL_EXTENSION: &str = "channel-mail";
 
 /// Services of the extensions that have tables.
 const STORING: [&str; 6] =
@@ -64,6 +71,12 @@ impl Running {
         threads: Threads,
     ) -> Result<Self, Failure> {
         Self::start_with(loaded, extensions, threads, loaded.settings.clone(), Level::Warn)
+    }
+
+    /// Starts everything, and reads the accounts of channels: what a server does and a command does not.
+    pub(crate) fn serve(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        let settings = loaded.settings.with(READ_ACCOUNTS, true);
+        Self::start_with(loaded, extensions, Threads::Two, settings, Level::Warn)
     }
 
     /// The same with other settings than those in force, logging from the level `minimum` on.
@@ -161,7 +174,7 @@ impl Running {
         let needed = providers_of(services, &manifests(&extensions));
         let kept = extensions
             .into_iter()
-            .filter(|extension| parse(&extension.manifest()).is_ok_and(|manifest| needed.contains(&manifest.id)));
+            .filter(|extension| parse(&extension.manifest()).is_ok_and(|manifest| is_needed(&needed, &manifest)));
         let settings = settings.with(CONDUCT, false).with(ROUTE_EVENTS, false);
         let host = runtime.block_on(booted(boot_input(loaded, kept.collect(), settings, Level::Warn)))?;
         Ok(Self { runtime, host, model: None })
@@ -201,6 +214,12 @@ impl Running {
         // A tool that ignores its cancellation must not keep the program from ending.
         self.runtime.shutdown_background();
     }
+}
+
+/// Whether a command that looks needs an extension: a channel's adapter comes with the event ledger.
+fn is_needed(needed: &BTreeSet<ExtensionId>, manifest: &Manifest) -> bool {
+    let is_adapter = manifest.id.as_str() == MAIL_EXTENSION;
+    needed.contains(&manifest.id) || (is_adapter && needed.iter().any(|id| id.as_str() == "event-ledger"))
 }
 
 async fn booted(input: Boot) -> Result<ExtensionHost, Failure> {

@@ -140,6 +140,10 @@ pub trait Storage: Send + Sync {
     fn put<'a>(&'a self, key: &'a str, value: Option<Vec<u8>>) -> BoxFuture<'a, Result<(), StorageError>>;
     /// The keys that start with a prefix, in order.
     fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, StorageError>>;
+    /// The time in Unix milliseconds by the database's own clock, where it has one; see [`StorageBackend::now_ms`].
+    fn now_ms(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What a storage extension provides: a store per namespace.

@@ -33,6 +33,16 @@ pub fn variable(name: &str) -> Result<Option<String>, OsError> {
     }
 }
 
+/// The name of this machine, as people know it in a network; "unknown" where it has none.
+#[must_use]
+pub fn machine_name() -> String {
+    #[cfg(unix)]
+    let name = Some(rustix::system::uname().nodename().to_string_lossy().into_owned());
+    #[cfg(not(unix))]
+    let name = variable("COMPUTERNAME").ok().flatten();
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned())
+}
+
 /// The name of the user as the system's own variables give it; "unknown" where there are none.
 #[must_use]
 pub fn user_name() -> String {

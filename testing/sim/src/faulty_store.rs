@@ -128,4 +128,8 @@ impl Storage for FaultyStore {
     fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, StorageError>> {
         delayed!(self, self.inner.keys(prefix))
     }
+
+    fn now_ms(&self) -> Option<u64> {
+        self.inner.now_ms()
+    }
 }

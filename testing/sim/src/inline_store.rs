@@ -70,4 +70,8 @@ impl Storage for InlineStore {
     fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, StorageError>> {
         at_once(self.0.keys(prefix))
     }
+
+    fn now_ms(&self) -> Option<u64> {
+        self.0.now_ms()
+    }
 }

@@ -7,7 +7,7 @@ use crate::printer::{Format, Printer, table};
 use crate::running::Running;
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
-use ext_event_ledger::contract::{AccountStatus, CHANNELS, Channels};
+use ext_event_ledger::contract::{AccountStatus, CHANNELS, Channels, LedgerError};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(
 ) -> Result<Status, Failure> {
     let running = Running::look_at_events(loaded, extensions)?;
     let outcome = running.service(&CHANNELS).and_then(|channels| match command {
-        ChannelCommand::List { json } => list(channels.as_ref(), (*json).into(), printer),
+        ChannelCommand::List { json } => running.block_on(list(channels.as_ref(), (*json).into(), printer)),
         ChannelCommand::Test { channel, account, json } => {
             running.block_on(test(channels.as_ref(), channel, account, (*json).into(), printer))
         }
@@ -52,8 +52,8 @@ pub(crate) fn run(
     outcome
 }
 
-fn list(channels: &dyn Channels, format: Format, printer: &Printer) -> Result<Status, Failure> {
-    let accounts: Vec<AccountStatus> = channels.all().iter().flat_map(|adapter| adapter.accounts()).collect();
+async fn list(channels: &dyn Channels, format: Format, printer: &Printer) -> Result<Status, Failure> {
+    let accounts = channels.statuses().await.map_err(unreadable)?;
     match format {
         Format::Json => printer.json(&accounts)?,
         Format::Text => printer.out(&table(&accounts.iter().map(row).collect::<Vec<_>>())),
@@ -61,10 +61,22 @@ fn list(channels: &dyn Channels, format: Format, printer: &Printer) -> Result<St
     Ok(Status::Done)
 }
 
+fn unreadable(error: LedgerError) -> Failure {
+    let hint = error.hint().unwrap_or("`dispatch doctor` checks the database");
+    Failure::internal(error.to_string()).hint(hint)
+}
+
 fn row(status: &AccountStatus) -> Vec<String> {
     let state = json!(status.state).as_str().unwrap_or_default().to_owned();
     let reason = status.reason.as_deref().unwrap_or_default();
-    vec![status.channel.clone(), one_line(&status.account, NAME_CHARS), state, one_line(reason, NAME_CHARS)]
+    let node = status.node.as_deref().unwrap_or_default();
+    vec![
+        status.channel.clone(),
+        one_line(&status.account, NAME_CHARS),
+        state,
+        one_line(node, NAME_CHARS),
+        one_line(reason, NAME_CHARS),
+    ]
 }
 
 async fn test(
@@ -82,6 +94,10 @@ async fn test(
         Ok(said) => (true, said),
         Err(error) => (false, error.to_string()),
     };
+    if works {
+        // An account that stopped is tried again by the server that has it.
+        channels.try_again(channel, account).await.map_err(unreadable)?;
+    }
     match format {
         Format::Json => {
             printer.json(&json!({ "channel": channel, "account": account, "ok": works, "message": said }))?;

@@ -1,6 +1,7 @@
 //! `dispatch doctor`: what is configured, found and wrong, and how to fix it.
 
 mod agent;
+mod channels;
 mod database;
 mod hooks;
 mod private_files;
@@ -71,6 +72,7 @@ pub(in crate::commands) fn all_findings(loaded: &Loaded, extensions: Vec<Arc<dyn
     findings.extend(agent::storage(loaded, &extensions));
     findings.extend(queue::waiting(loaded, &extensions));
     findings.extend(routing::findings(loaded, &extensions));
+    findings.extend(channels::findings(loaded, &extensions));
     findings.push(agent::model(loaded));
     findings.extend(database::finding(loaded));
     findings.extend(hooks::finding(loaded));

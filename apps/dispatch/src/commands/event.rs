@@ -79,7 +79,7 @@ impl From<LedgerError> for Failure {
     fn from(error: LedgerError) -> Self {
         let failure = match &error {
             LedgerError::Invalid { .. } | LedgerError::NoEvent { .. } => Self::usage(error.to_string()),
-            LedgerError::Storage(_) | LedgerError::Closed => Self::internal(error.to_string()),
+            LedgerError::Storage(_) | LedgerError::Closed | LedgerError::Fenced => Self::internal(error.to_string()),
         };
         match error.hint() {
             Some(hint) => failure.hint(hint),

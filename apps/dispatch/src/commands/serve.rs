@@ -4,7 +4,7 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::idle_memory::give_memory_back_when_idle;
 use crate::printer::Printer;
-use crate::running::{Running, Threads};
+use crate::running::Running;
 use crate::settings::Loaded;
 use crate::stopping::asked_to_stop;
 use core::net::SocketAddr;
@@ -36,7 +36,7 @@ pub(crate) fn run(
     printer: &Printer,
 ) -> Result<Status, Failure> {
     keep_little();
-    let running = Running::start(loaded, extensions, Threads::Two)?;
+    let running = Running::serve(loaded, extensions)?;
     let outcome = running.service(&TRANSPORT).and_then(|transport| {
         running.block_on(async {
             let _idle_memory = tokio::spawn(give_memory_back_when_idle());

@@ -154,6 +154,10 @@ impl PostgresStore {
 }
 
 impl Storage for PostgresStore {
+    fn now_ms(&self) -> Option<u64> {
+        self.threads.shared.clock.now_ms()
+    }
+
     fn migrate(&self, migrations: Vec<Migration>) -> BoxFuture<'_, Result<(), StorageError>> {
         let namespace = self.namespaces.first().cloned().unwrap_or_default();
         let job = move |connection: &mut Connection| {

@@ -1,6 +1,7 @@
 //! Appends that wait are committed together: one transaction takes whatever has arrived, so that many senders share
 //! one wait for the disk although numbers are given one after the other.
 
+use crate::account_rows::{AccountLease, is_held};
 use crate::contract::{AdapterPosition, Appended, LedgerError};
 use crate::event_rows::{APPEND_KEY, append, set_position};
 use crate::prepared_event::PreparedEvent;
@@ -21,6 +22,8 @@ const MAX_BATCH: usize = 256;
 pub(crate) struct AppendRequest {
     pub(crate) events: Vec<PreparedEvent>,
     pub(crate) position: Option<AdapterPosition>,
+    /// The right to read the account that the events come from; they are stored only while it is held.
+    pub(crate) lease: Option<AccountLease>,
     pub(crate) now_ms: u64,
 }
 
@@ -90,13 +93,14 @@ impl AppendWriter {
         let requests: Vec<AppendRequest> = batch.iter().map(|waiting| waiting.request.clone()).collect();
         let alone = batch.len() == 1;
         let answers: Vec<AppendAnswer> = match self.store(requests).await {
-            Ok(stored) => stored.into_iter().map(Ok).collect(),
+            Ok(stored) => stored,
             // What one of them did wrong must not cost the others.
             Err(StorageError::Statement(_) | StorageError::Constraint(_)) if !alone => {
                 let mut answers = Vec::with_capacity(batch.len());
                 for waiting in &batch {
                     let stored = self.store(vec![waiting.request.clone()]).await;
-                    answers.push(stored.map(|mut all| all.pop().unwrap_or_default()).map_err(LedgerError::from));
+                    let only = |mut all: Vec<AppendAnswer>| all.pop().unwrap_or(Err(LedgerError::Closed));
+                    answers.push(stored.map_err(LedgerError::from).and_then(only));
                 }
                 answers
             }
@@ -110,16 +114,23 @@ impl AppendWriter {
         fresh
     }
 
-    async fn store(&self, requests: Vec<AppendRequest>) -> Result<Vec<Vec<Appended>>, StorageError> {
+    async fn store(&self, requests: Vec<AppendRequest>) -> Result<Vec<AppendAnswer>, StorageError> {
+        let leases = requests.iter().filter_map(|request| request.lease.as_ref());
+        let keys = Keys::of(leases.map(AccountLease::key).chain([APPEND_KEY.to_owned()]));
         let work = move |tx: &mut dyn Transaction| requests.iter().map(|request| store_one(tx, request)).collect();
-        transact(self.storage.as_ref(), Keys::of([APPEND_KEY]), work).await
+        transact(self.storage.as_ref(), keys, work).await
     }
 }
 
-fn store_one(tx: &mut dyn Transaction, request: &AppendRequest) -> Result<Vec<Appended>, StorageError> {
+fn store_one(tx: &mut dyn Transaction, request: &AppendRequest) -> Result<AppendAnswer, StorageError> {
+    if let Some(lease) = &request.lease
+        && !is_held(tx, lease)?
+    {
+        return Ok(Err(LedgerError::Fenced));
+    }
     let appended = request.events.iter().map(|event| append(tx, event)).collect::<Result<_, _>>()?;
     if let Some(position) = &request.position {
         set_position(tx, position, request.now_ms)?;
     }
-    Ok(appended)
+    Ok(Ok(appended))
 }

@@ -8,8 +8,8 @@ mod receipt;
 mod reply;
 
 pub use channel::{
-    AccountState, AccountStatus, CHANNELS, ChannelAdapter, ChannelError, ChannelProblem, Channels, DeliveryContext,
-    Inbox, Intake, OutboundAbilities, OutboundMessage, ReconcileOutcome, SendOutcome,
+    AccountEvents, AccountState, AccountStatus, CHANNELS, ChannelAdapter, ChannelError, ChannelProblem, Channels,
+    DeliveryContext, Inbox, Intake, OutboundAbilities, OutboundMessage, ReconcileOutcome, SendOutcome,
 };
 pub use event::{Event, EventOrigin, EventStatus, NewEvent, PeerKind};
 pub use ledger::{AdapterPosition, Appended, ChannelCount, EVENT_LEDGER, EventFilter, EventLedger, LedgerError};

@@ -95,7 +95,7 @@ pub(crate) fn refusal(error: &LedgerError) -> Value {
     let (status, code) = match error {
         LedgerError::Invalid { .. } => (400, "invalid"),
         LedgerError::NoEvent { .. } => (404, "not_found"),
-        LedgerError::Storage(_) | LedgerError::Closed => (503, "storage"),
+        LedgerError::Storage(_) | LedgerError::Closed | LedgerError::Fenced => (503, "storage"),
     };
     let message = match error {
         LedgerError::Storage(_) => "the database does not answer; try again".to_owned(),

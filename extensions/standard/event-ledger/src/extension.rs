@@ -1,5 +1,7 @@
 //! Puts the ledger together from what the host offers: storage if it is there, memory if not.
 
+use crate::account_rows::AccountRows;
+use crate::account_supervisor::AccountSupervisor;
 use crate::append_queue::append_queue;
 use crate::channel_counts::RefusedRequests;
 use crate::channel_registry::ChannelRegistry;
@@ -11,6 +13,7 @@ use crate::tables::MIGRATIONS;
 use crate::web::{self, WebChannel, web_routes};
 use crate::webhook::{self, WebhookAdapter, configured_webhooks, literal_secrets, webhook_route};
 use dispatch_contracts::BoxFuture;
+use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::harness::Harness;
 use dispatch_contracts::host::{Host, HostError};
@@ -19,14 +22,19 @@ use dispatch_contracts::secret::Secret;
 use dispatch_contracts::storage::{Storage, StorageBackend};
 use dispatch_durable_queue::WakeSignal;
 use dispatch_os::files::canonicalize;
+use dispatch_os::owner::Owner;
+use dispatch_os::{OsError, environment, process};
 use dispatch_redact::{Allowed, Options, RedactError, Redactor, UserPattern};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use serde_json::Map;
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The namespace of the tables.
 const NAMESPACE: &str = "event-ledger";
+
+/// The folder of the owners' lock files, below the folder for state.
+const OWNERS: &str = "account-owners";
 
 /// The channel of `dispatch event post`.
 const CLI_CHANNEL: &str = "cli";
@@ -36,10 +44,13 @@ const MIN_SECRET_BYTES: usize = 8;
 /// The event ledger.
 #[must_use]
 pub fn extension() -> Arc<dyn Extension> {
-    Arc::new(EventLedgerExtension)
+    Arc::new(EventLedgerExtension::default())
 }
 
-struct EventLedgerExtension;
+#[derive(Default)]
+struct EventLedgerExtension {
+    supervisor: Mutex<Option<Arc<AccountSupervisor>>>,
+}
 
 impl Extension for EventLedgerExtension {
     fn manifest(&self) -> Cow<'_, str> {
@@ -53,12 +64,25 @@ impl Extension for EventLedgerExtension {
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
         Box::pin(async move {
             let storage = storage(&host).await?;
-            start(&host, storage).map_err(ExtensionError::new)
+            let supervisor = start(&host, storage).map_err(ExtensionError::new)?;
+            *self.supervisor.lock().unwrap_or_else(PoisonError::into_inner) = supervisor;
+            Ok(())
+        })
+    }
+
+    fn deactivate(&self) -> BoxFuture<'_, Result<(), ExtensionError>> {
+        let supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Box::pin(async move {
+            if let Some(supervisor) = supervisor {
+                supervisor.stop().await;
+            }
+            Ok(())
         })
     }
 }
 
-fn start(host: &Host, storage: Arc<dyn Storage>) -> Result<(), StartError> {
+/// Gives the supervisor of read accounts, where this process reads them.
+fn start(host: &Host, storage: Arc<dyn Storage>) -> Result<Option<Arc<AccountSupervisor>>, StartError> {
     let webhooks = configured_webhooks(&host.settings());
     let redactor = Arc::new(redactor(host, &literal_secrets(&webhooks))?);
     let replies = Arc::new(KeptReplies {
@@ -73,8 +97,10 @@ fn start(host: &Host, storage: Arc<dyn Storage>) -> Result<(), StartError> {
         channel: webhook::CHANNEL,
         waiting: Mutex::default(),
     });
-    let ledger = ledger(host, storage, redactor, Arc::clone(&replies))?;
-    let channels: Arc<dyn Channels> = Arc::new(ChannelRegistry::default());
+    let rows = Arc::new(account_rows(host, Arc::clone(&storage))?);
+    let stored = ledger(host, storage, redactor, Arc::clone(&replies))?;
+    let ledger: Arc<dyn EventLedger> = Arc::clone(&stored) as _;
+    let channels = Arc::new(ChannelRegistry::new(Arc::clone(&rows)));
     let adapter = Arc::new(WebhookAdapter { host: host.clone(), webhooks });
     let web = Arc::new(WebChannel { ledger: Arc::clone(&ledger), replies: Arc::clone(&replies) });
     for route in event_routes(&ledger).into_iter().chain(web_routes(&web)) {
@@ -86,8 +112,55 @@ fn start(host: &Host, storage: Arc<dyn Storage>) -> Result<(), StartError> {
         channels.register(Arc::new(KeptReplyAdapter { channel, replies: Arc::clone(&replies) }));
     }
     host.provide(&EVENT_LEDGER, ledger)?;
-    host.provide(&CHANNELS, channels)?;
-    Ok(())
+    host.provide(&CHANNELS, Arc::clone(&channels) as Arc<dyn Channels>)?;
+    if host.settings().read("read_accounts") != Some(true) {
+        return Ok(None);
+    }
+    let supervisor = Arc::new(supervisor(host, rows, channels, stored));
+    let running = Arc::clone(&supervisor);
+    let work = async move {
+        running.run().await;
+        Ok(())
+    };
+    host.spawn("accounts", work)?;
+    Ok(Some(supervisor))
+}
+
+fn account_rows(host: &Host, storage: Arc<dyn Storage>) -> Result<AccountRows, StartError> {
+    let owner = Arc::new(Owner::register(&host.folders().state.join(OWNERS), host.ids().next_id())?);
+    Ok(AccountRows {
+        storage,
+        clock: host.clock(),
+        owner: owner.name().to_owned(),
+        node: format!("{}:{}", environment::machine_name(), process::id()),
+        liveness: owner,
+    })
+}
+
+fn supervisor(
+    host: &Host,
+    rows: Arc<AccountRows>,
+    channels: Arc<ChannelRegistry>,
+    ledger: Arc<LedgerService>,
+) -> AccountSupervisor {
+    let (spawning, warning) = (host.clone(), host.clone());
+    AccountSupervisor {
+        rows,
+        channels,
+        ledger,
+        clock: host.clock(),
+        spawn: Arc::new(move |work| {
+            let work = async move {
+                work.await;
+                Ok(())
+            };
+            // A host that is gone reads nothing any more; the next process takes the account.
+            let _ = spawning.spawn("account", work);
+        }),
+        warn: Arc::new(move |message| warning.log(Level::Warn, &message, Map::new())),
+        stopping: CancelToken::new(),
+        held: Mutex::default(),
+    }
 }
 
 /// Why the ledger does not start.
@@ -97,6 +170,8 @@ enum StartError {
     Host(#[from] HostError),
     #[error(transparent)]
     Redaction(#[from] RedactError),
+    #[error(transparent)]
+    Owner(#[from] OsError),
 }
 
 fn ledger(
@@ -104,7 +179,7 @@ fn ledger(
     storage: Arc<dyn Storage>,
     redactor: Arc<Redactor>,
     replies: Arc<KeptReplies>,
-) -> Result<Arc<dyn EventLedger>, HostError> {
+) -> Result<Arc<LedgerService>, HostError> {
     let (queue, writer) = append_queue(Arc::clone(&storage));
     let appended = Arc::new(WakeSignal::default());
     let signal = Arc::clone(&appended);

@@ -1,5 +1,6 @@
 //! The ledger as a service: prepares events, asks the storage, and wakes whoever waits for events.
 
+use crate::account_rows::AccountLease;
 use crate::append_queue::{AppendQueue, AppendRequest};
 use crate::channel_counts::channel_counts;
 use crate::contract::{
@@ -55,9 +56,21 @@ impl LedgerService {
         &self,
         events: Vec<NewEvent>,
         position: Option<AdapterPosition>,
+        lease: Option<AccountLease>,
     ) -> Result<Vec<Appended>, LedgerError> {
         let events = events.into_iter().map(|event| self.prepared(event)).collect::<Result<_, _>>()?;
-        self.queue.append(AppendRequest { events, position, now_ms: self.clock.now_ms() }).await
+        self.queue.append(AppendRequest { events, position, lease, now_ms: self.clock.now_ms() }).await
+    }
+
+    /// Stores events of an account that is read, and how far it was read with them, while it is held.
+    pub(crate) async fn store_read(
+        &self,
+        lease: AccountLease,
+        events: Vec<NewEvent>,
+        position: String,
+    ) -> Result<Vec<Appended>, LedgerError> {
+        let position = AdapterPosition { channel: lease.channel.clone(), account: lease.account.clone(), position };
+        self.store(events, Some(position), Some(lease)).await
     }
 
     async fn events(&self, query: Statement) -> Result<Vec<Event>, LedgerError> {
@@ -90,13 +103,13 @@ fn checked_word<'a>(field: &'static str, word: &'a str) -> Result<&'a str, Ledge
 impl EventLedger for LedgerService {
     fn append(&self, event: NewEvent) -> BoxFuture<'_, Result<Appended, LedgerError>> {
         Box::pin(async move {
-            let stored = self.store(vec![event], None).await?;
+            let stored = self.store(vec![event], None, None).await?;
             stored.into_iter().next().ok_or(LedgerError::Closed)
         })
     }
 
     fn append_all(&self, events: Vec<NewEvent>) -> BoxFuture<'_, Result<Vec<Appended>, LedgerError>> {
-        Box::pin(self.store(events, None))
+        Box::pin(self.store(events, None, None))
     }
 
     fn append_with_position(
@@ -104,7 +117,7 @@ impl EventLedger for LedgerService {
         events: Vec<NewEvent>,
         position: AdapterPosition,
     ) -> BoxFuture<'_, Result<Vec<Appended>, LedgerError>> {
-        Box::pin(self.store(events, Some(position)))
+        Box::pin(self.store(events, Some(position), None))
     }
 
     fn position<'a>(

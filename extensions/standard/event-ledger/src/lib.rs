@@ -4,6 +4,10 @@
 
 pub mod contract;
 
+mod account_lease;
+mod account_reader;
+mod account_rows;
+mod account_supervisor;
 mod append_queue;
 mod channel_counts;
 mod channel_registry;

@@ -13,11 +13,17 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "events", statements: EVENTS },
     Migration { version: 2, name: "kept replies", statements: KEPT_REPLIES },
     Migration { version: 3, name: "counts per channel", statements: CHANNEL_COUNTS },
+    Migration { version: 4, name: "accounts that are read", statements: READ_ACCOUNTS },
 ];
 
 const CHANNEL_COUNTS: &[&str] = &["CREATE TABLE channel_counts (
         day INTEGER NOT NULL, channel TEXT NOT NULL, account TEXT NOT NULL, what TEXT NOT NULL, total INTEGER NOT NULL,
         PRIMARY KEY (day, channel, account, what))"];
+
+const READ_ACCOUNTS: &[&str] = &["CREATE TABLE read_accounts (
+        channel TEXT NOT NULL, account TEXT NOT NULL, owner TEXT, fence INTEGER NOT NULL, lease_until INTEGER NOT NULL,
+        node TEXT NOT NULL, state TEXT NOT NULL, reason TEXT, changed_at INTEGER NOT NULL, retries INTEGER NOT NULL,
+        PRIMARY KEY (channel, account))"];
 
 const KEPT_REPLIES: &[&str] = &[
     "CREATE TABLE kept_replies (

@@ -13,8 +13,8 @@ use serde_json::json;
 use std::sync::Arc;
 
 const PREFIX: &str = "channel:";
-/// Whose vault it is.
-const OWNER: &str = "event-ledger";
+/// Whose vault the secrets of webhooks are in.
+const WEBHOOK_OWNER: &str = "event-ledger";
 
 /// Whether a name is that of a channel's account.
 pub(super) fn is_meant(name: &str) -> bool {
@@ -69,6 +69,12 @@ fn checked(name: &str) -> Result<(), Failure> {
         .hint("name channel and account: dispatch auth add channel:webhook:github"))
 }
 
+/// The extension that gets the secret: each channel but the webhooks has one of its own.
+fn owner(name: &str) -> String {
+    let channel = name.strip_prefix(PREFIX).and_then(|rest| rest.split(':').next()).unwrap_or_default();
+    if channel == "mail" { format!("channel-{channel}") } else { WEBHOOK_OWNER.to_owned() }
+}
+
 fn change(
     loaded: &Loaded,
     extensions: Vec<Arc<dyn Extension>>,
@@ -77,7 +83,7 @@ fn change(
 ) -> Result<(), Failure> {
     let running = Running::look_at_secrets(loaded, extensions)?;
     let outcome = running.service(&SECRETS).and_then(|vaults| {
-        let vault = vaults.open(OWNER);
+        let vault = vaults.open(&owner(name));
         let changed = running.block_on(async {
             match secret {
                 Some(secret) => vault.put(name, secret).await,

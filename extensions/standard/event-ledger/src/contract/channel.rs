@@ -1,7 +1,7 @@
 //! Channels: what an adapter promises, and where the adapters are found.
 
-use super::event::PeerKind;
-use super::ledger::EventLedger;
+use super::event::{NewEvent, PeerKind};
+use super::ledger::{Appended, LedgerError};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::service::Service;
@@ -117,10 +117,21 @@ pub struct Inbox {
     pub account: String,
     /// How far it was read.
     pub position: Option<String>,
-    /// Where the events go: [`EventLedger::append_with_position`].
-    pub ledger: Arc<dyn EventLedger>,
+    /// Where the events go.
+    pub events: Arc<dyn AccountEvents>,
     /// Ends the reading.
     pub cancel: CancelToken,
+}
+
+/// The way of a read account's events into the ledger, for as long as this node has the account.
+pub trait AccountEvents: Send + Sync {
+    /// Stores events and how far the account was read with them, in one transaction.
+    ///
+    /// # Errors
+    /// [`LedgerError::Fenced`] if another node has the account now; nothing is stored then.
+    fn store(&self, events: Vec<NewEvent>, position: String) -> BoxFuture<'_, Result<Vec<Appended>, LedgerError>>;
+    /// Says that the account takes events in, with what people should know about it.
+    fn connected(&self, note: Option<String>) -> BoxFuture<'_, ()>;
 }
 
 /// Where an account stands.
@@ -135,6 +146,25 @@ pub enum AccountState {
     Stopped,
     /// Another node has it.
     Elsewhere,
+}
+
+impl AccountState {
+    /// The word in the database and on the command line.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Connected => "connected",
+            Self::Waiting => "waiting",
+            Self::Stopped => "stopped",
+            Self::Elsewhere => "elsewhere",
+        }
+    }
+
+    /// The state with this word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Connected, Self::Waiting, Self::Stopped, Self::Elsewhere].into_iter().find(|state| state.word() == word)
+    }
 }
 
 /// One account of a channel, as people see it.
@@ -191,6 +221,12 @@ pub trait ChannelAdapter: Send + Sync {
     }
     /// The accounts that are configured, with what is known of them on this node.
     fn accounts(&self) -> Vec<AccountStatus>;
+    /// A text that changes when the settings or the secret of an account change: one that stopped is tried again then.
+    /// It is kept in memory only.
+    fn configuration_mark<'a>(&'a self, account: &'a str) -> BoxFuture<'a, String> {
+        _ = account;
+        Box::pin(std::future::ready(String::new()))
+    }
     /// Reads an account until it is cancelled or fails. An adapter that is handed its events returns at once.
     fn read(&self, inbox: Inbox) -> BoxFuture<'_, Result<(), ChannelError>> {
         drop(inbox);
@@ -235,4 +271,8 @@ pub trait Channels: Send + Sync {
     fn find(&self, channel: &str) -> Option<Arc<dyn ChannelAdapter>>;
     /// All of them, by channel.
     fn all(&self) -> Vec<Arc<dyn ChannelAdapter>>;
+    /// Where every account stands, on whichever node it runs.
+    fn statuses(&self) -> BoxFuture<'_, Result<Vec<AccountStatus>, LedgerError>>;
+    /// Lets an account that waits or stopped be tried again at once, by the node that has it.
+    fn try_again<'a>(&'a self, channel: &'a str, account: &'a str) -> BoxFuture<'a, Result<(), LedgerError>>;
 }

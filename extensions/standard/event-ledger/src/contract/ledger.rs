@@ -78,6 +78,9 @@ pub enum LedgerError {
         /// The id.
         id: String,
     },
+    /// Another node has the account that the events were read from; nothing was stored.
+    #[error("another node reads the account now")]
+    Fenced,
     /// Storage failed; nothing was changed, or the answer was lost.
     #[error("the event ledger cannot be used: {0}")]
     Storage(#[from] StorageError),
@@ -91,7 +94,7 @@ impl LedgerError {
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Invalid { .. } => None,
+            Self::Invalid { .. } | Self::Fenced => None,
             Self::NoEvent { .. } => Some("`dispatch event list` shows the events that are stored"),
             Self::Storage(_) => {
                 Some("`dispatch doctor` checks the database; what was not acknowledged can be sent again")

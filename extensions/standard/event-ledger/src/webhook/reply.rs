@@ -47,7 +47,7 @@ pub(super) fn unreadable(error: &PayloadError) -> RawResponse {
 pub(super) fn not_stored(error: &LedgerError) -> RawResponse {
     match error {
         LedgerError::Invalid { .. } | LedgerError::NoEvent { .. } => refused(400, "invalid", &error.to_string()),
-        LedgerError::Storage(_) | LedgerError::Closed => {
+        LedgerError::Storage(_) | LedgerError::Closed | LedgerError::Fenced => {
             let mut answer = refused(503, "storage", "the event cannot be stored now; send it again");
             answer.headers.push(("retry-after".to_owned(), RETRY_AFTER_S.to_string()));
             answer

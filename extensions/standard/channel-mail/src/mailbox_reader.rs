@@ -1,0 +1,114 @@
+//! Reads one mailbox until the connection ends: what was missed first, then what the server tells of.
+
+use crate::account_settings::MailAccount;
+use crate::imap_session::ImapSession;
+use crate::mail_event::{FetchedMail, mail_event};
+use crate::mailbox_position::{MailboxPosition, Resumption, resume};
+use dispatch_contracts::secret::Secret;
+use ext_event_ledger::contract::{ChannelError, Inbox, LedgerError, NewEvent};
+
+/// How many mails are fetched and stored together.
+const BATCH: usize = 20;
+/// A shorter secret is not looked for in mails: it would be found in words.
+const MIN_SECRET_BYTES: usize = 8;
+
+/// One mailbox that is read.
+pub(crate) struct MailboxReader<'a> {
+    pub(crate) account: &'a MailAccount,
+    pub(crate) secret: &'a Secret,
+    pub(crate) inbox: &'a Inbox,
+    pub(crate) warn: &'a (dyn Fn(String) + Send + Sync),
+}
+
+impl MailboxReader<'_> {
+    /// Reads until something fails.
+    pub(crate) async fn run(&self) -> Result<(), ChannelError> {
+        let mut session = ImapSession::open(self.account, self.secret).await?;
+        let state = session.select(&self.account.folder).await?;
+        let stored = self.inbox.position.as_deref().and_then(MailboxPosition::parse);
+        let (mut position, note) = match resume(stored, state) {
+            Resumption::GoOn(position) => (position, None),
+            Resumption::Begin(position) => {
+                self.store(Vec::new(), position).await?;
+                (position, None)
+            }
+            Resumption::SearchSince { since_s, then } => {
+                let uids = session.since(since_s).await?;
+                let before = MailboxPosition { uid: state.last_uid, ..then };
+                let position = self.take(&mut session, &uids, before, since_s).await?;
+                self.store(Vec::new(), position).await?;
+                let note = "the server numbered the mails of the folder anew (UIDVALIDITY changed); mails that were \
+                            read before were recognised by their Message-ID";
+                (self.warn)(format!("mail account `{}`: {note}", self.account.name));
+                (position, Some(note.to_owned()))
+            }
+        };
+        self.inbox.events.connected(note).await;
+        while !self.inbox.cancel.is_cancelled() {
+            let uids = session.unread(position).await?;
+            position = self.take(&mut session, &uids, position, i64::MIN).await?;
+            session = session.wait(self.account.poll_s).await?;
+        }
+        session.close().await;
+        Ok(())
+    }
+
+    /// Stores the mails with these UIDs that arrived at a time or later.
+    async fn take(
+        &self,
+        session: &mut ImapSession,
+        uids: &[u32],
+        mut position: MailboxPosition,
+        since_s: i64,
+    ) -> Result<MailboxPosition, ChannelError> {
+        for batch in uids.chunks(BATCH) {
+            let mails = session.fetch(batch).await?;
+            let events = mails.iter().filter(|mail| mail.arrived_s >= since_s).map(|mail| self.event(mail)).collect();
+            let behind = mails.iter().fold(position, |at, mail| at.after(mail.uid, mail.arrived_s));
+            // A mail that is gone has a number all the same.
+            position = behind.after(batch.last().copied().unwrap_or_default(), behind.seen_s);
+            self.store(events, position).await?;
+        }
+        Ok(position)
+    }
+
+    fn event(&self, mail: &FetchedMail) -> NewEvent {
+        let mut event = mail_event(self.account, mail);
+        let secret = self.secret.expose();
+        if secret.len() >= MIN_SECRET_BYTES {
+            event.content = event.content.replace(secret, "[REDACTED]");
+            if let Some(subject) = event.metadata.get_mut("subject") {
+                *subject = subject.as_str().unwrap_or_default().replace(secret, "[REDACTED]").into();
+            }
+        }
+        event
+    }
+
+    /// A mail that the ledger refuses must not keep the others out.
+    async fn store(&self, events: Vec<NewEvent>, position: MailboxPosition) -> Result<(), ChannelError> {
+        let passing = |error: LedgerError| ChannelError::Passing(error.to_string());
+        match self.inbox.events.store(events.clone(), position.to_string()).await {
+            Ok(_) => return Ok(()),
+            Err(LedgerError::Invalid { .. }) => {}
+            Err(error) => return Err(passing(error)),
+        }
+        let mut kept = Vec::new();
+        for event in events {
+            // Asked with the position from before: a crash on the way repeats all of them, and they are recognised.
+            let before =
+                self.inbox.position.clone().unwrap_or_else(|| MailboxPosition { uid: 0, ..position }.to_string());
+            match self.inbox.events.store(vec![event.clone()], before).await {
+                Ok(_) => kept.push(event),
+                Err(LedgerError::Invalid { field, problem }) => {
+                    let uid = event.metadata.get("uid").cloned().unwrap_or_default();
+                    (self.warn)(format!(
+                        "mail account `{}`: the mail with UID {uid} was left out: invalid {field}: {problem}",
+                        self.account.name
+                    ));
+                }
+                Err(error) => return Err(passing(error)),
+            }
+        }
+        self.inbox.events.store(kept, position.to_string()).await.map(drop).map_err(passing)
+    }
+}
