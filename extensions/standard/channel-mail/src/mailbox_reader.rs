@@ -33,10 +33,8 @@ impl MailboxReader<'_> {
                 (position, None)
             }
             Resumption::SearchSince { since_s, then } => {
-                let uids = session.since(since_s).await?;
-                let before = MailboxPosition { uid: state.last_uid, ..then };
-                let position = self.take(&mut session, &uids, before, since_s).await?;
-                self.store(Vec::new(), position).await?;
+                let behind = MailboxPosition { uid: state.last_uid, ..then };
+                let position = self.search_again(&mut session, since_s, behind).await?;
                 let note = "the server numbered the mails of the folder anew (UIDVALIDITY changed); mails that were \
                             read before were recognised by their Message-ID";
                 (self.warn)(format!("mail account `{}`: {note}", self.account.name));
@@ -46,29 +44,49 @@ impl MailboxReader<'_> {
         self.inbox.events.connected(note).await;
         while !self.inbox.cancel.is_cancelled() {
             let uids = session.unread(position).await?;
-            position = self.take(&mut session, &uids, position, i64::MIN).await?;
+            position = self.take(&mut session, &uids, position).await?;
             session = session.wait(self.account.poll_s).await?;
         }
         session.close().await;
         Ok(())
     }
 
-    /// Stores the mails with these UIDs that arrived at a time or later.
+    /// Stores the mails with these UIDs.
     async fn take(
         &self,
         session: &mut ImapSession,
         uids: &[u32],
         mut position: MailboxPosition,
-        since_s: i64,
     ) -> Result<MailboxPosition, ChannelError> {
         for batch in uids.chunks(BATCH) {
             let mails = session.fetch(batch).await?;
-            let events = mails.iter().filter(|mail| mail.arrived_s >= since_s).map(|mail| self.event(mail)).collect();
+            let events = mails.iter().map(|mail| self.event(mail)).collect();
             let behind = mails.iter().fold(position, |at, mail| at.after(mail.uid, mail.arrived_s));
             // A mail that is gone has a number all the same.
             position = behind.after(batch.last().copied().unwrap_or_default(), behind.seen_s);
             self.store(events, position).await?;
         }
+        Ok(position)
+    }
+
+    /// Stores every mail since a time. The position of the old numbers stays until all are stored, so that a crash on
+    /// the way begins again.
+    async fn search_again(
+        &self,
+        session: &mut ImapSession,
+        since_s: i64,
+        behind: MailboxPosition,
+    ) -> Result<MailboxPosition, ChannelError> {
+        let old = self.inbox.position.as_deref().and_then(MailboxPosition::parse).unwrap_or(behind);
+        let uids = session.since(since_s).await?;
+        let mut position = behind;
+        for batch in uids.chunks(BATCH) {
+            let mails = session.fetch(batch).await?;
+            let events = mails.iter().filter(|mail| mail.arrived_s >= since_s).map(|mail| self.event(mail)).collect();
+            self.store(events, old).await?;
+            position = mails.iter().fold(position, |at, mail| at.after(mail.uid, mail.arrived_s));
+        }
+        self.store(Vec::new(), position).await?;
         Ok(position)
     }
 
