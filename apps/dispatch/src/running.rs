@@ -136,6 +136,11 @@ impl Running {
         Self::look_with(loaded, extensions, &[EVENT_LEDGER.id(), ROUTES.id(), CONVERSATIONS.id()], settings)
     }
 
+    /// The same with what keeps secrets, for whoever connects to a channel's account.
+    pub(crate) fn look_at_channels(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        Self::look(loaded, extensions, &[EVENT_LEDGER.id(), ROUTES.id(), CONVERSATIONS.id(), SECRETS.id()])
+    }
+
     /// Brings the tables of a database up to date, and does nothing with what is in them.
     pub(crate) fn migrate_storage(
         loaded: &Loaded,

@@ -41,7 +41,7 @@ pub(crate) fn run(
     command: &ChannelCommand,
     printer: &Printer,
 ) -> Result<Status, Failure> {
-    let running = Running::look_at_events(loaded, extensions)?;
+    let running = Running::look_at_channels(loaded, extensions)?;
     let outcome = running.service(&CHANNELS).and_then(|channels| match command {
         ChannelCommand::List { json } => running.block_on(list(channels.as_ref(), (*json).into(), printer)),
         ChannelCommand::Test { channel, account, json } => {

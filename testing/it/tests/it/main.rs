@@ -81,6 +81,8 @@ mod route_bounds;
 mod route_hooks;
 #[cfg(target_os = "linux")]
 mod route_inbound;
+#[cfg(target_os = "linux")]
+mod route_mail;
 mod route_metrics;
 mod route_workspace;
 #[cfg(target_os = "linux")]

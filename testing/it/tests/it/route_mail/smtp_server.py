@@ -1,0 +1,27 @@
+# Takes mail on a port and appends each to a file as one line of JSON.
+import json
+import signal
+import sys
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
+
+port, out = int(sys.argv[1]), sys.argv[2]
+
+
+class Taken:
+    async def handle_DATA(self, server, session, envelope):
+        mail = {"to": envelope.rcpt_tos, "text": envelope.content.decode("utf-8", "replace")}
+        with open(out, "a") as file:
+            file.write(json.dumps(mail) + "\n")
+        return "250 OK"
+
+
+def login(server, session, envelope, mechanism, data):
+    return AuthResult(success=True)
+
+
+controller = Controller(Taken(), hostname="127.0.0.1", port=port, authenticator=login, auth_require_tls=False)
+controller.start()
+print("ready", flush=True)
+signal.pause()
