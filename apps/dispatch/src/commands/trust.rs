@@ -10,7 +10,7 @@ use crate::printer::{Format, Printer, table};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_os::lock::{FileLock, LockKind};
-use dispatch_trust::{Approval, Trust, read_content};
+use dispatch_trust::{Approval, Trust};
 use ext_hook_pipeline::contract::{RuleTrust, weakened_rules};
 use ext_workspace_hooks::contract::{
     HookApprovals, HookFileValidity, ReviewState, is_hooks_file, read_hook_files, review_hooks, workspace_of,
@@ -72,7 +72,7 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
 
 /// Whether a file does not exist yet, or the user approved it as it is.
 pub(crate) fn is_new_or_approved(loaded: &Loaded, path: &Path) -> bool {
-    let Ok(content) = read_content(path) else {
+    let Ok(content) = candidates::content(path) else {
         return !dispatch_os::files::exists(path);
     };
     Trust::load(&loaded.trust_file).approval(path, &content) == Approval::Approved
@@ -85,7 +85,7 @@ pub(crate) fn is_new_or_approved(loaded: &Loaded, path: &Path) -> bool {
 pub(crate) fn approve_own(loaded: &Loaded, path: &Path) -> Result<(), Failure> {
     let _lock = lock(loaded)?;
     let mut trust = Trust::read(&loaded.trust_file)?;
-    trust.approve(path.to_path_buf(), &read_content(path)?)?;
+    trust.approve(path.to_path_buf(), &candidates::content(path)?)?;
     Ok(trust.write(&loaded.trust_file)?)
 }
 
@@ -117,7 +117,12 @@ fn wanted(
             let weakened = |name: &&str| file.ends_with(name) && is_weakened(loaded, workspace, name);
             candidates::RULE_FILES.iter().any(weakened)
         };
-        let is_plain = |file: &PathBuf| Some(file) == settings.as_ref() || is_hooks_file(file) || is_rules(file);
+        let is_plain = |file: &PathBuf| {
+            Some(file) == settings.as_ref()
+                || is_hooks_file(file)
+                || candidates::is_intents_file(file)
+                || is_rules(file)
+        };
         files.retain(|file| !candidates::RULE_FILES.iter().any(|name| file.ends_with(name)) || is_rules(file));
         let scripts = files.iter().filter(|file| !is_plain(file)).count();
         files.retain(is_plain);
@@ -155,11 +160,15 @@ fn approve(
     if !dispatch_os::files::exists(&path) {
         return Err(Failure::usage(format!("no such file: {}", path.display())).hint("name existing files"));
     }
-    let content = read_content(&path)?;
+    let content = candidates::content(&path)?;
     let mut line = match state_of(trust, approvals, &path, &content) {
         "approved" => format!("already approved: {}", path.display()),
         _ => format!("approved: {}", path.display()),
     };
+    if candidates::is_intents_file(&path) {
+        let modes = String::from_utf8_lossy(&content);
+        line = modes.lines().fold(line, |text, mode| format!("{text}\n  {mode}"));
+    }
     if is_hooks_file(&path) {
         line = format!("{line}{}", hook_review::text(&review_hooks(approvals, &path, &content)));
         if approvals.approve(&path, &content)? == HookFileValidity::Invalid {
@@ -224,14 +233,14 @@ fn list(loaded: &Loaded, workspace: &Workspace, format: Format, printer: &Printe
 
 /// The file, if neither it nor a copy of it was ever approved; hooks count in their own folder alone.
 fn waiting_file(trust: &Trust, path: PathBuf) -> Option<ApprovalListing> {
-    let content = read_content(&path).ok()?;
+    let content = candidates::content(&path).ok()?;
     let copied = !is_hooks_file(&path) && trust.is_approved(&content);
     let unknown = trust.approval(&path, &content) == Approval::Unknown && !copied;
     unknown.then(|| ApprovalListing { state: "waiting", hash: dispatch_trust::fingerprint(&content), path })
 }
 
 fn state(trust: &Trust, approvals: &HookApprovals, path: &Path) -> &'static str {
-    read_content(path).map_or("missing", |content| state_of(trust, approvals, path, &content))
+    candidates::content(path).map_or("missing", |content| state_of(trust, approvals, path, &content))
 }
 
 /// How a content of a file stands to what was approved. Hooks are as they were approved only if the files that they

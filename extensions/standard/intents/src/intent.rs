@@ -49,8 +49,8 @@ pub enum ClaimMode {
     Exclusive,
 }
 
-/// What becomes of a call that an intent does not allow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+/// What becomes of a call that an intent does not allow, from the loosest to the strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntentMode {
     /// It runs and is recorded.
@@ -60,6 +60,31 @@ pub enum IntentMode {
     /// It is refused.
     #[default]
     Enforce,
+}
+
+impl IntentMode {
+    /// The name in files.
+    #[must_use]
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::Warn => "warn",
+            Self::Enforce => "enforce",
+        }
+    }
+}
+
+/// The intents that ask for a mode looser than the default, a line each: what the user approves of an intent file.
+/// The rest of the file changes all the time and loosens nothing.
+#[must_use]
+pub(crate) fn looser_modes(intents: &[IntentSpec]) -> String {
+    let line = |intent: &IntentSpec| {
+        let mode = intent.mode.filter(|mode| *mode < IntentMode::Enforce)?;
+        Some(format!("{} {}\n", intent.id, mode.as_str()))
+    };
+    let mut lines: Vec<String> = intents.iter().filter_map(line).collect();
+    lines.sort_unstable();
+    lines.concat()
 }
 
 /// One declared intent.

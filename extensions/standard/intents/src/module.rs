@@ -18,8 +18,8 @@ use crate::content_store;
 use crate::declared_intents::{CacheAccess, DeclaredIntents, last_known, load};
 use crate::free_paths::FreePaths;
 use crate::gate::{APPROVAL, CLAIMED, CallTarget, GateDecision, GateInput, TargetCertainty, decide};
-use crate::intent::{IntentFile, IntentMode, IntentSpec};
-use crate::layout::OrchestrationLayout;
+use crate::intent::{IntentFile, IntentMode, IntentSpec, looser_modes};
+use crate::layout::{INTENTS_FILE, OrchestrationLayout};
 use crate::ledger::Ledger;
 use crate::ledger::archive::ADVISED_BYTES;
 use crate::settings::{IntentSettings, OnEscape, ProjectMode, mode_in_toml};
@@ -195,11 +195,25 @@ impl HookEventHandler<'_> {
         FreePaths { layout: self.layout, globs: &self.settings.free, time: share(self.ctx) }
     }
 
-    /// The mode of the active intent, else of the workspace.
+    /// The mode of the active intent, else of the workspace. An intent loosens only if the user approved it.
     fn mode(&self) -> IntentMode {
-        let active = self.ctx.state.active_intent();
-        let own = self.intents.iter().find(|intent| Some(intent.id.as_str()) == active).and_then(|intent| intent.mode);
-        own.or(self.settings.mode).unwrap_or_else(|| self.project_mode().in_force())
+        let workspace = self.workspace_mode();
+        let own = self.own_mode().unwrap_or(workspace);
+        if own < workspace && !self.are_looser_modes_approved() { workspace } else { own }
+    }
+
+    /// The mode that the active intent asks for.
+    fn own_mode(&self) -> Option<IntentMode> {
+        let active = self.ctx.state.active_intent()?;
+        self.intents.iter().find(|intent| intent.id == active)?.mode
+    }
+
+    fn workspace_mode(&self) -> IntentMode {
+        self.settings.mode.unwrap_or_else(|| self.project_mode().in_force())
+    }
+
+    fn are_looser_modes_approved(&self) -> bool {
+        self.ctx.session.is_approved(&self.layout.intents_file(), looser_modes(self.intents).as_bytes())
     }
 
     /// The mode that the project's settings ask for.
@@ -216,12 +230,14 @@ impl HookEventHandler<'_> {
     /// What is said about a mode that nobody approved.
     fn withheld_mode(&self) -> String {
         let project = self.project_mode();
-        match project.asked.filter(|asked| *asked != project.in_force()) {
-            None => String::new(),
-            Some(_) => format!(
-                " {PROJECT_CONFIG} asks for another mode, which is not approved; the user can approve it with `dispatch trust`."
-            ),
-        }
+        let file = if self.own_mode().is_some_and(|own| own < IntentMode::Enforce) {
+            INTENTS_FILE
+        } else if project.asked.is_some_and(|asked| asked != project.in_force()) {
+            PROJECT_CONFIG
+        } else {
+            return String::new();
+        };
+        format!(" {file} asks for another mode, which is not approved; the user can approve it with `dispatch trust`.")
     }
 
     /// Looks at the calls whose end no event reported, and at what calls left in the background.

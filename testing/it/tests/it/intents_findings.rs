@@ -132,12 +132,22 @@ fn everyday_git_build_folders_and_temporary_files_pass_under_an_intent() {
 
 #[test]
 fn the_modes_record_warn_or_refuse() {
-    for (mode, own) in [("observe", None), ("warn", None), ("enforce", None), ("enforce", Some("observe"))] {
+    for (mode, own) in [
+        ("observe", None),
+        ("warn", None),
+        ("enforce", None),
+        ("enforce", Some("observe")),
+        ("enforce", Some("warn")),
+        ("observe", Some("enforce")),
+    ] {
         let context = repository();
         context.write(".dispatch/dispatch.toml", format!("[intents]\nmode = \"{mode}\"\n"));
         assert_eq!(context.dispatch(&["trust"]).status, 0);
         if let Some(own) = own {
             assert_eq!(context.dispatch(&["intent", "edit", "INT-001", "--mode", own]).status, 0);
+            if own != "enforce" {
+                assert_eq!(context.dispatch(&["trust", ".orchestration/active_intents.yaml"]).status, 0);
+            }
         }
         commit_all(&context);
         let host = Host::claude(&context, "s");
@@ -154,6 +164,30 @@ fn the_modes_record_warn_or_refuse() {
             assert_eq!(entries(&context)[0].scope_validation, ScopeValidation::Fail, "{effective}");
         }
     }
+}
+
+#[test]
+fn an_intent_loosens_nothing_before_a_person_approved_its_mode() {
+    let context = repository();
+    assert_eq!(context.dispatch(&["intent", "edit", "INT-001", "--mode", "observe"]).status, 0);
+    commit_all(&context);
+    let host = Host::claude(&context, "s");
+    host.select("INT-001");
+    let outside =
+        |id: &str| host.denied("Write", id, &json!({"file_path": host.path("src/web/page.ts"), "content": "x"}));
+    let denied = outside("1").expect("the mode is not approved");
+    assert!(denied.contains("active_intents.yaml asks for another mode"), "{denied}");
+    let waiting = context.dispatch(&["trust", "--list"]).stdout;
+    assert!(waiting.lines().any(|line| line.contains("waiting") && line.contains("active_intents.yaml")), "{waiting}");
+    let approved = context.dispatch(&["trust"]);
+    assert!(approved.stdout.contains("\n  INT-001 observe"), "{}", approved.stdout);
+    assert_eq!(outside("2"), None);
+
+    // What the work changes asks nothing; another mode does.
+    assert_eq!(context.dispatch(&["intent", "edit", "INT-001", "--name", "Another title"]).status, 0);
+    assert_eq!(outside("3"), None);
+    assert_eq!(context.dispatch(&["intent", "edit", "INT-001", "--mode", "warn"]).status, 0);
+    assert!(outside("4").is_some());
 }
 
 #[test]

@@ -55,6 +55,13 @@ pub(super) fn mode(name: &str) -> Result<IntentMode, String> {
     serde_json::from_value(name.into()).map_err(|_| "expected observe, warn or enforce".to_owned())
 }
 
+/// A looser mode needs an approval like every other rule that a project loosens.
+pub(super) fn say_what_the_mode_needs(workspace: &IntentWorkspace, mode: Option<IntentMode>, printer: &Printer) {
+    if mode.is_some_and(|mode| mode < IntentMode::Enforce) {
+        printer.out(&format!("its mode counts after `dispatch trust {}`", shown(&workspace.intents_file())));
+    }
+}
+
 /// The title and the globs. `--scope` takes several globs, so a title after them arrives as the last of these.
 fn title_and_scope(request: &NewRequest) -> Result<(String, Vec<String>), Failure> {
     let mut scope = request.scope.clone();
@@ -94,6 +101,7 @@ pub(super) fn new(workspace: &IntentWorkspace, request: &NewRequest, printer: &P
     } else {
         let status = intent.status.as_str();
         printer.out(&format!("{id} is {status} in {}", shown(&workspace.intents_file())));
+        say_what_the_mode_needs(workspace, request.mode, printer);
     }
     Ok(Status::Done)
 }

@@ -1,6 +1,6 @@
 //! `dispatch intent edit`
 
-use super::declare::{claim, kind, mode};
+use super::declare::{claim, kind, mode, say_what_the_mode_needs};
 use super::{declared, known, refused};
 use crate::app::Status;
 use crate::failure::Failure;
@@ -57,6 +57,7 @@ pub(super) fn run(workspace: &IntentWorkspace, request: &EditRequest, printer: &
             changes.push(IntentEdit::Set(IntentTextField::UpdatedAt, now_rfc3339()));
             workspace.edit_intent(id, &changes).map_err(|error| refused(workspace, error))?;
             printer.out(&format!("changed {id}"));
+            say_what_the_mode_needs(workspace, request.mode, printer);
             Ok(Status::Done)
         }
         (None, false) => Err(Failure::usage("missing intent id").hint("`dispatch intent edit ID --name ...`")),

@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_os::files;
-use dispatch_trust::Trust;
+use dispatch_trust::{Trust, TrustError, read_content};
+use ext_intents::contract::{INTENTS_FILE, IntentWorkspace, ORCHESTRATION_FOLDER};
 use ext_workspace_hooks::contract::{HOOKS_FILE, workspace_of};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,35 @@ pub(super) fn of_project(loaded: &Loaded, root: &Path) -> Vec<PathBuf> {
         RULE_FILES.into_iter().map(|name| root.join(HOOKS_FOLDER).join(name)).filter(|file| files::is_file(file));
     let routing = script_files(&root.join(ROUTING_HOOKS));
     let personas = persona_files(&root.join(PERSONAS));
-    settings.into_iter().chain(hooks).chain(rules).chain(scripts).chain(routing).chain(personas).collect()
+    let intents = Some(IntentWorkspace::at(root).intents_file()).filter(|file| has_looser_modes(file));
+    settings
+        .into_iter()
+        .chain(hooks)
+        .chain(intents)
+        .chain(rules)
+        .chain(scripts)
+        .chain(routing)
+        .chain(personas)
+        .collect()
+}
+
+/// Whether this is the file of declared intents.
+pub(super) fn is_intents_file(path: &Path) -> bool {
+    path.ends_with(Path::new(ORCHESTRATION_FOLDER).join(INTENTS_FILE))
+}
+
+/// What an approval of the file covers: all of it, but of declared intents only the modes that loosen, because the rest
+/// changes with the work.
+pub(super) fn content(path: &Path) -> Result<Vec<u8>, TrustError> {
+    let root = path.parent().and_then(Path::parent).filter(|_| is_intents_file(path) && files::is_file(path));
+    match root {
+        Some(root) => Ok(IntentWorkspace::at(root).load_intents().looser_modes().into_bytes()),
+        None => read_content(path),
+    }
+}
+
+fn has_looser_modes(intents_file: &Path) -> bool {
+    content(intents_file).is_ok_and(|modes| !modes.is_empty())
 }
 
 /// The personas in a folder, in order.

@@ -103,6 +103,13 @@ impl LoadedIntents {
         self.problems.iter().any(|problem| problem.severity == ProblemSeverity::Error)
     }
 
+    /// The intents that ask for a mode looser than `enforce`, such as `INT-001 observe`, a line each. They count once
+    /// the user approved this text.
+    #[must_use]
+    pub fn looser_modes(&self) -> String {
+        crate::intent::looser_modes(&self.intents)
+    }
+
     /// `INT-` and one more than the highest number in use.
     #[must_use]
     pub fn next_free_id(&self) -> String {
