@@ -188,6 +188,9 @@ impl HeapMemory {
     fn add_chunk(&mut self) -> bool {
         let last = self.chunks.last().map_or(FIRST_CHUNK_BYTES / 2, |chunk| chunk.layout.size());
         let Some(chunk) = HeapChunk::new((last * 2).min(LARGEST_CHUNK_BYTES)) else { return false };
+        if self.chunks.is_empty() {
+            dispatch_os::arena::populate(chunk.start.as_ptr(), chunk.layout.size());
+        }
         self.chunks.push(chunk);
         // What the engine sees of a block begins at a multiple of the grain, behind the header.
         self.used = GRAIN_BYTES - HEADER_BYTES;
