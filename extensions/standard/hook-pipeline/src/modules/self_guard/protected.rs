@@ -9,7 +9,7 @@ use dispatch_toolcall::Access;
 use memchr::memmem;
 
 use super::mention::path_parts;
-use super::pattern::{may_match, parts};
+use super::pattern::{is_pattern, may_match, parts};
 
 /// Our own files in the workspace. A folder stands for everything in it.
 const IN_WORKSPACE: [&str; 4] = [HOOKS_FOLDER, ".orchestration", ".akira/hooks.json", ".dispatch"];
@@ -299,12 +299,19 @@ struct LookedUpPath<'t> {
     parts: Vec<&'t str>,
     /// Where any number of folders may stand.
     deep: Option<usize>,
+    /// Whether its parts stand for themselves alone.
+    literal: bool,
 }
 
 impl<'t> LookedUpPath<'t> {
     fn new(parts: Vec<&'t str>) -> Self {
         let deep = parts.iter().position(|part| *part == "**");
-        Self { parts, deep }
+        let literal = !parts.iter().any(|part| is_pattern(part));
+        Self { parts, deep, literal }
+    }
+
+    fn may_match(&self, part: &str, name: &str) -> bool {
+        if self.literal { part.eq_ignore_ascii_case(name) } else { may_match(part, name) }
     }
 
     /// The parts before any number of folders.
@@ -314,7 +321,7 @@ impl<'t> LookedUpPath<'t> {
 
     /// Whether it may be this folder, something in it, or a folder that holds it.
     fn leads_into(&self, folder: &[&str]) -> bool {
-        self.fixed().iter().zip(folder).all(|(pattern, name)| may_match(pattern, name))
+        self.fixed().iter().zip(folder).all(|(part, name)| self.may_match(part, name))
     }
 
     /// Whether it may be what stands at `below` in a folder that it leads into, something in that, or, for a removal, a
@@ -322,7 +329,7 @@ impl<'t> LookedUpPath<'t> {
     fn touches(&self, folder: &[&str], below: &[&str], access: Access) -> bool {
         let fixed = self.fixed();
         let mut rest = fixed.get(folder.len()..).unwrap_or_default().iter().zip(below);
-        if !rest.all(|(pattern, name)| may_match(pattern, name)) {
+        if !rest.all(|(part, name)| self.may_match(part, name)) {
             return false;
         }
         match self.deep.and_then(|deep| self.parts.get(deep + 1..)) {
