@@ -5,7 +5,6 @@
 //! allocator serves. Freed blocks are kept by size, so that few pages are ever touched.
 //!
 //! Only the thread that called [`own`] is served from the block, which therefore needs no lock.
-//! A second, larger block is there for events that run scripts.
 
 mod c_functions;
 
@@ -13,14 +12,12 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, UnsafeCell};
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use c_functions::{allocate, allocate_zeroed, reallocate, release};
 
 /// Less than two mebibytes, so that the system never thinks of one huge page for it.
 const ARENA_BYTES: usize = 2 * 1024 * 1024 - 64 * 1024;
-/// What [`make_room`] adds: one huge page.
-const SECOND_BYTES: usize = 2 * 1024 * 1024;
 /// The arena begins at a multiple of this.
 const PAGE_BYTES: usize = 4096;
 /// What is fetched at the start: what an event without scripts uses.
@@ -56,57 +53,29 @@ pub fn own() {
     }
 }
 
-/// Makes room for a megabyte or two: what is handed out from now on comes from one huge page, where the system has
-/// one to give. Fetching that takes as long as fetching forty small ones. Does nothing in another thread than the
-/// owning one, or when it was called before.
-pub fn make_room() {
-    if OWNER.get() && ARENA.second.load(Ordering::Relaxed).is_null() {
-        let start = map_huge();
-        if !start.is_null() {
-            ARENA.used.set(0);
-            ARENA.fetched.set(0);
-            ARENA.second.store(start, Ordering::Relaxed);
-        }
-    }
-}
-
-/// Memory that begins at a multiple of its length, or null.
-#[cfg(target_os = "linux")]
-fn map_huge() -> *mut u8 {
-    const ACCESS: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
-    const PRIVATE: libc::c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    #[allow(unsafe_code, reason = "mmap and madvise have no safe wrapper")]
-    // SAFETY: a new mapping is asked for, twice as long as needed, so that its aligned part lies in it; it is never
-    // given back. A system without huge pages refuses the advice, and small pages serve as well.
-    unsafe {
-        let mapped = libc::mmap(ptr::null_mut(), 2 * SECOND_BYTES, ACCESS, PRIVATE, -1, 0);
-        if mapped == libc::MAP_FAILED {
-            return ptr::null_mut();
-        }
-        let start = mapped.cast::<u8>().wrapping_add(mapped.addr().next_multiple_of(SECOND_BYTES) - mapped.addr());
-        libc::madvise(start.cast(), SECOND_BYTES, libc::MADV_HUGEPAGE);
-        start
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn map_huge() -> *mut u8 {
-    ptr::null_mut()
-}
-
 /// Asks for pages that will be used anyway in one call, which is quicker than a fault for each.
-#[cfg(target_os = "linux")]
 fn fetch_pages(start: usize, bytes: usize) {
-    let bytes = bytes.min(ARENA.length().saturating_sub(start));
+    let bytes = bytes.min(ARENA_BYTES.saturating_sub(start));
+    populate(ARENA.start().wrapping_add(start), bytes);
+}
+
+/// Asks for the pages of this memory in one call, which is quicker than a fault for each. Its content stays as it is; a
+/// system that does not know this refuses, and faults serve as well.
+#[cfg(target_os = "linux")]
+pub fn populate(start: *mut u8, bytes: usize) {
+    let first = start.addr().next_multiple_of(PAGE_BYTES);
+    let last = (start.addr().saturating_add(bytes)) & !(PAGE_BYTES - 1);
+    let whole = start.wrapping_add(first - start.addr());
     #[allow(unsafe_code, reason = "madvise has no safe wrapper")]
-    // SAFETY: the range lies in the block in use, and its content stays as it is. A kernel that does not know this refuses.
+    // SAFETY: the advice changes no byte, and the system refuses it for memory that is not mapped.
     unsafe {
-        libc::madvise(ARENA.start().wrapping_add(start).cast(), bytes, libc::MADV_POPULATE_WRITE);
+        libc::madvise(whole.cast(), last.saturating_sub(first), libc::MADV_POPULATE_WRITE);
     }
 }
 
+/// Faults serve as well.
 #[cfg(not(target_os = "linux"))]
-fn fetch_pages(_start: usize, _bytes: usize) {}
+pub fn populate(_start: *mut u8, _bytes: usize) {}
 
 /// The allocator to put into `#[global_allocator]`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -116,13 +85,11 @@ pub struct ArenaAllocator;
 type Free = *mut u8;
 
 struct Arena {
-    /// How much of the block in use was ever handed out and not taken back from the end.
+    /// How much of the block was ever handed out and not taken back from the end.
     used: Cell<usize>,
     /// How much of it was asked for so far.
     fetched: Cell<usize>,
     free: [Cell<Free>; CLASSES],
-    /// The block that is in use once there is one.
-    second: AtomicPtr<u8>,
     bytes: UnsafeCell<Bytes>,
 }
 
@@ -131,15 +98,13 @@ struct Bytes([MaybeUninit<u8>; ARENA_BYTES]);
 
 #[allow(unsafe_code, reason = "a static with cells must say why it may be shared")]
 // SAFETY: `used`, `fetched`, `free` and `bytes` are touched only by methods whose contract is that the caller is the owning
-// thread, and OWNER is true in at most one thread because `own` hands it out once. `contains` looks at addresses only, and
-// whoever was given a block of the second one also sees its address.
+// thread, and OWNER is true in at most one thread because `own` hands it out once. `contains` looks at addresses only.
 unsafe impl Sync for Arena {}
 
 static ARENA: Arena = Arena {
     used: Cell::new(0),
     fetched: Cell::new(0),
     free: [const { Cell::new(ptr::null_mut()) }; CLASSES],
-    second: AtomicPtr::new(ptr::null_mut()),
     bytes: UnsafeCell::new(Bytes([MaybeUninit::uninit(); ARENA_BYTES])),
 };
 
@@ -163,20 +128,12 @@ fn class_of(size: usize) -> Option<(usize, usize)> {
 impl Arena {
     #[inline]
     fn start(&self) -> *mut u8 {
-        let second = self.second.load(Ordering::Relaxed);
-        if second.is_null() { self.bytes.get().cast() } else { second }
-    }
-
-    #[inline]
-    fn length(&self) -> usize {
-        if self.second.load(Ordering::Relaxed).is_null() { ARENA_BYTES } else { SECOND_BYTES }
+        self.bytes.get().cast()
     }
 
     #[inline]
     fn contains(&self, block: *mut u8) -> bool {
-        let second = self.second.load(Ordering::Relaxed);
         block.addr().wrapping_sub(self.bytes.get().addr()) < ARENA_BYTES
-            || (!second.is_null() && block.addr().wrapping_sub(second.addr()) < SECOND_BYTES)
     }
 
     /// A block of the class, or null when the arena is used up.
@@ -197,14 +154,14 @@ impl Arena {
             return first;
         }
         let used = self.used.get();
-        if length > self.length() - used {
+        if length > ARENA_BYTES - used {
             return ptr::null_mut();
         }
         self.used.set(used + length);
         if used + length > self.fetched.get() {
             self.fetch_more();
         }
-        // SAFETY: `used + length` is at most the length of the block in use.
+        // SAFETY: `used + length` is at most the length of the block.
         unsafe { self.start().add(used) }
     }
 
@@ -232,7 +189,7 @@ impl Arena {
         }
     }
 
-    /// Whether nothing was handed out behind this block; one of the block before is never the last.
+    /// Whether nothing was handed out behind this block.
     #[inline]
     fn is_last(&self, block: *mut u8, length: usize) -> bool {
         block.addr().wrapping_sub(self.start().addr()).wrapping_add(length) == self.used.get()
@@ -249,7 +206,7 @@ impl Arena {
             return true;
         }
         let used = self.used.get();
-        let fits = new_length <= self.length() - (used - old_length.min(used));
+        let fits = new_length <= ARENA_BYTES - (used - old_length.min(used));
         let resized = self.is_last(block, old_length) && fits;
         if resized {
             self.used.set(used - old_length + new_length);

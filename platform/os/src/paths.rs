@@ -8,6 +8,7 @@ mod file_uri;
 mod inside;
 mod normalise;
 mod project;
+mod real_paths;
 mod user_dirs;
 
 pub use beneath::{Beneath, open_beneath};
@@ -17,4 +18,5 @@ pub use file_uri::{path_of_uri, percent_decoded, uri_of_path};
 pub use inside::{Containment, ResolvedPath, resolve_inside};
 pub use normalise::{PathStyle, normalise_path, normalise_text};
 pub use project::{ProjectMarker, ProjectRoot, find_project_root};
+pub use real_paths::RealPaths;
 pub use user_dirs::{Platform, UserDirs};

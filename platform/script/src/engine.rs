@@ -3,9 +3,11 @@
 mod bytecode;
 mod context;
 mod failure;
+mod heap;
 mod json;
 mod loader;
 mod script;
+mod sequential;
 mod shared;
 mod surface;
 mod watch;
@@ -14,7 +16,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use dispatch_os::time::Instant;
-use rquickjs::allocator::RustAllocator;
+use rquickjs::allocator::{Allocator, RustAllocator};
 use rquickjs::{Ctx, Function, Module, Object, Persistent, Runtime, Value as JsValue};
 
 use crate::error::{ErrorKind, ScriptError};
@@ -26,6 +28,7 @@ use context::{GLOBALS_NAME, Realm};
 pub(crate) use json::{check_size as check_json_size, parse as parse_json};
 use loader::Imports;
 pub use script::{Callee, Script};
+pub use sequential::SequentialEngine;
 use shared::Shared;
 use surface::Surface;
 
@@ -34,7 +37,7 @@ use surface::Surface;
 /// After an [`ErrorKind::Deadline`] it refuses further work (the jobs that were cut short are still in its queue):
 /// make a new one, which takes a fraction of a millisecond.
 pub struct Engine {
-    common_realm: Option<Realm>,
+    common_realm: Option<Rc<Realm>>,
     shared: Rc<Shared>,
     runtime: Runtime,
 }
@@ -46,7 +49,11 @@ impl Engine {
     /// [`ErrorKind::Memory`] or [`ErrorKind::Engine`] when the process has no room for the engine itself.
     pub fn new(limits: Limits, grants: Grants) -> Result<Self, ScriptError> {
         // The program's own allocator, which a short process chooses for its speed.
-        let runtime = Runtime::new_with_alloc(RustAllocator).map_err(|error| failure::at_start(&error))?;
+        Self::with_memory(limits, grants, RustAllocator)
+    }
+
+    fn with_memory(limits: Limits, grants: Grants, memory: impl Allocator + 'static) -> Result<Self, ScriptError> {
+        let runtime = Runtime::new_with_alloc(memory).map_err(|error| failure::at_start(&error))?;
         let memory_bytes = limits.memory_bytes.max(MIN_MEMORY_BYTES);
         runtime.set_memory_limit(memory_bytes);
         runtime.set_gc_threshold((memory_bytes / GARBAGE_SHARE).max(MIN_GARBAGE_BYTES));
@@ -58,7 +65,7 @@ impl Engine {
         runtime.set_loader(Imports(Rc::clone(&shared)), Imports(Rc::clone(&shared)));
         let mut engine = Self { common_realm: None, shared, runtime };
         if isolation == Isolation::Shared {
-            engine.common_realm = Some(engine.new_realm(Surface::Whole)?);
+            engine.common_realm = Some(Rc::new(engine.new_realm(Surface::Whole)?));
         }
         Ok(engine)
     }
@@ -90,7 +97,7 @@ impl Engine {
     /// # Errors
     /// Every [`ErrorKind`] but [`ErrorKind::Missing`] and those of the worker.
     pub fn load(&self, source: &Source) -> Result<Script, ScriptError> {
-        self.load_into(source, |_, namespace| Ok(namespace))
+        self.load_into(None, source, |_, namespace| Ok(namespace))
     }
 
     /// The same, seen through an adapter: a JavaScript module of the host's own without imports, whose default export
@@ -100,22 +107,40 @@ impl Engine {
     /// # Errors
     /// As [`Self::load`].
     pub fn load_through(&self, adapter: &Source, source: &Source) -> Result<Script, ScriptError> {
-        self.load_into(source, |ctx, namespace| {
-            let described = |error| failure::describe(ctx, &self.shared, error);
-            let digest = || adapter.digest();
-            let module = bytecode::declare_kept(ctx, &self.shared, &adapter.name, digest, &adapter.text)?;
-            let (module, promise) = module.eval().map_err(described)?;
-            script::settle(ctx, &self.shared, promise.into_value())?;
-            let adapt: Function<'_> = module.get("default").map_err(described)?;
-            let adapted: JsValue<'_> = adapt.call((namespace,)).map_err(described)?;
-            adapted.into_object().ok_or_else(|| {
-                ScriptError::new(ErrorKind::Engine, format!("{} did not return an object", adapter.name))
-            })
+        self.load_into(None, source, |ctx, namespace| {
+            let adapt = self.adapter_function(ctx, adapter)?;
+            self.adapt(ctx, adapter, adapt, namespace)
         })
+    }
+
+    /// The default export of an adapter.
+    fn adapter_function<'js>(&self, ctx: &Ctx<'js>, adapter: &Source) -> Result<Function<'js>, ScriptError> {
+        let described = |error| failure::describe(ctx, &self.shared, error);
+        let digest = || adapter.digest();
+        let module = bytecode::declare_kept(ctx, &self.shared, &adapter.name, digest, &adapter.text)?;
+        let (module, promise) = module.eval().map_err(described)?;
+        script::settle(ctx, &self.shared, promise.into_value())?;
+        module.get("default").map_err(described)
+    }
+
+    /// A module's exports as an adapter shows them.
+    fn adapt<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        adapter: &Source,
+        adapt: Function<'js>,
+        namespace: Object<'js>,
+    ) -> Result<Object<'js>, ScriptError> {
+        let adapted: JsValue<'js> =
+            adapt.call((namespace,)).map_err(|error| failure::describe(ctx, &self.shared, error))?;
+        adapted
+            .into_object()
+            .ok_or_else(|| ScriptError::new(ErrorKind::Engine, format!("{} did not return an object", adapter.name)))
     }
 
     fn load_into(
         &self,
+        realm: Option<&Rc<Realm>>,
         source: &Source,
         adapt: impl for<'js> FnOnce(&Ctx<'js>, Object<'js>) -> Result<Object<'js>, ScriptError>,
     ) -> Result<Script, ScriptError> {
@@ -126,7 +151,7 @@ impl Engine {
             ));
         }
         let _entry = self.shared.enter()?;
-        let loaded = self.load_in_realm(source, adapt);
+        let loaded = self.load_in_realm(realm, source, adapt);
         self.shared.forget_pending();
         if loaded.as_ref().is_err_and(|error| error.kind == ErrorKind::Memory) {
             // What was made in vain refers to itself, so it is still there.
@@ -137,12 +162,13 @@ impl Engine {
 
     fn load_in_realm(
         &self,
+        realm: Option<&Rc<Realm>>,
         source: &Source,
         adapt: impl for<'js> FnOnce(&Ctx<'js>, Object<'js>) -> Result<Object<'js>, ScriptError>,
     ) -> Result<Script, ScriptError> {
-        let realm = match &self.common_realm {
-            Some(realm) => realm.clone(),
-            None => self.new_realm(Surface::of(&source.text))?,
+        let realm = match realm.or(self.common_realm.as_ref()) {
+            Some(realm) => Rc::clone(realm),
+            None => Rc::new(self.new_realm(Surface::of(&source.text))?),
         };
         let namespace = realm.context.with(|ctx| {
             let namespace = adapt(&ctx, self.run(&ctx, source)?)?;

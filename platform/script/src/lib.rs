@@ -25,7 +25,7 @@ mod typescript;
 mod worker;
 
 pub use cache::{Cache, CacheTrust, MemoryCache, SourceCache};
-pub use engine::{Callee, Engine, Script};
+pub use engine::{Callee, Engine, Script, SequentialEngine};
 pub use error::{ErrorKind, Frame, ScriptError};
 pub use grants::{Alarm, ClockGrant, Grants, HostFunction, HostFunctions, Isolation};
 pub use limits::Limits;

@@ -13,6 +13,8 @@ mod imports;
 mod logs_and_host;
 #[path = "engine/sandbox.rs"]
 mod sandbox;
+#[path = "engine/sequential.rs"]
+mod sequential;
 #[path = "engine/sources.rs"]
 mod sources;
 #[path = "engine/support.rs"]

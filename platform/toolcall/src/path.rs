@@ -38,34 +38,55 @@ pub(crate) fn is_windows_absolute(path: &str) -> bool {
 
 /// Removes `.` and `..` and doubled slashes from a Unix path.
 pub(crate) fn normalize(path: &str) -> String {
-    let absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            ".." if absolute => {}
-            other => parts.push(other),
-        }
-    }
-    let body = parts.join("/");
-    match (absolute, body.is_empty()) {
-        (true, _) => format!("/{body}"),
-        (false, true) => ".".to_owned(),
-        (false, false) => body,
-    }
+    let mut whole = String::with_capacity(path.len() + 1);
+    append(&mut whole, path.starts_with('/'), path);
+    finished(whole, path.starts_with('/'))
 }
 
-fn join(path: &str, cwd: &str) -> String {
+/// A relative path seen from a folder, whatever its first letters would mean elsewhere.
+pub(crate) fn join(path: &str, cwd: &str) -> String {
     if cwd.is_empty() {
         return normalize(path);
     }
     if is_windows_absolute(cwd) {
         return join_windows(path, cwd);
     }
-    normalize(&format!("{cwd}/{path}"))
+    let absolute = cwd.starts_with('/');
+    let mut whole = String::with_capacity(cwd.len() + path.len() + 2);
+    append(&mut whole, absolute, cwd);
+    append(&mut whole, absolute, path);
+    finished(whole, absolute)
+}
+
+/// Adds the parts of a path to one that has no `.` and no doubled slash.
+fn append(whole: &mut String, absolute: bool, path: &str) {
+    let mut rest = path;
+    while !rest.is_empty() {
+        let end = rest.bytes().position(|byte| byte == b'/').unwrap_or(rest.len());
+        let part = rest.get(..end).unwrap_or_default();
+        rest = rest.get(end + 1..).unwrap_or_default();
+        match part {
+            "" | "." => {}
+            ".." if !whole.is_empty() && *whole != ".." && !whole.ends_with("/..") => {
+                whole.truncate(whole.rfind('/').unwrap_or_default());
+            }
+            ".." if absolute => {}
+            _ => {
+                if absolute || !whole.is_empty() {
+                    whole.push('/');
+                }
+                whole.push_str(part);
+            }
+        }
+    }
+}
+
+fn finished(whole: String, absolute: bool) -> String {
+    match (whole.is_empty(), absolute) {
+        (true, true) => "/".to_owned(),
+        (true, false) => ".".to_owned(),
+        (false, _) => whole,
+    }
 }
 
 fn join_windows(path: &str, cwd: &str) -> String {

@@ -24,6 +24,7 @@ mod output;
 mod parallel;
 mod parameter;
 mod possible_code;
+mod program_rows;
 mod programs;
 mod reading;
 mod recorder;

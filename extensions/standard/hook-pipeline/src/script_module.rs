@@ -13,8 +13,8 @@ use dispatch_hook_module::{
     Context, Decision, EventName, HookAction, LogLevel, Module, ModuleError, ModuleSpec, Paths,
 };
 use dispatch_script::{
-    Cache, CacheTrust, Callee, ClockGrant, Engine, ErrorKind, Grants, Limits, LogLevel as ScriptLevel, Script,
-    ScriptError, Source,
+    Cache, CacheTrust, Callee, ClockGrant, ErrorKind, Grants, Limits, LogLevel as ScriptLevel, Script, ScriptError,
+    SequentialEngine, Source,
 };
 use dispatch_trust::Trust;
 use serde::{Deserialize, Serialize};
@@ -46,14 +46,13 @@ pub struct ScriptCache {
     pub trust: CacheTrust,
 }
 
-/// The script modules of one invocation. The engine starts with the first one that has to run.
+/// The script modules of one invocation. The engine starts with the first one that has to run; a module finds no trace of
+/// those before it.
 pub struct Scripts {
     trust: Rc<Trust>,
     cache: Option<ScriptCache>,
     files: OnceCell<Rc<ApprovedFiles>>,
-    /// Modules that are done. Freeing one takes as long as running it, and the process is about to end.
-    spent: RefCell<Vec<Script>>,
-    engine: OnceCell<Result<(Engine, Source), ScriptError>>,
+    engine: RefCell<Option<SequentialEngine>>,
     lines: Rc<RefCell<Vec<(ScriptLevel, String)>>>,
 }
 
@@ -95,14 +94,7 @@ impl Scripts {
     /// Scripts that run only as far as the user approved them.
     #[must_use]
     pub fn new(trust: Trust, cache: Option<ScriptCache>) -> Self {
-        Self {
-            trust: Rc::new(trust),
-            cache,
-            files: OnceCell::new(),
-            spent: RefCell::default(),
-            engine: OnceCell::new(),
-            lines: Rc::default(),
-        }
+        Self { trust: Rc::new(trust), cache, files: OnceCell::new(), engine: RefCell::default(), lines: Rc::default() }
     }
 
     fn files(&self, hooks_root: &Path) -> &Rc<ApprovedFiles> {
@@ -110,26 +102,40 @@ impl Scripts {
         self.files.get_or_init(open)
     }
 
-    /// The engine, and what every module is seen through.
-    fn engine(&self, hooks_root: &Path, repo_root: &Path) -> Result<&(Engine, Source), ScriptError> {
-        let started = self.engine.get_or_init(|| {
-            let lines = Rc::clone(&self.lines);
-            let sink = move |level: ScriptLevel, text: &str| lines.borrow_mut().push((level, text.to_owned()));
-            let grants = Grants {
-                clock: ClockGrant::Real(Box::new(|| dispatch_os::time::unix_ms() as f64)),
-                log: Some(Box::new(sink)),
-                host: values::host_functions(repo_root.to_path_buf()),
-                sources: Some(Box::new(Imports(Rc::clone(self.files(hooks_root))))),
-                cache: self
-                    .cache
-                    .as_ref()
-                    .map(|cache| Cache::new(FolderCache::new(cache.folder.join("scripts")), cache.trust)),
-                ..Grants::default()
-            };
-            let engine = Engine::new(Limits { time: LONGEST_CALL, ..Limits::default() }, grants)?;
-            Ok((engine, Source::new(ENTRY_NAME, ENTRY)))
-        });
-        started.as_ref().map_err(Clone::clone)
+    /// Hands a module to `work`, in the engine that all modules run in one after the other.
+    fn run<T>(
+        &self,
+        module: &ScriptModule<'_>,
+        time: Duration,
+        work: impl FnOnce(&Script) -> Result<T, ScriptError>,
+    ) -> Result<T, ScriptError> {
+        let mut slot = self.engine.borrow_mut();
+        let engine = match &mut *slot {
+            Some(engine) => engine,
+            empty => empty.insert(self.start(&module.hooks_root, &module.repo_root)?),
+        };
+        engine.set_processor_budget(time);
+        // Before the alarm, which would answer without a word about the module.
+        engine.set_deadline(dispatch_os::time::now().checked_add(LONGEST_WAIT.max(time)));
+        engine.run(&module.source, work)
+    }
+
+    fn start(&self, hooks_root: &Path, repo_root: &Path) -> Result<SequentialEngine, ScriptError> {
+        let lines = Rc::clone(&self.lines);
+        let sink = move |level: ScriptLevel, text: &str| lines.borrow_mut().push((level, text.to_owned()));
+        let grants = Grants {
+            clock: ClockGrant::Real(Box::new(|| dispatch_os::time::unix_ms() as f64)),
+            log: Some(Box::new(sink)),
+            host: values::host_functions(repo_root.to_path_buf()),
+            sources: Some(Box::new(Imports(Rc::clone(self.files(hooks_root))))),
+            cache: self
+                .cache
+                .as_ref()
+                .map(|cache| Cache::new(FolderCache::new(cache.folder.join("scripts")), cache.trust)),
+            ..Grants::default()
+        };
+        let limits = Limits { time: LONGEST_CALL, ..Limits::default() };
+        SequentialEngine::new(limits, grants, Source::new(ENTRY_NAME, ENTRY))
     }
 
     /// The flags of a script, from the cache or by loading it.
@@ -139,10 +145,7 @@ impl Scripts {
         if let Some(meta) = known {
             return Ok(meta);
         }
-        let script = module.load(time)?;
-        let value = script.export("meta");
-        self.spent.borrow_mut().push(script);
-        let value = value?.unwrap_or_default();
+        let value = self.run(module, time, |script| script.export("meta"))?.unwrap_or_default();
         let meta: Meta = serde_json::from_value(value).unwrap_or_default();
         if let Some(folder) = folder {
             folder.write(hash, &serde_json::to_vec(&meta).unwrap_or_default());
@@ -202,41 +205,12 @@ impl ScriptModules for Scripts {
 }
 
 impl ScriptModule<'_> {
-    fn load(&self, time: Duration) -> Result<Script, ScriptError> {
-        let (engine, entry) = self.scripts.engine(&self.hooks_root, &self.repo_root)?;
-        engine.set_processor_budget(time);
-        // Before the alarm, which would answer without a word about the module.
-        engine.set_deadline(dispatch_os::time::now().checked_add(LONGEST_WAIT.max(time)));
-        engine.load_through(entry, &self.source)
-    }
-
     fn call(&self, ctx: &Context<'_>) -> Result<serde_json::Value, ScriptError> {
-        let answer = self.attempt(ctx);
-        let no_room = answer.as_ref().is_err_and(|error| error.kind == ErrorKind::Memory);
-        if !no_room || self.scripts.spent.take().is_empty() {
-            return answer;
-        }
-        // The heap was full of what earlier modules left behind; with that gone the module gets what is its due.
-        if let Some(Ok((engine, _))) = self.scripts.engine.get() {
-            engine.collect_garbage();
-        }
-        self.scripts.lines.take();
-        self.attempt(ctx)
-    }
-
-    fn attempt(&self, ctx: &Context<'_>) -> Result<serde_json::Value, ScriptError> {
         let reserve = Duration::from_millis(ctx.timers.budget_ms) / RESERVE;
-        if !self.scripts.spent.borrow().is_empty() {
-            // Each module takes a hundred kilobytes.
-            dispatch_os::arena::make_room();
-        }
-        let script = self.load(ctx.timers.remaining().saturating_sub(reserve))?;
         let arguments = [values::text_of(&ctx.event.name.as_str()), values::text_of(&values::Seen::new(ctx))];
-        let answer = script.call_with_json(&Callee::export("handle"), &arguments);
-        if !answer.as_ref().is_err_and(|error| error.kind == ErrorKind::Memory) {
-            self.scripts.spent.borrow_mut().push(script);
-        }
-        answer
+        self.scripts.run(self, ctx.timers.remaining().saturating_sub(reserve), |script| {
+            script.call_with_json(&Callee::export("handle"), &arguments)
+        })
     }
 }
 

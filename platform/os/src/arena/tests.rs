@@ -108,21 +108,6 @@ fn a_full_arena_leaves_the_rest_to_the_system() {
 }
 
 #[test]
-fn what_is_handed_out_before_more_room_and_after_it_stays_apart() {
-    as_owner(|| {
-        let mut before: Vec<Live> = (1..100).map(|number| Live::new(usize::from(number) * 40, 16, number)).collect();
-        make_room();
-        let start = ARENA.start();
-        let mut after: Vec<Live> = (1..100).map(|number| Live::new(usize::from(number) * 50, 16, number)).collect();
-        make_room();
-        assert_eq!(ARENA.start(), start);
-        assert!(before.iter().chain(&after).all(|live| ARENA.contains(live.block)));
-        before.iter_mut().chain(&mut after).for_each(|live| live.resize(live.layout.size() + 100));
-        before.into_iter().chain(after).for_each(Live::end);
-    });
-}
-
-#[test]
 fn another_thread_is_served_by_the_system_and_may_free_what_the_owner_had() {
     as_owner(|| {
         let mine = Live::new(100, 8, 7);

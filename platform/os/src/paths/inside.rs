@@ -50,7 +50,7 @@ pub fn resolve_inside(root: &Path, path: &Path) -> Result<ResolvedPath, OsError>
     Ok(ResolvedPath { path: real_path, containment })
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, OsError> {
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, OsError> {
     std::path::absolute(path).map_err(|source| OsError::io("resolve", path, source))
 }
 
@@ -59,7 +59,7 @@ enum PathStep {
     Up,
 }
 
-fn resolve(path: &Path) -> Result<PathBuf, OsError> {
+pub(super) fn resolve(path: &Path) -> Result<PathBuf, OsError> {
     let mut resolved = PathBuf::new();
     let mut steps = VecDeque::new();
     let mut links = 0;
@@ -115,7 +115,7 @@ fn link_target(path: &Path) -> Result<Option<PathBuf>, OsError> {
     }
 }
 
-fn does_not_exist(error: &io::Error) -> bool {
+pub(super) fn does_not_exist(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound

@@ -22,39 +22,55 @@ pub(crate) const GLOBALS_NAME: &str = "<globals>";
 /// A context, and its function that writes a value as JSON (a `Set` as an array, a `Map` as an object).
 ///
 /// The function is held outside JavaScript only: a native closure that held it would be a cycle no collector sees.
-#[derive(Clone)]
 pub(crate) struct Realm {
     pub(crate) encode: Persistent<Function<'static>>,
+    /// Functions with memory of ours behind them. A script can let go of them; they stay all the same.
+    _native: [Persistent<Function<'static>>; 4],
+    /// Where the random numbers of this realm are.
+    pub(crate) random: Rc<Cell<u64>>,
     pub(crate) context: Context,
 }
 
 impl Realm {
     pub(crate) fn new(runtime: &Runtime, shared: &Rc<Shared>, surface: Surface) -> Result<Self, ScriptError> {
         let context = surface.context(runtime).map_err(|error| failure::at_start(&error))?;
-        let encode = context.with(|ctx| {
+        let random = Rc::new(Cell::new(shared.random_seed));
+        let (encode, native) = context.with(|ctx| {
             let module =
                 bytecode::declare_kept(&ctx, shared, GLOBALS_NAME, || format!("{GLOBALS_DIGEST:032x}"), GLOBALS)?;
-            install_globals(&ctx, shared, module)
-                .map(|encode| Persistent::save(&ctx, encode))
-                .map_err(|error| failure::describe(&ctx, shared, error))
+            let installed = native_functions(&ctx, shared, &random).and_then(|native| {
+                let encode = install_globals(shared, module, &native)?;
+                Ok((Persistent::save(&ctx, encode), native.map(|function| Persistent::save(&ctx, function))))
+            });
+            installed.map_err(|error| failure::describe(&ctx, shared, error))
         })?;
-        Ok(Self { encode, context })
+        Ok(Self { encode, _native: native, random, context })
     }
 }
 
-fn install_globals<'js>(
+/// What the globals are made of: the clock, random numbers, the log, the functions of the host.
+fn native_functions<'js>(
     ctx: &Ctx<'js>,
     shared: &Rc<Shared>,
-    module: Module<'js, Declared>,
-) -> rquickjs::Result<Function<'js>> {
+    random: &Rc<Cell<u64>>,
+) -> rquickjs::Result<[Function<'js>; 4]> {
     let clock = Rc::clone(shared);
     let now = Function::new(ctx.clone(), move || clock.now_ms())?.with_name("now")?;
-    let state = Cell::new(shared.random_seed);
+    let state = Rc::clone(random);
     let random = Function::new(ctx.clone(), move || next_random(&state))?.with_name("random")?;
+    Ok([now, random, log_function(ctx, shared)?, host_function(ctx, shared)?])
+}
+
+fn install_globals<'js>(
+    shared: &Shared,
+    module: Module<'js, Declared>,
+    native: &[Function<'js>; 4],
+) -> rquickjs::Result<Function<'js>> {
     let names: Vec<String> = shared.host.names().map(str::to_owned).collect();
     let (module, _) = module.eval()?;
     let install: Function<'js> = module.get("default")?;
-    install.call((now, random, shared.now_ms(), log_function(ctx, shared)?, names, host_function(ctx, shared)?))
+    let [now, random, log, host] = native.clone();
+    install.call((now, random, shared.now_ms(), log, names, host))
 }
 
 fn log_function<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Function<'js>> {

@@ -47,13 +47,18 @@ impl Callee {
 pub struct Script {
     // Values go before the context that owns them.
     namespace: Persistent<Object<'static>>,
-    realm: Realm,
+    realm: Rc<Realm>,
     shared: Rc<Shared>,
 }
 
 impl Script {
-    pub(crate) fn new(namespace: Persistent<Object<'static>>, realm: Realm, shared: Rc<Shared>) -> Self {
+    pub(crate) fn new(namespace: Persistent<Object<'static>>, realm: Rc<Realm>, shared: Rc<Shared>) -> Self {
         Self { namespace, realm, shared }
+    }
+
+    /// Leaves everything that the script made where it is, in a heap that is put back before it is used again.
+    pub(super) fn abandon(self) {
+        std::mem::forget(self.namespace);
     }
 
     /// The data of all exports as one object: functions are left out, a `Set` is an array, a `Map` an object.

@@ -8,14 +8,14 @@ use rquickjs::context::intrinsic::{Date, Eval, Json, MapSet, Promise, RegExp, Re
 use rquickjs::{Context, Runtime};
 
 /// The part of the globals that a realm gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Surface {
+    /// Without those in [`RARE`], the typed arrays and `Date`.
+    Dateless,
+    /// With `Date`.
+    Common,
     /// Everything.
     Whole,
-    /// Without those in [`RARE`] and the typed arrays.
-    Common,
-    /// Without `Date` either.
-    Dateless,
 }
 
 const RARE: [&str; 12] = [

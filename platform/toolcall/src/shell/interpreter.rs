@@ -2,6 +2,8 @@
 //!
 //! Pure.
 
+use std::rc::Rc;
+
 use tree_sitter::Node;
 
 use super::effects::{ShellEffects, UnknownReason};
@@ -9,8 +11,9 @@ use super::expansion;
 use super::field::{ShellField, VariableValue};
 use super::lexer::{Lexer, Token};
 use super::limits::{MAX_COMMAND_BYTES, MAX_DEPTH, MAX_PARSED_BYTES, MAX_PARSED_TEXTS};
+use super::program_rows::ProgramRows;
 use super::recorder::Recorder;
-use super::source::{ParseFailure, ShellSource, TreeDefect, parse};
+use super::source::{ParseFailure, ShellSource, TreeDefect, defect_within, parse};
 use super::state::{CommandOutcome, ShellState};
 use super::tree;
 use super::written::WrittenFiles;
@@ -89,6 +92,8 @@ pub(super) struct Interpreter {
     pub(super) decoded: Vec<String>,
     /// What the same command wrote to files: their text, if it is known.
     pub(super) written: WrittenFiles,
+    /// What the tables say of the programs that were met.
+    pub(super) program_rows: Vec<Rc<ProgramRows>>,
     home: Option<String>,
     texts: u32,
     bytes: usize,
@@ -101,6 +106,7 @@ impl Interpreter {
             output: None,
             decoded: Vec::new(),
             written: WrittenFiles::default(),
+            program_rows: Vec::new(),
             home: home.map(str::to_owned),
             texts: 0,
             bytes: 0,
@@ -136,14 +142,7 @@ impl Interpreter {
             self.recorder.code(UnknownReason::TooDeep, "");
             return CommandOutcome::same(state);
         };
-        let trimmed = text.trim();
-        if self
-            .decoded
-            .iter()
-            .any(|decoded| decoded == trimmed || (decoded.len() > 3 && trimmed.contains(decoded.as_str())))
-        {
-            self.recorder.code(UnknownReason::DecodedCode, "");
-        }
+        self.note_decoded_code(text);
         self.texts += 1;
         self.bytes = self.bytes.saturating_add(text.len());
         if self.texts > MAX_PARSED_TEXTS || self.bytes > MAX_PARSED_BYTES {
@@ -165,17 +164,47 @@ impl Interpreter {
                 return CommandOutcome::same(state);
             }
         };
-        let root = parsed.root_node();
-        let statements = tree::children(root);
+        let statements = tree::children(parsed.root_node());
         let outcome = self.statements(&ShellSource { text }, &statements, state, &inner);
-        let mut run = statements.iter().filter(|node| super::flow::is_statement(**node));
-        let plain = run.next().is_some_and(|only| {
-            matches!(only.kind(), "command" | "pipeline" | "redirected_statement" | "list" | "test_command")
-        }) && run.next().is_none();
-        if !plain {
+        if !tells_output(&statements) {
             self.output = None;
         }
         outcome
+    }
+
+    fn note_decoded_code(&mut self, text: &str) {
+        let trimmed = text.trim();
+        let is_decoded =
+            |decoded: &String| decoded == trimmed || (decoded.len() > 3 && trimmed.contains(decoded.as_str()));
+        if self.decoded.iter().any(is_decoded) {
+            self.recorder.code(UnknownReason::DecodedCode, "");
+        }
+    }
+
+    /// Runs `$(...)` where it stands in a tree, which begins at `start`; nothing if it does not close.
+    pub(super) fn substitute_node(
+        &mut self,
+        source: &ShellSource<'_>,
+        node: Node<'_>,
+        start: usize,
+        state: &ShellState,
+        context: &CommandContext,
+    ) -> Option<VariableValue> {
+        let end = node.end_byte();
+        let text = source.range(start + 2, end.checked_sub(1)?);
+        let statements = tree::children(node);
+        let familiar = statements.iter().all(|node| !super::flow::is_statement(*node) || is_plain_statement(*node));
+        // Here-documents are hidden from the parser by the text that they stand in.
+        let readable = familiar && !text.contains("<<") && defect_within(node, source.text, start..end).is_none();
+        let Some(inner) = context.deeper().filter(|_| readable) else {
+            return Some(self.substitute(text, state, context));
+        };
+        let saved = self.output.take();
+        self.note_decoded_code(text);
+        self.statements(source, &statements, state.clone(), &inner);
+        let printed = self.output.take().filter(|_| tells_output(&statements));
+        self.output = saved;
+        Some(substituted(printed))
     }
 
     /// Runs something that may not run at all: only its program calls and what has no bound are kept.
@@ -200,10 +229,7 @@ impl Interpreter {
         self.script(text, state.clone(), context);
         let printed = self.output.take();
         self.output = saved;
-        match printed {
-            Some(text) => VariableValue::Known(text.trim_end_matches('\n').to_owned()),
-            None => VariableValue::Unknown,
-        }
+        substituted(printed)
     }
 
     /// The arguments that the text from `start` to `end` becomes.
@@ -270,4 +296,26 @@ impl Interpreter {
             self.substitute(&body, state, context);
         }
     }
+}
+
+/// What a substitution that prints this stands for.
+fn substituted(printed: Option<String>) -> VariableValue {
+    match printed {
+        Some(text) => VariableValue::Known(text.trim_end_matches('\n').to_owned()),
+        None => VariableValue::Unknown,
+    }
+}
+
+/// Whether these statements are one whose output is that of all.
+fn tells_output(nodes: &[Node<'_>]) -> bool {
+    let mut run = nodes.iter().filter(|node| super::flow::is_statement(**node));
+    let plain = |only: &Node<'_>| {
+        matches!(only.kind(), "command" | "pipeline" | "redirected_statement" | "list" | "test_command")
+    };
+    run.next().is_some_and(plain) && run.next().is_none()
+}
+
+/// Whether a statement is read the same way inside a substitution as on its own.
+fn is_plain_statement(node: Node<'_>) -> bool {
+    matches!(node.kind(), "command" | "pipeline" | "list" | "redirected_statement" | "variable_assignment")
 }

@@ -200,8 +200,7 @@ impl<'t> Lexer<'_, 't> {
         }
         let value = match node.kind() {
             "command_substitution" => {
-                let inner = self.source.range(cursor.at + 2, end.checked_sub(1)?);
-                interpreter.substitute(inner, self.state, self.context)
+                interpreter.substitute_node(self.source, node, cursor.at, self.state, self.context)?
             }
             "arithmetic_expansion" => {
                 interpreter.arithmetic(self.source, node, self.state, self.context);

@@ -30,7 +30,7 @@ pub(super) const MAX_WORK: u32 = 20_000;
 /// Effects of one kind that are listed.
 pub(super) const MAX_EFFECTS: usize = 1024;
 /// Simple commands that are listed.
-pub(super) const MAX_COMMANDS: usize = 1024;
+pub(super) const MAX_COMMANDS: usize = 2048;
 /// Words that one word may become by brace expansion and splitting.
 pub(super) const MAX_FIELDS: usize = 1024;
 /// Words of a loop that are tried one by one.

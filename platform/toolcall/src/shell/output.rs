@@ -114,8 +114,40 @@ fn parent(path: &str) -> String {
     }
 }
 
+/// Whether what a program prints can be told at all.
+fn is_followed(program: &str) -> bool {
+    const FOLLOWED: &[&str] = &[
+        "base64",
+        "cat",
+        "dirname",
+        "gbase64",
+        "grealpath",
+        "greadlink",
+        "head",
+        "ls",
+        "pv",
+        "readlink",
+        "realpath",
+        "rev",
+        "sort",
+        "sponge",
+        "tac",
+        "tail",
+        "tee",
+        "tr",
+        "type",
+        "uniq",
+        "which",
+        "xxd",
+    ];
+    FOLLOWED.contains(&program)
+}
+
 /// What a filter makes of a known input.
 pub(super) fn filtered(interpreter: &Interpreter, call: &Invocation<'_>) -> Option<String> {
+    if !is_followed(call.program) {
+        return None;
+    }
     if matches!(call.program, "which" | "type") {
         return program_path(call.arguments);
     }
@@ -123,8 +155,7 @@ pub(super) fn filtered(interpreter: &Interpreter, call: &Invocation<'_>) -> Opti
         return Some(path);
     }
     let parsed = Arguments::parse(call.arguments, OptionSyntax { short: filter_values(call.program), long: &[] });
-    let takes_words = matches!(call.program, "tr" | "sed");
-    let files = parsed.operands.get(if call.program == "sed" { 1 } else { 0 }..).unwrap_or_default();
+    let files = parsed.operands.as_slice();
     let input = match &call.context.stdin {
         _ if !files.is_empty() && call.program != "tr" => {
             let text = |file: &ShellField| {
@@ -139,7 +170,7 @@ pub(super) fn filtered(interpreter: &Interpreter, call: &Invocation<'_>) -> Opti
     };
     let plain = parsed.options.is_empty();
     match call.program {
-        "cat" | "tee" | "head" | "tail" | "sort" | "uniq" | "pv" | "sponge" if plain && !takes_words => Some(input),
+        "cat" | "tee" | "head" | "tail" | "sort" | "uniq" | "pv" | "sponge" if plain => Some(input),
         "cat" | "head" | "tail" | "sort" => Some(input),
         "rev" => Some(input.lines().map(|line| line.chars().rev().collect::<String>() + "\n").collect()),
         "tac" => Some(input.lines().rev().map(|line| format!("{line}\n")).collect()),

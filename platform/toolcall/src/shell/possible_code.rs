@@ -133,6 +133,9 @@ impl Interpreter {
 
     /// Keeps what this command wrote to files that one of its programs then runs.
     pub(super) fn note_written_code(&mut self) {
+        if self.written.texts().next().is_none() {
+            return;
+        }
         let names: Vec<(String, String)> = self
             .recorder
             .effects

@@ -24,6 +24,8 @@ use super::interpreter::Interpreter;
 use super::{output, runners};
 
 pub(super) use files::target;
+pub(super) use readers::{ReaderProgram, reader_row};
+pub(super) use servers::{EndlessProgram, endless_rows};
 
 const TRUSTED_FOLDERS: &[&str] =
     &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"];

@@ -12,16 +12,22 @@ use super::interpreter::{CommandContext, Interpreter, Lifetime, Stdin};
 use super::recorder::EffectReach;
 use super::wrappers::{assign, enter, is_assignment};
 use crate::access::Access;
-use tables::{CommandForm, RUNNERS, RunnerProgram};
+pub(super) use tables::RunnerProgram;
+use tables::{CommandForm, RUNNERS};
 
 /// Options whose value is a command to most programs that have them.
 const COMMAND_OPTIONS: &[&str] =
     &["-c", "--command", "--cmd", "--exec", "--execute", "--eval", "--run", "--shell-command", "-x"];
 
+/// The rows of a program.
+pub(super) fn runner_rows(program: &str) -> Vec<&'static RunnerProgram> {
+    RUNNERS.iter().filter(|row| row.names.contains(&program)).collect()
+}
+
 /// Runs the commands that a program is told to run; `false` if it is not told any.
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
     let mut found = false;
-    for row in RUNNERS.iter().filter(|row| row.names.contains(&call.program)) {
+    for row in &interpreter.rows(call.program).runners {
         if let Some((leading, words)) = row.after_verb(call.arguments) {
             found |= row.run(interpreter, call, leading, words);
         }

@@ -41,11 +41,11 @@ impl<'t> ShellSource<'t> {
 pub(super) fn parse(text: &str) -> Result<(Tree, Option<TreeDefect>), ParseFailure> {
     let bodies = document_bodies(text);
     let tree = parse_disguised(text, &bodies)?;
-    match defect(&tree, text, bodies) {
+    match defect(tree.root_node(), text, 0..text.len(), bodies) {
         // What looked like here-documents was something else: it has to be seen.
         Some(TreeDefect::WrongDocuments) => {
             let tree = parse_disguised(text, &[])?;
-            let defect = defect(&tree, text, Vec::new());
+            let defect = defect(tree.root_node(), text, 0..text.len(), Vec::new());
             Ok((tree, defect))
         }
         other => Ok((tree, other)),
@@ -214,15 +214,21 @@ pub(super) enum TreeDefect {
     TooMuchWork,
 }
 
-/// Walks the whole tree once, without recursion.
+/// What is wrong with the part of a tree that stands for `range`, which the tree around it did not look into.
+pub(super) fn defect_within(node: Node<'_>, text: &str, range: Range<usize>) -> Option<TreeDefect> {
+    defect(node, text, range, Vec::new())
+}
+
+/// Walks a tree once, without recursion.
 ///
 /// Beside the parser's own errors it looks for text that no node covers: the
 /// grammar skips some characters that bash does not, and joins or splits words
 /// at a line continuation differently.
-fn defect(tree: &Tree, text: &str, mut disguised: Vec<Range<usize>>) -> Option<TreeDefect> {
-    let mut cursor = tree.walk();
+fn defect(root: Node<'_>, text: &str, range: Range<usize>, mut disguised: Vec<Range<usize>>) -> Option<TreeDefect> {
+    let may_be_wrong = root.has_error();
+    let mut cursor = root.walk();
     let mut nodes = 0_usize;
-    let mut covered = 0_usize;
+    let mut covered = range.start;
     let mut found = None;
     loop {
         let node = cursor.node();
@@ -230,17 +236,25 @@ fn defect(tree: &Tree, text: &str, mut disguised: Vec<Range<usize>>) -> Option<T
         if nodes > MAX_TREE_NODES {
             return Some(TreeDefect::TooMuchWork);
         }
-        if node.is_missing() || (node.is_error() && !is_read_write_redirect(&cursor, text)) {
+        if may_be_wrong && (node.is_missing() || (node.is_error() && !is_read_write_redirect(&cursor, text))) {
             found = Some(TreeDefect::Syntax);
         }
-        disguised.retain(|body| !holds_document(node, body, text));
-        if is_opaque(node) || node.child_count() == 0 {
+        if !disguised.is_empty() {
+            disguised.retain(|body| !holds_document(node, body, text));
+        }
+        let leaf = node.child_count() == 0;
+        let opaque = !leaf && is_opaque(node);
+        if leaf || opaque {
             if !is_blank_gap(text, covered, node.start_byte()) {
                 found = Some(TreeDefect::Syntax);
             }
             covered = node.end_byte().max(covered);
         }
-        if cursor.goto_first_child() || cursor.goto_next_sibling() {
+        let nothing_below = leaf || (opaque && !may_be_wrong && disguised.is_empty());
+        if nothing_below {
+            nodes = nodes.saturating_add(node.descendant_count() - 1);
+        }
+        if (!nothing_below && cursor.goto_first_child()) || cursor.goto_next_sibling() {
             continue;
         }
         loop {
@@ -248,7 +262,7 @@ fn defect(tree: &Tree, text: &str, mut disguised: Vec<Range<usize>>) -> Option<T
                 if !disguised.is_empty() {
                     return Some(TreeDefect::WrongDocuments);
                 }
-                let complete = is_blank_gap(text, covered, text.len());
+                let complete = is_blank_gap(text, covered, range.end);
                 return if complete { found } else { Some(TreeDefect::Syntax) };
             }
             if cursor.goto_next_sibling() {
@@ -297,7 +311,14 @@ fn is_blank_gap(text: &str, start: usize, end: usize) -> bool {
     let Some(gap) = text.get(start..end) else {
         return false;
     };
+    if gap.bytes().all(is_blank) {
+        return true;
+    }
     let plain = gap.replace("\\\n", "");
     let continuation_only = plain.is_empty();
-    !continuation_only && plain.chars().all(|c| matches!(c, ' ' | '\t' | '\n'))
+    !continuation_only && plain.bytes().all(is_blank)
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n')
 }

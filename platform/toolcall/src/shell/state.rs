@@ -38,9 +38,7 @@ impl WorkingDirectories {
             return Some(vec![path::normalize(text)]);
         }
         match self {
-            Self::Known(paths) => {
-                Some(paths.iter().map(|cwd| path::resolve(&format!("./{text}"), cwd, None)).collect())
-            }
+            Self::Known(paths) => Some(paths.iter().map(|cwd| path::join(text, cwd)).collect()),
             Self::Unknown => None,
         }
     }

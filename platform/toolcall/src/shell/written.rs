@@ -8,7 +8,6 @@ use super::effects::UnknownReason;
 use super::field::ShellField;
 use super::interpreter::{CommandContext, Interpreter};
 use super::state::ShellState;
-use crate::path;
 
 /// Texts that are kept; what is written beyond that is not known.
 const MAX_FILES: usize = 64;
@@ -53,8 +52,11 @@ impl WrittenFiles {
 impl Interpreter {
     /// The text of a file that the same command wrote.
     pub(super) fn written_text(&self, file: &ShellField, state: &ShellState) -> Option<String> {
+        if self.written.0.is_empty() {
+            return None;
+        }
         let paths = file.known().and_then(|text| state.directories.resolve(text))?;
-        paths.iter().find_map(|path| self.written.text(&path::normalize(path))).map(str::to_owned)
+        paths.iter().find_map(|path| self.written.text(path)).map(str::to_owned)
     }
 
     /// Runs a script that the same command wrote; `false` if it did not.

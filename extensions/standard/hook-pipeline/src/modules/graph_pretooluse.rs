@@ -98,13 +98,14 @@ impl<'a> JudgedCommand<'a> {
 
     fn judge(&self, findings: &mut RuleFindings) {
         unbounded::judge(self, findings);
+        let mut known = remote::KnownActions::default();
         for (index, command) in self.effects.commands.iter().enumerate() {
             match command.program.as_str() {
                 "git" => git::judge(self, command, findings),
                 _ => queries::judge_command(self, index, command, findings),
             }
             code::judge(self, index, command, findings);
-            remote::judge(self, index, command, findings);
+            remote::judge(self, index, command, &mut known, findings);
             system::judge(command, findings);
         }
         code::judge_decoded(self, findings);

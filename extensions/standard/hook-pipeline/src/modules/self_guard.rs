@@ -129,11 +129,14 @@ fn may_change(call: &ToolCall) -> bool {
 /// The first protected path that the call changes, by its text or by where its links lead.
 fn written(ctx: &Context<'_>, call: &ToolCall, protected: &ProtectedPaths<'_>) -> Option<String> {
     let by_git = |path: &PathAccess| path.path.ends_with("/.git") && is_only_written_by_git(call);
-    call.paths.iter().filter(|path| path.access != Access::Read && !by_git(path)).find_map(|path| {
+    let mut changed = call.paths.iter().filter(|path| path.access != Access::Read && !by_git(path)).peekable();
+    changed.peek()?;
+    let protected = protected.index();
+    let hit = changed.find(|path| {
         let real = real_path(ctx, path);
-        let hit = protected.is_hit(&path.path, path.access) || protected.is_hit(&real, path.access);
-        hit.then(|| path.path.clone())
-    })
+        protected.is_hit(&path.path, path.access) || (real != path.path && protected.is_hit(&real, path.access))
+    });
+    hit.map(|path| path.path.clone())
 }
 
 /// Git writes its own folder with nearly every command, but not the hooks in it.

@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use dispatch_hook_module::{Effects, Paths, Record, RecordType, RuleException, SessionView};
 use dispatch_os::files::{read_at_most, read_file_at_most, tail_lines};
-use dispatch_os::paths::{Beneath, resolve_inside, safe_file_name};
+use dispatch_os::paths::{Beneath, RealPaths, resolve_inside, safe_file_name};
 use serde_json::Value;
 
 use crate::rule_trust::RuleTrust;
@@ -27,6 +27,7 @@ pub(crate) struct DiskView<'a> {
     paths: &'a Paths,
     trust: RuleTrust<'a>,
     workspace: Beneath<'a>,
+    real_paths: RealPaths,
     raw_tail: OnceCell<Tail>,
     tail: OnceCell<Vec<Record>>,
     turn: OnceCell<(u64, Vec<Record>)>,
@@ -44,6 +45,7 @@ impl<'a> DiskView<'a> {
             paths,
             trust: RuleTrust::Nothing,
             workspace: Beneath::new(paths.repo_root.as_path()),
+            real_paths: RealPaths::default(),
             raw_tail: OnceCell::new(),
             tail: OnceCell::new(),
             turn: OnceCell::new(),
@@ -131,7 +133,7 @@ impl SessionView for DiskView<'_> {
     }
 
     fn real_path(&self, path: &Path) -> PathBuf {
-        resolve_inside(&self.paths.repo_root, path).map_or_else(|_| path.to_path_buf(), |found| found.path)
+        self.real_paths.real_path(&self.paths.repo_root, path)
     }
 
     fn exceptions(&self) -> &[RuleException] {

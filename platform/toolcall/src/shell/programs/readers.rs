@@ -27,7 +27,8 @@ enum OperandRole {
     Words,
 }
 
-struct ReaderProgram {
+/// A program that looks at files and prints.
+pub(in crate::shell) struct ReaderProgram {
     names: &'static [&'static str],
     operands: OperandRole,
     syntax: OptionSyntax,
@@ -187,8 +188,13 @@ const READERS: &[ReaderProgram] = &[
     row(&["look", "pr", "tsort", "zipinfo", "lsattr", "getfacl", "namei", "getfattr"], Files, ""),
 ];
 
+/// The row of a program.
+pub(in crate::shell) fn reader_row(program: &str) -> Option<&'static ReaderProgram> {
+    READERS.iter().find(|reader| reader.names.contains(&program))
+}
+
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
-    let Some(reader) = READERS.iter().find(|reader| reader.names.contains(&call.program)) else {
+    let Some(reader) = interpreter.rows(call.program).reader else {
         return false;
     };
     let parsed = Arguments::parse(call.arguments, reader.syntax);

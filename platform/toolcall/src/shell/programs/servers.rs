@@ -9,7 +9,8 @@ use super::super::command::Invocation;
 use super::super::field::ShellField;
 use super::super::interpreter::{Interpreter, Lifetime};
 use super::super::unbounded::UnboundedKind;
-use tables::{ENDLESS, EndlessProgram};
+use tables::ENDLESS;
+pub(in crate::shell) use tables::EndlessProgram;
 
 /// Words with which every program only talks about itself.
 const ABOUT: &[&str] = &[
@@ -30,24 +31,34 @@ const ABOUT: &[&str] = &[
 
 /// Notes a program that does not end by itself, unless something stops it.
 pub(super) fn note(interpreter: &mut Interpreter, call: &Invocation<'_>) {
-    if call.context.lifetime == Lifetime::Open && is_endless(call.program, call.arguments) {
+    let rows = interpreter.rows(call.program);
+    if call.context.lifetime == Lifetime::Open && is_endless(call.program, call.arguments, &rows.endless) {
         interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
     }
 }
 
-fn is_endless(program: &str, arguments: &[ShellField]) -> bool {
+/// The rows of a program, whatever number its name ends with.
+pub(in crate::shell) fn endless_rows(program: &str) -> Vec<&'static EndlessProgram> {
+    let program = without_version(program);
+    ENDLESS.iter().filter(|row| row.names.contains(&program)).collect()
+}
+
+fn without_version(program: &str) -> &str {
+    program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
+
+fn is_endless(program: &str, arguments: &[ShellField], rows: &[&EndlessProgram]) -> bool {
     let words: Vec<&str> = arguments.iter().map(|field| field.text.as_str()).collect();
     let lists = |word: &&str| *word == "--list" || word.starts_with("--list-") || word.starts_with("--print-");
     if words.iter().any(|word| ABOUT.contains(word)) || words.iter().any(lists) {
         return false;
     }
-    let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let program = without_version(program);
     // `dstat DELAY COUNT` ends.
     if program == "dstat" {
         return words.iter().filter(|word| word.parse::<u32>().is_ok()).count() < 2;
     }
-    let rows = ENDLESS.iter().filter(|row| row.names.contains(&program));
-    scripts::starts_server(program, &words) || rows.into_iter().any(|row| row.applies(&words))
+    scripts::starts_server(program, &words) || rows.iter().any(|row| row.applies(&words))
 }
 
 impl EndlessProgram {
@@ -116,7 +127,7 @@ mod tests {
         let mut words = line.split(' ');
         let program = words.next().unwrap_or_default();
         let arguments: Vec<ShellField> = words.map(ShellField::literal).collect();
-        is_endless(program, &arguments)
+        is_endless(program, &arguments, &endless_rows(program))
     }
 
     #[test]

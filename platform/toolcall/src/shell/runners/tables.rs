@@ -4,7 +4,7 @@
 
 /// In which form a program takes the command it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CommandForm {
+pub(in crate::shell) enum CommandForm {
     /// The words behind its options and operands.
     Words,
     /// The words behind `--`.
@@ -20,7 +20,7 @@ pub(super) enum CommandForm {
 }
 
 /// A program that runs another one.
-pub(super) struct RunnerProgram {
+pub(in crate::shell) struct RunnerProgram {
     pub(super) names: RunnerWords,
     /// Subcommands behind which the command stands; none: it has no subcommands.
     pub(super) verbs: RunnerWords,

@@ -96,10 +96,9 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
             findings.push(rule, &path.path);
         }
     }
-    for path in effects.reads.iter().filter(|path| is_read_secret(shell.workspace, &path.path)) {
-        if shell.workspace.locate(&path.path) != PathLocation::Inside {
-            findings.push(&CF06, &path.path);
-        }
+    let outside = |path: &&EffectPath| shell.workspace.locate(&path.path) != PathLocation::Inside;
+    for path in effects.reads.iter().filter(outside).filter(|path| is_read_secret(shell.workspace, &path.path)) {
+        findings.push(&CF06, &path.path);
     }
     for command in &effects.commands {
         if command.program == "launchctl"

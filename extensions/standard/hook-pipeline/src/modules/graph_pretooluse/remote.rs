@@ -144,8 +144,34 @@ const VALUES: &[&str] = &[
 const ONE_ENTRY: &[&[&str]] =
     &[&["sqs", "delete-message"], &["sqs", "delete-message-batch"], &["dynamodb", "delete-item"]];
 
+/// What is known of programs that were met already: a long command calls the same few again and again.
+#[derive(Default)]
+pub(super) struct KnownActions<'c>(Vec<(&'c str, Vec<&'static RemoteAction>)>);
+
+/// Programs that are remembered.
+const MAX_PROGRAMS: usize = 32;
+
+impl<'c> KnownActions<'c> {
+    fn of(&mut self, program: &'c str) -> Vec<&'static RemoteAction> {
+        if let Some((_, rows)) = self.0.iter().find(|(known, _)| *known == program) {
+            return rows.clone();
+        }
+        let rows: Vec<_> = ACTIONS.iter().filter(|row| row.programs.contains(&program)).collect();
+        if self.0.len() < MAX_PROGRAMS {
+            self.0.push((program, rows.clone()));
+        }
+        rows
+    }
+}
+
 /// Judges one program call.
-pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand, findings: &mut RuleFindings) {
+pub(super) fn judge<'c>(
+    shell: &JudgedCommand<'_>,
+    index: usize,
+    command: &'c SimpleCommand,
+    known: &mut KnownActions<'c>,
+    findings: &mut RuleFindings,
+) {
     let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
     if command.program.ends_with("-cli") && flow::feeding(&shell.effects.commands, index).any(says_flush) {
         findings.push(&RA01, &command.program);
@@ -174,8 +200,7 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCom
     if command.program == "aws" && ONE_ENTRY.iter().any(|verb| operands(&words).starts_with(verb)) {
         return;
     }
-    let rows = ACTIONS.iter().filter(|row| row.programs.contains(&command.program.as_str()));
-    if let Some(row) = rows.into_iter().find(|row| row.applies(&words)) {
+    if let Some(row) = known.of(&command.program).into_iter().find(|row| row.applies(&words)) {
         findings.push(row.rule, &format!("{} {}", command.program, words.first().copied().unwrap_or_default()));
     }
     let drops = |word: &&str| word.contains("dropDatabase(") || word.contains("flushall");

@@ -17,9 +17,14 @@ pub(super) fn parts(path: &str) -> Vec<&str> {
     parts
 }
 
+/// Whether a part stands for other names than its own.
+pub(super) fn is_pattern(part: &str) -> bool {
+    part.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
+}
+
 /// Whether a part of a pattern may stand for a name. Case does not matter, because on many disks it does not.
 pub(super) fn may_match(pattern: &str, name: &str) -> bool {
-    if !pattern.contains(['*', '?', '[']) {
+    if !is_pattern(pattern) {
         return pattern.eq_ignore_ascii_case(name);
     }
     // A shell's wildcard at the start does not stand for a leading dot.

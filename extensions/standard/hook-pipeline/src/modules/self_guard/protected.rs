@@ -9,7 +9,7 @@ use dispatch_toolcall::Access;
 use memchr::memmem;
 
 use super::mention::path_parts;
-use super::pattern::{may_match, parts};
+use super::pattern::{is_pattern, may_match, parts};
 
 /// Our own files in the workspace. A folder stands for everything in it.
 const IN_WORKSPACE: [&str; 4] = [HOOKS_FOLDER, ".orchestration", ".akira/hooks.json", ".dispatch"];
@@ -167,6 +167,20 @@ pub(super) struct ProtectedPaths<'a> {
     ctx: &'a Context<'a>,
 }
 
+/// The same cut into parts, for the many paths that one call may change.
+pub(super) struct ProtectedIndex<'p> {
+    protected: &'p ProtectedPaths<'p>,
+    work_root: Vec<&'p str>,
+    roots: Vec<ProtectedRoot<'p>>,
+}
+
+/// What is protected below one folder.
+struct ProtectedRoot<'p> {
+    root: &'p str,
+    parts: Vec<&'p str>,
+    entries: Vec<(Vec<&'p str>, ProtectedPath<'p>)>,
+}
+
 /// One protected path.
 #[derive(Clone, Copy)]
 struct ProtectedPath<'a> {
@@ -188,13 +202,17 @@ impl<'a> ProtectedPaths<'a> {
         Self { root, work_root: ctx.paths.work_root.to_string_lossy(), more, folders, ctx }
     }
 
-    /// Whether this access to this path, which may be a pattern, touches something protected.
-    pub(super) fn is_hit(&self, path: &str, access: Access) -> bool {
-        let path = parts(path);
-        self.is_hit_in_work_folder(&path, access)
-            || is_program(&path)
-            || is_in_rules_of_any_root(&path)
-            || self.entries().any(|entry| entry.is_touched(&path, access) && self.is_ours(entry))
+    /// To look many paths up in.
+    pub(super) fn index(&self) -> ProtectedIndex<'_> {
+        let mut roots: Vec<ProtectedRoot<'_>> = Vec::new();
+        for entry in self.entries() {
+            let below = (parts(entry.path), entry);
+            match roots.iter_mut().find(|known| known.root == entry.root) {
+                Some(known) => known.entries.push(below),
+                None => roots.push(ProtectedRoot { root: entry.root, parts: parts(entry.root), entries: vec![below] }),
+            }
+        }
+        ProtectedIndex { protected: self, work_root: parts(&self.work_root), roots }
     }
 
     /// The first protected path that a text names.
@@ -242,42 +260,83 @@ impl<'a> ProtectedPaths<'a> {
         let content = self.ctx.session.read(&path, REGISTRATION_LIMIT_BYTES).unwrap_or_default();
         memmem::find(&content, REGISTRATION_MARK).is_some()
     }
+}
+
+impl ProtectedIndex<'_> {
+    /// Whether this access to this path, which may be a pattern, touches something protected.
+    pub(super) fn is_hit(&self, path: &str, access: Access) -> bool {
+        let path = &LookedUpPath::new(parts(path));
+        self.is_hit_in_work_folder(path, access)
+            || is_program(&path.parts)
+            || is_in_rules_of_any_root(&path.parts)
+            || self.roots.iter().any(|root| root.is_hit(path, access, self.protected))
+    }
 
     /// The log and the exceptions are evidence; only the output folders of modules are open.
-    fn is_hit_in_work_folder(&self, path: &[&str], access: Access) -> bool {
-        let work_root = parts(&self.work_root);
-        let is_output = path.len() > work_root.len() + 2 && path.get(work_root.len() + 2) == Some(&OUTPUT);
-        touches(path, &work_root, access) && !is_output
+    fn is_hit_in_work_folder(&self, path: &LookedUpPath<'_>, access: Access) -> bool {
+        let depth = self.work_root.len();
+        let is_output = path.parts.len() > depth + 2 && path.parts.get(depth + 2) == Some(&OUTPUT);
+        path.leads_into(&self.work_root) && path.touches(&self.work_root, &[], access) && !is_output
     }
 }
 
-impl<'a> ProtectedPath<'a> {
-    fn is_touched(&self, path: &[&str], access: Access) -> bool {
-        let target = self.parts();
-        // What is put into a folder that holds something protected may be put over it.
-        let inside_root = path.len() > parts(self.root).len() && path.len() < target.len();
-        let folder = access == Access::Write && inside_root && !path.contains(&"**");
-        touches(path, &target, if folder { Access::Delete } else { access })
-    }
-
-    fn parts(&self) -> Vec<&'a str> {
-        let mut all = parts(self.root);
-        all.extend(parts(self.path));
-        all
+impl ProtectedRoot<'_> {
+    fn is_hit(&self, path: &LookedUpPath<'_>, access: Access, protected: &ProtectedPaths<'_>) -> bool {
+        path.leads_into(&self.parts)
+            && self.entries.iter().any(|(below, entry)| {
+                // What is put into a folder that holds something protected may be put over it.
+                let length = path.parts.len();
+                let inside_root = length > self.parts.len() && length < self.parts.len() + below.len();
+                let folder = access == Access::Write && inside_root && path.deep.is_none();
+                let access = if folder { Access::Delete } else { access };
+                path.touches(&self.parts, below, access) && protected.is_ours(*entry)
+            })
     }
 }
 
-/// Whether `path` may be `target`, something in it, or, for a removal, a folder that holds it.
-fn touches(path: &[&str], target: &[&str], access: Access) -> bool {
-    let deep = path.iter().position(|part| *part == "**");
-    let fixed = path.get(..deep.unwrap_or(path.len())).unwrap_or_default();
-    if !fixed.iter().zip(target).all(|(pattern, name)| may_match(pattern, name)) {
-        return false;
+/// A path that may be a pattern.
+struct LookedUpPath<'t> {
+    parts: Vec<&'t str>,
+    /// Where any number of folders may stand.
+    deep: Option<usize>,
+    /// Whether its parts stand for themselves alone.
+    literal: bool,
+}
+
+impl<'t> LookedUpPath<'t> {
+    fn new(parts: Vec<&'t str>) -> Self {
+        let deep = parts.iter().position(|part| *part == "**");
+        let literal = !parts.iter().any(|part| is_pattern(part));
+        Self { parts, deep, literal }
     }
-    match deep.and_then(|deep| path.get(deep + 1..)) {
-        Some([.., name]) => is_found_by_name(name, target.get(fixed.len()..).unwrap_or_default()),
-        Some([]) => true,
-        None => fixed.len() >= target.len() || access == Access::Delete,
+
+    fn may_match(&self, part: &str, name: &str) -> bool {
+        if self.literal { part.eq_ignore_ascii_case(name) } else { may_match(part, name) }
+    }
+
+    /// The parts before any number of folders.
+    fn fixed(&self) -> &[&'t str] {
+        self.parts.get(..self.deep.unwrap_or(self.parts.len())).unwrap_or_default()
+    }
+
+    /// Whether it may be this folder, something in it, or a folder that holds it.
+    fn leads_into(&self, folder: &[&str]) -> bool {
+        self.fixed().iter().zip(folder).all(|(part, name)| self.may_match(part, name))
+    }
+
+    /// Whether it may be what stands at `below` in a folder that it leads into, something in that, or, for a removal, a
+    /// folder that holds it.
+    fn touches(&self, folder: &[&str], below: &[&str], access: Access) -> bool {
+        let fixed = self.fixed();
+        let mut rest = fixed.get(folder.len()..).unwrap_or_default().iter().zip(below);
+        if !rest.all(|(part, name)| self.may_match(part, name)) {
+            return false;
+        }
+        match self.deep.and_then(|deep| self.parts.get(deep + 1..)) {
+            Some([.., name]) => is_found_by_name(name, folder.iter().chain(below).skip(fixed.len())),
+            Some([]) => true,
+            None => fixed.len() >= folder.len() + below.len() || access == Access::Delete,
+        }
     }
 }
 
@@ -294,8 +353,8 @@ const RULE_FILES: [&str; 8] = [
 ];
 
 /// Whether a search by name finds a protected path, a folder that leads to it, or a file that it holds.
-fn is_found_by_name(name: &str, below: &[&str]) -> bool {
-    below.iter().chain(&RULE_FILES).any(|part| may_match(name, part))
+fn is_found_by_name<'p>(name: &str, below: impl Iterator<Item = &'p &'p str>) -> bool {
+    below.chain(&RULE_FILES).any(|part| may_match(name, part))
 }
 
 /// Rules of other roots are rules too.

@@ -4,7 +4,7 @@
 
 /// A program that goes on if its first operands are one of `verbs` and one of `options` is given
 /// (none listed: always), unless one of `unless` is.
-pub(super) struct EndlessProgram {
+pub(in crate::shell) struct EndlessProgram {
     pub(super) names: &'static [&'static str],
     pub(super) verbs: &'static [&'static str],
     pub(super) options: &'static [&'static str],
