@@ -30,8 +30,8 @@ mod route_service;
 mod router;
 mod sender_standing;
 mod session_key;
-#[cfg(test)]
-mod simulation;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 pub use extension::extension;

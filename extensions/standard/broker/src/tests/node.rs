@@ -2,7 +2,7 @@
 //! that all nodes share. It can be killed, stopped for a while, and retired in order.
 
 use super::seeded_hooks::SeededHooks;
-use super::world::{EchoModel, IDEMPOTENT, KNOWS, PLAIN, SimAdapter, World};
+use super::surroundings::{EchoModel, IDEMPOTENT, KNOWS, PLAIN, SimAdapter, Surroundings};
 use crate::extension::start;
 use crate::router::Router;
 use dispatch_contracts::BoxFuture;
@@ -35,8 +35,8 @@ const STORAGE_MANIFEST: &str = r#"{
     "apiVersion": "^0.1", "tier": "core", "trust": "bundled",
     "contributes": { "services": ["kernel/storage"] }, "capabilities": ["fs"]
 }"#;
-const WORLD_MANIFEST: &str = r#"{
-    "id": "world", "name": "World", "description": "A seeded model and seeded channels.", "version": "0.1.0",
+const SURROUNDINGS_MANIFEST: &str = r#"{
+    "id": "surroundings", "name": "Surroundings", "description": "A seeded model and seeded channels.", "version": "0.1.0",
     "apiVersion": "^0.1", "tier": "standard", "trust": "bundled", "dependsOn": [{ "id": "event-ledger" }],
     "contributes": { "providers": ["seeded"], "tools": ["web_search"] }, "capabilities": ["network"]
 }"#;
@@ -188,19 +188,19 @@ impl Tool for SearchTool {
     }
 }
 
-struct WorldExtension {
-    world: Arc<World>,
+struct SurroundingsExtension {
+    around: Arc<Surroundings>,
     frozen: Arc<AtomicBool>,
 }
 
-impl Extension for WorldExtension {
+impl Extension for SurroundingsExtension {
     fn manifest(&self) -> Cow<'_, str> {
-        Cow::Borrowed(WORLD_MANIFEST)
+        Cow::Borrowed(SURROUNDINGS_MANIFEST)
     }
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
         Box::pin(async move {
-            host.define_provider("seeded", Arc::new(EchoModel(Arc::clone(&self.world))))
+            host.define_provider("seeded", Arc::new(EchoModel(Arc::clone(&self.around))))
                 .map_err(ExtensionError::new)?;
             let spec = ToolSpec {
                 name: "web_search".to_owned(),
@@ -211,8 +211,8 @@ impl Extension for WorldExtension {
             host.define_tool(Arc::new(SearchTool(spec))).map_err(ExtensionError::new)?;
             let channels = host.service(&CHANNELS).map_err(ExtensionError::new)?;
             for channel in [PLAIN, KNOWS, IDEMPOTENT] {
-                let (world, frozen) = (Arc::clone(&self.world), Arc::clone(&self.frozen));
-                channels.register(Arc::new(SimAdapter { channel, world, frozen }));
+                let (around, frozen) = (Arc::clone(&self.around), Arc::clone(&self.frozen));
+                channels.register(Arc::new(SimAdapter { channel, around, frozen }));
             }
             Ok(())
         })
@@ -221,7 +221,7 @@ impl Extension for WorldExtension {
 
 /// The broker with seeded hooks.
 struct SeededBroker {
-    world: Arc<World>,
+    around: Arc<Surroundings>,
     router: Mutex<Option<Arc<Router>>>,
 }
 
@@ -232,7 +232,7 @@ impl Extension for SeededBroker {
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
         Box::pin(async move {
-            let router = start(&host, Arc::new(SeededHooks(Arc::clone(&self.world)))).await?;
+            let router = start(&host, Arc::new(SeededHooks(Arc::clone(&self.around)))).await?;
             *self.router.lock().unwrap() = Some(router);
             Ok(())
         })
@@ -269,7 +269,7 @@ impl Spawner for NodeSpawner {
 
 /// What a node is made of.
 pub(super) struct NodeParts {
-    pub(super) world: Arc<World>,
+    pub(super) around: Arc<Surroundings>,
     pub(super) shared: Arc<dyn StorageBackend>,
     pub(super) spawner: SimSpawner,
     pub(super) ids: Arc<dyn Ids>,
@@ -295,8 +295,8 @@ impl Node {
         let tasks = Tasks::default();
         let frozen = Arc::new(AtomicBool::new(false));
         let faults = StoreFaults {
-            clock: parts.world.clock.clone(),
-            random: Arc::clone(&parts.world.random),
+            clock: parts.around.clock.clone(),
+            random: Arc::clone(&parts.around.random),
             frozen: Arc::clone(&frozen),
             fails: Arc::default(),
             loses_answers: Arc::default(),
@@ -310,13 +310,13 @@ impl Node {
             ext_conversation_store::extension(),
             ext_session_orchestrator::extension(),
             ext_event_ledger::extension(),
-            Arc::new(WorldExtension { world: Arc::clone(&parts.world), frozen: Arc::clone(&frozen) }),
-            Arc::new(SeededBroker { world: Arc::clone(&parts.world), router: Mutex::default() }),
+            Arc::new(SurroundingsExtension { around: Arc::clone(&parts.around), frozen: Arc::clone(&frozen) }),
+            Arc::new(SeededBroker { around: Arc::clone(&parts.around), router: Mutex::default() }),
         ];
         let spawner = NodeSpawner { spawner: parts.spawner.clone(), tasks: Arc::clone(&tasks) };
         let booted = boot(Boot {
             ports: Ports {
-                clock: Arc::new(parts.world.clock.clone()),
+                clock: Arc::new(parts.around.clock.clone()),
                 ids: Arc::clone(&parts.ids),
                 spawner: Arc::new(spawner),
                 log: Arc::new(NoLog),

@@ -4,7 +4,7 @@
 use super::invariants::Left;
 use super::node::{Death, Node, NodeParts};
 use super::seeded_hooks::HOOKS;
-use super::world::{IDEMPOTENT, KNOWS, PLAIN, World};
+use super::surroundings::{IDEMPOTENT, KNOWS, PLAIN, Surroundings};
 use dispatch_contracts::ports::{Clock, Spawner};
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, Storage, StorageBackend};
@@ -28,7 +28,7 @@ const LOOK_MS: u64 = 250;
 /// A simulated installation.
 pub(super) struct Storm {
     pub(super) sim: Sim,
-    pub(super) world: Arc<World>,
+    pub(super) around: Arc<Surroundings>,
     parts: NodeParts,
     entrances: Entrances,
     sending: Arc<AtomicU64>,
@@ -48,7 +48,7 @@ impl Storm {
             std::fs::write(hooks.join(format!("{hook}.ts")), format!("// {hook}")).unwrap();
         }
         let sim = Sim::new(seed);
-        let world = Arc::new(World {
+        let around = Arc::new(Surroundings {
             clock: sim.clock(),
             random: Arc::new(SeededRandom::new(seed)),
             acknowledged: Mutex::default(),
@@ -57,7 +57,7 @@ impl Storm {
             pace_ms: 200,
         });
         let parts = NodeParts {
-            world: Arc::clone(&world),
+            around: Arc::clone(&around),
             shared: Arc::new(SqliteBackend::open(&Location::Memory).unwrap()),
             spawner: sim.spawner(),
             ids: Arc::new(CountingIds::default()),
@@ -65,7 +65,7 @@ impl Storm {
         };
         Self {
             sim,
-            world,
+            around,
             parts,
             entrances: Arc::default(),
             sending: Arc::default(),
@@ -75,7 +75,7 @@ impl Storm {
     }
 
     pub(super) fn clock(&self) -> SimClock {
-        self.world.clock.clone()
+        self.around.clock.clone()
     }
 
     /// The folder of hooks, locks and the workspace.
@@ -101,11 +101,11 @@ impl Storm {
 
     /// An event that nobody has sent yet.
     pub(super) fn any_event(&self) -> NewEvent {
-        let random = &self.world.random;
+        let random = &self.around.random;
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
         let channel = [PLAIN, KNOWS, IDEMPOTENT][usize::try_from(random.below(3)).unwrap()];
-        let from = if self.world.chance(4) { "owner".to_owned() } else { format!("p{}", random.below(4)) };
-        let is_group = self.world.chance(4);
+        let from = if self.around.chance(4) { "owner".to_owned() } else { format!("p{}", random.below(4)) };
+        let is_group = self.around.chance(4);
         NewEvent {
             channel: channel.to_owned(),
             account_id: "default".to_owned(),
@@ -113,31 +113,31 @@ impl Storm {
             from,
             peer_kind: if is_group { PeerKind::Group } else { PeerKind::Dm },
             peer_id: is_group.then(|| format!("room{}", random.below(2))),
-            thread_id: self.world.chance(3).then(|| "thread".to_owned()),
+            thread_id: self.around.chance(3).then(|| "thread".to_owned()),
             content: format!("hello mark-{number}"),
             metadata: Map::new(),
-            origin: self.world.chance(25).then(|| EventOrigin { event: "elsewhere".to_owned(), hops: 5 }),
+            origin: self.around.chance(25).then(|| EventOrigin { event: "elsewhere".to_owned(), hops: 5 }),
             ..NewEvent::default()
         }
     }
 
     /// Sends an event as somebody does who wants it to arrive: again and again, to any node, until one acknowledges it.
     pub(super) fn send(&self, event: NewEvent) {
-        let (world, entrances, sending) =
-            (Arc::clone(&self.world), Arc::clone(&self.entrances), Arc::clone(&self.sending));
+        let (around, entrances, sending) =
+            (Arc::clone(&self.around), Arc::clone(&self.entrances), Arc::clone(&self.sending));
         sending.fetch_add(1, Ordering::Relaxed);
         self.sim.spawner().spawn(Box::pin(async move {
-            let mut repeats = u64::from(world.chance(6));
+            let mut repeats = u64::from(around.chance(6));
             loop {
                 let ledger = {
                     let open = entrances.lock().unwrap();
-                    let at = usize::try_from(world.random.below(open.len() as u64)).unwrap();
+                    let at = usize::try_from(around.random.below(open.len() as u64)).unwrap();
                     open.get(at).cloned()
                 };
                 let appended = match &ledger {
                     None => None,
                     Some(ledger) => {
-                        match select(ledger.append(event.clone()), world.clock.sleep_ms(ACKNOWLEDGE_MS)).await {
+                        match select(ledger.append(event.clone()), around.clock.sleep_ms(ACKNOWLEDGE_MS)).await {
                             Either::Left((Ok(appended), _)) => Some(appended),
                             _ => None,
                         }
@@ -145,7 +145,7 @@ impl Storm {
                 };
                 if let Some(appended) = appended {
                     let key = (event.channel.clone(), event.external_id.clone().unwrap());
-                    let before = world.acknowledged.lock().unwrap().insert(key, appended.event.id.clone());
+                    let before = around.acknowledged.lock().unwrap().insert(key, appended.event.id.clone());
                     assert!(before.is_none_or(|before| before == appended.event.id), "one event, one id");
                     if repeats == 0 {
                         break;
@@ -153,7 +153,7 @@ impl Storm {
                     repeats -= 1;
                 }
                 drop(ledger);
-                world.clock.sleep_ms(world.random.below(200)).await;
+                around.clock.sleep_ms(around.random.below(200)).await;
             }
             sending.fetch_sub(1, Ordering::Relaxed);
         }));
@@ -196,7 +196,7 @@ impl Storm {
         let played = self.sim.block_on(async {
             let mut nodes = vec![self.start().await, self.start().await];
             for _ in 0..STEPS {
-                self.clock().sleep_ms(self.world.random.below(150)).await;
+                self.clock().sleep_ms(self.around.random.below(150)).await;
                 self.one_step(&mut nodes).await;
             }
             nodes.iter().for_each(Node::calm);
@@ -209,17 +209,17 @@ impl Storm {
             left
         });
         let left = played.expect("nothing hangs");
-        left.check(&self.world);
+        left.check(&self.around);
         left
     }
 
     async fn one_step(&self, nodes: &mut Vec<Node>) {
-        let at = usize::try_from(self.world.random.below(nodes.len() as u64)).unwrap();
-        match self.world.random.below(24) {
+        let at = usize::try_from(self.around.random.below(nodes.len() as u64)).unwrap();
+        match self.around.random.below(24) {
             0..=1 => {
                 let node = nodes.swap_remove(at);
                 self.close(&node);
-                node.kill(if self.world.chance(2) { Death::Seen } else { Death::Unseen });
+                node.kill(if self.around.chance(2) { Death::Seen } else { Death::Unseen });
                 nodes.push(self.start().await);
             }
             2 => nodes[at].frozen.store(true, Ordering::Relaxed),
@@ -231,10 +231,10 @@ impl Storm {
             }
             4 => nodes[at].faults.fails.store(true, Ordering::Relaxed),
             5 => nodes[at].faults.loses_answers.store(true, Ordering::Relaxed),
-            6 => nodes[at].die_at(self.world.random.below(40)),
+            6 => nodes[at].die_at(self.around.random.below(40)),
             7..=9 => nodes.iter().for_each(Node::calm),
             // A pause longer than every lease of the queue.
-            10 if self.world.chance(4) => self.clock().sleep_ms(40_000).await,
+            10 if self.around.chance(4) => self.clock().sleep_ms(40_000).await,
             _ => self.send(self.any_event()),
         }
         if let Some(dead) = nodes.iter().position(Node::has_died) {
@@ -272,7 +272,7 @@ impl Storm {
             (has_died, left)
         });
         let (has_died, left) = played.expect("nothing hangs");
-        left.check(&self.world);
+        left.check(&self.around);
         has_died
     }
 
@@ -284,7 +284,7 @@ impl Storm {
                 for _ in 0..3 {
                     self.send(NewEvent { origin: None, ..self.any_event() });
                 }
-                self.clock().sleep_ms(self.world.random.below(400)).await;
+                self.clock().sleep_ms(self.around.random.below(400)).await;
                 let next = self.start().await;
                 self.close(&node);
                 std::mem::replace(&mut node, next).retire().await;
@@ -296,7 +296,7 @@ impl Storm {
             left
         });
         let left = played.expect("nothing hangs");
-        left.check(&self.world);
+        left.check(&self.around);
         left
     }
 }

@@ -2,7 +2,7 @@
 
 use super::seeded_hooks::{HOOKS, ONCE, PICKY};
 use super::storm::Storm;
-use super::world::{IDEMPOTENT, World, marks};
+use super::surroundings::{IDEMPOTENT, Surroundings, marks};
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, Record};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ const DISPATCHES: &[&str] = &["id", "session", "seq", "state", "reason", "attemp
 const TURNS: &[&str] = &["id", "session", "ord", "parent", "fence", "state"];
 const MESSAGES: &[&str] = &["session", "seq", "turn", "fence"];
 const REPLIES: &[&str] =
-    &["id", "turn", "part", "dispatch_id", "channel", "delivery", "content", "state", "reason", "attempt"];
+    &["id", "turn", "part", "dispatch_id", "session", "channel", "delivery", "content", "state", "reason", "attempt"];
 
 /// The folder of a history has another name each time it is played.
 fn line(columns: &[&'static str], record: &Record, folder: &str) -> Line {
@@ -81,18 +81,18 @@ impl Left {
     }
 
     /// Checks everything.
-    pub(super) fn check(&self, world: &World) {
+    pub(super) fn check(&self, around: &Surroundings) {
         assert!(!self.events.is_empty(), "a history without events proves nothing");
-        self.i1_what_was_acknowledged_is_stored_once(world);
+        self.i1_what_was_acknowledged_is_stored_once(around);
         self.i2_every_hook_decided_once_about_every_event();
         self.i3_every_fired_hook_has_one_dispatch();
         self.i4_every_dispatch_has_one_named_end();
         self.i5_and_i9_turns_form_one_chain_under_rising_fences();
         self.i6_inputs_are_consumed_in_order();
         self.i7_inputs_that_share_a_turn_share_their_key();
-        self.i8_nothing_is_sent_twice_by_guess(world);
-        self.i10_every_reply_goes_where_its_dispatch_says(world);
-        self.no_history_is_shared(world);
+        self.i8_nothing_is_sent_twice_by_guess(around);
+        self.i10_every_reply_goes_where_its_dispatch_says(around);
+        self.no_history_is_shared(around);
     }
 
     /// Whether no message counts a try that failed.
@@ -104,7 +104,7 @@ impl Left {
         self.events.iter().find(|event| event["id"] == id).expect("the event is stored")
     }
 
-    fn i1_what_was_acknowledged_is_stored_once(&self, world: &World) {
+    fn i1_what_was_acknowledged_is_stored_once(&self, around: &Surroundings) {
         let stored: BTreeMap<(String, String), String> = self
             .events
             .iter()
@@ -112,7 +112,7 @@ impl Left {
             .collect();
         assert_eq!(stored.len(), self.events.len(), "I1: no event is stored twice");
         // Every sender repeats itself until it is acknowledged, so both are the same.
-        assert_eq!(stored, *world.acknowledged.lock().unwrap(), "I1");
+        assert_eq!(stored, *around.acknowledged.lock().unwrap(), "I1");
     }
 
     fn i2_every_hook_decided_once_about_every_event(&self) {
@@ -235,8 +235,8 @@ impl Left {
         }
     }
 
-    fn i8_nothing_is_sent_twice_by_guess(&self, world: &World) {
-        let calls = world.calls.lock().unwrap();
+    fn i8_nothing_is_sent_twice_by_guess(&self, around: &Surroundings) {
+        let calls = around.calls.lock().unwrap();
         for reply in &self.replies {
             let own: Vec<_> = calls.iter().filter(|call| call.message.id == reply["id"]).collect();
             let arrived = own.iter().filter(|call| call.has_arrived).count();
@@ -263,28 +263,22 @@ impl Left {
         }
     }
 
-    fn i10_every_reply_goes_where_its_dispatch_says(&self, world: &World) {
+    fn i10_every_reply_goes_where_its_dispatch_says(&self, around: &Surroundings) {
         let delivery_of = |routed: &Line| {
             let decided =
                 self.invocations.iter().find(|it| it["event"] == routed["event"] && it["hook"] == routed["hook"]);
             let said = value(&decided.expect("it was decided")["result"]);
             said.get("deliveryContext").cloned().unwrap_or_else(|| self.own_delivery(&routed["event"]))
         };
-        let mut targets: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for routed in &self.routed {
-            let event = self.event(&routed["event"]);
-            for mark in marks(&event["content"]) {
-                targets.entry(mark).or_default().insert(target(&delivery_of(routed)));
-            }
-        }
+        let labels = self.labels();
         for reply in &self.replies {
             let routed = self.routed.iter().find(|routed| routed["id"] == reply["dispatch_id"]).expect("a dispatch");
             assert_eq!(value(&reply["delivery"]), delivery_of(routed), "I10: {reply:?}");
             for mark in marks(&reply["content"]) {
-                assert!(targets[&mark].contains(&target(&value(&reply["delivery"]))), "I10: {mark} in {reply:?}");
+                assert!(labels[&mark].contains(reply["session"].as_str()), "I10: {mark} in {reply:?}");
             }
         }
-        for call in world.calls.lock().unwrap().iter() {
+        for call in around.calls.lock().unwrap().iter() {
             let reply = self.replies.iter().find(|reply| reply["id"] == call.message.id).expect("it is in the outbox");
             assert_eq!(json!(call.message.delivery), value(&reply["delivery"]), "I10");
             assert_eq!((&call.channel, &call.message.content), (&reply["channel"], &reply["content"]), "I10");
@@ -302,15 +296,21 @@ impl Left {
         delivery
     }
 
-    /// What the model reads of events all belongs to one session.
-    fn no_history_is_shared(&self, world: &World) {
+    /// The sessions that the mark of each event may be read in.
+    fn labels(&self) -> BTreeMap<String, BTreeSet<&str>> {
         let mut labels: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for routed in &self.routed {
             for mark in marks(&self.event(&routed["event"])["content"]) {
                 labels.entry(mark).or_default().insert(&routed["label"]);
             }
         }
-        for request in world.requests.lock().unwrap().iter() {
+        labels
+    }
+
+    /// What the model reads of events all belongs to one session.
+    fn no_history_is_shared(&self, around: &Surroundings) {
+        let labels = self.labels();
+        for request in around.requests.lock().unwrap().iter() {
             let mut common: Option<BTreeSet<&str>> = None;
             for mark in request {
                 let of_mark = &labels[mark];

@@ -1,6 +1,6 @@
 //! Routing hooks whose answers follow from a seed, and differ each time they are asked: what counts is what the journal has.
 
-use super::world::{IDEMPOTENT, World};
+use super::surroundings::{IDEMPOTENT, Surroundings};
 use crate::hook_evaluation::{Evaluation, HookFailure, HookMeta, HookQuestions, HookRunning};
 use crate::hook_files::HookFile;
 use dispatch_contracts::BoxFuture;
@@ -25,34 +25,34 @@ pub(super) const HOOKS: [&str; 5] = [ANSWERS, FORWARDS, BREAKS, ONCE, PICKY];
 const TIMEOUT_MS: u64 = 2_000;
 
 /// Runs them.
-pub(super) struct SeededHooks(pub(super) Arc<World>);
+pub(super) struct SeededHooks(pub(super) Arc<Surroundings>);
 
 impl SeededHooks {
     async fn ask(&self, hook: &str, event: &Event) -> Result<Value, HookFailure> {
-        let world = &self.0;
-        world.clock.sleep_ms(world.random.below(20)).await;
-        if world.chance(60) {
+        let around = &self.0;
+        around.clock.sleep_ms(around.random.below(20)).await;
+        if around.chance(60) {
             return Err(HookFailure::NoWorker("no worker could be started".to_owned()));
         }
         Ok(match hook {
-            ANSWERS if world.chance(12) => json!({"fire": false}),
+            ANSWERS if around.chance(12) => json!({"fire": false}),
             ANSWERS => json!({"fire": true, "routing": {"queueMode": self.mode()}, "context": {"extracted": {"n": 1}}}),
-            FORWARDS if world.chance(3) => json!({"fire": true, "permissions": {"level": "minimal"}}),
-            FORWARDS if world.chance(2) => json!({
+            FORWARDS if around.chance(3) => json!({"fire": true, "permissions": {"level": "minimal"}}),
+            FORWARDS if around.chance(2) => json!({
                 "fire": true,
                 "routing": {"session": format!("forwarded:{}", event.from), "queueMode": self.mode()},
-                "deliveryContext": {"channel": IDEMPOTENT, "peerId": format!("archive-{}", world.random.below(2))},
+                "deliveryContext": {"channel": IDEMPOTENT, "peerId": format!("archive-{}", around.random.below(2))},
             }),
-            BREAKS => match world.random.below(4) {
+            BREAKS => match around.random.below(4) {
                 0 => return Err(HookFailure::Failed("it threw".to_owned())),
                 1 => {
-                    world.clock.sleep_ms(TIMEOUT_MS).await;
+                    around.clock.sleep_ms(TIMEOUT_MS).await;
                     return Err(HookFailure::TimedOut("timed out".to_owned()));
                 }
                 2 => json!({"fire": "yes"}),
                 _ => Value::Null,
             },
-            ONCE if world.chance(8) => json!({"fire": true, "disableHook": true, "routing": {"session": "reminder"}}),
+            ONCE if around.chance(8) => json!({"fire": true, "disableHook": true, "routing": {"session": "reminder"}}),
             PICKY => json!({"fire": true, "context": {"includeThreadHistory": false}}),
             _ => Value::Null,
         })

@@ -39,7 +39,7 @@ pub(super) struct SendCall {
 }
 
 /// Everything outside the nodes.
-pub(super) struct World {
+pub(super) struct Surroundings {
     pub(super) clock: SimClock,
     pub(super) random: Arc<SeededRandom>,
     /// The events that a node acknowledged, by channel and external id, with the id that it said.
@@ -50,7 +50,7 @@ pub(super) struct World {
     pub(super) pace_ms: u64,
 }
 
-impl World {
+impl Surroundings {
     pub(super) fn chance(&self, one_in: u64) -> bool {
         self.random.below(one_in) == 0
     }
@@ -69,52 +69,52 @@ impl World {
 
 /// A call is under way for as long as this is there, also if the node dies.
 struct UnderWay {
-    world: Arc<World>,
+    around: Arc<Surroundings>,
     call: usize,
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.world.change(self.call, |call| call.in_flight = false);
+        self.around.change(self.call, |call| call.in_flight = false);
     }
 }
 
 /// One node's way to a channel.
 pub(super) struct SimAdapter {
     pub(super) channel: &'static str,
-    pub(super) world: Arc<World>,
+    pub(super) around: Arc<Surroundings>,
     pub(super) frozen: Arc<AtomicBool>,
 }
 
 impl SimAdapter {
     /// A stopped node sends nothing until it goes on.
     async fn pause(&self, at_most_ms: u64) {
-        self.world.clock.sleep_ms(self.world.random.below(at_most_ms)).await;
+        self.around.clock.sleep_ms(self.around.random.below(at_most_ms)).await;
         while self.frozen.load(Ordering::Relaxed) {
-            self.world.clock.sleep_ms(FROZEN_LOOK_MS).await;
+            self.around.clock.sleep_ms(FROZEN_LOOK_MS).await;
         }
     }
 
     async fn send_once(&self, message: OutboundMessage) -> SendOutcome {
-        let call = self.world.begin(self.channel, message);
-        let _under_way = UnderWay { world: Arc::clone(&self.world), call };
+        let call = self.around.begin(self.channel, message);
+        let _under_way = UnderWay { around: Arc::clone(&self.around), call };
         self.pause(40).await;
         let unknown = || SendOutcome::Unknown { reason: "no answer".to_owned() };
-        match self.world.random.below(12) {
+        match self.around.random.below(12) {
             0 => {
-                self.world.change(call, |call| call.is_ruled_out = true);
+                self.around.change(call, |call| call.is_ruled_out = true);
                 return SendOutcome::NotSent { reason: "busy".to_owned(), again: true };
             }
             1 => return unknown(),
             2 => {
-                self.world.change(call, |call| call.has_arrived = true);
+                self.around.change(call, |call| call.has_arrived = true);
                 return unknown();
             }
             3 => {
-                self.world.change(call, |call| call.has_arrived = true);
-                self.world.clock.sleep_ms(TOO_LONG_MS).await;
+                self.around.change(call, |call| call.has_arrived = true);
+                self.around.clock.sleep_ms(TOO_LONG_MS).await;
             }
-            _ => self.world.change(call, |call| call.has_arrived = true),
+            _ => self.around.change(call, |call| call.has_arrived = true),
         }
         self.pause(40).await;
         SendOutcome::Sent { receipt: Map::new() }
@@ -122,7 +122,7 @@ impl SimAdapter {
 
     async fn find_out(&self, message: OutboundMessage) -> ReconcileOutcome {
         self.pause(20).await;
-        let mut calls = self.world.calls.lock().unwrap();
+        let mut calls = self.around.calls.lock().unwrap();
         let mut own: Vec<&mut SendCall> = calls.iter_mut().filter(|call| call.message.id == message.id).collect();
         if own.iter().any(|call| call.has_arrived) {
             return ReconcileOutcome::Sent { receipt: Map::new() };
@@ -160,19 +160,19 @@ impl ChannelAdapter for SimAdapter {
 
 /// A model that repeats the words it was not answered yet.
 #[derive(Clone)]
-pub(super) struct EchoModel(pub(super) Arc<World>);
+pub(super) struct EchoModel(pub(super) Arc<Surroundings>);
 
 impl Provider for EchoModel {
     fn stream(&self, request: ModelRequest, _cancel: CancelToken) -> ModelStream {
-        let world = Arc::clone(&self.0);
-        world.requests.lock().unwrap().push(request.messages.iter().flat_map(words).collect());
+        let around = Arc::clone(&self.0);
+        around.requests.lock().unwrap().push(request.messages.iter().flat_map(words).collect());
         let is_said = |message: &&Message| message.role == Role::User;
         let open = request.messages.iter().rev().skip_while(|message| !is_said(message)).take_while(is_said);
         let open = open.flat_map(words);
         let text = format!("re {}", open.collect::<Vec<_>>().join(" "));
-        let calls = !request.tools.is_empty() && world.chance(3);
+        let calls = !request.tools.is_empty() && around.chance(3);
         let reply = async move {
-            world.clock.sleep_ms(world.random.below(world.pace_ms)).await;
+            around.clock.sleep_ms(around.random.below(around.pace_ms)).await;
             stream::iter(said(text, calls))
         };
         stream::once(reply).flatten().boxed()
@@ -198,7 +198,9 @@ fn words(message: &Message) -> Vec<String> {
         Chunk::Text { text } => Some(text.as_str()),
         _ => None,
     });
-    texts.flat_map(marks).collect()
+    // What a thread said before may have gone to another session, or to none.
+    let lines = texts.flat_map(str::lines).filter(|line| !line.contains(": hello "));
+    lines.flat_map(marks).collect()
 }
 
 /// The marks of events in a text: `mark-N`.

@@ -6,7 +6,7 @@ mod invariants;
 mod node;
 mod seeded_hooks;
 mod storm;
-mod world;
+mod surroundings;
 
 use node::Death;
 use storm::Storm;
