@@ -3,7 +3,7 @@
 use crate::contract::{ROUTES, Routes};
 use crate::event_receipts::RoutedReceipts;
 use crate::hook_catalogue::HookCatalogue;
-use crate::hook_evaluation::HookRunner;
+use crate::hook_evaluation::{HookRunner, HookRunning};
 use crate::hook_workers::HookWorkers;
 use crate::journal::Journal;
 use crate::metrics_route::metrics_route;
@@ -62,7 +62,7 @@ impl Extension for BrokerExtension {
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
         Box::pin(async move {
-            let router = start(&host).await?;
+            let router = start(&host, hook_runner(&host)?).await?;
             *self.router.lock().unwrap_or_else(PoisonError::into_inner) = Some(router);
             Ok(())
         })
@@ -77,10 +77,11 @@ impl Extension for BrokerExtension {
     }
 }
 
-async fn start(host: &Host) -> Result<Arc<Router>, ExtensionError> {
+/// Starts routing with hooks that are run like this.
+pub(crate) async fn start(host: &Host, hooks: Arc<dyn HookRunning>) -> Result<Arc<Router>, ExtensionError> {
     personas(host)?;
     let journal = Arc::new(journal(host).await?);
-    let router = router(host, Arc::clone(&journal))?;
+    let router = router(host, Arc::clone(&journal), hooks)?;
     let channels = host.service(&CHANNELS).map_err(ExtensionError::new)?;
     let outbox = host.service(&OUTBOX).map_err(ExtensionError::new)?;
     let receipts = RoutedReceipts {
@@ -142,17 +143,21 @@ async fn journal(host: &Host) -> Result<Journal, ExtensionError> {
     Ok(Journal::new(storage))
 }
 
-fn router(host: &Host, journal: Arc<Journal>) -> Result<Arc<Router>, ExtensionError> {
+/// Hooks run in script workers.
+fn hook_runner(host: &Host) -> Result<Arc<dyn HookRunning>, ExtensionError> {
+    Ok(Arc::new(HookRunner {
+        workers: HookWorkers::new().map_err(|why| ExtensionError::new(std::io::Error::other(why)))?,
+        clock: host.clock(),
+        folders: host.folders(),
+        timeout_ms: host.settings().read("hook_timeout_ms").unwrap_or(HOOK_TIMEOUT_MS),
+    }))
+}
+
+fn router(host: &Host, journal: Arc<Journal>, hooks: Arc<dyn HookRunning>) -> Result<Arc<Router>, ExtensionError> {
     let owner = Owner::register(&host.folders().state.join(OWNERS), host.ids().next_id());
     let owner = Arc::new(owner.map_err(ExtensionError::new)?);
     let settings = host.settings();
     let folders = host.folders();
-    let runner = HookRunner {
-        workers: HookWorkers::new().map_err(|why| ExtensionError::new(std::io::Error::other(why)))?,
-        clock: host.clock(),
-        folders: folders.clone(),
-        timeout_ms: settings.read("hook_timeout_ms").unwrap_or(HOOK_TIMEOUT_MS),
-    };
     let workdir = canonicalize(&folders.workdir).unwrap_or_else(|_| folders.workdir.clone());
     let (spawning, logging) = (host.clone(), host.clone());
     let sessions = host.service(&SESSIONS).map_err(ExtensionError::new)?;
@@ -161,7 +166,7 @@ fn router(host: &Host, journal: Arc<Journal>) -> Result<Arc<Router>, ExtensionEr
         clock: Arc::new(QueueClock { machine: host.clock(), sessions: Arc::clone(&sessions) }),
         sessions,
         journal,
-        hooks: Arc::new(HookCatalogue { runner: Arc::new(runner), folders, metas: Mutex::default() }),
+        hooks: Arc::new(HookCatalogue { runner: hooks, clock: host.clock(), folders, metas: Mutex::default() }),
         senders: SenderKnowledge::of(&settings),
         redactor: Arc::new(redactor(host)?),
         ids: host.ids(),

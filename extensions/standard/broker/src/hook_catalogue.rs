@@ -1,9 +1,10 @@
 //! The hooks that look at events: read from disk for every event, asked about themselves once per content.
 
-use crate::hook_evaluation::{HookFailure, HookMeta, HookRunner};
+use crate::hook_evaluation::{HookFailure, HookMeta, HookRunning};
 use crate::hook_files::{HookFile, HookTrust, read_hooks};
 use crate::journal::Journal;
 use dispatch_contracts::folders::Folders;
+use dispatch_contracts::ports::Clock;
 use dispatch_contracts::storage::StorageError;
 use futures_util::future::join_all;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +38,8 @@ impl ReadyHook {
 
 /// The hooks of this process.
 pub(crate) struct HookCatalogue {
-    pub(crate) runner: Arc<HookRunner>,
+    pub(crate) runner: Arc<dyn HookRunning>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) folders: Folders,
     /// What the hooks say about themselves, by the version of their content.
     pub(crate) metas: Mutex<BTreeMap<String, KnownMeta>>,
@@ -91,7 +93,7 @@ impl HookCatalogue {
     }
 
     async fn meta(&self, file: &HookFile) -> Result<HookMeta, MetaError> {
-        let now_ms = self.runner.clock.monotonic_ms();
+        let now_ms = self.clock.monotonic_ms();
         let known = self.metas.lock().unwrap_or_else(PoisonError::into_inner).get(&file.version).cloned();
         if let Some(known) = known.filter(|known| known.again_at_ms.is_none_or(|at| at > now_ms)) {
             return known.meta.map_err(MetaError::Lasting);
@@ -100,7 +102,7 @@ impl HookCatalogue {
             Ok(meta) => (Ok(meta), None),
             Err(HookFailure::NoWorker(why)) => return Err(MetaError::Passing(why)),
             Err(HookFailure::Failed(why)) => (Err(why), None),
-            Err(HookFailure::TimedOut(why)) => (Err(why), Some(self.runner.clock.monotonic_ms() + SLOW_LOAD_MS)),
+            Err(HookFailure::TimedOut(why)) => (Err(why), Some(self.clock.monotonic_ms() + SLOW_LOAD_MS)),
         };
         let known = KnownMeta { meta: meta.clone(), again_at_ms };
         self.metas.lock().unwrap_or_else(PoisonError::into_inner).insert(file.version.clone(), known);

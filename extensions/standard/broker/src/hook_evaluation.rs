@@ -67,7 +67,23 @@ pub(crate) trait HookQuestions: Send + Sync {
     fn answer<'a>(&'a self, question: &'a str, argument: &'a Value) -> BoxFuture<'a, Result<Value, String>>;
 }
 
-/// Runs hooks.
+/// Runs hooks: what they say about themselves, and what they return for an event.
+pub(crate) trait HookRunning: Send + Sync {
+    /// How long loading a hook and asking it may take.
+    fn longest_ms(&self) -> u64;
+    /// What a hook says about itself.
+    fn meta<'a>(&'a self, file: &'a HookFile) -> BoxFuture<'a, Result<HookMeta, HookFailure>>;
+    /// What a hook returns for an event.
+    fn evaluate<'a>(
+        &'a self,
+        file: &'a HookFile,
+        event: &'a Event,
+        is_owner: bool,
+        questions: Arc<dyn HookQuestions>,
+    ) -> BoxFuture<'a, Evaluation>;
+}
+
+/// Runs hooks in script workers.
 pub(crate) struct HookRunner {
     pub(crate) workers: HookWorkers,
     pub(crate) clock: Arc<dyn Clock>,
@@ -75,38 +91,41 @@ pub(crate) struct HookRunner {
     pub(crate) timeout_ms: u64,
 }
 
-impl HookRunner {
-    /// How long loading a hook and asking it may take.
-    pub(crate) const fn longest_ms(&self) -> u64 {
+impl HookRunning for HookRunner {
+    fn longest_ms(&self) -> u64 {
         LOAD_MS + 2 * self.timeout_ms
     }
 
-    /// What a hook says about itself.
-    pub(crate) async fn meta(&self, file: &HookFile) -> Result<HookMeta, HookFailure> {
-        let request = request(file, Action::Exports, LOAD_MS, 0);
-        let (value, _) = self.run(file, request, None).await;
-        let hook = value?.get("hook").cloned().unwrap_or_default();
-        serde_json::from_value(hook).map_err(|error| HookFailure::Failed(format!("`export const hook`: {error}")))
+    fn meta<'a>(&'a self, file: &'a HookFile) -> BoxFuture<'a, Result<HookMeta, HookFailure>> {
+        Box::pin(async move {
+            let request = request(file, Action::Exports, LOAD_MS, 0);
+            let (value, _) = self.run(file, request, None).await;
+            let hook = value?.get("hook").cloned().unwrap_or_default();
+            serde_json::from_value(hook).map_err(|error| HookFailure::Failed(format!("`export const hook`: {error}")))
+        })
     }
 
-    /// What a hook returns for an event.
-    pub(crate) async fn evaluate(
-        &self,
-        file: &HookFile,
-        event: &Event,
+    fn evaluate<'a>(
+        &'a self,
+        file: &'a HookFile,
+        event: &'a Event,
         is_owner: bool,
         questions: Arc<dyn HookQuestions>,
-    ) -> Evaluation {
-        let given = json!({ "now": event.received_at, "isOwner": is_owner });
-        let event_json = serde_json::to_value(event).unwrap_or_default();
-        let call = Action::Call(Callee::export("default"), vec![event_json, given]);
-        let request = request(file, call, self.timeout_ms, event.received_at);
-        let started = self.clock.monotonic_ms();
-        let (returned, log) = self.run(file, request, Some(questions)).await;
-        self.workers.note(&file.version, matches!(returned, Err(HookFailure::TimedOut(_))));
-        Evaluation { returned, ms: self.clock.monotonic_ms().saturating_sub(started), log }
+    ) -> BoxFuture<'a, Evaluation> {
+        Box::pin(async move {
+            let given = json!({ "now": event.received_at, "isOwner": is_owner });
+            let event_json = serde_json::to_value(event).unwrap_or_default();
+            let call = Action::Call(Callee::export("default"), vec![event_json, given]);
+            let request = request(file, call, self.timeout_ms, event.received_at);
+            let started = self.clock.monotonic_ms();
+            let (returned, log) = self.run(file, request, Some(questions)).await;
+            self.workers.note(&file.version, matches!(returned, Err(HookFailure::TimedOut(_))));
+            Evaluation { returned, ms: self.clock.monotonic_ms().saturating_sub(started), log }
+        })
     }
+}
 
+impl HookRunner {
     async fn run(
         &self,
         file: &HookFile,

@@ -31,5 +31,7 @@ mod router;
 mod sender_standing;
 mod session_key;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 pub use extension::extension;
