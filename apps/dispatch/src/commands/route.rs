@@ -242,7 +242,7 @@ fn check(hooks: &[HookListing], format: Format, printer: &Printer) -> Result<Sta
     let wrong: Vec<&HookListing> = hooks.iter().filter(is_wrong).collect();
     match format {
         Format::Json => printer.json(&json!({ "checked": hooks.len(), "problems": wrong }))?,
-        Format::Text if wrong.is_empty() => printer.out(&format!("{} routing hooks, all can run", hooks.len())),
+        Format::Text if wrong.is_empty() => printer.out(&all_well(hooks.len())),
         Format::Text => {
             for hook in &wrong {
                 let reason = hook.reason.as_deref().unwrap_or_default();
@@ -251,6 +251,14 @@ fn check(hooks: &[HookListing], format: Format, printer: &Printer) -> Result<Sta
         }
     }
     Ok(if wrong.is_empty() { Status::Done } else { Status::No })
+}
+
+fn all_well(count: usize) -> String {
+    match count {
+        0 => "no routing hooks; `dispatch route new NAME` makes one".to_owned(),
+        1 => "one routing hook, it can run".to_owned(),
+        more => format!("{more} routing hooks, all can run"),
+    }
 }
 
 fn switched(hook: &HookListing, printer: &Printer) -> Result<Status, Failure> {
@@ -271,8 +279,7 @@ fn tried(trial: &HookTrial) -> String {
 }
 
 fn compared(report: &BacktestReport) -> String {
-    let mut lines =
-        vec![format!("{} events, {} the same, {} changed", report.events, report.same, report.changed.len())];
+    let mut lines = vec![format!("events {}, same {}, changed {}", report.events, report.same, report.changed.len())];
     let shown = |decision: &Option<RouteDecision>| match decision {
         None => "not asked".to_owned(),
         Some(RouteDecision { outcome, route: None }) => outcome.clone(),

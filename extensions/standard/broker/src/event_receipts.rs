@@ -43,6 +43,7 @@ impl RoutedReceipts {
             channel: reply.channel,
             state: reply.state.word().to_owned(),
             attempt: reply.attempt,
+            reason: Some(reply.reason).filter(|reason| !reason.is_empty()),
             at_ms: Some(reply.changed_at_ms),
         };
         let sends = replies.into_iter().rev().map(send).collect();
@@ -62,6 +63,7 @@ impl RoutedReceipts {
             reason: Some(dispatch.reason).filter(|reason| !reason.is_empty()),
             turn: None,
             merged_into: dispatch.merged_into,
+            permissions: dispatch.permissions.level.word().to_owned(),
             at_ms: Some(dispatch.at_ms),
         };
         if line.merged_into.is_none()

@@ -3,6 +3,7 @@
 
 use crate::dispatch_plan::{FiredHook, PlannedDispatch, SenderStanding, plan};
 use crate::hook_result::HookResult;
+use crate::permission_set::PermissionSet;
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{
     Columns, Durability, Keys, Record, SqlValue, Statement, Storage, StorageError, Transaction,
@@ -108,6 +109,7 @@ pub(crate) struct JournaledDispatch {
     pub(crate) state: String,
     pub(crate) reason: String,
     pub(crate) merged_into: Option<String>,
+    pub(crate) permissions: PermissionSet,
     pub(crate) at_ms: u64,
 }
 

@@ -33,7 +33,7 @@ impl Journal {
     /// The dispatches of an event, in order.
     pub(crate) async fn dispatches(&self, event: &str) -> Result<Vec<JournaledDispatch>, StorageError> {
         let query = statement!(
-            "SELECT id, hook, label, persona, mode, state, reason, merged_into, at FROM route_dispatches
+            "SELECT id, hook, label, persona, mode, state, reason, merged_into, permissions, at FROM route_dispatches
              WHERE event = ?1 ORDER BY place",
             event
         );
@@ -48,7 +48,8 @@ impl Journal {
                 state: record.text(5)?.to_owned(),
                 reason: record.text(6)?.to_owned(),
                 merged_into: record.optional_text(7)?.map(str::to_owned),
-                at_ms: record.unsigned(8)?,
+                permissions: serde_json::from_str(record.text(8)?).map_err(unreadable)?,
+                at_ms: record.unsigned(9)?,
             })
         };
         found.iter().map(dispatch).collect()
@@ -87,8 +88,11 @@ impl Journal {
 
 const INVOCATION: &str = "event, hook, outcome, reason, result, ms, at, sequence";
 
+fn unreadable(error: serde_json::Error) -> StorageError {
+    StorageError::Corrupt(format!("what was decided cannot be read: {error}"))
+}
+
 fn invocation(record: &Record) -> Result<JournaledInvocation, StorageError> {
-    let unreadable = |error: serde_json::Error| StorageError::Corrupt(format!("a result cannot be read: {error}"));
     Ok(JournaledInvocation {
         event: record.text(0)?.to_owned(),
         hook: record.text(1)?.to_owned(),

@@ -25,6 +25,16 @@ impl PermissionLevel {
     pub(crate) const WORDS: [(&'static str, Self); 4] =
         [("full", Self::Full), ("restricted", Self::Restricted), ("group", Self::Group), ("minimal", Self::Minimal)];
 
+    /// The word that hooks use for it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Restricted => "restricted",
+            Self::Group => "group",
+            Self::Minimal => "minimal",
+        }
+    }
+
     /// The tools of a level where a hook names none.
     const fn tools(self) -> &'static [&'static str] {
         match self {

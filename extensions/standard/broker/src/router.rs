@@ -294,7 +294,7 @@ impl ReadyHook {
         match (&self.file.trust, self.problem.as_ref().or(self.unknown.as_ref())) {
             (HookTrust::Unapproved, _) => {
                 let reason =
-                    format!("{} is not approved; look at it, then run `dispatch trust`", self.file.path.display());
+                    format!("not approved; look at it, then run `dispatch trust {}`", self.file.path.display());
                 Some((HookOutcome::Untrusted, reason))
             }
             (HookTrust::Unreadable(why), _) => Some((HookOutcome::Failed, why.clone())),

@@ -84,6 +84,7 @@ mod route_inbound;
 #[cfg(target_os = "linux")]
 mod route_mail;
 mod route_metrics;
+mod route_recipes;
 mod route_workspace;
 #[cfg(target_os = "linux")]
 mod run_approvals;

@@ -13,36 +13,94 @@ use std::process::{Child, Command, Stdio};
 
 const AIOSMTPD: &str = "aiosmtpd==1.4.6";
 const DOVECOT: &str = "/usr/sbin/dovecot";
-const PASSWORD: &str = "pw-of-the-mailbox-7Q";
+pub(crate) const PASSWORD: &str = "pw-of-the-mailbox-7Q";
 /// Dovecot does not run as root; this user comes with the packages that tests need anyway.
 const SERVER_USER: &str = "postgres";
 const REHEARSAL: [&str; 2] = ["--set", "model.provider=rehearsal"];
 
-/// A mailbox with its two servers, and a home that knows it.
-struct Mailbox {
-    context: TestContext,
+/// Dovecot with one mailbox, and a server that takes what is sent.
+pub(crate) struct MailServers {
     folder: tempfile::TempDir,
-    imap_port: u16,
+    pub(crate) imap_port: u16,
+    pub(crate) smtp_port: u16,
     dovecot: Child,
     smtp: Child,
 }
 
-impl Mailbox {
-    fn start() -> Self {
+impl MailServers {
+    pub(crate) fn start() -> Self {
         let folder = tempfile::Builder::new().prefix("dispatch-mail-").tempdir().unwrap();
         let (imap_port, smtp_port) = (free_port(), free_port());
         let dovecot = start_dovecot(folder.path(), imap_port);
         let smtp = start_smtp(folder.path(), smtp_port);
-        let context = TestContext::new();
+        wait_until("Dovecot answers", || std::net::TcpStream::connect(("127.0.0.1", imap_port)).is_ok());
+        Self { folder, imap_port, smtp_port, dovecot, smtp }
+    }
+
+    fn put(&self, sender: &str, id: &str, text: &str, headers: &[&str]) {
+        let headers: String = headers.iter().map(|header| format!("{header}\n")).collect();
+        let start = format!("From: {sender}\nTo: me@example.org\nSubject: A question\nMessage-ID: <{id}>\n");
+        self.put_mail(&format!("{start}{headers}\n{text}\n"));
+    }
+
+    /// Puts a mail into the mailbox.
+    pub(crate) fn put_mail(&self, mail: &str) {
+        let mut command = Command::new("python3");
+        command.args(["-c", include_str!("route_mail/put_mail.py"), &self.imap_port.to_string(), PASSWORD, mail]);
+        let put = command.output().unwrap();
+        assert!(String::from_utf8_lossy(&put.stdout).contains("Append completed"), "{put:?}");
+    }
+
+    /// What was sent so far.
+    pub(crate) fn sent(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.folder.path().join("sent")).unwrap_or_default();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("dovecot.log")).unwrap_or_default()
+    }
+}
+
+impl Drop for MailServers {
+    fn drop(&mut self) {
+        // Its children end with it when it is asked to.
+        let _ = Command::new("kill").arg(self.dovecot.id().to_string()).status();
+        let _ = self.dovecot.wait();
+        let _ = self.smtp.kill();
+        let _ = self.smtp.wait();
+    }
+}
+
+/// The servers, and a home that knows the mailbox.
+struct Mailbox {
+    context: TestContext,
+    servers: MailServers,
+}
+
+impl Mailbox {
+    fn start() -> Self {
+        let (context, servers) = (TestContext::new(), MailServers::start());
+        let MailServers { imap_port, smtp_port, .. } = &servers;
         let toml = format!(
             "[route]\nowners = [\"mail:ann@example.org\"]\n[channels.mail.me]\nimap = \"imap://127.0.0.1:{imap_port}\"\n\
              smtp = \"smtp://127.0.0.1:{smtp_port}\"\nuser = \"me@example.org\"\n"
         );
         context.write_home("config/dispatch.toml", toml);
         context.write_home("config/hooks/all.ts", "export default () => ({ fire: true });\n");
-        let mailbox = Self { context, folder, imap_port, dovecot, smtp };
-        wait_until("Dovecot answers", || std::net::TcpStream::connect(("127.0.0.1", imap_port)).is_ok());
-        mailbox
+        Self { context, servers }
+    }
+
+    fn put(&self, sender: &str, id: &str, text: &str, headers: &[&str]) {
+        self.servers.put(sender, id, text, headers);
+    }
+
+    fn sent(&self) -> Vec<Value> {
+        self.servers.sent()
+    }
+
+    fn log(&self) -> String {
+        self.servers.log()
     }
 
     fn keep_password(&self, password: &str) {
@@ -68,39 +126,11 @@ impl Mailbox {
         wait_until(state, || self.account()["state"] == state);
     }
 
-    fn put(&self, sender: &str, id: &str, text: &str, headers: &[&str]) {
-        let mut command = Command::new("python3");
-        command.args(["-c", include_str!("route_mail/put_mail.py"), &self.imap_port.to_string(), PASSWORD]);
-        command.args([sender, "A question", &format!("<{id}>"), text]).args(headers);
-        let put = command.output().unwrap();
-        assert!(String::from_utf8_lossy(&put.stdout).contains("Append completed"), "{put:?}");
-    }
-
-    /// What was sent so far.
-    fn sent(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.folder.path().join("sent")).unwrap_or_default();
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
-
     /// The replies of the outbox in a state.
     fn replies(&self, state: &str) -> Vec<Value> {
         let listed = self.dispatch(&["outbox", "list", "--json"]).json();
         let replies = listed["outbox"].as_array().cloned().unwrap_or_default();
         replies.into_iter().filter(|reply| reply["state"] == state).collect()
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("dovecot.log")).unwrap_or_default()
-    }
-}
-
-impl Drop for Mailbox {
-    fn drop(&mut self) {
-        // Its children end with it when it is asked to.
-        let _ = Command::new("kill").arg(self.dovecot.id().to_string()).status();
-        let _ = self.dovecot.wait();
-        let _ = self.smtp.kill();
-        let _ = self.smtp.wait();
     }
 }
 

@@ -23,13 +23,17 @@ impl RouteWorkspace {
 
     /// The same with answers that depend on what is asked, and further settings.
     pub(crate) fn answering(answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static, settings: &str) -> Self {
+        Self::with_settings(answer, &format!("[route]\nowners = [\"mail:me@example.org\"]\n\n{settings}"))
+    }
+
+    /// The same with these settings alone, but for the model.
+    pub(crate) fn with_settings(answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static, settings: &str) -> Self {
         let (context, model) = (TestContext::new(), ScriptedModel::answering(answer));
         let base_url = model.base_url();
         context.write_home(
             "config/dispatch.toml",
             format!(
-                "[model]\nbase_url = \"{base_url}\"\nmodel = \"scripted\"\n\n[route]\nowners = [\"mail:me@example.org\"]\n\n\
-                 [policy]\nconfirm = \"none\"\n\n{settings}"
+                "[model]\nbase_url = \"{base_url}\"\nmodel = \"scripted\"\n\n[policy]\nconfirm = \"none\"\n\n{settings}"
             ),
         );
         Self { context, model }

@@ -21,6 +21,9 @@ const LOOKS_BEFORE_NOTE: u32 = 50;
 /// The states in which a dispatch or a message still changes by itself.
 const OPEN_STATES: [&str; 4] = ["pending", "running", "waiting", "sending"];
 
+/// The outcomes of a hook that looked at the event and said what it wants.
+const DECISIONS: [&str; 3] = ["fired", "passed", "hook_already_disabled"];
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct PostRequest {
     /// What it says; `-` for standard input
@@ -115,7 +118,7 @@ async fn answers(
 ) -> Result<Vec<KeptReply>, Failure> {
     wait(ledger, id, printer).await?;
     let receipt = ledger.receipt(id).await?;
-    if let Some(note) = not_routed(&receipt) {
+    if let Some(note) = not_routed(&receipt).or_else(|| not_decided(&receipt)) {
         printer.note(&note);
     }
     let mut replies = ledger.kept_replies(id).await?;
@@ -208,14 +211,24 @@ fn not_routed(receipt: &EventReceipt) -> Option<String> {
     if !receipt.is_decided || !receipt.dispatches.is_empty() {
         return None;
     }
-    let said = |hook: &HookLine| match &hook.reason {
-        Some(reason) => format!("\n  {}: {}: {reason}", hook.hook, hook.outcome),
-        None => format!("\n  {}: {}", hook.hook, hook.outcome),
-    };
     Some(match receipt.hooks.as_slice() {
         [] => "no session: there is no routing hook; `dispatch route new NAME` makes one".to_owned(),
-        hooks => format!("no session: no routing hook fired{}", hooks.iter().map(said).collect::<String>()),
+        hooks => format!("no session: no routing hook fired{}", hooks.iter().map(hook_line).collect::<String>()),
     })
+}
+
+/// The hooks that could not say anything about an event that others routed; `None` if there are none.
+fn not_decided(receipt: &EventReceipt) -> Option<String> {
+    let is_silent = |hook: &&HookLine| !DECISIONS.contains(&hook.outcome.as_str());
+    let silent: String = receipt.hooks.iter().filter(is_silent).map(hook_line).collect();
+    (!silent.is_empty()).then(|| format!("a routing hook decided nothing{silent}"))
+}
+
+fn hook_line(hook: &HookLine) -> String {
+    match &hook.reason {
+        Some(reason) => format!("\n  {}: {}: {reason}", hook.hook, hook.outcome),
+        None => format!("\n  {}: {}", hook.hook, hook.outcome),
+    }
 }
 
 fn told(appended: &Appended) -> String {
@@ -244,6 +257,10 @@ mod tests {
             note.lines().collect::<Vec<_>>(),
             ["no session: no routing hook fired", "  triage: untrusted: it is not approved", "  triage: passed"]
         );
+        let hooks = vec![hook("fired", None), hook("invalid", Some("routing: no"))];
+        let note = not_decided(&EventReceipt { hooks, ..receipt.clone() }).unwrap();
+        assert_eq!(note, "a routing hook decided nothing\n  triage: invalid: routing: no");
+        assert_eq!(not_decided(&EventReceipt { hooks: vec![hook("passed", None)], ..receipt.clone() }), None);
         assert_eq!(not_routed(&EventReceipt { is_decided: false, ..receipt }), None);
     }
 }

@@ -5,11 +5,13 @@ use crate::commands::queue::moment;
 use crate::failure::Failure;
 use crate::plain::{lines, one_line};
 use crate::printer::{Format, Printer, table};
-use ext_event_ledger::contract::{Event, EventLedger, EventReceipt, EventStatus, LedgerError};
+use ext_event_ledger::contract::{DispatchLine, Event, EventLedger, EventReceipt, EventStatus, LedgerError};
 use serde_json::json;
 
 /// What is shown of a name.
 const NAME_CHARS: usize = 200;
+/// What is shown of one step, with its reason.
+const STEP_CHARS: usize = 400;
 /// How many lines of the content are shown.
 const CONTENT_LINES: usize = 40;
 
@@ -61,7 +63,8 @@ fn about(event: &Event, status: EventStatus, tags: &[String]) -> String {
         let origin = format!("a reply to {} ({} hops)", origin.event, origin.hops);
         facts.push(vec!["origin".to_owned(), one_line(&origin, NAME_CHARS)]);
     }
-    let content: Vec<String> = lines(&event.content, CONTENT_LINES).iter().map(|line| format!("    {line}")).collect();
+    let content: Vec<String> =
+        lines(&event.content, CONTENT_LINES).iter().map(|line| format!("    {line}").trim_end().to_owned()).collect();
     format!("{}\n\n{}\n", table(&facts), content.join("\n"))
 }
 
@@ -72,30 +75,32 @@ fn happened(event: &Event, receipt: &EventReceipt) -> String {
     for hook in &receipt.hooks {
         let reason = hook.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let said = format!("hook {} {} in {} ms{reason}", hook.hook, hook.outcome, hook.ms);
-        steps.push(vec![time(hook.at_ms), one_line(&said, NAME_CHARS)]);
+        steps.push(vec![time(hook.at_ms), one_line(&said, STEP_CHARS)]);
     }
     for dispatch in &receipt.dispatches {
-        let reason = dispatch.reason.as_deref().filter(|reason| !reason.is_empty());
-        let turn = dispatch.turn.as_deref().map(|turn| format!(", turn {turn}")).unwrap_or_default();
-        let merged = dispatch.merged_into.as_deref().map(|into| format!(", with {into}")).unwrap_or_default();
-        let said = format!(
-            "dispatch {} of {} to session {} of {} ({}): {}{}{turn}{merged}",
-            dispatch.id,
-            dispatch.hook,
-            dispatch.session,
-            dispatch.persona,
-            dispatch.mode,
-            dispatch.state,
-            reason.map(|reason| format!(" ({reason})")).unwrap_or_default()
-        );
-        steps.push(vec![time(dispatch.at_ms), one_line(&said, NAME_CHARS)]);
+        steps.push(vec![time(dispatch.at_ms), one_line(&dispatched(dispatch), STEP_CHARS)]);
     }
     for send in &receipt.sends {
-        let said = format!("message {} to {}: {}, attempt {}", send.id, send.channel, send.state, send.attempt);
-        steps.push(vec![time(send.at_ms), one_line(&said, NAME_CHARS)]);
+        let reason = send.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let said = format!("reply {} to {}: {} (attempt {}){reason}", send.id, send.channel, send.state, send.attempt);
+        steps.push(vec![time(send.at_ms), one_line(&said, STEP_CHARS)]);
     }
     if receipt.hooks.is_empty() && receipt.dispatches.is_empty() {
-        steps.push(vec![String::new(), "nothing else has happened with it".to_owned()]);
+        let said = if receipt.is_decided { "no routing hook looked at it" } else { "it is not routed yet" };
+        steps.push(vec![String::new(), said.to_owned()]);
     }
     table(&steps)
+}
+
+/// Where a dispatch went, with which rights, and what became of it.
+fn dispatched(dispatch: &DispatchLine) -> String {
+    let DispatchLine { id, hook, session, persona, mode, permissions, state, .. } = dispatch;
+    let reason = dispatch.reason.as_deref().filter(|reason| !reason.is_empty());
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    let merged = dispatch.merged_into.as_deref().map(|into| format!(" into {into}")).unwrap_or_default();
+    let turn = dispatch.turn.as_deref().map(|turn| format!(" in turn {turn}")).unwrap_or_default();
+    format!(
+        "dispatch {id} of {hook} to session {session} (persona {persona}, {mode}, {permissions} permissions): \
+         {state}{merged}{turn}{reason}"
+    )
 }

@@ -7,7 +7,7 @@ use crate::printer::Printer;
 use crate::settings::Loaded;
 use dispatch_os::files::{Access, create_dir_all, create_new, exists};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a routing hook may use, for editors.
 const TYPES: &str = include_str!("../../../../../sdk/routing-hook.d.ts");
@@ -34,12 +34,16 @@ pub(super) fn make(loaded: &Loaded, name: &str, printer: &Printer) -> Result<Sta
     }
     approve_own(loaded, &file)?;
     printer.out(&format!(
-        "made {}\n\nnext\n  dispatch route test {} --event ID\n  dispatch trust {}   after each change",
-        file.display(),
-        file.display(),
-        file.display()
+        "made {shown}\n\nnext\n  dispatch event post \"hello\" --from me --wait\n  dispatch trust {shown}   after each change\n  \
+         dispatch route backtest {shown}   what a change would send elsewhere",
+        shown = shown(loaded, &file).display()
     ));
     Ok(Status::Done)
+}
+
+/// The file as a person types it here.
+fn shown(loaded: &Loaded, file: &Path) -> PathBuf {
+    file.strip_prefix(&loaded.start).unwrap_or(file).to_path_buf()
 }
 
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {

@@ -44,6 +44,8 @@ pub struct DispatchLine {
     pub turn: Option<String>,
     /// The dispatch whose turn it shares.
     pub merged_into: Option<String>,
+    /// How far its sender is trusted in this turn: `full`, `restricted`, `group` or `minimal`.
+    pub permissions: String,
     /// When it was made, in Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
@@ -61,6 +63,9 @@ pub struct SendLine {
     pub state: String,
     /// How often it was tried.
     pub attempt: u32,
+    /// Why it stands there, if that needs a reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// When it came to this state, in Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,

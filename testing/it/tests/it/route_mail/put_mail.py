@@ -1,15 +1,10 @@
-# A person's mail arrives: PORT PASSWORD FROM SUBJECT MESSAGE-ID TEXT [HEADER: VALUE ...]
-import email.message
+# A person's mail arrives: PORT PASSWORD MAIL
 import imaplib
 import sys
+import time
 
-port, password, sender, subject, message_id, text = sys.argv[1:7]
-mail = email.message.EmailMessage()
-mail["From"], mail["To"], mail["Subject"], mail["Message-ID"] = sender, "me@example.org", subject, message_id
-for header in sys.argv[7:]:
-    name, value = header.split(":", 1)
-    mail[name] = value.strip()
-mail.set_content(text)
+port, password, mail = sys.argv[1:4]
 server = imaplib.IMAP4("127.0.0.1", int(port))
 server.login("me", password)
-print(server.append("INBOX", "", imaplib.Time2Internaldate(0), mail.as_bytes()))
+mail = mail.replace("\n", "\r\n").encode()
+print(server.append("INBOX", "", imaplib.Time2Internaldate(time.time()), mail))
