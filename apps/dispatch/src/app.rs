@@ -2,6 +2,7 @@
 
 use crate::args::{Args, Command};
 use crate::extension_choice::settings_schemas;
+use crate::external_extensions::{core_ids, joined};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
@@ -59,37 +60,39 @@ impl App {
             Command::ScriptWorker => return commands::script_worker::run(),
             _ => {}
         }
-        let schemas = settings_schemas(&self.extensions);
-        let loaded = Loaded::read(&args.common, &schemas)?;
+        let mut schemas = settings_schemas(&self.extensions);
+        let loaded = Loaded::read(&args.common, &mut schemas, &core_ids(&self.extensions))?;
         if !matches!(args.command, Command::Doctor { .. }) {
             loaded.require_valid()?;
         }
+        let (extensions, replaced) = joined(self.extensions, &loaded.externals);
         match args.command {
-            Command::Chat(request) => commands::chat::run(&loaded, self.extensions, &request, printer),
-            Command::Up(request) => commands::up::run(&loaded, self.extensions, &request, printer),
-            Command::Session { command } => commands::session::run(&loaded, self.extensions, &command, printer),
-            Command::Storage { command } => commands::storage::run(&loaded, self.extensions, &command, printer),
-            Command::Queue { command } => commands::queue::run(&loaded, self.extensions, &command, printer),
-            Command::Approvals { command } => commands::approvals::run(&loaded, self.extensions, &command, printer),
-            Command::Permissions { command } => commands::permissions::run(&loaded, self.extensions, &command, printer),
-            Command::Serve(request) => commands::serve::run(&loaded, self.extensions, &request, printer),
-            Command::Acp => commands::acp::run(&loaded, self.extensions, printer),
-            Command::Watch(request) => commands::watch::run(&loaded, self.extensions, &request, printer),
-            Command::Lsp(_) => commands::lsp::run(&loaded, self.extensions),
+            Command::Chat(request) => commands::chat::run(&loaded, extensions, &request, printer),
+            Command::Up(request) => commands::up::run(&loaded, extensions, &request, printer),
+            Command::Session { command } => commands::session::run(&loaded, extensions, &command, printer),
+            Command::Storage { command } => commands::storage::run(&loaded, extensions, &command, printer),
+            Command::Queue { command } => commands::queue::run(&loaded, extensions, &command, printer),
+            Command::Approvals { command } => commands::approvals::run(&loaded, extensions, &command, printer),
+            Command::Permissions { command } => commands::permissions::run(&loaded, extensions, &command, printer),
+            Command::Serve(request) => commands::serve::run(&loaded, extensions, &request, printer),
+            Command::Acp => commands::acp::run(&loaded, extensions, printer),
+            Command::Watch(request) => commands::watch::run(&loaded, extensions, &request, printer),
+            Command::Lsp(_) => commands::lsp::run(&loaded, extensions),
             Command::Service { command } => commands::service::run(&loaded, &command, printer),
-            Command::Event { command } => commands::event::run(&loaded, self.extensions, &command, printer),
-            Command::Person { command } => commands::person::run(&loaded, self.extensions, &command, printer),
-            Command::Channel { command } => commands::channel::run(&loaded, self.extensions, &command, printer),
-            Command::Route { command } => commands::route::run(&loaded, self.extensions, &command, printer),
-            Command::Outbox { command } => commands::outbox::run(&loaded, self.extensions, &command, printer),
-            Command::GitEvent(request) => commands::git_event::run(&loaded, self.extensions, &request, printer),
+            Command::Event { command } => commands::event::run(&loaded, extensions, &command, printer),
+            Command::Person { command } => commands::person::run(&loaded, extensions, &command, printer),
+            Command::Channel { command } => commands::channel::run(&loaded, extensions, &command, printer),
+            Command::Route { command } => commands::route::run(&loaded, extensions, &command, printer),
+            Command::Outbox { command } => commands::outbox::run(&loaded, extensions, &command, printer),
+            Command::GitEvent(request) => commands::git_event::run(&loaded, extensions, &request, printer),
             Command::Init(request) => commands::init::run(&loaded, &request, printer),
             Command::Check(request) => commands::check::run(&loaded, &request, printer),
             Command::Canary(request) => commands::canary::run(&loaded, &request, printer),
-            Command::Doctor { json } => commands::doctor::run(&loaded, self.extensions, json.into(), printer),
-            Command::Auth { command } => commands::auth::run(&loaded, self.extensions, &command, printer),
+            Command::Doctor { json } => commands::doctor::run(&loaded, extensions, json.into(), printer),
+            Command::Auth { command } => commands::auth::run(&loaded, extensions, &command, printer),
             Command::Config { command } => commands::config::run(&loaded, &schemas, &command, printer),
-            Command::Ext { command } => commands::ext::run(&loaded, self.extensions, &command, printer),
+            Command::Ext { command } => commands::ext::run(&loaded, extensions, &replaced, &command, printer),
+            Command::Run(request) => commands::run::run(&loaded, extensions, &request, printer),
             Command::Events(request) => commands::events::run(&loaded, &request, printer),
             Command::Why(request) => commands::why::run(&loaded, &request, printer),
             Command::Explain(request) => commands::explain::run(&loaded, &request, printer),
@@ -106,7 +109,7 @@ impl App {
             Command::Trace { command } => commands::trace::run(&loaded, &command, printer),
             Command::Trust(request) => commands::trust::run(&loaded, &request, printer),
             Command::WorkspaceHooks { command } => commands::workspace_hooks::run(&loaded, &command, printer),
-            Command::Runs { command } => commands::runs::run(&loaded, self.extensions, &command, printer),
+            Command::Runs { command } => commands::runs::run(&loaded, extensions, &command, printer),
             Command::Completions { .. } | Command::Hook(_) | Command::Schema(_) | Command::ScriptWorker => {
                 Ok(Status::Done)
             }

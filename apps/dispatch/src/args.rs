@@ -30,6 +30,7 @@ use crate::commands::queue::QueueCommand;
 use crate::commands::replay::ReplayRequest;
 use crate::commands::route::RouteCommand;
 use crate::commands::rules::RulesCommand;
+use crate::commands::run::RunRequest;
 use crate::commands::runs::RunsCommand;
 use crate::commands::schema::SchemaRequest;
 use crate::commands::serve::ServeRequest;
@@ -88,6 +89,8 @@ pub(crate) enum Command {
     Up(UpRequest),
     /// Talk to Dispatch's own agent
     Chat(ChatRequest),
+    /// Run a command that an extension adds
+    Run(RunRequest),
     /// List, read, fork and delete conversations
     Session {
         #[command(subcommand)]
@@ -187,7 +190,7 @@ pub(crate) enum Command {
     },
     /// Answer one hook event of a coding agent, read from standard input
     Hook(HookArgs),
-    /// List, describe and enable extensions
+    /// List, describe, make, switch on and off, and remove extensions
     Ext {
         #[command(subcommand)]
         command: ExtCommand,
@@ -294,9 +297,20 @@ pub(crate) enum ConfigCommand {
 pub(crate) enum ExtCommand {
     /// List every extension with its state
     List {
-        /// Print one JSON object instead of text
+        /// Print one JSON list instead of text
         #[arg(long)]
         json: bool,
+    },
+    /// Make a new extension that works, in .dispatch/extensions of the project
+    New {
+        /// Its id: lower-case words joined by `-`
+        name: String,
+        /// What it adds
+        #[arg(long, value_enum, default_value = "tool")]
+        kind: ExtensionKind,
+        /// Make it in your own extensions folder instead, for every project
+        #[arg(long)]
+        user: bool,
     },
     /// Describe one extension: manifest, state, and what it says about itself
     Info {
@@ -306,11 +320,30 @@ pub(crate) enum ExtCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Enable an extension that was disabled because it kept failing
+    /// Enable an extension that was disabled, by you or because it kept failing
     Enable {
         /// The extension's id
         id: String,
     },
+    /// Disable an extension until it is enabled again
+    Disable {
+        /// The extension's id
+        id: String,
+    },
+    /// Delete the folder of an extension of the project or of your own, and its approval
+    Remove {
+        /// The extension's id
+        id: String,
+    },
+}
+
+/// What a new extension adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ExtensionKind {
+    /// A tool that a model calls
+    Tool,
+    /// A command that people call with `dispatch run`
+    Command,
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub(crate) mod queue;
 pub(crate) mod replay;
 pub(crate) mod route;
 pub(crate) mod rules;
+pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod script_worker;

@@ -2,6 +2,7 @@
 
 use dispatch_contracts::extension::Extension;
 use dispatch_hook_module::Module;
+use dispatch_kernel::host::manifest::parse;
 use ext_hook_pipeline::contract::native_modules;
 use std::sync::Arc;
 
@@ -29,7 +30,13 @@ pub fn bundled() -> Vec<Arc<dyn Extension>> {
     ]
 }
 
-/// The names of those, in the order they run.
+/// The ids of every extension that ships with the program.
+pub(crate) fn bundled_ids() -> Vec<String> {
+    let manifests = bundled().into_iter().filter_map(|extension| parse(&extension.manifest()).ok());
+    manifests.map(|manifest| manifest.id.to_string()).collect()
+}
+
+/// The names of the guards, in the order they run.
 pub(crate) fn guard_names() -> Vec<&'static str> {
     guards().into_iter().map(|module| module.spec().name).collect()
 }

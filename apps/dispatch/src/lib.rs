@@ -10,6 +10,7 @@ mod compose;
 mod disabled_file;
 mod dry_run;
 mod extension_choice;
+mod external_extensions;
 mod failure;
 mod git_hook_file;
 mod git_hooks;

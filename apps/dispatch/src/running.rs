@@ -3,6 +3,7 @@
 use crate::app::Status;
 use crate::disabled_file::DisabledFile;
 use crate::extension_choice::{providers_of, with_shared_settings};
+use crate::external_extensions::{absent, candidate, grants};
 use crate::failure::Failure;
 use crate::ports::{RuntimeSpawner, StderrLog, SystemClock, UlidIds};
 use crate::settings::Loaded;
@@ -12,11 +13,11 @@ use dispatch_contracts::fault::FaultBudget;
 use dispatch_contracts::host::{SECRETS, STORAGE};
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::manifest::{Manifest, Tier};
-use dispatch_contracts::ports::Level;
+use dispatch_contracts::ports::{Level, LogRecord, LogSink as _};
 use dispatch_contracts::service::Service;
 use dispatch_contracts::settings::Settings;
 use dispatch_kernel::host::manifest::parse;
-use dispatch_kernel::host::{Boot, Candidate, DisabledStore, ExtensionHost, Ports, boot};
+use dispatch_kernel::host::{Boot, DisabledStore, ExtensionHost, Ports, boot};
 use dispatch_kernel::services::builtin::permission_rules;
 use dispatch_kernel::services::permission::evaluate;
 use ext_broker::contract::ROUTES;
@@ -93,6 +94,11 @@ impl Running {
         let model = runtime.block_on(chosen_model(&settings)).choice;
         let settings = with_model(settings, &model);
         check_storage(loaded, &extensions)?;
+        let log = StderrLog { minimum };
+        for message in absent(loaded) {
+            let (source, fields) = ("extensions".to_owned(), serde_json::Map::new());
+            log.write(LogRecord { level: Level::Warn, source, message, fields });
+        }
         let host = runtime.block_on(booted(boot_input(loaded, extensions, settings, minimum)))?;
         Ok(Self { runtime, host, model: Some(model) })
     }
@@ -275,6 +281,7 @@ pub(crate) fn runtime(threads: Threads) -> Result<tokio::runtime::Runtime, Failu
 fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Settings, minimum: Level) -> Boot {
     let rules = permission_rules(&settings);
     let settings = with_shared_settings(settings, &manifests(&extensions));
+    let wanted = extensions.into_iter().filter(|extension| wanted(loaded, extension));
     Boot {
         ports: Ports {
             clock: Arc::new(SystemClock::default()),
@@ -282,13 +289,13 @@ fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Se
             spawner: Arc::new(RuntimeSpawner),
             log: Arc::new(StderrLog { minimum }),
         },
-        extensions: extensions.into_iter().filter(|it| wanted(loaded, it)).map(Candidate::bundled).collect(),
+        extensions: wanted.map(|extension| candidate(loaded, extension)).collect(),
+        grants: grants(&settings),
         settings,
         folders: loaded.folders(),
         permissions: Arc::new(move |request| evaluate(&rules, request)),
         budget: FaultBudget::default(),
         disabled: disabled_store(loaded),
-        grants: BTreeMap::new(),
     }
 }
 

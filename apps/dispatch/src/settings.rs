@@ -1,6 +1,7 @@
 //! Reads every layer of settings and merges them, with a clear word about each file.
 
 use crate::args::CommonArgs;
+use crate::external_extensions;
 use crate::failure::Failure;
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::ids::ExtensionId;
@@ -10,6 +11,7 @@ use dispatch_kernel::services::config::{ConfigProblem, Layer, from_environment, 
 use dispatch_os::files::read_text_at_most;
 use dispatch_os::paths::{ProjectRoot, find_project_root};
 use dispatch_os::{UserDirs, environment};
+use dispatch_script_extension::{Discovered, SearchFolders};
 use dispatch_trust::{Approval, Trust, read_content};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -37,6 +39,8 @@ pub(crate) struct Loaded {
     pub(crate) trust_file: PathBuf,
     pub(crate) disabled_file: PathBuf,
     pub(crate) minimal: bool,
+    /// The extensions from outside this program.
+    pub(crate) externals: Discovered,
     problems: Vec<ConfigProblem>,
 }
 
@@ -94,7 +98,13 @@ pub(crate) fn settings_schema() -> Value {
 impl Loaded {
     /// Reads and merges all layers. Where something is wrong the built-in settings count, and
     /// [`Self::problems`] says what.
-    pub(crate) fn read(common: &CommonArgs, extensions: &ExtensionSchemas) -> Result<Self, Failure> {
+    ///
+    /// The schemas get those of the extensions from outside, none of which may have an id of the `core`.
+    pub(crate) fn read(
+        common: &CommonArgs,
+        extensions: &mut ExtensionSchemas,
+        core: &[ExtensionId],
+    ) -> Result<Self, Failure> {
         let dirs = UserDirs::discover()?;
         let (start, start_is) = match &common.project {
             Some(folder) => (existing_folder(folder)?, StartIs::Named),
@@ -102,6 +112,10 @@ impl Loaded {
         };
         let project = find_project_root(&start);
         let trust_file = dirs.data.join("trust.json");
+        let folders =
+            SearchFolders { project: project.as_ref().map(|root| root.path.clone()), config: dirs.config.clone() };
+        let externals = external_extensions::find(&folders, &trust_file, core);
+        external_extensions::add_schemas(extensions, &externals);
         let mut layers = vec![builtin_layer()];
         let mut files = Vec::new();
         let mut problems = Vec::new();
@@ -146,6 +160,7 @@ impl Loaded {
             trust_file,
             disabled_file,
             minimal: common.minimal,
+            externals,
             problems,
         })
     }

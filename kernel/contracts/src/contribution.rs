@@ -110,10 +110,10 @@ impl RawRoute {
 #[derive(Clone)]
 pub struct Command {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// One sentence for the help.
-    pub summary: &'static str,
-    /// Runs it.
+    pub summary: String,
+    /// Runs it: asked with `args`, a list of texts.
     pub respond: Responder,
 }
 

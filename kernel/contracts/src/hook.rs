@@ -101,6 +101,18 @@ impl<T> Filter<T> {
     }
 }
 
+impl<T: Payload> Filter<T> {
+    /// The same without the type: whoever runs the chain checks with it what each handler did, also those that were
+    /// written in another language.
+    pub fn erased_invariant(&self) -> ErasedInvariant {
+        let keeps = self.invariant;
+        Arc::new(move |before, after| {
+            let (before, after) = (before.typed::<T>()?, after.typed::<T>()?);
+            keeps(&before, &after).map_err(|broken| HandlerError(broken.to_owned()))
+        })
+    }
+}
+
 fn anything_goes<T>(_before: &T, _after: &T) -> Result<(), &'static str> {
     Ok(())
 }
@@ -182,6 +194,9 @@ pub type EventHandler = Arc<dyn Fn(ErasedValue) -> BoxFuture<'static, Result<(),
 /// A filter handler without its type.
 pub type FilterHandler =
     Arc<dyn Fn(ErasedValue) -> BoxFuture<'static, Result<ErasedValue, HandlerError>> + Send + Sync>;
+
+/// What a handler must leave as it was, without the type of the value: the value before, the value after.
+pub type ErasedInvariant = Arc<dyn Fn(&ErasedValue, &ErasedValue) -> Result<(), HandlerError> + Send + Sync>;
 
 /// An observer of every event; for observability, never for features.
 pub type AnyHandler = Arc<dyn Fn(&str, &ErasedValue) + Send + Sync>;

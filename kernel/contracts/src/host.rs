@@ -3,10 +3,13 @@
 use crate::BoxFuture;
 use crate::auth::Auth;
 use crate::contribution::{Command, Job, RawRoute, Route};
+use crate::dynamic_host::DynamicHost;
 use crate::extension::ExtensionError;
+use crate::fault::FaultKind;
 use crate::folders::Folders;
 use crate::hook::{
-    AnyHandler, Chain, ChainFailed, ErasedValue, Event, EventHandler, Filter, FilterHandler, HandlerError, Payload,
+    AnyHandler, Chain, ChainFailed, ErasedInvariant, ErasedValue, Event, EventHandler, Filter, FilterHandler,
+    HandlerError, Payload,
 };
 use crate::ids::ExtensionId;
 use crate::manifest::Capability;
@@ -156,17 +159,18 @@ pub trait HostBackend: Send + Sync {
     /// Adds a contribution.
     fn contribute(&self, contribution: Contribution) -> Result<Registration, HostError>;
     /// Subscribes to an event.
-    fn on(&self, id: &'static str, handler: EventHandler) -> Result<Registration, HostError>;
+    fn on(&self, id: &str, handler: EventHandler) -> Result<Registration, HostError>;
     /// Subscribes to every event.
     fn on_any(&self, handler: AnyHandler) -> Result<Registration, HostError>;
     /// Joins a filter chain; a higher priority runs earlier.
-    fn filter(&self, chain: Chain, priority: i32, handler: FilterHandler) -> Result<Registration, HostError>;
+    fn filter(&self, id: &str, priority: i32, handler: FilterHandler) -> Result<Registration, HostError>;
     /// Emits an event that the extension owns.
     fn emit(&self, id: &'static str, payload: ErasedValue) -> Result<(), HostError>;
-    /// Runs a filter chain that the extension owns.
+    /// Runs a filter chain that the extension owns; a handler that breaks the invariant fails.
     fn apply(
         &self,
         chain: Chain,
+        invariant: ErasedInvariant,
         value: ErasedValue,
     ) -> BoxFuture<'_, Result<Result<ErasedValue, ChainFailed>, HostError>>;
     /// Finds a service.
@@ -181,6 +185,10 @@ pub trait HostBackend: Send + Sync {
     fn all_settings(&self) -> Result<Settings, HostError>;
     /// The folders of this run.
     fn folders(&self) -> Folders;
+    /// Whether the extension has a capability; `action` is what it wants it for, as in "may not read files".
+    fn require(&self, action: &'static str, capability: Capability) -> Result<(), HostError>;
+    /// Counts something that the host cannot see as the extension's fault.
+    fn report_fault(&self, place: &str, kind: FaultKind, message: &str);
     /// Asks the permission rules.
     fn permission(&self, request: &PermissionRequest) -> PermissionDecision;
     /// Runs work in the background; its failure is the extension's fault.
@@ -221,6 +229,11 @@ impl Host {
         Self { backend }
     }
 
+    /// The same host for a loader of code that arrives while the program runs.
+    pub fn dynamic(&self) -> DynamicHost {
+        DynamicHost::new(Arc::clone(&self.backend))
+    }
+
     /// Whose host this is.
     pub fn extension(&self) -> &ExtensionId {
         self.backend.extension()
@@ -255,19 +268,14 @@ impl Host {
         F: Fn(T) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, HandlerError>> + Send + 'static,
     {
-        let keeps = filter.keeps();
         let erased: FilterHandler = Arc::new(move |value| match value.typed::<T>() {
             Ok(before) => {
-                let changed = handler(T::clone(&before));
-                Box::pin(async move {
-                    let after = changed.await?;
-                    keeps(&before, &after).map_err(|broken| HandlerError(broken.to_owned()))?;
-                    Ok(ErasedValue::new(after))
-                })
+                let changed = handler(Arc::unwrap_or_clone(before));
+                Box::pin(async move { changed.await.map(ErasedValue::new) })
             }
             Err(error) => Box::pin(std::future::ready(Err(error))),
         });
-        self.backend.filter(filter.chain(), priority, erased)
+        self.backend.filter(filter.id(), priority, erased)
     }
 
     /// Emits an event that this extension owns. Returns at once.
@@ -278,7 +286,7 @@ impl Host {
     /// Runs a filter chain that this extension owns.
     pub async fn apply<T: Payload>(&self, filter: &Filter<T>, value: T) -> Result<Result<T, ChainFailed>, HostError> {
         let chain = filter.chain();
-        let result = self.backend.apply(chain, ErasedValue::new(value)).await?;
+        let result = self.backend.apply(chain, filter.erased_invariant(), ErasedValue::new(value)).await?;
         Ok(result.and_then(|changed| {
             changed.typed::<T>().map(Arc::unwrap_or_clone).map_err(|error| ChainFailed {
                 hook: chain.id.to_owned(),

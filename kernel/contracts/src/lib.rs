@@ -8,6 +8,7 @@ pub mod auth;
 pub mod cancel;
 pub mod contribution;
 pub mod conversation;
+pub mod dynamic_host;
 pub mod extension;
 pub mod fault;
 pub mod folders;
@@ -34,4 +35,4 @@ pub use futures_core::future::BoxFuture;
 pub use futures_core::stream::BoxStream;
 
 /// The version of this ABI; a manifest's `apiVersion` is a range that must contain it.
-pub const API_VERSION: semver::Version = semver::Version::new(0, 1, 1);
+pub const API_VERSION: semver::Version = semver::Version::new(0, 1, 2);

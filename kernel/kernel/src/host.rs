@@ -17,7 +17,9 @@ mod status;
 mod work;
 
 pub use boot::{Boot, BootError, Candidate, boot};
-pub use disabled::{DISABLED_STORE_TIMEOUT_MS, DisabledStore, DisabledStoreError, MemoryDisabledStore, enable};
+pub use disabled::{
+    DISABLED_STORE_TIMEOUT_MS, DisabledStore, DisabledStoreError, MemoryDisabledStore, disable, enable,
+};
 pub use fault_policy::{FaultVerdict, judge_faults};
 pub use handle::{HOST, HostHandle};
 pub use lifecycle::{ACTIVATION_TIMEOUT_MS, DEACTIVATION_TIMEOUT_MS};

@@ -159,8 +159,11 @@ fn a_service_is_found_by_whoever_depends_on_its_owner() {
 #[test]
 fn a_taken_name_is_refused_with_who_has_it() {
     let test = TestHost::new();
-    let command =
-        || Command { name: "hello", summary: "", respond: Arc::new(|request| Box::pin(async { Ok(request) })) };
+    let command = || Command {
+        name: "hello".to_owned(),
+        summary: String::new(),
+        respond: Arc::new(|request| Box::pin(async { Ok(request) })),
+    };
     let adds = move |id: &str| {
         probe(id, json!({"contributes": {"commands": ["hello"]}}), move |host| {
             host.define_command(command()).map(drop).map_err(ExtensionError::new)
@@ -179,9 +182,14 @@ fn a_command_that_panics_answers_with_an_error_and_an_error_is_no_fault() {
     let broken = probe("broken", changes, |host| {
         let err =
             Arc::new(|_| -> BoxFuture<'static, _> { Box::pin(async { Err(HandlerError("two\nlines".to_owned())) }) });
-        host.define_command(Command { name: "err", summary: "", respond: err }).map_err(ExtensionError::new)?;
-        host.define_command(Command { name: "panic", summary: "", respond: Arc::new(|_| panic!("oh")) })
+        host.define_command(Command { name: "err".to_owned(), summary: String::new(), respond: err })
             .map_err(ExtensionError::new)?;
+        host.define_command(Command {
+            name: "panic".to_owned(),
+            summary: String::new(),
+            respond: Arc::new(|_| panic!("oh")),
+        })
+        .map_err(ExtensionError::new)?;
         Ok(())
     });
     test.run(async {

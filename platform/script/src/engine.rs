@@ -75,6 +75,11 @@ impl Engine {
         self.shared.watch.set_outer(deadline);
     }
 
+    /// Gives later loads and calls another wall-clock budget than the limits say.
+    pub fn set_time(&self, time: Duration) {
+        self.shared.time.set(time);
+    }
+
     /// Bounds all later loads and calls by the processor time that this thread uses from now on, so that a machine
     /// that stands still stops no script.
     pub fn set_processor_budget(&self, budget: Duration) {

@@ -41,6 +41,8 @@ pub enum ErrorKind {
     WorkerCrashed,
     /// No child process can be had at the moment.
     WorkerUnavailable,
+    /// The caller did not want the answer any more, so the child process was killed.
+    Cancelled,
 }
 
 impl ErrorKind {
@@ -59,6 +61,7 @@ impl ErrorKind {
             Self::Engine => "engine failed",
             Self::WorkerCrashed => "script worker crashed",
             Self::WorkerUnavailable => "script worker unavailable",
+            Self::Cancelled => "cancelled",
         }
     }
 }

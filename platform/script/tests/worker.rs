@@ -158,7 +158,7 @@ fn host_calls_logs_and_imports_reach_the_parent() {
         .with("fail", |_: &[Value]| Err("refused".to_owned()));
     let lines = RefCell::new(Vec::new());
     let log = |level: LogLevel, text: &str| lines.borrow_mut().push((level, text.to_owned()));
-    let port = Port { host: Some(&host), log: Some(&log), sources: Some(&SingleModule) };
+    let port = Port { host: Some(&host), log: Some(&log), sources: Some(&SingleModule), ..Port::default() };
     let text = r#"
         import { from } from "./lib.ts";
         export default () => {
@@ -193,6 +193,36 @@ fn kept_modules_keep_their_state_and_fresh_ones_do_not() {
             .map(&mut next)
             .collect();
     assert_eq!(counts, [1, 1, 1, 2, 1, 3]);
+}
+
+#[test]
+fn a_kept_module_stays_when_the_next_request_has_another_budget() {
+    let supervisor = supervisor();
+    let mut asked = request("let n = 0; export default (loops) => { while (loops); return ++n; };", vec![json!(false)]);
+    asked.lifetime = Lifetime::Kept;
+    assert_eq!(supervisor.run(&asked, &Port::default()).unwrap(), json!(1));
+    asked.limits.time = Duration::from_secs(40);
+    assert_eq!(supervisor.run(&asked, &Port::default()).unwrap(), json!(2));
+    asked.limits.time = Duration::from_millis(200);
+    asked.action = Action::Call(Callee::export("default"), vec![json!(true)]);
+    let error = supervisor.run(&asked, &Port::default()).unwrap_err();
+    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Deadline, "stopped after its budget of 200 ms"));
+}
+
+#[test]
+fn a_caller_that_changes_its_mind_does_not_wait_for_the_deadline() {
+    let supervisor = supervisor();
+    works(&supervisor);
+    let id = supervisor.worker_id();
+    let asked = request("export default () => { for (;;); };", vec![]);
+    let cancelled = || true;
+    let port = Port { cancelled: Some(&cancelled), ..Port::default() };
+    let started = Instant::now();
+    let error = supervisor.run(&asked, &port).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Cancelled);
+    assert!(started.elapsed() < asked.limits.time, "it waited for the deadline");
+    works(&supervisor);
+    assert_ne!(supervisor.worker_id(), id, "the busy worker was killed");
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(crate) const GROUPS: [CommandGroup; 6] = [
     CommandGroup {
         job: "Run",
         about: "use Dispatch's own agent",
-        commands: &["chat", "session", "queue", "approvals", "permissions", "serve", "acp", "storage"],
+        commands: &["chat", "run", "session", "queue", "approvals", "permissions", "serve", "acp", "storage"],
     },
     CommandGroup {
         job: "Set-up",

@@ -1,59 +1,48 @@
-//! `dispatch ext`: lists and describes the extensions, and enables those that were disabled after faults.
+//! `dispatch ext`: lists, describes and makes extensions, switches them on and off, and removes them.
 
 mod info;
+mod list;
+mod remove;
+mod template;
 
 use crate::app::Status;
 use crate::args::ExtCommand;
 use crate::failure::Failure;
-use crate::printer::{Format, Printer, table};
+use crate::printer::Printer;
 use crate::running::{Running, Threads, disabled_store, runtime};
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
-use dispatch_contracts::manifest::Tier;
+use dispatch_contracts::fault::Disabled;
+use dispatch_contracts::manifest::{Manifest, Tier};
 use dispatch_contracts::ports::Level;
-use dispatch_kernel::host::{ExtensionState, ExtensionStatus, enable};
+use dispatch_kernel::host::manifest::parse;
+use dispatch_kernel::host::{ExtensionState, ExtensionStatus, disable, enable};
 use std::sync::Arc;
 
 pub(crate) fn run(
     loaded: &Loaded,
     extensions: Vec<Arc<dyn Extension>>,
+    replaced: &[Manifest],
     command: &ExtCommand,
     printer: &Printer,
 ) -> Result<Status, Failure> {
     match command {
-        ExtCommand::List { json } => list(loaded, extensions, (*json).into(), printer),
+        ExtCommand::List { json } => list::run(loaded, extensions, replaced, (*json).into(), printer),
+        ExtCommand::New { name, kind, user } => template::make(loaded, name, *kind, (*user).into(), printer),
         ExtCommand::Info { id, json } => info::run(loaded, extensions, id, (*json).into(), printer),
         ExtCommand::Enable { id } => {
             crate::policy_change::confirm(loaded, &format!("enable the extension `{id}`"), printer)?;
             switch_on(loaded, id, printer)
         }
+        ExtCommand::Disable { id } => {
+            crate::policy_change::confirm(loaded, &format!("disable the extension `{id}`"), printer)?;
+            switch_off(loaded, &extensions, id, printer)
+        }
+        ExtCommand::Remove { id } => {
+            crate::policy_change::confirm(loaded, &format!("remove the extension `{id}`"), printer)?;
+            remove::run(loaded, id, printer)
+        }
     }
-}
-
-fn list(
-    loaded: &Loaded,
-    extensions: Vec<Arc<dyn Extension>>,
-    format: Format,
-    printer: &Printer,
-) -> Result<Status, Failure> {
-    let found = status(loaded, extensions)?;
-    if format == Format::Json {
-        printer.json(&serde_json::json!({ "extensions": found }))?;
-        return Ok(Status::Done);
-    }
-    if found.is_empty() {
-        printer.out("no extensions");
-        return Ok(Status::Done);
-    }
-    printer.out(&table(&found.iter().map(row).collect::<Vec<_>>()));
-    Ok(Status::Done)
-}
-
-fn row(status: &ExtensionStatus) -> Vec<String> {
-    let (state, reason) = state_words(&status.state);
-    let tier = status.tier.map_or("?", tier_word);
-    let version = status.version.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string);
-    vec![status.id.to_string(), version, tier.to_owned(), state.to_owned(), reason.to_owned()]
 }
 
 const fn tier_word(tier: Tier) -> &'static str {
@@ -96,4 +85,34 @@ fn switch_on(loaded: &Loaded, id: &str, printer: &Printer) -> Result<Status, Fai
         return Ok(Status::Done);
     }
     Err(Failure::usage(format!("`{id}` is not disabled")).hint("`dispatch ext list` lists the extensions"))
+}
+
+fn switch_off(
+    loaded: &Loaded,
+    extensions: &[Arc<dyn Extension>],
+    id: &str,
+    printer: &Printer,
+) -> Result<Status, Failure> {
+    let manifests: Vec<Manifest> = extensions.iter().filter_map(|it| parse(&it.manifest()).ok()).collect();
+    let known = manifests.iter().map(|manifest| manifest.id.as_str());
+    let found = loaded.externals.found.iter().map(|found| found.id.as_str());
+    if !known.clone().chain(found.clone()).any(|known| known == id) {
+        return Err(info::unknown(id, known.chain(found)));
+    }
+    if manifests.iter().any(|manifest| manifest.id.as_str() == id && manifest.tier == Tier::Core) {
+        return Err(Failure::usage(format!("`{id}` is part of the core, which is always on"))
+            .hint("`dispatch ext list` shows the tiers"));
+    }
+    let at_ms = u64::try_from(dispatch_os::time::unix_ms()).unwrap_or_default();
+    let reason = "switched off with `dispatch ext disable`".to_owned();
+    let entry = Disabled { extension: id.into(), reason, at_ms, filters: Vec::new() };
+    let was_on = runtime(Threads::One)?
+        .block_on(disable(disabled_store(loaded).as_ref(), entry))
+        .map_err(|error| Failure::of(Status::Configuration, &error))?;
+    if was_on {
+        printer.out(&format!("disabled `{id}`; `dispatch ext enable {id}` brings it back"));
+        return Ok(Status::Done);
+    }
+    Err(Failure::usage(format!("`{id}` is disabled already"))
+        .hint(format!("`dispatch ext enable {id}` brings it back")))
 }

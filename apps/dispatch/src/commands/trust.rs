@@ -2,6 +2,7 @@
 
 mod candidates;
 mod compile;
+mod extension_review;
 mod hook_review;
 
 use crate::app::Status;
@@ -26,9 +27,9 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrustRequest {
-    /// Files, script folders or module names; default: the project's settings and .akira/hooks.json
+    /// Files, script folders, module names, extensions; default: the project's settings and .akira/hooks.json
     paths: Vec<PathBuf>,
-    /// Approve the project's settings, .akira/hooks.json and every script below .ai/hooks
+    /// Approve the project's settings, .akira/hooks.json, every script below .ai/hooks and every extension
     #[arg(long, conflicts_with = "paths")]
     all: bool,
     /// List what is approved and what waits for approval instead
@@ -56,7 +57,7 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
     for path in wanted(loaded, &workspace, request, &trust)? {
         lines.push(match request.revoke {
             true => revoke(&mut trust, &mut approvals, &path)?,
-            false => approve(&mut trust, &mut approvals, path, printer)?,
+            false => approve(loaded, &mut trust, &mut approvals, path, printer)?,
         });
     }
     trust.write(&loaded.trust_file)?;
@@ -89,6 +90,19 @@ pub(crate) fn approve_own(loaded: &Loaded, path: &Path) -> Result<(), Failure> {
     Ok(trust.write(&loaded.trust_file)?)
 }
 
+/// Withdraws the approval of something that is gone, if there was one.
+///
+/// # Errors
+/// When the approvals cannot be read or written.
+pub(crate) fn forget(loaded: &Loaded, path: &Path) -> Result<(), Failure> {
+    let _lock = lock(loaded)?;
+    let mut trust = Trust::read(&loaded.trust_file)?;
+    if trust.revoke(path) {
+        trust.write(&loaded.trust_file)?;
+    }
+    Ok(())
+}
+
 /// Keeps other commands from changing the approvals.
 fn lock(loaded: &Loaded) -> Result<FileLock, Failure> {
     if let Some(folder) = loaded.trust_file.parent() {
@@ -105,7 +119,8 @@ fn wanted(
     trust: &Trust,
 ) -> Result<Vec<PathBuf>, Failure> {
     if !request.paths.is_empty() {
-        return candidates::named(&workspace.root, &request.paths, if request.revoke { Some(trust) } else { None });
+        let approved = if request.revoke { Some(trust) } else { None };
+        return candidates::named(&workspace.root, &request.paths, &loaded.externals, approved);
     }
     let mut files = candidates::of_project(loaded, &workspace.root);
     if request.all && request.revoke {
@@ -152,6 +167,7 @@ fn nothing(scripts: usize) -> Failure {
 }
 
 fn approve(
+    loaded: &Loaded,
     trust: &mut Trust,
     approvals: &mut HookApprovals,
     path: PathBuf,
@@ -174,6 +190,9 @@ fn approve(
         if approvals.approve(&path, &content)? == HookFileValidity::Invalid {
             printer.warn(&format!("{} is not valid; `dispatch workspace-hooks check` reports why", path.display()));
         }
+    }
+    if let Some(review) = extension_review::text(&loaded.externals, &path) {
+        line = format!("{line}{review}");
     }
     trust.approve(path, &content)?;
     Ok(line)

@@ -183,7 +183,9 @@ impl HookRunner {
         let (worker, lines) = (Arc::clone(worker), Arc::clone(lines));
         let imports = HookImports::new(file.clone(), Some(&self.folders));
         let run = move || {
-            worker.run(&request, &Port { host: Some(&host), log: Some(lines.as_ref()), sources: Some(&imports) })
+            let port =
+                Port { host: Some(&host), log: Some(lines.as_ref()), sources: Some(&imports), ..Port::default() };
+            worker.run(&request, &port)
         };
         let mut running = offload("routing-hook", run).map_err(|error| HookFailure::NoWorker(error.to_string()))?;
         loop {

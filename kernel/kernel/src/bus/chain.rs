@@ -4,7 +4,7 @@ use super::Bus;
 use super::isolate::{HandlerFailure, TimeLimit, isolate};
 use super::subscription_table::FilterSubscription;
 use super::waits::WaitLog;
-use dispatch_contracts::hook::{Chain, ChainFailed, ErasedValue, Filter, OnFailure, Payload};
+use dispatch_contracts::hook::{Chain, ChainFailed, ErasedInvariant, ErasedValue, Filter, OnFailure, Payload};
 use dispatch_contracts::ids::ExtensionId;
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ impl Bus {
     /// Runs a value through a filter chain. A handler that fails is skipped, and the value goes on as
     /// it was, unless the chain fails closed. Whom the chain waited for is added to `waits`.
     pub async fn apply<T: Payload>(&self, filter: &Filter<T>, value: T, waits: &WaitLog) -> Result<T, ChainFailed> {
-        let changed = self.apply_erased(filter.chain(), ErasedValue::new(value), waits).await?;
+        let changed =
+            self.apply_erased(filter.chain(), &filter.erased_invariant(), ErasedValue::new(value), waits).await?;
         changed.typed::<T>().map(Arc::unwrap_or_clone).map_err(|error| ChainFailed {
             hook: filter.id().to_owned(),
             extension: "kernel".to_owned(),
@@ -24,10 +25,11 @@ impl Bus {
     pub async fn apply_erased(
         &self,
         chain: Chain,
+        invariant: &ErasedInvariant,
         value: ErasedValue,
         waits: &WaitLog,
     ) -> Result<ErasedValue, ChainFailed> {
-        self.apply_for(None, chain, value, waits).await
+        self.apply_for(None, chain, invariant, value, waits).await
     }
 
     /// As [`Bus::apply_erased`], for an extension that must not wait for its own activation.
@@ -35,6 +37,7 @@ impl Bus {
         &self,
         caller: Option<&ExtensionId>,
         chain: Chain,
+        invariant: &ErasedInvariant,
         value: ErasedValue,
         waits: &WaitLog,
     ) -> Result<ErasedValue, ChainFailed> {
@@ -44,7 +47,7 @@ impl Bus {
             self.shared.table().filters.get(chain.id).cloned().unwrap_or_default();
         let mut value = value;
         for link in links.iter().filter(|link| !link.is_closed()) {
-            match self.pass(link, chain, &value, waits).await {
+            match self.pass(link, chain, &value, waits).await.and_then(|changed| kept(invariant, &value, changed)) {
                 Ok(changed) => value = changed,
                 Err(failure) => self.skip_or_refuse(link, chain, failure)?,
             }
@@ -95,5 +98,13 @@ impl Bus {
                 Err(ChainFailed { hook: chain.id.to_owned(), extension: extension.to_string(), cause: failure.message })
             }
         }
+    }
+}
+
+/// The value after a handler, if the handler left alone what the filter's owner says it must.
+fn kept(invariant: &ErasedInvariant, before: &ErasedValue, after: ErasedValue) -> Result<ErasedValue, HandlerFailure> {
+    match invariant(before, &after) {
+        Ok(()) => Ok(after),
+        Err(broken) => Err(HandlerFailure::error(&broken.0)),
     }
 }

@@ -8,9 +8,10 @@ use super::{HostState, Permissions, Ports};
 use crate::bus::{Subscriber, WaitLog};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::contribution::{Command, Job, RawRoute, Route};
+use dispatch_contracts::fault::FaultKind;
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::hook::{
-    AnyHandler, Chain, ChainFailed, ErasedValue, EventHandler, FilterHandler, HandlerError,
+    AnyHandler, Chain, ChainFailed, ErasedInvariant, ErasedValue, EventHandler, FilterHandler, HandlerError,
 };
 use dispatch_contracts::host::{Contribution, HostBackend, HostError, Registration, SECRETS, STORAGE};
 use dispatch_contracts::ids::ExtensionId;
@@ -115,10 +116,10 @@ impl Backend {
     }
 
     fn add_command(&self, inner: &Arc<HostState>, command: Command) -> Result<Registration, HostError> {
-        self.gate.declares(ContributionKind::Command, command.name)?;
+        self.gate.declares(ContributionKind::Command, &command.name)?;
         let respond = self.worker(inner, format!("command {}", command.name)).contain(command.respond);
-        let command = Command { respond, ..command };
-        self.add(inner, |contributions, ticket, owner| contributions.commands.add(ticket, owner, command.name, command))
+        let (name, command) = (command.name.clone(), Command { respond, ..command });
+        self.add(inner, |contributions, ticket, owner| contributions.commands.add(ticket, owner, &name, command))
     }
 
     fn add_job(&self, inner: &Arc<HostState>, job: Job) -> Result<Registration, HostError> {
@@ -176,7 +177,7 @@ impl HostBackend for Backend {
         }
     }
 
-    fn on(&self, id: &'static str, handler: EventHandler) -> Result<Registration, HostError> {
+    fn on(&self, id: &str, handler: EventHandler) -> Result<Registration, HostError> {
         let inner = self.live()?;
         self.gate.hears(id)?;
         self.keep(inner.bus.on(&self.subscriber, id, handler))
@@ -188,10 +189,10 @@ impl HostBackend for Backend {
         self.keep(inner.bus.on_any(&self.subscriber, handler))
     }
 
-    fn filter(&self, chain: Chain, priority: i32, handler: FilterHandler) -> Result<Registration, HostError> {
+    fn filter(&self, id: &str, priority: i32, handler: FilterHandler) -> Result<Registration, HostError> {
         let inner = self.live()?;
-        self.gate.hears(chain.id)?;
-        self.keep(inner.bus.filter(&self.subscriber, chain.id, priority, handler))
+        self.gate.hears(id)?;
+        self.keep(inner.bus.filter(&self.subscriber, id, priority, handler))
     }
 
     fn emit(&self, id: &'static str, payload: ErasedValue) -> Result<(), HostError> {
@@ -204,12 +205,13 @@ impl HostBackend for Backend {
     fn apply(
         &self,
         chain: Chain,
+        invariant: ErasedInvariant,
         value: ErasedValue,
     ) -> BoxFuture<'_, Result<Result<ErasedValue, ChainFailed>, HostError>> {
         Box::pin(async move {
             let bus = self.live()?.bus.clone();
             self.gate.owns(chain.id)?;
-            Ok(bus.apply_for(Some(self.id()), chain, value, &WaitLog::new()).await)
+            Ok(bus.apply_for(Some(self.id()), chain, &invariant, value, &WaitLog::new()).await)
         })
     }
 
@@ -245,6 +247,17 @@ impl HostBackend for Backend {
 
     fn folders(&self) -> Folders {
         self.folders.clone()
+    }
+
+    fn require(&self, action: &'static str, capability: Capability) -> Result<(), HostError> {
+        self.live()?;
+        self.gate.capability(action, capability)
+    }
+
+    fn report_fault(&self, place: &str, kind: FaultKind, message: &str) {
+        if let Ok(inner) = self.live() {
+            inner.bus.report(self.id(), place, kind, message);
+        }
     }
 
     fn permission(&self, request: &PermissionRequest) -> PermissionDecision {

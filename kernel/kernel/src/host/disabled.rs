@@ -55,6 +55,18 @@ pub async fn enable(store: &dyn DisabledStore, extension: &ExtensionId) -> Resul
     Ok(true)
 }
 
+/// Notes that an extension is switched off, without stopping anything; it stays off from the next boot on. Answers
+/// whether it was on.
+pub async fn disable(store: &dyn DisabledStore, disabled: Disabled) -> Result<bool, DisabledStoreError> {
+    let mut list = store.load().await?;
+    if list.iter().any(|known| known.extension == disabled.extension) {
+        return Ok(false);
+    }
+    list.push(disabled);
+    store.save(&list).await?;
+    Ok(true)
+}
+
 /// The list in memory, and the one writer of the store.
 pub(crate) struct DisabledList {
     store: Arc<dyn DisabledStore>,

@@ -15,7 +15,7 @@ mod tests;
 
 /// What a project's file must not decide before its owner trusted the project: where prompts and
 /// keys are sent, what is allowed, what is hidden, what runs. For [`Layer::withhold`].
-pub const NEEDS_TRUST: [&str; 10] = [
+pub const NEEDS_TRUST: [&str; 11] = [
     "model.provider",
     "model.base_url",
     "model.headers",
@@ -24,6 +24,7 @@ pub const NEEDS_TRUST: [&str; 10] = [
     "policy",
     "redact",
     "extensions",
+    "grants",
     "route",
     "channels",
 ];
@@ -111,6 +112,17 @@ pub fn builtin_schema() -> Value {
                 "description": "Texts that look like secrets but are not."
             }
         })),
+        "grants": {
+            "type": "object",
+            "additionalProperties": table(json!({
+                "capabilities": {
+                    "type": "array", "uniqueItems": true,
+                    "items": { "enum": ["fs", "shell", "network", "secrets", "db", "spawn", "observe"] },
+                    "description": "What the extension may use, of what its manifest asks for."
+                }
+            })),
+            "description": "What extensions that do not ship with the program may use, as [grants.ID]."
+        },
         "extensions": {
             "type": "object",
             "properties": {

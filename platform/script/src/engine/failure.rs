@@ -31,7 +31,7 @@ pub(crate) fn describe<'js>(ctx: &Ctx<'js>, shared: &Shared, error: rquickjs::Er
 
 /// The script used up its time.
 pub(crate) fn over_time(shared: &Shared, stack: Vec<Frame>) -> ScriptError {
-    let limit = shared.watch.processor_budget().map_or(shared.limits.time, |budget| budget.min(shared.limits.time));
+    let limit = shared.watch.processor_budget().map_or(shared.time.get(), |budget| budget.min(shared.time.get()));
     let mut error =
         ScriptError::new(ErrorKind::Deadline, format!("stopped after its budget of {} ms", limit.as_millis()));
     error.stack = stack;

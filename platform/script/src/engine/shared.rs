@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::cache::Cache;
 use crate::error::ScriptError;
@@ -15,6 +16,8 @@ use super::watch::{DeadlineWatch, EntryGuard};
 
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
+    /// The wall-clock budget of the next load or call; that of the limits until another is set.
+    pub(crate) time: Cell<Duration>,
     pub(crate) watch: DeadlineWatch,
     pub(crate) log: BoundedLog,
     pub(crate) host: HostFunctions,
@@ -38,6 +41,7 @@ impl Shared {
     pub(crate) fn new(limits: Limits, grants: Grants) -> Self {
         Self {
             log: BoundedLog::new(grants.log, &limits),
+            time: Cell::new(limits.time),
             limits,
             watch: DeadlineWatch::default(),
             host: grants.host,
@@ -61,7 +65,7 @@ impl Shared {
         self.load_failures.borrow_mut().clear();
         self.forget_pending();
         self.imports.set(0);
-        self.watch.enter(self.limits.time, self.alarm.as_deref())
+        self.watch.enter(self.time.get(), self.alarm.as_deref())
     }
 
     /// Keeps a source until it is compiled, in place of one with its name.

@@ -1,6 +1,7 @@
 //! The messages between parent and worker. JSON values travel as text, so that their depth is the engine's concern.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +37,8 @@ pub(super) struct RunWire {
     pub(super) now_ms: f64,
 }
 
-/// All that makes a loaded module what it is; two equal ones may share one.
-#[derive(Serialize, Deserialize, Clone, PartialEq)]
+/// All that makes a loaded module what it is, and how long the request may take.
+#[derive(Serialize, Deserialize, Clone)]
 pub(super) struct ScriptWire {
     pub(super) source: Source,
     pub(super) limits: Limits,
@@ -46,6 +47,20 @@ pub(super) struct ScriptWire {
     pub(super) host_names: Vec<String>,
     pub(super) imports: ImportsWire,
     pub(super) console: ConsoleWire,
+}
+
+impl ScriptWire {
+    /// Whether a module that was loaded for another request will do: how long each may take plays no part.
+    pub(super) fn is_same_module(&self, other: &Self) -> bool {
+        let timeless = |wire: &Self| Limits { time: Duration::ZERO, ..wire.limits.clone() };
+        timeless(self) == timeless(other)
+            && self.source == other.source
+            && self.random_seed == other.random_seed
+            && self.virtual_modules == other.virtual_modules
+            && self.host_names == other.host_names
+            && self.imports == other.imports
+            && self.console == other.console
+    }
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]

@@ -74,4 +74,6 @@ pub struct Port<'a> {
     pub log: Option<&'a dyn LogSink>,
     /// Where relative imports come from.
     pub sources: Option<&'a dyn ModuleSource>,
+    /// Whether nobody waits for the answer any more. It is asked again and again; at the first yes the worker is killed.
+    pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
 }

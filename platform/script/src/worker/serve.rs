@@ -103,13 +103,14 @@ impl WorkerScripts {
         let deadline = time::now().checked_add(run.script.limits.time);
         let found = match run.lifetime {
             Lifetime::Fresh => None,
-            Lifetime::Kept => self.kept.iter().position(|kept| kept.wire == run.script),
+            Lifetime::Kept => self.kept.iter().position(|kept| kept.wire.is_same_module(&run.script)),
         };
         let kept = match found {
             Some(index) => self.kept.remove(index),
             None => self.load(&run, deadline)?,
         };
         kept.engine.set_now_ms(run.now_ms);
+        kept.engine.set_time(run.script.limits.time);
         kept.engine.set_deadline(deadline);
         let outcome = act(&kept.script, run.call, run.script.limits.value_bytes);
         let stopped = matches!(&outcome, Err(error) if error.kind == ErrorKind::Deadline);

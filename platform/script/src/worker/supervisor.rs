@@ -19,6 +19,9 @@ use super::spawn::{Worker, WorkerCommand};
 /// Longest budget that is believed; a longer one is a mistake or an attempt to have none.
 const MAX_REQUEST_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// How often a caller that can change its mind is asked whether it did.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
+
 /// How patient a supervisor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SupervisorLimits {
@@ -78,6 +81,7 @@ impl Supervisor {
                 let text = outcome?;
                 parse_json(Some(text), request.limits.value_bytes)
             }
+            Err(error) if error.kind == ErrorKind::Cancelled => Err(error),
             Err(error) => {
                 state.backoff.failed(time::monotonic_ms());
                 Err(error)
@@ -138,7 +142,8 @@ impl Supervisor {
             {
                 return Err(crashed(worker));
             }
-            let wait = kill_at.saturating_duration_since(time::now());
+            let left = kill_at.saturating_duration_since(time::now());
+            let wait = if port.cancelled.is_some() { left.min(CANCEL_INTERVAL) } else { left };
             match worker.from.recv_timeout(wait) {
                 Ok(Ok(FromWorker::Done(outcome))) => return Ok(outcome),
                 Ok(Ok(message)) => {
@@ -147,6 +152,11 @@ impl Supervisor {
                     kill_at = kill_at.max(time::now() + grace);
                 }
                 Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return Err(crashed(worker)),
+                Err(RecvTimeoutError::Timeout) if port.cancelled.is_some_and(|cancelled| cancelled()) => {
+                    worker.kill();
+                    return Err(ScriptError::new(ErrorKind::Cancelled, "nobody waits for the answer any more"));
+                }
+                Err(RecvTimeoutError::Timeout) if time::now() < kill_at => {}
                 Err(RecvTimeoutError::Timeout) => {
                     worker.kill();
                     return Err(over_time(request, grace));

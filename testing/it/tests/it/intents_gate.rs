@@ -221,7 +221,7 @@ fn the_extension_is_bundled_and_can_be_left_out() {
     let state = |set: &[&str]| -> Option<String> {
         let arguments: Vec<&str> = set.iter().copied().chain(["ext", "list", "--json"]).collect();
         let listed = context.dispatch(&arguments).json();
-        let found = listed["extensions"].as_array().unwrap().iter().find(|it| it["id"] == "intents");
+        let found = listed.as_array().unwrap().iter().find(|it| it["id"] == "intents");
         found.map(|it| it["state"].as_str().unwrap_or("?").to_owned())
     };
     assert_eq!(state(&[]).as_deref(), Some("active"));

@@ -17,6 +17,7 @@ mod endless;
 mod events;
 mod explain;
 mod ext;
+mod ext_outside;
 mod floor;
 #[cfg(target_os = "linux")]
 mod frozen;

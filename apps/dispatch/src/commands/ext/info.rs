@@ -1,5 +1,6 @@
 //! `dispatch ext info`: what one extension is, needs, adds and knows about itself, and how it is doing.
 
+use super::list::absent_word;
 use super::{state_words, status, tier_word};
 use crate::app::Status;
 use crate::failure::Failure;
@@ -10,6 +11,7 @@ use dispatch_contracts::harness::Harness;
 use dispatch_contracts::manifest::{Capability, Contributes, Dependency, Manifest};
 use dispatch_contracts::suggest::nearest;
 use dispatch_kernel::host::{ExtensionStatus, manifest};
+use dispatch_script_extension::FoundExtension;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -26,19 +28,34 @@ pub(super) fn run(
     let parsed = |extension: &Arc<dyn Extension>| {
         manifest::parse(&extension.manifest()).ok().map(|manifest| (manifest, extension.harness()))
     };
-    let known: Vec<(Manifest, Harness)> = extensions.iter().filter_map(parsed).collect();
+    let mut known: Vec<(Manifest, Harness)> = extensions.iter().filter_map(parsed).collect();
+    let absent = loaded.externals.found.iter().find(|found| found.id == id && found.extension().is_none());
+    let described = known.iter().any(|(manifest, _)| manifest.id.as_str() == id);
+    if let Some(found) = absent.filter(|_| !described) {
+        let Some(manifest) = &found.manifest else {
+            return Err(Failure::configuration(found.reason().unwrap_or_default())
+                .hint("the fields of a manifest are in `dispatch schema extension-manifest`"));
+        };
+        known.push((manifest.clone(), Harness::EMPTY));
+    }
     let Some((manifest, harness)) = known.iter().find(|(manifest, _)| manifest.id.as_str() == id) else {
         return Err(unknown(id, known.iter().map(|(manifest, _)| manifest.id.as_str())));
     };
     let status = status(loaded, extensions)?.into_iter().find(|status| status.id == manifest.id);
+    let reason = absent.and_then(FoundExtension::reason).unwrap_or_default();
+    let state = match (&status, absent) {
+        (Some(status), _) => state_words(&status.state),
+        (None, Some(found)) => (absent_word(&found.state).unwrap_or_default(), reason.as_str()),
+        (None, None) => LEFT_OUT,
+    };
     match format {
-        Format::Json => printer.json(&info_json(manifest, harness, status.as_ref()))?,
-        Format::Text => printer.out(&info_text(manifest, harness, status.as_ref())),
+        Format::Json => printer.json(&info_json(manifest, harness, state, status.as_ref()))?,
+        Format::Text => printer.out(&info_text(manifest, harness, state, status.as_ref())),
     }
     Ok(Status::Done)
 }
 
-fn unknown<'a>(id: &str, known: impl Iterator<Item = &'a str> + Clone) -> Failure {
+pub(super) fn unknown<'a>(id: &str, known: impl Iterator<Item = &'a str> + Clone) -> Failure {
     let failure = Failure::usage(format!("unknown extension `{id}`"));
     match nearest(id, known) {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
@@ -47,9 +64,13 @@ fn unknown<'a>(id: &str, known: impl Iterator<Item = &'a str> + Clone) -> Failur
 }
 
 /// The manifest's own fields, with the state and the harness beside them.
-fn info_json(manifest: &Manifest, harness: &Harness, status: Option<&ExtensionStatus>) -> Value {
+fn info_json(
+    manifest: &Manifest,
+    harness: &Harness,
+    (state, reason): (&str, &str),
+    status: Option<&ExtensionStatus>,
+) -> Value {
     let mut value = serde_json::to_value(manifest).unwrap_or_default();
-    let (state, reason) = status.map_or(LEFT_OUT, |status| state_words(&status.state));
     value["state"] = state.into();
     value["reason"] = if reason.is_empty() { Value::Null } else { reason.into() };
     value["granted"] = json!(status.map(|status| &status.granted));
@@ -64,8 +85,12 @@ fn info_json(manifest: &Manifest, harness: &Harness, status: Option<&ExtensionSt
     value
 }
 
-fn info_text(manifest: &Manifest, harness: &Harness, status: Option<&ExtensionStatus>) -> String {
-    let (state, reason) = status.map_or(LEFT_OUT, |status| state_words(&status.state));
+fn info_text(
+    manifest: &Manifest,
+    harness: &Harness,
+    (state, reason): (&str, &str),
+    status: Option<&ExtensionStatus>,
+) -> String {
     let state = if reason.is_empty() { state.to_owned() } else { format!("{state}: {reason}") };
     let mut rows = vec![
         ("id", manifest.id.to_string()),

@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use crate::settings::Loaded;
 use dispatch_hook_module::HOOKS_FOLDER;
 use dispatch_os::files;
-use dispatch_trust::{Trust, TrustError, read_content};
+use dispatch_script_extension::{Discovered, ExtensionFolder, FoundExtension};
+use dispatch_trust::{Trust, read_content};
 use ext_intents::contract::{INTENTS_FILE, IntentWorkspace, ORCHESTRATION_FOLDER};
 use ext_workspace_hooks::contract::{HOOKS_FILE, workspace_of};
 use std::path::{Path, PathBuf};
@@ -34,15 +35,9 @@ pub(super) fn of_project(loaded: &Loaded, root: &Path) -> Vec<PathBuf> {
     let routing = script_files(&root.join(ROUTING_HOOKS));
     let personas = persona_files(&root.join(PERSONAS));
     let intents = Some(IntentWorkspace::at(root).intents_file()).filter(|file| has_looser_modes(file));
-    settings
-        .into_iter()
-        .chain(hooks)
-        .chain(intents)
-        .chain(rules)
-        .chain(scripts)
-        .chain(routing)
-        .chain(personas)
-        .collect()
+    let extensions = loaded.externals.found.iter().filter(|found| found.manifest.is_some()).map(|it| it.path.clone());
+    let scripts = scripts.chain(routing).chain(personas).chain(extensions);
+    settings.into_iter().chain(hooks).chain(intents).chain(rules).chain(scripts).collect()
 }
 
 /// Whether this is the file of declared intents.
@@ -50,13 +45,18 @@ pub(super) fn is_intents_file(path: &Path) -> bool {
     path.ends_with(Path::new(ORCHESTRATION_FOLDER).join(INTENTS_FILE))
 }
 
-/// What an approval of the file covers: all of it, but of declared intents only the modes that loosen, because the rest
-/// changes with the work.
-pub(super) fn content(path: &Path) -> Result<Vec<u8>, TrustError> {
+/// What an approval of the path covers: all of a file, all files of an extension, but of declared intents only the modes
+/// that loosen, because the rest changes with the work.
+pub(super) fn content(path: &Path) -> Result<Vec<u8>, Failure> {
+    if files::is_dir(path) {
+        return ExtensionFolder::read(path).map(|folder| folder.content()).map_err(|error| {
+            Failure::usage(error.to_string()).hint("an extension consists of files that can be read and do not change")
+        });
+    }
     let root = path.parent().and_then(Path::parent).filter(|_| is_intents_file(path) && files::is_file(path));
     match root {
         Some(root) => Ok(IntentWorkspace::at(root).load_intents().looser_modes().into_bytes()),
-        None => read_content(path),
+        None => Ok(read_content(path)?),
     }
 }
 
@@ -100,13 +100,24 @@ fn is_script(path: &Path) -> bool {
     !declares && [".mjs", ".js", ".ts", ".mts"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// The files behind what the user names: a file, a folder of scripts, or a script module. With `approved`, what is
-/// approved counts too, whether it still exists or not.
-pub(super) fn named(root: &Path, names: &[PathBuf], approved: Option<&Trust>) -> Result<Vec<PathBuf>, Failure> {
+/// The files behind what the user names: a file, a folder of scripts, a script module, or an extension, which is approved
+/// as a whole. With `approved`, what is approved counts too, whether it still exists or not.
+pub(super) fn named(
+    root: &Path,
+    names: &[PathBuf],
+    externals: &Discovered,
+    approved: Option<&Trust>,
+) -> Result<Vec<PathBuf>, Failure> {
     let mut named = Vec::new();
     for name in names {
         let path = files::absolute(name)
             .map_err(|error| Failure::usage(format!("invalid path {}: {error}", name.display())))?;
+        let is_meant =
+            |found: &&FoundExtension| found.path == path || (!files::exists(&path) && name == Path::new(&found.id));
+        if let Some(extension) = externals.found.iter().find(is_meant) {
+            named.push(extension.path.clone());
+            continue;
+        }
         let module = root.join(HOOKS_FOLDER).join("features").join(name);
         let single = name.components().count() == 1;
         let folder = if files::is_dir(&path) {
@@ -166,7 +177,7 @@ mod tests {
         for name in ["b.md", "a.md", "notes.txt"] {
             std::fs::write(personas.join(name), "").unwrap();
         }
-        let found = named(folder.path(), std::slice::from_ref(&personas), None).unwrap();
+        let found = named(folder.path(), std::slice::from_ref(&personas), &Discovered::default(), None).unwrap();
         assert_eq!(found, [personas.join("a.md"), personas.join("b.md")]);
     }
 
@@ -176,7 +187,7 @@ mod tests {
         let hook = folder.path().join(HOOKS_FOLDER).join("features/mine/hook.ts");
         std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
         std::fs::write(&hook, "").unwrap();
-        let named = |name: PathBuf| named(folder.path(), &[name], None).unwrap();
+        let named = |name: PathBuf| named(folder.path(), &[name], &Discovered::default(), None).unwrap();
         assert_eq!(named("mine".into()), std::slice::from_ref(&hook));
         assert_eq!(named(hook.parent().unwrap().into()), std::slice::from_ref(&hook));
         assert_eq!(named(hook.clone()), [hook]);

@@ -272,6 +272,23 @@ fn a_guard_that_changes_what_a_call_touches_makes_it_wait_for_that() {
 }
 
 #[test]
+fn what_a_filter_keeps_holds_for_handlers_without_its_type() {
+    let script = vec![vec![(1, call("a", "safe", json!({}))), (0, finish())]];
+    let prepare = Box::new(|bus: &crate::bus::Bus| {
+        let other_tool = guard(|mut value| {
+            value.call.name = "exclusive".into();
+            Ok(value)
+        });
+        bus.filter(&subscriber("foreign"), TOOL_BEFORE.id(), 0, other_tool);
+    });
+    let result = TurnScenario { script, prepare, ..TurnScenario::default() }.run().unwrap();
+    let (_, status, said) = &result.results()[0];
+    assert_eq!(*status, ResultStatus::Denied);
+    assert!(said.contains("extension `foreign` failed: a guard may change a call's arguments"), "{said}");
+    assert!(result.spans().is_empty());
+}
+
+#[test]
 fn what_cannot_run_is_explained_to_the_model() {
     let garbled = ModelEvent::ToolCall { id: "g".into(), name: "safe".into(), arguments: "{\"ms\": 1".into() };
     let script = vec![vec![

@@ -1,0 +1,32 @@
+//! What an approval of an extension means: what it adds, what it asks for, and what it replaces.
+
+use dispatch_contracts::manifest::Capability;
+use dispatch_script_extension::{Discovered, FoundState};
+use std::path::Path;
+
+/// Lines for below the one that says what was approved; `None` if the path is no extension.
+pub(super) fn text(externals: &Discovered, path: &Path) -> Option<String> {
+    let found = externals.found.iter().find(|found| found.path == path)?;
+    let Some(manifest) = &found.manifest else {
+        let FoundState::Broken(reason) = &found.state else { return None };
+        return Some(format!("\n  it cannot run: {reason}"));
+    };
+    let added = &manifest.contributes;
+    let names = [("tool", &added.tools), ("command", &added.commands), ("hook", &added.hooks)];
+    let adds = names.iter().flat_map(|(kind, names)| names.iter().map(move |name| format!("{kind} {name}")));
+    let mut text = line("adds", adds.collect());
+    text += &line("asks for", manifest.capabilities.iter().map(|it| Capability::name(*it).to_owned()).collect());
+    if !manifest.capabilities.is_empty() {
+        text += &format!("\n  it gets what `[grants.{}]` in dispatch.toml lists under `capabilities`", manifest.id);
+    }
+    let is_bundled = |id: &str| crate::compose::bundled_ids().iter().any(|bundled| bundled == id);
+    if is_bundled(manifest.id.as_str()) {
+        text += &format!("\n  it REPLACES the extension `{}` that ships with the program", manifest.id);
+    }
+    Some(text)
+}
+
+fn line(what: &str, names: Vec<String>) -> String {
+    let names = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+    format!("\n  {what}: {names}")
+}

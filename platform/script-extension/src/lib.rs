@@ -1,0 +1,21 @@
+//! Extensions from outside the program: finds their folders, checks them against what the user approved, and runs those
+//! written in TypeScript, each in worker processes of its own.
+//!
+//! A folder is read once, into memory. What is approved and what runs are these bytes, so a change of a file after the
+//! check has no effect.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
+#![forbid(unsafe_code)]
+
+mod discovery;
+mod extension;
+mod folder;
+mod host_calls;
+mod limits;
+mod module_paths;
+mod registered;
+mod worker;
+
+pub use discovery::{Discovered, FoundExtension, FoundState, Place, SearchFolders, discover};
+pub use extension::ScriptExtension;
+pub use folder::{ExtensionFolder, FolderError, MANIFEST_FILE};

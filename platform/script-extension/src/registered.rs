@@ -1,0 +1,145 @@
+//! What `activate` of an extension registered, as its worker tells it.
+//!
+//! Pure.
+
+use crate::limits::{MAX_PRIORITY, MAX_TOOL_MS, MIN_PRIORITY, TOOL};
+use dispatch_contracts::hooks::{
+    EXTENSION_DISABLED, EXTENSION_FAULTED, REQUEST_BEFORE, ROW_RECORDED, TOOL_AFTER, TOOL_BEFORE, TURN_SEALED,
+    TURN_STARTED,
+};
+use dispatch_contracts::suggest::nearest;
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::Duration;
+
+/// The events of the kernel.
+const EVENTS: [&str; 5] =
+    [TURN_STARTED.id(), TURN_SEALED.id(), ROW_RECORDED.id(), EXTENSION_FAULTED.id(), EXTENSION_DISABLED.id()];
+/// The filters of the kernel.
+const FILTERS: [&str; 3] = [TOOL_BEFORE.id(), TOOL_AFTER.id(), REQUEST_BEFORE.id()];
+/// What stands before the names of both.
+const KERNEL: &str = "kernel/";
+
+/// Everything that was registered.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Registered {
+    pub(crate) tools: Vec<RegisteredTool>,
+    pub(crate) commands: Vec<RegisteredCommand>,
+    pub(crate) events: Vec<RegisteredEvent>,
+    pub(crate) filters: Vec<RegisteredFilter>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RegisteredTool {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) parameters: Value,
+    pub(crate) concurrency_safe: bool,
+    timeout_ms: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct RegisteredCommand {
+    pub(crate) name: String,
+    pub(crate) description: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct RegisteredEvent {
+    id: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct RegisteredFilter {
+    id: String,
+    priority: Value,
+}
+
+impl RegisteredTool {
+    /// How long a call may take.
+    pub(crate) fn time(&self) -> Result<Duration, String> {
+        let Some(given) = &self.timeout_ms else { return Ok(TOOL) };
+        let ms = given.as_u64().filter(|ms| (1..=MAX_TOOL_MS).contains(ms));
+        ms.map(Duration::from_millis).ok_or_else(|| {
+            format!("`timeoutMs` of the tool `{}` is {given}, not a number from 1 to {MAX_TOOL_MS}", self.name)
+        })
+    }
+}
+
+impl RegisteredEvent {
+    /// The id of the event.
+    pub(crate) fn id(&self) -> Result<String, String> {
+        full_id(&self.id, "event", &EVENTS)
+    }
+}
+
+impl RegisteredFilter {
+    /// The id of the filter.
+    pub(crate) fn id(&self) -> Result<String, String> {
+        full_id(&self.id, "filter", &FILTERS)
+    }
+
+    /// Where it stands among the handlers of the filter.
+    pub(crate) fn priority(&self) -> Result<i32, String> {
+        let given = self.priority.as_i64().filter(|priority| (MIN_PRIORITY..=MAX_PRIORITY).contains(priority));
+        given.and_then(|priority| i32::try_from(priority).ok()).ok_or_else(|| {
+            format!(
+                "the priority of the filter `{}` is {}, not a whole number from {MIN_PRIORITY} to {MAX_PRIORITY}",
+                self.id, self.priority
+            )
+        })
+    }
+}
+
+/// A hook's id in full: `turn.sealed` is one of the kernel's.
+fn full_id(id: &str, kind: &str, known: &[&'static str]) -> Result<String, String> {
+    let full = if id.contains('/') { id.to_owned() } else { format!("{KERNEL}{id}") };
+    if !full.starts_with(KERNEL) || known.contains(&full.as_str()) {
+        return Ok(full);
+    }
+    let short = known.iter().map(|known| known.strip_prefix(KERNEL).unwrap_or(known));
+    let meant = nearest(id, short.clone()).map(|meant| format!("; did you mean `{meant}`?"));
+    let listed = || format!("; there are {}", short.collect::<Vec<_>>().join(", "));
+    Err(format!("there is no {kind} `{id}`{}", meant.unwrap_or_else(listed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_hook_of_the_kernel_goes_by_its_short_name_and_a_misspelt_one_is_refused() {
+        let event = |id: &str| RegisteredEvent { id: id.to_owned() }.id();
+        assert_eq!(event("turn.sealed").as_deref(), Ok("kernel/turn.sealed"));
+        assert_eq!(event("kernel/turn.sealed").as_deref(), Ok("kernel/turn.sealed"));
+        assert_eq!(event("other/thing").as_deref(), Ok("other/thing"));
+        assert_eq!(event("turn.seled").unwrap_err(), "there is no event `turn.seled`; did you mean `turn.sealed`?");
+        assert!(event("tool.before").unwrap_err().starts_with("there is no event `tool.before`; "));
+        assert!(event("kernel/zzz").is_err());
+    }
+
+    #[test]
+    fn guards_of_the_program_stay_behind_every_filter() {
+        let filter = |priority: Value| RegisteredFilter { id: "tool.before".to_owned(), priority }.priority();
+        assert_eq!(filter(json!(-99)), Ok(-99));
+        for wrong in [json!(-100), json!(1001), json!(1.5), json!("first"), json!(null)] {
+            assert!(filter(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_tool_has_a_deadline() {
+        let tool = |timeout_ms: Option<Value>| {
+            let (name, parameters) = ("a".to_owned(), json!({}));
+            let description = String::new();
+            RegisteredTool { name, description, parameters, concurrency_safe: false, timeout_ms }.time()
+        };
+        assert_eq!(tool(None), Ok(TOOL));
+        assert_eq!(tool(Some(json!(250))), Ok(Duration::from_millis(250)));
+        for wrong in [json!(0), json!(-1), json!(600_001), json!("1s")] {
+            assert!(tool(Some(wrong.clone())).is_err(), "{wrong}");
+        }
+    }
+}
