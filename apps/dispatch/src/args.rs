@@ -312,6 +312,23 @@ pub(crate) enum ExtCommand {
         #[arg(long)]
         user: bool,
     },
+    /// Run the unit tests of an extension and the compliance suite, in a home of its own
+    Test {
+        /// Its folder, or the id of an extension that is there
+        #[arg(value_name = "PATH")]
+        extension: PathBuf,
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install an extension for every project, once you saw what it is and agreed
+    Install {
+        /// A folder, a packed package (.tgz), npm:NAME, or a git address
+        source: String,
+        /// Also grant it what its manifest asks for
+        #[arg(long)]
+        grant: bool,
+    },
     /// Describe one extension: manifest, state, and what it says about itself
     Info {
         /// The extension's id
@@ -344,6 +361,10 @@ pub(crate) enum ExtensionKind {
     Tool,
     /// A command that people call with `dispatch run`
     Command,
+    /// A change of what tools are asked or answer
+    Filter,
+    /// Something that happens when something happened
+    Event,
 }
 
 #[cfg(test)]

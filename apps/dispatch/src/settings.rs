@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 const LIMIT_BYTES: u64 = 1024 * 1024;
 
 /// The name of a settings file.
-const FILE_NAME: &str = "dispatch.toml";
+pub(crate) const FILE_NAME: &str = "dispatch.toml";
 
 /// The settings schema of each extension that has one.
 pub(crate) type ExtensionSchemas = BTreeMap<ExtensionId, Value>;

@@ -13,6 +13,10 @@ use std::sync::Arc;
 
 /// What the names of packages begin with that are extensions.
 const PACKAGE_PREFIX: &str = "dispatch-ext-";
+/// The keyword of packages that are extensions under another name.
+const PACKAGE_KEYWORD: &str = "dispatch-extension";
+/// The largest package.json that is looked into for the keyword.
+const MAX_PACKAGE_BYTES: u64 = 256 * 1024;
 
 /// Where an extension was found, the strongest place first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -164,7 +168,7 @@ pub fn discover(folders: &SearchFolders, trust: &Trust, reserved: &[ExtensionId]
 
 /// The folders of one place that are extensions, in order.
 fn extension_folders(place: Place, folder: &Path) -> Vec<PathBuf> {
-    let is_package = |path: &PathBuf| file_name(path).starts_with(PACKAGE_PREFIX);
+    let is_package = |path: &PathBuf| file_name(path).starts_with(PACKAGE_PREFIX) || has_keyword(path);
     let below = |folder: &Path| -> Vec<PathBuf> {
         let entries = files::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         entries.filter(|path| files::is_dir(path)).collect()
@@ -184,6 +188,17 @@ fn extension_folders(place: Place, folder: &Path) -> Vec<PathBuf> {
     paths.sort();
     paths.truncate(MAX_EXTENSIONS);
     paths
+}
+
+/// Whether a package says of itself that it is an extension. Only one with a manifest is asked.
+fn has_keyword(package: &Path) -> bool {
+    if !files::is_file(package.join(MANIFEST_FILE)) {
+        return false;
+    }
+    let text = files::read_text_at_most(&package.join("package.json"), MAX_PACKAGE_BYTES).unwrap_or_default();
+    let package: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let keywords = package.get("keywords").and_then(serde_json::Value::as_array);
+    keywords.is_some_and(|keywords| keywords.iter().any(|keyword| keyword == PACKAGE_KEYWORD))
 }
 
 fn file_name(path: &Path) -> String {
@@ -301,6 +316,25 @@ mod tests {
             assert_eq!(found.found.len(), paths.len() - at);
             std::fs::remove_dir_all(path).unwrap();
         }
+    }
+
+    #[test]
+    fn a_package_is_an_extension_by_its_name_or_its_keyword() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = SearchFolders { project: None, config: root.path().to_path_buf() };
+        let place = folders.of(Place::UserPackages).unwrap();
+        for (name, package) in [
+            ("clock", r#"{"keywords":["time","dispatch-extension"]}"#),
+            ("other", r#"{"keywords":["time"]}"#),
+            ("broken", "{"),
+            ("@me/watch", r#"{"keywords":["dispatch-extension"]}"#),
+        ] {
+            add(&place.join(name), "x", "");
+            std::fs::write(place.join(name).join("package.json"), package).unwrap();
+        }
+        let found = discover(&folders, &Trust::default(), &[]);
+        let paths: Vec<_> = found.found.iter().map(|found| found.path.strip_prefix(&place).unwrap()).collect();
+        assert_eq!(paths, [Path::new("@me/watch"), Path::new("clock")]);
     }
 
     #[test]

@@ -40,6 +40,12 @@ impl ScriptExtension {
         let workers = Arc::new(ExtensionWorkers::new(Arc::new(folder), entry)?);
         Ok(Self { manifest_text, version: manifest.version.to_string(), workers, active: OnceLock::new() })
     }
+
+    /// The processes that run its code at the moment. Waits for a call that runs.
+    #[must_use]
+    pub fn worker_ids(&self) -> Vec<u32> {
+        self.workers.worker_ids()
+    }
 }
 
 impl Extension for ScriptExtension {

@@ -131,6 +131,24 @@ impl ExtensionFolder {
         self.files.get(name).and_then(|bytes| std::str::from_utf8(bytes).ok())
     }
 
+    /// The same with another content of one file, in memory alone.
+    #[must_use]
+    pub fn with_file(mut self, name: &str, content: impl Into<Vec<u8>>) -> Self {
+        self.files.insert(name.to_owned(), content.into());
+        self
+    }
+
+    /// The content of a file.
+    #[must_use]
+    pub fn bytes(&self, name: &str) -> Option<&[u8]> {
+        self.files.get(name).map(Vec::as_slice)
+    }
+
+    /// The names of all files below the folder, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
     /// Everything that the user approves: the names and contents of all files, in one order.
     #[must_use]
     pub fn content(&self) -> Vec<u8> {

@@ -14,8 +14,10 @@ mod host_calls;
 mod limits;
 mod module_paths;
 mod registered;
+mod unit_test;
 mod worker;
 
 pub use discovery::{Discovered, FoundExtension, FoundState, Place, SearchFolders, discover};
 pub use extension::ScriptExtension;
 pub use folder::{ExtensionFolder, FolderError, MANIFEST_FILE};
+pub use unit_test::{UnitTestResult, run_unit_tests};

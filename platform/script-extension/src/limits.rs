@@ -25,6 +25,8 @@ pub(crate) const EVENT: Duration = Duration::from_secs(25);
 pub(crate) const COMMAND: Duration = Duration::from_secs(120);
 /// How long a call of a tool may take unless it says otherwise.
 pub(crate) const TOOL: Duration = Duration::from_secs(30);
+/// How long one unit test may take.
+pub(crate) const UNIT_TEST: Duration = Duration::from_secs(10);
 /// The longest that a tool may ask for.
 pub(crate) const MAX_TOOL_MS: u64 = 10 * 60 * 1000;
 /// How long a worker process may take to start on a machine that has other things to do.

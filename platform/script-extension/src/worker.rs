@@ -26,7 +26,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 /// How the program is started as a script worker.
-const WORKER_COMMAND: &str = "script-worker";
+pub(crate) const WORKER_COMMAND: &str = "script-worker";
 const ADAPTER: &str = include_str!("adapter.js");
 /// The adapter's name; no file of an extension is called so.
 const ADAPTER_NAME: &str = "dispatch:extension.js";
@@ -84,6 +84,11 @@ impl ExtensionWorkers {
     /// Whether the worker of a lane runs.
     pub(crate) fn is_running(&self, lane: Lane) -> bool {
         self.supervisor(lane).worker_id().is_some()
+    }
+
+    /// The processes of both lanes that run.
+    pub(crate) fn worker_ids(&self) -> Vec<u32> {
+        [&self.calls, &self.hooks].into_iter().filter_map(|supervisor| supervisor.worker_id()).collect()
     }
 
     fn supervisor(&self, lane: Lane) -> &Arc<Supervisor> {
@@ -195,7 +200,7 @@ fn failure(error: ScriptError) -> CallFailure {
 }
 
 /// The files of the extension, as they were when it was approved.
-struct FolderImports(Arc<ExtensionFolder>);
+pub(crate) struct FolderImports(pub(crate) Arc<ExtensionFolder>);
 
 impl ModuleSource for FolderImports {
     fn load(&self, specifier: &str, referrer: &str) -> Result<Source, String> {

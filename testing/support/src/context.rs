@@ -178,7 +178,9 @@ impl TestContext {
 fn changes_policy(arguments: &[&str]) -> bool {
     let words: Vec<&str> = arguments.iter().copied().filter(|word| !word.starts_with("--project")).collect();
     match words.as_slice() {
-        ["trust" | "allow-once", ..] | ["phase", "set", ..] | ["ext", "enable" | "disable" | "remove", ..] => true,
+        ["trust" | "allow-once", ..]
+        | ["phase", "set", ..]
+        | ["ext", "enable" | "disable" | "remove" | "install", ..] => true,
         ["init", ..] => words.contains(&"--undo") || words.contains(&"--intents-mode"),
         _ => words.iter().any(|word| matches!(*word, "trust" | "allow-once")),
     }

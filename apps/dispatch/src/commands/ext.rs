@@ -1,9 +1,14 @@
-//! `dispatch ext`: lists, describes and makes extensions, switches them on and off, and removes them.
+//! `dispatch ext`: lists, describes, makes, tests and installs extensions, switches them on and off, and removes them.
 
+mod check;
 mod info;
+mod install;
 mod list;
 mod remove;
+mod scratch_folder;
 mod template;
+
+pub(super) use install::surface;
 
 use crate::app::Status;
 use crate::args::ExtCommand;
@@ -29,6 +34,8 @@ pub(crate) fn run(
     match command {
         ExtCommand::List { json } => list::run(loaded, extensions, replaced, (*json).into(), printer),
         ExtCommand::New { name, kind, user } => template::make(loaded, name, *kind, (*user).into(), printer),
+        ExtCommand::Test { extension, json } => check::run(loaded, extension, (*json).into(), printer),
+        ExtCommand::Install { source, grant } => install::run(loaded, source, (*grant).into(), printer),
         ExtCommand::Info { id, json } => info::run(loaded, extensions, id, (*json).into(), printer),
         ExtCommand::Enable { id } => {
             crate::policy_change::confirm(loaded, &format!("enable the extension `{id}`"), printer)?;

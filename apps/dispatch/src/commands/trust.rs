@@ -2,6 +2,7 @@
 
 mod candidates;
 mod compile;
+mod extension_grant;
 mod extension_review;
 mod hook_review;
 
@@ -21,6 +22,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use candidates::script_files;
+pub(crate) use extension_grant::{GrantChoice, offer_grants};
+pub(crate) use extension_review::review;
 
 /// How long to wait for another `dispatch trust`.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -32,6 +35,9 @@ pub(crate) struct TrustRequest {
     /// Approve the project's settings, .akira/hooks.json, every script below .ai/hooks and every extension
     #[arg(long, conflicts_with = "paths")]
     all: bool,
+    /// Also grant the extensions among them what their manifests ask for
+    #[arg(long, conflicts_with_all = ["list", "revoke"])]
+    grant: bool,
     /// List what is approved and what waits for approval instead
     #[arg(long, conflicts_with_all = ["paths", "all"])]
     list: bool,
@@ -50,11 +56,12 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
     }
     let what = if request.revoke { "withdraw an approval" } else { "approve files that came with a project" };
     crate::policy_change::confirm(loaded, what, printer)?;
-    let _lock = lock(loaded)?;
+    let lock = lock(loaded)?;
     let mut trust = Trust::read(&loaded.trust_file)?;
     let mut approvals = HookApprovals::beside(&loaded.trust_file);
     let mut lines = Vec::new();
-    for path in wanted(loaded, &workspace, request, &trust)? {
+    let paths = wanted(loaded, &workspace, request, &trust)?;
+    for path in paths.clone() {
         lines.push(match request.revoke {
             true => revoke(&mut trust, &mut approvals, &path)?,
             false => approve(loaded, &mut trust, &mut approvals, path, printer)?,
@@ -62,11 +69,17 @@ pub(crate) fn run(loaded: &Loaded, request: &TrustRequest, printer: &Printer) ->
     }
     trust.write(&loaded.trust_file)?;
     approvals.save()?;
+    drop(lock);
     // Whoever looks next may find the file invalid; from here on every process knows what it said.
     let _ = read_hook_files(&workspace_of(&loaded.start), &loaded.folders());
     printer.out(&lines.join("\n"));
     if !request.revoke {
         compile::compile(&workspace.root).iter().for_each(|problem| printer.warn(problem));
+        for found in loaded.externals.found.iter().filter(|found| paths.contains(&found.path)) {
+            if let Some(manifest) = &found.manifest {
+                offer_grants(loaded, manifest, request.grant.into(), printer)?;
+            }
+        }
     }
     Ok(Status::Done)
 }

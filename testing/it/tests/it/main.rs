@@ -17,7 +17,10 @@ mod endless;
 mod events;
 mod explain;
 mod ext;
+mod ext_compliance;
+mod ext_install;
 mod ext_outside;
+mod ext_test;
 mod floor;
 #[cfg(target_os = "linux")]
 mod frozen;

@@ -1,5 +1,7 @@
 //! `dispatch ext new`: makes an extension that works, so that writing one begins with changing one.
 
+mod kinds;
+
 use crate::app::Status;
 use crate::args::ExtensionKind;
 use crate::failure::Failure;
@@ -7,17 +9,21 @@ use crate::printer::Printer;
 use crate::settings::Loaded;
 use dispatch_os::files::{Access, create_dir_all, create_new, exists};
 use dispatch_script_extension::{MANIFEST_FILE, Place, SearchFolders};
-use serde_json::json;
+use kinds::{KindTemplate, template};
+use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 
 /// What an extension may use, for editors.
 const TYPES: &str = include_str!("../../../../../sdk/extension.d.ts");
-const TOOL: &str = include_str!("template/tool.ts");
-const COMMAND: &str = include_str!("template/command.ts");
+/// What a test may use, for editors.
+const TEST_TYPES: &str = include_str!("../../../../../sdk/dispatch-test.d.ts");
 /// How editors and the TypeScript compiler read the folder.
 const TSCONFIG: &str = include_str!("template/tsconfig.json");
-const LOGIC: &str = include_str!("template/logic.ts");
+const AGENTS: &str = include_str!("template/AGENTS.md");
+const README: &str = include_str!("template/README.md");
+/// What stands in the templates for the extension's name.
+const NAME: &str = "NAME";
 
 /// Where a new extension is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +47,8 @@ pub(super) fn make(
     place: NewPlace,
     printer: &Printer,
 ) -> Result<Status, Failure> {
-    let text = manifest(name, kind)?;
+    let template = template(kind);
+    let manifest = manifest(name, &template)?;
     let root = loaded.project.as_ref().map_or_else(|| loaded.start.clone(), |root| root.path.clone());
     let folders = SearchFolders { project: Some(root), config: loaded.dirs.config.clone() };
     let place = match place {
@@ -52,60 +59,77 @@ pub(super) fn make(
     if exists(&folder) {
         return Err(Failure::usage(format!("{} already exists", folder.display())).hint("choose another name"));
     }
-    let code = match kind {
-        ExtensionKind::Tool => TOOL,
-        ExtensionKind::Command => COMMAND,
-    };
     let failed =
         |error: std::io::Error| Failure::internal(format!("cannot write {}", folder.display())).caused_by(&error);
     create_dir_all(&folder).map_err(failed)?;
     let files = [
-        (MANIFEST_FILE, text.as_str()),
-        ("index.ts", &code.replace("NAME", name)),
-        ("logic.ts", LOGIC),
+        (MANIFEST_FILE, manifest.as_str()),
+        ("package.json", &package(name, &template)),
+        ("index.ts", template.index),
+        ("logic.ts", template.logic),
+        ("adapter.ts", template.adapter),
+        ("logic.test.ts", template.test),
         ("extension.d.ts", TYPES),
+        ("dispatch-test.d.ts", TEST_TYPES),
         ("tsconfig.json", TSCONFIG),
+        ("AGENTS.md", AGENTS),
+        ("README.md", README),
     ];
     for (file, text) in files {
-        write_new(&folder.join(file), text).map_err(failed)?;
+        let is_own = !matches!(file, MANIFEST_FILE | "package.json" | "extension.d.ts" | "dispatch-test.d.ts");
+        let text = if is_own { text.replace(NAME, name) } else { text.to_owned() };
+        write_new(&folder.join(file), &text).map_err(failed)?;
     }
-    let tried = match kind {
-        ExtensionKind::Tool => format!("dispatch chat \"call {name} {{}}\""),
-        ExtensionKind::Command => format!("dispatch run {name}"),
-    };
     let shown = folder.display();
-    printer.out(&format!("made {shown}\n\nnext\n  dispatch trust {shown}   now and after each change\n  {tried}"));
+    let tried = template.tried.replace(NAME, name);
+    let granted = if template.capabilities.is_empty() { "" } else { " --grant" };
+    printer.out(&format!(
+        "made {shown}\n\nnext\n  dispatch ext test {shown}\n  dispatch trust {shown}{granted}   now and after each change\n  {tried}"
+    ));
     Ok(Status::Done)
 }
 
-/// The manifest, if the name can be an id and the name of a tool or command.
-fn manifest(name: &str, kind: ExtensionKind) -> Result<String, Failure> {
-    let added = match kind {
-        ExtensionKind::Tool => json!({ "tools": [name] }),
-        ExtensionKind::Command => json!({ "commands": [name] }),
-    };
+/// The manifest, if the name can be an id and the name of what the extension adds.
+fn manifest(name: &str, template: &KindTemplate) -> Result<String, Failure> {
+    let settings: Value = serde_json::from_str(template.settings).unwrap_or_default();
+    let added =
+        template.contributes.iter().map(|(kind, added)| ((*kind).to_owned(), json!([added.replace(NAME, name)])));
     let manifest = json!({
         "id": name,
         "name": name,
-        "description": "Greets somebody.",
+        "description": template.description,
         "version": "0.1.0",
         "apiVersion": format!("^{}", dispatch_contracts::API_VERSION),
         "tier": "external",
-        "contributes": added,
-        "capabilities": [],
-        "settingsSchema": {
-            "type": "object",
-            "additionalProperties": false,
-            "properties": { "greeting": { "type": "string", "minLength": 1, "description": "How it greets." } }
-        }
+        "contributes": added.collect::<serde_json::Map<_, _>>(),
+        "capabilities": template.capabilities,
+        "settingsSchema": { "type": "object", "additionalProperties": false, "properties": settings }
     });
-    let mut text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
-    text.push('\n');
+    let text = pretty(&manifest);
     dispatch_kernel::host::manifest::parse(&text).map(|_| text).map_err(|problems| {
         let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Failure::usage(format!("invalid extension name `{name}`: {}", said.join("; ")))
             .hint("use lower-case words joined by `-`, for example `word-count`")
     })
+}
+
+/// The package, ready to be published; found by its name and its keyword.
+fn package(name: &str, template: &KindTemplate) -> String {
+    pretty(&json!({
+        "name": format!("dispatch-ext-{name}"),
+        "version": "0.1.0",
+        "description": template.description,
+        "keywords": ["dispatch-extension"],
+        "license": "MIT",
+        "type": "module",
+        "files": [MANIFEST_FILE, "*.ts", "AGENTS.md"]
+    }))
+}
+
+fn pretty(value: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
 }
 
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {

@@ -1,6 +1,7 @@
 //! What an approval of an extension means: what it adds, what it asks for, and what it replaces.
 
-use dispatch_contracts::manifest::Capability;
+use crate::commands::ext::surface::added;
+use dispatch_contracts::manifest::{Capability, Manifest};
 use dispatch_script_extension::{Discovered, FoundState};
 use std::path::Path;
 
@@ -11,10 +12,12 @@ pub(super) fn text(externals: &Discovered, path: &Path) -> Option<String> {
         let FoundState::Broken(reason) = &found.state else { return None };
         return Some(format!("\n  it cannot run: {reason}"));
     };
-    let added = &manifest.contributes;
-    let names = [("tool", &added.tools), ("command", &added.commands), ("hook", &added.hooks)];
-    let adds = names.iter().flat_map(|(kind, names)| names.iter().map(move |name| format!("{kind} {name}")));
-    let mut text = line("adds", adds.collect());
+    Some(review(manifest))
+}
+
+/// What a manifest means for whoever approves it.
+pub(crate) fn review(manifest: &Manifest) -> String {
+    let mut text = line("adds", added(&manifest.contributes));
     text += &line("asks for", manifest.capabilities.iter().map(|it| Capability::name(*it).to_owned()).collect());
     if !manifest.capabilities.is_empty() {
         text += &format!("\n  it gets what `[grants.{}]` in dispatch.toml lists under `capabilities`", manifest.id);
@@ -23,7 +26,7 @@ pub(super) fn text(externals: &Discovered, path: &Path) -> Option<String> {
     if is_bundled(manifest.id.as_str()) {
         text += &format!("\n  it REPLACES the extension `{}` that ships with the program", manifest.id);
     }
-    Some(text)
+    text
 }
 
 fn line(what: &str, names: Vec<String>) -> String {

@@ -1,13 +1,12 @@
+import { greetingOf } from "./adapter.ts";
 import type { Host } from "./extension.d.ts";
 import { greet } from "./logic.ts";
 
 export function activate(host: Host): void {
-  const greeting = String(host.settings.greeting ?? "Hello");
+  const greeting = greetingOf(host);
   host.defineCommand({
     name: "NAME",
     description: "Greets somebody by name.",
-    async run(args) {
-      return greet(greeting, args[0] ?? "world");
-    },
+    run: (args) => greet(greeting, args[0] ?? "world"),
   });
 }

@@ -1,8 +1,9 @@
+import { greetingOf } from "./adapter.ts";
 import type { Host } from "./extension.d.ts";
 import { greet } from "./logic.ts";
 
 export function activate(host: Host): void {
-  const greeting = String(host.settings.greeting ?? "Hello");
+  const greeting = greetingOf(host);
   host.defineTool({
     name: "NAME",
     description: "Greets somebody by name.",
@@ -11,8 +12,6 @@ export function activate(host: Host): void {
       properties: { name: { type: "string", description: "Whom to greet." } },
       additionalProperties: false,
     },
-    async execute(args) {
-      return greet(greeting, String(args.name ?? "world"));
-    },
+    execute: (args) => greet(greeting, String(args.name ?? "world")),
   });
 }
