@@ -105,6 +105,7 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
         scheduler: Arc::clone(&scheduler),
         sender: Mutex::default(),
         signal: Arc::clone(&scheduler.outbox),
+        under_way: Mutex::default(),
     });
     let replies: Arc<dyn Outbox> = Arc::clone(&outbox) as _;
     host.provide(&OUTBOX, replies).map_err(ExtensionError::new)?;

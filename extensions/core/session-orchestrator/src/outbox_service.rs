@@ -9,12 +9,11 @@ use crate::reply_attempt::{arrived, may_have_arrived, not_sent, refused, too_lat
 use crate::turn_scheduler::TurnScheduler;
 use dispatch_contracts::BoxFuture;
 use dispatch_durable_queue::WakeSignal;
+use futures_util::StreamExt;
 use futures_util::future::{Either, select};
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How long one attempt may take; after that it may have arrived.
 const SEND_MS: u64 = 60_000;
@@ -37,6 +36,7 @@ pub(crate) struct OutboxService {
     pub(crate) scheduler: Arc<TurnScheduler>,
     pub(crate) sender: Mutex<Option<Arc<dyn ReplySender>>>,
     pub(crate) signal: Arc<WakeSignal>,
+    pub(crate) under_way: Mutex<UnderWay>,
 }
 
 /// What is done with a reply that this process has taken.
@@ -56,43 +56,77 @@ struct ReplyJob {
     taken_at_ms: u64,
 }
 
+impl ReplyJob {
+    fn new(taken: TakenReply, work: ReplyWork, sender: &Arc<dyn ReplySender>, taken_at_ms: u64) -> Self {
+        Self { taken, work, sender: Arc::clone(sender), taken_at_ms }
+    }
+}
+
 /// The replies under way, by id, with their channels.
-type UnderWay = BTreeMap<String, String>;
+pub(crate) type UnderWay = BTreeMap<String, String>;
+
+/// The place of a reply that is under way; it is free again when this is dropped, however the work on it ended.
+struct SendingPlace {
+    outbox: Arc<OutboxService>,
+    reply: String,
+}
+
+impl SendingPlace {
+    fn taken(outbox: &Arc<OutboxService>, view: &ReplyView) -> Self {
+        outbox.under_way().insert(view.id.clone(), view.channel.clone());
+        outbox.scheduler.sending.fetch_add(1, Ordering::Relaxed);
+        Self { outbox: Arc::clone(outbox), reply: view.id.clone() }
+    }
+}
+
+impl Drop for SendingPlace {
+    fn drop(&mut self) {
+        self.outbox.under_way().remove(&self.reply);
+        self.outbox.scheduler.sending.fetch_sub(1, Ordering::Relaxed);
+        // The next to the same target, or to a channel that had no place, can go now.
+        self.outbox.signal.wake();
+    }
+}
 
 impl OutboxService {
     fn sender(&self) -> Option<Arc<dyn ReplySender>> {
         self.sender.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sends what is due until the program ends, then waits for what is under way.
+    fn under_way(&self) -> MutexGuard<'_, UnderWay> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends what is due until the program ends. What is under way then ends by itself.
     pub(crate) async fn run(self: Arc<Self>) {
         let mut woken = self.signal.listen();
-        let mut working = FuturesUnordered::new();
-        let mut under_way = UnderWay::new();
+        let mut swept_at = None::<u64>;
         while !self.scheduler.is_draining() {
             let looked_at = self.scheduler.now_ms();
-            match self.take_due(&under_way).await {
-                Ok(jobs) => {
-                    for job in jobs {
-                        under_way.insert(job.taken.view.id.clone(), job.taken.view.channel.clone());
-                        working.push(self.work_off(job).boxed());
-                    }
-                }
-                Err(error) => self.scheduler.warn(format!("the outbox cannot be used: {error}")),
+            let now = self.scheduler.clock().monotonic_ms();
+            if swept_at.is_none_or(|at| now.saturating_sub(at) >= OUTBOX_POLL_MS) {
+                swept_at = Some(now);
+                self.start_all(self.take_abandoned().await);
             }
-            self.scheduler.sending.store(under_way.len(), Ordering::Relaxed);
+            self.start_all(self.take_due().await);
             let pause = self.scheduler.clock().sleep_ms(self.pause(looked_at).await);
-            let idle = select(woken.next(), pause);
-            if working.is_empty() {
-                idle.await;
-            } else if let Either::Left((Some(ended), _)) = select(working.next(), idle).await {
-                under_way.remove(&ended);
-            }
+            select(woken.next(), pause).await;
         }
-        while let Some(ended) = working.next().await {
-            under_way.remove(&ended);
-            self.scheduler.sending.store(under_way.len(), Ordering::Relaxed);
+    }
+
+    fn start_all(self: &Arc<Self>, taken: Result<Vec<ReplyJob>, OutboxError>) {
+        match taken {
+            Ok(jobs) => jobs.into_iter().for_each(|job| self.start(job)),
+            Err(error) => self.scheduler.warn(format!("the outbox cannot be used: {error}")),
         }
+    }
+
+    /// Deals with one reply in the background, so that none waits for what is done with another.
+    fn start(self: &Arc<Self>, job: ReplyJob) {
+        let place = SendingPlace::taken(self, &job.taken.view);
+        self.scheduler.spawn(Box::pin(async move {
+            place.outbox.work_off(&job).await;
+        }));
     }
 
     async fn pause(&self, looked_at_ms: u64) -> u64 {
@@ -102,40 +136,41 @@ impl OutboxService {
         }
     }
 
-    /// Takes what is due now, and what others left behind.
-    async fn take_due(&self, under_way: &UnderWay) -> Result<Vec<ReplyJob>, OutboxError> {
+    /// Takes what others left behind.
+    async fn take_abandoned(&self) -> Result<Vec<ReplyJob>, OutboxError> {
         let Some(sender) = self.sender() else { return Ok(Vec::new()) };
-        let owner = &self.scheduler.owner;
-        let job = |work, taken_at_ms| {
-            let sender = Arc::clone(&sender);
-            move |taken| ReplyJob { taken, work, sender: Arc::clone(&sender), taken_at_ms }
-        };
-        let (asked, busy) = (Arc::clone(&sender), under_way.clone());
+        let (asked, busy) = (Arc::clone(&sender), self.under_way().clone());
         let takes = move |reply: &ReplyView| !busy.contains_key(&reply.id) && asked.takes(&reply.channel);
         let (now, began) = (self.scheduler.now_ms(), self.scheduler.clock().monotonic_ms());
-        let dead = self.scheduler.dead_owner_check();
+        let (owner, dead) = (&self.scheduler.owner, self.scheduler.dead_owner_check());
         let left = self.store.take_abandoned(takes, owner, dead, now, now + SEND_LEASE_MS).await?;
-        let mut jobs: Vec<ReplyJob> = left.into_iter().map(job(ReplyWork::FindOut, began)).collect();
+        Ok(left.into_iter().map(|taken| ReplyJob::new(taken, ReplyWork::FindOut, &sender, began)).collect())
+    }
+
+    /// Takes what is due now.
+    async fn take_due(&self) -> Result<Vec<ReplyJob>, OutboxError> {
+        let Some(sender) = self.sender() else { return Ok(Vec::new()) };
+        let mut jobs = Vec::new();
         for channel in self.store.waiting_channels().await?.into_iter().filter(|channel| sender.takes(channel)) {
-            let busy = under_way.values().filter(|other| **other == channel).count();
+            let busy = self.under_way().values().filter(|other| **other == channel).count();
             let free = u32::try_from(MAX_SENDING.saturating_sub(busy)).unwrap_or_default();
             if free > 0 {
                 let (now, began) = (self.scheduler.now_ms(), self.scheduler.clock().monotonic_ms());
+                let owner = &self.scheduler.owner;
                 let taken = self.store.take_replies(&channel, owner, now, now + SEND_LEASE_MS, free).await?;
-                jobs.extend(taken.into_iter().map(job(ReplyWork::Send, began)));
+                jobs.extend(taken.into_iter().map(|taken| ReplyJob::new(taken, ReplyWork::Send, &sender, began)));
             }
         }
         Ok(jobs)
     }
 
-    /// Deals with one reply and stores what became of it; gives its id.
-    async fn work_off(&self, job: ReplyJob) -> String {
+    /// Deals with one reply and stores what became of it.
+    async fn work_off(&self, job: &ReplyJob) {
         let end = match job.work {
-            ReplyWork::Send => self.attempt(&job).await,
-            ReplyWork::FindOut => self.find_out(&job, "its sender stopped").await,
+            ReplyWork::Send => self.attempt(job).await,
+            ReplyWork::FindOut => self.find_out(job, "its sender stopped").await,
         };
-        self.store_end(&job, end).await;
-        job.taken.view.id
+        self.store_end(job, end).await;
     }
 
     async fn attempt(&self, job: &ReplyJob) -> AttemptEnd {

@@ -88,6 +88,11 @@ impl TurnScheduler {
         &self.ports.clock
     }
 
+    /// Does something in the background for as long as the program runs.
+    pub(crate) fn spawn(&self, work: BoxFuture<'static, ()>) {
+        (self.ports.spawn)(work);
+    }
+
     pub(crate) fn next_id(&self) -> String {
         self.ports.ids.next_id()
     }

@@ -9,6 +9,7 @@ use crate::contract::{CHANNELS, Channels, EVENT_LEDGER, EventLedger};
 use crate::event_routes::event_routes;
 use crate::kept_replies::{KeptReplies, KeptReplyAdapter};
 use crate::ledger_service::LedgerService;
+use crate::peer_signals::PeerSignals;
 use crate::tables::MIGRATIONS;
 use crate::web::{self, WebChannel, web_routes};
 use crate::webhook::{self, WebhookAdapter, configured_webhooks, literal_secrets, webhook_route};
@@ -89,7 +90,7 @@ fn start(host: &Host, storage: Arc<dyn Storage>) -> Result<Option<Arc<AccountSup
         storage: Arc::clone(&storage),
         redactor: Arc::clone(&redactor),
         clock: host.clock(),
-        kept: WakeSignal::default(),
+        kept: PeerSignals::default(),
     });
     let refused = Arc::new(RefusedRequests {
         storage: Arc::clone(&storage),

@@ -3,11 +3,12 @@
 use crate::contract::{
     AccountState, AccountStatus, ChannelAdapter, KeptReply, OutboundAbilities, OutboundMessage, SendOutcome,
 };
+use crate::peer_signals::PeerSignals;
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::ports::Clock;
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, Keys, Record, Statement, Storage, StorageError, Transaction};
-use dispatch_durable_queue::{WakeSignal, transact};
+use dispatch_durable_queue::transact;
 use dispatch_redact::Redactor;
 use futures_util::StreamExt;
 use futures_util::future::select;
@@ -25,7 +26,7 @@ pub(crate) struct KeptReplies {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) kept: WakeSignal,
+    pub(crate) kept: PeerSignals,
 }
 
 impl KeptReplies {
@@ -46,7 +47,7 @@ impl KeptReplies {
         let keys = Keys::of([format!("event-ledger:reply:{channel}:{peer}")]);
         let work = move |tx: &mut dyn Transaction| tx.execute(&insert).map(drop);
         transact::<_, StorageError>(self.storage.as_ref(), keys, work).await?;
-        self.kept.wake();
+        self.kept.wake(channel, &peer);
         Ok(())
     }
 
@@ -65,13 +66,13 @@ impl KeptReplies {
             );
             statement!(sql, channel, peer, sequence, MAX_PAGE)
         };
-        let mut kept = self.kept.listen();
+        let mut kept = self.kept.listen(channel, peer);
         for _ in 0..looks {
             let found = self.read(query()).await?;
             if !found.is_empty() {
                 return Ok(found);
             }
-            select(kept.next(), self.clock.sleep_ms(LOOK_MS)).await;
+            select(kept.woken.next(), self.clock.sleep_ms(LOOK_MS)).await;
         }
         self.read(query()).await
     }

@@ -16,6 +16,7 @@ mod event_rows;
 mod extension;
 mod kept_replies;
 mod ledger_service;
+mod peer_signals;
 mod person_rows;
 mod prepared_event;
 mod tables;

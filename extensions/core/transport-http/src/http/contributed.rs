@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use dispatch_contracts::contribution::Route;
 use dispatch_kernel::host::Owned;
 use dispatch_os::paths::percent_decoded;
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -79,21 +79,38 @@ fn plain(mut value: Value) -> Response {
     answer
 }
 
+/// Where a stream is.
+enum StreamStep {
+    /// This is to be sent.
+    Send(Value),
+    /// The route is to be asked how it goes on from here.
+    Ask(Value),
+}
+
 /// A stream: the route is asked again for as long as it says how to go on. A client that leaves ends it.
 fn events(route: Route, owner: String, asked: Value, first: Value) -> Response {
-    let stream = stream::unfold(Some(first), move |answer| {
+    let sent = answers(route, owner, asked, first).map(|answer| stream::iter(server_events(&answer)));
+    Sse::new(sent.flatten()).keep_alive(KeepAlive::default()).into_response()
+}
+
+/// The answers of a route one after the other: each is given out before the next is asked for, which may take its time.
+fn answers(route: Route, owner: String, asked: Value, first: Value) -> impl Stream<Item = Value> {
+    stream::unfold(Some(StreamStep::Send(first)), move |step| {
         let (route, owner, mut asked) = (route.clone(), owner.clone(), asked.clone());
         async move {
-            let answer = answer?;
-            let sent = server_events(&answer);
-            let Some(next) = answer.get(NEXT).cloned() else { return Some((sent, None)) };
-            if let Some(fields) = asked.as_object_mut() {
-                fields.insert("next".to_owned(), next);
-            }
-            Some((sent, ask(&route, &owner, asked).await.ok()))
+            let answer = match step? {
+                StreamStep::Send(answer) => answer,
+                StreamStep::Ask(next) => {
+                    if let Some(fields) = asked.as_object_mut() {
+                        fields.insert("next".to_owned(), next);
+                    }
+                    ask(&route, &owner, asked).await.ok()?
+                }
+            };
+            let next = answer.get(NEXT).cloned().map(StreamStep::Ask);
+            Some((answer, next))
         }
-    });
-    Sse::new(stream.flat_map(stream::iter)).keep_alive(KeepAlive::default()).into_response()
+    })
 }
 
 fn server_events(answer: &Value) -> Vec<Result<Event, Infallible>> {
@@ -136,6 +153,34 @@ pub(super) fn placeholders(pattern: &str, path: &str) -> Option<Map<String, Valu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dispatch_contracts::BoxFuture;
+    use dispatch_contracts::hook::HandlerError;
+    use futures_util::FutureExt;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// A route that has so many answers at once and takes for ever over the next.
+    fn route_with(ready: u64) -> Route {
+        let given = AtomicU64::new(0);
+        let respond = move |asked: Value| -> BoxFuture<'static, Result<Value, HandlerError>> {
+            if given.fetch_add(1, Ordering::Relaxed) >= ready {
+                return Box::pin(std::future::pending());
+            }
+            let number = asked.get("next").and_then(Value::as_u64).unwrap_or_default();
+            Box::pin(std::future::ready(Ok(json!({ "$events": [{ "data": number }], "$next": number + 1 }))))
+        };
+        Route { method: "GET", path: "/v1/notes", summary: "Notes.", respond: Arc::new(respond) }
+    }
+
+    #[tokio::test]
+    async fn what_a_stream_has_is_sent_before_it_is_known_what_follows() {
+        let first = json!({ "$events": [{ "data": 0 }], "$next": 1 });
+        let sent = answers(route_with(2), "notes".to_owned(), json!({}), first);
+        let mut sent = std::pin::pin!(sent);
+        let numbers: Vec<u64> = std::iter::from_fn(|| sent.next().now_or_never().flatten())
+            .filter_map(|answer| answer.pointer("/$events/0/data").and_then(Value::as_u64))
+            .collect();
+        assert_eq!(numbers, [0, 1, 2]);
+    }
 
     #[test]
     fn patterns_fit_whole_paths_and_give_their_values() {
