@@ -348,6 +348,13 @@ impl Node {
         self.fuse.left.store(end, Ordering::Relaxed);
     }
 
+    /// Lets the node live on, unless it came to that already.
+    pub(super) fn spare(&self) {
+        if !self.has_died() {
+            self.die_at(NEVER);
+        }
+    }
+
     /// Whether it came to that.
     pub(super) fn has_died(&self) -> bool {
         self.fuse.left.load(Ordering::Relaxed) == 0 && self.tasks.lock().unwrap().iter().all(AbortHandle::is_aborted)

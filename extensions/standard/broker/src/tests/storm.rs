@@ -200,6 +200,9 @@ impl Storm {
                 self.one_step(&mut nodes).await;
             }
             nodes.iter().for_each(Node::calm);
+            // What is left is for nodes that live: one that died during the rest would be restarted by nobody.
+            nodes.iter().for_each(Node::spare);
+            self.replace_dead(&mut nodes).await;
             self.rest().await;
             let left = Left::read(&self).await;
             for node in nodes {
@@ -237,7 +240,12 @@ impl Storm {
             10 if self.around.chance(4) => self.clock().sleep_ms(40_000).await,
             _ => self.send(self.any_event()),
         }
-        if let Some(dead) = nodes.iter().position(Node::has_died) {
+        self.replace_dead(nodes).await;
+    }
+
+    /// Starts a node in the place of each that has died.
+    async fn replace_dead(&self, nodes: &mut Vec<Node>) {
+        while let Some(dead) = nodes.iter().position(Node::has_died) {
             let node = nodes.swap_remove(dead);
             self.close(&node);
             node.kill(Death::Seen);
