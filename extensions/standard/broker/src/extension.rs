@@ -23,6 +23,7 @@ use dispatch_contracts::ports::Clock;
 use dispatch_contracts::storage::StorageBackend;
 use dispatch_os::files::canonicalize;
 use dispatch_os::owner::Owner;
+use dispatch_os::threads::KeptThreads;
 use dispatch_redact::{Allowed, Options, Redactor, UserPattern};
 use ext_event_ledger::contract::{CHANNELS, EVENT_LEDGER};
 use ext_session_orchestrator::contract::{CONTEXT, OUTBOX, PERSONAS, SESSIONS, Sessions, TurnContext};
@@ -148,6 +149,7 @@ fn hook_runner(host: &Host) -> Result<Arc<dyn HookRunning>, ExtensionError> {
     Ok(Arc::new(HookRunner {
         workers: HookWorkers::new().map_err(|why| ExtensionError::new(std::io::Error::other(why)))?,
         clock: host.clock(),
+        threads: KeptThreads::new("routing-hook"),
         folders: host.folders(),
         timeout_ms: host.settings().read("hook_timeout_ms").unwrap_or(HOOK_TIMEOUT_MS),
     }))
@@ -166,7 +168,13 @@ fn router(host: &Host, journal: Arc<Journal>, hooks: Arc<dyn HookRunning>) -> Re
         clock: Arc::new(QueueClock { machine: host.clock(), sessions: Arc::clone(&sessions) }),
         sessions,
         journal,
-        hooks: Arc::new(HookCatalogue { runner: hooks, clock: host.clock(), folders, metas: Mutex::default() }),
+        hooks: Arc::new(HookCatalogue {
+            runner: hooks,
+            clock: host.clock(),
+            folders,
+            metas: Mutex::default(),
+            files: Mutex::default(),
+        }),
         senders: SenderKnowledge::of(&settings),
         redactor: Arc::new(redactor(host)?),
         ids: host.ids(),

@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How long a hook counts as broken that could not be loaded in time.
 const SLOW_LOAD_MS: u64 = 60_000;
+/// How long the files of the hooks count as they were read: many events share a look at the folders.
+const FILES_MS: u64 = 20;
 /// The longest id of a hook.
 const MAX_ID_CHARS: usize = 100;
 
@@ -43,6 +45,14 @@ pub(crate) struct HookCatalogue {
     pub(crate) folders: Folders,
     /// What the hooks say about themselves, by the version of their content.
     pub(crate) metas: Mutex<BTreeMap<String, KnownMeta>>,
+    pub(crate) files: Mutex<Option<ReadFiles>>,
+}
+
+/// The files as they were a moment ago.
+#[derive(Clone)]
+pub(crate) struct ReadFiles {
+    files: Arc<Vec<HookFile>>,
+    at_ms: u64,
 }
 
 /// What a version of a hook said about itself.
@@ -63,7 +73,7 @@ impl HookCatalogue {
     /// Every hook, switched on or not.
     pub(crate) async fn all(&self, journal: &Journal) -> Result<Vec<ReadyHook>, StorageError> {
         let disabled = journal.disabled().await?;
-        let mut hooks = join_all(read_hooks(&self.folders).into_iter().map(|file| self.hook(file))).await;
+        let mut hooks = join_all(self.files().iter().map(|file| self.hook(file.clone()))).await;
         // What nobody approved takes no id away from what somebody did.
         hooks.sort_by_key(|hook| hook.file.trust != HookTrust::Approved);
         let mut taken = BTreeSet::new();
@@ -77,6 +87,19 @@ impl HookCatalogue {
             hook
         });
         Ok(named.collect())
+    }
+
+    /// The files of the hooks, as they are or were a moment ago.
+    fn files(&self) -> Arc<Vec<HookFile>> {
+        let now_ms = self.clock.monotonic_ms();
+        let mut known = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = known.as_ref().filter(|read| now_ms.saturating_sub(read.at_ms) < FILES_MS);
+        if let Some(read) = fresh {
+            return Arc::clone(&read.files);
+        }
+        let files = Arc::new(read_hooks(&self.folders));
+        *known = Some(ReadFiles { files: Arc::clone(&files), at_ms: now_ms });
+        files
     }
 
     /// A hook; what came with a project and is not approved is not even loaded.

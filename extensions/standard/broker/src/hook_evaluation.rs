@@ -1,16 +1,17 @@
 //! Runs one hook for one event in a script worker, and answers what it asks meanwhile.
 
 use crate::hook_files::{HookFile, HookImports};
-use crate::hook_workers::{HookWorkers, Lane, LentWorker};
+use crate::hook_workers::{HookDelay, HookWorkers, Lane, LentWorker};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::ports::Clock;
-use dispatch_os::threads::offload;
+use dispatch_os::threads::KeptThreads;
 use dispatch_script::{
     Action, Callee, ErrorKind, HostFunctions, Limits, LogLevel, LogSink, Port, Request, ScriptError, Source, Supervisor,
 };
 use ext_event_ledger::contract::Event;
 use futures_channel::mpsc::{UnboundedSender, unbounded};
+use futures_channel::oneshot::{self, Canceled};
 use futures_util::future::{Either, select};
 use futures_util::{FutureExt, StreamExt};
 use serde::Deserialize;
@@ -28,7 +29,7 @@ const LOAD_MS: u64 = 10_000;
 /// How long the answer to a question of a hook may take.
 const ANSWER: Duration = Duration::from_secs(10);
 /// A hook that takes longer than this gets its worker replaced, so that others need not wait for it.
-const LONG_MS: u64 = 250;
+const LONG_MS: u64 = 50;
 /// The most lines of a hook's console that are kept.
 const MAX_LOG_LINES: usize = 100;
 
@@ -87,6 +88,8 @@ pub(crate) trait HookRunning: Send + Sync {
 pub(crate) struct HookRunner {
     pub(crate) workers: HookWorkers,
     pub(crate) clock: Arc<dyn Clock>,
+    /// Those that wait for workers.
+    pub(crate) threads: KeptThreads,
     pub(crate) folders: Folders,
     pub(crate) timeout_ms: u64,
 }
@@ -119,7 +122,7 @@ impl HookRunning for HookRunner {
             let request = request(file, call, self.timeout_ms, event.received_at);
             let started = self.clock.monotonic_ms();
             let (returned, log) = self.run(file, request, Some(questions)).await;
-            self.workers.note(&file.version, matches!(returned, Err(HookFailure::TimedOut(_))));
+            self.workers.note_end(&file.version, matches!(returned, Err(HookFailure::TimedOut(_))));
             Evaluation { returned, ms: self.clock.monotonic_ms().saturating_sub(started), log }
         })
     }
@@ -142,26 +145,34 @@ impl HookRunner {
             Either::Left((returned, _)) => returned,
             Either::Right(((), running)) => {
                 worker.replace();
+                self.workers.note_long(&file.version);
                 running.await
             }
         };
         (returned, lines.take())
     }
 
-    /// A worker for a version of a hook. One that hung before waits in a line of its own, and while it waits its time
-    /// runs: it holds up no event longer than its deadline.
+    /// A worker for a version of a hook. One that runs for long just now waits in a line of its own; if it hung before,
+    /// its time runs meanwhile: it holds up no event longer than its deadline.
     async fn worker(&self, version: &str) -> Result<LentWorker<'_>, HookFailure> {
         let gone = || HookFailure::NoWorker("no worker is left".to_owned());
         if self.workers.lane(version) == Lane::Usual {
             let worker = self.workers.pool(Lane::Usual).take().await.ok_or_else(gone)?;
-            // While it waited here, the same hook may have hung for another event.
+            // While it waited here, the same hook may have taken long for another event.
             if self.workers.lane(version) == Lane::Usual {
                 return Ok(worker);
             }
         }
-        match select(self.workers.pool(Lane::Slow).take().boxed(), self.clock.sleep_ms(self.timeout_ms)).await {
-            Either::Left((worker, _)) => worker.ok_or_else(gone),
-            Either::Right(_) => Err(self.timed_out()),
+        let mut taking = self.workers.pool(Lane::Slow).take().boxed();
+        loop {
+            match select(taking, self.clock.sleep_ms(self.timeout_ms)).await {
+                Either::Left((worker, _)) => return worker.ok_or_else(gone),
+                Either::Right(_) if self.workers.delay(version) == Some(HookDelay::Hung) => {
+                    return Err(self.timed_out());
+                }
+                // It is only slow: it waits until it can run.
+                Either::Right(((), waiting)) => taking = waiting,
+            }
         }
     }
 
@@ -182,15 +193,17 @@ impl HookRunner {
         let host = HostFunctions::new().with("ask", move |arguments| put(&ask, arguments));
         let (worker, lines) = (Arc::clone(worker), Arc::clone(lines));
         let imports = HookImports::new(file.clone(), Some(&self.folders));
+        let (end, mut running) = oneshot::channel();
         let run = move || {
             let port =
                 Port { host: Some(&host), log: Some(lines.as_ref()), sources: Some(&imports), ..Port::default() };
-            worker.run(&request, &port)
+            // Whoever asked may be gone, and with it the event that it was about.
+            _ = end.send(worker.run(&request, &port));
         };
-        let mut running = offload("routing-hook", run).map_err(|error| HookFailure::NoWorker(error.to_string()))?;
+        self.threads.run(run).map_err(|error| HookFailure::NoWorker(error.to_string()))?;
         loop {
             match select(running, asked.next()).await {
-                Either::Left((returned, _)) => return returned.map_err(|error| self.failure(&error)),
+                Either::Left((returned, _)) => return self.returned(returned),
                 Either::Right((Some(HookQuestion { question, argument, answer }), still)) => {
                     let said = match &questions {
                         Some(questions) => questions.answer(&question, &argument).await,
@@ -200,8 +213,16 @@ impl HookRunner {
                     let _ = answer.send(said);
                     running = still;
                 }
-                Either::Right((None, still)) => return still.await.map_err(|error| self.failure(&error)),
+                Either::Right((None, still)) => return self.returned(still.await),
             }
+        }
+    }
+
+    /// What a worker answered; nothing if the thread that waited for it broke off.
+    fn returned(&self, ended: Result<Result<Value, ScriptError>, Canceled>) -> Result<Value, HookFailure> {
+        match ended {
+            Ok(returned) => returned.map_err(|error| self.failure(&error)),
+            Err(Canceled) => Err(HookFailure::NoWorker("the wait for the worker broke off".to_owned())),
         }
     }
 

@@ -6,7 +6,6 @@ use dispatch_os::paths::normalise_path;
 use dispatch_script::{ModuleSource, Source};
 use dispatch_trust::{Trust, fingerprint};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 /// The folder of hooks below a project's `.dispatch` and below the user's configuration folder.
 const FOLDER: &str = "hooks";
@@ -141,14 +140,14 @@ fn read_hook(path: &Path, folder: &Path, origin: HookOrigin, approvals: Option<&
 /// What a hook may import: files below its own folder, approved as the hook itself is.
 pub(crate) struct HookImports {
     file: HookFile,
-    approvals: Option<Arc<Trust>>,
+    /// The user's approvals, where files need one.
+    approvals: Option<PathBuf>,
 }
 
 impl HookImports {
     pub(crate) fn new(file: HookFile, folders: Option<&Folders>) -> Self {
         let needs_approval = matches!(file.origin, HookOrigin::Project(_));
-        let approvals = folders.filter(|_| needs_approval).map(|folders| Arc::new(Trust::load(&trust_file(folders))));
-        Self { file, approvals }
+        Self { file, approvals: folders.filter(|_| needs_approval).map(trust_file) }
     }
 }
 
@@ -172,7 +171,8 @@ impl ModuleSource for HookImports {
         }
         let bytes = read_at_most(&real, MAX_HOOK_BYTES).map_err(|error| error.to_string())?;
         let digest = fingerprint(&bytes);
-        if self.approvals.as_ref().is_some_and(|approvals| !approvals.is_approved_fingerprint(&digest)) {
+        let is_approved = |approvals: &PathBuf| Trust::load(approvals).is_approved_fingerprint(&digest);
+        if !self.approvals.as_ref().is_none_or(is_approved) {
             return Err(format!("{} is not approved; look at it, then run `dispatch trust`", path.display()));
         }
         let source = Source::from_bytes(name, bytes).map_err(|error| error.to_string())?;

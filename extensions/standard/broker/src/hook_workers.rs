@@ -1,10 +1,10 @@
-//! The script workers that routing hooks run in: several at a time, and a hook that hung before keeps none of them busy.
+//! The script workers that routing hooks run in: several at a time, and a hook that hangs keeps none of them from others.
 
 use dispatch_os::environment::current_program;
 use dispatch_os::threads::parallelism;
 use dispatch_script::{Supervisor, SupervisorLimits, WorkerCommand};
 use futures_channel::oneshot;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 const WORKER_COMMAND: &str = "script-worker";
 /// The fewest and the most workers.
 const WORKERS: [usize; 2] = [2, 8];
-/// How many hooks that hung before run at once.
+/// How many hooks that run for long are begun at once.
 const SLOW_WORKERS: usize = 2;
 /// The most workers that are added to a pool in the place of those that are busy for long.
 const MAX_ADDED: usize = 4;
@@ -25,16 +25,25 @@ const START: Duration = Duration::from_secs(30);
 pub(crate) enum Lane {
     /// Those for everybody.
     Usual,
-    /// Those for hooks that ran into their deadline the last time.
+    /// Those for hooks that run for long just now, or ran into their deadline the last time.
     Slow,
+}
+
+/// What is known against a version of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HookDelay {
+    /// It runs for long just now.
+    Long,
+    /// It ran into its deadline the last time.
+    Hung,
 }
 
 /// All workers of this process.
 pub(crate) struct HookWorkers {
     usual: WorkerPool,
     slow: WorkerPool,
-    /// The versions of hooks that ran into their deadline.
-    hung: Mutex<BTreeSet<String>>,
+    /// The versions of hooks that others should not wait for.
+    delays: Mutex<BTreeMap<String, HookDelay>>,
 }
 
 impl HookWorkers {
@@ -48,24 +57,35 @@ impl HookWorkers {
                 Arc::new(Supervisor::new(command, SupervisorLimits { start: START, ..SupervisorLimits::default() }))
             })
         };
-        Ok(Self { usual: pool(parallelism().clamp(fewest, most)), slow: pool(SLOW_WORKERS), hung: Mutex::default() })
+        let usual = pool(parallelism().clamp(fewest, most));
+        Ok(Self { usual, slow: pool(SLOW_WORKERS), delays: Mutex::default() })
     }
 
-    fn hung(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.hung.lock().unwrap_or_else(PoisonError::into_inner)
+    fn delays(&self) -> MutexGuard<'_, BTreeMap<String, HookDelay>> {
+        self.delays.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known against a version of a hook.
+    pub(crate) fn delay(&self, version: &str) -> Option<HookDelay> {
+        self.delays().get(version).copied()
     }
 
     /// Where a version of a hook runs.
     pub(crate) fn lane(&self, version: &str) -> Lane {
-        if self.hung().contains(version) { Lane::Slow } else { Lane::Usual }
+        if self.delay(version).is_some() { Lane::Slow } else { Lane::Usual }
+    }
+
+    /// Notes that a version of a hook runs for long: until it is known better, no worker for everybody waits for it.
+    pub(crate) fn note_long(&self, version: &str) {
+        self.delays().entry(version.to_owned()).or_insert(HookDelay::Long);
     }
 
     /// Notes whether a version of a hook ran into its deadline.
-    pub(crate) fn note(&self, version: &str, is_hung: bool) {
+    pub(crate) fn note_end(&self, version: &str, is_hung: bool) {
         if is_hung {
-            self.hung().insert(version.to_owned());
+            self.delays().insert(version.to_owned(), HookDelay::Hung);
         } else {
-            self.hung().remove(version);
+            self.delays().remove(version);
         }
     }
 
