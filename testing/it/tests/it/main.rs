@@ -82,6 +82,8 @@ mod react_workspace;
 mod readme_picture;
 mod replay;
 mod route_bounds;
+#[cfg(target_os = "linux")]
+mod route_crash;
 mod route_hooks;
 #[cfg(target_os = "linux")]
 mod route_inbound;

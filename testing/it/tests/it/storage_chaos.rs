@@ -2,7 +2,7 @@
 //! crashes, a clock is wrong, the answers of commits are lost. Nothing is lost, nothing is answered twice, and no side
 //! effect is repeated.
 
-mod cluster;
+pub(crate) mod cluster;
 mod lossy_proxy;
 mod outcome;
 

@@ -3,7 +3,7 @@
 use crate::seeded_random::SeededRandom;
 use dispatch_support::{Client, ScriptedModel, Served, TestContext};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(240);
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 /// How far the clock of the last process is ahead.
-pub(super) const CLOCK_OFF: &str = "+600s";
+pub(crate) const CLOCK_OFF: &str = "+600s";
 
-pub(super) struct Cluster {
+pub(crate) struct Cluster {
     contexts: Vec<TestContext>,
     urls: [String; 3],
     base_url: String,
@@ -26,9 +26,16 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    pub(super) fn new(model: &ScriptedModel, urls: [String; 3]) -> Self {
+    pub(crate) fn new(model: &ScriptedModel, urls: [String; 3]) -> Self {
+        Self::prepared(model, urls, |_| {})
+    }
+
+    /// The same with something in each home before its process starts.
+    pub(crate) fn prepared(model: &ScriptedModel, urls: [String; 3], prepare: impl Fn(&TestContext)) -> Self {
+        let contexts: Vec<TestContext> = (0..3).map(|_| TestContext::new()).collect();
+        contexts.iter().for_each(prepare);
         let cluster = Self {
-            contexts: (0..3).map(|_| TestContext::new()).collect(),
+            contexts,
             urls,
             base_url: model.base_url(),
             served: Default::default(),
@@ -39,15 +46,15 @@ impl Cluster {
         cluster
     }
 
-    pub(super) fn project(&self) -> PathBuf {
+    pub(crate) fn project(&self) -> PathBuf {
         self.contexts[0].project()
     }
 
-    pub(super) fn delivered(&self) -> u64 {
+    pub(crate) fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    pub(super) fn restart_missing(&self) {
+    pub(crate) fn restart_missing(&self) {
         for at in 0..3 {
             let is_missing = lock(&self.served[at]).is_none();
             if is_missing {
@@ -57,7 +64,7 @@ impl Cluster {
     }
 
     /// Kills a process if it runs, and starts it.
-    pub(super) fn restart(&self, at: usize) {
+    pub(crate) fn restart(&self, at: usize) {
         let mut served = lock(&self.served[at]);
         *lock(&self.clients[at]) = None;
         drop(served.take());
@@ -77,7 +84,7 @@ impl Cluster {
     }
 
     /// Stops a process for a while; nobody kills it meanwhile. Says whether there was one.
-    pub(super) fn stop_for(&self, at: usize, time: Duration) -> bool {
+    pub(crate) fn stop_for(&self, at: usize, time: Duration) -> bool {
         let served = lock(&self.served[at]);
         let Some(process) = served.as_ref().and_then(|served| Pid::from_raw(served.id().cast_signed())) else {
             return false;
@@ -91,25 +98,31 @@ impl Cluster {
         true
     }
 
+    /// A client of a process that runs.
+    pub(crate) fn any_client(&self) -> Client {
+        self.clients.iter().find_map(|client| lock(client).clone()).expect("one of them runs")
+    }
+
     /// Sends every message of one sender's sessions, in order.
-    pub(super) fn send_all(&self, sender: u64, senders: u64, sessions: u64, messages: u64) {
+    pub(crate) fn send_all(&self, sender: u64, senders: u64, sessions: u64, messages: u64) {
         let mut random = SeededRandom(sender + 1);
         for number in (0..messages).filter(|number| number % sessions % senders == sender) {
-            self.deliver(&mut random, &format!("s{}", number % sessions), number);
+            let path = format!("/v1/sessions/s{}/messages", number % sessions);
+            let message = json!({"text": format!("append {number}"), "id": format!("m{number}"), "ask": "all"});
+            self.deliver(&mut random, &path, &message);
             self.delivered.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Gives a message to one process after the other until one has it.
-    fn deliver(&self, random: &mut SeededRandom, session: &str, number: u64) {
+    pub(crate) fn deliver(&self, random: &mut SeededRandom, path: &str, message: &Value) {
         let deadline = Instant::now() + PATIENCE;
-        let path = format!("/v1/sessions/{session}/messages");
-        let message = json!({"text": format!("append {number}"), "id": format!("m{number}"), "ask": "all"});
         loop {
-            assert!(Instant::now() < deadline, "nobody takes message {number}");
+            assert!(Instant::now() < deadline, "nobody takes {message}");
             let at = usize::try_from(random.below(3)).unwrap();
             let client = lock(&self.clients[at]).clone();
-            let taken = client.is_some_and(|client| client.try_post(&path, &message).is_ok_and(|it| it.status == 202));
+            let is_taken = |status: u16| matches!(status, 200 | 202);
+            let taken = client.is_some_and(|client| client.try_post(path, message).is_ok_and(|it| is_taken(it.status)));
             if taken {
                 return;
             }
