@@ -46,7 +46,10 @@ impl Certificates {
     }
 
     /// Puts the server's certificate and key into a folder.
-    pub(crate) fn install(&self, folder: &Path) {
+    ///
+    /// # Panics
+    /// When the folder cannot be written to.
+    pub fn install(&self, folder: &Path) {
         for name in ["server.pem", "server.key"] {
             std::fs::copy(self.file(name), folder.join(name)).expect("a file can be copied");
         }

@@ -2,6 +2,7 @@
 
 use crate::account_settings::MailAccount;
 use crate::contract::CHANNEL;
+use crate::failed_fetches::FailedFetches;
 use crate::imap_session::ImapSession;
 use crate::mailbox_reader::MailboxReader;
 use crate::reply_mail::{ReplyMail, reply_id, reply_mail};
@@ -18,7 +19,7 @@ use ext_event_ledger::contract::{
 };
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The mail accounts of this process.
 pub(crate) struct MailAdapter {
@@ -26,6 +27,7 @@ pub(crate) struct MailAdapter {
     pub(crate) accounts: BTreeMap<String, Result<MailAccount, String>>,
     pub(crate) ledger: Arc<dyn EventLedger>,
     pub(crate) journal: SendJournal,
+    pub(crate) failed: Mutex<FailedFetches>,
 }
 
 impl MailAdapter {
@@ -51,7 +53,8 @@ impl MailAdapter {
     async fn read_mailbox(&self, inbox: Inbox) -> Result<(), ChannelError> {
         let (account, secret) = self.ready(&inbox.account).await.map_err(ChannelError::Lasting)?;
         let warn = |message: String| self.host.log(Level::Warn, &message, Map::new());
-        MailboxReader { account, secret: &secret, inbox: &inbox, warn: &warn }.run().await
+        let failed = &self.failed;
+        MailboxReader { account, secret: &secret, inbox: &inbox, warn: &warn, failed }.run().await
     }
 
     async fn try_account(&self, name: &str) -> Result<String, ChannelError> {

@@ -11,7 +11,7 @@ use dispatch_contracts::storage::{Storage, StorageBackend};
 use ext_event_ledger::contract::{CHANNELS, EVENT_LEDGER};
 use ext_storage_sqlite::contract::{Location, SqliteBackend};
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The namespace of the table, for storage in memory.
 const NAMESPACE: &str = "channel-mail";
@@ -47,7 +47,13 @@ async fn start(host: Host) -> Result<(), ExtensionError> {
     }
     let channels = host.service(&CHANNELS).map_err(ExtensionError::new)?;
     let ledger = host.service(&EVENT_LEDGER).map_err(ExtensionError::new)?;
-    channels.register(Arc::new(MailAdapter { host, accounts, ledger, journal: SendJournal { storage } }));
+    channels.register(Arc::new(MailAdapter {
+        host,
+        accounts,
+        ledger,
+        journal: SendJournal { storage },
+        failed: Mutex::default(),
+    }));
     Ok(())
 }
 

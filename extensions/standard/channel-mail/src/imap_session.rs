@@ -21,6 +21,9 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 const IDLE_LIMIT: Duration = Duration::from_secs(5 * 60);
 /// How much of a mail is fetched.
 const MAX_FETCHED_BYTES: u32 = 256 * 1024;
+/// What `async-imap` says of an answer that is not IMAP as it knows it; what it quotes of the answer is not for logs.
+const UNREADABLE: &str = "cannot be read";
+const PARSING: &str = "during parsing of";
 /// What servers call a refusal that passes by itself.
 const PASSING_CODES: [&str; 4] = ["Unavailable", "UNAVAILABLE", "INUSE", "LIMIT"];
 
@@ -30,12 +33,33 @@ pub(crate) struct ImapSession {
     pub(crate) has_idle: bool,
 }
 
+/// Why mails were not fetched.
+pub(crate) struct FetchFailure {
+    pub(crate) error: ChannelError,
+    /// Whether an answer came and could not be read.
+    pub(crate) is_unreadable: bool,
+}
+
+impl FetchFailure {
+    fn of(error: ChannelError) -> Self {
+        let is_unreadable = matches!(&error, ChannelError::Passing(why) if why.contains(UNREADABLE));
+        Self { error, is_unreadable }
+    }
+}
+
 async fn within<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, ChannelError> {
     match timeout(COMMAND_LIMIT, work).await {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(ChannelError::Passing(error.to_string())),
+        Ok(Err(error)) => Err(ChannelError::Passing(told(&error))),
         Err(_) => Err(ChannelError::Passing("the server does not answer".to_owned())),
     }
+}
+
+/// What went wrong, without the answer of the server itself: it may hold a whole mail.
+fn told(error: &Error) -> String {
+    let text = error.to_string();
+    let is_unreadable = matches!(error, Error::Parse(_)) || text.contains(PARSING);
+    if is_unreadable { format!("the server's answer {UNREADABLE}") } else { text }
 }
 
 /// What a server said, as people read it.
@@ -114,12 +138,13 @@ impl ImapSession {
     }
 
     /// The beginnings of mails. One that is gone meanwhile is left out.
-    pub(crate) async fn fetch(&mut self, uids: &[u32]) -> Result<Vec<FetchedMail>, ChannelError> {
+    pub(crate) async fn fetch(&mut self, uids: &[u32]) -> Result<Vec<FetchedMail>, FetchFailure> {
         let set = uids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         let query = format!("(UID RFC822.SIZE INTERNALDATE BODY.PEEK[]<0.{MAX_FETCHED_BYTES}>)");
-        let fetched = within(async { self.session.uid_fetch(set, query).await?.try_collect::<Vec<_>>().await });
-        let mut mails: Vec<FetchedMail> = fetched
-            .await?
+        let fetching = async { self.session.uid_fetch(set, query).await?.try_collect::<Vec<_>>().await };
+        let mut mails: Vec<FetchedMail> = within(fetching)
+            .await
+            .map_err(FetchFailure::of)?
             .into_iter()
             .filter_map(|mail| {
                 Some(FetchedMail {

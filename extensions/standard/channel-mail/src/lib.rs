@@ -9,6 +9,7 @@ mod adapter;
 mod automatic_mail;
 mod connection;
 mod extension;
+mod failed_fetches;
 mod imap_session;
 mod mail_event;
 mod mail_headers;

@@ -25,7 +25,7 @@ const HASH_BYTES: usize = 16;
 const UNKNOWN_SENDER: &str = "unknown";
 
 /// A mail as the server gave it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FetchedMail {
     pub(crate) uid: u32,
     /// When it arrived, in Unix seconds by the server's clock.
@@ -88,6 +88,29 @@ pub(crate) fn mail_event(account: &MailAccount, mail: &FetchedMail) -> NewEvent 
         origin: hops(&headers)
             .map(|hops| EventOrigin { event: format!("{CHANNEL}:{}", before.last().unwrap_or(&external_id)), hops }),
         external_id: Some(external_id),
+    }
+}
+
+/// The event of a mail of which nothing but the number is known. Nobody answers it: it has no sender.
+pub(crate) fn unreadable_event(account: &MailAccount, position: Option<&str>, mail: &FetchedMail) -> NewEvent {
+    let validity = position.and_then(|text| text.split(':').next()).unwrap_or_default();
+    let id = format!("unreadable-{}-{validity}-{}", account.name, mail.uid);
+    let metadata = Map::from_iter([
+        ("uid".to_owned(), json!(mail.uid)),
+        ("automatic".to_owned(), json!("the mail could not be read")),
+    ]);
+    NewEvent {
+        channel: CHANNEL.to_owned(),
+        account_id: account.name.clone(),
+        from: UNKNOWN_SENDER.to_owned(),
+        peer_kind: PeerKind::Dm,
+        peer_id: Some(UNKNOWN_SENDER.to_owned()),
+        thread_id: Some(id.clone()),
+        content: format!("A mail in `{}` could not be read (UID {}).", account.folder, mail.uid),
+        content_type: Some("text".to_owned()),
+        metadata,
+        external_id: Some(id),
+        ..NewEvent::default()
     }
 }
 

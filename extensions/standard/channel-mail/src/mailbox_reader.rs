@@ -1,11 +1,13 @@
 //! Reads one mailbox until the connection ends: what was missed first, then what the server tells of.
 
 use crate::account_settings::MailAccount;
+use crate::failed_fetches::{FailedFetches, FetchPace};
 use crate::imap_session::ImapSession;
-use crate::mail_event::{FetchedMail, mail_event};
+use crate::mail_event::{FetchedMail, mail_event, unreadable_event};
 use crate::mailbox_position::{MailboxPosition, Resumption, resume};
 use dispatch_contracts::secret::Secret;
 use ext_event_ledger::contract::{ChannelError, Inbox, LedgerError, NewEvent};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many mails are fetched and stored together.
 const BATCH: usize = 20;
@@ -18,6 +20,8 @@ pub(crate) struct MailboxReader<'a> {
     pub(crate) secret: &'a Secret,
     pub(crate) inbox: &'a Inbox,
     pub(crate) warn: &'a (dyn Fn(String) + Send + Sync),
+    /// What could not be fetched, also over earlier connections.
+    pub(crate) failed: &'a Mutex<FailedFetches>,
 }
 
 impl MailboxReader<'_> {
@@ -58,15 +62,47 @@ impl MailboxReader<'_> {
         uids: &[u32],
         mut position: MailboxPosition,
     ) -> Result<MailboxPosition, ChannelError> {
-        for batch in uids.chunks(BATCH) {
-            let mails = session.fetch(batch).await?;
+        for batch in uids.chunks(self.batch()) {
+            let mails = self.fetch(session, batch).await?;
             let events = mails.iter().map(|mail| self.event(mail)).collect();
             let behind = mails.iter().fold(position, |at, mail| at.after(mail.uid, mail.arrived_s));
             // A mail that is gone has a number all the same.
             position = behind.after(batch.last().copied().unwrap_or_default(), behind.seen_s);
             self.store(events, position).await?;
         }
+        self.failed().forget(&self.account.name);
         Ok(position)
+    }
+
+    fn failed(&self) -> MutexGuard<'_, FailedFetches> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many mails are fetched at once.
+    fn batch(&self) -> usize {
+        match self.failed().pace(&self.account.name) {
+            FetchPace::Together => BATCH,
+            FetchPace::OneByOne => 1,
+        }
+    }
+
+    /// The beginnings of mails. One whose fetch failed again and again is there by its number alone.
+    async fn fetch(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<FetchedMail>, ChannelError> {
+        if let [uid] = uids
+            && self.failed().is_unreadable(&self.account.name, *uid)
+        {
+            let name = &self.account.name;
+            (self.warn)(format!(
+                "mail account `{name}`: the server's answer for the mail with UID {uid} cannot be read"
+            ));
+            return Ok(vec![FetchedMail { uid: *uid, ..FetchedMail::default() }]);
+        }
+        session.fetch(uids).await.map_err(|failure| {
+            if failure.is_unreadable {
+                self.failed().note(&self.account.name, uids);
+            }
+            failure.error
+        })
     }
 
     /// Stores every mail since a time. The position of the old numbers stays until all are stored, so that a crash on
@@ -80,8 +116,8 @@ impl MailboxReader<'_> {
         let old = self.inbox.position.as_deref().and_then(MailboxPosition::parse).unwrap_or(behind);
         let uids = session.since(since_s).await?;
         let mut position = behind;
-        for batch in uids.chunks(BATCH) {
-            let mails = session.fetch(batch).await?;
+        for batch in uids.chunks(self.batch()) {
+            let mails = self.fetch(session, batch).await?;
             let events = mails.iter().filter(|mail| mail.arrived_s >= since_s).map(|mail| self.event(mail)).collect();
             self.store(events, old).await?;
             position = mails.iter().fold(position, |at, mail| at.after(mail.uid, mail.arrived_s));
@@ -91,6 +127,9 @@ impl MailboxReader<'_> {
     }
 
     fn event(&self, mail: &FetchedMail) -> NewEvent {
+        if mail.bytes.is_empty() {
+            return unreadable_event(self.account, self.inbox.position.as_deref(), mail);
+        }
         let mut event = mail_event(self.account, mail);
         let secret = self.secret.expose();
         if secret.len() >= MIN_SECRET_BYTES {

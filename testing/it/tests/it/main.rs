@@ -89,6 +89,8 @@ mod route_hooks;
 mod route_inbound;
 #[cfg(target_os = "linux")]
 mod route_mail;
+#[cfg(target_os = "linux")]
+mod route_mail_faults;
 mod route_metrics;
 mod route_recipes;
 mod route_workspace;

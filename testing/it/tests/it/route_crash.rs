@@ -131,7 +131,7 @@ fn a_server_that_is_stopped_past_its_lease_sends_nothing_late() {
         if request.method != "POST" || !first.swap(false, Ordering::Relaxed) {
             return Reply::say("From the second.");
         }
-        Reply::steps([Step::SleepMs(1_500), Step::say("From the first."), Step::done()])
+        Reply::steps([Step::SleepMs(8_000), Step::say("From the first."), Step::done()])
     });
     let stopped = workspace.serve();
     assert!(is_taken(&stopped.client, "held", 1));

@@ -2,13 +2,13 @@
 
 use crate::installed::python;
 use crate::run_workspace::wait_until;
-use dispatch_support::{Output, Served, TestContext};
+use dispatch_support::{Certificates, Output, Served, TestContext};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 const AIOSMTPD: &str = "aiosmtpd==1.4.6";
@@ -16,25 +16,46 @@ const DOVECOT: &str = "/usr/sbin/dovecot";
 pub(crate) const PASSWORD: &str = "pw-of-the-mailbox-7Q";
 /// Dovecot does not run as root; this user comes with the packages that tests need anyway.
 const SERVER_USER: &str = "postgres";
-const REHEARSAL: [&str; 2] = ["--set", "model.provider=rehearsal"];
+pub(crate) const REHEARSAL: [&str; 2] = ["--set", "model.provider=rehearsal"];
 
 /// Dovecot with one mailbox, and a server that takes what is sent.
 pub(crate) struct MailServers {
     folder: tempfile::TempDir,
     pub(crate) imap_port: u16,
     pub(crate) smtp_port: u16,
+    /// `plain` or `tls`.
+    protection: &'static str,
     dovecot: Child,
     smtp: Child,
 }
 
+/// How the servers differ from those of most tests.
+#[derive(Default)]
+pub(crate) struct MailServerOptions<'a> {
+    /// Further lines of Dovecot's configuration.
+    pub(crate) dovecot: &'a str,
+    /// What the servers show of themselves; both insist on TLS then.
+    pub(crate) certificates: Option<&'a Certificates>,
+    /// What the server for sent mail does with mail (`take`, or `hang-up` behind the mail).
+    pub(crate) manners: Option<&'a str>,
+}
+
 impl MailServers {
     pub(crate) fn start() -> Self {
+        Self::start_with(&MailServerOptions::default())
+    }
+
+    pub(crate) fn start_with(options: &MailServerOptions<'_>) -> Self {
         let folder = tempfile::Builder::new().prefix("dispatch-mail-").tempdir().unwrap();
         let (imap_port, smtp_port) = (free_port(), free_port());
-        let dovecot = start_dovecot(folder.path(), imap_port);
-        let smtp = start_smtp(folder.path(), smtp_port);
+        if let Some(certificates) = options.certificates {
+            certificates.install(folder.path());
+        }
+        let dovecot = start_dovecot(folder.path(), imap_port, options);
+        let smtp = start_smtp(folder.path(), smtp_port, options);
         wait_until("Dovecot answers", || std::net::TcpStream::connect(("127.0.0.1", imap_port)).is_ok());
-        Self { folder, imap_port, smtp_port, dovecot, smtp }
+        let protection = if options.certificates.is_some() { "tls" } else { "plain" };
+        Self { folder, imap_port, smtp_port, protection, dovecot, smtp }
     }
 
     fn put(&self, sender: &str, id: &str, text: &str, headers: &[&str]) {
@@ -47,8 +68,24 @@ impl MailServers {
     pub(crate) fn put_mail(&self, mail: &str) {
         let mut command = Command::new("python3");
         command.args(["-c", include_str!("route_mail/put_mail.py"), &self.imap_port.to_string(), PASSWORD, mail]);
+        command.arg(self.protection);
         let put = command.output().unwrap();
         assert!(String::from_utf8_lossy(&put.stdout).contains("Append completed"), "{put:?}");
+    }
+
+    /// Puts a mail into the mailbox as its delivery agent does, whatever its size.
+    pub(crate) fn deliver(&self, name: &str, mail: &[u8]) {
+        let maildir = self.maildir();
+        let (made, new) = (maildir.join("tmp").join(name), maildir.join("new").join(name));
+        std::fs::write(&made, mail).unwrap();
+        if let (_, Some((user, group))) = server_account() {
+            chown(&made, Some(user), Some(group)).unwrap();
+        }
+        std::fs::rename(made, new).unwrap();
+    }
+
+    pub(crate) fn maildir(&self) -> PathBuf {
+        self.folder.path().join("home/Maildir")
     }
 
     /// What was sent so far.
@@ -73,29 +110,40 @@ impl Drop for MailServers {
 }
 
 /// The servers, and a home that knows the mailbox.
-struct Mailbox {
-    context: TestContext,
-    servers: MailServers,
+pub(crate) struct Mailbox {
+    pub(crate) context: TestContext,
+    pub(crate) servers: MailServers,
 }
 
 impl Mailbox {
     fn start() -> Self {
-        let (context, servers) = (TestContext::new(), MailServers::start());
-        let MailServers { imap_port, smtp_port, .. } = &servers;
+        Self::start_with(&MailServerOptions::default(), "")
+    }
+
+    /// The same with other servers and further settings of the account.
+    pub(crate) fn start_with(options: &MailServerOptions<'_>, settings: &str) -> Self {
+        let mailbox = Self { context: TestContext::new(), servers: MailServers::start_with(options) };
+        let schemes = if options.certificates.is_some() { ["imaps", "smtp+starttls"] } else { ["imap", "smtp"] };
+        mailbox.configure(&mailbox.context, schemes, settings);
+        mailbox
+    }
+
+    /// Lets a home know the mailbox.
+    pub(crate) fn configure(&self, context: &TestContext, [imap, smtp]: [&str; 2], settings: &str) {
+        let MailServers { imap_port, smtp_port, .. } = &self.servers;
         let toml = format!(
-            "[route]\nowners = [\"mail:ann@example.org\"]\n[channels.mail.me]\nimap = \"imap://127.0.0.1:{imap_port}\"\n\
-             smtp = \"smtp://127.0.0.1:{smtp_port}\"\nuser = \"me@example.org\"\n"
+            "[route]\nowners = [\"mail:ann@example.org\"]\n[channels.mail.me]\nimap = \"{imap}://127.0.0.1:{imap_port}\"\n\
+             smtp = \"{smtp}://127.0.0.1:{smtp_port}\"\nuser = \"me@example.org\"\n{settings}"
         );
         context.write_home("config/dispatch.toml", toml);
         context.write_home("config/hooks/all.ts", "export default () => ({ fire: true });\n");
-        Self { context, servers }
     }
 
-    fn put(&self, sender: &str, id: &str, text: &str, headers: &[&str]) {
+    pub(crate) fn put(&self, sender: &str, id: &str, text: &str, headers: &[&str]) {
         self.servers.put(sender, id, text, headers);
     }
 
-    fn sent(&self) -> Vec<Value> {
+    pub(crate) fn sent(&self) -> Vec<Value> {
         self.servers.sent()
     }
 
@@ -103,31 +151,31 @@ impl Mailbox {
         self.servers.log()
     }
 
-    fn keep_password(&self, password: &str) {
+    pub(crate) fn keep_password(&self, password: &str) {
         let kept = self.context.run("dispatch", &["auth", "add", "channel:mail:me"], password.as_bytes(), &[]);
         assert_eq!(kept.status, 0, "{kept:?}");
     }
 
-    fn serve(&self) -> Served {
+    pub(crate) fn serve(&self) -> Served {
         Served::start(&self.context, &REHEARSAL, &[])
     }
 
-    fn dispatch(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn dispatch(&self, arguments: &[&str]) -> Output {
         self.context.dispatch(&[arguments, &REHEARSAL].concat())
     }
 
     /// How the account stands, as another process sees it.
-    fn account(&self) -> Value {
+    pub(crate) fn account(&self) -> Value {
         let accounts = self.dispatch(&["channel", "list", "--json"]).json();
         accounts.as_array().and_then(|all| all.iter().find(|one| one["channel"] == "mail")).cloned().unwrap_or_default()
     }
 
-    fn wait_for_state(&self, state: &str) {
+    pub(crate) fn wait_for_state(&self, state: &str) {
         wait_until(state, || self.account()["state"] == state);
     }
 
     /// The replies of the outbox in a state.
-    fn replies(&self, state: &str) -> Vec<Value> {
+    pub(crate) fn replies(&self, state: &str) -> Vec<Value> {
         let listed = self.dispatch(&["outbox", "list", "--json"]).json();
         let replies = listed["outbox"].as_array().cloned().unwrap_or_default();
         replies.into_iter().filter(|reply| reply["state"] == state).collect()
@@ -151,15 +199,22 @@ fn server_account() -> (String, Option<(u32, u32)>) {
     (SERVER_USER.to_owned(), Some((number("-u"), number("-g"))))
 }
 
-fn start_dovecot(folder: &Path, port: u16) -> Child {
+fn start_dovecot(folder: &Path, port: u16, options: &MailServerOptions<'_>) -> Child {
     let (user, account) = server_account();
     let place = folder.display();
+    let (plain, protected, tls) = match options.certificates {
+        None => (port, 0, "ssl = no\n".to_owned()),
+        Some(_) => {
+            (0, port, format!("ssl = required\nssl_cert = <{place}/server.pem\nssl_key = <{place}/server.key\n"))
+        }
+    };
+    let more = options.dovecot;
     let text = format!(
         "base_dir = {place}/run\nstate_dir = {place}/run\nlog_path = {place}/dovecot.log\nauth_verbose = yes\n\
-         protocols = imap\nlisten = 127.0.0.1\nssl = no\ndisable_plaintext_auth = no\nfirst_valid_uid = 1\n\
+         protocols = imap\nlisten = 127.0.0.1\n{tls}{more}disable_plaintext_auth = no\nfirst_valid_uid = 1\n\
          mail_location = maildir:{place}/home/Maildir\ndefault_internal_user = {user}\ndefault_login_user = {user}\n\
          default_internal_group =\nservice anvil {{\n chroot =\n}}\nservice imap-login {{\n chroot =\n\
-         inet_listener imap {{\n port = {port}\n}}\n inet_listener imaps {{\n port = 0\n}}\n}}\n\
+         inet_listener imap {{\n port = {plain}\n}}\n inet_listener imaps {{\n port = {protected}\n ssl = yes\n}}\n}}\n\
          passdb {{\n driver = static\n args = password={PASSWORD}\n}}\n\
          userdb {{\n driver = static\n args = uid={user} home={place}/home\n}}\n"
     );
@@ -171,7 +226,9 @@ fn start_dovecot(folder: &Path, port: u16) -> Child {
     let mut command = Command::new(DOVECOT);
     command.arg("-F").arg("-c").arg(&config).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Some((user, group)) = account {
-        for path in [folder.to_path_buf(), config.clone(), folder.join("run"), folder.join("home")] {
+        let certificates = ["server.pem", "server.key"].map(|name| folder.join(name));
+        let owned = [folder.to_path_buf(), config.clone(), folder.join("run"), folder.join("home")];
+        for path in owned.into_iter().chain(certificates.into_iter().filter(|path| path.exists())) {
             chown(path, Some(user), Some(group)).unwrap();
         }
         command.uid(user).gid(group);
@@ -179,9 +236,13 @@ fn start_dovecot(folder: &Path, port: u16) -> Child {
     command.spawn().expect("Debian's package `dovecot-imapd` is installed")
 }
 
-fn start_smtp(folder: &Path, port: u16) -> Child {
+fn start_smtp(folder: &Path, port: u16, options: &MailServerOptions<'_>) -> Child {
     let mut command = Command::new(python("smtp-server", AIOSMTPD));
     command.args(["-c", include_str!("route_mail/smtp_server.py"), &port.to_string()]).arg(folder.join("sent"));
+    command.arg(options.manners.unwrap_or("take"));
+    if options.certificates.is_some() {
+        command.arg(folder.join("server.pem")).arg(folder.join("server.key"));
+    }
     let mut smtp = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(smtp.stdout.take().unwrap()).read_line(&mut line).unwrap();
