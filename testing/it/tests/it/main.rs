@@ -87,6 +87,7 @@ mod route_crash;
 mod route_hooks;
 #[cfg(target_os = "linux")]
 mod route_inbound;
+mod route_incidents;
 #[cfg(target_os = "linux")]
 mod route_mail;
 #[cfg(target_os = "linux")]

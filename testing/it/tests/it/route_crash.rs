@@ -8,6 +8,7 @@ use crate::run_workspace::{slow_lane, wait_until};
 use crate::seeded_random::SeededRandom;
 use crate::storage_chaos::cluster::Cluster;
 use dispatch_support::{Client, PostgresServer, Recorded, Reply, ScriptedModel, Step, TestContext};
+use hmac::{Hmac, KeyInit, Mac};
 use reply_receiver::{Manners, ReplyReceiver};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -170,6 +171,79 @@ fn a_reply_whose_receiver_said_nothing_comes_again_under_the_same_name() {
     let keys: Vec<String> = receiver.received().into_iter().map(|reply| reply.key).collect();
     assert_eq!(keys.len(), 2, "{keys:?}");
     assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+}
+
+/// More replies than are sent to one channel at once.
+const MANY_REPLIES: u64 = 20;
+
+#[test]
+fn a_channel_that_does_not_answer_holds_up_no_other() {
+    let receiver = ReplyReceiver::start(Manners::IsSilent);
+    let workspace = workspace(&receiver, |_| Reply::say("Yes."));
+    let served = workspace.serve();
+    for number in 0..MANY_REPLIES {
+        assert!(is_taken(&served.client, &format!("s{number}"), number));
+    }
+    wait_until("the channel is full", || receiver.received().len() >= 16);
+    let event = json!({ "channel": "web", "from": "ann", "peerId": "ann", "id": "w", "content": "and me" });
+    assert_eq!(served.client.post("/v1/events", &event).status, 202);
+    let receipt = settled(&served.client, "web:w");
+    assert_eq!(states(&receipt, "sends"), ["sent"], "{receipt:#}");
+    assert_eq!(receiver.received().len(), 16, "no reply is sent again while nothing is known of it");
+}
+
+/// How long a hook may take in this test: longer than anything else.
+const LONG_DEADLINE: &str = "[extensions.broker]\nhook_timeout_ms = 50000\n";
+
+#[test]
+fn hooks_that_hang_keep_no_worker_from_other_events() {
+    let workspace = RouteWorkspace::answering(|_| Reply::say("Yes."), LONG_DEADLINE);
+    workspace.hook(
+        "hangs",
+        "export default (event: { content: string }) => { while (event.content === 'hang') {} return null; };\n",
+    );
+    workspace.hook("all", ALL);
+    let served = workspace.serve();
+    let post = |from: &str, content: &str| {
+        let event = json!({ "channel": "web", "from": from, "peerId": from, "id": from, "content": content });
+        assert_eq!(served.client.post("/v1/events", &event).status, 202);
+    };
+    // As many as there are workers on a small machine, and one more.
+    let hanging = ["h1", "h2", "h3"];
+    hanging.iter().for_each(|from| post(from, "hang"));
+    post("ann", "hello");
+    let receipt = settled(&served.client, "web:ann");
+    assert_eq!(receipt["hooks"].as_array().map(Vec::len), Some(2), "{receipt:#}");
+    for from in hanging {
+        let receipt = served.client.get(&format!("/v1/events/web:{from}")).json();
+        assert_eq!(receipt["hooks"], json!([]), "nobody waited for a deadline: {receipt:#}");
+    }
+}
+
+#[test]
+fn a_reply_is_signed_for_its_receiver() {
+    let receiver = ReplyReceiver::start(Manners::Answers);
+    let signed = settings(&receiver).replace("\"none\"", "\"none\"\nsecrets = [\"whsec_cGx1bQ==\"]");
+    let workspace = RouteWorkspace::answering(|_| Reply::say("Yes."), &signed);
+    workspace.hook("all", ALL);
+    let served = workspace.serve();
+    assert!(is_taken(&served.client, "one", 1));
+    settled(&served.client, "webhook:one");
+    let reply = receiver.received().remove(0);
+    // The key is what stands behind `whsec_`, in base64: `plum`.
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(b"plum").unwrap();
+    mac.update(reply.signed.as_bytes());
+    let expected = base64(&mac.finalize().into_bytes());
+    assert_eq!(reply.signature, format!("v1,{expected}"));
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use std::io::Write as _;
+    let mut command = std::process::Command::new("base64");
+    let mut child =
+        command.arg("-w0").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(bytes).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
 
 /// What each node of several has.

@@ -12,6 +12,8 @@ pub(super) enum Manners {
     Answers,
     /// The first time it has it and says nothing.
     HangsUpFirst,
+    /// It has it, stays there and says nothing.
+    IsSilent,
 }
 
 /// One request that arrived whole.
@@ -20,6 +22,9 @@ pub(super) struct ReceivedReply {
     pub(super) key: String,
     pub(super) event: String,
     pub(super) content: String,
+    /// What it is signed with, and what is signed: the id, the time and the body.
+    pub(super) signature: String,
+    pub(super) signed: String,
 }
 
 pub(super) struct ReplyReceiver {
@@ -61,8 +66,11 @@ fn serve(stream: TcpStream, all: &Mutex<Vec<ReceivedReply>>, manners: Manners) {
             all.push(reply);
             is_first
         };
-        if manners == Manners::HangsUpFirst && is_first {
-            return;
+        match manners {
+            Manners::HangsUpFirst if is_first => return,
+            // Until the sender is gone.
+            Manners::IsSilent => return drop(stream.read(&mut [0])),
+            Manners::HangsUpFirst | Manners::Answers => {}
         }
         if stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").is_err() {
             return;
@@ -72,6 +80,7 @@ fn serve(stream: TcpStream, all: &Mutex<Vec<ReceivedReply>>, manners: Manners) {
 
 fn read(stream: &mut BufReader<TcpStream>) -> Option<ReceivedReply> {
     let (mut key, mut length, mut line) = (String::new(), 0, String::new());
+    let (mut id, mut time, mut signature) = (String::new(), String::new(), String::new());
     loop {
         line.clear();
         if stream.read_line(&mut line).ok()? == 0 {
@@ -85,13 +94,17 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<ReceivedReply> {
         };
         match name.to_ascii_lowercase().as_str() {
             "idempotency-key" => key = value.to_owned(),
+            "webhook-id" => id = value.to_owned(),
+            "webhook-timestamp" => time = value.to_owned(),
+            "webhook-signature" => signature = value.to_owned(),
             "content-length" => length = value.parse().ok()?,
             _ => {}
         }
     }
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;
+    let signed = format!("{id}.{time}.{}", String::from_utf8_lossy(&body));
     let body: Value = serde_json::from_slice(&body).ok()?;
     let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
-    Some(ReceivedReply { key, event: text("replyToId"), content: text("content") })
+    Some(ReceivedReply { key, event: text("replyToId"), content: text("content"), signature, signed })
 }
