@@ -3,7 +3,7 @@
 
 mod reply_receiver;
 
-use crate::route_workspace::{ALL, RouteWorkspace, is_settled, states, text};
+use crate::route_workspace::{ALL, PATIENCE, RouteWorkspace, is_settled, states, text};
 use crate::run_workspace::{slow_lane, wait_until};
 use crate::seeded_random::SeededRandom;
 use crate::storage_chaos::cluster::Cluster;
@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 /// How many servers are killed, and how many in the slow lane.
 const KILLS: u64 = 8;
 const SLOW_KILLS: u64 = 300;
+/// A reply whose sender was killed several times waits longer each time.
+const SLOW_PATIENCE: Duration = Duration::from_secs(15 * 60);
 /// Plays a failure again.
 const SEED_VARIABLE: &str = "DISPATCH_TEST_SEED";
 /// The events of three nodes, and how often one of them is killed.
@@ -118,9 +120,15 @@ fn random_kills_lose_no_event_and_answer_none_twice() {
 
 /// The receipt of an event once all of it is over.
 fn settled(client: &Client, event: &str) -> Value {
-    let path = format!("/v1/events/{event}");
-    wait_until(event, || is_settled(&client.get(&path).json()));
-    client.get(&path).json()
+    let until = Instant::now() + if slow_lane() { SLOW_PATIENCE } else { PATIENCE };
+    loop {
+        let receipt = client.get(&format!("/v1/events/{event}")).json();
+        if is_settled(&receipt) {
+            return receipt;
+        }
+        assert!(Instant::now() < until, "it never came to an end: {receipt:#}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]
