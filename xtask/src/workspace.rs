@@ -23,6 +23,8 @@ pub(crate) enum Layer {
     Testing,
     /// `benches/`
     Benches,
+    /// `sdk/examples/`
+    Examples,
     /// `xtask/`
     Xtask,
 }
@@ -48,6 +50,7 @@ impl Layer {
             ["apps", _, ..] => Some(Self::Apps),
             ["testing", _, ..] => Some(Self::Testing),
             ["benches", ..] => Some(Self::Benches),
+            ["sdk", "examples", _] => Some(Self::Examples),
             ["xtask"] => Some(Self::Xtask),
             _ => None,
         }
@@ -64,6 +67,7 @@ impl fmt::Display for Layer {
             Self::Apps => "apps",
             Self::Testing => "testing",
             Self::Benches => "benches",
+            Self::Examples => "examples",
             Self::Xtask => "xtask",
         })
     }

@@ -6,7 +6,7 @@ use crate::workspace::{DependencyKind, Import, Layer, Member, Tier, Workspace, i
 
 pub(crate) const CHECK: Check<Workspace> = Check {
     name: "edges",
-    rule: "kernel imports kernel; platform imports kernel and platform; an extension imports kernel, platform and the extensions in its `dependsOn`, never from core up to standard; apps import all of these; testing is imported only by tests, benches and xtask; nobody imports apps (but testing and benches), benches or xtask.",
+    rule: "kernel imports kernel; platform imports kernel and platform; an extension imports kernel, platform and the extensions in its `dependsOn`, never from core up to standard; apps import all of these; testing is imported only by tests, benches and xtask; sdk/examples imports kernel and apps; nobody imports apps (but testing, benches and examples), benches, examples or xtask.",
     why: "A layer can be read, tested and replaced without what is above it.",
     run: check,
 };
@@ -63,6 +63,7 @@ fn judge(workspace: &Workspace, member: &Member, from: Layer, import: &Import) -
         (Layer::Kernel, _) => from_kernel(to),
         (Layer::Platform, _) => from_platform(to),
         (Layer::Extension(tier), _) => from_extension(workspace, member, tier, to, import),
+        (Layer::Examples, _) => from_example(to),
         (Layer::Apps | Layer::Testing | Layer::Benches | Layer::Xtask, _) => Ok(()),
     }
 }
@@ -70,13 +71,14 @@ fn judge(workspace: &Workspace, member: &Member, from: Layer, import: &Import) -
 // Layers that are closed to most importers, whatever the importer's own rules are.
 fn to_closed_layer(from: Layer, to: Layer, kind: DependencyKind) -> Result<(), Refusal> {
     match to {
-        Layer::Benches | Layer::Xtask => refuse(
+        Layer::Benches | Layer::Xtask | Layer::Examples => refuse(
             format!("nobody imports {to}"),
             "move the shared code to testing/support or to the layer it belongs to",
         ),
-        Layer::Apps if !matches!(from, Layer::Testing | Layer::Benches) => {
-            refuse("only testing and benches import an app", "move the shared code to an extension or to platform")
-        }
+        Layer::Apps if !matches!(from, Layer::Testing | Layer::Benches | Layer::Examples) => refuse(
+            "only testing, benches and examples import an app",
+            "move the shared code to an extension or to platform",
+        ),
         Layer::Testing
             if kind != DependencyKind::Dev && !matches!(from, Layer::Testing | Layer::Benches | Layer::Xtask) =>
         {
@@ -100,6 +102,14 @@ fn from_kernel_tests(to: Layer) -> Result<(), Refusal> {
             "tests of the kernel layer may import only kernel and testing",
             "test with testing/sim, or move the test to the crate above",
         ),
+    }
+}
+
+// What somebody outside this repository builds with.
+fn from_example(to: Layer) -> Result<(), Refusal> {
+    match to {
+        Layer::Kernel | Layer::Apps => Ok(()),
+        _ => refuse("an example imports the app and the contracts alone", "show what people outside can do"),
     }
 }
 

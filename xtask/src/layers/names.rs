@@ -21,7 +21,7 @@ fn misnamed(member: &Member) -> Option<Violation> {
     let expected = match Layer::of(&member.folder)? {
         Layer::Kernel | Layer::Platform => format!("dispatch-{id}"),
         Layer::Extension(_) => format!("ext-{id}"),
-        Layer::Apps | Layer::Testing | Layer::Benches | Layer::Xtask => return None,
+        Layer::Apps | Layer::Testing | Layer::Benches | Layer::Examples | Layer::Xtask => return None,
     };
     (member.name != expected).then(|| {
         Violation::new(

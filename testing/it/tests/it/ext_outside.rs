@@ -395,7 +395,7 @@ fn every_command_of_the_page_works_as_written() {
 }
 
 /// What the TypeScript compiler says about a folder.
-fn compiled(folder: &Path) -> std::process::Output {
+pub(crate) fn compiled(folder: &Path) -> std::process::Output {
     let compiler = npm("typescript", TYPESCRIPT).join("node_modules/.bin/tsc");
     Command::new(compiler).arg("-p").arg(folder).output().unwrap()
 }
