@@ -30,6 +30,8 @@ static ARMED: AtomicBool = AtomicBool::new(false);
 static CLAIMED: AtomicBool = AtomicBool::new(false);
 static PREPARED: AtomicPtr<PreparedAnswer> = AtomicPtr::new(ptr::null_mut());
 static LAST_LINE: AtomicPtr<LastLine> = AtomicPtr::new(ptr::null_mut());
+static STARVED: AtomicPtr<PreparedAnswer> = AtomicPtr::new(ptr::null_mut());
+static STARVED_LINE: AtomicPtr<LastLine> = AtomicPtr::new(ptr::null_mut());
 
 struct PreparedAnswer {
     bytes: Box<[u8]>,
@@ -85,16 +87,40 @@ pub fn prepare(bytes: &[u8], exit_code: i32) {
     PREPARED.store(Box::leak(prepared), Ordering::Release);
 }
 
+/// The answer where the wall clock of [`arm_budget`] runs out although most of the processor time is left: the machine
+/// stood still, or something was waited for.
+pub fn prepare_starved(bytes: &[u8], exit_code: i32) {
+    let prepared = Box::new(PreparedAnswer { bytes: bytes.into(), exit_code });
+    STARVED.store(Box::leak(prepared), Ordering::Release);
+}
+
+/// The line that goes with [`prepare_starved`], in place of that of [`leave_line`].
+pub fn leave_starved_line(file: &Path, line: &[u8]) {
+    if let Some(line) = LastLine::new(file, line) {
+        STARVED_LINE.store(Box::leak(Box::new(line)), Ordering::Release);
+    }
+}
+
+/// A wall clock that runs out leads to the prepared answer again.
+pub fn forget_starved() {
+    STARVED.store(ptr::null_mut(), Ordering::Release);
+    STARVED_LINE.store(ptr::null_mut(), Ordering::Release);
+}
+
 /// From now on the alarm adds this line to the end of `file` once it has answered, in one write.
 ///
 /// The file is opened only then, so that preparing costs no system call. The same holds as for
 /// [`prepare`]: the line before it is not freed. A path that the system cannot name leaves no line.
 pub fn leave_line(file: &Path, line: &[u8]) {
-    let Some(place) = LogPath::new(file) else {
-        return;
-    };
-    let bytes = [b"\n", line, b"\n"].concat().into();
-    LAST_LINE.store(Box::leak(Box::new(LastLine { place, bytes })), Ordering::Release);
+    if let Some(line) = LastLine::new(file, line) {
+        LAST_LINE.store(Box::leak(Box::new(line)), Ordering::Release);
+    }
+}
+
+impl LastLine {
+    fn new(file: &Path, line: &[u8]) -> Option<Self> {
+        Some(Self { place: LogPath::new(file)?, bytes: [b"\n", line, b"\n"].concat().into() })
+    }
 }
 
 /// The alarm adds no line any more.
@@ -108,6 +134,16 @@ fn last_line() -> Option<&'static LastLine> {
     // SAFETY: a non-null LAST_LINE comes from Box::leak and is never freed or changed.
     unsafe {
         LAST_LINE.load(Ordering::Acquire).as_ref()
+    }
+}
+
+/// What the alarm answers where the process had no time to work, and the line for the log, as far as they are prepared.
+fn starved() -> Option<(&'static PreparedAnswer, Option<&'static LastLine>)> {
+    #[allow(unsafe_code, reason = "reads the leaked answer and its line")]
+    // SAFETY: what is not null comes from Box::leak and is never freed or changed.
+    unsafe {
+        let answer = STARVED.load(Ordering::Acquire).as_ref()?;
+        Some((answer, STARVED_LINE.load(Ordering::Acquire).as_ref()))
     }
 }
 

@@ -23,6 +23,7 @@ mod limits;
 mod output;
 mod parallel;
 mod parameter;
+mod pattern_cut;
 mod possible_code;
 mod program_rows;
 mod programs;

@@ -10,7 +10,7 @@ pub use crate::modules::{WORKSPACE_RESULTS, native_modules};
 /// The codes of the rules that are built in, for whoever names one.
 #[must_use]
 pub fn rule_codes() -> Vec<&'static str> {
-    let fixed = ["SG01", "SG02", "SG03", "SG04", "OR01", "PL01", "PL02", "PL03", "PHASE_POLICY"];
+    let fixed = ["SG01", "SG02", "SG03", "SG04", "OR01", "PL01", "PL02", "PL03", "PL04", "PHASE_POLICY"];
     crate::modules::guard_rule_codes().chain(fixed).collect()
 }
 

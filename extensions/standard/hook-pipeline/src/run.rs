@@ -132,6 +132,9 @@ pub fn run(invocation: &Invocation<'_>) -> Outcome {
     let (dialect, event, unreadable) = read(invocation);
     let go_on = dialect.go_on(&event.name);
     invocation.watch.prepare(&go_on);
+    if let Some(reply) = refusal::unjudged(dialect, &event) {
+        invocation.watch.prepare_unjudged(&reply);
+    }
     let decided = RefCell::new(None);
     // A call that was told already is judged once more, and leaves its traces once.
     let second = Invocation { effects: Effects::DryRun, ..*invocation };
@@ -203,6 +206,7 @@ fn handle(
         let call = classify(event, invocation.home);
         let folded = Folded::default();
         let report = unreadable.is_none().then(|| DecisionReport::new(event, &session_id, call.as_ref(), &folded));
+        invocation.watch.judged();
         return Outcome {
             reply: dialect.go_on(&event.name),
             report,
@@ -270,7 +274,11 @@ impl EventRun<'_> {
         // Held to the end, so that a second delivery under way waits for the answer to the first.
         let _delivering = folder.as_ref().zip(key.as_deref()).and_then(|(folder, key)| folder.deliver(key, wait));
         let session = OpenSession::open(self, folder, &setup, key.as_deref(), wait);
-        Account { run: self, session: &session, setup: &setup }.prepare_record(Decision::Allow);
+        let account = Account { run: self, session: &session, setup: &setup };
+        account.prepare_record(Decision::Allow);
+        if self.event.name == EventName::PreToolUse {
+            account.prepare_unjudged_record();
+        }
         let key_seen = key.as_deref().filter(|_| session.log.may_hold_delivery);
         let earlier = key_seen.and_then(|key| session.view.raw_tail().delivery(key));
 
@@ -422,6 +430,7 @@ impl EventRun<'_> {
     fn decide(&self, answer: &Answer, decided: &RefCell<Option<Reply>>) -> Reply {
         let reply = self.dialect.render(self.event, answer);
         self.invocation.watch.prepare(&reply);
+        self.invocation.watch.judged();
         decided.replace(Some(reply.clone()));
         reply
     }

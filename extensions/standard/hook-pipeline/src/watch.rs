@@ -20,6 +20,12 @@ pub trait Watch {
     fn limit(&self, budget: Duration);
     /// If time runs out, this line goes to the end of the log: every invocation leaves its record.
     fn prepare_record(&self, _log: &Path, _line: &[u8]) {}
+    /// This is the answer if the wall clock runs out before the call is judged.
+    fn prepare_unjudged(&self, _reply: &Reply) {}
+    /// And this the line for the log.
+    fn prepare_unjudged_record(&self, _log: &Path, _line: &[u8]) {}
+    /// The call is judged: whatever runs out now, the prepared answer holds.
+    fn judged(&self) {}
     /// The record is in the log, so none is to be added.
     fn recorded(&self) {}
 }
@@ -83,6 +89,18 @@ impl Watch for AlarmWatch {
 
     fn prepare_record(&self, log: &Path, line: &[u8]) {
         alarm::leave_line(log, line);
+    }
+
+    fn prepare_unjudged(&self, reply: &Reply) {
+        alarm::prepare_starved(&reply.stdout, i32::from(reply.exit_code));
+    }
+
+    fn prepare_unjudged_record(&self, log: &Path, line: &[u8]) {
+        alarm::leave_starved_line(log, line);
+    }
+
+    fn judged(&self) {
+        alarm::forget_starved();
     }
 
     fn recorded(&self) {

@@ -84,8 +84,9 @@ fn said(dialect: &Dialect, event: &str, name: EventName) -> String {
     let mut event = HookEvent::new(name, dialect.id(), event.to_owned(), Default::default());
     event.host_event =
         dialect.support().event(&event.host_event).map_or_else(String::new, |row| row.host_event.to_owned());
-    let answer =
-        Answer { context: vec![MISSING.to_owned()], system_message: Some(MISSING.to_owned()), ..Answer::pass() };
+    // Gemini CLI without a terminal prints what is for the person twice; what is for the model arrives once.
+    let for_person = (dialect.id() != "gemini-cli").then(|| MISSING.to_owned());
+    let answer = Answer { context: vec![MISSING.to_owned()], system_message: for_person, ..Answer::pass() };
     line(&dialect.render(&event, &answer).stdout)
 }
 

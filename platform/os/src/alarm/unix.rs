@@ -8,10 +8,10 @@ use std::path::Path;
 use std::ptr;
 #[cfg(target_os = "linux")]
 use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::{ARMED, Claim, LastLine, PREPARED, claim, last_line};
+use super::{ARMED, Claim, LastLine, PREPARED, claim, last_line, starved};
 
 const STDOUT: libc::c_int = 1;
 /// A timer this far away is as good as none.
@@ -33,7 +33,28 @@ pub(super) fn start(timeout: Duration) -> io::Result<()> {
 
 /// Counts the processor time of the whole process.
 pub(super) fn start_budget(timeout: Duration) -> io::Result<()> {
+    let half = (timeout / 2).saturating_add(processor_time());
+    HALF_BUDGET_NANOS.store(u64::try_from(half.as_nanos()).unwrap_or(u64::MAX), Ordering::Release);
     start_timer(Timer::Processor, libc::SIGPROF, timeout)
+}
+
+/// The processor time at which half of the budget is used up.
+static HALF_BUDGET_NANOS: AtomicU64 = AtomicU64::new(0);
+
+/// What the whole process has worked so far. Async-signal-safe.
+fn processor_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    #[allow(unsafe_code, reason = "a handler needs the plain system call")]
+    // SAFETY: the struct is live; a clock that cannot be read leaves it at zero.
+    unsafe {
+        libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time);
+    }
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Whether less than half of the budget was used.
+fn is_starved() -> bool {
+    processor_time().as_nanos() < u128::from(HALF_BUDGET_NANOS.load(Ordering::Acquire))
 }
 
 /// The timer of the budget, once it was made: the interval timer counts in ticks, which is too coarse on a busy machine.
@@ -101,7 +122,7 @@ impl SignalSafeLogPath {
 }
 
 /// Async-signal-safe: atomics and plain system calls only; no allocation, no lock.
-extern "C" fn on_alarm(_signal: libc::c_int) {
+extern "C" fn on_alarm(signal: libc::c_int) {
     if !ARMED.load(Ordering::Acquire) || claim() == Claim::Lost {
         return;
     }
@@ -111,8 +132,10 @@ extern "C" fn on_alarm(_signal: libc::c_int) {
     let Some(prepared) = (unsafe { prepared.as_ref() }) else {
         return;
     };
+    let starved = if signal == libc::SIGALRM && is_starved() { starved() } else { None };
+    let (prepared, line) = starved.unwrap_or_else(|| (prepared, last_line()));
     write_all_to_stdout(&prepared.bytes);
-    if let Some(line) = last_line() {
+    if let Some(line) = line {
         append(line);
     }
     #[allow(unsafe_code, reason = "_exit has no wrapper in std or rustix")]

@@ -62,6 +62,33 @@ pub fn role(argument: &str) {
             assert!(matches!(alarm::arm(SHORT, b"", 0), Err(OsError::AlarmArmed)));
             super::role::stay();
         }
+        "starved" => {
+            alarm::arm_budget(LONG, SHORT, b"<time is up>", 0).unwrap();
+            alarm::prepare_starved(b"<no time>", 2);
+            super::role::stay();
+        }
+        "no longer starved" => {
+            alarm::arm_budget(LONG, SHORT, b"<time is up>", 0).unwrap();
+            alarm::prepare_starved(b"<no time>", 2);
+            alarm::forget_starved();
+            super::role::stay();
+        }
+        "worked" => {
+            // Twice the budget fits into the wall clock, whatever else the machine does.
+            alarm::prepare_starved(b"<no time>", 2);
+            alarm::arm_budget(SHORT, LONG, b"<time is up>", 0).unwrap();
+            loop {
+                std::hint::spin_loop();
+            }
+        }
+        line if line.starts_with("starved line ") => {
+            let file = std::path::Path::new(line.strip_prefix("starved line ").unwrap());
+            alarm::leave_line(file, b"out of time");
+            alarm::arm_budget(LONG, SHORT, b"<time is up>", 0).unwrap();
+            alarm::prepare_starved(b"<no time>", 2);
+            alarm::leave_starved_line(file, b"no time");
+            super::role::stay();
+        }
         line if line.starts_with("line ") => {
             let file = std::path::Path::new(line.strip_prefix("line ").unwrap());
             alarm::leave_line(file, b"too early");
@@ -165,6 +192,18 @@ fn the_alarm_leaves_its_line_at_the_end_of_a_log() {
     std::fs::remove_file(&log).unwrap();
     assert_eq!(answers(&format!("no line {}", log.display())), (vec!["time is up".to_owned()], Some(0)));
     assert!(!log.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_that_could_not_work_has_an_answer_of_its_own() {
+    assert_eq!(answers("starved"), (vec!["no time".to_owned()], Some(2)));
+    assert_eq!(answers("no longer starved"), (vec!["time is up".to_owned()], Some(0)));
+    assert_eq!(answers("worked"), (vec!["time is up".to_owned()], Some(0)));
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    assert_eq!(answers(&format!("starved line {}", log.display())), (vec!["no time".to_owned()], Some(2)));
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "no time\n");
 }
 
 #[cfg(unix)]

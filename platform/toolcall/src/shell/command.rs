@@ -137,7 +137,7 @@ impl Interpreter {
                         context,
                     ));
                 }
-                VariableValue::List(fields)
+                VariableValue::List(fields.into_iter().map(without_subscript).collect())
             }
             Some(right) => self.assigned_value(source, right, state, context),
             None => VariableValue::Known(String::new()),
@@ -359,5 +359,14 @@ fn push_word<'t>(words: &mut Vec<CommandWord<'t>>, node: Node<'t>, command: Node
             last.node = command;
         }
         _ => words.push(CommandWord { node, start: node.start_byte(), end: node.end_byte() }),
+    }
+}
+
+/// `[3]=word` in a list gives its third element; elements are nearly always listed in their order.
+fn without_subscript(field: ShellField) -> ShellField {
+    let subscript = field.text.strip_prefix('[').and_then(|rest| rest.split_once("]="));
+    match subscript.filter(|(index, _)| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit())) {
+        Some((_, word)) => ShellField { text: word.to_owned(), glob: false, ..field.clone() },
+        None => field,
     }
 }

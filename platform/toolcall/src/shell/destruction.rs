@@ -113,6 +113,9 @@ pub fn destroyed_words(text: &str) -> Vec<DestroyedWord<'_>> {
             found.extend(rest.iter().take(2).map(|word| DestroyedWord { word: word.text, destroys: true }));
         } else if CHANGING.contains(&call) {
             found.extend(operands(name, rest).into_iter().map(|word| DestroyedWord { word, destroys: false }));
+        } else if name == "file" && rest.first().is_some_and(|word| word.text == "delete") {
+            let named = operands(name, rest.get(1..).unwrap_or_default());
+            found.extend(named.into_iter().map(|word| DestroyedWord { word, destroys: true }));
         } else if name == "find" && rest.iter().take(MAX_OPERANDS).any(|word| word.text == "-delete") {
             found.extend(rest.iter().take(1).map(|word| DestroyedWord { word: word.text, destroys: true }));
         }
@@ -195,6 +198,8 @@ mod tests {
             ("/rm -rf ~/{print}", vec![]),
             ("SHELL=rm -rf /", vec!["/"]),
             ("find / -name x -delete", vec!["/"]),
+            ("file delete -force /", vec!["/"]),
+            ("file /", vec![]),
         ] {
             assert_eq!(destroyed(text), expected, "{text}");
         }

@@ -11,7 +11,7 @@ mod lex;
 
 use super::command::CommandLookup;
 use super::field::ShellField;
-use super::interpreter::{CommandContext, Interpreter};
+use super::interpreter::{CommandContext, Interpreter, Lifetime};
 use super::recorder::EffectReach;
 use super::state::{ShellState, WorkingDirectories};
 use super::unbounded::UnboundedKind;
@@ -58,6 +58,9 @@ pub(super) fn judge(
     state: &ShellState,
     context: &CommandContext,
 ) {
+    if context.lifetime == Lifetime::Open && loops_for_ever(code) {
+        interpreter.recorder.unbounded(UnboundedKind::Endless, context.calls.last().map_or("code", String::as_str));
+    }
     let tokens = lex::tokens(code, language);
     let found = calls::find(&tokens, language, state.home().as_deref());
     let mut state = state.clone();
@@ -68,6 +71,15 @@ pub(super) fn judge(
     if opaque {
         interpreter.recorder.opaque_text(code);
     }
+}
+
+/// A loop without a condition, in a code that has no way out of one.
+fn loops_for_ever(code: &str) -> bool {
+    const LOOPS: &[&str] =
+        &["while True:", "while 1:", "while(1)", "while (1)", "while(true)", "while (true)", "for(;;)"];
+    const WAYS_OUT: &[&str] = &["break", "return", "exit", "raise", "throw", "last", "die", "yield", "await", "except"];
+    let ends = |word: &str| WAYS_OUT.contains(&word);
+    LOOPS.iter().any(|endless| code.contains(endless)) && !code.split(|c: char| !c.is_alphanumeric()).any(ends)
 }
 
 /// Records one call; `false` if its arguments are computed.

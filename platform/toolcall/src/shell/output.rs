@@ -119,6 +119,7 @@ fn is_followed(program: &str) -> bool {
     const FOLLOWED: &[&str] = &[
         "base64",
         "cat",
+        "cut",
         "dirname",
         "gbase64",
         "grealpath",
@@ -177,8 +178,27 @@ pub(super) fn filtered(interpreter: &Interpreter, call: &Invocation<'_>) -> Opti
         "base64" | "gbase64" if parsed.has(&["-d", "-D", "--decode"]) => decode_base64(&input),
         "xxd" if parsed.has(&["-r"]) => decode_hex(&input),
         "tr" => translate(&input, &parsed),
+        "cut" => cut_out(&input, &parsed),
         _ => None,
     }
+}
+
+/// `cut -c N`, `cut -c N-M`, and `cut -d C -f N`.
+fn cut_out(input: &str, parsed: &Arguments) -> Option<String> {
+    let range = parsed.values(&["-c", "-b", "-f"]).next().and_then(ShellField::known)?;
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let first: usize = if first.is_empty() { 1 } else { first.parse().ok()? };
+    let last: usize = if last.is_empty() { usize::MAX } else { last.parse().ok()? };
+    let (skipped, count) = (first.checked_sub(1)?, last.checked_sub(first)?.saturating_add(1));
+    let lines: Vec<String> = match parsed.has(&["-f"]) {
+        false => input.lines().map(|line| line.chars().skip(skipped).take(count).collect()).collect(),
+        true => {
+            let mark = parsed.values(&["-d"]).next().map_or(Some("\t"), ShellField::known)?;
+            let fields = |line: &str| line.split(mark).skip(skipped).take(count).collect::<Vec<_>>().join(mark);
+            (!mark.is_empty()).then(|| input.lines().map(fields).collect())?
+        }
+    };
+    Some(lines.into_iter().map(|line| line + "\n").collect())
 }
 
 fn filter_values(program: &str) -> &'static str {
@@ -186,6 +206,7 @@ fn filter_values(program: &str) -> &'static str {
         "head" | "tail" => "nc",
         "sort" => "kt",
         "base64" => "w",
+        "cut" => "bcdf",
         _ => "",
     }
 }

@@ -8,6 +8,7 @@ use super::effects::UnknownReason;
 use super::field::VariableValue;
 use super::interpreter::{CommandContext, Interpreter};
 use super::lexer::Quoting;
+use super::pattern_cut::{self, PatternEnd};
 use super::source::ShellSource;
 use super::state::ShellState;
 
@@ -164,7 +165,7 @@ fn element(name: &str, index: &str, state: &ShellState) -> VariableValue {
     }
 }
 
-/// A value after `${x:1:2}`, `${x/a/b}`, `${x#a}`, `${x%a}`, `${x^^}` and the like, without patterns.
+/// A value after `${x:1:2}`, `${x/a/b}`, `${x#a}`, `${x%a}`, `${x^^}` and the like; `/` without patterns.
 fn edited(held: &str, operator: &str) -> Option<String> {
     let plain = |text: &str| !text.contains(['*', '?', '[', '$', '`', '\\', '"', '\'']);
     let bare = operator.trim_start_matches(':');
@@ -193,12 +194,13 @@ fn edited(held: &str, operator: &str) -> Option<String> {
     if let Some(cut) = without_parents(held, operator) {
         return Some(cut);
     }
-    if let Some(part) = operator.strip_prefix('#') {
-        let part = part.trim_start_matches('#');
-        return plain(part).then(|| held.strip_prefix(part).unwrap_or(held).to_owned());
-    }
-    let part = operator.strip_prefix('%')?.trim_start_matches('%');
-    plain(part).then(|| held.strip_suffix(part).unwrap_or(held).to_owned())
+    let (end, longest, pattern) = match operator.split_at_checked(1)? {
+        ("#", rest) => (PatternEnd::Front, rest.starts_with('#'), rest.trim_start_matches('#')),
+        ("%", rest) => (PatternEnd::Back, rest.starts_with('%'), rest.trim_start_matches('%')),
+        _ => return None,
+    };
+    let followed = !pattern.contains(['$', '`', '\\', '"', '\'']);
+    if followed { pattern_cut::without_match(held, end, longest, pattern) } else { None }
 }
 
 /// `${x%/*}` and `${x%/*/*}` give folders above, `${x##*/}` the name.

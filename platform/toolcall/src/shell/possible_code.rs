@@ -115,6 +115,9 @@ const TESTS: &[&str] = &["jest", "vitest", "mocha", "npm", "npx", "yarn", "pnpm"
 impl Interpreter {
     /// Looks through the words and the input of a program that is not known to treat them as text.
     pub(super) fn note_possible_code(&mut self, call: &Invocation<'_>) {
+        if matches!(call.program, "hg" | "jj") {
+            self.note_settings(call.arguments);
+        }
         if TEXT_ONLY.contains(&call.program) {
             return;
         }
@@ -128,6 +131,16 @@ impl Interpreter {
             && call.program != "git"
         {
             self.keep_possible_code(input);
+        }
+    }
+
+    /// Keeps the values of `--config NAME=VALUE`: an alias, a hook or an editor may be one.
+    fn note_settings(&mut self, arguments: &[ShellField]) {
+        let separate = arguments.windows(2).filter(|pair| pair[0].text == "--config").map(|pair| pair[1].text.as_str());
+        let attached = arguments.iter().filter_map(|word| word.text.strip_prefix("--config="));
+        let settings: Vec<String> = separate.chain(attached).map(str::to_owned).collect();
+        for setting in settings {
+            self.keep_possible_code(&setting);
         }
     }
 

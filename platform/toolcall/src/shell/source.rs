@@ -84,12 +84,29 @@ fn disguise(text: &str, bodies: &[Range<usize>]) -> Vec<u8> {
             *byte = b'%';
         }
     }
+    for dash in lone_dashes(&bytes) {
+        if let Some(byte) = bytes.get_mut(dash) {
+            *byte = b',';
+        }
+    }
     for list in leading_lists(&bytes) {
         for byte in bytes.get_mut(list).into_iter().flatten().filter(|byte| matches!(**byte, b'{' | b'}')) {
             *byte = b',';
         }
     }
     bytes
+}
+
+/// Words that are a single `-` right before a here-document: the grammar loses them and what follows.
+fn lone_dashes(text: &[u8]) -> Vec<usize> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let stands_alone = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|before| text.get(before));
+        let after = text.get(at + 1..).unwrap_or_default();
+        let blanks = after.iter().take_while(|byte| is_blank(byte)).count();
+        before.is_some_and(is_blank) && after.get(blanks..).unwrap_or_default().starts_with(b"<<")
+    };
+    positions(text, b'-').filter(stands_alone).collect()
 }
 
 /// Brace lists where a command begins, such as `{rm,-r,x}`: to bash they are words, to the grammar a group.

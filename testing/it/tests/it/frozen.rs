@@ -4,8 +4,9 @@
 
 use dispatch_support::TestContext;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
+use std::ops::Range;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -16,11 +17,22 @@ const SLOW_CALLS: usize = 10_000;
 /// Processes that stand still at the same time.
 const AT_ONCE: usize = 12;
 
+/// How long a process may work before it is stopped again, and how long it then stands still.
+struct Freezes {
+    work: Range<u64>,
+    stop_ms: Range<u64>,
+}
+
+/// A machine that stands still again and again.
+const FREEZES: Freezes = Freezes { work: 0..2_000, stop_ms: 20..400 };
+/// A machine on which nothing gets its turn before the wall clock runs out.
+const STARVATION: Freezes = Freezes { work: 0..50, stop_ms: 300..400 };
+
 /// One call by a process that is stopped and continued until it ends; what it answered.
-fn call_while_freezing(context: &TestContext, seed: u64) -> String {
+fn call_while_freezing(context: &TestContext, seed: u64, command: &str, freezes: &Freezes) -> String {
     let payload = json!({
         "session_id": format!("frozen-{seed}"), "hook_event_name": "PreToolUse", "cwd": context.project(),
-        "tool_name": "Bash", "tool_input": {"command": "rm -rf /"},
+        "tool_name": "Bash", "tool_input": {"command": command},
     });
     let mut command = context.command("dispatch-hook");
     command.args(["PreToolUse", "--host", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -28,17 +40,17 @@ fn call_while_freezing(context: &TestContext, seed: u64) -> String {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut random = move |below: u64| {
+    let mut random = move |range: &Range<u64>| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        state % below
+        range.start + state % (range.end - range.start)
     };
     while child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_micros(random(2_000)));
+        std::thread::sleep(Duration::from_micros(random(&freezes.work)));
         // A process that has just ended cannot be stopped, and is not: it is not waited for yet.
         let _ = kill_process(pid, Signal::STOP);
-        std::thread::sleep(Duration::from_millis(20 + random(380)));
+        std::thread::sleep(Duration::from_millis(random(&freezes.stop_ms)));
         let _ = kill_process(pid, Signal::CONT);
     }
     let mut told = String::new();
@@ -61,10 +73,31 @@ fn a_process_that_is_frozen_again_and_again_judges_every_call() {
                     if call >= calls {
                         return;
                     }
-                    let told = call_while_freezing(&context, call as u64 + 1);
+                    let told = call_while_freezing(&context, call as u64 + 1, "rm -rf /", &FREEZES);
                     assert!(told.contains("\"deny\""), "call {call} passed: {told}");
                 }
             });
         }
     });
+}
+
+#[test]
+fn a_call_that_no_guard_got_to_is_refused_and_recorded_as_such() {
+    let context = TestContext::new();
+    assert_eq!(context.dispatch(&["init", "--host", "claude-code"]).status, 0);
+    let told: Vec<String> = std::thread::scope(|scope| {
+        let context = &context;
+        let starve = |seed| scope.spawn(move || call_while_freezing(context, seed, "ls", &STARVATION));
+        let calls: Vec<_> = (1..=4).map(starve).collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    let events = context.dispatch(&["events", "--json", "--limit", "100"]).stdout;
+    let records: Vec<Value> = events.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let is_run = |record: &&Value| record["type"] == "HOOK_RUN";
+    let judged = records.iter().filter(is_run).filter(|run| run["data"]["outOfTime"].is_null()).count();
+    let passed = told.iter().filter(|told| !told.contains("PL04")).count();
+    assert_eq!(passed, judged, "each call that passed was judged: {told:?} {records:?}");
+    for run in records.iter().filter(is_run).filter(|run| run["data"]["outOfTime"] == true) {
+        assert_eq!((&run["decision"], &run["data"]["code"]), (&json!("deny"), &json!("PL04")), "{run}");
+    }
 }

@@ -147,18 +147,23 @@ fn hooks_that_are_switched_off_are_found() {
         ("codex", ".codex/config.toml", "[features]\nhooks = false\n"),
         ("gemini-cli", "home:.gemini/settings.json", "{\"hooksConfig\": {\"enabled\": false}}"),
         ("claude-code", "home:.claude/settings.json", "{\"disableAllHooks\": true}"),
+        ("gemini-cli", "home:.gemini/trustedFolders.json", "{\"PROJECT\": \"DO_NOT_TRUST\"}"),
+        ("copilot-cli", "home:.copilot/config.json", "{\"trusted_folders\": [\"/elsewhere\"]}"),
+        ("codex", "home:.codex/config.toml", "[projects.\"PROJECT\"]\ntrust_level = \"trusted\"\n"),
     ];
     for (host, file, text) in switches {
         let context = TestContext::new();
         assert_eq!(context.dispatch(&["init", "--host", host]).status, 0);
         assert_eq!(context.dispatch(&["canary", "--host", host]).status, 0, "{host}");
         match file.strip_prefix("home:") {
-            Some(file) => context.write_home(file, text),
+            Some(file) => context.write_home(file, text.replace("PROJECT", &context.project().to_string_lossy())),
             None => context.write(file, text),
         }
         let output = context.dispatch(&["canary", "--host", host]);
         assert_eq!(output.status, 1, "{file}: {output:?}");
-        assert!(output.stdout.contains("OFF") && output.stdout.contains("switches its hooks off"), "{output:?}");
+        let why = ["switches its hooks off", "so the hooks of the project do not run", "so Codex skips them"];
+        let told = why.iter().any(|why| output.stdout.contains(why));
+        assert!(output.stdout.contains("OFF") && told, "{output:?}");
     }
 }
 

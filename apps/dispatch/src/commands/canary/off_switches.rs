@@ -1,4 +1,6 @@
-//! Whether a file tells a host to skip its hooks: then it does not matter that they are registered.
+//! Whether a file tells a host to skip its hooks, or not to trust them: then it does not matter that they are registered.
+
+mod trust;
 
 use super::super::init::registration_root::RegistrationRoot;
 use dispatch_hook_dialects::register::Document;
@@ -18,6 +20,12 @@ enum Switch {
     Listed(&'static [&'static str]),
     /// The plugin in a file of Goose.
     GoosePlugin,
+    /// What Codex keeps of approved projects and hooks.
+    CodexTrust,
+    /// The folders that Gemini CLI and Qwen Code were told about.
+    FolderRules,
+    /// The folders that Copilot CLI trusts.
+    TrustedFolders,
 }
 
 /// Host, file relative to the project or the home, and what it may say.
@@ -35,6 +43,10 @@ const SWITCHES: &[(&str, &str, Switch)] = &[
     ("vscode-copilot", ".vscode/settings.json", Switch::FalseAt(&["chat.useHooks"])),
     ("codex", ".codex/config.toml", Switch::CodexFeature),
     ("goose", ".config/goose/config.yaml", Switch::GoosePlugin),
+    ("codex", ".codex/config.toml", Switch::CodexTrust),
+    ("gemini-cli", ".gemini/trustedFolders.json", Switch::FolderRules),
+    ("qwen-code", ".qwen/trustedFolders.json", Switch::FolderRules),
+    ("copilot-cli", ".copilot/config.json", Switch::TrustedFolders),
 ];
 
 /// The file that switches the host's hooks off, with the key, if there is one in the project or the home.
@@ -44,13 +56,24 @@ pub(super) fn find(host: &str, places: &[RegistrationRoot]) -> Option<String> {
         places.iter().find_map(|place| {
             let text = place.read(file).ok().flatten()?;
             let project = places.first().map(|first| first.root.as_path());
-            let key = said(&text, *switch, project)?;
-            Some(format!("{} switches its hooks off (`{key}`)", place.root.join(file).display()))
+            let said = said(&text, *switch, project)?;
+            Some(format!("{} {said}", place.root.join(file).display()))
         })
     })
 }
 
+/// What a file says against the hooks, behind its name.
 fn said(text: &str, switch: Switch, project: Option<&Path>) -> Option<String> {
+    match switch {
+        Switch::CodexTrust => trust::codex(text, project?),
+        Switch::FolderRules => trust::folder_rules(text, project?),
+        Switch::TrustedFolders => trust::trusted_folders(text, project?),
+        _ => switched_off(text, switch, project).map(|key| format!("switches its hooks off (`{key}`)")),
+    }
+}
+
+/// The key with which a file switches hooks off.
+fn switched_off(text: &str, switch: Switch, project: Option<&Path>) -> Option<String> {
     let json = || Document::parse(text, String::new).ok().map(|document| Value::Object(document.root));
     let at = |path: &[&str]| path.iter().try_fold(json()?, |value, key| value.get(*key).cloned());
     match switch {
@@ -72,6 +95,7 @@ fn said(text: &str, switch: Switch, project: Option<&Path>) -> Option<String> {
             let off = lines.next()?.trim().replace(' ', "") == "enabled:false";
             off.then(|| format!("plugins.{plugin}.enabled"))
         }
+        Switch::CodexTrust | Switch::FolderRules | Switch::TrustedFolders => None,
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::EventRun;
 use super::open::OpenSession;
+use super::refusal::TIME_CODE;
 use super::setup::Setup;
 use super::subject::subject_of;
 use crate::config::PromptAudit;
@@ -89,9 +90,20 @@ impl Account<'_> {
 
     /// Prepares the record of this run in case time runs out before it is written.
     pub(super) fn prepare_record(&self, decision: Decision) {
-        if self.session.folder.is_none() {
-            return;
+        if let Some(line) = self.line_out_of_time(decision, None) {
+            self.run.invocation.watch.prepare_record(&self.run.paths.events_file(), &line);
         }
+    }
+
+    /// Prepares the record of a call that no guard got to.
+    pub(super) fn prepare_unjudged_record(&self) {
+        if let Some(line) = self.line_out_of_time(Decision::Deny, Some(TIME_CODE)) {
+            self.run.invocation.watch.prepare_unjudged_record(&self.run.paths.events_file(), &line);
+        }
+    }
+
+    fn line_out_of_time(&self, decision: Decision, code: Option<&str>) -> Option<Vec<u8>> {
+        self.session.folder.as_ref()?;
         let short = |text: &Option<String>| text.as_ref().map(|text| text.chars().take(NAME_CHARS).collect::<String>());
         let mut data = json!({
             "decision": decision.as_str(),
@@ -100,12 +112,14 @@ impl Account<'_> {
             "toolUseId": short(&self.run.event.tool_use_id),
             "outOfTime": true,
         });
+        if let (Some(code), Some(fields)) = (code, data.as_object_mut()) {
+            fields.insert("code".to_owned(), code.into());
+        }
         self.setup.config.redactor().redact_json(&mut data);
         let mut record = self.record(RecordType::HookRun, PIPELINE, data);
         record.decision = Some(decision);
         record.ms = Some(milliseconds(std::time::Duration::from_millis(self.run.budget_ms)));
-        let line = serde_json::to_vec(&record).unwrap_or_default();
-        self.run.invocation.watch.prepare_record(&self.run.paths.events_file(), &line);
+        Some(serde_json::to_vec(&record).unwrap_or_default())
     }
 
     fn record(&self, kind: RecordType, module: &str, data: Value) -> Record {

@@ -2,8 +2,9 @@
 //!
 //! Pure.
 
-use dispatch_hook_dialects::dialect::InputError;
-use dispatch_hook_module::Decision;
+use dispatch_hook_dialects::dialect::{Dialect, InputError};
+use dispatch_hook_dialects::{Answer, Reply};
+use dispatch_hook_module::{Decision, EventName, HookEvent};
 use serde_json::Value;
 
 use crate::pipeline::GuardFinding;
@@ -14,6 +15,9 @@ const PAYLOAD_CODE: &str = "PL01";
 const RULES_CODE: &str = "PL02";
 /// A critical module cannot run.
 const MODULE_CODE: &str = "PL03";
+
+/// The machine left no time to judge the call.
+pub(super) const TIME_CODE: &str = "PL04";
 
 /// The deepest tool input that is judged; real ones stay below ten.
 const MAX_INPUT_DEPTH: usize = 64;
@@ -42,6 +46,14 @@ pub(super) fn critical_module(name: &str, why: &str) -> GuardFinding {
     let why =
         format!("The critical module `{name}` does not run, so nothing may run: {why}. Ask the user to look at it.");
     deny(MODULE_CODE, why)
+}
+
+/// The answer to a call that no guard got to in time; only where it can stop the call.
+pub(super) fn unjudged(dialect: &Dialect, event: &HookEvent) -> Option<Reply> {
+    (event.name == EventName::PreToolUse).then(|| {
+        let why = "The call was not judged: the machine gave the guards no time. Try it again.";
+        dialect.render(event, &Answer { code: Some(TIME_CODE.to_owned()), ..Answer::deny(why) })
+    })
 }
 
 fn deny(code: &str, why: String) -> GuardFinding {

@@ -169,7 +169,10 @@ impl<'t> Evaluator<'t> {
                 }
                 (Some('.'), Some(CodeToken::Name(method))) if self.sign(next + 2) == Some('(') => {
                     let arguments = self.arguments(next + 3, None);
-                    value = method_value(value, method, &arguments);
+                    value = match (method.as_str(), self.home) {
+                        ("homedir" | "home_dir", Some(home)) => CodeValue::Text(home.to_owned()),
+                        _ => method_value(value, method, &arguments),
+                    };
                     next = self.after_call(next + 2);
                 }
                 _ => return (value, next),

@@ -74,6 +74,10 @@ impl CodeCutter<'_> {
         let end = self.rest.find(|c| !part(c)).unwrap_or(self.rest.len());
         let name = &self.rest[..end];
         self.rest = &self.rest[end..];
+        // Elixir and Ruby end the name of a call that may fail or change things with `!`.
+        if self.rest.starts_with("!(") {
+            self.rest = &self.rest[1..];
+        }
         // `qx(...)`, `%x(...)`, `q(...)`: a text in brackets of its own.
         if self.language == Language::Backticks && matches!(name, "qx" | "x" | "q" | "qq") && self.bracketed(name) {
             return;

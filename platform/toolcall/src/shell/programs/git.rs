@@ -149,6 +149,10 @@ impl GitCommand<'_> {
                 interpreter.recorder.network();
                 self.change_tree(interpreter);
             }
+            "sparse-checkout" => {
+                self.change_tree(interpreter);
+                self.exclude(interpreter);
+            }
             command if REPOSITORY_ONLY.contains(&command) => self.change_repository(interpreter),
             command if WORKING_TREE.contains(&command) => self.change_tree(interpreter),
             other => interpreter.recorder.code(UnknownReason::UnknownProgram, &format!("git {other}")),
@@ -301,6 +305,17 @@ impl GitCommand<'_> {
         let reach = if self.parsed.has(&["-r"]) { EffectReach::Tree } else { EffectReach::Itself };
         for path in &self.parsed.operands {
             interpreter.recorder.touch(&self.state, path, Access::Delete, reach);
+        }
+    }
+
+    /// What `sparse-checkout set ... '!path'` takes out of the working tree.
+    fn exclude(&self, interpreter: &mut Interpreter) {
+        let excluded = |path: &ShellField| {
+            let rest = path.text.strip_prefix('!')?.trim_start_matches('/').to_owned();
+            Some(ShellField { text: rest, ..path.clone() })
+        };
+        for path in self.parsed.operands.iter().filter_map(excluded) {
+            interpreter.recorder.touch(&self.state, &path, Access::Delete, EffectReach::Tree);
         }
     }
 

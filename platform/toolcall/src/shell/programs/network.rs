@@ -16,6 +16,7 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
     match call.program {
         "curl" => curl(interpreter, call),
         "wget" => wget(interpreter, call),
+        "aria2c" => aria2c(interpreter, call),
         "ping" | "ping6" => ping(interpreter, call),
         "dig" | "nslookup" | "host" | "traceroute" | "tracepath" | "whois" | "mtr" | "getent" | "nmap" => {
             interpreter.recorder.network()
@@ -190,6 +191,28 @@ fn save_as_named(interpreter: &mut Interpreter, call: &Invocation<'_>, folder: O
     };
     let file = ShellField { text: name, ..url.clone() };
     interpreter.recorder.touch(call.state, &file, Access::Write, EffectReach::Itself);
+}
+
+fn aria2c(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    interpreter.recorder.network();
+    let syntax = OptionSyntax { short: "dosxjkiTlUO", long: &["--dir", "--out", "--input-file", "--header", "--log"] };
+    let parsed = Arguments::parse(call.arguments, syntax);
+    refuse_hidden_options(interpreter, call, &parsed);
+    let mut state = call.state.clone();
+    for folder in parsed.values(&["-d", "--dir"]) {
+        super::super::wrappers::enter(folder, &mut state);
+    }
+    let inside = Invocation { program: call.program, arguments: call.arguments, state: &state, context: call.context };
+    let named: Vec<&ShellField> = parsed.values(&["-o", "--out"]).collect();
+    for file in &named {
+        interpreter.recorder.touch(&state, file, Access::Write, EffectReach::Itself);
+    }
+    for url in parsed.operands.iter().filter(|_| named.is_empty()) {
+        save_as_named(interpreter, &inside, None, url);
+    }
+    if parsed.has(&["-i", "--input-file"]) {
+        interpreter.recorder.touch(&state, &ShellField::literal("."), Access::Write, EffectReach::Tree);
+    }
 }
 
 fn wget(interpreter: &mut Interpreter, call: &Invocation<'_>) {

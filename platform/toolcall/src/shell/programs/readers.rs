@@ -289,7 +289,7 @@ fn note_endless(interpreter: &mut Interpreter, call: &Invocation<'_>, parsed: &A
     let endless = match call.program {
         "yes" => true,
         "less" => parsed.has(&["+F"]),
-        "sleep" => parsed.operands.iter().any(|field| matches!(field.text.as_str(), "infinity" | "inf")),
+        "sleep" => parsed.operands.iter().any(|field| sleeps_for_days(&field.text)),
         // Of `iostat` an operand may be a device.
         "vmstat" | "iostat" => {
             let is_number = |field: &&ShellField| field.text.chars().all(|c| c.is_ascii_digit());
@@ -303,4 +303,17 @@ fn note_endless(interpreter: &mut Interpreter, call: &Invocation<'_>, parsed: &A
     if endless && call.context.lifetime == Lifetime::Open {
         interpreter.recorder.unbounded(UnboundedKind::Endless, call.program);
     }
+}
+
+/// `infinity`, `1e9`, `9999d`: nobody waits for the end.
+fn sleeps_for_days(time: &str) -> bool {
+    const DAY_SECONDS: f64 = 86_400.0;
+    let number = time.trim_end_matches(['s', 'm', 'h', 'd']);
+    let unit = match time.get(number.len()..) {
+        Some("m") => 60.0,
+        Some("h") => 3_600.0,
+        Some("d") => DAY_SECONDS,
+        _ => 1.0,
+    };
+    number.parse::<f64>().is_ok_and(|count| count * unit > DAY_SECONDS)
 }

@@ -100,20 +100,40 @@ fn follow_sed(interpreter: &mut Interpreter, call: &Invocation<'_>, part: &str) 
         }
         Some('w' | 'W') => Some(chars.as_str().trim()),
         Some('s') => {
-            let delimiter = chars.next().unwrap_or('/');
-            let flags = rest.rsplit(delimiter).next().unwrap_or_default();
-            if flags.contains('e') {
+            let substitution = SedSubstitution::parse(chars.as_str());
+            if substitution.flags.contains('e') {
                 interpreter.recorder.code(UnknownReason::UnresolvedCode, "sed");
-                interpreter.recorder.opaque_text(rest);
-                let replacement = rest.rsplit(delimiter).nth(1).unwrap_or_default().to_owned();
-                interpreter.script(&replacement, call.state.child(), &call.context.wrapped(call.program));
+                interpreter.recorder.opaque_text(&substitution.replacement);
+                let context = call.context.wrapped(call.program);
+                interpreter.script(&substitution.replacement, call.state.child(), &context);
             }
-            flags.split_once('w').map(|(_, file)| file.trim())
+            substitution.flags.split_once('w').map(|(_, file)| file.trim())
         }
         _ => None,
     };
     if let Some(file) = written.filter(|file| !file.is_empty()) {
         interpreter.recorder.touch(call.state, &ShellField::literal(file), Access::Write, EffectReach::Itself);
+    }
+}
+
+/// `/pattern/replacement/flags` behind an `s`, with any delimiter.
+struct SedSubstitution<'t> {
+    /// As sed reads it: an escaped delimiter is the character itself.
+    replacement: String,
+    flags: &'t str,
+}
+
+impl<'t> SedSubstitution<'t> {
+    fn parse(text: &'t str) -> Self {
+        let delimiter = text.chars().next().unwrap_or('/');
+        let body = text.get(delimiter.len_utf8()..).unwrap_or_default();
+        let cut = |text: &'t str| {
+            let at = find_unescaped(text, delimiter).unwrap_or(text.len());
+            (text.get(..at).unwrap_or_default(), text.get(at + delimiter.len_utf8()..).unwrap_or_default())
+        };
+        let (_, rest) = cut(body);
+        let (replacement, flags) = cut(rest);
+        Self { replacement: replacement.replace(&format!("\\{delimiter}"), &delimiter.to_string()), flags }
     }
 }
 

@@ -5,8 +5,8 @@
 use dispatch_toolcall::{SimpleCommand, UnknownReason, resolve};
 
 use super::options::ProgramOptions;
-use super::rules::{EX03, EX04, EX05, GuardRule, RuleFindings, UB04};
-use super::{JudgedCommand, flow};
+use super::rules::{EX03, EX04, EX05, GuardRule, RuleFindings, SY02, UB04, UB09};
+use super::{JudgedCommand, flow, opaque};
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh"];
 /// Interpreters, and the letters of the options that hold their code.
@@ -62,7 +62,7 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCom
     judge_inline(command, findings);
     let rule = match unseen(shell, command) {
         None => None,
-        Some(UnseenCode::Input) => fed_by(shell, index),
+        Some(UnseenCode::Input) => fed_by(shell, index).or_else(|| opaque::removes_root(shell.text).then_some(&UB09)),
         Some(UnseenCode::Words(words)) => {
             let computed =
                 words.iter().any(|word| flow::substitutes(word)) || command.wrapped_by.iter().any(|by| by == "xargs");
@@ -273,7 +273,8 @@ fn judge_inline(command: &SimpleCommand, findings: &mut RuleFindings) {
     const SOCKET_WORDS: &[&str] =
         &["socket.socket(", "net.connect(", "net.Socket(", "fsockopen(", "TCPSocket", "IO::Socket"];
     const TERMINAL_WORDS: &[&str] = &["dup2(", "pty.spawn(", "/bin/sh", "/bin/bash", "cmd.exe"];
-    const LOOPS: &[&str] = &["while 1", "while True", "while(1)", "while (1)", "while(true)", "fork while", "for(;;)"];
+    const LOOPS: &[&str] =
+        &["while 1", "while True", "while(1)", "while (1)", "while(true)", "fork while", "for(;;)", "iter(int"];
     if interpreter_code(&command.program).is_none() {
         return;
     }
@@ -284,10 +285,22 @@ fn judge_inline(command: &SimpleCommand, findings: &mut RuleFindings) {
         if contains_any(word, SOCKET_WORDS) && contains_any(word, TERMINAL_WORDS) {
             findings.push(&EX05, &command.program);
         }
+        if kills_everything(word) {
+            findings.push(&SY02, &command.program);
+        }
         if word.contains("fork") && contains_any(word, LOOPS) {
             findings.push(&UB04, &command.program);
         }
     }
+}
+
+/// `os.kill(-1, 9)`, `process.kill(-1)`, `kill 9, -1`: the argument that stands for every process.
+fn kills_everything(code: &str) -> bool {
+    code.match_indices("kill").any(|(at, name)| {
+        let arguments =
+            code.get(at + name.len()..).unwrap_or_default().split([')', ';', '\n']).next().unwrap_or_default();
+        arguments.starts_with(['(', ' ']) && arguments.split([',', '(', ' ']).any(|argument| argument.trim() == "-1")
+    })
 }
 
 fn contains_any(word: &str, needles: &[&str]) -> bool {

@@ -32,6 +32,8 @@ const START_FILES: &[&str] = &[
     ".xsession",
     ".config/fish/config.fish",
     ".pam_environment",
+    ".gitconfig",
+    ".config/git/config",
     ".config/powershell/profile.ps1",
     ".config/powershell/microsoft.powershell_profile.ps1",
 ];
@@ -97,7 +99,12 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
         }
     }
     let outside = |path: &&EffectPath| shell.workspace.locate(&path.path) != PathLocation::Inside;
-    for path in effects.reads.iter().filter(outside).filter(|path| is_read_secret(shell.workspace, &path.path)) {
+    let reads_content = effects.commands.iter().any(|command| !NAMES_ONLY.contains(&command.program.as_str()));
+    let is_secret = |path: &&EffectPath| {
+        let whole = reads_content && path.recursive && is_secret_folder(shell.workspace, &path.path);
+        whole || is_read_secret(shell.workspace, &path.path)
+    };
+    for path in effects.reads.iter().filter(outside).filter(is_secret) {
         findings.push(&CF06, &path.path);
     }
     for command in &effects.commands {
@@ -169,6 +176,16 @@ const READ_SECRETS: &[&str] = &[
     ".pgpass",
     ".cargo/credentials.toml",
 ];
+
+/// Folders that hold nothing but keys and credentials.
+const SECRET_FOLDERS: &[&str] = &[".ssh", ".gnupg", ".aws", ".password-store"];
+/// Programs that tell the names of files and not what they hold.
+const NAMES_ONLY: &[&str] = &["ls", "stat", "du", "test", "[", "cd", "tree", "file", "realpath", "find", "fd", "chmod"];
+
+fn is_secret_folder(workspace: &WorkspaceBounds<'_>, path: &str) -> bool {
+    let plain = path.to_ascii_lowercase();
+    below_home(workspace, &plain).is_some_and(|rest| SECRET_FOLDERS.contains(&rest.trim_end_matches('/')))
+}
 
 fn is_read_secret(workspace: &WorkspaceBounds<'_>, path: &str) -> bool {
     let plain = path.replace('\\', "/").to_ascii_lowercase();

@@ -101,6 +101,12 @@ impl GitCall<'_> {
             "reflog" if matches!(words.first().map(String::as_str), Some("expire" | "delete")) => {
                 findings.push(&GT07, "git reflog")
             }
+            "update-ref" => {
+                let options = ProgramOptions::parse(words, "m", &[]);
+                if options.has(&["d"]) && options.operands.first().is_some_and(|name| name.starts_with("refs/heads/")) {
+                    findings.push(&GT05, options.operands.first().copied().unwrap_or_default());
+                }
+            }
             "filter-branch" | "filter-repo" => findings.push(&GT08, &format!("git {subcommand}")),
             "gc" | "prune" => prune(subcommand, words, findings),
             "worktree" => {

@@ -59,32 +59,38 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
     if effects.opaque_code.iter().any(|code| names_root(code)) {
         findings.push(&UB09, "code that names the root or the home folder");
     }
-    if effects.possible_code.iter().any(|code| may_destroy_root(code)) {
+    let home = shell.workspace.home();
+    if effects.possible_code.iter().any(|code| may_destroy_root(code, home)) {
         findings.push(&UB09, "a text that may run and that removes the root, a home or a disk");
     }
-    if removes_what_is_listed(&effects.commands) {
+    if removes_what_is_listed(&effects.commands, home) {
         findings.push(&UB01, "what a list of the root or the home folder names");
     }
     let broken = effects.unknown.iter().any(|unknown| unknown.reason == UnknownReason::Syntax);
-    if broken && flow::mentions(shell.text, REMOVES) && names_root(shell.text) {
+    if broken && removes_root(shell.text) {
         findings.push(&UB09, "not a command that the parser understands");
     }
 }
 
 /// Whether a command inside a text removes the root, a system folder, a home or a disk.
-fn may_destroy_root(code: &str) -> bool {
+fn may_destroy_root(code: &str, home: Option<&str>) -> bool {
     const WALKS: &[&str] = &["rglob", "walk", "glob", "readdirSync", "readdir"];
     let mut computed = false;
     let mut removes = false;
     for found in destroyed_words(code).into_iter().filter(|found| found.destroys) {
         removes = true;
         let word = found.word.trim_end_matches("\\n").trim_end_matches(['}', ':']);
-        if is_root(word) || names_home(found.word) || is_disk(word) {
+        if is_root(word) || is_home(word, home) || names_home(found.word) || is_disk(word) {
             return true;
         }
         computed |= found.word.contains(['$', '{', '#', '%']) || word.is_empty();
     }
     (computed || (removes && WALKS.iter().any(|walk| code.contains(walk)))) && names_root(code)
+}
+
+/// Whether a text as written names something that removes, and the root, a system folder or a home.
+pub(super) fn removes_root(text: &str) -> bool {
+    flow::mentions(text, REMOVES) && names_root(text)
 }
 
 /// `$HOME`, `$ENV{HOME}`, `${process.env.HOME}`, `ENVIRON["HOME"]`.
@@ -93,13 +99,18 @@ fn names_home(word: &str) -> bool {
     word.ends_with("HOME") && (word == "HOME" || word.contains(['$', '{', '.']))
 }
 
+/// The home folder after `~` was expanded.
+fn is_home(word: &str, home: Option<&str>) -> bool {
+    home.is_some_and(|home| word.trim_end_matches(['/', '*', '.']) == home.trim_end_matches('/'))
+}
+
 fn is_disk(word: &str) -> bool {
     let disks = ["/dev/sd", "/dev/hd", "/dev/nvme", "/dev/vd", "/dev/xvd", "/dev/mmcblk", "/dev/disk", "/dev/rdisk"];
     disks.iter().any(|disk| word.starts_with(disk))
 }
 
 /// `ls / | ... | xargs rm -rf`.
-fn removes_what_is_listed(commands: &[SimpleCommand]) -> bool {
+fn removes_what_is_listed(commands: &[SimpleCommand], home: Option<&str>) -> bool {
     const LISTS: &[&str] = &["ls", "find", "fd", "fdfind", "tree", "du"];
     const REMOVES: &[&str] = &["rm", "shred", "unlink", "rmdir", "chmod", "chown", "trash"];
     let from_list = |command: &SimpleCommand| {
@@ -108,10 +119,19 @@ fn removes_what_is_listed(commands: &[SimpleCommand]) -> bool {
             && !command.exact
     };
     let of_root = |command: &SimpleCommand| {
-        LISTS.contains(&command.program.as_str())
-            && command.argv.get(1..).unwrap_or_default().iter().any(|word| is_root(word))
+        lists_everything_tracked(command)
+            || LISTS.contains(&command.program.as_str())
+                && command.argv.get(1..).unwrap_or_default().iter().any(|word| is_root(word) || is_home(word, home))
     };
     commands.iter().any(from_list) && commands.iter().any(of_root)
+}
+
+/// `git ls-files` with neither a path nor a kind of file.
+fn lists_everything_tracked(command: &SimpleCommand) -> bool {
+    let words = command.argv.get(1..).unwrap_or_default();
+    command.program == "git"
+        && words.first().is_some_and(|word| word == "ls-files")
+        && words.iter().skip(1).all(|word| matches!(word.as_str(), "-z" | "-c" | "--cached"))
 }
 
 /// A program whose name is computed here, or that gets the root or a home for an argument.
@@ -136,7 +156,7 @@ fn names_root(text: &str) -> bool {
 
 fn is_root(word: &str) -> bool {
     let word = word.trim_matches(['"', '\'']);
-    let bare = word.trim_end_matches(['*', '.']).trim_end_matches(['/', '\\']);
+    let bare = word.trim_end_matches(['*', '.', '/', '\\']);
     let bare = if bare.is_empty() && word.starts_with(['/', '\\']) { "/" } else { bare };
     ROOTS.contains(&bare)
 }
@@ -147,7 +167,7 @@ mod tests {
 
     #[test]
     fn only_whole_folders_are_roots() {
-        for word in ["/", "/*", "//", "~", "~/", "~/*", "$HOME", "/etc/", "C:\\", "/.", "'/'"] {
+        for word in ["/", "/*", "//", "~", "~/", "~/*", "$HOME", "/etc/", "C:\\", "/.", "'/'", "/**/*", "/home/*/"] {
             assert!(is_root(word), "{word}");
         }
         for word in ["", ".", "..", "*", "/etc/hosts", "~/x", "/home/dev", "a/", "./", "/tmp", "C:\\x"] {

@@ -108,6 +108,8 @@ static ACTIONS: &[RemoteAction] = &[
     gone(&["nomad"], &["namespace delete"]),
     with(asks(&["nomad"], &["job stop", "stop"]), &["-purge"]),
     gone(&["bq"], &["rm"]),
+    with(asks(&["gh"], &["api *"]), &["DELETE", "-XDELETE"]),
+    with(gone(&["kafka-topics", "kafka-topics.sh"], &["*"]), &["--delete"]),
 ];
 
 /// Options of these programs that take the next word, so that it is not taken for a verb.
@@ -173,7 +175,9 @@ pub(super) fn judge<'c>(
     findings: &mut RuleFindings,
 ) {
     let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
-    if command.program.ends_with("-cli") && flow::feeding(&shell.effects.commands, index).any(says_flush) {
+    let document = shell.text.contains("<<") && flow::mentions(&shell.text.to_ascii_lowercase(), FLUSHES);
+    if command.program.ends_with("-cli") && (document || flow::feeding(&shell.effects.commands, index).any(says_flush))
+    {
         findings.push(&RA01, &command.program);
     }
     let tries = [
@@ -191,7 +195,11 @@ pub(super) fn judge<'c>(
     if words.iter().any(|word| tries.contains(word)) {
         return;
     }
-    if deletes_everything(&command.program, &words) || deletes_what_is_listed(command, &words) {
+    let by_variable = shell.text.contains("TF_CLI_ARGS") && shell.text.contains("-destroy");
+    if (by_variable && TERRAFORM.contains(&command.program.as_str()))
+        || deletes_everything(&command.program, &words)
+        || deletes_what_is_listed(command, &words)
+    {
         findings.push(&RA01, &command.program);
     }
     if command.program == "dropdb" && (is_made_here(shell, index, &words) || names_scratch(command, &words)) {
@@ -203,9 +211,24 @@ pub(super) fn judge<'c>(
     if let Some(row) = known.of(&command.program).into_iter().find(|row| row.applies(&words)) {
         findings.push(row.rule, &format!("{} {}", command.program, words.first().copied().unwrap_or_default()));
     }
-    let drops = |word: &&str| word.contains("dropDatabase(") || word.contains("flushall");
-    if matches!(command.program.as_str(), "mongosh" | "mongo") && words.iter().any(drops) {
+    if drops_data(&command.program, &words) {
         findings.push(&RA01, &command.program);
+    }
+}
+
+/// Scripts for database servers, and tasks that empty a database of production.
+fn drops_data(program: &str, words: &[&str]) -> bool {
+    let says = |texts: &[&str]| {
+        let has = |word: &&str| texts.iter().any(|text| word.to_ascii_lowercase().contains(text));
+        words.iter().any(has)
+    };
+    match program {
+        "mongosh" | "mongo" => says(&["dropdatabase(", ".drop()", "deletemany({})", ".remove({})"]),
+        "redis-cli" | "valkey-cli" | "keydb-cli" => says(&["call(\"flush", "call('flush"]),
+        "rails" | "rake" | "bin/rails" => {
+            says(&["db:drop", "db:reset", "db:schema:load"]) && says(&["rails_env=production"])
+        }
+        _ => false,
     }
 }
 
@@ -215,13 +238,22 @@ fn deletes_everything(program: &str, words: &[&str]) -> bool {
         || words.windows(2).any(|pair| matches!(pair, ["-X" | "--request" | "--method", "DELETE"]));
     let whole = |word: &&str| match program {
         "gh" => word.trim_start_matches('/').starts_with("repos/") && word.trim_matches('/').split('/').count() == 3,
-        _ => word.trim_end_matches('/').ends_with("/_all") || word.ends_with("/*"),
+        _ => {
+            let repository =
+                word.split_once("api.github.com/repos/").map(|(_, rest)| rest.trim_matches('/').split('/'));
+            let whole = repository.is_some_and(|parts| parts.count() == 2);
+            whole || word.trim_end_matches('/').ends_with("/_all") || word.ends_with("/*")
+        }
     };
     matches!(program, "gh" | "curl" | "http" | "xh") && deletes && words.iter().any(whole)
 }
 
-/// `kubectl get ns -o name | xargs kubectl delete`: nobody has read the list.
+/// `kubectl get ns -o name | xargs kubectl delete`, `docker volume rm $(docker volume ls -q)`: nobody has read the list.
 fn deletes_what_is_listed(command: &SimpleCommand, words: &[&str]) -> bool {
+    let volumes = |word: &&str| word.contains("volume ls") && !word.contains("dangling") && !word.contains("grep");
+    if matches!(command.program.as_str(), "docker" | "podman") && words.starts_with(&["volume", "rm"]) {
+        return words.iter().any(volumes);
+    }
     KUBERNETES.contains(&command.program.as_str())
         && words.first() == Some(&"delete")
         && command.wrapped_by.iter().any(|by| by == "xargs")
@@ -244,9 +276,12 @@ fn names_scratch(command: &SimpleCommand, words: &[&str]) -> bool {
     command.exact && operands(words).last().is_some_and(|name| is_scratch_name(name))
 }
 
+/// Commands of Redis that empty it.
+const FLUSHES: &[&str] = &["flushall", "flushdb"];
+
 /// A command for Redis that is piped to its client.
 fn says_flush(feeder: &SimpleCommand) -> bool {
-    let says = |word: &String| matches!(word.trim().to_ascii_lowercase().as_str(), "flushall" | "flushdb");
+    let says = |word: &String| FLUSHES.contains(&word.trim().to_ascii_lowercase().as_str());
     matches!(feeder.program.as_str(), "echo" | "printf") && feeder.argv.iter().skip(1).any(says)
 }
 

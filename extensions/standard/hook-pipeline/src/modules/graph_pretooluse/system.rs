@@ -27,10 +27,13 @@ fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
         "init" | "telinit" => words.first().is_some_and(|word| matches!(*word, "0" | "6")).then_some(&SY01),
         "loginctl" if has(&["terminate-user", "kill-user"]) => Some(&SY02),
         "systemctl" | "loginctl" => {
-            let verb = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
-            ["poweroff", "reboot", "halt", "suspend", "hibernate", "kexec", "emergency", "rescue"]
-                .contains(&verb)
-                .then_some(&SY01)
+            let mut operands = words.iter().filter(|word| !word.starts_with('-')).copied();
+            let verb = operands.next().unwrap_or_default();
+            let target = operands.next().and_then(|unit| unit.strip_suffix(".target")).unwrap_or_default();
+            let ends = |name: &str| {
+                ["poweroff", "reboot", "halt", "suspend", "hibernate", "kexec", "emergency", "rescue"].contains(&name)
+            };
+            (ends(verb) || (matches!(verb, "isolate" | "start") && ends(target))).then_some(&SY01)
         }
         "killall5" => Some(&SY02),
         "kill" | "pkill" | "killall" => stops_everything(program, words).then_some(&SY02),
@@ -102,6 +105,8 @@ mod tests {
             ("reboot", "SY01"),
             ("systemctl reboot", "SY01"),
             ("init 0", "SY01"),
+            ("systemctl isolate poweroff.target", "SY01"),
+            ("systemctl start app.target", ""),
             ("kill -9 -1", "SY02"),
             ("kill -KILL -1", "SY02"),
             ("kill -s KILL -- -1", "SY02"),

@@ -18,7 +18,7 @@ struct OffSwitch {
 const OFF_SWITCHES: [OffSwitch; 6] = [
     OffSwitch {
         programs: &["claude"],
-        flags: &["--setting-sources"],
+        flags: &["--setting-sources", "--bare", "--safe-mode"],
         parts: &["disableAllHooks", "--setting-sources="],
         variables: &["CLAUDE_CONFIG_DIR="],
     },
@@ -52,8 +52,11 @@ pub(super) fn switches_hooks_off(command: &SimpleCommand, text: &str) -> bool {
     let Some(switch) = OFF_SWITCHES.iter().find(|switch| switch.programs.contains(&name) && !about) else {
         return false;
     };
+    // Hosts find our program by its name: another search path may lead to another program.
+    let moves_search = text.split([' ', ';', '\n', '&', '(']).any(|word| word.starts_with("PATH="));
     let disables = words.windows(2).any(|pair| pair[0] == "--disable" && pair[1].contains("hooks"));
     disables
+        || moves_search
         || words.iter().any(|word| switch.flags.contains(&word.as_str()))
         || words.iter().any(|word| switch.parts.iter().any(|part| word.contains(part)))
         || switch.variables.iter().any(|variable| text.contains(variable))
