@@ -97,6 +97,8 @@ export interface Context {
 /** Everything a module can answer. All of it is optional; nothing at all means no opinion. */
 export interface HookAction {
   decision?: Decision;
+  /** With no objection: permitted on purpose, so the host need not ask the user. */
+  grant?: boolean;
   /** Why it is denied or asked about, in one or two sentences; say the safer way. */
   denyReason?: string;
   /** A stable name of the rule, such as `NP01`; `dispatch allow-once NP01` excuses it for a while. */

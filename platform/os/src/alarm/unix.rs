@@ -33,13 +33,15 @@ pub(super) fn start(timeout: Duration) -> io::Result<()> {
 
 /// Counts the processor time of the whole process.
 pub(super) fn start_budget(timeout: Duration) -> io::Result<()> {
-    let half = (timeout / 2).saturating_add(processor_time());
-    HALF_BUDGET_NANOS.store(u64::try_from(half.as_nanos()).unwrap_or(u64::MAX), Ordering::Release);
+    let little = (timeout / STARVED_PART).saturating_add(processor_time());
+    STARVED_BELOW_NANOS.store(u64::try_from(little.as_nanos()).unwrap_or(u64::MAX), Ordering::Release);
     start_timer(Timer::Processor, libc::SIGPROF, timeout)
 }
 
-/// The processor time at which half of the budget is used up.
-static HALF_BUDGET_NANOS: AtomicU64 = AtomicU64::new(0);
+/// A process that used less than this part of its budget had no time to work, even on a machine with much else to do.
+const STARVED_PART: u32 = 10;
+/// The processor time up to which a process counts as starved.
+static STARVED_BELOW_NANOS: AtomicU64 = AtomicU64::new(0);
 
 /// What the whole process has worked so far. Async-signal-safe.
 fn processor_time() -> Duration {
@@ -52,9 +54,9 @@ fn processor_time() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Whether less than half of the budget was used.
+/// Whether hardly any of the budget was used.
 fn is_starved() -> bool {
-    processor_time().as_nanos() < u128::from(HALF_BUDGET_NANOS.load(Ordering::Acquire))
+    processor_time().as_nanos() < u128::from(STARVED_BELOW_NANOS.load(Ordering::Acquire))
 }
 
 /// The timer of the budget, once it was made: the interval timer counts in ticks, which is too coarse on a busy machine.
