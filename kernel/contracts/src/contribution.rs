@@ -3,6 +3,7 @@
 use crate::BoxFuture;
 use crate::hook::HandlerError;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,11 +21,11 @@ pub type Responder = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Value, Handl
 #[derive(Clone)]
 pub struct Route {
     /// `GET`, `POST`, ...
-    pub method: &'static str,
+    pub method: Cow<'static, str>,
     /// The path, for example `/v1/sessions/{id}`.
-    pub path: &'static str,
+    pub path: Cow<'static, str>,
     /// One sentence for the API document.
-    pub summary: &'static str,
+    pub summary: Cow<'static, str>,
     /// Answers a request.
     pub respond: Responder,
 }
@@ -86,11 +87,11 @@ pub enum RouteAccess {
 #[derive(Clone)]
 pub struct RawRoute {
     /// `GET`, `POST`, ...
-    pub method: &'static str,
+    pub method: Cow<'static, str>,
     /// The path, for example `/v1/hooks/{name}`.
-    pub path: &'static str,
+    pub path: Cow<'static, str>,
     /// One sentence for the API document.
-    pub summary: &'static str,
+    pub summary: Cow<'static, str>,
     /// Who may call it.
     pub access: RouteAccess,
     /// The largest body; more is refused with 413 before the route sees it.
@@ -121,7 +122,7 @@ pub struct Command {
 #[derive(Clone)]
 pub struct Job {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// How long to wait between the end of one run and the start of the next.
     pub every_ms: u64,
     /// Does the work once.

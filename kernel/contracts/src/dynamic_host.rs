@@ -5,10 +5,12 @@
 
 use crate::BoxFuture;
 use crate::fault::FaultKind;
-use crate::hook::{EventHandler, FilterHandler, HandlerError};
-use crate::host::{HostBackend, HostError, Registration};
+use crate::hook::{ErasedValue, EventHandler, FilterHandler, HandlerError};
+use crate::host::{Contribution, HostBackend, HostError, Registration};
 use crate::manifest::Capability;
+use crate::service::{JsonService, ProvidedService};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Handles an event as JSON.
@@ -49,6 +51,22 @@ impl DynamicHost {
             Err(error) => Box::pin(std::future::ready(Err(error))),
         });
         self.backend.filter(id, priority, erased)
+    }
+
+    /// Emits the event with this id, which the extension owns and its manifest declares.
+    pub fn emit(&self, id: &str, payload: Value) -> Result<(), HostError> {
+        self.backend.emit(id, ErasedValue::new(payload))
+    }
+
+    /// Provides the service with this id.
+    pub fn provide(&self, id: String, service: Arc<dyn JsonService>) -> Result<Registration, HostError> {
+        let provided = ProvidedService { typed: None, json: Some(service) };
+        self.backend.contribute(Contribution::Service(Cow::Owned(id), provided))
+    }
+
+    /// Finds the service with this id, if its owner declares a JSON face for it.
+    pub fn service(&self, id: &str) -> Result<Arc<dyn JsonService>, HostError> {
+        self.backend.service(id)?.json.ok_or_else(|| HostError::NoJsonFace { id: id.to_owned() })
     }
 
     /// Whether the extension has a capability; `action` is what it wants it for, as in "may not read files".

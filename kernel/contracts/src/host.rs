@@ -18,12 +18,12 @@ use crate::permission::{PermissionDecision, PermissionRequest};
 use crate::ports::{Clock, Ids, Level};
 use crate::provider::Provider;
 use crate::secret::Secrets;
-use crate::service::Service;
+use crate::service::{JsonService, ProvidedService, Service};
 use crate::settings::Settings;
 use crate::storage::{Storage, StorageBackend};
 use crate::tool::Tool;
 use serde_json::{Map, Value};
-use std::any::Any;
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -104,6 +104,12 @@ pub enum HostError {
         /// The service.
         id: String,
     },
+    /// The service is there, but its owner offers it to Rust alone.
+    #[error("the service `{id}` cannot be called from here: its owner declares no JSON face for it")]
+    NoJsonFace {
+        /// The service.
+        id: String,
+    },
     /// The extension was disabled or disposed.
     #[error("extension `{extension}` is not active any more")]
     Inactive {
@@ -142,14 +148,16 @@ pub enum Contribution {
     Route(Route),
     /// An HTTP route that reads headers and bytes itself.
     RawRoute(RawRoute),
+    /// The names of routes that a transport answers itself, so that nobody else adds them; for the core alone.
+    ServedRoutes(Vec<String>),
     /// A command.
     Command(Command),
     /// A recurring job.
     Job(Job),
     /// The extension's migrations, in order.
     Migrations(Vec<Migration>),
-    /// A service, by id; the value is an `Arc<T>` of the service's interface.
-    Service(&'static str, Arc<dyn Any + Send + Sync>),
+    /// A service, by id.
+    Service(Cow<'static, str>, ProvidedService),
 }
 
 /// What the kernel's extension host implements for one extension.
@@ -165,7 +173,7 @@ pub trait HostBackend: Send + Sync {
     /// Joins a filter chain; a higher priority runs earlier.
     fn filter(&self, id: &str, priority: i32, handler: FilterHandler) -> Result<Registration, HostError>;
     /// Emits an event that the extension owns.
-    fn emit(&self, id: &'static str, payload: ErasedValue) -> Result<(), HostError>;
+    fn emit(&self, id: &str, payload: ErasedValue) -> Result<(), HostError>;
     /// Runs a filter chain that the extension owns; a handler that breaks the invariant fails.
     fn apply(
         &self,
@@ -174,7 +182,7 @@ pub trait HostBackend: Send + Sync {
         value: ErasedValue,
     ) -> BoxFuture<'_, Result<Result<ErasedValue, ChainFailed>, HostError>>;
     /// Finds a service.
-    fn service(&self, id: &'static str) -> Result<Arc<dyn Any + Send + Sync>, HostError>;
+    fn service(&self, id: &str) -> Result<ProvidedService, HostError>;
     /// The extension's own store.
     fn storage(&self) -> Result<Arc<dyn Storage>, HostError>;
     /// The extension's own secrets.
@@ -302,16 +310,25 @@ impl Host {
         service: &Service<T>,
         implementation: Arc<T>,
     ) -> Result<Registration, HostError> {
-        self.backend.contribute(Contribution::Service(service.id(), Arc::new(implementation)))
+        let provided = ProvidedService { typed: Some(Arc::new(implementation)), json: None };
+        self.backend.contribute(Contribution::Service(Cow::Borrowed(service.id()), provided))
+    }
+
+    /// Provides a service that extensions in other languages may call as well.
+    pub fn provide_with_json<T: ?Sized + Send + Sync + 'static>(
+        &self,
+        service: &Service<T>,
+        implementation: Arc<T>,
+        json: Arc<dyn JsonService>,
+    ) -> Result<Registration, HostError> {
+        let provided = ProvidedService { typed: Some(Arc::new(implementation)), json: Some(json) };
+        self.backend.contribute(Contribution::Service(Cow::Borrowed(service.id()), provided))
     }
 
     /// Finds a service.
     pub fn service<T: ?Sized + Send + Sync + 'static>(&self, service: &Service<T>) -> Result<Arc<T>, HostError> {
-        let found = self.backend.service(service.id())?;
-        found
-            .downcast::<Arc<T>>()
-            .map(Arc::unwrap_or_clone)
-            .map_err(|_| HostError::NoService { id: service.id().to_owned() })
+        let typed = self.backend.service(service.id())?.typed.and_then(|typed| typed.downcast::<Arc<T>>().ok());
+        typed.map(Arc::unwrap_or_clone).ok_or_else(|| HostError::NoService { id: service.id().to_owned() })
     }
 
     /// Adds a tool.
@@ -337,6 +354,11 @@ impl Host {
     /// Adds an HTTP route that reads headers and bytes itself.
     pub fn define_raw_route(&self, route: RawRoute) -> Result<Registration, HostError> {
         self.backend.contribute(Contribution::RawRoute(route))
+    }
+
+    /// Says which routes (`METHOD /path`) this transport answers itself; whoever adds one of them is refused.
+    pub fn reserve_routes(&self, names: Vec<String>) -> Result<Registration, HostError> {
+        self.backend.contribute(Contribution::ServedRoutes(names))
     }
 
     /// Adds a command.

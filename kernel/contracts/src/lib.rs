@@ -35,4 +35,4 @@ pub use futures_core::future::BoxFuture;
 pub use futures_core::stream::BoxStream;
 
 /// The version of this ABI; a manifest's `apiVersion` is a range that must contain it.
-pub const API_VERSION: semver::Version = semver::Version::new(0, 1, 2);
+pub const API_VERSION: semver::Version = semver::Version::new(0, 2, 0);

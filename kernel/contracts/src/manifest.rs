@@ -118,6 +118,21 @@ pub struct Contributes {
     pub commands: Vec<String>,
     /// Jobs that run on a schedule.
     pub jobs: Vec<String>,
+    /// Changes of its own tables, in order; the host runs those that are new before it activates the extension. For
+    /// extensions that are loaded; those in Rust declare theirs in code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub migrations: Vec<DeclaredMigration>,
+}
+
+/// One step of the tables of an extension that is loaded; its version is its place in the list, from 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DeclaredMigration {
+    /// What it does, in a few words.
+    pub name: String,
+    /// SQL statements, run in one transaction.
+    pub statements: Vec<String>,
 }
 
 /// The manifest of one extension.

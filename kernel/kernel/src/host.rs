@@ -93,7 +93,7 @@ impl HostState {
 
     fn service<T: ?Sized + Send + Sync + 'static>(&self, service: &Service<T>) -> Option<Arc<T>> {
         let found = self.registry.lock().services.find(service.id())?;
-        found.downcast::<Arc<T>>().ok().map(Arc::unwrap_or_clone)
+        found.typed?.downcast::<Arc<T>>().ok().map(Arc::unwrap_or_clone)
     }
 }
 

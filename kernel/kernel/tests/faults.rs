@@ -254,7 +254,7 @@ fn fault_8_a_job_or_task_that_panics_later_is_named_and_in_the_end_disabled() {
         })
         .map_err(ExtensionError::new)?;
         let run = Arc::new(|| -> BoxFuture<'static, _> { Box::pin(async { panic!("nothing to sweep") }) });
-        host.define_job(Job { name: "sweep", every_ms: 1_000, run }).map_err(ExtensionError::new)?;
+        host.define_job(Job { name: "sweep".into(), every_ms: 1_000, run }).map_err(ExtensionError::new)?;
         Ok(())
     });
     test.run(async {

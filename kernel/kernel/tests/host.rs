@@ -220,7 +220,7 @@ fn after_disposal_every_call_answers_inactive() {
         let host = host_of(&kept);
         assert_eq!(host.emit(&SEEN, 1), Ok(()));
         running.shutdown().await;
-        let job = || Job { name: "tick", every_ms: 1, run: Arc::new(|| Box::pin(async { Ok(()) })) };
+        let job = || Job { name: "tick".into(), every_ms: 1, run: Arc::new(|| Box::pin(async { Ok(()) })) };
         let answers = [
             host.emit(&SEEN, 1).err(),
             host.apply(&CHANGE, 1).await.err(),
@@ -247,7 +247,7 @@ fn every_gate_is_where_it_should_be() {
     test.run(async {
         let _running = test.boot(vec![extension.bundled()]).await.unwrap();
         let host = host_of(&kept);
-        let job = Job { name: "tick", every_ms: 1, run: Arc::new(|| Box::pin(async { Ok(()) })) };
+        let job = Job { name: "tick".into(), every_ms: 1, run: Arc::new(|| Box::pin(async { Ok(()) })) };
         let said = |error: Option<HostError>| error.unwrap().to_string();
         let refused = [
             said(host.storage().err()),
@@ -381,7 +381,7 @@ fn background_work_ends_with_its_extension() {
             ticks.note("tick");
             Box::pin(async { Ok(()) })
         });
-        host.define_job(Job { name: "tick", every_ms: 1_000, run }).map_err(ExtensionError::new)?;
+        host.define_job(Job { name: "tick".into(), every_ms: 1_000, run }).map_err(ExtensionError::new)?;
         let work = host.spawn("long", async move {
             clock.sleep_ms(2_500).await;
             task.note("never");

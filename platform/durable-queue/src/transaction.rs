@@ -64,8 +64,7 @@ mod tests {
     use ext_storage_sqlite::contract::{Location, SqliteBackend};
     use std::sync::atomic::AtomicBool;
 
-    const TABLE: &[Migration] =
-        &[Migration { version: 1, name: "numbers", statements: &["CREATE TABLE numbers (number INTEGER NOT NULL)"] }];
+    const TABLE: &[Migration] = &[Migration::new(1, "numbers", &["CREATE TABLE numbers (number INTEGER NOT NULL)"])];
 
     #[derive(Debug, PartialEq)]
     enum InsertError {

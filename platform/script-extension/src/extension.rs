@@ -1,16 +1,24 @@
 //! An extension whose code runs in worker processes, as the kernel sees it: like any other.
 
+use crate::call_scope::CallScope;
+use crate::credential::ScriptAuth;
 use crate::folder::ExtensionFolder;
 use crate::host_calls::HostCalls;
-use crate::limits::{ACTIVATE, COMMAND, DEACTIVATE, EVENT, FILTER};
-use crate::registered::{Registered, RegisteredCommand, RegisteredTool};
+use crate::limits::{ACTIVATE, COMMAND, DEACTIVATE, EVENT, FILTER, JOB};
+use crate::model_provider::ScriptProvider;
+use crate::registered::{
+    Registered, RegisteredCommand, RegisteredEvent, RegisteredFilter, RegisteredJob, RegisteredTool,
+};
+use crate::route::define_route;
+use crate::service::ScriptService;
 use crate::worker::{CallFailure, ExtensionWorkers, Lane, WorkerCall};
 use dispatch_contracts::BoxFuture;
-use dispatch_contracts::contribution::Command;
+use dispatch_contracts::contribution::{Command, Job};
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::hook::HandlerError;
 use dispatch_contracts::host::Host;
-use dispatch_contracts::manifest::{Capability, Manifest};
+use dispatch_contracts::manifest::{Capability, DeclaredMigration, Manifest};
+use dispatch_contracts::migration::Migration;
 use dispatch_contracts::settings::Settings;
 use dispatch_contracts::tool::{Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
@@ -25,6 +33,7 @@ const REACHING_OUT: [Capability; 4] = [Capability::Fs, Capability::Shell, Capabi
 pub struct ScriptExtension {
     manifest_text: String,
     version: String,
+    migrations: Vec<DeclaredMigration>,
     workers: Arc<ExtensionWorkers>,
     active: OnceLock<ActiveExtension>,
 }
@@ -38,7 +47,8 @@ impl ScriptExtension {
         let manifest_text = folder.manifest().ok_or("there is no manifest")?.to_owned();
         let entry = folder.entry().ok_or("there is no `index.ts`, which exports `activate(host)`")?;
         let workers = Arc::new(ExtensionWorkers::new(Arc::new(folder), entry)?);
-        Ok(Self { manifest_text, version: manifest.version.to_string(), workers, active: OnceLock::new() })
+        let (version, migrations) = (manifest.version.to_string(), manifest.contributes.migrations.clone());
+        Ok(Self { manifest_text, version, migrations, workers, active: OnceLock::new() })
     }
 
     /// The processes that run its code at the moment. Waits for a call that runs.
@@ -55,8 +65,12 @@ impl Extension for ScriptExtension {
 
     fn activate(&self, host: Host) -> BoxFuture<'_, Result<(), ExtensionError>> {
         Box::pin(async move {
+            let migrations = loaded_migrations(&self.migrations);
+            if !migrations.is_empty() {
+                host.define_migrations(migrations).await?;
+            }
             let active = ActiveExtension::new(&self.workers, host, &self.version);
-            let answer = active.run(Lane::Calls, "start", Vec::new(), ACTIVATE, None).await;
+            let answer = active.run(Lane::Calls, "start", Vec::new(), ACTIVATE, Arc::default()).await;
             let answer = answer.map_err(|failure| ExtensionError(failure.message))?;
             let registered: Registered = serde_json::from_value(answer).map_err(ExtensionError::new)?;
             active.register(registered)?;
@@ -69,25 +83,52 @@ impl Extension for ScriptExtension {
     fn deactivate(&self) -> BoxFuture<'_, Result<(), ExtensionError>> {
         Box::pin(async move {
             let Some(active) = self.active.get() else { return Ok(()) };
-            for lane in [Lane::Calls, Lane::Hooks] {
-                if self.workers.is_running(lane) {
-                    let stopped = active.run(lane, "stop", Vec::new(), DEACTIVATE, None).await;
-                    stopped.map_err(|failure| ExtensionError(failure.message))?;
-                }
-            }
-            Ok(())
+            let stop = || active.call(Lane::Calls, "stop", Vec::new(), DEACTIVATE, Arc::default());
+            let stopped = self.workers.run_in_all(stop, &active.calls).await;
+            stopped.map_err(|failure| ExtensionError(failure.message))
         })
     }
 }
 
+/// The steps of a manifest; each one's version is its place.
+fn loaded_migrations(declared: &[DeclaredMigration]) -> Vec<Migration> {
+    let step = |(version, step): (u32, &DeclaredMigration)| {
+        Migration::loaded(version, step.name.clone(), step.statements.clone())
+    };
+    (1..).zip(declared).map(step).collect()
+}
+
 /// An extension with its host: what the kernel's registrations hold.
 #[derive(Clone)]
-struct ActiveExtension {
+pub(crate) struct ActiveExtension {
     workers: Arc<ExtensionWorkers>,
-    host: Host,
-    calls: HostCalls,
+    pub(crate) host: Host,
+    pub(crate) calls: HostCalls,
     /// What the code is told of its surroundings.
     given: Value,
+}
+
+/// A call of something that the extension registered.
+pub(crate) struct Invocation {
+    /// What kind of thing.
+    pub(crate) kind: &'static str,
+    /// Which one: its name, or its number among the hooks.
+    pub(crate) which: Value,
+    /// What it is called with.
+    pub(crate) input: Value,
+    /// What a tool knows beside its arguments.
+    pub(crate) context: Value,
+    /// How long it may take.
+    pub(crate) time: Duration,
+    /// Cancellation, and where output and events go.
+    pub(crate) scope: Arc<CallScope>,
+}
+
+impl Invocation {
+    /// A call with an input and nothing else.
+    pub(crate) fn new(kind: &'static str, which: impl Into<Value>, input: Value, time: Duration) -> Self {
+        Self { kind, which: which.into(), input, context: Value::Null, time, scope: Arc::default() }
+    }
 }
 
 impl ActiveExtension {
@@ -101,23 +142,53 @@ impl ActiveExtension {
         Self { workers: Arc::clone(workers), calls: HostCalls::new(host.clone()), host, given }
     }
 
+    fn call(
+        &self,
+        lane: Lane,
+        function: &'static str,
+        arguments: Vec<Value>,
+        time: Duration,
+        scope: Arc<CallScope>,
+    ) -> WorkerCall {
+        let arguments = std::iter::once(self.given.clone()).chain(arguments).collect();
+        WorkerCall { lane, function, arguments, time, scope }
+    }
+
     async fn run(
         &self,
         lane: Lane,
         function: &'static str,
         arguments: Vec<Value>,
         time: Duration,
-        tool: Option<ToolContext>,
+        scope: Arc<CallScope>,
     ) -> Result<Value, CallFailure> {
-        let arguments = std::iter::once(self.given.clone()).chain(arguments).collect();
-        self.workers.run(WorkerCall { lane, function, arguments, time, tool }, &self.calls).await
+        self.workers.run(self.call(lane, function, arguments, time, scope), &self.calls).await
     }
 
-    /// Runs a handler of a hook.
-    async fn handle(&self, kind: &'static str, at: usize, value: Value, time: Duration) -> Result<Value, HandlerError> {
-        let arguments = vec![kind.into(), at.into(), value];
-        let answer = self.run(Lane::Hooks, "invoke", arguments, time, None).await;
-        answer.map_err(|failure| HandlerError(failure.message))
+    /// Calls what was registered; what the worker did wrong is not counted yet.
+    pub(crate) async fn try_invoke(&self, lane: Lane, call: Invocation) -> Result<Value, CallFailure> {
+        let arguments = vec![call.kind.into(), call.which, call.input, call.context];
+        self.run(lane, "invoke", arguments, call.time, call.scope).await
+    }
+
+    /// Calls what was registered. What the worker did wrong is counted against the extension, under `place`.
+    pub(crate) async fn invoke(&self, place: &str, call: Invocation) -> Result<Value, CallFailure> {
+        let answer = self.try_invoke(Lane::Calls, call).await;
+        answer.inspect_err(|failure| {
+            if let Some(kind) = failure.fault {
+                self.host.dynamic().report_fault(place, kind, &failure.message);
+            }
+        })
+    }
+
+    /// A failure in words that name the extension.
+    pub(crate) fn told(&self, failure: &CallFailure) -> String {
+        format!("The extension `{}` failed: {}", self.host.extension(), failure.message)
+    }
+
+    /// Runs a handler of a hook; the bus counts its failure.
+    async fn handle(&self, lane: Lane, call: Invocation) -> Result<Value, HandlerError> {
+        self.try_invoke(lane, call).await.map_err(|failure| HandlerError(failure.message))
     }
 
     fn register(&self, registered: Registered) -> Result<(), ExtensionError> {
@@ -129,21 +200,47 @@ impl ActiveExtension {
         for command in registered.commands {
             self.host.define_command(self.command(command)).map_err(ExtensionError::new)?;
         }
+        for provider in registered.providers {
+            let item = Arc::new(ScriptProvider::new(self.clone(), provider.name.clone()));
+            self.host.define_provider(&provider.name, item).map_err(ExtensionError::new)?;
+        }
+        for auth in registered.auth {
+            let item = Arc::new(ScriptAuth::new(self.clone(), auth.name.clone()));
+            self.host.define_auth(&auth.name, item).map_err(ExtensionError::new)?;
+        }
+        for route in registered.routes {
+            define_route(self, route)?;
+        }
+        for job in registered.jobs {
+            self.host.define_job(self.job(&job).map_err(ExtensionError)?).map_err(ExtensionError::new)?;
+        }
+        for service in registered.services {
+            let item = Arc::new(ScriptService::new(self.clone(), service.name.clone(), service.methods));
+            self.host.dynamic().provide(service.name, item).map_err(ExtensionError::new)?;
+        }
+        self.register_hooks(&registered.events, &registered.filters)
+    }
+
+    fn register_hooks(&self, events: &[RegisteredEvent], filters: &[RegisteredFilter]) -> Result<(), ExtensionError> {
         let host = self.host.dynamic();
-        for (at, event) in registered.events.iter().enumerate() {
+        for (at, event) in events.iter().enumerate() {
             let active = self.clone();
             let handler = Arc::new(move |payload: Value| -> BoxFuture<'static, Result<(), HandlerError>> {
                 let active = active.clone();
-                Box::pin(async move { active.handle("event", at, payload, EVENT).await.map(drop) })
+                let call = Invocation::new("event", at, payload, EVENT);
+                Box::pin(async move { active.handle(Lane::Events, call).await.map(drop) })
             });
             host.on(&event.id().map_err(ExtensionError)?, handler).map_err(ExtensionError::new)?;
         }
-        for (at, filter) in registered.filters.iter().enumerate() {
+        for (at, filter) in filters.iter().enumerate() {
             let active = self.clone();
             let handler = Arc::new(move |value: Value| -> BoxFuture<'static, Result<Option<Value>, HandlerError>> {
                 let active = active.clone();
-                let changed = async move { active.handle("filter", at, value, FILTER).await };
-                Box::pin(async move { changed.await.map(|value| Some(value).filter(|value| !value.is_null())) })
+                let call = Invocation::new("filter", at, value, FILTER);
+                Box::pin(async move {
+                    let changed = active.handle(Lane::Filters, call).await?;
+                    Ok(Some(changed).filter(|value| !value.is_null()))
+                })
             });
             let (id, priority) = (filter.id().map_err(ExtensionError)?, filter.priority().map_err(ExtensionError)?);
             host.filter(&id, priority, handler).map_err(ExtensionError::new)?;
@@ -164,12 +261,23 @@ impl ActiveExtension {
             let (active, name) = (active.clone(), name.clone());
             let arguments = request.get("args").cloned().unwrap_or_else(|| json!([]));
             Box::pin(async move {
-                let arguments = vec!["command".into(), name.into(), arguments];
-                let answer = active.run(Lane::Calls, "invoke", arguments, COMMAND, None).await;
+                let place = format!("command {name}");
+                let answer = active.invoke(&place, Invocation::new("command", name, arguments, COMMAND)).await;
                 answer.map_err(|failure| HandlerError(failure.message))
             })
         });
         Command { name: command.name, summary: command.description, respond }
+    }
+
+    fn job(&self, job: &RegisteredJob) -> Result<Job, String> {
+        let (active, name, every_ms) = (self.clone(), job.name.clone(), job.every_ms()?);
+        let run = Arc::new(move || -> BoxFuture<'static, Result<(), HandlerError>> {
+            let (active, name) = (active.clone(), name.clone());
+            // The host counts the failure of a job itself.
+            let call = Invocation::new("job", name, Value::Null, JOB);
+            Box::pin(async move { active.handle(Lane::Calls, call).await.map(drop) })
+        });
+        Ok(Job { name: job.name.clone().into(), every_ms, run })
     }
 }
 
@@ -186,15 +294,6 @@ impl ScriptTool {
         let time = tool.time()?;
         let RegisteredTool { name, description, parameters, concurrency_safe, .. } = tool;
         Ok(Self { active, spec: ToolSpec { name, description, parameters, concurrency_safe }, time, effect })
-    }
-
-    /// What the model is told of a failure; what a worker did wrong is also counted.
-    fn failed(&self, failure: &CallFailure) -> ToolError {
-        if let Some(kind) = failure.fault {
-            let place = format!("tool {}", self.spec.name);
-            self.active.host.dynamic().report_fault(&place, kind, &failure.message);
-        }
-        ToolError(format!("The extension `{}` failed: {}", self.active.host.extension(), failure.message))
     }
 }
 
@@ -214,9 +313,14 @@ impl Tool for ScriptTool {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let told = json!({ "callId": context.call_id, "session": context.session, "workdir": context.workdir });
-            let arguments = vec!["tool".into(), self.spec.name.clone().into(), Value::Object(arguments), told];
-            let answer = self.active.run(Lane::Calls, "invoke", arguments, self.time, Some(context)).await;
-            let answer = answer.map_err(|failure| self.failed(&failure))?;
+            let (name, place) = (self.spec.name.clone(), format!("tool {}", self.spec.name));
+            let call = Invocation {
+                context: told,
+                scope: Arc::new(CallScope::of_tool(context)),
+                ..Invocation::new("tool", name, Value::Object(arguments), self.time)
+            };
+            let answer = self.active.invoke(&place, call).await;
+            let answer = answer.map_err(|failure| ToolError(self.active.told(&failure)))?;
             Ok(ToolOutput::text(answer.as_str().unwrap_or_default()))
         })
     }

@@ -1,8 +1,10 @@
 //! The files of one extension, read once: what is approved is what runs.
 
 use crate::limits::{MAX_BYTES, MAX_DEPTH, MAX_FILES};
+use crate::packages::{self, PackageImport};
 use dispatch_os::OsError;
 use dispatch_os::files;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +12,8 @@ use std::path::{Path, PathBuf};
 pub const MANIFEST_FILE: &str = "manifest.json";
 /// The files that an extension may start with, in order.
 const ENTRY_FILES: [&str; 3] = ["index.ts", "index.js", "index.mjs"];
-/// Folders that are not part of an extension: nothing in them is read, so nothing in them can be imported.
+/// Folders that are not part of an extension: nothing in them is read, so nothing in them can be imported. Packages that
+/// its `package.json` names under `dependencies` are.
 const IGNORED_FOLDERS: [&str; 2] = [".git", "node_modules"];
 /// What the approved content begins with, so that it is the content of nothing else.
 const CONTENT_HEADER: &[u8] = b"dispatch extension 1\n";
@@ -46,6 +49,22 @@ pub enum FolderError {
     },
 }
 
+/// Which files of a folder are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    Everything,
+    /// What can be imported, and native addons, which are refused.
+    Modules,
+}
+
+impl Contents {
+    fn include(self, name: &str) -> bool {
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        self == Self::Everything
+            || (matches!(ending, "js" | "mjs" | "cjs" | "ts" | "mts" | "json" | "node") && !name.ends_with(".d.ts"))
+    }
+}
+
 /// All files of an extension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtensionFolder {
@@ -64,8 +83,47 @@ impl ExtensionFolder {
             return Err(FolderError::Link(path.to_path_buf()));
         }
         let mut folder = Self { path: path.to_path_buf(), files: BTreeMap::new() };
-        let mut left = MAX_BYTES;
-        let mut open = vec![(path.to_path_buf(), String::new(), 0)];
+        let left = folder.add_below(path, "", Contents::Everything, MAX_BYTES)?;
+        folder.add_packages(left)?;
+        Ok(folder)
+    }
+
+    /// Reads the packages that the extension and its packages depend on, from its own `node_modules`.
+    fn add_packages(&mut self, mut left: u64) -> Result<(), FolderError> {
+        let mut open = vec![String::new()];
+        while let Some(owner) = open.pop() {
+            for package in self.dependencies(&owner) {
+                let places = packages::folders(&package, &format!("{owner}package.json"));
+                if places.iter().any(|place| self.files.contains_key(&format!("{place}/package.json"))) {
+                    continue;
+                }
+                let Some(place) = places.into_iter().find(|place| files::is_dir(self.path.join(place))) else {
+                    continue;
+                };
+                let prefix = format!("{place}/");
+                left = self.add_below(&self.path.join(&place), &prefix, Contents::Modules, left)?;
+                open.push(prefix);
+            }
+        }
+        Ok(())
+    }
+
+    /// The names under `dependencies` of the `package.json` in a folder of this one.
+    fn dependencies(&self, owner: &str) -> Vec<String> {
+        let text = self.text(&format!("{owner}package.json")).unwrap_or_default();
+        let manifest: Value = serde_json::from_str(text).unwrap_or_default();
+        let listed = manifest.get("dependencies").and_then(Value::as_object);
+        let names = listed.into_iter().flat_map(|listed| listed.keys());
+        names.filter(|name| PackageImport::read(name).is_ok_and(|read| read.subpath == ".")).cloned().collect()
+    }
+
+    /// Reads what is below a folder; answers how many bytes are left for others.
+    fn add_below(&mut self, path: &Path, prefix: &str, contents: Contents, left: u64) -> Result<u64, FolderError> {
+        if files::is_symlink(path) {
+            return Err(FolderError::Link(path.to_path_buf()));
+        }
+        let mut left = left;
+        let mut open = vec![(path.to_path_buf(), prefix.to_owned(), 0)];
         while let Some((below, prefix, depth)) = open.pop() {
             if depth > MAX_DEPTH {
                 return Err(FolderError::TooDeep(below));
@@ -84,10 +142,12 @@ impl ExtensionFolder {
                     }
                     continue;
                 }
-                left = folder.add(&entry.path(), format!("{prefix}{name}"), left)?;
+                if contents.include(&name) {
+                    left = self.add(&entry.path(), format!("{prefix}{name}"), left)?;
+                }
             }
         }
-        Ok(folder)
+        Ok(left)
     }
 
     /// Reads one file more; answers how many bytes are left for others.
@@ -205,6 +265,35 @@ mod tests {
         let folder = folder(&[("index.ts", ""), ("node_modules/x/index.js", "x"), (".git/config", "x")]);
         let read = ExtensionFolder::read(folder.path()).unwrap();
         assert_eq!((read.entry(), read.text("node_modules/x/index.js")), (Some("index.ts"), None));
+    }
+
+    #[test]
+    fn packages_that_it_depends_on_belong_to_its_content() {
+        let files = [
+            ("index.ts", ""),
+            ("package.json", r#"{"dependencies":{"a":"1","gone":"1"},"devDependencies":{"dev":"1"}}"#),
+            ("node_modules/a/package.json", r#"{"dependencies":{"b":"1","c":"1"}}"#),
+            ("node_modules/a/index.js", "a"),
+            ("node_modules/a/readme.md", "text"),
+            ("node_modules/a/node_modules/b/package.json", "{}"),
+            ("node_modules/b/package.json", r#"{"name":"another b"}"#),
+            ("node_modules/c/package.json", "{}"),
+            ("node_modules/dev/package.json", "{}"),
+        ];
+        let read = ExtensionFolder::read(folder(&files).path()).unwrap();
+        let names: Vec<&str> = read.names().filter(|name| name.starts_with("node_modules")).collect();
+        assert_eq!(
+            names,
+            [
+                "node_modules/a/index.js",
+                "node_modules/a/node_modules/b/package.json",
+                "node_modules/a/package.json",
+                "node_modules/c/package.json"
+            ]
+        );
+        let addon = [("package.json", r#"{"dependencies":{"a":"1"}}"#), ("node_modules/a/build/x.node", "")];
+        let error = ExtensionFolder::read(folder(&addon).path()).unwrap_err();
+        assert!(error.to_string().contains("x.node is a native addon"), "{error}");
     }
 
     #[test]

@@ -1,36 +1,48 @@
 //! What an extension asks of the host while its code runs; each question passes the extension's own gate.
 
-use crate::limits::{FETCH, MAX_ENTRIES, MAX_KEY_BYTES, MAX_READ_BYTES, MAX_RESPONSE_BYTES, MAX_STORED_BYTES};
+use crate::call_scope::CallScope;
+use crate::fetch::FetchRequest;
+use crate::limits::{MAX_ENTRIES, MAX_READ_BYTES};
+use crate::stored;
 use dispatch_contracts::host::{Host, HostError};
 use dispatch_contracts::manifest::Capability;
+use dispatch_contracts::permission::PermissionRequest;
 use dispatch_contracts::ports::Level;
-use dispatch_contracts::storage::Storage;
-use dispatch_contracts::tool::{OutputStream, ToolContext};
-use dispatch_http::{ClientKind, Redirects, client, root_cause};
+use dispatch_contracts::provider::ModelEvent;
+use dispatch_contracts::secret::{Secret, SecretError};
+use dispatch_contracts::tool::OutputStream;
 use dispatch_os::files::{self, ReplaceOptions};
 use dispatch_os::paths::Confined;
-use reqwest::{Method, Url};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::str::FromStr as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Folders of a project in which rules, approvals and registrations are kept; `files` does not reach them.
 const RULE_FOLDERS: [&str; 9] =
     [".dispatch", ".ai", ".akira", ".orchestration", ".git", ".github", ".claude", ".cursor", ".vscode"];
+/// What stands for a secret where it must not be shown.
+const HIDDEN: &str = "[secret]";
 
 /// Answers questions in the name of one extension.
 #[derive(Clone)]
 pub(crate) struct HostCalls {
     host: Host,
+    /// The secrets that the extension was given: they are taken out of what it writes to the log.
+    given_secrets: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl HostCalls {
-    pub(crate) const fn new(host: Host) -> Self {
-        Self { host }
+    pub(crate) fn new(host: Host) -> Self {
+        Self { host, given_secrets: Arc::default() }
     }
 
-    /// The time that the extension's clock shows during a call.
+    /// Whose questions these are.
+    pub(crate) const fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The time that the extension's clock shows when a call begins.
     #[expect(clippy::cast_precision_loss, reason = "a time in milliseconds fits")]
     pub(crate) fn now_ms(&self) -> f64 {
         self.host.clock().now_ms() as f64
@@ -43,7 +55,25 @@ impl HostCalls {
             "error" => Level::Error,
             _ => Level::Info,
         };
-        self.host.log(level, message, fields);
+        let fields = fields.into_iter().map(|(name, value)| (name, self.without_secrets(value))).collect();
+        self.host.log(level, &self.hide_secrets(message), fields);
+    }
+
+    /// A text without the secrets that the extension was given.
+    pub(crate) fn hide_secrets(&self, text: &str) -> String {
+        let given = self.given_secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        given.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), HIDDEN))
+    }
+
+    fn without_secrets(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => self.hide_secrets(&text).into(),
+            Value::Array(items) => items.into_iter().map(|item| self.without_secrets(item)).collect(),
+            Value::Object(fields) => {
+                fields.into_iter().map(|(name, value)| (name, self.without_secrets(value))).collect()
+            }
+            other => other,
+        }
     }
 
     /// The answer to a question that needs no waiting for others; `None` for another question.
@@ -51,7 +81,7 @@ impl HostCalls {
         &self,
         operation: &str,
         arguments: &[Value],
-        tool: Option<&ToolContext>,
+        scope: &CallScope,
     ) -> Option<Result<Value, String>> {
         let text = |at: usize| text_at(arguments, at);
         Some(match operation {
@@ -61,34 +91,65 @@ impl HostCalls {
                 Value::Null
             }),
             "output" => text(0).map(|text| {
-                if let Some(tool) = tool {
+                if let Some(tool) = &scope.tool {
                     tool.output(OutputStream::Stdout, text.as_bytes());
                 }
                 Value::Null
             }),
-            "cancelled" => Ok(tool.is_some_and(ToolContext::cancelled).into()),
-            "files.read" => text(0).and_then(|path| self.read_file(&path)),
-            "files.write" => text(0).and_then(|path| self.write_file(&path, &text(1)?)),
-            "files.list" => text(0).and_then(|path| self.list_folder(&path)),
+            "cancelled" => Ok(scope.cancel.is_cancelled().into()),
+            "model.event" => model_event(arguments.first(), scope),
+            "permissions.check" => self.check_permission(arguments.first()),
+            "fetch.close" => {
+                scope.bodies.close(handle_at(arguments));
+                Ok(Value::Null)
+            }
             _ => return None,
         })
     }
 
     /// The answer to any other question.
-    pub(crate) async fn answer(&self, operation: &str, arguments: &[Value]) -> Result<Value, String> {
+    pub(crate) async fn answer(
+        &self,
+        operation: &str,
+        arguments: &[Value],
+        scope: &CallScope,
+    ) -> Result<Value, String> {
         let text = |at: usize| text_at(arguments, at);
-        if operation == "fetch" {
-            return self.fetch(&text(0)?, &text(1)?, arguments.get(2), arguments.get(3)).await;
-        }
-        let Some(operation) = operation.strip_prefix("storage.") else {
-            return Err(format!("unknown operation `{operation}`"));
-        };
-        let storage = self.host.storage().map_err(|error| self.refusal(&error))?;
-        let prefix = namespace_prefix(&text(0)?)?;
-        let key = stored_key(&prefix, &text(1)?)?;
         match operation {
-            "get" => get(&storage, &key).await,
-            "set" => set(&storage, &key, arguments.get(2)).await,
+            "files.read" => self.read_file(&text(0)?),
+            "files.write" => self.write_file(&text(0)?, &text(1)?),
+            "files.list" => self.list_folder(&text(0)?),
+            "fetch" => {
+                self.require("open connections", Capability::Network)?;
+                let (url, method) = (&text(0)?, &text(1)?);
+                let request = FetchRequest { url, method, headers: arguments.get(2), body: arguments.get(3) };
+                match arguments.get(4).and_then(Value::as_bool) {
+                    Some(true) => request.streamed(&scope.bodies).await,
+                    _ => request.whole().await,
+                }
+            }
+            "fetch.read" => scope.bodies.read(handle_at(arguments)).await,
+            "events.emit" => self.emit(&text(0)?, arguments.get(1).cloned().unwrap_or_default()),
+            "service.call" => self.call_service(&text(0)?, &text(1)?, arguments.get(2)).await,
+            _ => match operation.split_once('.') {
+                Some(("storage", operation)) => self.store(operation, arguments).await,
+                Some(("secrets", operation)) => self.keep_secret(operation, &text(0)?, arguments.get(1)).await,
+                _ => Err(format!("unknown operation `{operation}`")),
+            },
+        }
+    }
+
+    async fn store(&self, operation: &str, arguments: &[Value]) -> Result<Value, String> {
+        let storage = self.host.storage().map_err(|error| refusal(&error))?;
+        let prefix = stored::namespace_prefix(&text_at(arguments, 0)?)?;
+        let name = text_at(arguments, 1)?;
+        if operation == "sql" {
+            return stored::sql(&storage, &name, arguments.get(2)).await;
+        }
+        let key = stored::stored_key(&prefix, &name)?;
+        match operation {
+            "get" => stored::get(&storage, &key).await,
+            "set" => stored::set(&storage, &key, arguments.get(2)).await,
             "delete" => storage.put(&key, None).await.map(|()| Value::Null).map_err(|error| error.to_string()),
             "list" => {
                 let keys = storage.keys(&key).await.map_err(|error| error.to_string())?;
@@ -98,19 +159,61 @@ impl HostCalls {
         }
     }
 
-    /// A refusal of the host, with what the user can do about a capability that was not granted.
-    fn refusal(&self, error: &HostError) -> String {
-        match error {
-            HostError::NotGranted { extension, capability, .. } => format!(
-                "{error}; to grant it, write `[grants.{extension}]` and `capabilities = [\"{}\"]` into dispatch.toml",
-                capability.name()
-            ),
-            _ => error.to_string(),
+    async fn keep_secret(&self, operation: &str, name: &str, value: Option<&Value>) -> Result<Value, String> {
+        let secrets = self.host.secrets().map_err(|error| refusal(&error))?;
+        let done = match operation {
+            "get" => match secrets.get(name).await {
+                Ok(secret) => {
+                    self.remember_secret(secret.expose());
+                    return Ok(secret.expose().into());
+                }
+                Err(SecretError::Missing { .. }) => return Ok(Value::Null),
+                Err(error) => Err(error),
+            },
+            "set" => {
+                let secret = value.and_then(Value::as_str).ok_or("a secret must be a text")?;
+                self.remember_secret(secret);
+                secrets.put(name, Secret::new(secret)).await
+            }
+            "delete" => secrets.remove(name).await,
+            _ => return Err(format!("unknown operation `secrets.{operation}`")),
+        };
+        done.map(|()| Value::Null).map_err(|error| error.to_string())
+    }
+
+    /// Notes what must not show up in a log.
+    pub(crate) fn remember_secret(&self, secret: &str) {
+        if !secret.is_empty() {
+            self.given_secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(secret.to_owned());
         }
     }
 
+    async fn call_service(&self, id: &str, method: &str, arguments: Option<&Value>) -> Result<Value, String> {
+        let service = self.host.dynamic().service(id).map_err(|error| error.to_string())?;
+        let arguments = arguments.and_then(Value::as_array).cloned().unwrap_or_default();
+        service.call(method, arguments).await.map_err(|error| error.to_string())
+    }
+
+    /// Tells an event. A refusal is also logged, because code seldom waits for the answer.
+    fn emit(&self, id: &str, payload: Value) -> Result<Value, String> {
+        let emitted = self.host.dynamic().emit(id, payload).map_err(|error| error.to_string());
+        emitted.map(|()| Value::Null).inspect_err(|error| self.host.log(Level::Warn, error, Map::new()))
+    }
+
+    fn check_permission(&self, request: Option<&Value>) -> Result<Value, String> {
+        let field = |name: &str| request.and_then(|request| request.get(name)).and_then(Value::as_str);
+        let permission = field("permission").ok_or("`permission` of the request must be a text")?.to_owned();
+        let target = field("target").unwrap_or("*").to_owned();
+        serde_json::to_value(self.host.permission(&PermissionRequest { permission, target }))
+            .map_err(|error| error.to_string())
+    }
+
+    fn require(&self, action: &'static str, capability: Capability) -> Result<(), String> {
+        self.host.dynamic().require(action, capability).map_err(|error| refusal(&error))
+    }
+
     fn workspace(&self, action: &'static str) -> Result<Confined, String> {
-        self.host.dynamic().require(action, Capability::Fs).map_err(|error| self.refusal(&error))?;
+        self.require(action, Capability::Fs)?;
         let folders = self.host.folders();
         let workspace = Confined::workspace(folders.project.as_deref(), &folders.workdir);
         let workspace = workspace.map_err(|error| error.to_string())?;
@@ -148,42 +251,26 @@ impl HostCalls {
         listed.sort();
         Ok(listed.into_iter().map(|(name, kind)| json!({ "name": name, "kind": kind })).collect())
     }
+}
 
-    async fn fetch(
-        &self,
-        url: &str,
-        method: &str,
-        headers: Option<&Value>,
-        body: Option<&Value>,
-    ) -> Result<Value, String> {
-        self.host.dynamic().require("open connections", Capability::Network).map_err(|error| self.refusal(&error))?;
-        let url = Url::parse(url).map_err(|error| format!("invalid URL `{url}`: {error}"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("invalid URL `{url}`: only http and https are fetched"));
-        }
-        let method = Method::from_str(method).map_err(|_| format!("invalid method `{method}`"))?;
-        let client = client(ClientKind::of(&url), Redirects::SameOrigin).map_err(|error| error.to_string())?;
-        let mut request = client.request(method, url).timeout(FETCH);
-        for (name, value) in headers.and_then(Value::as_object).into_iter().flatten() {
-            request = request.header(name, value.as_str().ok_or_else(|| format!("the header `{name}` is not a text"))?);
-        }
-        if let Some(body) = body.filter(|body| !body.is_null()) {
-            request = request.body(body.as_str().ok_or("the body is not a text")?.to_owned());
-        }
-        let mut answer = request.send().await.map_err(|error| root_cause(&error))?;
-        let (status, mut bytes) = (answer.status().as_u16(), Vec::new());
-        let shown = |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
-            Some((name.to_string(), Value::from(value.to_str().ok()?)))
-        };
-        let headers: Map<String, Value> = answer.headers().iter().filter_map(shown).collect();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| root_cause(&error))? {
-            bytes.extend_from_slice(&chunk);
-            if bytes.len() > MAX_RESPONSE_BYTES {
-                return Err(format!("the answer has more than {MAX_RESPONSE_BYTES} bytes"));
-            }
-        }
-        Ok(json!({ "status": status, "headers": headers, "body": String::from_utf8_lossy(&bytes) }))
+/// A refusal of the host, with what the user can do about a capability that was not granted.
+fn refusal(error: &HostError) -> String {
+    match error {
+        HostError::NotGranted { extension, capability, .. } => format!(
+            "{error}; to grant it, write `[grants.{extension}]` and `capabilities = [\"{}\"]` into dispatch.toml",
+            capability.name()
+        ),
+        _ => error.to_string(),
     }
+}
+
+/// Passes an event of a model on; answers whether more of them are wanted.
+fn model_event(event: Option<&Value>, scope: &CallScope) -> Result<Value, String> {
+    let Some(events) = &scope.events else { return Err("this is not the call of a model".to_owned()) };
+    let event: ModelEvent = serde_json::from_value(event.cloned().unwrap_or_default())
+        .map_err(|error| format!("invalid model event: {error}"))?;
+    let is_wanted = !scope.cancel.is_cancelled() && events.unbounded_send(event).is_ok();
+    Ok(is_wanted.into())
 }
 
 fn text_at(arguments: &[Value], at: usize) -> Result<String, String> {
@@ -191,46 +278,6 @@ fn text_at(arguments: &[Value], at: usize) -> Result<String, String> {
     given.map(str::to_owned).ok_or_else(|| "an argument is missing or not a text".to_owned())
 }
 
-/// What the keys of a namespace begin with.
-fn namespace_prefix(namespace: &str) -> Result<String, String> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    if namespace.is_empty() || namespace.len() > MAX_KEY_BYTES || !namespace.bytes().all(is_plain) {
-        return Err(format!("invalid namespace `{namespace}`: use letters, digits, `-`, `_` and `.`"));
-    }
-    Ok(format!("{namespace}/"))
-}
-
-fn stored_key(prefix: &str, key: &str) -> Result<String, String> {
-    if key.len() > MAX_KEY_BYTES || key.contains('\0') {
-        return Err(format!("invalid key: it has more than {MAX_KEY_BYTES} bytes or contains NUL"));
-    }
-    Ok(format!("{prefix}{key}"))
-}
-
-async fn get(storage: &Arc<dyn Storage>, key: &str) -> Result<Value, String> {
-    let stored = storage.get(key).await.map_err(|error| error.to_string())?;
-    stored.map_or(Ok(Value::Null), |bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()))
-}
-
-async fn set(storage: &Arc<dyn Storage>, key: &str, value: Option<&Value>) -> Result<Value, String> {
-    let bytes = value.unwrap_or(&Value::Null).to_string().into_bytes();
-    if bytes.len() > MAX_STORED_BYTES {
-        return Err(format!("the value has {} bytes; at most {MAX_STORED_BYTES} are stored", bytes.len()));
-    }
-    storage.put(key, Some(bytes)).await.map(|()| Value::Null).map_err(|error| error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn namespaces_and_keys_do_not_mix() {
-        assert_eq!(namespace_prefix("counts").as_deref(), Ok("counts/"));
-        for wrong in ["", "a/b", "a b", "ä"] {
-            assert!(namespace_prefix(wrong).is_err(), "{wrong:?}");
-        }
-        assert_eq!(stored_key("a/", "b/c").as_deref(), Ok("a/b/c"));
-        assert!(stored_key("a/", &"x".repeat(MAX_KEY_BYTES + 1)).is_err());
-    }
+fn handle_at(arguments: &[Value]) -> u64 {
+    arguments.first().and_then(Value::as_u64).unwrap_or_default()
 }

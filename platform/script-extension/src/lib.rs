@@ -7,15 +7,25 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests set up and look at real files and processes"))]
 #![forbid(unsafe_code)]
 
+mod call_scope;
+mod credential;
 mod discovery;
 mod extension;
+mod fetch;
 mod folder;
 mod host_calls;
 mod limits;
+mod model_provider;
 mod module_paths;
+mod packages;
+mod questions;
 mod registered;
+mod route;
+mod service;
+mod stored;
 mod unit_test;
 mod worker;
+mod worker_pool;
 
 pub use discovery::{Discovered, FoundExtension, FoundState, Place, SearchFolders, discover};
 pub use extension::ScriptExtension;

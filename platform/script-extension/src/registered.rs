@@ -2,7 +2,10 @@
 //!
 //! Pure.
 
-use crate::limits::{MAX_PRIORITY, MAX_TOOL_MS, MIN_PRIORITY, TOOL};
+use crate::limits::{
+    MAX_JOB_MS, MAX_PRIORITY, MAX_RAW_BODY_BYTES, MAX_TOOL_MS, MIN_JOB_MS, MIN_PRIORITY, RAW_BODY_BYTES, TOOL,
+};
+use dispatch_contracts::contribution::RouteAccess;
 use dispatch_contracts::hooks::{
     EXTENSION_DISABLED, EXTENSION_FAULTED, REQUEST_BEFORE, ROW_RECORDED, TOOL_AFTER, TOOL_BEFORE, TURN_SEALED,
     TURN_STARTED,
@@ -27,6 +30,45 @@ pub(crate) struct Registered {
     pub(crate) commands: Vec<RegisteredCommand>,
     pub(crate) events: Vec<RegisteredEvent>,
     pub(crate) filters: Vec<RegisteredFilter>,
+    pub(crate) providers: Vec<RegisteredName>,
+    pub(crate) auth: Vec<RegisteredName>,
+    pub(crate) routes: Vec<RegisteredRoute>,
+    pub(crate) jobs: Vec<RegisteredJob>,
+    pub(crate) services: Vec<RegisteredService>,
+}
+
+/// What is known by its name alone.
+#[derive(Debug, Deserialize)]
+pub(crate) struct RegisteredName {
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RegisteredRoute {
+    /// `METHOD /path`.
+    pub(crate) name: String,
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) description: String,
+    /// Whether it reads headers and bytes itself.
+    pub(crate) raw: bool,
+    access: Value,
+    max_body_bytes: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RegisteredJob {
+    pub(crate) name: String,
+    every_ms: Value,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct RegisteredService {
+    /// `owner/name`.
+    pub(crate) name: String,
+    pub(crate) methods: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -63,6 +105,55 @@ impl RegisteredTool {
         let ms = given.as_u64().filter(|ms| (1..=MAX_TOOL_MS).contains(ms));
         ms.map(Duration::from_millis).ok_or_else(|| {
             format!("`timeoutMs` of the tool `{}` is {given}, not a number from 1 to {MAX_TOOL_MS}", self.name)
+        })
+    }
+}
+
+impl RegisteredRoute {
+    /// Whether method and path can be served.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
+        if !METHODS.contains(&self.method.as_str()) {
+            return Err(format!("invalid method `{}` of a route: use one of {}", self.method, METHODS.join(", ")));
+        }
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'%' | b'*');
+        if !self.path.starts_with('/') || self.path.contains("//") || !self.path.bytes().all(is_plain) {
+            return Err(format!("invalid path `{}` of a route: write it like `/v1/notes/{{id}}`", self.path));
+        }
+        Ok(())
+    }
+
+    /// Who may call a raw route.
+    pub(crate) fn access(&self) -> Result<RouteAccess, String> {
+        match self.access.as_str() {
+            Some("token") => Ok(RouteAccess::Token),
+            Some("own") => Ok(RouteAccess::Own),
+            _ => Err(format!("`access` of the route `{}` is {}, not `token` or `own`", self.name, self.access)),
+        }
+    }
+
+    /// The largest body of a raw route.
+    pub(crate) fn max_body_bytes(&self) -> Result<usize, String> {
+        let Some(given) = &self.max_body_bytes else { return Ok(RAW_BODY_BYTES) };
+        let bytes = given.as_u64().and_then(|bytes| usize::try_from(bytes).ok());
+        bytes.filter(|bytes| (1..=MAX_RAW_BODY_BYTES).contains(bytes)).ok_or_else(|| {
+            format!(
+                "`maxBodyBytes` of the route `{}` is {given}, not a number from 1 to {MAX_RAW_BODY_BYTES}",
+                self.name
+            )
+        })
+    }
+}
+
+impl RegisteredJob {
+    /// How long it waits between two runs.
+    pub(crate) fn every_ms(&self) -> Result<u64, String> {
+        let ms = self.every_ms.as_u64().filter(|ms| (MIN_JOB_MS..=MAX_JOB_MS).contains(ms));
+        ms.ok_or_else(|| {
+            format!(
+                "`everyMs` of the job `{}` is {}, not a number from {MIN_JOB_MS} to {MAX_JOB_MS}",
+                self.name, self.every_ms
+            )
         })
     }
 }
@@ -126,6 +217,32 @@ mod tests {
         assert_eq!(filter(json!(-99)), Ok(-99));
         for wrong in [json!(-100), json!(1001), json!(1.5), json!("first"), json!(null)] {
             assert!(filter(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_route_has_a_method_and_a_path_that_can_be_served() {
+        let route = |method: &str, path: &str, access: Value| {
+            let (name, description) = (format!("{method} {path}"), String::new());
+            let (method, path) = (method.to_owned(), path.to_owned());
+            let route = RegisteredRoute { name, method, path, description, raw: true, access, max_body_bytes: None };
+            (route.check(), route.access())
+        };
+        assert_eq!(route("GET", "/v1/notes/{id}", json!("own")), (Ok(()), Ok(RouteAccess::Own)));
+        for (method, path) in
+            [("GRAB", "/x"), ("GET", "x"), ("GET", "/a//b"), ("GET", "/a?b"), ("GET", "/ä"), ("GET", "")]
+        {
+            assert!(route(method, path, json!("token")).0.is_err(), "{method} {path}");
+        }
+        assert!(route("GET", "/x", json!("everybody")).1.is_err());
+    }
+
+    #[test]
+    fn a_job_runs_at_intervals_that_make_sense() {
+        let every = |every_ms: Value| RegisteredJob { name: "sweep".to_owned(), every_ms }.every_ms();
+        assert_eq!(every(json!(60_000)), Ok(60_000));
+        for wrong in [json!(null), json!(0), json!(999), json!(1.5e3), json!("1h"), json!(u64::MAX)] {
+            assert!(every(wrong.clone()).is_err(), "{wrong}");
         }
     }
 

@@ -91,6 +91,11 @@ impl Engine {
         self.shared.clock.replace(ClockGrant::Fixed(now_ms));
     }
 
+    /// Gives the scripts another clock.
+    pub fn set_clock(&self, clock: ClockGrant) {
+        self.shared.clock.replace(clock);
+    }
+
     /// Frees what no script can reach any more. The engine does so by itself as its heap grows, but not when a script
     /// that ends leaves little room for the next.
     pub fn collect_garbage(&self) {

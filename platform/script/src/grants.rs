@@ -109,4 +109,7 @@ pub struct Grants {
     pub alarm: Option<Box<dyn Alarm>>,
     /// Whether scripts share globals.
     pub isolation: Isolation,
+    /// The export of the called module that is called when a promise is waited for and nothing is left to run: it waits
+    /// for something (a timer, the host) and answers whether there is more to run.
+    pub idle_export: Option<String>,
 }

@@ -31,4 +31,6 @@ pub use grants::{Alarm, ClockGrant, Grants, HostFunction, HostFunctions, Isolati
 pub use limits::Limits;
 pub use log::{LogLevel, LogSink};
 pub use source::{Language, ModuleSource, Source};
-pub use worker::{Action, Lifetime, Port, Request, Supervisor, SupervisorLimits, WorkerCommand, worker_main};
+pub use worker::{
+    Action, Lifetime, Port, Request, ScriptClock, Supervisor, SupervisorLimits, WorkerCommand, worker_main,
+};

@@ -104,13 +104,19 @@ impl Source {
 /// Nothing is imported unless the caller's implementation loads it, so the implementation is where a path that leaves
 /// the script's folder is refused.
 pub trait ModuleSource {
-    /// The source that `specifier` (it starts with `./` or `../`) means in the source named `referrer`.
+    /// The source that `specifier` (it starts with `./` or `../`, unless packages are found too) means in the source named
+    /// `referrer`.
     ///
     /// The returned name identifies the module: two specifiers with one returned name share one module.
     ///
     /// # Errors
     /// A reason, shown to the author of the script.
     fn load(&self, specifier: &str, referrer: &str) -> Result<Source, String>;
+
+    /// Whether it also finds what is imported by another name than a relative path.
+    fn finds_packages(&self) -> bool {
+        false
+    }
 }
 
 /// Line and column, from one and in UTF-16 units, of a byte offset.

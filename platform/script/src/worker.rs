@@ -8,7 +8,7 @@ mod serve;
 mod spawn;
 mod supervisor;
 
-pub use request::{Action, Lifetime, Port, Request};
+pub use request::{Action, Lifetime, Port, Request, ScriptClock};
 pub use serve::worker_main;
 pub use spawn::WorkerCommand;
 pub use supervisor::{Supervisor, SupervisorLimits};

@@ -49,11 +49,8 @@ pub const CHECKS: &[(&str, Check)] = &[
 
 /// A namespace with the table `notes (id, body)`.
 async fn notes(backend: &Arc<dyn StorageBackend>, namespace: &str) -> Arc<dyn Storage> {
-    const STEPS: &[Migration] = &[Migration {
-        version: 1,
-        name: "notes",
-        statements: &["CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL UNIQUE)"],
-    }];
+    const STEPS: &[Migration] =
+        &[Migration::new(1, "notes", &["CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL UNIQUE)"])];
     let store = backend.open(namespace);
     store.migrate(STEPS.to_vec()).await.expect("a table can be made");
     store

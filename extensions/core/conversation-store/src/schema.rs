@@ -34,11 +34,11 @@ pub(crate) fn migrations(first: FirstIndex) -> Vec<Migration> {
         FirstIndex::None => (&[][..], WORDS),
     };
     vec![
-        Migration { version: 1, name: "ledger", statements: LEDGER },
-        Migration { version: 2, name: "search", statements: index },
-        Migration { version: 3, name: "the folder of a session", statements: FOLDER },
-        Migration { version: 4, name: "an index of words", statements: words },
-        Migration { version: 5, name: "large outputs", statements: OUTPUTS },
+        Migration::new(1, "ledger", LEDGER),
+        Migration::new(2, "search", index),
+        Migration::new(3, "the folder of a session", FOLDER),
+        Migration::new(4, "an index of words", words),
+        Migration::new(5, "large outputs", OUTPUTS),
     ]
 }
 

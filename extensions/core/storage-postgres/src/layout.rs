@@ -192,7 +192,11 @@ pub(crate) fn record(open: &mut OpenConnection, namespace: &str, step: &Migratio
     let sql = "INSERT INTO dispatch_migrations (namespace, version, name, checksum, applied_at)
         VALUES ($1, $2, $3, $4, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
     let checksum = SqlValue::Integer(step.checksum().cast_signed());
-    query(open, sql, &[SqlValue::from(namespace), SqlValue::from(step.version), SqlValue::from(step.name), checksum])?;
+    query(
+        open,
+        sql,
+        &[SqlValue::from(namespace), SqlValue::from(step.version()), SqlValue::from(step.name()), checksum],
+    )?;
     Ok(())
 }
 

@@ -46,11 +46,11 @@ fn take(open: &mut OpenConnection, namespace: &str, step: &Migration) -> Result<
     let told = |error: StorageError| match error {
         away @ (StorageError::Unreachable(_) | StorageError::Busy) => away,
         error => {
-            StorageError::Migration(format!("`{namespace}`: migration {} (`{}`): {error}", step.version, step.name))
+            StorageError::Migration(format!("`{namespace}`: migration {} (`{}`): {error}", step.version(), step.name()))
         }
     };
     let mut owners = layout::owners(open)?;
-    for statement in step.statements {
+    for statement in step.statements() {
         check(statement, StatementUse::Define, &[namespace.to_owned()], &owners)
             .map_err(|why| told(StorageError::Statement(why)))?;
         if let Some(index) = WordIndex::declared(statement) {

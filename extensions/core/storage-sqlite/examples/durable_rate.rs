@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const TABLE: Migration = Migration {
-    version: 1,
-    name: "events",
-    statements: &["CREATE TABLE events (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, body TEXT NOT NULL)"],
-};
+const TABLE: Migration = Migration::new(
+    1,
+    "events",
+    &["CREATE TABLE events (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, body TEXT NOT NULL)"],
+);
 const MEASURED: Duration = Duration::from_secs(3);
 const BODY_BYTES: usize = 500;
 

@@ -158,7 +158,7 @@ pub(crate) fn applied(connection: &Connection, namespace: &str) -> rusqlite::Res
 pub(crate) fn record(connection: &Connection, namespace: &str, step: &Migration, now_ms: i64) -> rusqlite::Result<()> {
     connection.execute(
         "INSERT INTO dispatch_migrations (namespace, version, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![namespace, step.version, step.name, step.checksum().cast_signed(), now_ms],
+        params![namespace, step.version(), step.name(), step.checksum().cast_signed(), now_ms],
     )?;
     Ok(())
 }

@@ -66,13 +66,15 @@ fn take(database: &Database, namespace: &str, step: &Migration) -> Result<(), St
     let told = |error| database.told(&error);
     let owners = layout::owners(database.trusted()).map_err(told)?;
     database.guard.learn(owners);
-    for statement in step.statements.iter().flat_map(|statement| word_index::expanded(statement)) {
+    for statement in step.statements().flat_map(word_index::expanded) {
         database.guard.serve(GuardMode::Migrating(namespace.to_owned()));
         run(database, &statement).map_err(|error| match told(error) {
             error if concerns_everybody(&error) => error,
-            error => {
-                StorageError::Migration(format!("`{namespace}`: migration {} (`{}`): {error}", step.version, step.name))
-            }
+            error => StorageError::Migration(format!(
+                "`{namespace}`: migration {} (`{}`): {error}",
+                step.version(),
+                step.name()
+            )),
         })?;
         let owners = layout::claim(database.trusted(), namespace).map_err(told)?;
         database.guard.learn(owners);

@@ -14,13 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-const NOTES: &[Migration] = &[Migration {
-    version: 1,
-    name: "notes",
-    statements: &["CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)"],
-}];
-const TITLES: Migration =
-    Migration { version: 2, name: "titles", statements: &["ALTER TABLE notes ADD COLUMN title TEXT"] };
+const NOTES: &[Migration] =
+    &[Migration::new(1, "notes", &["CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)"])];
+const TITLES: Migration = Migration::new(2, "titles", &["ALTER TABLE notes ADD COLUMN title TEXT"]);
 
 /// Says to a test that it is the other process of one, and which.
 const ROLE: &str = "STORAGE_TEST_ROLE";
@@ -263,7 +259,7 @@ fn data_is_copied_before_it_is_migrated_and_only_then() {
     for (number, name) in ["a", "b", "c", "d", "e"].iter().enumerate() {
         let backend = open(&path).unwrap();
         for twice in ["x", "y"] {
-            let step = Migration { version: 1, name: "none", statements: &[] };
+            let step = Migration::new(1, "none", &[]);
             run(StorageBackend::open(&backend, &format!("{name}-{twice}")).migrate(vec![step])).unwrap();
         }
         assert_eq!(backups(), (number + 1).min(3), "one per start, and a bounded number");

@@ -1,7 +1,7 @@
 //! The transports as an extension: activating it offers them and opens nothing.
 
 use crate::contract::{BoundServer, ClientInput, ClientOutput, Reach, TRANSPORT, Transport, TransportError};
-use crate::http::HttpServer;
+use crate::http::{HttpServer, own_route_names};
 use crate::line::{InputLine, LineReader, write_line};
 use crate::message_channel::{ChannelClient, IncomingMessage, serve_messages};
 use crate::services::TransportServices;
@@ -42,7 +42,8 @@ impl Extension for TransportExtension {
             services: Arc::new(TransportServices::new(host.clone())),
             servers: Mutex::default(),
         });
-        let provided = host.provide(&TRANSPORT, transports as Arc<dyn Transport>);
+        let reserved = host.reserve_routes(own_route_names());
+        let provided = reserved.and_then(|_| host.provide(&TRANSPORT, transports as Arc<dyn Transport>));
         Box::pin(std::future::ready(provided.map(drop).map_err(ExtensionError::new)))
     }
 }

@@ -21,4 +21,5 @@ mod socket;
 mod stall;
 mod write;
 
+pub(crate) use routes::own_route_names;
 pub(crate) use server::HttpServer;

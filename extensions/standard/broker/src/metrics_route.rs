@@ -28,9 +28,9 @@ pub(crate) fn metrics_route(routes: Arc<dyn Routes>, clock: Arc<dyn Clock>) -> R
         })
     };
     Route {
-        method: "GET",
-        path: "/v1/route/metrics",
-        summary: "Counts and times of routing hooks and channels since a time.",
+        method: "GET".into(),
+        path: "/v1/route/metrics".into(),
+        summary: "Counts and times of routing hooks and channels since a time.".into(),
         respond: Arc::new(respond),
     }
 }

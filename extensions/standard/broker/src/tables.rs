@@ -5,10 +5,8 @@
 use dispatch_contracts::migration::Migration;
 
 /// The steps that the tables go through.
-pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { version: 1, name: "routing", statements: ROUTING },
-    Migration { version: 2, name: "dispatches by session", statements: BY_SESSION },
-];
+pub(crate) const MIGRATIONS: &[Migration] =
+    &[Migration::new(1, "routing", ROUTING), Migration::new(2, "dispatches by session", BY_SESSION)];
 
 /// For the question whether a session has to wait.
 const BY_SESSION: &[&str] =

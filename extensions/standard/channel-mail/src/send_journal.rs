@@ -8,7 +8,7 @@ use dispatch_durable_queue::transact;
 use std::sync::Arc;
 
 /// The steps of the table.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration { version: 1, name: "sends", statements: SENDS }];
+pub(crate) const MIGRATIONS: &[Migration] = &[Migration::new(1, "sends", SENDS)];
 
 const SENDS: &[&str] = &[
     "CREATE TABLE mail_sends (message TEXT PRIMARY KEY, attempt TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL)",

@@ -18,10 +18,10 @@ const MAX_KEPT: usize = 16;
 const MAX_REMEMBERED: usize = 1_000;
 
 /// The tables.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    name: "summaries",
-    statements: &[
+pub(crate) const MIGRATIONS: &[Migration] = &[Migration::new(
+    1,
+    "summaries",
+    &[
         "CREATE TABLE summaries (
             session TEXT NOT NULL,
             through_turn TEXT NOT NULL,
@@ -37,7 +37,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
             PRIMARY KEY (session, through_turn)
         )",
     ],
-}];
+)];
 
 /// What is stored of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -81,7 +81,7 @@ where
         let answering = answer(Arc::clone(&ledger), asked);
         Box::pin(async move { Ok(answering.await.unwrap_or_else(|error| refusal(&error))) })
     };
-    Route { method, path, summary, respond: Arc::new(respond) }
+    Route { method: method.into(), path: path.into(), summary: summary.into(), respond: Arc::new(respond) }
 }
 
 /// What was stored: 202 if it is new, 200 if it was there.

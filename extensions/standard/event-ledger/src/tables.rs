@@ -10,10 +10,10 @@ pub(crate) fn content_index() -> WordIndex {
 
 /// The steps.
 pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { version: 1, name: "events", statements: EVENTS },
-    Migration { version: 2, name: "kept replies", statements: KEPT_REPLIES },
-    Migration { version: 3, name: "counts per channel", statements: CHANNEL_COUNTS },
-    Migration { version: 4, name: "accounts that are read", statements: READ_ACCOUNTS },
+    Migration::new(1, "events", EVENTS),
+    Migration::new(2, "kept replies", KEPT_REPLIES),
+    Migration::new(3, "counts per channel", CHANNEL_COUNTS),
+    Migration::new(4, "accounts that are read", READ_ACCOUNTS),
 ];
 
 const CHANNEL_COUNTS: &[&str] = &["CREATE TABLE channel_counts (

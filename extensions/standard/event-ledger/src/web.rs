@@ -89,15 +89,15 @@ pub(crate) fn web_routes(channel: &Arc<WebChannel>) -> [Route; 2] {
     };
     [
         Route {
-            method: "POST",
-            path: "/v1/channels/web/{peer}/messages",
-            summary: "Takes a message of a peer as an event.",
+            method: "POST".into(),
+            path: "/v1/channels/web/{peer}/messages".into(),
+            summary: "Takes a message of a peer as an event.".into(),
             respond: Arc::new(post),
         },
         Route {
-            method: "GET",
-            path: "/v1/channels/web/{peer}/events",
-            summary: "Streams the replies to a peer as server-sent events.",
+            method: "GET".into(),
+            path: "/v1/channels/web/{peer}/events".into(),
+            summary: "Streams the replies to a peer as server-sent events.".into(),
             respond: Arc::new(stream),
         },
     ]

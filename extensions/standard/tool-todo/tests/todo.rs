@@ -79,7 +79,7 @@ impl StorageBackend for FileStorage {
 impl Extension for FileStorage {
     fn manifest(&self) -> Cow<'_, str> {
         let manifest = json!({
-            "id": "storage", "name": "Storage", "version": "1.0.0", "apiVersion": "^0.1", "tier": "core",
+            "id": "storage", "name": "Storage", "version": "1.0.0", "apiVersion": "^0.2", "tier": "core",
             "contributes": {"services": ["kernel/storage"]}, "capabilities": ["db"]
         });
         Cow::Owned(manifest.to_string())

@@ -23,15 +23,15 @@ pub(crate) fn approval_routes(folder: &Path, data: &Path) -> [Route; 2] {
     let approved = HookApprovalRoutes { folder, data };
     [
         Route {
-            method: "GET",
-            path: PATH,
-            summary: "The hooks that wait for approval, as they are and as they were approved.",
+            method: "GET".into(),
+            path: PATH.into(),
+            summary: "The hooks that wait for approval, as they are and as they were approved.".into(),
             respond: Arc::new(move |_| Box::pin(std::future::ready(shown.show()))),
         },
         Route {
-            method: "POST",
-            path: PATH,
-            summary: "Approves what was shown under `token`; needs the approval token.",
+            method: "POST".into(),
+            path: PATH.into(),
+            summary: "Approves what was shown under `token`; needs the approval token.".into(),
             respond: Arc::new(move |asked| Box::pin(std::future::ready(approved.approve(&asked)))),
         },
     ]

@@ -197,7 +197,8 @@ pub(crate) fn route(
         })
     };
     let (method, path) = ("POST", "/v1/workspace-hooks/events");
-    Route { method, path, summary: "Starts the workspace hooks of a custom event.", respond: Arc::new(respond) }
+    let summary = "Starts the workspace hooks of a custom event.".into();
+    Route { method: method.into(), path: path.into(), summary, respond: Arc::new(respond) }
 }
 
 /// Stores the event; what a client is told if that is not possible.

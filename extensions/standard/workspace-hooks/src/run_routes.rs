@@ -60,7 +60,7 @@ impl RunRoutes {
             let answer = respond(routes.clone(), asked);
             Box::pin(async move { answer.await.or_else(refusal) })
         };
-        Route { method, path, summary, respond: Arc::new(respond) }
+        Route { method: method.into(), path: path.into(), summary: summary.into(), respond: Arc::new(respond) }
     }
 
     fn workspace(&self) -> PathBuf {

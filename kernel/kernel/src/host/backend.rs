@@ -19,10 +19,10 @@ use dispatch_contracts::manifest::Capability;
 use dispatch_contracts::permission::{PermissionDecision, PermissionRequest, Verdict};
 use dispatch_contracts::ports::{Clock, Ids, Level, LogRecord};
 use dispatch_contracts::secret::Secrets;
+use dispatch_contracts::service::ProvidedService;
 use dispatch_contracts::settings::Settings;
 use dispatch_contracts::storage::Storage;
 use serde_json::{Map, Value};
-use std::any::Any;
 use std::sync::{Arc, Weak};
 
 /// One extension's view. Weak towards the host, because handlers that the host keeps hold it.
@@ -100,6 +100,7 @@ impl Backend {
     fn add_route(&self, inner: &Arc<HostState>, route: Route) -> Result<Registration, HostError> {
         let name = route.name();
         self.gate.declares(ContributionKind::Route, &name)?;
+        inner.registry.lock().free_route(&name)?;
         let respond = self.worker(inner, format!("route {name}")).contain(route.respond);
         self.add(inner, |contributions, ticket, owner| {
             contributions.routes.add(ticket, owner, &name, Route { respond, ..route })
@@ -109,9 +110,17 @@ impl Backend {
     fn add_raw_route(&self, inner: &Arc<HostState>, route: RawRoute) -> Result<Registration, HostError> {
         let name = route.name();
         self.gate.declares(ContributionKind::Route, &name)?;
+        inner.registry.lock().free_route(&name)?;
         let respond = self.worker(inner, format!("route {name}")).contain(route.respond);
         self.add(inner, |contributions, ticket, owner| {
             contributions.raw_routes.add(ticket, owner, &name, RawRoute { respond, ..route })
+        })
+    }
+
+    fn reserve_routes(&self, inner: &Arc<HostState>, names: Vec<String>) -> Result<Registration, HostError> {
+        self.gate.serves_routes()?;
+        self.add(inner, |contributions, ticket, owner| {
+            names.iter().try_for_each(|name| contributions.served_routes.add(ticket, owner, name, ()))
         })
     }
 
@@ -124,10 +133,10 @@ impl Backend {
 
     fn add_job(&self, inner: &Arc<HostState>, job: Job) -> Result<Registration, HostError> {
         self.gate.capability("run jobs", Capability::Spawn)?;
-        self.gate.declares(ContributionKind::Job, job.name)?;
+        self.gate.declares(ContributionKind::Job, &job.name)?;
         let kept = job.clone();
         let listed =
-            self.add(inner, |contributions, ticket, owner| contributions.jobs.add(ticket, owner, kept.name, kept))?;
+            self.add(inner, |contributions, ticket, owner| contributions.jobs.add(ticket, owner, &job.name, kept))?;
         let running = self.worker(inner, format!("job {}", job.name)).repeat(inner, job);
         Ok(Registration::new(move || {
             running.dispose();
@@ -161,6 +170,7 @@ impl HostBackend for Backend {
             }
             Contribution::Route(route) => self.add_route(inner, route),
             Contribution::RawRoute(route) => self.add_raw_route(inner, route),
+            Contribution::ServedRoutes(names) => self.reserve_routes(inner, names),
             Contribution::Command(command) => self.add_command(inner, command),
             Contribution::Job(job) => self.add_job(inner, job),
             Contribution::Migrations(steps) => {
@@ -171,8 +181,8 @@ impl HostBackend for Backend {
                 })
             }
             Contribution::Service(id, service) => {
-                self.gate.declares(ContributionKind::Service, id)?;
-                self.add(inner, |contributions, ticket, owner| contributions.services.add(ticket, owner, id, service))
+                self.gate.declares(ContributionKind::Service, &id)?;
+                self.add(inner, |contributions, ticket, owner| contributions.services.add(ticket, owner, &id, service))
             }
         }
     }
@@ -195,7 +205,7 @@ impl HostBackend for Backend {
         self.keep(inner.bus.filter(&self.subscriber, id, priority, handler))
     }
 
-    fn emit(&self, id: &'static str, payload: ErasedValue) -> Result<(), HostError> {
+    fn emit(&self, id: &str, payload: ErasedValue) -> Result<(), HostError> {
         let inner = self.live()?;
         self.gate.owns(id)?;
         inner.bus.emit_erased(id, payload);
@@ -215,7 +225,7 @@ impl HostBackend for Backend {
         })
     }
 
-    fn service(&self, id: &'static str) -> Result<Arc<dyn Any + Send + Sync>, HostError> {
+    fn service(&self, id: &str) -> Result<ProvidedService, HostError> {
         let inner = self.live()?;
         self.gate.calls(id)?;
         let found = inner.registry.lock().services.find(id);

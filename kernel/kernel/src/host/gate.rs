@@ -117,6 +117,14 @@ impl CapabilityGate {
         Err(HostError::Reserved { extension: self.manifest.id.clone(), id: "all settings".to_owned() })
     }
 
+    /// Whether the extension is a transport, which answers requests before any route does.
+    pub(crate) fn serves_routes(&self) -> Result<(), HostError> {
+        if self.manifest.tier == Tier::Core {
+            return Ok(());
+        }
+        Err(HostError::Reserved { extension: self.manifest.id.clone(), id: "the server's own routes".to_owned() })
+    }
+
     /// Whether the extension may call a service. The backends that open everybody's data are for the
     /// core alone.
     pub(crate) fn calls(&self, service: &str) -> Result<(), HostError> {

@@ -2,7 +2,7 @@
 
 use super::{ExtensionHost, HostState};
 use dispatch_contracts::ids::ExtensionId;
-use dispatch_contracts::service::Service;
+use dispatch_contracts::service::{ProvidedService, Service};
 use std::sync::{Arc, Weak};
 
 /// The service through which a core extension reaches the tools, providers and routes of all.
@@ -23,8 +23,9 @@ impl HostHandle {
 /// Puts the handle where extensions find it.
 pub(super) fn provide(inner: &Arc<HostState>) {
     let handle = Arc::new(HostHandle { inner: Arc::downgrade(inner) });
+    let provided = ProvidedService { typed: Some(Arc::new(handle)), json: None };
     let mut contributions = inner.registry.lock();
     let ticket = contributions.next_ticket();
     // The first service of a fresh registry: its name cannot be taken.
-    let _ = contributions.services.add(ticket, &ExtensionId::new("kernel"), HOST.id(), Arc::new(handle));
+    let _ = contributions.services.add(ticket, &ExtensionId::new("kernel"), HOST.id(), provided);
 }

@@ -7,7 +7,9 @@ mod rules;
 mod tests;
 
 use dispatch_contracts::ids::ExtensionId;
-use dispatch_contracts::manifest::{Activation, Capability, Contributes, Dependency, Manifest, Tier, Trust};
+use dispatch_contracts::manifest::{
+    Activation, Capability, Contributes, DeclaredMigration, Dependency, Manifest, Tier, Trust,
+};
 use fields::{Fields, Problems};
 use serde_json::Value;
 use std::fmt;
@@ -50,6 +52,10 @@ const FIELDS: [&str; 12] = [
     "capabilities",
     "settingsSchema",
 ];
+
+/// What an extension adds, by kind.
+const CONTRIBUTIONS: [&str; 9] =
+    ["tools", "providers", "auth", "hooks", "services", "routes", "commands", "jobs", "migrations"];
 
 /// Reads the text of a `manifest.json`.
 pub fn parse(text: &str) -> Result<Manifest, Vec<ManifestProblem>> {
@@ -183,7 +189,7 @@ fn read_activation(fields: &Fields<'_>, problems: &mut Problems) -> Activation {
 fn read_contributes(fields: &Fields<'_>, problems: &mut Problems) -> Contributes {
     let Some(json) = fields.get("contributes") else { return Contributes::default() };
     let Some(entry) = Fields::of(json, "contributes", problems) else { return Contributes::default() };
-    entry.refuse_unknown(&["tools", "providers", "auth", "hooks", "services", "routes", "commands", "jobs"], problems);
+    entry.refuse_unknown(&CONTRIBUTIONS, problems);
     Contributes {
         tools: entry.texts("tools", problems),
         providers: entry.texts("providers", problems),
@@ -193,7 +199,23 @@ fn read_contributes(fields: &Fields<'_>, problems: &mut Problems) -> Contributes
         routes: entry.texts("routes", problems),
         commands: entry.texts("commands", problems),
         jobs: entry.texts("jobs", problems),
+        migrations: read_migrations(&entry, problems),
     }
+}
+
+fn read_migrations(contributes: &Fields<'_>, problems: &mut Problems) -> Vec<DeclaredMigration> {
+    let mut found = Vec::new();
+    for (path, entry) in contributes.list("migrations", problems) {
+        let Some(entry) = Fields::of(entry, &path, problems) else { continue };
+        entry.refuse_unknown(&["name", "statements"], problems);
+        let name = entry.required_text("name", problems).unwrap_or_default();
+        let statements = entry.texts("statements", problems);
+        if statements.is_empty() {
+            problems.add(format!("{path}.statements"), "has no statement", None);
+        }
+        found.push(DeclaredMigration { name, statements });
+    }
+    found
 }
 
 fn read_capabilities(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Capability> {

@@ -7,6 +7,7 @@ use dispatch_contracts::host::HostError;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::migration::Migration;
 use dispatch_contracts::provider::Provider;
+use dispatch_contracts::service::ProvidedService;
 use dispatch_contracts::tool::Tool;
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -22,9 +23,6 @@ pub struct Owned<T> {
     /// The thing itself.
     pub item: T,
 }
-
-/// A service without its type: an `Arc<Arc<Interface>>`.
-pub(crate) type ErasedService = Arc<dyn Any + Send + Sync>;
 
 /// Everything that was taken out; dropped outside the lock, because destructors are foreign code.
 pub(crate) type RemovedItems = Vec<Box<dyn Any + Send>>;
@@ -55,9 +53,10 @@ pub(crate) struct Contributions {
     pub(crate) auth: ContributionTable<Arc<dyn Auth>>,
     pub(crate) routes: ContributionTable<Route>,
     pub(crate) raw_routes: ContributionTable<RawRoute>,
+    pub(crate) served_routes: ContributionTable<()>,
     pub(crate) commands: ContributionTable<Command>,
     pub(crate) jobs: ContributionTable<Job>,
-    pub(crate) services: ContributionTable<ErasedService>,
+    pub(crate) services: ContributionTable<ProvidedService>,
     pub(crate) migrations: ContributionTable<Vec<Migration>>,
 }
 
@@ -95,6 +94,11 @@ impl<T: Clone + Send + 'static> ContributionTable<T> {
         entries.map(|(name, it)| Owned { owner: it.owner.clone(), name: name.clone(), item: it.item.clone() }).collect()
     }
 
+    /// Who has a name that matches.
+    fn owner_of(&self, matches: impl Fn(&str) -> bool) -> Option<&ExtensionId> {
+        self.entries.iter().find(|(name, _)| matches(name)).map(|(_, entry)| &entry.owner)
+    }
+
     fn take(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool, removed: &mut RemovedItems) {
         let taken = self.entries.extract_if(.., |_, entry| matches(&entry.owner, entry.ticket));
         removed.extend(taken.map(|(_, entry)| Box::new(entry.item) as Box<dyn Any + Send>));
@@ -107,6 +111,17 @@ impl Contributions {
         self.last_ticket
     }
 
+    /// Refuses a route whose requests another one answers already, whichever kind that is and however its placeholders
+    /// are called.
+    pub(crate) fn free_route(&self, name: &str) -> Result<(), HostError> {
+        let wanted = route_shape(name);
+        let same = |known: &str| route_shape(known) == wanted;
+        let taken = self.served_routes.owner_of(same);
+        let taken = taken.or_else(|| self.routes.owner_of(same)).or_else(|| self.raw_routes.owner_of(same));
+        let (kind, name) = (ContributionKind::Route.word(), name.to_owned());
+        taken.map_or(Ok(()), |by| Err(HostError::Taken { kind, name, by: by.clone() }))
+    }
+
     pub(crate) fn take(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool) -> RemovedItems {
         let mut removed = RemovedItems::new();
         self.tools.take(&matches, &mut removed);
@@ -114,6 +129,7 @@ impl Contributions {
         self.auth.take(&matches, &mut removed);
         self.routes.take(&matches, &mut removed);
         self.raw_routes.take(&matches, &mut removed);
+        self.served_routes.take(&matches, &mut removed);
         self.commands.take(&matches, &mut removed);
         self.jobs.take(&matches, &mut removed);
         self.services.take(&matches, &mut removed);
@@ -131,6 +147,7 @@ impl Registry {
             auth: ContributionTable::new(ContributionKind::Auth.word()),
             routes: ContributionTable::new(ContributionKind::Route.word()),
             raw_routes: ContributionTable::new(ContributionKind::Route.word()),
+            served_routes: ContributionTable::new(ContributionKind::Route.word()),
             commands: ContributionTable::new(ContributionKind::Command.word()),
             jobs: ContributionTable::new(ContributionKind::Job.word()),
             services: ContributionTable::new(ContributionKind::Service.word()),
@@ -154,6 +171,13 @@ impl Registry {
         let removed = self.lock().take(|owner, _| owner == extension);
         drop_contained(removed);
     }
+}
+
+/// A route's name without the names of its placeholders.
+fn route_shape(name: &str) -> String {
+    let unnamed =
+        |part: &str| if part.starts_with('{') && part.ends_with('}') { "{}".to_owned() } else { part.to_owned() };
+    name.split('/').map(unnamed).collect::<Vec<_>>().join("/")
 }
 
 fn drop_contained(removed: RemovedItems) {

@@ -27,7 +27,7 @@ pub enum MigrationProblem {
         /// What does.
         found: u32,
         /// Its name.
-        name: &'static str,
+        name: String,
     },
     /// The database says it took a step 0; steps begin at 1.
     #[error("the database lists migration 0, which cannot exist")]
@@ -50,7 +50,7 @@ pub enum MigrationProblem {
         /// Which.
         version: u32,
         /// Its name now.
-        name: &'static str,
+        name: String,
     },
     /// The database was used by a newer program.
     #[error(
@@ -103,11 +103,11 @@ pub fn plan<'a>(declared: &'a [Migration], applied: &[AppliedMigration]) -> Resu
     let (Some(past), Some(pending)) = (declared.get(..taken.len()), declared.get(taken.len()..)) else {
         return Err(MigrationProblem::DatabaseNewer {
             database: taken.last().map_or(0, |step| step.version),
-            program: declared.last().map_or(0, |step| step.version),
+            program: declared.last().map_or(0, Migration::version),
         });
     };
     match past.iter().zip(&taken).find(|(step, taken)| step.checksum() != taken.checksum) {
-        Some((step, _)) => Err(MigrationProblem::Edited { version: step.version, name: step.name }),
+        Some((step, _)) => Err(MigrationProblem::Edited { version: step.version(), name: step.name().to_owned() }),
         None => Ok(pending),
     }
 }
@@ -133,11 +133,12 @@ fn check_declared(declared: &[Migration]) -> Result<(), MigrationProblem> {
     let mut last = 0;
     for step in declared {
         let expected = last + 1;
-        if step.version == last && last > 0 {
+        if step.version() == last && last > 0 {
             return Err(MigrationProblem::DeclaredTwice { version: last });
         }
-        if step.version != expected {
-            return Err(MigrationProblem::DeclaredOutOfOrder { expected, found: step.version, name: step.name });
+        if step.version() != expected {
+            let name = step.name().to_owned();
+            return Err(MigrationProblem::DeclaredOutOfOrder { expected, found: step.version(), name });
         }
         last = expected;
     }

@@ -124,7 +124,7 @@ impl Extension for Probe {
 
 /// A manifest of the standard tier with the given fields changed.
 pub(crate) fn manifest(id: &str, changes: Value) -> String {
-    let mut manifest = json!({"id": id, "name": id, "version": "1.0.0", "apiVersion": "^0.1", "tier": "standard"});
+    let mut manifest = json!({"id": id, "name": id, "version": "1.0.0", "apiVersion": "^0.2", "tier": "standard"});
     for (key, value) in changes.as_object().unwrap() {
         manifest[key] = value.clone();
     }

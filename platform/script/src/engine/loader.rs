@@ -69,7 +69,8 @@ fn resolve(shared: &Shared, specifier: &str, referrer: &str) -> Result<String, S
     if shared.virtual_modules.contains_key(specifier) {
         return Ok(specifier.to_owned());
     }
-    if !(specifier.starts_with("./") || specifier.starts_with("../")) {
+    let is_relative = specifier.starts_with("./") || specifier.starts_with("../");
+    if !is_relative && !shared.sources.as_ref().is_some_and(|sources| sources.finds_packages()) {
         return Err(refused_specifier(shared, specifier, referrer));
     }
     let imports = shared.imports.get() + 1;

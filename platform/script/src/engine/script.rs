@@ -115,7 +115,9 @@ impl Script {
             };
             let arguments = self.arguments(ctx, this, arguments)?;
             let returned: JsValue<'_> = self.js(ctx, function.call_arg(arguments))?;
-            let settled = settle(ctx, &self.shared, returned)?;
+            let idle = self.shared.idle_export.as_deref().map(|name| namespace.get::<_, Function<'_>>(name));
+            let idle = self.js(ctx, idle.transpose())?;
+            let settled = settle_with(ctx, &self.shared, returned, idle.as_ref())?;
             self.encode(ctx, settled)
         })
     }
@@ -187,6 +189,16 @@ impl Script {
 
 /// Awaits a value: runs jobs until it settles, the queue is empty, or the time is up.
 pub(crate) fn settle<'js>(ctx: &Ctx<'js>, shared: &Shared, value: JsValue<'js>) -> Result<JsValue<'js>, ScriptError> {
+    settle_with(ctx, shared, value, None)
+}
+
+/// The same; when the queue is empty, `idle` is called, which waits and answers whether there is more to run.
+fn settle_with<'js>(
+    ctx: &Ctx<'js>,
+    shared: &Shared,
+    value: JsValue<'js>,
+    idle: Option<&Function<'js>>,
+) -> Result<JsValue<'js>, ScriptError> {
     let Some(promise) = awaited(ctx, value.clone()) else {
         return Ok(value);
     };
@@ -195,7 +207,12 @@ pub(crate) fn settle<'js>(ctx: &Ctx<'js>, shared: &Shared, value: JsValue<'js>) 
         if shared.watch.is_over() {
             return Err(failure::over_time(shared, Vec::new()));
         }
-        if !ctx.execute_pending_job() {
+        if ctx.execute_pending_job() {
+            continue;
+        }
+        let Some(idle) = idle else { break };
+        let more: bool = idle.call(()).map_err(|error| failure::describe(ctx, shared, error))?;
+        if !more {
             break;
         }
     }

@@ -34,6 +34,7 @@ pub(crate) struct Shared {
     /// Failures of the loader; what JavaScript throws for them carries only the message.
     pub(crate) load_failures: RefCell<Vec<ScriptError>>,
     pub(crate) imports: Cell<usize>,
+    pub(crate) idle_export: Option<String>,
     alarm: Option<Box<dyn crate::grants::Alarm>>,
 }
 
@@ -55,6 +56,7 @@ impl Shared {
             pending: RefCell::default(),
             load_failures: RefCell::default(),
             imports: Cell::new(0),
+            idle_export: grants.idle_export,
             alarm: grants.alarm,
         }
     }

@@ -11,7 +11,7 @@ use crate::limits::Limits;
 use crate::log::LogLevel;
 use crate::source::Source;
 
-use super::request::Lifetime;
+use super::request::{Lifetime, ScriptClock};
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum ToWorker {
@@ -35,6 +35,7 @@ pub(super) struct RunWire {
     pub(super) call: Option<(Callee, Vec<String>)>,
     pub(super) lifetime: Lifetime,
     pub(super) now_ms: f64,
+    pub(super) clock: ScriptClock,
 }
 
 /// All that makes a loaded module what it is, and how long the request may take.
@@ -47,6 +48,7 @@ pub(super) struct ScriptWire {
     pub(super) host_names: Vec<String>,
     pub(super) imports: ImportsWire,
     pub(super) console: ConsoleWire,
+    pub(super) idle_export: Option<String>,
 }
 
 impl ScriptWire {
@@ -60,6 +62,7 @@ impl ScriptWire {
             && self.host_names == other.host_names
             && self.imports == other.imports
             && self.console == other.console
+            && self.idle_export == other.idle_export
     }
 }
 
@@ -67,6 +70,8 @@ impl ScriptWire {
 pub(super) enum ImportsWire {
     Refused,
     Relayed,
+    /// Packages too.
+    AllRelayed,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]

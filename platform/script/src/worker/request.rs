@@ -48,6 +48,20 @@ pub struct Request {
     pub random_seed: u64,
     /// Built-in modules by specifier, as JavaScript.
     pub virtual_modules: BTreeMap<String, String>,
+    /// Whether its clock moves on from `now_ms`.
+    pub clock: ScriptClock,
+    /// What is called when nothing is left to run, as in [`crate::Grants::idle_export`].
+    pub idle_export: Option<String>,
+}
+
+/// Whether time passes for a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum ScriptClock {
+    /// It stands still during a request, so that the same request gives the same answer.
+    #[default]
+    Stands,
+    /// It goes on from where the request set it.
+    Runs,
 }
 
 impl Request {
@@ -61,6 +75,8 @@ impl Request {
             now_ms: 0.0,
             random_seed: 0,
             virtual_modules: BTreeMap::new(),
+            clock: ScriptClock::default(),
+            idle_export: None,
         }
     }
 }

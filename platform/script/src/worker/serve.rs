@@ -15,7 +15,7 @@ use crate::source::{ModuleSource, Source};
 
 use super::frame;
 use super::protocol::{ConsoleWire, FromWorker, ImportsWire, RunWire, ScriptWire, ToWorker};
-use super::request::Lifetime;
+use super::request::{Lifetime, ScriptClock};
 
 /// Modules kept between requests; the oldest goes first.
 const MAX_KEPT_SCRIPTS: usize = 16;
@@ -84,6 +84,19 @@ impl ModuleSource for Pipe {
     }
 }
 
+/// The same for a parent that finds packages too.
+struct PackagePipe(Pipe);
+
+impl ModuleSource for PackagePipe {
+    fn load(&self, specifier: &str, referrer: &str) -> Result<Source, String> {
+        self.0.load(specifier, referrer)
+    }
+
+    fn finds_packages(&self) -> bool {
+        true
+    }
+}
+
 struct LoadedScript {
     wire: ScriptWire,
     script: Script,
@@ -109,7 +122,10 @@ impl WorkerScripts {
             Some(index) => self.kept.remove(index),
             None => self.load(&run, deadline)?,
         };
-        kept.engine.set_now_ms(run.now_ms);
+        match run.clock {
+            ScriptClock::Stands => kept.engine.set_now_ms(run.now_ms),
+            ScriptClock::Runs => kept.engine.set_clock(running_clock(run.now_ms)),
+        }
         kept.engine.set_time(run.script.limits.time);
         kept.engine.set_deadline(deadline);
         let outcome = act(&kept.script, run.call, run.script.limits.value_bytes);
@@ -129,12 +145,20 @@ impl WorkerScripts {
         let engine = Engine::new(
             wire.limits.clone(),
             Grants {
-                clock: ClockGrant::Fixed(run.now_ms),
+                clock: match run.clock {
+                    ScriptClock::Stands => ClockGrant::Fixed(run.now_ms),
+                    ScriptClock::Runs => running_clock(run.now_ms),
+                },
+                idle_export: wire.idle_export.clone(),
                 random_seed: wire.random_seed,
                 log: (wire.console == ConsoleWire::Relayed).then(|| Box::new(pipe()) as _),
                 host: self.host_functions(&wire),
                 virtual_modules: wire.virtual_modules.clone(),
-                sources: (wire.imports == ImportsWire::Relayed).then(|| Box::new(pipe()) as _),
+                sources: match wire.imports {
+                    ImportsWire::Refused => None,
+                    ImportsWire::Relayed => Some(Box::new(pipe()) as _),
+                    ImportsWire::AllRelayed => Some(Box::new(PackagePipe(pipe())) as _),
+                },
                 cache: Some(Cache::new(Arc::clone(&self.cache), CacheTrust::TextAndBytecode)),
                 ..Grants::default()
             },
@@ -160,6 +184,12 @@ impl WorkerScripts {
             })
         })
     }
+}
+
+/// A clock that goes on from these milliseconds since 1970.
+fn running_clock(now_ms: f64) -> ClockGrant {
+    let started = time::now();
+    ClockGrant::Real(Box::new(move || now_ms + (time::now() - started).as_millis() as f64))
 }
 
 fn act(script: &Script, call: Option<(Callee, Vec<String>)>, max_bytes: usize) -> Result<Value, ScriptError> {

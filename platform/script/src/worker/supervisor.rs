@@ -210,6 +210,7 @@ fn wire(request: &Request, port: &Port<'_>) -> Result<RunWire, ScriptError> {
             virtual_modules: request.virtual_modules.clone(),
             host_names: port.host.map(|host| host.names().map(str::to_owned).collect()).unwrap_or_default(),
             imports: match port.sources {
+                Some(sources) if sources.finds_packages() => ImportsWire::AllRelayed,
                 Some(_) => ImportsWire::Relayed,
                 None => ImportsWire::Refused,
             },
@@ -217,6 +218,7 @@ fn wire(request: &Request, port: &Port<'_>) -> Result<RunWire, ScriptError> {
                 Some(_) => ConsoleWire::Relayed,
                 None => ConsoleWire::Dropped,
             },
+            idle_export: request.idle_export.clone(),
         },
         call: match &request.action {
             Action::Exports => None,
@@ -224,6 +226,7 @@ fn wire(request: &Request, port: &Port<'_>) -> Result<RunWire, ScriptError> {
         },
         lifetime: request.lifetime,
         now_ms: request.now_ms,
+        clock: request.clock,
     })
 }
 

@@ -4,7 +4,7 @@ use dispatch_support::TestContext;
 use serde_json::Value;
 
 fn manifest(id: &str, fields: &str) -> String {
-    format!(r#"{{"id":"{id}","name":"{id}","version":"1.0.0","apiVersion":"^0.1.0","tier":"external"{fields}}}"#)
+    format!(r#"{{"id":"{id}","name":"{id}","version":"1.0.0","apiVersion":"^0.2.0","tier":"external"{fields}}}"#)
 }
 
 /// An extension of the project that nobody approved yet.

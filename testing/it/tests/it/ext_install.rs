@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// A package that is an extension with one command.
 fn write_package(context: &TestContext, folder: &str, version: &str, fields: &str, said: &str) {
     let manifest = format!(
-        r#"{{"id":"clock","name":"Clock","description":"Tells a time.","version":"{version}","apiVersion":"^0.1.0",
+        r#"{{"id":"clock","name":"Clock","description":"Tells a time.","version":"{version}","apiVersion":"^0.2.0",
         "tier":"external","contributes":{{"commands":["clock"]}}{fields}}}"#
     );
     let package = json!({
@@ -189,7 +189,7 @@ fn what_is_no_extension_is_not_installed() {
     let manifest = context.project().join("clock/manifest.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
     for (changed, said) in [
-        (text.replace("^0.1.0", "^9.0.0"), "`apiVersion` is `^9.0.0`"),
+        (text.replace("^0.2.0", "^9.0.0"), "`apiVersion` is `^9.0.0`"),
         (text.replace("\"clock\",\"name\"", "\"storage-sqlite\",\"name\""), "part of the core"),
         (text.replace("\"tier\":\"external\"", "\"tier\":\"core\""), "tier"),
         ("{".to_owned(), "the file is not JSON"),

@@ -12,7 +12,7 @@ const REHEARSAL: [&str; 2] = ["--set", "model.provider=rehearsal"];
 const TYPESCRIPT: &str = "typescript@5.9.3";
 const PROMPT: &str = "rehearsal > ";
 
-fn chat(context: &TestContext, said: &str) -> Output {
+pub(crate) fn chat(context: &TestContext, said: &str) -> Output {
     let arguments: Vec<&str> = REHEARSAL.iter().copied().chain(["chat", said]).collect();
     context.dispatch(&arguments)
 }
@@ -25,11 +25,11 @@ fn in_terminal(context: &TestContext) -> Terminal {
 
 /// The text of an extension's manifest with these further fields.
 fn manifest(id: &str, fields: &str) -> String {
-    format!(r#"{{"id":"{id}","name":"{id}","version":"1.0.0","apiVersion":"^0.1.0","tier":"external"{fields}}}"#)
+    format!(r#"{{"id":"{id}","name":"{id}","version":"1.0.0","apiVersion":"^0.2.0","tier":"external"{fields}}}"#)
 }
 
 /// An approved extension of the project.
-fn add(context: &TestContext, id: &str, fields: &str, code: &str) {
+pub(crate) fn add(context: &TestContext, id: &str, fields: &str, code: &str) {
     context.write_cloned(format!(".dispatch/extensions/{id}/manifest.json"), manifest(id, fields));
     context.write_cloned(format!(".dispatch/extensions/{id}/index.ts"), code);
     let approved = context.dispatch(&["trust", id]);
@@ -41,7 +41,7 @@ fn line(context: &TestContext, id: &str) -> Vec<Value> {
     listed.as_array().unwrap().iter().filter(|it| it["id"] == id).cloned().collect()
 }
 
-fn state(context: &TestContext, id: &str) -> String {
+pub(crate) fn state(context: &TestContext, id: &str) -> String {
     line(context, id).iter().map(|it| it["state"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(", ")
 }
 
@@ -328,7 +328,7 @@ fn what_cannot_run_is_said_with_its_place_and_harms_nobody_else() {
     };
     write("a-nothing", "notes.md", "");
     write("b-typo", "manifest.json", "{\n  \"id\": \"b-typo\",\n}");
-    write("c-old", "manifest.json", &manifest("c-old", "").replace("^0.1.0", "^9"));
+    write("c-old", "manifest.json", &manifest("c-old", "").replace("^0.2.0", "^9"));
     write("c-old", "index.ts", "export const activate = () => {};");
     write("d-alone", "manifest.json", &manifest("d-alone", r#","dependsOn":["nobody"]"#));
     write("d-alone", "index.ts", "export const activate = () => {};");
@@ -362,7 +362,7 @@ fn what_cannot_run_is_said_with_its_place_and_harms_nobody_else() {
         ("f-throws", "not today at index.ts:2"),
         ("g-undeclared", "may not add tool `x`: its manifest does not list it under `contributes`"),
         ("h-outside", "it is outside the extension's folder"),
-        ("i-loops", "only relative paths and built-in modules can be imported"),
+        ("i-loops", "the package `left-pad` is not among the extension's files"),
         ("storage-sqlite", "`id` is `storage-sqlite`, which is part of the core"),
     ] {
         let is_it = |line: &&Value| line["id"] == id && line["source"] != "bundled";

@@ -73,7 +73,7 @@ test('needs more', () => ok(0, 'something'));
 #[test]
 fn what_an_extension_promises_and_does_not_keep_is_named() {
     let context = TestContext::new();
-    let manifest = r#"{"id":"liar","name":"Liar","version":"1.0.0","apiVersion":"^0.1.0","tier":"external",
+    let manifest = r#"{"id":"liar","name":"Liar","version":"1.0.0","apiVersion":"^0.2.0","tier":"external",
         "contributes":{"tools":["there","missing"]}}"#;
     context.write_cloned("liar/manifest.json", manifest);
     let code = "export function activate(host) {

@@ -20,6 +20,7 @@ mod ext;
 mod ext_bad_input;
 mod ext_compliance;
 mod ext_examples;
+mod ext_host_api;
 mod ext_install;
 mod ext_outside;
 mod ext_test;

@@ -6,21 +6,15 @@ use dispatch_contracts::statement;
 use dispatch_contracts::storage::{SqlValue, StorageBackend, StorageError};
 use std::sync::Arc;
 
-const FIRST: Migration = Migration {
-    version: 1,
-    name: "first",
-    statements: &["CREATE TABLE things (id INTEGER PRIMARY KEY)", "INSERT INTO things (id) VALUES (1)"],
-};
-const SECOND: Migration = Migration {
-    version: 2,
-    name: "second",
-    statements: &["ALTER TABLE things ADD COLUMN name TEXT", "UPDATE things SET name = 'unnamed'"],
-};
-const RENAMED: Migration = Migration {
-    version: 3,
-    name: "rename",
-    statements: &["ALTER TABLE things RENAME TO objects", "CREATE INDEX objects_name ON objects (name)"],
-};
+const FIRST: Migration =
+    Migration::new(1, "first", &["CREATE TABLE things (id INTEGER PRIMARY KEY)", "INSERT INTO things (id) VALUES (1)"]);
+const SECOND: Migration =
+    Migration::new(2, "second", &["ALTER TABLE things ADD COLUMN name TEXT", "UPDATE things SET name = 'unnamed'"]);
+const RENAMED: Migration = Migration::new(
+    3,
+    "rename",
+    &["ALTER TABLE things RENAME TO objects", "CREATE INDEX objects_name ON objects (name)"],
+);
 
 pub(super) async fn forward(backend: Arc<dyn StorageBackend>) {
     let store = backend.open("a");
@@ -42,8 +36,8 @@ pub(super) async fn forward(backend: Arc<dyn StorageBackend>) {
 }
 
 pub(super) async fn refused(backend: Arc<dyn StorageBackend>) {
-    const EDITED: Migration = Migration { version: 1, name: "first", statements: &["CREATE TABLE things (id TEXT)"] };
-    const THIRD: Migration = Migration { version: 3, name: "third", statements: &["CREATE TABLE more (id INTEGER)"] };
+    const EDITED: Migration = Migration::new(1, "first", &["CREATE TABLE things (id TEXT)"]);
+    const THIRD: Migration = Migration::new(3, "third", &["CREATE TABLE more (id INTEGER)"]);
     let store = backend.open("a");
     store.migrate(vec![FIRST, SECOND]).await.expect("the first start");
     for (steps, hint) in [
@@ -64,11 +58,11 @@ pub(super) async fn refused(backend: Arc<dyn StorageBackend>) {
 }
 
 pub(super) async fn failing(backend: Arc<dyn StorageBackend>) {
-    const BAD: Migration = Migration {
-        version: 2,
-        name: "bad",
-        statements: &["CREATE TABLE half (id INTEGER)", "UPDATE things SET id = 7", "INSERT INTO half VALUES (1, 2)"],
-    };
+    const BAD: Migration = Migration::new(
+        2,
+        "bad",
+        &["CREATE TABLE half (id INTEGER)", "UPDATE things SET id = 7", "INSERT INTO half VALUES (1, 2)"],
+    );
     let store = backend.open("a");
     let outcome = store.migrate(vec![FIRST, BAD]).await;
     match outcome {

@@ -6,8 +6,7 @@ use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Keys, SqlValue, StorageBackend, StorageError};
 use std::sync::Arc;
 
-const OTHER: &[Migration] =
-    &[Migration { version: 1, name: "others", statements: &["CREATE TABLE others (id INTEGER PRIMARY KEY)"] }];
+const OTHER: &[Migration] = &[Migration::new(1, "others", &["CREATE TABLE others (id INTEGER PRIMARY KEY)"])];
 
 pub(super) async fn apart(backend: Arc<dyn StorageBackend>) {
     let a = notes(&backend, "a").await;
@@ -103,7 +102,7 @@ pub(super) async fn migrations_apart(backend: Arc<dyn StorageBackend>) {
     change(&a, statement!("INSERT INTO notes (body) VALUES ('x')")).await.expect("it is its own table");
     let b = backend.open("b");
     for statements in STEPS {
-        let outcome = b.migrate(vec![Migration { version: 1, name: "foreign", statements }]).await;
+        let outcome = b.migrate(vec![Migration::new(1, "foreign", statements)]).await;
         assert!(matches!(outcome, Err(StorageError::Migration(_))), "{statements:?}: {outcome:?}");
     }
     assert_eq!(rows(&a, statement!("SELECT body FROM notes")).await.len(), 1);

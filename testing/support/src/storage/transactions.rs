@@ -124,16 +124,16 @@ pub(super) async fn panicking(backend: Arc<dyn StorageBackend>) {
     assert_eq!(kept, [[SqlValue::from("panics: false")]]);
 }
 
-const FAMILY: &[Migration] = &[Migration {
-    version: 1,
-    name: "family",
-    statements: &[
+const FAMILY: &[Migration] = &[Migration::new(
+    1,
+    "family",
+    &[
         "CREATE TABLE parents (id INTEGER PRIMARY KEY)",
         "CREATE TABLE children (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, age INTEGER CHECK (age >= 0),
          parent INTEGER REFERENCES parents (id),
          later INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)",
     ],
-}];
+)];
 
 pub(super) async fn constraints(backend: Arc<dyn StorageBackend>) {
     let store = backend.open("a");

@@ -11,11 +11,11 @@ const ODD_TEXTS: &[&str] =
 const LARGE_BYTES: usize = 8 * 1024 * 1024;
 
 pub(super) async fn columns(backend: Arc<dyn StorageBackend>) {
-    const STEPS: &[Migration] = &[Migration {
-        version: 1,
-        name: "things",
-        statements: &["CREATE TABLE things (id INTEGER PRIMARY KEY, i INTEGER, r REAL, t TEXT, b BLOB)"],
-    }];
+    const STEPS: &[Migration] = &[Migration::new(
+        1,
+        "things",
+        &["CREATE TABLE things (id INTEGER PRIMARY KEY, i INTEGER, r REAL, t TEXT, b BLOB)"],
+    )];
     let store = backend.open("a");
     store.migrate(STEPS.to_vec()).await.expect("a table can be made");
     let integers = [i64::MIN, -1, 0, 1, i64::MAX].map(SqlValue::Integer);
@@ -38,11 +38,8 @@ pub(super) async fn columns(backend: Arc<dyn StorageBackend>) {
 
 pub(super) async fn large(backend: Arc<dyn StorageBackend>) {
     // Not in an index: some databases keep only short text there.
-    const STEPS: &[Migration] = &[Migration {
-        version: 1,
-        name: "texts",
-        statements: &["CREATE TABLE texts (id INTEGER PRIMARY KEY, body TEXT)"],
-    }];
+    const STEPS: &[Migration] =
+        &[Migration::new(1, "texts", &["CREATE TABLE texts (id INTEGER PRIMARY KEY, body TEXT)"])];
     let store = backend.open("a");
     store.migrate(STEPS.to_vec()).await.expect("a table can be made");
     let text = "\u{e9}x".repeat(LARGE_BYTES / 3);

@@ -6,12 +6,9 @@ use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, SqlValue, Storage, StorageBackend, StorageError, WordIndex, WordSearch};
 use std::sync::Arc;
 
-const TEXTS: Migration = Migration {
-    version: 1,
-    name: "texts",
-    statements: &["CREATE TABLE texts (id INTEGER PRIMARY KEY, body TEXT NOT NULL, mark TEXT)"],
-};
-const INDEX: Migration = Migration { version: 2, name: "words", statements: &["CREATE WORD INDEX ON texts (body)"] };
+const TEXTS: Migration =
+    Migration::new(1, "texts", &["CREATE TABLE texts (id INTEGER PRIMARY KEY, body TEXT NOT NULL, mark TEXT)"]);
+const INDEX: Migration = Migration::new(2, "words", &["CREATE WORD INDEX ON texts (body)"]);
 
 /// What is kept: key and text.
 const KEPT: &[(i64, &str)] = &[
@@ -134,7 +131,7 @@ pub(super) async fn apart(backend: Arc<dyn StorageBackend>) {
     }
     let missing = WordSearch { columns: vec!["\"; DROP TABLE texts".to_owned()], ..search("x", 1) };
     assert!(matches!(store.search(missing).await, Err(StorageError::Statement(_))));
-    let foreign = other.migrate(vec![Migration { version: 1, name: "theirs", statements: INDEX.statements }]).await;
+    let foreign = other.migrate(vec![Migration::new(1, "theirs", &["CREATE WORD INDEX ON texts (body)"])]).await;
     assert!(foreign.is_err(), "an index is made by the owner of the table");
     assert!(rows(&store, statement!("SELECT id FROM texts")).await.is_empty());
 }

@@ -124,7 +124,8 @@ fn dependency(dependency: &Dependency) -> String {
 
 /// One row for each kind of thing that it adds.
 fn contributed(contributes: &Contributes) -> Vec<(&'static str, String)> {
-    let Contributes { tools, providers, auth, hooks, services, routes, commands, jobs } = contributes;
+    let Contributes { tools, providers, auth, hooks, services, routes, commands, jobs, migrations } = contributes;
+    let migrations = &migrations.iter().map(|step| step.name.clone()).collect();
     let kinds = [
         ("tools", tools),
         ("providers", providers),
@@ -134,6 +135,7 @@ fn contributed(contributes: &Contributes) -> Vec<(&'static str, String)> {
         ("routes", routes),
         ("commands", commands),
         ("jobs", jobs),
+        ("migrations", migrations),
     ];
     let present = kinds.into_iter().filter(|(_, names)| !names.is_empty());
     present.map(|(kind, names)| (kind, names.join(", "))).collect()

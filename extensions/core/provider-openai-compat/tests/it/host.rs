@@ -83,7 +83,7 @@ struct OneKeyExtension {
 impl Extension for OneKeyExtension {
     fn manifest(&self) -> Cow<'_, str> {
         let manifest = json!({
-            "id": "key-ring", "name": "Key ring", "version": "1.0.0", "apiVersion": "^0.1", "tier": "standard",
+            "id": "key-ring", "name": "Key ring", "version": "1.0.0", "apiVersion": "^0.2", "tier": "standard",
             "trust": "bundled", "contributes": { "auth": ["ring"] },
         });
         Cow::Owned(manifest.to_string())

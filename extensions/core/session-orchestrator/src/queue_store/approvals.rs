@@ -12,10 +12,10 @@ use ext_conversation_store::contract::MAX_PAGE;
 use std::path::Path;
 
 /// The step that makes the tables.
-pub(super) const MIGRATION: Migration = Migration {
-    version: 3,
-    name: "questions and remembered answers",
-    statements: &[
+pub(super) const MIGRATION: Migration = Migration::new(
+    3,
+    "questions and remembered answers",
+    &[
         "CREATE TABLE approvals (
             id TEXT PRIMARY KEY,
             session TEXT NOT NULL,
@@ -42,7 +42,7 @@ pub(super) const MIGRATION: Migration = Migration {
             UNIQUE (workspace, permission, target)
         )",
     ],
-};
+);
 
 const GRANT: &str = "id, workspace, permission, target, granted_by, granted_from, granted_at";
 /// A question is open only while the turn that asks it runs: what a crash leaves needs no tidying up.

@@ -22,10 +22,10 @@ const MAX_TAKEN_OVER: usize = 16;
 const KEY: &str = "outbox";
 
 /// The step that makes the table.
-pub(super) const MIGRATION: Migration = Migration {
-    version: 4,
-    name: "the outbox",
-    statements: &[
+pub(super) const MIGRATION: Migration = Migration::new(
+    4,
+    "the outbox",
+    &[
         "CREATE TABLE outbox (
             seq INTEGER PRIMARY KEY,
             id TEXT NOT NULL UNIQUE,
@@ -52,7 +52,7 @@ pub(super) const MIGRATION: Migration = Migration {
         "CREATE INDEX outbox_targets ON outbox (target, seq) WHERE state IN ('pending', 'sending')",
         "CREATE INDEX outbox_dispatches ON outbox (dispatch_id)",
     ],
-};
+);
 
 const REPLY: &str = "id, turn, part, dispatch_id, session, channel, delivery, content, state, reason, attempt, receipt, \
                      at, changed_at";

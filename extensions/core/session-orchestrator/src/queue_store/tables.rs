@@ -11,8 +11,8 @@ use serde::Serialize;
 
 /// The steps that the queue's tables go through.
 pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { version: 1, name: "the session queue", statements: QUEUE },
-    Migration { version: 2, name: "where a dispatch belongs", statements: SCOPE },
+    Migration::new(1, "the session queue", QUEUE),
+    Migration::new(2, "where a dispatch belongs", SCOPE),
     approvals::MIGRATION,
     outbox::MIGRATION,
 ];

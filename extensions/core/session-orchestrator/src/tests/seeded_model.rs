@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 
 const MANIFEST: &str = r#"{
     "id": "session-orchestrator", "name": "Session orchestrator", "description": "Runs turns with a seeded model.",
-    "version": "0.1.0", "apiVersion": "^0.1", "tier": "core", "trust": "bundled",
+    "version": "0.1.0", "apiVersion": "^0.2", "tier": "core", "trust": "bundled",
     "contributes": {
         "hooks": ["session-orchestrator/context", "session-orchestrator/message.received"],
         "providers": ["seeded"], "tools": ["look"]

@@ -11,8 +11,7 @@ use dispatch_contracts::storage::{Columns, Keys, SqlValue, StorageBackend as _};
 use dispatch_os::Deadline;
 use futures_channel::oneshot::{Receiver, channel};
 
-const NOTES: Migration =
-    Migration { version: 1, name: "notes", statements: &["CREATE TABLE notes (id INTEGER PRIMARY KEY, body BLOB)"] };
+const NOTES: Migration = Migration::new(1, "notes", &["CREATE TABLE notes (id INTEGER PRIMARY KEY, body BLOB)"]);
 const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) ";
 
 fn scope() -> Arc<NamespaceScope> {

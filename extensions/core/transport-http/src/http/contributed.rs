@@ -128,7 +128,7 @@ fn server_events(answer: &Value) -> Vec<Result<Event, Infallible>> {
 
 fn find<'a>(routes: &'a [Owned<Route>], method: &str, path: &str) -> Option<(&'a Owned<Route>, Map<String, Value>)> {
     let of_method = routes.iter().filter(|route| route.item.method.eq_ignore_ascii_case(method));
-    of_method.filter_map(|route| Some((route, placeholders(route.item.path, path)?))).next()
+    of_method.filter_map(|route| Some((route, placeholders(&route.item.path, path)?))).next()
 }
 
 /// The values of a pattern's `{placeholders}` in a path; `None` when the path does not fit.

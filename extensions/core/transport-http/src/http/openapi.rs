@@ -102,7 +102,7 @@ fn own_document(table: &RouteTable) -> Value {
 /// Adds contributed routes; the server answers its own routes itself, so one with the same method and path is left out.
 fn add_contributed(paths: &mut Map<String, Value>, routes: &[Owned<Route>]) {
     for route in routes {
-        let item = paths.entry(route.item.path).or_insert_with(|| json!({}));
+        let item = paths.entry(&*route.item.path).or_insert_with(|| json!({}));
         if let Some(operations) = item.as_object_mut() {
             operations.entry(route.item.method.to_ascii_lowercase()).or_insert_with(|| contributed(route));
         }
@@ -112,8 +112,8 @@ fn add_contributed(paths: &mut Map<String, Value>, routes: &[Owned<Route>]) {
 /// The same for routes that read headers and bytes themselves.
 fn add_raw(paths: &mut Map<String, Value>, routes: &[Owned<RawRoute>]) {
     for route in routes {
-        let item = paths.entry(route.item.path).or_insert_with(|| json!({}));
-        let mut described = operation(route.item.path, route.item.summary, &route.owner);
+        let item = paths.entry(&*route.item.path).or_insert_with(|| json!({}));
+        let mut described = operation(&route.item.path, &route.item.summary, &route.owner);
         if route.item.access == RouteAccess::Own {
             described["security"] = json!([]);
         }
@@ -125,7 +125,7 @@ fn add_raw(paths: &mut Map<String, Value>, routes: &[Owned<RawRoute>]) {
 }
 
 fn contributed(route: &Owned<Route>) -> Value {
-    operation(route.item.path, route.item.summary, &route.owner)
+    operation(&route.item.path, &route.item.summary, &route.owner)
 }
 
 fn operation(path: &str, summary: &str, owner: &ExtensionId) -> Value {

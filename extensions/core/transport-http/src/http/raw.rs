@@ -20,7 +20,7 @@ use std::time::Duration;
 pub(super) fn find(shared: &ServerShared, method: &str, path: &str) -> Option<(Owned<RawRoute>, Map<String, Value>)> {
     let routes = shared.services.extensions().ok()?.raw_routes();
     let of_method = routes.into_iter().filter(|route| route.item.method.eq_ignore_ascii_case(method));
-    of_method.filter_map(|route| placeholders(route.item.path, path).map(|found| (route, found))).next()
+    of_method.filter_map(|route| placeholders(&route.item.path, path).map(|found| (route, found))).next()
 }
 
 /// Whether a request without the token goes to a route that finds out itself who calls.

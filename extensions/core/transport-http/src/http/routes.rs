@@ -48,6 +48,12 @@ pub(super) fn route_table() -> RouteTable {
     dispatch_routes(table)
 }
 
+/// The names of these routes, as an extension would declare them.
+pub(crate) fn own_route_names() -> Vec<String> {
+    let table = route_table();
+    table.routes.iter().map(|route| format!("{} {}", route.spec.method, route.spec.path)).collect()
+}
+
 fn server_routes(table: RouteTable) -> RouteTable {
     table
         .serve(

@@ -79,7 +79,7 @@ struct TestExtension;
 impl Extension for TestExtension {
     fn manifest(&self) -> Cow<'_, str> {
         let manifest = json!({
-            "id": "test-extension", "name": "Test extension", "version": "1.0.0", "apiVersion": "^0.1", "tier": "standard",
+            "id": "test-extension", "name": "Test extension", "version": "1.0.0", "apiVersion": "^0.2", "tier": "standard",
             "contributes": {
                 "tools": ["write_file"],
                 "routes": ["POST /v1/notes/{id}", "GET /v1/broken", "POST /v1/raw/{id}", "POST /v1/known-raw"],
@@ -92,16 +92,16 @@ impl Extension for TestExtension {
         Box::pin(async move {
             host.define_tool(Arc::new(WriteFileTool::new())).map_err(ExtensionError::new)?;
             let echo = Route {
-                method: "POST",
-                path: "/v1/notes/{id}",
-                summary: "Gives back what it is given.",
+                method: "POST".into(),
+                path: "/v1/notes/{id}".into(),
+                summary: "Gives back what it is given.".into(),
                 respond: Arc::new(|asked| Box::pin(std::future::ready(Ok(asked)))),
             };
             host.define_route(echo).map_err(ExtensionError::new)?;
             let broken = Route {
-                method: "GET",
-                path: "/v1/broken",
-                summary: "Fails.",
+                method: "GET".into(),
+                path: "/v1/broken".into(),
+                summary: "Fails.".into(),
                 respond: Arc::new(|_| Box::pin(std::future::ready(Err(HandlerError("inner secret".to_owned()))))),
             };
             host.define_route(broken).map_err(ExtensionError::new)?;
@@ -123,9 +123,9 @@ fn raw_echo(path: &'static str, access: RouteAccess) -> RawRoute {
         Ok(RawResponse { status: 218, headers, body, is_authentic: false })
     };
     RawRoute {
-        method: "POST",
-        path,
-        summary: "Gives back the bytes that it is given.",
+        method: "POST".into(),
+        path: path.into(),
+        summary: "Gives back the bytes that it is given.".into(),
         access,
         max_body_bytes: 64,
         respond: Arc::new(move |asked| Box::pin(std::future::ready(respond(asked)))),

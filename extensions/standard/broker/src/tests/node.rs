@@ -32,12 +32,12 @@ use std::sync::{Arc, Mutex};
 
 const STORAGE_MANIFEST: &str = r#"{
     "id": "storage-sqlite", "name": "Storage", "description": "The shared database.", "version": "0.1.0",
-    "apiVersion": "^0.1", "tier": "core", "trust": "bundled",
+    "apiVersion": "^0.2", "tier": "core", "trust": "bundled",
     "contributes": { "services": ["kernel/storage"] }, "capabilities": ["fs"]
 }"#;
 const SURROUNDINGS_MANIFEST: &str = r#"{
     "id": "surroundings", "name": "Surroundings", "description": "A seeded model and seeded channels.", "version": "0.1.0",
-    "apiVersion": "^0.1", "tier": "standard", "trust": "bundled", "dependsOn": [{ "id": "event-ledger" }],
+    "apiVersion": "^0.2", "tier": "standard", "trust": "bundled", "dependsOn": [{ "id": "event-ledger" }],
     "contributes": { "providers": ["seeded"], "tools": ["web_search"] }, "capabilities": ["network"]
 }"#;
 /// The folders of lock files that say which nodes are alive.

@@ -27,9 +27,9 @@ pub(crate) fn webhook_route(
     let clock = adapter.host.clock();
     let endpoint = Arc::new(WebhookEndpoint { adapter, ledger, refused, clock });
     RawRoute {
-        method: "POST",
-        path: "/v1/hooks/{name}",
-        summary: "Takes an event from a program that signs its requests.",
+        method: "POST".into(),
+        path: "/v1/hooks/{name}".into(),
+        summary: "Takes an event from a program that signs its requests.".into(),
         access: RouteAccess::Own,
         max_body_bytes: MAX_BODY_BYTES,
         respond: Arc::new(move |request| {

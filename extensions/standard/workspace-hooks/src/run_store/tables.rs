@@ -3,10 +3,10 @@
 use dispatch_contracts::migration::Migration;
 
 /// The steps that the tables go through.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    name: "the runs of workspace hooks",
-    statements: &[
+pub(crate) const MIGRATIONS: &[Migration] = &[Migration::new(
+    1,
+    "the runs of workspace hooks",
+    &[
         "CREATE TABLE hook_runs (
             number INTEGER PRIMARY KEY,
             id TEXT NOT NULL UNIQUE,
@@ -65,4 +65,4 @@ pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
         )",
         "CREATE TABLE hook_owners (name TEXT PRIMARY KEY, heard_at INTEGER NOT NULL)",
     ],
-}];
+)];

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 fn manifest(id: &str, tier: &str, depends_on: &[&str], more: Value) -> Manifest {
     let mut json = json!({
-        "id": id, "name": id, "version": "1.0.0", "apiVersion": "^0.1", "tier": tier, "dependsOn": depends_on,
+        "id": id, "name": id, "version": "1.0.0", "apiVersion": "^0.2", "tier": tier, "dependsOn": depends_on,
     });
     for (key, value) in more.as_object().unwrap() {
         json[key] = value.clone();
@@ -61,7 +61,7 @@ fn versions_must_fit() {
     let old = manifest("old", "standard", &[], json!({"apiVersion": "^7"}));
     let picky = manifest("picky", "standard", &[], json!({"dependsOn": [{"id": "base", "version": ">=2"}]}));
     let plan = resolve(&[old, picky, standard("base", &[])]).unwrap();
-    assert_eq!(said(&plan, 0), "was written for API ^7; this program speaks API 0.1.2");
+    assert_eq!(said(&plan, 0), "was written for API ^7; this program speaks API 0.2.0");
     assert_eq!(said(&plan, 1), "needs `base` >=2, but 1.0.0 is installed");
 }
 
@@ -108,7 +108,7 @@ fn a_problem_of_the_core_is_fatal_and_all_are_named() {
     assert_eq!(
         said,
         [
-            "extension `store` was written for API ^9; this program speaks API 0.1.2",
+            "extension `store` was written for API ^9; this program speaks API 0.2.0",
             "extension `store` needs `log`, which is not installed",
             "extension `turns` needs `store`, which was left out",
         ]

@@ -4,7 +4,7 @@ use super::*;
 use serde_json::json;
 
 fn minimal() -> Value {
-    json!({"id": "tool-search", "name": "Search", "version": "1.2.3", "apiVersion": "^0.1", "tier": "standard"})
+    json!({"id": "tool-search", "name": "Search", "version": "1.2.3", "apiVersion": "^0.2", "tier": "standard"})
 }
 
 fn with(changes: Value) -> String {

@@ -7,7 +7,7 @@ const STATEMENTS: [&[&str]; 5] =
     [&["CREATE TABLE a (x)"], &["CREATE TABLE b (x)"], &["CREATE TABLE c (x)"], &["CREATE TABLE d (x)"], &[]];
 
 fn step(version: u32) -> Migration {
-    Migration { version, name: "a step", statements: STATEMENTS[version as usize % STATEMENTS.len()] }
+    Migration::new(version, "a step", STATEMENTS[version as usize % STATEMENTS.len()])
 }
 
 fn steps(versions: &[u32]) -> Vec<Migration> {
@@ -22,7 +22,7 @@ fn taken(versions: &[u32]) -> Vec<AppliedMigration> {
 #[test]
 fn pending_steps_or_the_reason_against_them() {
     use MigrationProblem::{AppliedTwice, AppliedWithGap, DatabaseNewer, DeclaredOutOfOrder, DeclaredTwice};
-    let out_of_order = |expected, found| Err(DeclaredOutOfOrder { expected, found, name: "a step" });
+    let out_of_order = |expected, found| Err(DeclaredOutOfOrder { expected, found, name: "a step".to_owned() });
     type MigrationCase<'a> = (&'a [u32], &'a [u32], Result<&'a [u32], MigrationProblem>);
     let table: &[MigrationCase<'_>] = &[
         (&[], &[], Ok(&[])),
@@ -45,7 +45,7 @@ fn pending_steps_or_the_reason_against_them() {
     for (declared, applied, expected) in table {
         let declared = steps(declared);
         let found = plan(&declared, &taken(applied));
-        let versions = found.map(|pending| pending.iter().map(|step| step.version).collect::<Vec<_>>());
+        let versions = found.map(|pending| pending.iter().map(|step| step.version()).collect::<Vec<_>>());
         assert_eq!(versions, expected.clone().map(<[u32]>::to_vec), "{declared:?} after {applied:?}");
     }
 }
@@ -61,7 +61,7 @@ fn an_edited_step_is_noticed() {
     let mut applied = taken(&[1, 2]);
     applied[1].checksum ^= 1;
     let problem = plan(&steps(&[1, 2, 3]), &applied).unwrap_err();
-    assert_eq!(problem, MigrationProblem::Edited { version: 2, name: "a step" });
+    assert_eq!(problem, MigrationProblem::Edited { version: 2, name: "a step".to_owned() });
     assert_eq!(
         problem.to_string(),
         "migration 2 (`a step`) was changed after the database took it; add a new step instead"
@@ -89,7 +89,7 @@ fn extensions_go_in_the_order_of_their_rank_and_fail_alone() {
     ]);
     let whole = plan_all(&sets);
     let order: Vec<(&str, u32)> =
-        whole.steps.iter().map(|step| (step.extension.as_str(), step.migration.version)).collect();
+        whole.steps.iter().map(|step| (step.extension.as_str(), step.migration.version())).collect();
     assert_eq!(order, [("store", 2), ("album", 1), ("audit", 1), ("audit", 2)]);
     assert_eq!(whole.refused.keys().map(|id| id.as_str()).collect::<Vec<_>>(), ["broker"]);
 }
@@ -103,7 +103,7 @@ proptest! {
         applied.reverse();
         let pending = plan(&declared, &applied).unwrap();
         prop_assert_eq!(pending.len() as u32, total - done);
-        applied.extend(taken(&pending.iter().map(|step| step.version).collect::<Vec<_>>()));
+        applied.extend(taken(&pending.iter().map(|step| step.version()).collect::<Vec<_>>()));
         prop_assert_eq!(plan(&declared, &applied), Ok(&[][..]));
     }
 

@@ -18,7 +18,8 @@ pub(in crate::commands) fn widened(old: &Manifest, new: &Manifest) -> Vec<String
 
 /// Everything that a manifest says it adds, with its kind.
 pub(in crate::commands) fn added(contributes: &Contributes) -> Vec<String> {
-    let Contributes { tools, providers, auth, hooks, services, routes, commands, jobs } = contributes;
+    // Migrations change the extension's own tables alone, which `db` stands for.
+    let Contributes { tools, providers, auth, hooks, services, routes, commands, jobs, migrations: _ } = contributes;
     let kinds = [
         ("tool", tools),
         ("provider", providers),

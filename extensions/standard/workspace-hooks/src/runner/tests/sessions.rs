@@ -28,7 +28,7 @@ use std::time::Duration;
 
 const CLIENT: &str = r#"{
     "id": "client", "name": "ScriptedExtension", "description": "Hands the session queue and a model to a test.",
-    "version": "0.1.0", "apiVersion": "^0.1", "tier": "standard", "trust": "bundled",
+    "version": "0.1.0", "apiVersion": "^0.2", "tier": "standard", "trust": "bundled",
     "dependsOn": [{ "id": "session-orchestrator" }], "contributes": { "providers": ["scripted"] },
     "capabilities": ["network"]
 }"#;
