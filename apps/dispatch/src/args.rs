@@ -359,12 +359,18 @@ pub(crate) enum ExtCommand {
 pub(crate) enum ExtensionKind {
     /// A tool that a model calls
     Tool,
+    /// A model
+    Provider,
     /// A command that people call with `dispatch run`
     Command,
     /// A change of what tools are asked or answer
     Filter,
     /// Something that happens when something happened
     Event,
+    /// An address that a server answers
+    Route,
+    /// Work that is done again and again
+    Job,
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ enum CheckKind {
     ThreeFaults,
 }
 
-const CAPABILITIES: [Capability; 3] = [Capability::Fs, Capability::Network, Capability::Db];
+const CAPABILITIES: [Capability; 4] = [Capability::Fs, Capability::Network, Capability::Secrets, Capability::Db];
 
 /// Every check, in the order in which they are told.
 pub(crate) fn all() -> Vec<Check> {

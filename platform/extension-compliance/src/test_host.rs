@@ -4,6 +4,7 @@ use crate::fault::InjectedFault;
 use crate::scripted_turn::{TurnRecord, play};
 use crate::suite::{MadeExtension, Subject};
 use dispatch_contracts::fault::FaultBudget;
+use dispatch_contracts::manifest::Capability;
 use dispatch_contracts::permission::{PermissionDecision, Verdict};
 use dispatch_contracts::turn::TurnEvent;
 use dispatch_kernel::host::{
@@ -11,7 +12,7 @@ use dispatch_kernel::host::{
     boot,
 };
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How long to wait for what the host does on its own, such as counting the fault of an event handler.
@@ -27,6 +28,12 @@ pub(crate) enum NoTestHost {
     NotMade(String),
     /// It belongs to the core, and the program refuses to start.
     Boot(BootError),
+}
+
+/// What is granted: what stays inside the host, so that a check changes nothing outside. Not the one that a check is about.
+fn granted(fault: Option<InjectedFault>) -> BTreeSet<Capability> {
+    let contained = [Capability::Db, Capability::Spawn].into_iter();
+    contained.filter(|capability| fault != Some(InjectedFault::Ungranted(*capability))).collect()
 }
 
 /// A started host and the extension in it.
@@ -63,7 +70,7 @@ impl<'a> TestHost<'a> {
             permissions: Arc::new(allowed),
             budget: FaultBudget::default(),
             disabled: Arc::clone(&disabled),
-            grants: BTreeMap::new(),
+            grants: BTreeMap::from([(subject.id.as_str().into(), granted(fault))]),
         });
         let host = host.await.map_err(NoTestHost::Boot)?;
         Ok(Self { subject, host, made, disabled })

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 
 const SDK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sdk");
-const EXAMPLES: [&str; 4] = ["calculator", "notify", "redact-contacts", "todos"];
+const EXAMPLES: [&str; 6] = ["calculator", "notify", "ollama", "redact-contacts", "todos", "uptime"];
 /// The most lines of TypeScript of one example, tests included.
 const MAX_LINES: usize = 150;
 
@@ -175,4 +175,36 @@ fn the_notifier_tells_of_a_turn_that_ended() {
     assert!(asked.contains(": finished after "), "{asked}");
     terminal.press("\u{4}");
     drop(terminal.finish());
+}
+
+#[test]
+fn the_job_keeps_what_it_saw() {
+    let context = TestContext::new();
+    install(&context, "uptime");
+    let (address, _told) = server("fine");
+    add_settings(&context, &format!("[extensions.uptime]\nurl = \"{address}/\""));
+    let before = context.dispatch(&["run", "uptime"]);
+    assert!(before.stdout.contains("not asked yet"), "{before:?}");
+    for checks in 1..=2 {
+        let now = context.dispatch(&["run", "uptime", "now"]);
+        assert!(now.stdout.contains(&format!("answers; 100.0 % of {checks} checks")), "{now:?}");
+    }
+    let listed = context.dispatch(&["ext", "info", "uptime"]);
+    assert!(listed.stdout.contains("jobs") && listed.stdout.contains("active"), "{listed:?}");
+}
+
+#[test]
+fn the_provider_answers_with_the_models_of_a_server() {
+    let context = TestContext::new();
+    install(&context, "ollama");
+    let lines = "{\"message\":{\"content\":\"It is \"},\"done\":false}\n{\"message\":{\"content\":\"noon.\"},\"done\":false}\n{\"message\":{\"content\":\"\"},\"done\":true,\"prompt_eval_count\":7,\"eval_count\":3}\n";
+    let (address, told) = server(lines);
+    add_settings(&context, &format!("[extensions.ollama]\nurl = \"{address}\""));
+    let arguments = ["--set", "model.provider=ollama-native", "--set", "model.model=tiny", "chat", "what time is it?"];
+    let answered = context.dispatch(&arguments);
+    assert!(answered.stdout.contains("It is noon."), "{answered:?}");
+    let asked: Vec<String> = told.try_iter().collect();
+    let asked = asked.iter().find(|asked| asked.starts_with("POST /api/chat ")).expect("a model call");
+    assert!(asked.contains("what time is it?"), "{asked}");
+    assert!(asked.contains("\"model\":\"tiny\""), "{asked}");
 }

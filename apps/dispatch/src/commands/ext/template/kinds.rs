@@ -21,6 +21,7 @@ pub(super) struct KindTemplate {
 const GREETING: &str = r#"{ "greeting": { "type": "string", "minLength": 1, "description": "How it greets." } }"#;
 const WORDS: &str =
     r#"{ "words": { "type": "array", "items": { "type": "string" }, "description": "What is hidden." } }"#;
+const PREFIX: &str = r#"{ "prefix": { "type": "string", "description": "What every answer begins with." } }"#;
 const NO_SETTINGS: &str = "{}";
 
 macro_rules! files {
@@ -65,6 +66,27 @@ pub(super) const fn template(kind: ExtensionKind) -> KindTemplate {
             capabilities: &[],
             settings: NO_SETTINGS,
             tried: "dispatch chat",
+        }),
+        ExtensionKind::Route => files!("route", {
+            description: "Greets somebody over HTTP.",
+            contributes: &[("routes", "GET /v1/NAME")],
+            capabilities: &[],
+            settings: GREETING,
+            tried: "dispatch serve",
+        }),
+        ExtensionKind::Job => files!("job", {
+            description: "Counts, once a minute while a server runs.",
+            contributes: &[("jobs", "NAME"), ("commands", "NAME")],
+            capabilities: &["db", "spawn"],
+            settings: NO_SETTINGS,
+            tried: "dispatch run NAME",
+        }),
+        ExtensionKind::Provider => files!("provider", {
+            description: "A model that repeats what it is told.",
+            contributes: &[("providers", "NAME")],
+            capabilities: &[],
+            settings: PREFIX,
+            tried: "dispatch --set model.provider=NAME --set model.model=echo chat hello",
         }),
     }
 }
