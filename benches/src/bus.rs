@@ -58,7 +58,7 @@ fn line(what: &str, handlers: u32, samples: &Samples) -> Vec<String> {
 }
 
 fn subscriber(number: u32) -> Subscriber {
-    Subscriber { extension: format!("extension-{number}").as_str().into(), rank: number }
+    Subscriber { extension: format!("extension-{number}").as_str().into(), rank: number, generation: 0 }
 }
 
 /// Runs what the bus spawns when it is told to.

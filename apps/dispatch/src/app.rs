@@ -2,7 +2,7 @@
 
 use crate::args::{Args, Command};
 use crate::extension_choice::settings_schemas;
-use crate::external_extensions::{core_ids, joined};
+use crate::external_extensions::joined;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
@@ -61,7 +61,7 @@ impl App {
             _ => {}
         }
         let mut schemas = settings_schemas(&self.extensions);
-        let loaded = Loaded::read(&args.common, &mut schemas, &core_ids(&self.extensions))?;
+        let loaded = Loaded::read(&args.common, &mut schemas, self.extensions.clone())?;
         if !matches!(args.command, Command::Doctor { .. }) {
             loaded.require_valid()?;
         }

@@ -68,7 +68,7 @@ impl Args {
 }
 
 /// What every command understands.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CommonArgs {
     /// Use the project in DIR instead of the one of the current folder
     #[arg(long, value_name = "DIR", global = true)]
@@ -347,10 +347,26 @@ pub(crate) enum ExtCommand {
         /// The extension's id
         id: String,
     },
+    /// Load extensions again in every running `serve`, `chat`, `up` and `acp`
+    Reload {
+        /// Only this one; default: all that changed
+        id: Option<String>,
+    },
+    /// Approve every future content of an extension's folder, while you work on it
+    Dev {
+        /// The extension's id
+        id: String,
+        /// End it: the content must be approved again
+        #[arg(long)]
+        off: bool,
+    },
     /// Delete the folder of an extension of the project or of your own, and its approval
     Remove {
         /// The extension's id
         id: String,
+        /// Delete what it stored too: keys, tables, secrets, settings and grants
+        #[arg(long)]
+        purge: bool,
     },
 }
 

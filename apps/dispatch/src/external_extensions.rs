@@ -1,13 +1,14 @@
 //! The extensions from outside this program among those that ship with it: which replace which, and what they may use.
 
+use crate::compose;
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::manifest::{Capability, Manifest, Tier};
 use dispatch_contracts::settings::Settings;
-use dispatch_kernel::host::Candidate;
+use dispatch_kernel::host::{Candidate, FreshCopy};
 use dispatch_kernel::host::manifest::parse;
-use dispatch_script_extension::{Discovered, SearchFolders, discover};
+use dispatch_script_extension::{Discovered, FoundState, ScriptExtension, SearchFolders, discover};
 use dispatch_trust::Trust;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,10 +52,51 @@ pub(crate) fn joined(own: Vec<Arc<dyn Extension>>, externals: &Discovered) -> (V
 /// An extension with where it came from, which the kernel does not believe from its manifest.
 pub(crate) fn candidate(loaded: &Loaded, extension: Arc<dyn Extension>) -> Candidate {
     let manifest = parse(&extension.manifest()).ok();
-    match manifest.and_then(|manifest| loaded.externals.running(&manifest.id)) {
-        Some(found) => Candidate { extension, trust: found.place.origin(), origin: found.path.display().to_string() },
-        None => Candidate::bundled(extension),
+    let found = manifest.as_ref().and_then(|manifest| loaded.externals.running(&manifest.id));
+    match (found, manifest) {
+        (Some(found), _) => Candidate {
+            extension,
+            trust: found.place.origin(),
+            origin: found.path.display().to_string(),
+            fresh: found.extension().map(fresh_copies),
+        },
+        (None, Some(manifest)) => Candidate { fresh: Some(bundled_copies(manifest.id)), ..Candidate::bundled(extension) },
+        (None, None) => Candidate::bundled(extension),
     }
+}
+
+fn fresh_copies(extension: &Arc<ScriptExtension>) -> FreshCopy {
+    let extension = Arc::clone(extension);
+    Arc::new(move || extension.fresh().ok().map(|copy| Arc::new(copy) as Arc<dyn Extension>))
+}
+
+/// One that whoever builds their own program adds has no copy.
+fn bundled_copies(id: ExtensionId) -> FreshCopy {
+    Arc::new(move || {
+        let mut all = compose::bundled().into_iter();
+        all.find(|extension| parse(&extension.manifest()).is_ok_and(|manifest| manifest.id == id))
+    })
+}
+
+/// What was found, with what ran before where nothing changed, and where what is there now may not or cannot run; the
+/// second list says why. The one that is `forced` is loaded again in any case.
+pub(crate) fn carried_over(mut found: Discovered, before: &Discovered, forced: Option<&str>) -> (Discovered, Vec<String>) {
+    let mut kept = Vec::new();
+    for extension in &mut found.found {
+        let known = before.found.iter().find(|known| known.path == extension.path);
+        let Some((known, FoundState::Approved(old))) = known.map(|known| (known, &known.state)) else { continue };
+        let is_forced = forced == Some(extension.id.as_str());
+        match &extension.state {
+            FoundState::Approved(new) if new.has_files_of(old) && !is_forced => *extension = known.clone(),
+            FoundState::Changed | FoundState::Broken(_) => {
+                let reason = extension.reason().unwrap_or_default();
+                kept.push(format!("extension `{}` runs on as it was: {reason}", known.id));
+                *extension = known.clone();
+            }
+            _ => {}
+        }
+    }
+    (found, kept)
 }
 
 /// What the user grants, from the settings `grants.ID.capabilities`.
@@ -75,7 +117,7 @@ pub(crate) fn absent(loaded: &Loaded) -> Vec<String> {
     let off: Vec<String> = loaded.settings.read("extensions.disabled").unwrap_or_default();
     let missing = loaded.externals.found.iter().filter(|found| !off.contains(&found.id));
     missing
-        .filter(|found| !matches!(found.state, dispatch_script_extension::FoundState::Shadowed(_)))
+        .filter(|found| !matches!(found.state, FoundState::Shadowed(_)))
         .filter_map(|found| Some(format!("extension `{}` does not run: {}", found.id, found.reason()?)))
         .collect()
 }

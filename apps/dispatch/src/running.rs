@@ -17,7 +17,7 @@ use dispatch_contracts::ports::{Level, LogRecord, LogSink as _};
 use dispatch_contracts::service::Service;
 use dispatch_contracts::settings::Settings;
 use dispatch_kernel::host::manifest::parse;
-use dispatch_kernel::host::{Boot, DisabledStore, ExtensionHost, Ports, boot};
+use dispatch_kernel::host::{Boot, Candidate, DisabledStore, ExtensionHost, Ports, boot};
 use dispatch_kernel::services::builtin::permission_rules;
 use dispatch_kernel::services::permission::evaluate;
 use ext_broker::contract::ROUTES;
@@ -61,6 +61,8 @@ pub(crate) enum Threads {
 pub(crate) struct Running {
     runtime: tokio::runtime::Runtime,
     host: ExtensionHost,
+    /// The settings that everything was started with.
+    settings: Settings,
     model: Option<ProviderChoice>,
 }
 
@@ -99,8 +101,8 @@ impl Running {
             let (source, fields) = ("extensions".to_owned(), serde_json::Map::new());
             log.write(LogRecord { level: Level::Warn, source, message, fields });
         }
-        let host = runtime.block_on(booted(boot_input(loaded, extensions, settings, minimum)))?;
-        Ok(Self { runtime, host, model: Some(model) })
+        let host = runtime.block_on(booted(boot_input(loaded, extensions, settings.clone(), minimum)))?;
+        Ok(Self { runtime, host, settings, model: Some(model) })
     }
 
     /// Starts what stores conversations and their queue, and nothing that works on them; another process may do that.
@@ -124,6 +126,11 @@ impl Running {
         extensions: Vec<Arc<dyn Extension>>,
     ) -> Result<Self, Failure> {
         Self::look(loaded, extensions, &[RUNS.id(), EVENT_LEDGER.id()])
+    }
+
+    /// Starts what keeps data, and nothing that works on it.
+    pub(crate) fn look_at_storage(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Result<Self, Failure> {
+        Self::look(loaded, extensions, &[STORAGE.id()])
     }
 
     /// Starts what keeps secrets.
@@ -187,13 +194,17 @@ impl Running {
             .into_iter()
             .filter(|extension| parse(&extension.manifest()).is_ok_and(|manifest| is_needed(&needed, &manifest)));
         let settings = settings.with(CONDUCT, false).with(ROUTE_EVENTS, false);
-        let host = runtime.block_on(booted(boot_input(loaded, kept.collect(), settings, Level::Warn)))?;
-        Ok(Self { runtime, host, model: None })
+        let host = runtime.block_on(booted(boot_input(loaded, kept.collect(), settings.clone(), Level::Warn)))?;
+        Ok(Self { runtime, host, settings, model: None })
     }
 
     /// Which model answers, and why; `None` if no model was chosen.
     pub(crate) const fn model(&self) -> Option<&ProviderChoice> {
         self.model.as_ref()
+    }
+
+    pub(crate) const fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     pub(crate) fn host(&self) -> &ExtensionHost {
@@ -280,8 +291,7 @@ pub(crate) fn runtime(threads: Threads) -> Result<tokio::runtime::Runtime, Failu
 
 fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Settings, minimum: Level) -> Boot {
     let rules = permission_rules(&settings);
-    let settings = with_shared_settings(settings, &manifests(&extensions));
-    let wanted = extensions.into_iter().filter(|extension| wanted(loaded, extension));
+    let settings = shared_settings(settings, &extensions);
     Boot {
         ports: Ports {
             clock: Arc::new(SystemClock::default()),
@@ -289,7 +299,7 @@ fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Se
             spawner: Arc::new(RuntimeSpawner),
             log: Arc::new(StderrLog { minimum }),
         },
-        extensions: wanted.map(|extension| candidate(loaded, extension)).collect(),
+        extensions: candidates(loaded, extensions),
         grants: grants(&settings),
         settings,
         folders: loaded.folders(),
@@ -297,6 +307,17 @@ fn boot_input(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, settings: Se
         budget: FaultBudget::default(),
         disabled: disabled_store(loaded),
     }
+}
+
+/// The extensions that the settings want, each with where it came from.
+pub(crate) fn candidates(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>) -> Vec<Candidate> {
+    let wanted = extensions.into_iter().filter(|extension| wanted(loaded, extension));
+    wanted.map(|extension| candidate(loaded, extension)).collect()
+}
+
+/// The settings with those that several extensions share, in the section of each.
+pub(crate) fn shared_settings(settings: Settings, extensions: &[Arc<dyn Extension>]) -> Settings {
+    with_shared_settings(settings, &manifests(extensions))
 }
 
 /// A database server that no active extension can talk to must not become storage in memory.

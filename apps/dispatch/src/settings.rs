@@ -1,8 +1,9 @@
 //! Reads every layer of settings and merges them, with a clear word about each file.
 
 use crate::args::CommonArgs;
-use crate::external_extensions;
+use crate::{development, external_extensions};
 use crate::failure::Failure;
+use dispatch_contracts::extension::Extension;
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::settings::{Origin, Settings};
@@ -16,6 +17,7 @@ use dispatch_trust::{Approval, Trust, read_content};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The largest settings file.
 const LIMIT_BYTES: u64 = 1024 * 1024;
@@ -27,6 +29,7 @@ pub(crate) const FILE_NAME: &str = "dispatch.toml";
 pub(crate) type ExtensionSchemas = BTreeMap<ExtensionId, Value>;
 
 /// The settings in force and where everything is.
+#[derive(Clone)]
 pub(crate) struct Loaded {
     pub(crate) settings: Settings,
     pub(crate) dirs: UserDirs,
@@ -41,6 +44,10 @@ pub(crate) struct Loaded {
     pub(crate) minimal: bool,
     /// The extensions from outside this program.
     pub(crate) externals: Discovered,
+    /// The extensions of this program itself.
+    pub(crate) own: Vec<Arc<dyn Extension>>,
+    /// What was asked for on the command line, to read everything again.
+    pub(crate) common: CommonArgs,
     problems: Vec<ConfigProblem>,
 }
 
@@ -99,11 +106,11 @@ impl Loaded {
     /// Reads and merges all layers. Where something is wrong the built-in settings count, and
     /// [`Self::problems`] says what.
     ///
-    /// The schemas get those of the extensions from outside, none of which may have an id of the `core`.
+    /// The schemas get those of the extensions from outside, none of which may have an id of the core.
     pub(crate) fn read(
         common: &CommonArgs,
         extensions: &mut ExtensionSchemas,
-        core: &[ExtensionId],
+        own: Vec<Arc<dyn Extension>>,
     ) -> Result<Self, Failure> {
         let dirs = UserDirs::discover()?;
         let (start, start_is) = match &common.project {
@@ -112,9 +119,12 @@ impl Loaded {
         };
         let project = find_project_root(&start);
         let trust_file = dirs.data.join("trust.json");
-        let folders =
-            SearchFolders { project: project.as_ref().map(|root| root.path.clone()), config: dirs.config.clone() };
-        let externals = external_extensions::find(&folders, &trust_file, core);
+        let folders = SearchFolders {
+            project: project.as_ref().map(|root| root.path.clone()),
+            config: dirs.config.clone(),
+            development: development::folders(&dirs.data),
+        };
+        let externals = external_extensions::find(&folders, &trust_file, &external_extensions::core_ids(&own));
         external_extensions::add_schemas(extensions, &externals);
         let mut layers = vec![builtin_layer()];
         let mut files = Vec::new();
@@ -161,6 +171,8 @@ impl Loaded {
             disabled_file,
             minimal: common.minimal,
             externals,
+            own,
+            common: common.clone(),
             problems,
         })
     }

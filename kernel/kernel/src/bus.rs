@@ -7,12 +7,14 @@
 mod chain;
 mod delivery;
 mod dormant;
+mod generations;
 pub(crate) mod isolate;
 mod mailbox;
 mod subscription_table;
 mod waits;
 pub(crate) mod wording;
 
+pub(crate) use generations::RetiredSubscriptions;
 pub use mailbox::MAILBOX_LIMIT;
 pub use waits::WaitLog;
 
@@ -49,12 +51,16 @@ pub struct Subscriber {
     pub extension: ExtensionId,
     /// Its place in the activation order; among equal priorities a lower rank runs earlier.
     pub rank: u32,
+    /// The generation that it belongs to: it takes part from then on.
+    pub generation: u64,
 }
 
 /// Events and filters. Clones share one bus.
 #[derive(Clone)]
 pub struct Bus {
     shared: Arc<BusState>,
+    /// The generation whose filters are applied; `None` is the present one.
+    view: Option<u64>,
 }
 
 struct BusState {
@@ -72,7 +78,7 @@ impl BusState {
 impl Bus {
     /// A bus without subscribers.
     pub fn new(ports: BusPorts, faults: Arc<dyn FaultSink>) -> Self {
-        Self { shared: Arc::new(BusState { ports, faults, table: Mutex::default() }) }
+        Self { shared: Arc::new(BusState { ports, faults, table: Mutex::default() }), view: None }
     }
 
     /// Emits an event. Returns at once; handlers run in tasks of their own.
@@ -117,6 +123,15 @@ impl Bus {
         for hook in hooks {
             table.shut.entry(hook.clone()).or_default().insert(extension.clone(), cause.to_owned());
         }
+    }
+
+    /// Opens what was kept shut because of an extension.
+    pub(crate) fn open(&self, extension: &ExtensionId) {
+        let mut table = self.shared.table();
+        table.shut.values_mut().for_each(|guards| {
+            guards.remove(extension);
+        });
+        table.shut.retain(|_, guards| !guards.is_empty());
     }
 
     /// How many events an extension has lost because its mailboxes were full.

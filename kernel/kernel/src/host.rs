@@ -13,10 +13,13 @@ mod lifecycle;
 pub mod manifest;
 mod registry;
 mod roster;
+mod roster_plan;
 mod status;
+mod turns;
+mod update;
 mod work;
 
-pub use boot::{Boot, BootError, Candidate, boot};
+pub use boot::{Boot, BootError, Candidate, FreshCopy, boot};
 pub use disabled::{
     DISABLED_STORE_TIMEOUT_MS, DisabledStore, DisabledStoreError, MemoryDisabledStore, disable, enable,
 };
@@ -24,7 +27,10 @@ pub use fault_policy::{FaultVerdict, judge_faults};
 pub use handle::{HOST, HostHandle};
 pub use lifecycle::{ACTIVATION_TIMEOUT_MS, DEACTIVATION_TIMEOUT_MS};
 pub use registry::Owned;
+pub use roster_plan::{RosterPlan, plan_roster_change};
 pub use status::{ExtensionState, ExtensionStatus};
+pub use turns::RunningTurn;
+pub use update::{ChangeOutcome, ExtensionChange, RosterUpdate};
 pub use work::{JOB_TIMEOUT_MS, MIN_JOB_PERIOD_MS};
 
 use crate::bus::Bus;
@@ -45,6 +51,8 @@ use dispatch_contracts::settings::Settings;
 use dispatch_contracts::tool::Tool;
 use registry::Registry;
 use roster::Roster;
+use turns::TurnEpoch;
+use update::ChangeState;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -76,19 +84,29 @@ pub(crate) struct HostState {
     bus: Bus,
     registry: Registry,
     roster: Roster,
-    settings: Settings,
+    settings: Mutex<Settings>,
     folders: Folders,
     permissions: Permissions,
     budget: FaultBudget,
     disabled: DisabledList,
     fatal: Mutex<Option<String>>,
-    left_out: Vec<ExtensionStatus>,
+    left_out: Mutex<Vec<ExtensionStatus>>,
+    turns: Mutex<Arc<TurnEpoch>>,
+    change: ChangeState,
 }
 
 impl HostState {
     fn set_fatal(&self, reason: &str) {
         let mut fatal = self.fatal.lock().unwrap_or_else(PoisonError::into_inner);
         fatal.get_or_insert_with(|| reason.to_owned());
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn left_out(&self) -> Vec<ExtensionStatus> {
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn service<T: ?Sized + Send + Sync + 'static>(&self, service: &Service<T>) -> Option<Arc<T>> {
@@ -114,7 +132,7 @@ impl ExtensionHost {
         for status in &mut all {
             status.dropped_events = self.inner.bus.dropped_events(&status.id);
         }
-        all.extend(self.inner.left_out.iter().cloned());
+        all.extend(self.inner.left_out());
         all.sort_by(|a, b| a.id.cmp(&b.id));
         all
     }
@@ -122,7 +140,7 @@ impl ExtensionHost {
     /// Tells the id, the tier and the state of every extension, for whoever asks often.
     pub fn each_state(&self, mut tell: impl FnMut(&ExtensionId, Option<Tier>, &ExtensionState)) {
         self.inner.roster.each_state(&mut tell);
-        self.inner.left_out.iter().for_each(|status| tell(&status.id, status.tier, &status.state));
+        self.inner.left_out().iter().for_each(|status| tell(&status.id, status.tier, &status.state));
     }
 
     /// Forgets that an extension was disabled; it starts at the next boot. Answers whether it was.

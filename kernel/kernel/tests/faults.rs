@@ -70,7 +70,7 @@ impl Extension for BrokenAtLoad {
 fn fault_1_an_extension_that_panics_at_load_is_shown_and_the_rest_start() {
     let test = TestHost::new();
     let broken =
-        Candidate { extension: Arc::new(BrokenAtLoad), trust: Trust::External, origin: "extensions/broken".to_owned() };
+        Candidate { extension: Arc::new(BrokenAtLoad), trust: Trust::External, origin: "extensions/broken".to_owned(), fresh: None };
     let host = test.run(test.boot(vec![broken, idle("fine", json!({})).bundled()])).unwrap();
     assert_eq!(state(&host, "fine"), ExtensionState::Active);
     assert_eq!(

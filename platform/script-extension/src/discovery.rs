@@ -60,6 +60,8 @@ pub struct SearchFolders {
     pub project: Option<PathBuf>,
     /// The user's configuration folder.
     pub config: PathBuf,
+    /// Folders of extensions that somebody is working on: whatever they contain is approved.
+    pub development: Vec<PathBuf>,
 }
 
 impl SearchFolders {
@@ -152,6 +154,13 @@ impl Discovered {
     }
 }
 
+/// What decides whether an extension may run.
+struct ApprovalRules<'a> {
+    trust: &'a Trust,
+    reserved: &'a [ExtensionId],
+    is_development: bool,
+}
+
 /// Looks into all places. Nothing is run.
 #[must_use]
 pub fn discover(folders: &SearchFolders, trust: &Trust, reserved: &[ExtensionId]) -> Discovered {
@@ -159,7 +168,8 @@ pub fn discover(folders: &SearchFolders, trust: &Trust, reserved: &[ExtensionId]
     for place in [Place::Project, Place::User, Place::ProjectPackages, Place::UserPackages] {
         let Some(folder) = folders.of(place) else { continue };
         for path in extension_folders(place, &folder) {
-            found.push(look_at(place, path, trust, reserved));
+            let rules = ApprovalRules { trust, reserved, is_development: folders.development.contains(&path) };
+            found.push(look_at(place, path, &rules));
         }
     }
     shadow(&mut found);
@@ -205,15 +215,15 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn look_at(place: Place, path: PathBuf, trust: &Trust, reserved: &[ExtensionId]) -> FoundExtension {
+fn look_at(place: Place, path: PathBuf, rules: &ApprovalRules<'_>) -> FoundExtension {
     let mut found =
         FoundExtension { id: file_name(&path), place, path, manifest: None, state: FoundState::NotApproved };
     found.state = match ExtensionFolder::read(&found.path) {
-        Ok(folder) => match checked_manifest(&folder, place, reserved) {
+        Ok(folder) => match checked_manifest(&folder, place, rules.reserved) {
             Ok(manifest) => {
                 found.id = manifest.id.to_string();
                 found.manifest = Some(manifest.clone());
-                approved_state(folder, &manifest, trust)
+                approved_state(folder, &manifest, rules)
             }
             Err(reason) => FoundState::Broken(reason),
         },
@@ -242,10 +252,10 @@ fn checked_manifest(folder: &ExtensionFolder, place: Place, reserved: &[Extensio
     Ok(manifest)
 }
 
-fn approved_state(folder: ExtensionFolder, manifest: &Manifest, trust: &Trust) -> FoundState {
+fn approved_state(folder: ExtensionFolder, manifest: &Manifest, rules: &ApprovalRules<'_>) -> FoundState {
     let content = folder.content();
-    let approval = trust.approval(folder.path(), &content);
-    if approval != Approval::Approved && !trust.is_approved(&content) {
+    let approval = rules.trust.approval(folder.path(), &content);
+    if approval != Approval::Approved && !rules.trust.is_approved(&content) && !rules.is_development {
         return if approval == Approval::Changed { FoundState::Changed } else { FoundState::NotApproved };
     }
     match ScriptExtension::new(folder, manifest) {
@@ -293,7 +303,7 @@ mod tests {
     #[test]
     fn one_id_in_four_places_is_taken_from_the_strongest_that_is_approved() {
         let root = tempfile::tempdir().unwrap();
-        let folders = SearchFolders { project: Some(root.path().join("p")), config: root.path().join("c") };
+        let folders = SearchFolders { project: Some(root.path().join("p")), config: root.path().join("c"), ..SearchFolders::default() };
         let places = [
             (Place::Project, "hello"),
             (Place::User, "hello"),
@@ -340,7 +350,7 @@ mod tests {
     #[test]
     fn a_change_after_the_approval_stops_it_and_a_copy_of_what_was_approved_runs() {
         let root = tempfile::tempdir().unwrap();
-        let folders = SearchFolders { project: Some(root.path().to_path_buf()), config: root.path().join("c") };
+        let folders = SearchFolders { project: Some(root.path().to_path_buf()), config: root.path().join("c"), ..SearchFolders::default() };
         let path = folders.of(Place::Project).unwrap().join("hello");
         add(&path, "hello", "// a");
         let mut trust = Trust::default();
@@ -353,9 +363,25 @@ mod tests {
     }
 
     #[test]
+    fn what_somebody_works_on_runs_with_any_content_and_nothing_beside_it() {
+        let root = tempfile::tempdir().unwrap();
+        let mut folders =
+            SearchFolders { project: Some(root.path().to_path_buf()), config: root.path().join("c"), ..SearchFolders::default() };
+        let place = folders.of(Place::Project).unwrap();
+        add(&place.join("mine"), "mine", "// a");
+        add(&place.join("other"), "other", "// a");
+        folders.development = vec![place.join("mine")];
+        for text in ["// b", "// c"] {
+            add(&place.join("mine"), "mine", text);
+            let found = discover(&folders, &Trust::default(), &[]);
+            assert_eq!(states(&found), ["project: approved", "project: not approved"]);
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_file_and_field() {
         let root = tempfile::tempdir().unwrap();
-        let folders = SearchFolders { project: Some(root.path().to_path_buf()), config: root.path().join("c") };
+        let folders = SearchFolders { project: Some(root.path().to_path_buf()), config: root.path().join("c"), ..SearchFolders::default() };
         let place = folders.of(Place::Project).unwrap();
         std::fs::create_dir_all(place.join("a-empty")).unwrap();
         add(&place.join("b-other"), "another", "");

@@ -34,6 +34,7 @@ pub struct ScriptExtension {
     manifest_text: String,
     version: String,
     migrations: Vec<DeclaredMigration>,
+    folder: Arc<ExtensionFolder>,
     workers: Arc<ExtensionWorkers>,
     active: OnceLock<ActiveExtension>,
 }
@@ -44,11 +45,32 @@ impl ScriptExtension {
     /// # Errors
     /// When the folder has no code to start with, or this program cannot be started as a worker.
     pub fn new(folder: ExtensionFolder, manifest: &Manifest) -> Result<Self, String> {
+        Self::of(Arc::new(folder), manifest.version.to_string(), manifest.contributes.migrations.clone())
+    }
+
+    fn of(
+        folder: Arc<ExtensionFolder>,
+        version: String,
+        migrations: Vec<DeclaredMigration>,
+    ) -> Result<Self, String> {
         let manifest_text = folder.manifest().ok_or("there is no manifest")?.to_owned();
         let entry = folder.entry().ok_or("there is no `index.ts`, which exports `activate(host)`")?;
-        let workers = Arc::new(ExtensionWorkers::new(Arc::new(folder), entry)?);
-        let (version, migrations) = (manifest.version.to_string(), manifest.contributes.migrations.clone());
-        Ok(Self { manifest_text, version, migrations, workers, active: OnceLock::new() })
+        let workers = Arc::new(ExtensionWorkers::new(Arc::clone(&folder), entry)?);
+        Ok(Self { manifest_text, version, migrations, folder, workers, active: OnceLock::new() })
+    }
+
+    /// The same extension with workers of its own, never active.
+    ///
+    /// # Errors
+    /// When this program cannot be started as a worker.
+    pub fn fresh(&self) -> Result<Self, String> {
+        Self::of(Arc::clone(&self.folder), self.version.clone(), self.migrations.clone())
+    }
+
+    /// Whether another one has the same files.
+    #[must_use]
+    pub fn has_files_of(&self, other: &Self) -> bool {
+        self.folder == other.folder
     }
 
     /// The processes that run its code at the moment. Waits for a call that runs.
@@ -85,6 +107,7 @@ impl Extension for ScriptExtension {
             let Some(active) = self.active.get() else { return Ok(()) };
             let stop = || active.call(Lane::Calls, "stop", Vec::new(), DEACTIVATE, Arc::default());
             let stopped = self.workers.run_in_all(stop, &active.calls).await;
+            self.workers.end();
             stopped.map_err(|failure| ExtensionError(failure.message))
         })
     }

@@ -102,6 +102,14 @@ impl ExtensionWorkers {
         pools.flat_map(|pool| pool.running()).filter_map(|supervisor| supervisor.worker_id()).collect()
     }
 
+    /// Ends the processes, without waiting for them.
+    pub(crate) fn end(&self) {
+        for supervisor in [&self.calls, &self.events, &self.filters].into_iter().flat_map(|pool| pool.all()) {
+            // Without a thread for it, the process ends with the last one who holds the workers.
+            let _ = offload("extension-end", move || supervisor.stop());
+        }
+    }
+
     fn pool(&self, lane: Lane) -> &Arc<WorkerPool> {
         match lane {
             Lane::Calls => &self.calls,

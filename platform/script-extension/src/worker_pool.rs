@@ -53,10 +53,15 @@ impl WorkerPool {
         PoolPlace { pool: Arc::clone(self), supervisor }
     }
 
-    /// The supervisors whose process runs.
+    /// All supervisors.
+    pub(crate) fn all(&self) -> Vec<Arc<Supervisor>> {
+        self.lock().iter().map(|entry| Arc::clone(&entry.supervisor)).collect()
+    }
+
+    /// The supervisors whose process runs and has nothing to do.
     pub(crate) fn running(&self) -> Vec<Arc<Supervisor>> {
         let entries = self.lock();
-        let running = entries.iter().filter(|entry| entry.calls == 0 && entry.supervisor.worker_id().is_some());
+        let running = entries.iter().filter(|entry| entry.calls == 0 && entry.supervisor.is_running());
         running.map(|entry| Arc::clone(&entry.supervisor)).collect()
     }
 }

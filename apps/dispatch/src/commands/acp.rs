@@ -1,6 +1,7 @@
 //! `dispatch acp`: an editor drives our own agent over the Agent Client Protocol.
 
 use crate::app::Status;
+use crate::extension_reload::{ExtensionReloader, told_on_stderr};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::running::{Running, Threads};
@@ -15,6 +16,7 @@ pub(crate) fn run(loaded: &Loaded, extensions: Vec<Arc<dyn Extension>>, printer:
     let running = Running::start(loaded, extensions, Threads::Two)?;
     let outcome = running.service(&TRANSPORT).and_then(|transport| {
         running.block_on(async {
+            let _reloading = ExtensionReloader::start(&running, loaded, told_on_stderr());
             let (input, output) = (Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout()));
             let served = tokio::select! {
                 ended = transport.acp(input, output) => ended.map_err(Failure::from),

@@ -1,9 +1,12 @@
 //! `dispatch ext`: lists, describes, makes, tests and installs extensions, switches them on and off, and removes them.
 
 mod check;
+mod dev;
 mod info;
 mod install;
 mod list;
+mod purge;
+mod reload;
 mod remove;
 mod scratch_folder;
 mod template;
@@ -45,9 +48,12 @@ pub(crate) fn run(
             crate::policy_change::confirm(loaded, &format!("disable the extension `{id}`"), printer)?;
             switch_off(loaded, &extensions, id, printer)
         }
-        ExtCommand::Remove { id } => {
-            crate::policy_change::confirm(loaded, &format!("remove the extension `{id}`"), printer)?;
-            remove::run(loaded, id, printer)
+        ExtCommand::Reload { id } => reload::run(loaded, id.as_deref(), printer),
+        ExtCommand::Dev { id, off } => dev::run(loaded, id, *off, printer),
+        ExtCommand::Remove { id, purge } => {
+            let what = if *purge { " and everything it stored" } else { "" };
+            crate::policy_change::confirm(loaded, &format!("remove the extension `{id}`{what}"), printer)?;
+            remove::run(loaded, extensions, id, *purge, printer)
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `dispatch serve`: serves our own agent to other programs until it is stopped.
 
 use crate::app::Status;
+use crate::extension_reload::{ExtensionReloader, told_on_stderr};
 use crate::failure::Failure;
 use crate::idle_memory::give_memory_back_when_idle;
 use crate::printer::Printer;
@@ -40,6 +41,7 @@ pub(crate) fn run(
     let outcome = running.service(&TRANSPORT).and_then(|transport| {
         running.block_on(async {
             let _idle_memory = tokio::spawn(give_memory_back_when_idle());
+            let _reloading = ExtensionReloader::start(&running, loaded, told_on_stderr());
             let served = if request.stdio {
                 over_streams(transport.as_ref()).await
             } else {

@@ -28,8 +28,9 @@ use dispatch_contracts::permission::PermissionRule;
 use dispatch_contracts::ports::Level;
 use dispatch_contracts::provider::{ProviderError, ProviderErrorKind, Usage};
 use dispatch_contracts::settings::Settings;
+use dispatch_contracts::tool::Tool;
 use dispatch_contracts::turn::TurnEnd;
-use dispatch_kernel::host::{ExtensionHost, HostHandle};
+use dispatch_kernel::host::{HostHandle, Owned};
 use dispatch_kernel::runtime::{OfferedTool, TurnInput, run_turn};
 use dispatch_kernel::services::builtin::{dispatch_policy, permission_rules, turn_limits};
 use dispatch_os::files::canonicalize;
@@ -162,6 +163,8 @@ impl TurnRunner {
             return faulted(&reason);
         }
         let submission = lead(&job.begun);
+        // An extension that is replaced meanwhile stays as it is for this turn.
+        let turn = kernel.begin_turn();
         let context = self.context(&job, &submission).await;
         if let Some(obstacle) = &context.obstacle {
             return faulted(obstacle);
@@ -202,11 +205,11 @@ impl TurnRunner {
             options: context.options,
             system: context.system,
             messages: conversation(read.history, &job.begun.inputs),
-            tools: offered(&kernel, &context.tools, submission.tools.as_ref(), &redactor),
+            tools: offered(turn.tools(), &context.tools, submission.tools.as_ref(), &redactor),
             workdir: self.workdir(&submission),
             policy: context.policy,
             limits: self.settings.limits,
-            bus: kernel.bus(),
+            bus: turn.bus(),
             steps: &redacting,
             inbox: environment,
             approver: &gate,
@@ -256,13 +259,13 @@ fn lead(begun: &StartedTurn) -> Submission {
 
 /// The tools of active extensions that the turn may use, in the order of their names.
 fn offered(
-    kernel: &ExtensionHost,
+    tools: &[Owned<Arc<dyn Tool>>],
     choice: &ToolChoice,
     bounds: Option<&ToolBounds>,
     redactor: &Arc<Redactor>,
 ) -> Vec<OfferedTool> {
     let wanted = |name: &str| chooses(choice, name) && leaves(bounds, name);
-    let tools = kernel.tools().into_iter().filter(|tool| wanted(&tool.name));
+    let tools = tools.iter().filter(|tool| wanted(&tool.name)).cloned();
     let redacted = |tool| Arc::new(RedactedTool { tool, redactor: Arc::clone(redactor) });
     tools.map(|tool| OfferedTool { owner: tool.owner, tool: redacted(tool.item) }).collect()
 }

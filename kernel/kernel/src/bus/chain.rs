@@ -43,8 +43,7 @@ impl Bus {
     ) -> Result<ErasedValue, ChainFailed> {
         self.refuse_if_shut(chain)?;
         self.wake_for(chain, caller, waits).await?;
-        let links: Vec<Arc<FilterSubscription>> =
-            self.shared.table().filters.get(chain.id).cloned().unwrap_or_default();
+        let links = self.links(chain.id);
         let mut value = value;
         for link in links.iter().filter(|link| !link.is_closed()) {
             match self.pass(link, chain, &value, waits).await.and_then(|changed| kept(invariant, &value, changed)) {
@@ -53,6 +52,11 @@ impl Bus {
             }
         }
         Ok(value)
+    }
+
+    fn links(&self, hook: &str) -> Vec<Arc<FilterSubscription>> {
+        let table = self.shared.table();
+        table.links(hook, self.view.unwrap_or(table.generation))
     }
 
     fn refuse_if_shut(&self, chain: Chain) -> Result<(), ChainFailed> {
@@ -91,7 +95,10 @@ impl Bus {
         failure: HandlerFailure,
     ) -> Result<(), ChainFailed> {
         let extension = &link.subscriber.extension;
-        self.report(extension, chain.id, failure.kind, &failure.message);
+        // What a replaced version does wrong in an old turn is not counted against the new one.
+        if !link.is_retired() {
+            self.report(extension, chain.id, failure.kind, &failure.message);
+        }
         match chain.on_failure {
             OnFailure::Open => Ok(()),
             OnFailure::Closed => {

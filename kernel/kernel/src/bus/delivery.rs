@@ -122,10 +122,12 @@ fn enqueue(table: &mut SubscriptionTable, envelope: &Envelope) -> DeliveryPlan {
     for (extension, dormant) in table.dormant.iter_mut().filter(|(_, dormant)| dormant.waits_for(hook)) {
         dormant.keep(extension, envelope, &mut dispatch, &mut counts);
     }
+    let present = table.generation;
     let awake = |mailbox: &&Arc<Mailbox>| {
         !table.dormant.get(&mailbox.subscriber.extension).is_some_and(|dormant| dormant.waits_for(hook))
     };
-    for mailbox in table.events.get(hook).into_iter().flatten().filter(awake).chain(&table.any) {
+    let mailboxes = table.events.get(hook).into_iter().flatten().filter(awake).chain(&table.any);
+    for mailbox in mailboxes.filter(|mailbox| mailbox.subscriber.generation <= present) {
         dispatch.push(mailbox, envelope.clone(), &mut counts);
     }
     dispatch

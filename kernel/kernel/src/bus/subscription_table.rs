@@ -8,12 +8,14 @@ use dispatch_contracts::ids::ExtensionId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// All subscriptions of one bus.
 #[derive(Default)]
 pub(super) struct SubscriptionTable {
     last_ticket: u64,
+    /// The present generation of subscribers.
+    pub(super) generation: u64,
     pub(super) events: BTreeMap<String, Vec<Arc<Mailbox>>>,
     pub(super) any: Vec<Arc<Mailbox>>,
     pub(super) filters: BTreeMap<String, Vec<Arc<FilterSubscription>>>,
@@ -30,9 +32,21 @@ pub(super) struct FilterSubscription {
     priority: i32,
     pub(super) handler: FilterHandler,
     closed: AtomicBool,
+    /// The first generation that it is no longer part of.
+    until: AtomicU64,
 }
 
 impl FilterSubscription {
+    /// Whether it is part of a generation.
+    pub(super) fn is_part_of(&self, generation: u64) -> bool {
+        self.subscriber.generation <= generation && generation < self.until.load(Ordering::Acquire)
+    }
+
+    /// Whether only older generations have it.
+    pub(super) fn is_retired(&self) -> bool {
+        self.until.load(Ordering::Acquire) != u64::MAX
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
@@ -89,11 +103,53 @@ impl SubscriptionTable {
             priority,
             handler,
             closed: AtomicBool::new(false),
+            until: AtomicU64::new(u64::MAX),
         };
         let links = self.filters.entry(hook.to_owned()).or_default();
         let at = links.partition_point(|other| other.order() < link.order());
         links.insert(at, Arc::new(link));
         ticket
+    }
+
+    /// The handlers of a filter in a generation.
+    pub(super) fn links(&self, hook: &str, generation: u64) -> Vec<Arc<FilterSubscription>> {
+        let links = self.filters.get(hook).into_iter().flatten();
+        links.filter(|link| link.is_part_of(generation)).cloned().collect()
+    }
+
+    /// Begins the next generation, in which these extensions' subscriptions of this one have no part. Their filters stay
+    /// in the table for whoever works with this generation still; nothing more is put into their mailboxes.
+    pub(super) fn advance(&mut self, retired: &[ExtensionId]) -> RemovedSubscriptions {
+        let present = self.generation;
+        let leaves = |subscriber: &Subscriber| {
+            subscriber.generation <= present && retired.contains(&subscriber.extension)
+        };
+        let mut removed = RemovedSubscriptions::default();
+        for mailboxes in self.events.values_mut().chain(std::iter::once(&mut self.any)) {
+            removed.mailboxes.extend(mailboxes.extract_if(.., |it| leaves(&it.subscriber)));
+        }
+        self.events.retain(|_, mailboxes| !mailboxes.is_empty());
+        for link in self.filters.values().flatten().filter(|it| leaves(&it.subscriber) && !it.is_retired()) {
+            link.until.store(present + 1, Ordering::Release);
+            removed.links.push(Arc::clone(link));
+        }
+        self.generation += 1;
+        removed
+    }
+
+    /// Takes retired filters out of the table.
+    pub(super) fn forget(&mut self, retired: &RemovedSubscriptions) {
+        let is_retired = |link: &Arc<FilterSubscription>| retired.links.iter().any(|it| Arc::ptr_eq(it, link));
+        for links in self.filters.values_mut() {
+            links.retain(|link| !is_retired(link));
+        }
+        self.filters.retain(|_, links| !links.is_empty());
+    }
+
+    /// Takes out what an extension subscribed to for the next generation.
+    pub(super) fn remove_staged(&mut self, extension: &ExtensionId) -> RemovedSubscriptions {
+        let present = self.generation;
+        self.remove_where(|it, _| &it.extension == extension && it.generation > present)
     }
 
     pub(super) fn filters_of(&self, extension: &ExtensionId) -> BTreeSet<String> {
@@ -103,22 +159,22 @@ impl SubscriptionTable {
     }
 
     pub(super) fn remove_ticket(&mut self, ticket: u64) -> RemovedSubscriptions {
-        self.remove(|_, its_ticket| its_ticket == ticket)
+        self.remove_where(|_, its_ticket| its_ticket == ticket)
     }
 
     pub(super) fn remove_extension(&mut self, extension: &ExtensionId) -> RemovedSubscriptions {
-        let mut removed = self.remove(|owner, _| owner == extension);
+        let mut removed = self.remove_where(|owner, _| &owner.extension == extension);
         removed.dormant = self.dormant.remove(extension);
         removed
     }
 
-    fn remove(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool) -> RemovedSubscriptions {
+    fn remove_where(&mut self, matches: impl Fn(&Subscriber, u64) -> bool) -> RemovedSubscriptions {
         let mut removed = RemovedSubscriptions::default();
         for mailboxes in self.events.values_mut().chain(std::iter::once(&mut self.any)) {
-            removed.mailboxes.extend(mailboxes.extract_if(.., |it| matches(&it.subscriber.extension, it.ticket)));
+            removed.mailboxes.extend(mailboxes.extract_if(.., |it| matches(&it.subscriber, it.ticket)));
         }
         for links in self.filters.values_mut() {
-            removed.links.extend(links.extract_if(.., |it| matches(&it.subscriber.extension, it.ticket)));
+            removed.links.extend(links.extract_if(.., |it| matches(&it.subscriber, it.ticket)));
         }
         self.events.retain(|_, mailboxes| !mailboxes.is_empty());
         self.filters.retain(|_, links| !links.is_empty());

@@ -1,7 +1,7 @@
 //! The host as one extension has it: every call passes the gate first.
 
 use super::gate::{CapabilityGate, ContributionKind};
-use super::registry::{Contributions, RefusedItem};
+use super::registry::{Contributions, RefusedItem, Ticket};
 use super::roster::{ExtensionScope, Member};
 use super::work::ExtensionWorker;
 use super::{HostState, Permissions, Ports};
@@ -23,6 +23,7 @@ use dispatch_contracts::service::ProvidedService;
 use dispatch_contracts::settings::Settings;
 use dispatch_contracts::storage::Storage;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 /// One extension's view. Weak towards the host, because handlers that the host keeps hold it.
@@ -43,12 +44,12 @@ impl Backend {
         Self {
             gate: member.gate.clone(),
             scope: Arc::clone(&member.scope),
-            settings: inner.settings.section(&format!("extensions.{id}")),
+            settings: inner.settings().section(&format!("extensions.{id}")),
             folders: inner.folders.clone(),
             permissions: Arc::clone(&inner.permissions),
             ports: inner.ports.clone(),
             inner: Arc::downgrade(inner),
-            subscriber: Subscriber { extension: id, rank: member.rank },
+            subscriber: Subscriber { extension: id, rank: member.rank, generation: member.generation },
         }
     }
 
@@ -63,6 +64,17 @@ impl Backend {
     fn live(&self) -> Result<Arc<HostState>, HostError> {
         let inner = self.inner.upgrade().filter(|_| !self.scope.is_over());
         inner.ok_or_else(|| self.inactive())
+    }
+
+    /// The host, for one who adds something: a replaced extension adds nothing any more.
+    fn registering(&self) -> Result<Arc<HostState>, HostError> {
+        let inner = self.live()?;
+        if self.scope.is_retired() { Err(self.inactive()) } else { Ok(inner) }
+    }
+
+    /// Whether the extension is about to start beside one that it replaces.
+    fn is_staged(&self, inner: &HostState) -> bool {
+        self.subscriber.generation > inner.bus.generation()
     }
 
     /// Takes a registration back that was made while the extension was being disposed.
@@ -81,26 +93,37 @@ impl Backend {
     fn add<T>(
         &self,
         inner: &Arc<HostState>,
-        add: impl FnOnce(&mut Contributions, u64, &ExtensionId) -> Result<(), Box<RefusedItem<T>>>,
+        add: impl FnOnce(&mut Contributions, Ticket, &ExtensionId) -> Result<(), Box<RefusedItem<T>>>,
     ) -> Result<Registration, HostError> {
-        let (ticket, outcome) = {
+        let leaving = self.leaving(inner);
+        let (number, outcome) = {
             let mut contributions = inner.registry.lock();
-            let ticket = contributions.next_ticket();
-            (ticket, add(&mut contributions, ticket, self.id()))
+            let number = contributions.next_ticket();
+            (number, add(&mut contributions, Ticket { number, leaving }, self.id()))
         };
         outcome.map_err(|refused| refused.error)?;
         let host = Arc::downgrade(inner);
         self.keep(Registration::new(move || {
             if let Some(inner) = host.upgrade() {
-                inner.registry.remove_ticket(ticket);
+                inner.registry.remove_ticket(number);
             }
         }))
+    }
+
+    /// Whose names may be taken, while this extension is about to start.
+    fn leaving(&self, inner: &HostState) -> Option<Arc<BTreeSet<ExtensionId>>> {
+        self.is_staged(inner).then(|| inner.change.leaving())
+    }
+
+    fn free_route(&self, inner: &HostState, name: &str) -> Result<(), HostError> {
+        let leaving = self.leaving(inner);
+        inner.registry.lock().free_route(name, leaving.as_deref())
     }
 
     fn add_route(&self, inner: &Arc<HostState>, route: Route) -> Result<Registration, HostError> {
         let name = route.name();
         self.gate.declares(ContributionKind::Route, &name)?;
-        inner.registry.lock().free_route(&name)?;
+        self.free_route(inner, &name)?;
         let respond = self.worker(inner, format!("route {name}")).contain(route.respond);
         self.add(inner, |contributions, ticket, owner| {
             contributions.routes.add(ticket, owner, &name, Route { respond, ..route })
@@ -110,7 +133,7 @@ impl Backend {
     fn add_raw_route(&self, inner: &Arc<HostState>, route: RawRoute) -> Result<Registration, HostError> {
         let name = route.name();
         self.gate.declares(ContributionKind::Route, &name)?;
-        inner.registry.lock().free_route(&name)?;
+        self.free_route(inner, &name)?;
         let respond = self.worker(inner, format!("route {name}")).contain(route.respond);
         self.add(inner, |contributions, ticket, owner| {
             contributions.raw_routes.add(ticket, owner, &name, RawRoute { respond, ..route })
@@ -120,7 +143,7 @@ impl Backend {
     fn reserve_routes(&self, inner: &Arc<HostState>, names: Vec<String>) -> Result<Registration, HostError> {
         self.gate.serves_routes()?;
         self.add(inner, |contributions, ticket, owner| {
-            names.iter().try_for_each(|name| contributions.served_routes.add(ticket, owner, name, ()))
+            names.iter().try_for_each(|name| contributions.served_routes.add(ticket.clone(), owner, name, ()))
         })
     }
 
@@ -151,7 +174,7 @@ impl HostBackend for Backend {
     }
 
     fn contribute(&self, contribution: Contribution) -> Result<Registration, HostError> {
-        let inner = &self.live()?;
+        let inner = &self.registering()?;
         match contribution {
             Contribution::Tool(tool) => {
                 let name = tool.spec().name.clone();
@@ -188,19 +211,19 @@ impl HostBackend for Backend {
     }
 
     fn on(&self, id: &str, handler: EventHandler) -> Result<Registration, HostError> {
-        let inner = self.live()?;
+        let inner = self.registering()?;
         self.gate.hears(id)?;
         self.keep(inner.bus.on(&self.subscriber, id, handler))
     }
 
     fn on_any(&self, handler: AnyHandler) -> Result<Registration, HostError> {
-        let inner = self.live()?;
+        let inner = self.registering()?;
         self.gate.capability("watch every event", Capability::Observe)?;
         self.keep(inner.bus.on_any(&self.subscriber, handler))
     }
 
     fn filter(&self, id: &str, priority: i32, handler: FilterHandler) -> Result<Registration, HostError> {
-        let inner = self.live()?;
+        let inner = self.registering()?;
         self.gate.hears(id)?;
         self.keep(inner.bus.filter(&self.subscriber, id, priority, handler))
     }
@@ -228,7 +251,9 @@ impl HostBackend for Backend {
     fn service(&self, id: &str) -> Result<ProvidedService, HostError> {
         let inner = self.live()?;
         self.gate.calls(id)?;
-        let found = inner.registry.lock().services.find(id);
+        let is_staged = self.is_staged(&inner);
+        let services = inner.registry.lock();
+        let found = if is_staged { services.services.find_staged(id) } else { services.services.find(id) };
         found.ok_or_else(|| HostError::NoService { id: id.to_owned() })
     }
 
@@ -252,7 +277,7 @@ impl HostBackend for Backend {
 
     fn all_settings(&self) -> Result<Settings, HostError> {
         self.gate.sees_all_settings()?;
-        Ok(self.live()?.settings.clone())
+        Ok(self.live()?.settings())
     }
 
     fn folders(&self) -> Folders {
@@ -265,7 +290,8 @@ impl HostBackend for Backend {
     }
 
     fn report_fault(&self, place: &str, kind: FaultKind, message: &str) {
-        if let Ok(inner) = self.live() {
+        // What a replaced version does wrong in an old turn is not counted against the new one.
+        if let Ok(inner) = self.registering() {
             inner.bus.report(self.id(), place, kind, message);
         }
     }

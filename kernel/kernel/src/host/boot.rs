@@ -9,6 +9,8 @@ use super::manifest::{ManifestProblem, claims, parse_from};
 use super::registry::Registry;
 use super::roster::{ExtensionScope, Member, Roster};
 use super::status::{ExtensionState, ExtensionStatus};
+use super::turns::TurnEpoch;
+use super::update::ChangeState;
 use super::{ExtensionHost, HostState, Permissions, Ports};
 use crate::bus::isolate::isolate_call;
 use crate::bus::{Bus, BusPorts};
@@ -33,12 +35,17 @@ pub struct Candidate {
     pub trust: Trust,
     /// Where it was found, for messages.
     pub origin: String,
+    /// Makes another one like it that was never active; without it, it starts again only with the program.
+    pub fresh: Option<FreshCopy>,
 }
+
+/// Makes a copy of an extension that was never active.
+pub type FreshCopy = Arc<dyn Fn() -> Option<Arc<dyn Extension>> + Send + Sync>;
 
 impl Candidate {
     /// An extension that is compiled into the program.
     pub fn bundled(extension: Arc<dyn Extension>) -> Self {
-        Self { extension, trust: Trust::Bundled, origin: "bundled".to_owned() }
+        Self { extension, trust: Trust::Bundled, origin: "bundled".to_owned(), fresh: None }
     }
 }
 
@@ -99,13 +106,13 @@ pub async fn boot(input: Boot) -> Result<ExtensionHost, BootError> {
             left_out.push(left_out_status(candidate, manifest, causes));
         }
     }
-    let members = members(&plan, &candidates, manifests, &input.grants);
+    let members = members(&plan, &candidates, &manifests, &input.grants);
     let inner = assemble(input, members, left_out);
     handle::provide(&inner);
     if let Err(error) = inner.disabled.load().await {
         inner.log(Level::Error, error.to_string(), []);
     }
-    for status in &inner.left_out {
+    for status in &inner.left_out() {
         if let Some(obstacle) = status.state.obstacle() {
             inner.log(Level::Warn, format!("extension `{}`, {obstacle}", status.id), []);
         }
@@ -114,9 +121,9 @@ pub async fn boot(input: Boot) -> Result<ExtensionHost, BootError> {
     Ok(ExtensionHost { inner })
 }
 
-type ReadManifests = (Vec<Candidate>, Vec<Manifest>, Vec<ExtensionStatus>);
+pub(super) type ReadManifests = (Vec<Candidate>, Vec<Manifest>, Vec<ExtensionStatus>);
 
-fn read_all(extensions: &[Candidate]) -> Result<ReadManifests, BootError> {
+pub(super) fn read_all(extensions: &[Candidate]) -> Result<ReadManifests, BootError> {
     let (mut candidates, mut manifests, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
     for (at, candidate) in extensions.iter().enumerate() {
         let text = isolate_call(|| candidate.extension.manifest().into_owned());
@@ -167,7 +174,7 @@ fn unreadable_status(
     }
 }
 
-fn left_out_status(candidate: &Candidate, manifest: &Manifest, causes: &[GraphCause]) -> ExtensionStatus {
+pub(super) fn left_out_status(candidate: &Candidate, manifest: &Manifest, causes: &[GraphCause]) -> ExtensionStatus {
     let reason = lines(causes);
     let only_dependencies = causes.iter().all(|cause| matches!(cause, GraphCause::LeftOut { .. }));
     ExtensionStatus {
@@ -181,23 +188,40 @@ fn left_out_status(candidate: &Candidate, manifest: &Manifest, causes: &[GraphCa
 fn members(
     plan: &ActivationPlan,
     candidates: &[Candidate],
-    manifests: Vec<Manifest>,
+    manifests: &[Manifest],
     grants: &BTreeMap<ExtensionId, BTreeSet<Capability>>,
 ) -> Vec<Member> {
-    let none = BTreeSet::new();
-    let manifests: Vec<Arc<Manifest>> = manifests.into_iter().map(Arc::new).collect();
     let chosen = plan.order.iter().filter_map(|at| Some((candidates.get(*at)?, manifests.get(*at)?)));
     chosen
         .zip(0..)
-        .map(|((candidate, manifest), rank)| Member {
-            manifest: Arc::clone(manifest),
-            origin: candidate.origin.clone(),
-            extension: Arc::clone(&candidate.extension),
-            rank,
-            gate: CapabilityGate::new(Arc::clone(manifest), grants.get(&manifest.id).unwrap_or(&none)),
-            scope: Arc::new(ExtensionScope::default()),
-        })
+        .map(|((candidate, manifest), rank)| member(candidate, manifest, grants, MemberPlace { rank, generation: 0 }))
         .collect()
+}
+
+/// Where a member stands among all.
+pub(super) struct MemberPlace {
+    pub(super) rank: u32,
+    pub(super) generation: u64,
+}
+
+pub(super) fn member(
+    candidate: &Candidate,
+    manifest: &Manifest,
+    grants: &BTreeMap<ExtensionId, BTreeSet<Capability>>,
+    place: MemberPlace,
+) -> Member {
+    let manifest = Arc::new(manifest.clone());
+    let granted = grants.get(&manifest.id).cloned().unwrap_or_default();
+    Member {
+        origin: candidate.origin.clone(),
+        extension: Arc::clone(&candidate.extension),
+        given: Arc::clone(&candidate.extension),
+        rank: place.rank,
+        generation: place.generation,
+        gate: CapabilityGate::new(Arc::clone(&manifest), &granted),
+        scope: Arc::new(ExtensionScope::default()),
+        manifest,
+    }
 }
 
 fn assemble(input: Boot, members: Vec<Member>, left_out: Vec<ExtensionStatus>) -> Arc<HostState> {
@@ -210,18 +234,20 @@ fn assemble(input: Boot, members: Vec<Member>, left_out: Vec<ExtensionStatus>) -
         ports,
         registry: Registry::new(),
         roster: Roster::new(members),
-        settings: input.settings,
+        settings: Mutex::new(input.settings),
         folders: input.folders,
         permissions: input.permissions,
         budget: input.budget,
         fatal: Mutex::new(None),
-        left_out,
+        left_out: Mutex::new(left_out),
+        turns: Mutex::new(TurnEpoch::new(inner.clone())),
+        change: ChangeState::default(),
     })
 }
 
 async fn start_all(inner: &Arc<HostState>) -> Result<(), BootError> {
     let eager = inner.roster.eager();
-    for id in inner.roster.order() {
+    for id in &inner.roster.order() {
         let Some(member) = inner.roster.member(id) else { continue };
         let tier = member.manifest.tier;
         if let Some(disabled) = inner.disabled.find(id).filter(|_| tier != Tier::Core) {
@@ -241,7 +267,7 @@ async fn start_all(inner: &Arc<HostState>) -> Result<(), BootError> {
     Ok(())
 }
 
-fn sleep_until_needed(inner: &Arc<HostState>, id: &ExtensionId, hooks: &[String]) {
+pub(super) fn sleep_until_needed(inner: &Arc<HostState>, id: &ExtensionId, hooks: &[String]) {
     let (weak, sleeper) = (Arc::downgrade(inner), id.clone());
     let activate = move || -> BoxFuture<'static, Result<(), String>> {
         let (inner, id) = (weak.upgrade(), sleeper.clone());

@@ -89,6 +89,12 @@ impl DisabledList {
         Ok(())
     }
 
+    /// Reads what other processes wrote meanwhile.
+    pub(crate) async fn reload(&self) -> Result<(), DisabledStoreError> {
+        self.save_changes().await?;
+        self.load().await
+    }
+
     pub(crate) fn find(&self, extension: &ExtensionId) -> Option<Disabled> {
         lock(&self.list).iter().find(|disabled| &disabled.extension == extension).cloned()
     }

@@ -73,6 +73,12 @@ impl CapabilityGate {
         &self.granted
     }
 
+    /// Whether these grants give what it has.
+    pub(crate) fn has_grants(&self, grants: Option<&BTreeSet<Capability>>) -> bool {
+        let none = BTreeSet::new();
+        Self::new(Arc::clone(&self.manifest), grants.unwrap_or(&none)).granted == self.granted
+    }
+
     pub(crate) fn capability(&self, action: &'static str, capability: Capability) -> Result<(), HostError> {
         let extension = self.manifest.id.clone();
         if !self.manifest.capabilities.contains(&capability) {

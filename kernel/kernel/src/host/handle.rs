@@ -1,5 +1,6 @@
 //! The whole host as a service, for the core extensions that run turns and serve what others add.
 
+use super::registry::Ticket;
 use super::{ExtensionHost, HostState};
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::service::{ProvidedService, Service};
@@ -25,7 +26,7 @@ pub(super) fn provide(inner: &Arc<HostState>) {
     let handle = Arc::new(HostHandle { inner: Arc::downgrade(inner) });
     let provided = ProvidedService { typed: Some(Arc::new(handle)), json: None };
     let mut contributions = inner.registry.lock();
-    let ticket = contributions.next_ticket();
+    let ticket = Ticket { number: contributions.next_ticket(), leaving: None };
     // The first service of a fresh registry: its name cannot be taken.
     let _ = contributions.services.add(ticket, &ExtensionId::new("kernel"), HOST.id(), provided);
 }

@@ -2,6 +2,7 @@
 
 use super::HostState;
 use super::backend::Backend;
+use super::roster::Member;
 use super::status::ExtensionState;
 use crate::bus::isolate::{HandlerFailure, TimeLimit, isolate};
 use dispatch_contracts::fault::FaultKind;
@@ -26,10 +27,7 @@ impl HostState {
             self.skip(id, reason.clone());
             return Err(reason);
         }
-        let host = Host::new(Arc::new(Backend::new(self, &member)));
-        let limit = TimeLimit::Ms(ACTIVATION_TIMEOUT_MS);
-        let outcome = isolate(self.ports.clock.as_ref(), limit, || member.extension.activate(host)).await;
-        match outcome {
+        match self.activate_member(&member).await {
             Ok(()) => {
                 let active = self.roster.activated(id);
                 if active.is_err() {
@@ -40,6 +38,12 @@ impl HostState {
             }
             Err(failure) => Err(self.fail(id, member.manifest.tier, failure)),
         }
+    }
+
+    pub(super) async fn activate_member(self: &Arc<Self>, member: &Member) -> Result<(), HandlerFailure> {
+        let host = Host::new(Arc::new(Backend::new(self, member)));
+        let limit = TimeLimit::Ms(ACTIVATION_TIMEOUT_MS);
+        isolate(self.ports.clock.as_ref(), limit, || member.extension.activate(host)).await
     }
 
     /// Takes back everything an extension has registered and ends its background work.
@@ -54,11 +58,14 @@ impl HostState {
     /// Lets an extension release what the host cannot.
     pub(super) async fn deactivate(&self, id: &ExtensionId) {
         let Some(member) = self.roster.member(id) else { return };
-        let limit = TimeLimit::Ms(DEACTIVATION_TIMEOUT_MS);
-        let outcome = isolate(self.ports.clock.as_ref(), limit, || member.extension.deactivate()).await;
-        if let Err(failure) = outcome {
+        if let Err(failure) = self.deactivate_member(&member).await {
             self.bus.report(id, "deactivation", failure.kind, &failure.message);
         }
+    }
+
+    pub(super) async fn deactivate_member(&self, member: &Member) -> Result<(), HandlerFailure> {
+        let limit = TimeLimit::Ms(DEACTIVATION_TIMEOUT_MS);
+        isolate(self.ports.clock.as_ref(), limit, || member.extension.deactivate()).await
     }
 
     pub(super) async fn shutdown(&self) {

@@ -10,7 +10,7 @@ use dispatch_contracts::provider::Provider;
 use dispatch_contracts::service::ProvidedService;
 use dispatch_contracts::tool::Tool;
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A contribution and who made it.
@@ -37,6 +37,16 @@ pub(crate) struct RefusedItem<T> {
 pub(crate) struct ContributionTable<T> {
     kind: &'static str,
     entries: BTreeMap<String, RegisteredItem<T>>,
+    /// What extensions register that are about to start or to replace others.
+    staged: BTreeMap<String, RegisteredItem<T>>,
+}
+
+/// The number of a registration, and where it goes.
+#[derive(Clone)]
+pub(crate) struct Ticket {
+    pub(crate) number: u64,
+    /// For an extension that is about to start: those whose names it may take, because they are about to leave.
+    pub(crate) leaving: Option<Arc<BTreeSet<ExtensionId>>>,
 }
 
 struct RegisteredItem<T> {
@@ -67,21 +77,26 @@ pub(crate) struct Registry {
 
 impl<T: Clone + Send + 'static> ContributionTable<T> {
     const fn new(kind: &'static str) -> Self {
-        Self { kind, entries: BTreeMap::new() }
+        Self { kind, entries: BTreeMap::new(), staged: BTreeMap::new() }
     }
 
     pub(crate) fn add(
         &mut self,
-        ticket: u64,
+        ticket: Ticket,
         owner: &ExtensionId,
         name: &str,
         item: T,
     ) -> Result<(), Box<RefusedItem<T>>> {
-        if let Some(taken) = self.entries.get(name) {
+        let Ticket { number, leaving } = ticket;
+        let stays = |entry: &&RegisteredItem<T>| !leaving.as_ref().is_some_and(|ids| ids.contains(&entry.owner));
+        let staged = self.staged.get(name).filter(|_| leaving.is_some());
+        if let Some(taken) = staged.or_else(|| self.entries.get(name).filter(stays)) {
             let error = HostError::Taken { kind: self.kind, name: name.to_owned(), by: taken.owner.clone() };
             return Err(Box::new(RefusedItem { error, _item: item }));
         }
-        self.entries.insert(name.to_owned(), RegisteredItem { owner: owner.clone(), ticket, item });
+        let entry = RegisteredItem { owner: owner.clone(), ticket: number, item };
+        let table = if leaving.is_some() { &mut self.staged } else { &mut self.entries };
+        table.insert(name.to_owned(), entry);
         Ok(())
     }
 
@@ -89,20 +104,60 @@ impl<T: Clone + Send + 'static> ContributionTable<T> {
         self.entries.get(name).map(|entry| entry.item.clone())
     }
 
+    /// The same for an extension that is about to start: others that are about to start come first.
+    pub(crate) fn find_staged(&self, name: &str) -> Option<T> {
+        self.staged.get(name).map(|entry| entry.item.clone()).or_else(|| self.find(name))
+    }
+
+    /// Takes the items of those who leave out, and puts the staged ones in.
+    fn commit(&mut self, leaving: &BTreeSet<ExtensionId>, removed: &mut RemovedItems, lost: &mut Vec<LostItem>) {
+        let left = self.entries.extract_if(.., |_, entry| leaving.contains(&entry.owner));
+        removed.extend(left.map(|(_, entry)| Box::new(entry.item) as Box<dyn Any + Send>));
+        for (name, entry) in std::mem::take(&mut self.staged) {
+            if self.entries.contains_key(&name) {
+                lost.push(LostItem { owner: entry.owner, kind: self.kind, name });
+                removed.push(Box::new(entry.item));
+            } else {
+                self.entries.insert(name, entry);
+            }
+        }
+    }
+
+    fn take_staged(&mut self, owner: &ExtensionId, removed: &mut RemovedItems) {
+        let taken = self.staged.extract_if(.., |_, entry| &entry.owner == owner);
+        removed.extend(taken.map(|(_, entry)| Box::new(entry.item) as Box<dyn Any + Send>));
+    }
+
     pub(crate) fn list(&self) -> Vec<Owned<T>> {
         let entries = self.entries.iter();
         entries.map(|(name, it)| Owned { owner: it.owner.clone(), name: name.clone(), item: it.item.clone() }).collect()
     }
 
-    /// Who has a name that matches.
-    fn owner_of(&self, matches: impl Fn(&str) -> bool) -> Option<&ExtensionId> {
-        self.entries.iter().find(|(name, _)| matches(name)).map(|(_, entry)| &entry.owner)
+    /// Who has a name that matches. For an extension that is about to start, those who leave have none.
+    fn owner_of(
+        &self,
+        matches: impl Fn(&str) -> bool,
+        leaving: Option<&BTreeSet<ExtensionId>>,
+    ) -> Option<&ExtensionId> {
+        let stays = |entry: &RegisteredItem<T>| !leaving.is_some_and(|ids| ids.contains(&entry.owner));
+        let staged = self.staged.iter().filter(|_| leaving.is_some());
+        let kept = self.entries.iter().filter(|(_, entry)| stays(entry));
+        staged.chain(kept).find(|(name, _)| matches(name)).map(|(_, entry)| &entry.owner)
     }
 
     fn take(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool, removed: &mut RemovedItems) {
-        let taken = self.entries.extract_if(.., |_, entry| matches(&entry.owner, entry.ticket));
-        removed.extend(taken.map(|(_, entry)| Box::new(entry.item) as Box<dyn Any + Send>));
+        for table in [&mut self.entries, &mut self.staged] {
+            let taken = table.extract_if(.., |_, entry| matches(&entry.owner, entry.ticket));
+            removed.extend(taken.map(|(_, entry)| Box::new(entry.item) as Box<dyn Any + Send>));
+        }
     }
+}
+
+/// A staged item whose name somebody took meanwhile.
+pub(crate) struct LostItem {
+    pub(crate) owner: ExtensionId,
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
 }
 
 impl Contributions {
@@ -112,12 +167,13 @@ impl Contributions {
     }
 
     /// Refuses a route whose requests another one answers already, whichever kind that is and however its placeholders
-    /// are called.
-    pub(crate) fn free_route(&self, name: &str) -> Result<(), HostError> {
+    /// are called. An extension that is about to start may have the routes of those who leave.
+    pub(crate) fn free_route(&self, name: &str, leaving: Option<&BTreeSet<ExtensionId>>) -> Result<(), HostError> {
         let wanted = route_shape(name);
         let same = |known: &str| route_shape(known) == wanted;
-        let taken = self.served_routes.owner_of(same);
-        let taken = taken.or_else(|| self.routes.owner_of(same)).or_else(|| self.raw_routes.owner_of(same));
+        let taken = self.served_routes.owner_of(same, leaving);
+        let taken = taken.or_else(|| self.routes.owner_of(same, leaving));
+        let taken = taken.or_else(|| self.raw_routes.owner_of(same, leaving));
         let (kind, name) = (ContributionKind::Route.word(), name.to_owned());
         taken.map_or(Ok(()), |by| Err(HostError::Taken { kind, name, by: by.clone() }))
     }
@@ -134,6 +190,38 @@ impl Contributions {
         self.jobs.take(&matches, &mut removed);
         self.services.take(&matches, &mut removed);
         self.migrations.take(&matches, &mut removed);
+        removed
+    }
+}
+
+impl Contributions {
+    fn commit(&mut self, leaving: &BTreeSet<ExtensionId>, removed: &mut RemovedItems) -> Vec<LostItem> {
+        let mut lost = Vec::new();
+        self.tools.commit(leaving, removed, &mut lost);
+        self.providers.commit(leaving, removed, &mut lost);
+        self.auth.commit(leaving, removed, &mut lost);
+        self.routes.commit(leaving, removed, &mut lost);
+        self.raw_routes.commit(leaving, removed, &mut lost);
+        self.served_routes.commit(leaving, removed, &mut lost);
+        self.commands.commit(leaving, removed, &mut lost);
+        self.jobs.commit(leaving, removed, &mut lost);
+        self.services.commit(leaving, removed, &mut lost);
+        self.migrations.commit(leaving, removed, &mut lost);
+        lost
+    }
+
+    fn take_staged(&mut self, owner: &ExtensionId) -> RemovedItems {
+        let mut removed = RemovedItems::new();
+        self.tools.take_staged(owner, &mut removed);
+        self.providers.take_staged(owner, &mut removed);
+        self.auth.take_staged(owner, &mut removed);
+        self.routes.take_staged(owner, &mut removed);
+        self.raw_routes.take_staged(owner, &mut removed);
+        self.served_routes.take_staged(owner, &mut removed);
+        self.commands.take_staged(owner, &mut removed);
+        self.jobs.take_staged(owner, &mut removed);
+        self.services.take_staged(owner, &mut removed);
+        self.migrations.take_staged(owner, &mut removed);
         removed
     }
 }
@@ -166,6 +254,20 @@ impl Registry {
         drop_contained(removed);
     }
 
+    /// Takes back what an extension registered that did not start after all.
+    pub(crate) fn remove_staged(&self, extension: &ExtensionId) {
+        let removed = self.lock().take_staged(extension);
+        drop_contained(removed);
+    }
+
+    /// Puts what was staged in the place of what those who leave had, in one step. Answers what lost its name.
+    /// The removed items are foreign code to drop.
+    pub(crate) fn commit(&self, leaving: &BTreeSet<ExtensionId>) -> (Vec<LostItem>, RemovedItems) {
+        let mut removed = RemovedItems::new();
+        let lost = self.lock().commit(leaving, &mut removed);
+        (lost, removed)
+    }
+
     /// Takes back everything of one extension.
     pub(crate) fn remove_extension(&self, extension: &ExtensionId) {
         let removed = self.lock().take(|owner, _| owner == extension);
@@ -180,6 +282,6 @@ fn route_shape(name: &str) -> String {
     name.split('/').map(unnamed).collect::<Vec<_>>().join("/")
 }
 
-fn drop_contained(removed: RemovedItems) {
+pub(crate) fn drop_contained(removed: RemovedItems) {
     let _ = crate::bus::isolate::isolate_call(move || drop(removed));
 }

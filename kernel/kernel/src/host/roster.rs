@@ -23,7 +23,10 @@ const FAULTS_KEPT: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct ExtensionScope {
     over: AtomicBool,
+    retired: AtomicBool,
     pub(super) cancel: CancelToken,
+    /// Ends its jobs, which its successor has too.
+    pub(super) jobs: CancelToken,
 }
 
 impl ExtensionScope {
@@ -32,8 +35,19 @@ impl ExtensionScope {
     }
 
     pub(super) fn end(&self) {
+        self.retire();
         self.over.store(true, Ordering::Release);
         self.cancel.cancel();
+    }
+
+    /// From now on only turns that are running use it.
+    pub(super) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+        self.jobs.cancel();
+    }
+
+    pub(super) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
     }
 }
 
@@ -44,7 +58,11 @@ pub(super) struct Member {
     pub(super) manifest: Arc<Manifest>,
     pub(super) origin: String,
     pub(super) extension: Arc<dyn Extension>,
+    /// The instance that was given for it; another one if it is a fresh copy.
+    pub(super) given: Arc<dyn Extension>,
     pub(super) rank: u32,
+    /// The generation of subscribers that it belongs to.
+    pub(super) generation: u64,
     pub(super) gate: CapabilityGate,
     pub(super) scope: Arc<ExtensionScope>,
 }
@@ -63,42 +81,82 @@ struct RosterSlot {
     fault_count: u64,
 }
 
+impl RosterSlot {
+    fn new(member: Member, state: ExtensionState) -> Self {
+        Self { member, state, faults: VecDeque::new(), fault_count: 0 }
+    }
+}
+
 /// All members, in activation order.
 pub(super) struct Roster {
+    slots: Mutex<RosterSlots>,
+}
+
+struct RosterSlots {
     order: Vec<ExtensionId>,
-    slots: Mutex<BTreeMap<ExtensionId, RosterSlot>>,
+    by_id: BTreeMap<ExtensionId, RosterSlot>,
+}
+
+/// What becomes of the members in a change.
+#[derive(Default)]
+pub(super) struct RosterEdit {
+    /// All of them, in activation order.
+    pub(super) order: Vec<ExtensionId>,
+    /// The new ones and those in the place of others.
+    pub(super) put: Vec<(Member, ExtensionState)>,
 }
 
 impl Roster {
     pub(super) fn new(members: Vec<Member>) -> Self {
         let order = members.iter().map(|member| member.manifest.id.clone()).collect();
-        let slot =
-            |member| RosterSlot { member, state: ExtensionState::Starting, faults: VecDeque::new(), fault_count: 0 };
-        let slots = members.into_iter().map(|member| (member.manifest.id.clone(), slot(member))).collect();
-        Self { order, slots: Mutex::new(slots) }
+        let slots = members.into_iter().map(|member| RosterSlot::new(member, ExtensionState::Starting));
+        let by_id = slots.map(|slot| (slot.member.manifest.id.clone(), slot)).collect();
+        Self { slots: Mutex::new(RosterSlots { order, by_id }) }
     }
 
-    pub(super) fn order(&self) -> &[ExtensionId] {
-        &self.order
+    /// The ids in activation order.
+    pub(super) fn order(&self) -> Vec<ExtensionId> {
+        self.lock().order.clone()
+    }
+
+    /// All members in activation order.
+    pub(super) fn members(&self) -> Vec<Member> {
+        let slots = self.lock();
+        slots.order.iter().filter_map(|id| slots.by_id.get(id)).map(|slot| slot.member.clone()).collect()
+    }
+
+    /// Makes a change; who is not in its order is gone.
+    pub(super) fn apply(&self, edit: RosterEdit) {
+        let RosterEdit { order, put } = edit;
+        let mut gone = Vec::new();
+        let mut slots = self.lock();
+        for (member, state) in put {
+            gone.extend(slots.by_id.insert(member.manifest.id.clone(), RosterSlot::new(member, state)));
+        }
+        gone.extend(slots.by_id.extract_if(.., |id, _| !order.contains(id)).map(|(_, slot)| slot));
+        slots.order = order;
+        drop(slots);
+        // The last one to hold an extension runs its destructor, which is foreign code.
+        let _ = isolate_call(move || drop(gone));
     }
 
     pub(super) fn member(&self, id: &ExtensionId) -> Option<Member> {
-        self.lock().get(id).map(|slot| slot.member.clone())
+        self.lock().by_id.get(id).map(|slot| slot.member.clone())
     }
 
     pub(super) fn state(&self, id: &ExtensionId) -> Option<ExtensionState> {
-        self.lock().get(id).map(|slot| slot.state.clone())
+        self.lock().by_id.get(id).map(|slot| slot.state.clone())
     }
 
     /// Sets a state; answers the one before.
     pub(super) fn set_state(&self, id: &ExtensionId, state: ExtensionState) -> Option<ExtensionState> {
-        self.lock().get_mut(id).map(|slot| std::mem::replace(&mut slot.state, state))
+        self.lock().by_id.get_mut(id).map(|slot| std::mem::replace(&mut slot.state, state))
     }
 
     /// Makes an extension active, unless it was stopped while it was starting.
     pub(super) fn activated(&self, id: &ExtensionId) -> Result<(), String> {
         let mut slots = self.lock();
-        let Some(slot) = slots.get_mut(id) else { return Err("is not known".to_owned()) };
+        let Some(slot) = slots.by_id.get_mut(id) else { return Err("is not known".to_owned()) };
         if let (false, Some(obstacle)) = (slot.state.is_running(), slot.state.obstacle()) {
             return Err(obstacle);
         }
@@ -108,7 +166,7 @@ impl Roster {
 
     pub(super) fn enabled(&self, id: &ExtensionId) {
         let mut slots = self.lock();
-        if let Some(slot) = slots.get_mut(id).filter(|slot| matches!(slot.state, ExtensionState::Disabled { .. })) {
+        if let Some(slot) = slots.by_id.get_mut(id).filter(|slot| matches!(slot.state, ExtensionState::Disabled { .. })) {
             let reason = "enabled again; it starts when the program starts again".to_owned();
             slot.state = ExtensionState::Skipped { reason };
         }
@@ -118,7 +176,7 @@ impl Roster {
     /// state when this returns, so that it is not disabled twice.
     pub(super) fn record(&self, fault: &Fault, budget: FaultBudget, now_ms: u64) -> Option<JudgedFault> {
         let mut slots = self.lock();
-        let slot = slots.get_mut(&fault.extension)?;
+        let slot = slots.by_id.get_mut(&fault.extension)?;
         slot.fault_count += 1;
         slot.faults.push_back(fault.clone());
         let kept = usize::try_from(budget.faults).unwrap_or(usize::MAX).max(FAULTS_KEPT);
@@ -141,8 +199,8 @@ impl Roster {
         let slots = self.lock();
         let mut needing = BTreeSet::from([id.clone()]);
         let mut dependents = Vec::new();
-        for candidate in &self.order {
-            let depends_on = slots.get(candidate).into_iter().flat_map(|slot| &slot.member.manifest.depends_on);
+        for candidate in &slots.order {
+            let depends_on = slots.by_id.get(candidate).into_iter().flat_map(|slot| &slot.member.manifest.depends_on);
             if depends_on.into_iter().any(|dependency| !dependency.optional && needing.contains(&dependency.id)) {
                 needing.insert(candidate.clone());
                 dependents.push(candidate.clone());
@@ -156,8 +214,8 @@ impl Roster {
     pub(super) fn eager(&self) -> BTreeSet<ExtensionId> {
         let slots = self.lock();
         let mut eager = BTreeSet::new();
-        for id in self.order.iter().rev() {
-            let Some(slot) = slots.get(id) else { continue };
+        for id in slots.order.iter().rev() {
+            let Some(slot) = slots.by_id.get(id) else { continue };
             if slot.member.manifest.activation == Activation::Eager || eager.contains(id) {
                 eager.insert(id.clone());
                 eager.extend(slot.member.manifest.depends_on.iter().map(|dependency| dependency.id.clone()));
@@ -167,18 +225,19 @@ impl Roster {
     }
 
     pub(super) fn status(&self) -> Vec<ExtensionStatus> {
-        self.lock().values().map(status_of).collect()
+        self.lock().by_id.values().map(status_of).collect()
     }
 
     pub(super) fn each_state(&self, tell: &mut dyn FnMut(&ExtensionId, Option<Tier>, &ExtensionState)) {
         self.lock()
+            .by_id
             .values()
             .for_each(|slot| tell(&slot.member.manifest.id, Some(slot.member.manifest.tier), &slot.state));
     }
 
     pub(super) fn hooks(&self) -> Vec<Owned<()>> {
         let slots = self.lock();
-        let running = slots.values().filter(|slot| slot.state.is_running());
+        let running = slots.by_id.values().filter(|slot| slot.state.is_running());
         let declared = running.flat_map(|slot| {
             let manifest = &slot.member.manifest;
             manifest.contributes.hooks.iter().map(|hook| Owned {
@@ -194,7 +253,7 @@ impl Roster {
 
     pub(super) fn settings_schemas(&self) -> Vec<Owned<Value>> {
         let slots = self.lock();
-        let manifests = slots.values().map(|slot| &slot.member.manifest);
+        let manifests = slots.by_id.values().map(|slot| &slot.member.manifest);
         let with_schema = manifests.filter_map(|manifest| Some((&manifest.id, manifest.settings_schema.clone()?)));
         with_schema.map(|(id, item)| Owned { owner: id.clone(), name: id.to_string(), item }).collect()
     }
@@ -205,7 +264,7 @@ impl Roster {
         Some(isolate_call(|| member.extension.harness()).unwrap_or_default())
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ExtensionId, RosterSlot>> {
+    fn lock(&self) -> MutexGuard<'_, RosterSlots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -48,14 +48,16 @@ impl ExtensionWorker {
 
     /// Runs work until it ends, the extension ends, or it is taken back.
     pub(super) fn spawn(self, inner: &HostState, work: BoxFuture<'static, Result<(), HandlerError>>) -> Registration {
-        self.until_cancelled(inner, move |worker| {
+        let whole = self.scope.cancel.clone();
+        self.until_cancelled(inner, &whole, move |worker| {
             Box::pin(async move { worker.run_once(TimeLimit::None, || work).await })
         })
     }
 
     /// Runs a job again and again. The first run comes one period after the start.
     pub(super) fn repeat(self, inner: &HostState, job: Job) -> Registration {
-        self.until_cancelled(inner, move |worker| {
+        let whole = self.scope.jobs.clone();
+        self.until_cancelled(inner, &whole, move |worker| {
             Box::pin(async move {
                 loop {
                     worker.clock.sleep_ms(job.every_ms.max(MIN_JOB_PERIOD_MS)).await;
@@ -104,9 +106,10 @@ impl ExtensionWorker {
     fn until_cancelled(
         self,
         inner: &HostState,
+        whole: &CancelToken,
         work: impl FnOnce(Self) -> BoxFuture<'static, ()> + Send + 'static,
     ) -> Registration {
-        let cancel: CancelToken = self.scope.cancel.child();
+        let cancel = whole.child();
         let cancelled = cancel.cancelled();
         let running = work(self);
         inner.ports.spawner.spawn(Box::pin(async move {

@@ -90,7 +90,7 @@ impl TestBus {
 }
 
 pub(crate) fn subscriber(extension: &str, rank: u32) -> Subscriber {
-    Subscriber { extension: extension.into(), rank }
+    Subscriber { extension: extension.into(), rank, generation: 0 }
 }
 
 type ActivateProbe = Box<dyn Fn(Host) -> BoxFuture<'static, Result<(), ExtensionError>> + Send + Sync>;
@@ -176,7 +176,7 @@ impl Probe {
     }
 
     pub(crate) fn external(self) -> Candidate {
-        Candidate { extension: Arc::new(self), trust: Trust::External, origin: "extensions/probe".to_owned() }
+        Candidate { extension: Arc::new(self), trust: Trust::External, origin: "extensions/probe".to_owned(), fresh: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The parent's side: one worker, one request at a time, and an end to every request.
 
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use dispatch_os::time;
@@ -62,6 +62,21 @@ impl Supervisor {
     /// The process id of the worker, if one runs.
     pub fn worker_id(&self) -> Option<u32> {
         self.lock().worker.as_ref().map(Worker::id)
+    }
+
+    /// Whether there is a worker; never waits for a request that runs.
+    pub fn is_running(&self) -> bool {
+        match self.state.try_lock() {
+            Ok(state) => state.worker.is_some(),
+            Err(TryLockError::Poisoned(state)) => state.into_inner().worker.is_some(),
+            Err(TryLockError::WouldBlock) => true,
+        }
+    }
+
+    /// Ends the worker, after the request that runs. The next request starts another.
+    pub fn stop(&self) {
+        let worker = self.lock().worker.take();
+        drop(worker);
     }
 
     /// Runs one request to its end.

@@ -1,16 +1,25 @@
 //! `dispatch ext remove`: deletes an extension's folder and forgets that it was approved or disabled.
 
 use super::info::unknown;
+use super::purge;
 use crate::app::Status;
 use crate::commands::trust::forget;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::running::{Threads, disabled_store, runtime};
 use crate::settings::Loaded;
+use dispatch_contracts::extension::Extension;
 use dispatch_kernel::host::enable;
 use dispatch_script_extension::{FoundExtension, Place};
+use std::sync::Arc;
 
-pub(super) fn run(loaded: &Loaded, id: &str, printer: &Printer) -> Result<Status, Failure> {
+pub(super) fn run(
+    loaded: &Loaded,
+    extensions: Vec<Arc<dyn Extension>>,
+    id: &str,
+    purge: bool,
+    printer: &Printer,
+) -> Result<Status, Failure> {
     let found = &loaded.externals.found;
     let Some(extension) = found.iter().find(|found| found.id == id) else {
         return Err(unknown(id, found.iter().map(|found| found.id.as_str()))
@@ -20,6 +29,7 @@ pub(super) fn run(loaded: &Loaded, id: &str, printer: &Printer) -> Result<Status
         return Err(installed(extension));
     }
     let shown = extension.path.display();
+    let purged = if purge { purge::run(loaded, extensions, extension)? } else { Vec::new() };
     dispatch_os::files::remove_dir_all(&extension.path)
         .map_err(|error| Failure::internal(format!("cannot delete {shown}")).caused_by(&error))?;
     forget(loaded, &extension.path)?;
@@ -29,7 +39,9 @@ pub(super) fn run(loaded: &Loaded, id: &str, printer: &Printer) -> Result<Status
         .map_err(|error| Failure::of(Status::Configuration, &error))?;
     let next = found.iter().find(|other| other.id == id && other.path != extension.path);
     let next = next.map(|next| format!("\nthere is another one in {}", next.path.display()));
+    crate::development::remove(&loaded.dirs.data, &extension.path)?;
     printer.out(&format!("removed {shown}{}", next.unwrap_or_default()));
+    purged.iter().for_each(|line| printer.out(line));
     Ok(Status::Done)
 }
 

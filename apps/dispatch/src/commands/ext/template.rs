@@ -50,7 +50,7 @@ pub(super) fn make(
     let template = template(kind);
     let manifest = manifest(name, &template)?;
     let root = loaded.project.as_ref().map_or_else(|| loaded.start.clone(), |root| root.path.clone());
-    let folders = SearchFolders { project: Some(root), config: loaded.dirs.config.clone() };
+    let folders = SearchFolders { project: Some(root), config: loaded.dirs.config.clone(), ..SearchFolders::default() };
     let place = match place {
         NewPlace::Project => Place::Project,
         NewPlace::User => Place::User,

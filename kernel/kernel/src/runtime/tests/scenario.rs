@@ -282,7 +282,7 @@ pub(super) const TOOLS: [(&str, bool); 8] = [
 ];
 
 pub(super) fn subscriber(name: &str) -> Subscriber {
-    Subscriber { extension: name.into(), rank: 0 }
+    Subscriber { extension: name.into(), rank: 0, generation: 0 }
 }
 
 impl TurnScenario {
