@@ -41,7 +41,8 @@ pub(crate) fn remove(data: &Path, folder: &Path) -> Result<bool, Failure> {
 
 fn write(data: &Path, all: &[PathBuf]) -> Result<(), Failure> {
     create_dir_owner_only(data)?;
-    let text = serde_json::to_vec_pretty(all).map_err(|error| Failure::internal("cannot write JSON").caused_by(&error))?;
+    let text =
+        serde_json::to_vec_pretty(all).map_err(|error| Failure::internal("cannot write JSON").caused_by(&error))?;
     let options = ReplaceOptions { access: Access::OwnerOnly, ..ReplaceOptions::default() };
     Ok(replace_with(&data.join(FILE), &text, options)?)
 }

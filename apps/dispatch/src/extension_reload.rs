@@ -10,8 +10,8 @@ use crate::running::{Running, candidates, shared_settings};
 use crate::settings::Loaded;
 use dispatch_contracts::settings::Settings;
 use dispatch_kernel::host::{ChangeOutcome, ExtensionHost, RosterUpdate};
-use dispatch_os::files::{Access, ReplaceOptions, create_dir_owner_only, read_at_most, replace_with};
 use dispatch_os::Ulid;
+use dispatch_os::files::{Access, ReplaceOptions, create_dir_owner_only, read_at_most, replace_with};
 use dispatch_script_extension::Discovered;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -49,7 +49,8 @@ struct ReloadRequest {
 pub(crate) fn request_reload(data: &Path, extension: Option<&str>) -> Result<(), Failure> {
     create_dir_owner_only(data)?;
     let request = ReloadRequest { id: Ulid::generate().to_string(), extension: extension.map(str::to_owned) };
-    let text = serde_json::to_vec(&request).map_err(|error| Failure::internal("cannot write JSON").caused_by(&error))?;
+    let text =
+        serde_json::to_vec(&request).map_err(|error| Failure::internal("cannot write JSON").caused_by(&error))?;
     let options = ReplaceOptions { access: Access::OwnerOnly, ..ReplaceOptions::default() };
     Ok(replace_with(&data.join(REQUEST_FILE), &text, options)?)
 }
@@ -79,7 +80,8 @@ impl ExtensionReloader {
         match WatchedFiles::open(reloader.places(&loaded.externals)) {
             Ok(files) => Some(tokio::spawn(reloader.follow(files))),
             Err(error) => {
-                let text = format!("changes of extensions are not seen until the next start: cannot watch files: {error}");
+                let text =
+                    format!("changes of extensions are not seen until the next start: cannot watch files: {error}");
                 (reloader.tell)(text);
                 None
             }
@@ -87,9 +89,10 @@ impl ExtensionReloader {
     }
 
     fn new(running: &Running, loaded: &Loaded, tell: TellReload) -> Self {
-        let made = running.settings().iter().filter(|(name, setting)| {
-            loaded.settings.get(name).is_none_or(|known| known.value != setting.value)
-        });
+        let made = running
+            .settings()
+            .iter()
+            .filter(|(name, setting)| loaded.settings.get(name).is_none_or(|known| known.value != setting.value));
         let known = KnownState {
             externals: loaded.externals.clone(),
             settings: loaded.settings.clone(),
@@ -141,7 +144,8 @@ impl ExtensionReloader {
         let forced = self.forced(&loaded);
         let (externals, kept) = carried_over(loaded.externals, &before, forced.as_deref());
         loaded.externals = externals;
-        let settings = self.made.iter().fold(loaded.settings.clone(), |all, (name, value)| all.with(name, value.clone()));
+        let settings =
+            self.made.iter().fold(loaded.settings.clone(), |all, (name, value)| all.with(name, value.clone()));
         let (extensions, _) = joined(loaded.own.clone(), &loaded.externals);
         let update = RosterUpdate {
             settings: shared_settings(settings, &extensions),
@@ -200,7 +204,8 @@ impl ExtensionReloader {
 
     /// Whether a setting is in force at once: those of extensions from outside, and grants.
     fn is_live(&self, name: &str, externals: &Discovered) -> bool {
-        let of_external = |id: &str| name.strip_prefix("extensions.").is_some_and(|rest| rest.starts_with(&format!("{id}.")));
+        let of_external =
+            |id: &str| name.strip_prefix("extensions.").is_some_and(|rest| rest.starts_with(&format!("{id}.")));
         name.starts_with("grants.")
             || name == "extensions.disabled"
             || externals.all_running().any(|found| of_external(&found.id))

@@ -6,8 +6,8 @@ use dispatch_contracts::extension::Extension;
 use dispatch_contracts::ids::ExtensionId;
 use dispatch_contracts::manifest::{Capability, Manifest, Tier};
 use dispatch_contracts::settings::Settings;
-use dispatch_kernel::host::{Candidate, FreshCopy};
 use dispatch_kernel::host::manifest::parse;
+use dispatch_kernel::host::{Candidate, FreshCopy};
 use dispatch_script_extension::{Discovered, FoundState, ScriptExtension, SearchFolders, discover};
 use dispatch_trust::Trust;
 use serde_json::Value;
@@ -60,7 +60,9 @@ pub(crate) fn candidate(loaded: &Loaded, extension: Arc<dyn Extension>) -> Candi
             origin: found.path.display().to_string(),
             fresh: found.extension().map(fresh_copies),
         },
-        (None, Some(manifest)) => Candidate { fresh: Some(bundled_copies(manifest.id)), ..Candidate::bundled(extension) },
+        (None, Some(manifest)) => {
+            Candidate { fresh: Some(bundled_copies(manifest.id)), ..Candidate::bundled(extension) }
+        }
         (None, None) => Candidate::bundled(extension),
     }
 }
@@ -80,7 +82,11 @@ fn bundled_copies(id: ExtensionId) -> FreshCopy {
 
 /// What was found, with what ran before where nothing changed, and where what is there now may not or cannot run; the
 /// second list says why. The one that is `forced` is loaded again in any case.
-pub(crate) fn carried_over(mut found: Discovered, before: &Discovered, forced: Option<&str>) -> (Discovered, Vec<String>) {
+pub(crate) fn carried_over(
+    mut found: Discovered,
+    before: &Discovered,
+    forced: Option<&str>,
+) -> (Discovered, Vec<String>) {
     let mut kept = Vec::new();
     for extension in &mut found.found {
         let known = before.found.iter().find(|known| known.path == extension.path);

@@ -1,8 +1,8 @@
 //! Reads every layer of settings and merges them, with a clear word about each file.
 
 use crate::args::CommonArgs;
-use crate::{development, external_extensions};
 use crate::failure::Failure;
+use crate::{development, external_extensions};
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::ids::ExtensionId;

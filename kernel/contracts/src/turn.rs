@@ -145,6 +145,13 @@ pub enum TurnEvent {
         /// How it ended.
         status: crate::conversation::ResultStatus,
     },
+    /// An extension delayed the turn, failed in it, or is switched off.
+    Notice {
+        /// Which one.
+        extension: ExtensionId,
+        /// What a person is told, with what to do about it.
+        text: String,
+    },
     /// The turn is over.
     TurnEnded {
         /// How.

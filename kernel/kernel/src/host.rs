@@ -37,7 +37,7 @@ use crate::bus::Bus;
 use disabled::DisabledList;
 use dispatch_contracts::auth::Auth;
 use dispatch_contracts::contribution::{Command, Job, RawRoute, Route};
-use dispatch_contracts::fault::FaultBudget;
+use dispatch_contracts::fault::{Fault, FaultBudget};
 use dispatch_contracts::folders::Folders;
 use dispatch_contracts::harness::Harness;
 use dispatch_contracts::ids::ExtensionId;
@@ -51,10 +51,11 @@ use dispatch_contracts::settings::Settings;
 use dispatch_contracts::tool::Tool;
 use registry::Registry;
 use roster::Roster;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use turns::TurnEpoch;
 use update::ChangeState;
-use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the host needs of the world.
 #[derive(Clone)]
@@ -141,6 +142,11 @@ impl ExtensionHost {
     pub fn each_state(&self, mut tell: impl FnMut(&ExtensionId, Option<Tier>, &ExtensionState)) {
         self.inner.roster.each_state(&mut tell);
         self.inner.left_out().iter().for_each(|status| tell(&status.id, status.tier, &status.state));
+    }
+
+    /// How many faults each extension has had since it started, and the latest.
+    pub fn faults(&self) -> BTreeMap<ExtensionId, (u64, Fault)> {
+        self.inner.roster.faults()
     }
 
     /// Forgets that an extension was disabled; it starts at the next boot. Answers whether it was.

@@ -4,6 +4,7 @@
 //! the caller.
 
 pub mod builtin;
+pub mod command_line;
 pub mod config;
 pub mod dotted;
 pub mod logger;

@@ -69,8 +69,12 @@ impl Extension for BrokenAtLoad {
 #[test]
 fn fault_1_an_extension_that_panics_at_load_is_shown_and_the_rest_start() {
     let test = TestHost::new();
-    let broken =
-        Candidate { extension: Arc::new(BrokenAtLoad), trust: Trust::External, origin: "extensions/broken".to_owned(), fresh: None };
+    let broken = Candidate {
+        extension: Arc::new(BrokenAtLoad),
+        trust: Trust::External,
+        origin: "extensions/broken".to_owned(),
+        fresh: None,
+    };
     let host = test.run(test.boot(vec![broken, idle("fine", json!({})).bundled()])).unwrap();
     assert_eq!(state(&host, "fine"), ExtensionState::Active);
     assert_eq!(

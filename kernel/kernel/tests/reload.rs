@@ -13,9 +13,7 @@ use dispatch_contracts::hooks::{Denial, TOOL_BEFORE, TURN_STARTED, TurnStarted};
 use dispatch_contracts::host::Host;
 use dispatch_contracts::manifest::Capability;
 use dispatch_kernel::bus::{Bus, WaitLog};
-use dispatch_kernel::host::{
-    Candidate, ChangeOutcome, ExtensionHost, ExtensionState, RosterUpdate, disable, enable,
-};
+use dispatch_kernel::host::{Candidate, ChangeOutcome, ExtensionHost, ExtensionState, RosterUpdate, disable, enable};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -256,7 +254,10 @@ fn what_comes_lets_others_start_and_what_goes_stops_them() {
         let said = test.update(&host, vec![dependent]).await;
         assert_eq!(
             said,
-            ["extension `b` stopped: needs `a`, which is not installed", "extension `a` stopped: it is not there any more"]
+            [
+                "extension `b` stopped: needs `a`, which is not installed",
+                "extension `a` stopped: it is not there any more"
+            ]
         );
         assert!(host.commands().is_empty());
         assert_eq!(guard(host.bus()).await, "nobody");
@@ -273,8 +274,7 @@ fn what_another_process_switches_off_and_on_stops_and_starts() {
             with_fresh(move || version("a", "a1", json!({}), &life))
         };
         let host = test.boot(vec![extension.clone()]).await.unwrap();
-        let entry =
-            Disabled { extension: "a".into(), reason: "by hand".to_owned(), at_ms: 0, filters: Vec::new() };
+        let entry = Disabled { extension: "a".into(), reason: "by hand".to_owned(), at_ms: 0, filters: Vec::new() };
         disable(test.store.as_ref(), entry).await.unwrap();
         assert_eq!(test.update(&host, vec![extension.clone()]).await, ["extension `a` stopped: by hand"]);
         assert_eq!(state(&host, "a"), ExtensionState::Disabled { reason: "by hand".to_owned() });
@@ -349,7 +349,10 @@ fn any_world() -> impl Strategy<Value = Vec<Option<(u8, bool)>>> {
 }
 
 /// The same version is the same instance.
-fn candidates(world: &[Option<(u8, bool)>], made: &mut std::collections::BTreeMap<(usize, u8, bool), Candidate>) -> Vec<Candidate> {
+fn candidates(
+    world: &[Option<(u8, bool)>],
+    made: &mut std::collections::BTreeMap<(usize, u8, bool), Candidate>,
+) -> Vec<Candidate> {
     let there = world.iter().enumerate().filter_map(|(at, one)| one.map(|(number, needs)| (at, number, needs)));
     there
         .map(|key| {

@@ -57,8 +57,12 @@ impl<'a> TestHost<'a> {
         disabled: Arc<dyn DisabledStore>,
     ) -> Result<Self, NoTestHost> {
         let made = (subject.make)(fault).map_err(NoTestHost::NotMade)?.ok_or(NoTestHost::CannotHaveFault)?;
-        let own =
-            Candidate { extension: Arc::clone(&made.extension), trust: subject.trust, origin: "under test".to_owned(), fresh: None };
+        let own = Candidate {
+            extension: Arc::clone(&made.extension),
+            trust: subject.trust,
+            origin: "under test".to_owned(),
+            fresh: None,
+        };
         let others = (subject.others)().into_iter().map(Candidate::bundled);
         let allowed =
             |_: &_| PermissionDecision { verdict: Verdict::Allow, rule: None, reason: "a check runs".to_owned() };

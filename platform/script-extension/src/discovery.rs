@@ -303,7 +303,11 @@ mod tests {
     #[test]
     fn one_id_in_four_places_is_taken_from_the_strongest_that_is_approved() {
         let root = tempfile::tempdir().unwrap();
-        let folders = SearchFolders { project: Some(root.path().join("p")), config: root.path().join("c"), ..SearchFolders::default() };
+        let folders = SearchFolders {
+            project: Some(root.path().join("p")),
+            config: root.path().join("c"),
+            ..SearchFolders::default()
+        };
         let places = [
             (Place::Project, "hello"),
             (Place::User, "hello"),
@@ -350,7 +354,11 @@ mod tests {
     #[test]
     fn a_change_after_the_approval_stops_it_and_a_copy_of_what_was_approved_runs() {
         let root = tempfile::tempdir().unwrap();
-        let folders = SearchFolders { project: Some(root.path().to_path_buf()), config: root.path().join("c"), ..SearchFolders::default() };
+        let folders = SearchFolders {
+            project: Some(root.path().to_path_buf()),
+            config: root.path().join("c"),
+            ..SearchFolders::default()
+        };
         let path = folders.of(Place::Project).unwrap().join("hello");
         add(&path, "hello", "// a");
         let mut trust = Trust::default();
@@ -365,8 +373,11 @@ mod tests {
     #[test]
     fn what_somebody_works_on_runs_with_any_content_and_nothing_beside_it() {
         let root = tempfile::tempdir().unwrap();
-        let mut folders =
-            SearchFolders { project: Some(root.path().to_path_buf()), config: root.path().join("c"), ..SearchFolders::default() };
+        let mut folders = SearchFolders {
+            project: Some(root.path().to_path_buf()),
+            config: root.path().join("c"),
+            ..SearchFolders::default()
+        };
         let place = folders.of(Place::Project).unwrap();
         add(&place.join("mine"), "mine", "// a");
         add(&place.join("other"), "other", "// a");
@@ -381,7 +392,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_file_and_field() {
         let root = tempfile::tempdir().unwrap();
-        let folders = SearchFolders { project: Some(root.path().to_path_buf()), config: root.path().join("c"), ..SearchFolders::default() };
+        let folders = SearchFolders {
+            project: Some(root.path().to_path_buf()),
+            config: root.path().join("c"),
+            ..SearchFolders::default()
+        };
         let place = folders.of(Place::Project).unwrap();
         std::fs::create_dir_all(place.join("a-empty")).unwrap();
         add(&place.join("b-other"), "another", "");

@@ -2,6 +2,7 @@
 
 mod asking;
 mod change;
+mod completion;
 mod conversation;
 mod display;
 mod idle_questions;
@@ -16,14 +17,17 @@ mod typed_history;
 
 use super::session;
 use crate::app::Status;
+use crate::extension_reload::{ExtensionReloader, TellReload, told_on_stderr};
 use crate::failure::Failure;
 use crate::printer::{Format, Printer};
 use crate::running::{Running, Threads};
 use crate::settings::Loaded;
 use crate::stopping::Interrupts;
 use clap::ValueEnum;
+use completion::CommandNames;
 use conversation::{Conversation, ConversationStart, MessageSource};
 use dispatch_contracts::extension::Extension;
+use dispatch_kernel::host::ExtensionHost;
 use dispatch_os::Ulid;
 use ext_conversation_store::contract::{CONVERSATIONS, Conversations, SessionFilter};
 use ext_session_orchestrator::contract::{APPROVALS, Ask, Mode, SESSIONS, Submission, redactor};
@@ -139,7 +143,9 @@ async fn talk(running: &Running, loaded: &Loaded, request: &ChatRequest, printer
     let source = source(loaded)?;
     if let MessageSource::Person { keyboard, .. } = &source {
         turns.keyboard = Some(keyboard.clone());
+        keyboard.complete(command_names(running.host()));
     }
+    let _reloading = ExtensionReloader::start(running, loaded, told_at(turns.keyboard.clone()));
     let choice = running.model().cloned().ok_or_else(|| Failure::internal("no model was chosen"))?;
     let interrupts = Interrupts::listen();
     let folder = session::session_folder(loaded);
@@ -149,6 +155,23 @@ async fn talk(running: &Running, loaded: &Loaded, request: &ChatRequest, printer
     Conversation { turns, host, source, conversations, submission, choice, folder, interrupts, questions }
         .hold(begins)
         .await
+}
+
+/// The commands of the conversation and those that extensions add.
+fn command_names(host: &ExtensionHost) -> CommandNames {
+    let host = host.clone();
+    Arc::new(move || {
+        let own = slash::COMMANDS.iter().filter_map(|(form, _)| form.split(' ').next().map(str::to_owned));
+        own.chain(host.commands().into_iter().map(|command| format!("/{}", command.name))).collect()
+    })
+}
+
+/// Above the prompt that is open, or where a program's messages go.
+fn told_at(keyboard: Option<Keyboard>) -> TellReload {
+    match keyboard {
+        Some(keyboard) => Arc::new(move |line| keyboard.show_above(&line)),
+        None => told_on_stderr(),
+    }
 }
 
 /// A person if both ends of the conversation are a terminal, else lines.

@@ -9,7 +9,8 @@ use dispatch_contracts::contribution::Command;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::suggest::nearest;
 use dispatch_kernel::host::Owned;
-use serde_json::{Value, json};
+use dispatch_kernel::services::command_line::answer_text;
+use serde_json::json;
 use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
@@ -33,7 +34,7 @@ pub(crate) fn run(
         None => Ok(listed(&commands)),
         Some(name) => find(&commands, name).and_then(|command| {
             let answer = running.block_on((command.respond)(json!({ "args": request.args })));
-            answer.map(|answer| shown(&answer)).map_err(|error| Failure::of(Status::Internal, &error))
+            answer.map(|answer| answer_text(&answer)).map_err(|error| Failure::of(Status::Internal, &error))
         }),
     };
     running.shutdown();
@@ -44,7 +45,7 @@ pub(crate) fn run(
     Ok(Status::Done)
 }
 
-fn find(commands: &[Owned<Command>], name: &str) -> Result<Command, Failure> {
+pub(super) fn find(commands: &[Owned<Command>], name: &str) -> Result<Command, Failure> {
     if let Some(found) = commands.iter().find(|command| command.name == name) {
         return Ok(found.item.clone());
     }
@@ -62,13 +63,4 @@ fn listed(commands: &[Owned<Command>]) -> String {
     let row =
         |command: &Owned<Command>| vec![command.name.clone(), command.item.summary.clone(), command.owner.to_string()];
     crate::printer::table(&commands.iter().map(row).collect::<Vec<_>>())
-}
-
-/// A text as it is, anything else as JSON, nothing for no answer.
-fn shown(answer: &Value) -> String {
-    match answer {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => serde_json::to_string_pretty(other).unwrap_or_default(),
-    }
 }

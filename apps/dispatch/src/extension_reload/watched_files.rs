@@ -187,7 +187,8 @@ mod tests {
         ] {
             assert!(places.concerns(Path::new(path)), "{path}");
         }
-        for path in ["/p/src", "/p/notes.md", "/d/dispatch.db-wal", "/d/trust.lock", "/c/personas", "/p/node_modules/left-pad"]
+        for path in
+            ["/p/src", "/p/notes.md", "/d/dispatch.db-wal", "/d/trust.lock", "/c/personas", "/p/node_modules/left-pad"]
         {
             assert!(!places.concerns(Path::new(path)), "{path}");
         }

@@ -38,7 +38,8 @@ impl RedactingSink<'_> {
         Arc::new(move |mut event| {
             if let TurnEvent::CallOutput { text, .. }
             | TurnEvent::TextDelta { text, .. }
-            | TurnEvent::ReasoningDelta { text, .. } = &mut event
+            | TurnEvent::ReasoningDelta { text, .. }
+            | TurnEvent::Notice { text, .. } = &mut event
             {
                 clean(&redactor, text);
             }

@@ -6,6 +6,7 @@ mod permission_gate;
 mod redacted_provider;
 mod redacted_tool;
 mod taking_part;
+mod turn_notices;
 
 pub(crate) use job::{TurnJob, TurnResult};
 
@@ -42,6 +43,7 @@ use serde_json::Map;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use taking_part::TakingPart;
+use turn_notices::TurnNotices;
 
 /// What the model is told before anybody adds to it.
 const SYSTEM: &str = "You are Dispatch, an agent that works in the user's workspace. Use the tools on offer to find \
@@ -60,6 +62,7 @@ pub(crate) struct TurnRunner {
     pub(crate) history: Arc<HistoryReader>,
     settings: AgentSettings,
     taking_part: TakingPart,
+    notices: TurnNotices,
     workspace: PathBuf,
 }
 
@@ -91,7 +94,8 @@ impl TurnRunner {
         };
         let workspace = real_folder(&host.folders().workdir);
         let (history, taking_part) = (Arc::default(), TakingPart::default());
-        Self { host, kernel, approvals, redactor, history, settings, taking_part, workspace }
+        let notices = TurnNotices::default();
+        Self { host, kernel, approvals, redactor, history, settings, taking_part, notices, workspace }
     }
 
     /// What this process can run now: an extension that is not active takes no part in a turn.
@@ -165,6 +169,7 @@ impl TurnRunner {
         let submission = lead(&job.begun);
         // An extension that is replaced meanwhile stays as it is for this turn.
         let turn = kernel.begin_turn();
+        let faults = kernel.faults();
         let context = self.context(&job, &submission).await;
         if let Some(obstacle) = &context.obstacle {
             return faulted(obstacle);
@@ -220,6 +225,14 @@ impl TurnRunner {
             ids: ids.as_ref(),
         })
         .await;
+        let watcher = environment.watcher(job.begun.turn.clone());
+        for notice in self.notices.of_turn(&kernel, &faults, &outcome.waits) {
+            if notice.is_wait {
+                // Faults and what they lead to are in the log already.
+                self.host.log(Level::Warn, &format!("turn {}: {}", job.begun.turn, notice.text), Map::new());
+            }
+            watcher(notice.event());
+        }
         TurnResult { end: outcome.end, usage: outcome.usage }
     }
 

@@ -4,6 +4,7 @@ mod admission;
 mod answering;
 mod answers;
 mod chat;
+mod commands;
 mod connection;
 mod contributed;
 mod describe;

@@ -121,9 +121,8 @@ impl SubscriptionTable {
     /// in the table for whoever works with this generation still; nothing more is put into their mailboxes.
     pub(super) fn advance(&mut self, retired: &[ExtensionId]) -> RemovedSubscriptions {
         let present = self.generation;
-        let leaves = |subscriber: &Subscriber| {
-            subscriber.generation <= present && retired.contains(&subscriber.extension)
-        };
+        let leaves =
+            |subscriber: &Subscriber| subscriber.generation <= present && retired.contains(&subscriber.extension);
         let mut removed = RemovedSubscriptions::default();
         for mailboxes in self.events.values_mut().chain(std::iter::once(&mut self.any)) {
             removed.mailboxes.extend(mailboxes.extract_if(.., |it| leaves(&it.subscriber)));

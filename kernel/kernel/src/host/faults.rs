@@ -57,7 +57,11 @@ impl HostState {
         let mut released = self.stop_dependents(id, &reason);
         self.dispose(id);
         let fields = [("extension", Value::from(id.as_str()))];
-        self.log(Level::Warn, format!("extension `{id}` is disabled: {reason}"), fields);
+        self.log(
+            Level::Warn,
+            format!("extension `{id}` is disabled: {reason}; `dispatch ext enable {id}` brings it back"),
+            fields,
+        );
         let disabled = Disabled { extension: id.clone(), reason, at_ms: self.ports.clock.now_ms(), filters };
         self.disabled.add(disabled.clone());
         self.bus.emit(&EXTENSION_DISABLED, disabled);

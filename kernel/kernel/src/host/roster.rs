@@ -166,7 +166,8 @@ impl Roster {
 
     pub(super) fn enabled(&self, id: &ExtensionId) {
         let mut slots = self.lock();
-        if let Some(slot) = slots.by_id.get_mut(id).filter(|slot| matches!(slot.state, ExtensionState::Disabled { .. })) {
+        if let Some(slot) = slots.by_id.get_mut(id).filter(|slot| matches!(slot.state, ExtensionState::Disabled { .. }))
+        {
             let reason = "enabled again; it starts when the program starts again".to_owned();
             slot.state = ExtensionState::Skipped { reason };
         }
@@ -222,6 +223,12 @@ impl Roster {
             }
         }
         eager
+    }
+
+    pub(super) fn faults(&self) -> BTreeMap<ExtensionId, (u64, Fault)> {
+        let slots = self.lock();
+        let faulted = slots.by_id.iter().filter_map(|(id, slot)| Some((id, slot, slot.faults.back()?)));
+        faulted.map(|(id, slot, last)| (id.clone(), (slot.fault_count, last.clone()))).collect()
     }
 
     pub(super) fn status(&self) -> Vec<ExtensionStatus> {

@@ -111,7 +111,11 @@ impl ChangeState {
         refused.get(id).is_some_and(|known| Arc::ptr_eq(known, extension))
     }
 
-    fn remember_refused(&self, refused: BTreeMap<ExtensionId, Arc<dyn Extension>>, gone: impl Fn(&ExtensionId) -> bool) {
+    fn remember_refused(
+        &self,
+        refused: BTreeMap<ExtensionId, Arc<dyn Extension>>,
+        gone: impl Fn(&ExtensionId) -> bool,
+    ) {
         let mut known = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|id, _| !gone(id));
         known.extend(refused);

@@ -176,7 +176,12 @@ impl Probe {
     }
 
     pub(crate) fn external(self) -> Candidate {
-        Candidate { extension: Arc::new(self), trust: Trust::External, origin: "extensions/probe".to_owned(), fresh: None }
+        Candidate {
+            extension: Arc::new(self),
+            trust: Trust::External,
+            origin: "extensions/probe".to_owned(),
+            fresh: None,
+        }
     }
 }
 

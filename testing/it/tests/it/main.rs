@@ -20,9 +20,11 @@ mod ext;
 mod ext_bad_input;
 mod ext_compliance;
 mod ext_examples;
+mod ext_faults;
 mod ext_host_api;
 mod ext_install;
 mod ext_outside;
+mod ext_reload;
 mod ext_test;
 mod floor;
 #[cfg(target_os = "linux")]

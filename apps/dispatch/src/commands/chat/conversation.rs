@@ -13,12 +13,15 @@ use crate::failure::Failure;
 use crate::plain::one_line;
 use crate::printer::{Printer, table};
 use crate::stopping::Interrupts;
+use dispatch_contracts::suggest::nearest;
 use dispatch_kernel::host::ExtensionHost;
+use dispatch_kernel::services::command_line::{CommandLine, answer_text};
 use dispatch_os::terminal::take_typed_lines;
 use ext_conversation_store::contract::{Conversations, SessionFilter, check_label};
 use ext_provider_openai_compat::contract::{ProviderChoice, REHEARSAL};
 use ext_session_orchestrator::contract::{Ask, MAX_TEXT_BYTES, Submission};
 use futures_util::FutureExt;
+use serde_json::json;
 use std::io::{BufRead, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -240,8 +243,11 @@ impl Conversation<'_> {
     async fn obey(&mut self, command: Slash) -> Result<(), Failure> {
         match command {
             Slash::Help => {
-                let rows = COMMANDS.map(|(form, does)| vec![form.to_owned(), does.to_owned()]);
-                self.printer().note(&table(&rows));
+                let own = COMMANDS.map(|(form, does)| vec![form.to_owned(), does.to_owned()]);
+                let added = self.host.commands().into_iter().map(|command| {
+                    vec![format!("/{} [ARGS]", command.name), format!("{} ({})", command.item.summary, command.owner)]
+                });
+                self.printer().note(&table(&own.into_iter().chain(added).collect::<Vec<_>>()));
             }
             Slash::Sessions => {
                 let filter = SessionFilter {
@@ -272,8 +278,25 @@ impl Conversation<'_> {
                 let history = conversations.history(&self.submission.session).await.map_err(session::refused)?;
                 self.printer().note(&session::transcript::told(&history));
             }
+            Slash::Contributed(line) => self.run_contributed(line).await?,
             Slash::Exit => {}
         }
+        Ok(())
+    }
+
+    /// A command that an extension adds.
+    async fn run_contributed(&self, line: CommandLine) -> Result<(), Failure> {
+        let commands = self.host.commands();
+        let Some(command) = commands.iter().find(|command| command.name == line.name) else {
+            let known = commands.iter().map(|command| command.name.as_str());
+            let known = known.chain(COMMANDS.iter().filter_map(|(form, _)| form.split(['/', ' ']).nth(1)));
+            let meant = nearest(&line.name, known).map(|meant| format!("did you mean `/{meant}`?"));
+            return Err(Failure::usage(format!("unknown command `/{}`", line.name))
+                .hint(meant.unwrap_or_else(|| "/help lists the commands".to_owned())));
+        };
+        let answer = (command.item.respond)(json!({ "args": line.args })).await;
+        let answer = answer.map_err(|error| Failure::internal(format!("extension `{}`: {error}", command.owner)))?;
+        self.printer().out(&answer_text(&answer));
         Ok(())
     }
 

@@ -105,6 +105,7 @@ impl<'a> Display<'a> {
                 self.say(text);
             }
             TurnEvent::CallOutput { call, text, .. } => self.output(call, text),
+            TurnEvent::Notice { text, .. } => self.note(text),
             _ => {}
         }
     }

@@ -1,5 +1,6 @@
 //! The person's keyboard: lines with editing and history, read on a thread that may wait.
 
+use super::completion::{CommandCompleter, CommandNames};
 use crate::failure::Failure;
 use rustyline::config::Behavior;
 use rustyline::error::ReadlineError;
@@ -25,7 +26,7 @@ pub(super) enum TypedLine {
 /// The keyboard. One prompt at a time is open.
 #[derive(Clone)]
 pub(super) struct Keyboard {
-    editor: Arc<Mutex<Editor<(), MemHistory>>>,
+    editor: Arc<Mutex<Editor<CommandCompleter, MemHistory>>>,
     above: Arc<Mutex<dyn ExternalPrinter + Send>>,
 }
 
@@ -36,7 +37,7 @@ impl Keyboard {
         let failed = |error: ReadlineError| Failure::internal("cannot use the terminal").caused_by(&error);
         let config = Config::builder().max_history_size(MAX_HISTORY).map_err(failed)?.behavior(behavior).build();
         let history = MemHistory::with_config(&config);
-        let mut editor = Editor::with_history(config, history).map_err(failed)?;
+        let mut editor: Editor<CommandCompleter, MemHistory> = Editor::with_history(config, history).map_err(failed)?;
         let above = Arc::new(Mutex::new(editor.create_external_printer().map_err(failed)?));
         Ok(Self { editor: Arc::new(Mutex::new(editor)), above })
     }
@@ -46,6 +47,12 @@ impl Keyboard {
         let mut above = self.above.lock().unwrap_or_else(PoisonError::into_inner);
         // A terminal that is gone shows nothing; the prompt finds that out by itself.
         let _ = above.print(format!("{text}\n"));
+    }
+
+    /// Completes these commands from now on; each begins with a slash.
+    pub(super) fn complete(&self, commands: CommandNames) {
+        let mut editor = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
+        editor.set_helper(Some(CommandCompleter(commands)));
     }
 
     /// Makes a line reachable with the arrow keys.

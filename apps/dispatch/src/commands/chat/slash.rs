@@ -2,6 +2,8 @@
 //!
 //! Pure.
 
+use dispatch_kernel::services::command_line::{CommandLine, parse_command_line};
+
 /// A command of the conversation itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Slash {
@@ -13,6 +15,8 @@ pub(super) enum Slash {
     Model(Option<String>),
     Queue,
     History,
+    /// One that an extension may have.
+    Contributed(CommandLine),
     Exit,
 }
 
@@ -49,7 +53,9 @@ pub(super) fn parse(line: &str) -> Option<Result<Slash, String>> {
         ("queue", None) => Ok(Slash::Queue),
         ("history", None) => Ok(Slash::History),
         ("exit" | "quit", None) => Ok(Slash::Exit),
-        _ => Err(format!("unknown command `/{name}`; /help lists the commands")),
+        _ => parse_command_line(line)
+            .map(Slash::Contributed)
+            .ok_or_else(|| format!("unknown command `/{name}`; /help lists the commands")),
     })
 }
 
@@ -81,7 +87,14 @@ mod tests {
             ("/fork", Some(Ok(Slash::Fork(None)))),
             ("/model  qwen3", Some(Ok(Slash::Model(Some("qwen3".to_owned()))))),
             ("/session", Some(Err("name the session: /session LABEL".to_owned()))),
-            ("/jump", Some(Err("unknown command `/jump`; /help lists the commands".to_owned()))),
+            (
+                "/jump 'two words'",
+                Some(Ok(Slash::Contributed(CommandLine {
+                    name: "jump".to_owned(),
+                    args: vec!["two words".to_owned()],
+                }))),
+            ),
+            ("/ju,mp", Some(Err("unknown command `/ju,mp`; /help lists the commands".to_owned()))),
         ] {
             assert_eq!(parse(line), expected, "{line:?}");
         }

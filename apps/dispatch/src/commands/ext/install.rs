@@ -110,7 +110,7 @@ fn ask(
 }
 
 fn user_folder(loaded: &Loaded) -> PathBuf {
-    let folders = SearchFolders { project: None, config: loaded.dirs.config.clone() };
+    let folders = SearchFolders { project: None, config: loaded.dirs.config.clone(), ..SearchFolders::default() };
     folders.of(Place::User).unwrap_or_default()
 }
 

@@ -53,8 +53,9 @@ fn without_settings(path: &Path, id: &str) -> Result<bool, Failure> {
         Err(error) if error.is_not_found() => return Ok(false),
         Err(error) => return Err(error.into()),
     };
-    let mut document: DocumentMut =
-        text.parse().map_err(|error| Failure::configuration(format!("{} is not valid TOML", path.display())).caused_by(&error))?;
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error| Failure::configuration(format!("{} is not valid TOML", path.display())).caused_by(&error))?;
     if !take_out(&mut document, id) {
         return Ok(false);
     }

@@ -8,8 +8,11 @@ use super::updates::ReplyUpdates;
 use crate::dispatch_follower::{DispatchFollower, DispatchUpdate, EndedDispatch, ReplyEvent, failure, rows_as_replies};
 use crate::openai::{ChatFinishReason, finish_reason};
 use crate::services::TransportServices;
+use dispatch_contracts::contribution::Command;
 use dispatch_contracts::conversation::Role;
 use dispatch_contracts::turn::{Limit, TurnEnd};
+use dispatch_kernel::host::Owned;
+use dispatch_kernel::services::command_line::{answer_text, parse_command_line};
 use dispatch_os::files::{canonicalize, is_dir};
 use dispatch_os::time::rfc3339;
 use ext_conversation_store::contract::{ConversationError, Session, SessionFilter};
@@ -38,6 +41,8 @@ struct OpenSessionState {
     cwd: PathBuf,
     mode: PermissionMode,
     prompt: Option<RunningPrompt>,
+    /// The commands that the client was told of.
+    commands: Vec<Value>,
     /// Passes on what people are asked there, whichever process asks.
     watch: Option<QuestionWatch>,
 }
@@ -123,15 +128,22 @@ impl AcpAgent {
         match method {
             "initialize" => Ok(capabilities()),
             "authenticate" | "logout" => Ok(json!({})),
-            "session/new" => self.new_session(typed(params)?),
+            "session/new" => {
+                let (label, answer) = self.new_session(typed(params)?)?;
+                self.offer_commands(&label).await;
+                Ok(answer)
+            }
             "session/load" => {
                 let wanted: OpenSessionParams = typed(params)?;
                 self.open_existing(&wanted).await?;
                 self.replay(&wanted).await?;
+                self.offer_commands(&wanted.session_id).await;
                 Ok(json!({"modes": modes(PermissionMode::default())}))
             }
             "session/resume" => {
-                self.open_existing(&typed(params)?).await?;
+                let wanted: OpenSessionParams = typed(params)?;
+                self.open_existing(&wanted).await?;
+                self.offer_commands(&wanted.session_id).await;
                 Ok(json!({"modes": modes(PermissionMode::default())}))
             }
             "session/list" => self.list(typed(params)?).await,
@@ -192,7 +204,12 @@ impl AcpAgent {
 
     /// Runs a prompt to its end, with updates on the way.
     pub(super) async fn run_prompt(&self, prompt: AcceptedPrompt) -> Result<Value, RpcError> {
-        let outcome = self.follow(&prompt).await;
+        // An extension may have come or gone since the last prompt.
+        self.offer_commands(&prompt.session).await;
+        let outcome = match self.command(&prompt.submission.text) {
+            Some((command, args)) => self.run_command(&prompt.session, &command, args).await,
+            None => self.follow(&prompt).await,
+        };
         if let Some(open) = self.open().get_mut(&prompt.session) {
             open.prompt = None;
         }
@@ -232,13 +249,14 @@ impl AcpAgent {
         Err(RpcError::internal(refusal.message))
     }
 
-    fn new_session(&self, wanted: NewSessionParams) -> Result<Value, RpcError> {
+    fn new_session(&self, wanted: NewSessionParams) -> Result<(String, Value), RpcError> {
         no_servers(&wanted.mcp_servers)?;
         let cwd = existing(wanted.cwd)?;
         let label = format!("acp-{}", self.services.fresh_id());
         let watch = Some(self.questions.watch(label.clone(), cwd.clone()));
         self.open().insert(label.clone(), OpenSessionState { cwd, watch, ..OpenSessionState::default() });
-        Ok(json!({"sessionId": label, "modes": modes(PermissionMode::default())}))
+        let answer = json!({"sessionId": label, "modes": modes(PermissionMode::default())});
+        Ok((label, answer))
     }
 
     async fn open_existing(&self, wanted: &OpenSessionParams) -> Result<(), RpcError> {
@@ -332,6 +350,42 @@ impl AcpAgent {
         running.is_cancelled
     }
 
+    /// Tells the client which commands there are, if it does not know yet.
+    async fn offer_commands(&self, label: &str) {
+        let commands = self.services.extensions().map(|host| offered(&host.commands())).unwrap_or_default();
+        let is_known = match self.open().get_mut(label) {
+            Some(open) if open.commands == commands => true,
+            Some(open) => {
+                open.commands.clone_from(&commands);
+                false
+            }
+            None => true,
+        };
+        if !is_known {
+            let update = json!({"sessionUpdate": "available_commands_update", "availableCommands": commands});
+            self.update(label, update).await;
+        }
+    }
+
+    /// The command that a prompt is, if an extension has it.
+    fn command(&self, text: &str) -> Option<(Owned<Command>, Vec<String>)> {
+        let line = parse_command_line(text)?;
+        let commands = self.services.extensions().ok()?.commands();
+        let found = commands.into_iter().find(|command| command.name == line.name)?;
+        Some((found, line.args))
+    }
+
+    async fn run_command(&self, label: &str, command: &Owned<Command>, args: Vec<String>) -> Result<Value, RpcError> {
+        let answer = (command.item.respond)(json!({ "args": args })).await;
+        let answer = answer.map_err(|error| RpcError::internal(format!("extension `{}`: {error}", command.owner)))?;
+        let text = answer_text(&answer);
+        if !text.is_empty() {
+            let content = json!({"type": "text", "text": text});
+            self.update(label, json!({"sessionUpdate": "agent_message_chunk", "content": content})).await;
+        }
+        Ok(json!({"stopReason": "end_turn"}))
+    }
+
     async fn update(&self, label: &str, update: Value) {
         self.peer.notify("session/update", json!({"sessionId": label, "update": update})).await;
     }
@@ -357,6 +411,17 @@ impl PermissionMode {
             Self::Deny => "deny",
         }
     }
+}
+
+fn offered(commands: &[Owned<Command>]) -> Vec<Value> {
+    let described = commands.iter().map(|command| {
+        json!({
+            "name": command.name,
+            "description": command.item.summary,
+            "input": {"hint": "arguments"},
+        })
+    });
+    described.collect()
 }
 
 fn capabilities() -> Value {

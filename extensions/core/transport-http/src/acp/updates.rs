@@ -50,6 +50,7 @@ impl ReplyUpdates {
                 self.printed.remove(&result.call);
                 Some(tool::ended(result, self.calls.remove(&result.call).as_ref(), &self.cwd))
             }
+            ReplyEvent::Notice(text) => Some(said("agent_thought_chunk", &format!("{text}\n"))),
             ReplyEvent::Asked(_) => None,
         }
     }

@@ -29,6 +29,8 @@ pub(crate) enum ReplyEvent {
     Ended(ToolResult),
     /// A person is asked about a call.
     Asked(Box<ApprovalRequest>),
+    /// An extension delayed or broke the turn, or is switched off.
+    Notice(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,6 +129,7 @@ impl DispatchProgress {
             TurnEvent::TextDelta { step, text } => self.say(step, DeltaKind::Text, text),
             TurnEvent::ReasoningDelta { step, text } => self.say(step, DeltaKind::Thought, text),
             TurnEvent::CallOutput { call, text, .. } => vec![ReplyEvent::Printed { call, text }],
+            TurnEvent::Notice { text, .. } => vec![ReplyEvent::Notice(text)],
             TurnEvent::CallStarted { .. } | TurnEvent::CallEnded { .. } | TurnEvent::TurnEnded { .. } => Vec::new(),
         }
     }

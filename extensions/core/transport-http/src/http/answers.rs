@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use dispatch_contracts::conversation::Message;
-use dispatch_contracts::ids::SessionId;
+use dispatch_contracts::ids::{ExtensionId, SessionId};
 use dispatch_kernel::host::ExtensionStatus;
 use ext_conversation_store::contract::{Hit, Session, Turn};
 use ext_session_orchestrator::contract::{ApprovalId, CancelOutcome, DispatchId, DispatchView, Mode};
@@ -168,4 +168,26 @@ impl IntoResponse for ProtocolSwitch {
     fn into_response(self) -> Response {
         self.0
     }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CommandList {
+    pub(super) commands: Vec<CommandInfo>,
+}
+
+/// A command that an extension adds.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Command")]
+pub(super) struct CommandInfo {
+    pub(super) name: String,
+    /// What it does.
+    pub(super) summary: String,
+    /// Whose it is.
+    pub(super) extension: ExtensionId,
+}
+
+/// What a command answered.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CommandAnswer {
+    pub(super) answer: serde_json::Value,
 }

@@ -4,7 +4,7 @@ use super::answering::AnsweringClient;
 use super::answers::{Accepted, ChatAnswer, Created, Health, NoContent, ProtocolSwitch, SessionEventStream};
 use super::chat::ChatHeaders;
 use super::events::LastEventId;
-use super::input::{FromHead, JsonBody, QueryInput, SessionLabel};
+use super::input::{CommandName, FromHead, JsonBody, QueryInput, SessionLabel};
 use super::operation::{OperationDocument, SchemaSet};
 use crate::openai::ChatCompletion;
 use crate::refusal::Refusal;
@@ -94,6 +94,12 @@ impl<T: QueryInput + JsonSchema> DescribeHead for T {
 impl DescribeHead for SessionLabel {
     fn parameters(_schemas: &mut SchemaSet) -> Vec<Value> {
         vec![path("label", "The session's label; `/` in it is written as %2F.")]
+    }
+}
+
+impl DescribeHead for CommandName {
+    fn parameters(_schemas: &mut SchemaSet) -> Vec<Value> {
+        vec![path("name", "The command's name.")]
     }
 }
 

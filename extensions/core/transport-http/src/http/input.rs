@@ -51,6 +51,15 @@ impl HeadInput for SessionLabel {
     }
 }
 
+/// The name of a command in the path.
+pub(super) struct CommandName(pub(super) String);
+
+impl HeadInput for CommandName {
+    async fn read(parts: &mut Parts) -> Result<Self, Refusal> {
+        path_value(parts).await.map(Self)
+    }
+}
+
 impl HeadInput for DispatchId {
     async fn read(parts: &mut Parts) -> Result<Self, Refusal> {
         path_value(parts).await.map(Self::new)

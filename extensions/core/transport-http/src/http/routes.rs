@@ -6,7 +6,7 @@ use super::admission::{self, HEALTH};
 use super::connection::ServerShared;
 use super::describe::DescribedHandler;
 use super::operation::{OperationDocument, SchemaSet};
-use super::{chat, contributed, events, openapi, read, socket, write};
+use super::{chat, commands, contributed, events, openapi, read, socket, write};
 use crate::refusal::Refusal;
 use axum::Router;
 use axum::handler::Handler;
@@ -88,6 +88,28 @@ fn server_routes(table: RouteTable) -> RouteTable {
                 success: "The extensions.",
             },
             read::extensions,
+        )
+        .serve(
+            RouteSpec {
+                method: "GET",
+                path: "/v1/commands",
+                id: "listCommands",
+                tag: "server",
+                summary: "Lists the commands that extensions add.",
+                success: "The commands.",
+            },
+            commands::list,
+        )
+        .serve(
+            RouteSpec {
+                method: "POST",
+                path: "/v1/commands/{name}",
+                id: "runCommand",
+                tag: "server",
+                summary: "Runs a command that an extension adds.",
+                success: "What it answered.",
+            },
+            commands::run,
         )
         .serve(
             RouteSpec {
