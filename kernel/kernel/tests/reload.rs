@@ -102,9 +102,8 @@ fn a_new_version_takes_the_place_of_the_old_one_and_dependents_start_again_with_
 fn routed(id: &'static str, version: &'static str, path: &'static str) -> Candidate {
     let declared = json!({"version": version, "contributes": {"routes": [format!("GET {path}")]}});
     let extension = probe(id, declared, move |host| {
-        let respond = Arc::new(|request| -> BoxFuture<'static, Result<Value, HandlerError>> {
-            Box::pin(async { Ok(request) })
-        });
+        let respond =
+            Arc::new(|request| -> BoxFuture<'static, Result<Value, HandlerError>> { Box::pin(async { Ok(request) }) });
         let route = Route { method: "GET".into(), path: path.into(), summary: "".into(), respond };
         host.define_route(route).map(drop).map_err(ExtensionError::new)
     });

@@ -48,11 +48,7 @@ impl ScriptExtension {
         Self::of(Arc::new(folder), manifest.version.to_string(), manifest.contributes.migrations.clone())
     }
 
-    fn of(
-        folder: Arc<ExtensionFolder>,
-        version: String,
-        migrations: Vec<DeclaredMigration>,
-    ) -> Result<Self, String> {
+    fn of(folder: Arc<ExtensionFolder>, version: String, migrations: Vec<DeclaredMigration>) -> Result<Self, String> {
         let manifest_text = folder.manifest().ok_or("there is no manifest")?.to_owned();
         let entry = folder.entry().ok_or("there is no `index.ts`, which exports `activate(host)`")?;
         let workers = Arc::new(ExtensionWorkers::new(Arc::clone(&folder), entry)?);

@@ -8,7 +8,7 @@ const REHEARSAL: [&str; 2] = ["--set", "model.provider=rehearsal"];
 
 fn add(context: &TestContext, id: &str, fields: &str, code: &str) {
     let manifest =
-        format!(r#"{{"id":"{id}","name":"{id}","version":"1.0.0","apiVersion":"^0.1.0","tier":"external"{fields}}}"#);
+        format!(r#"{{"id":"{id}","name":"{id}","version":"1.0.0","apiVersion":"^0.2.0","tier":"external"{fields}}}"#);
     context.write_cloned(format!(".dispatch/extensions/{id}/manifest.json"), manifest);
     context.write_cloned(format!(".dispatch/extensions/{id}/index.ts"), code);
     let approved = context.dispatch(&["trust", id]);

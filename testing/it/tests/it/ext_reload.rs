@@ -9,7 +9,7 @@ const REHEARSAL: [&str; 2] = ["--set", "model.provider=rehearsal"];
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn manifest(id: &str, fields: &str) -> String {
-    format!(r#"{{"id":"{id}","name":"{id}","version":"1.0.0","apiVersion":"^0.1.0","tier":"external"{fields}}}"#)
+    format!(r#"{{"id":"{id}","name":"{id}","version":"1.0.0","apiVersion":"^0.2.0","tier":"external"{fields}}}"#)
 }
 
 fn write(context: &TestContext, id: &str, fields: &str, code: &str) {
