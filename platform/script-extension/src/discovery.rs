@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn a_package_is_an_extension_by_its_name_or_its_keyword() {
         let root = tempfile::tempdir().unwrap();
-        let folders = SearchFolders { project: None, config: root.path().to_path_buf() };
+        let folders = SearchFolders { project: None, config: root.path().to_path_buf(), ..SearchFolders::default() };
         let place = folders.of(Place::UserPackages).unwrap();
         for (name, package) in [
             ("clock", r#"{"keywords":["time","dispatch-extension"]}"#),

@@ -10,6 +10,7 @@ use dispatch_contracts::provider::Provider;
 use dispatch_contracts::service::ProvidedService;
 use dispatch_contracts::tool::Tool;
 use std::any::Any;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -114,11 +115,14 @@ impl<T: Clone + Send + 'static> ContributionTable<T> {
         let left = self.entries.extract_if(.., |_, entry| leaving.contains(&entry.owner));
         removed.extend(left.map(|(_, entry)| Box::new(entry.item) as Box<dyn Any + Send>));
         for (name, entry) in std::mem::take(&mut self.staged) {
-            if self.entries.contains_key(&name) {
-                lost.push(LostItem { owner: entry.owner, kind: self.kind, name });
-                removed.push(Box::new(entry.item));
-            } else {
-                self.entries.insert(name, entry);
+            match self.entries.entry(name) {
+                Entry::Vacant(free) => {
+                    free.insert(entry);
+                }
+                Entry::Occupied(taken) => {
+                    lost.push(LostItem { owner: entry.owner, kind: self.kind, name: taken.key().clone() });
+                    removed.push(Box::new(entry.item));
+                }
             }
         }
     }

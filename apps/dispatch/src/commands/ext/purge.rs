@@ -71,7 +71,10 @@ fn take_out(document: &mut DocumentMut, id: &str) -> bool {
         if let Some(off) = table.get_mut("disabled").and_then(|item| item.as_array_mut()) {
             let before = off.len();
             off.retain(|entry| entry.as_str() != Some(id));
-            changed |= off.len() != before;
+            if off.len() != before {
+                changed = true;
+                off.fmt();
+            }
         }
         if table.is_empty() {
             document.remove(section);

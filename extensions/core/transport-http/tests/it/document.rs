@@ -25,6 +25,8 @@ fn requests() -> Vec<(&'static str, &'static str, Option<Value>)> {
         ("listApprovals", "/v1/approvals", None),
         ("listModels", "/v1/models", None),
         ("listExtensions", "/v1/extensions", None),
+        ("listCommands", "/v1/commands", None),
+        ("runCommand", "/v1/commands/echo", Some(json!({"args": ["a", "b"]}))),
         ("createChatCompletion", "/v1/chat/completions", Some(json!({"messages": [{"role": "user", "content": "x"}]}))),
     ]
 }
@@ -77,7 +79,7 @@ fn refusals_fit_their_schema_everywhere() {
     let schema = json!({"$ref": "#/components/schemas/Error"});
     for (path, item) in document["paths"].as_object().unwrap() {
         for method in item.as_object().unwrap().keys() {
-            let path = path.replace("{label}", "none").replace("{id}", "none");
+            let path = path.replace("{label}", "none").replace("{id}", "none").replace("{name}", "none");
             if path == "/healthz" || path == "/v1/raw/none" {
                 continue;
             }

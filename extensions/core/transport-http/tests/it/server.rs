@@ -2,7 +2,7 @@
 
 use crate::client::TestClient;
 use dispatch_contracts::BoxFuture;
-use dispatch_contracts::contribution::{RawRequest, RawResponse, RawRoute, Route, RouteAccess};
+use dispatch_contracts::contribution::{Command, RawRequest, RawResponse, RawRoute, Route, RouteAccess};
 use dispatch_contracts::extension::{Extension, ExtensionError};
 use dispatch_contracts::fault::FaultBudget;
 use dispatch_contracts::folders::Folders;
@@ -82,6 +82,7 @@ impl Extension for TestExtension {
             "id": "test-extension", "name": "Test extension", "version": "1.0.0", "apiVersion": "^0.2", "tier": "standard",
             "contributes": {
                 "tools": ["write_file"],
+                "commands": ["echo"],
                 "routes": ["POST /v1/notes/{id}", "GET /v1/broken", "POST /v1/raw/{id}", "POST /v1/known-raw"],
             },
         });
@@ -104,6 +105,9 @@ impl Extension for TestExtension {
                 summary: "Fails.".into(),
                 respond: Arc::new(|_| Box::pin(std::future::ready(Err(HandlerError("inner secret".to_owned()))))),
             };
+            let respond = Arc::new(|asked| -> BoxFuture<'static, _> { Box::pin(std::future::ready(Ok(asked))) });
+            let command = Command { name: "echo".to_owned(), summary: "Gives back.".to_owned(), respond };
+            host.define_command(command).map_err(ExtensionError::new)?;
             host.define_route(broken).map_err(ExtensionError::new)?;
             for (path, access) in [("/v1/raw/{id}", RouteAccess::Own), ("/v1/known-raw", RouteAccess::Token)] {
                 host.define_raw_route(raw_echo(path, access)).map_err(ExtensionError::new)?;

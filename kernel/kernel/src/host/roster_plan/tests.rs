@@ -47,7 +47,7 @@ fn dependents_stop_first_and_start_last_and_others_are_left_alone() {
 fn what_comes_lets_others_start_and_what_goes_stops_them() {
     let (a, b) = (standard("a", &[]), standard("b", &["a"]));
     assert_eq!(planned(&[], &[b.clone(), a.clone()], &[]), lists(&[], &["a", "b"]));
-    assert_eq!(planned(&[a.clone()], &[a.clone(), b.clone()], &[]), lists(&[], &["b"]));
+    assert_eq!(planned(std::slice::from_ref(&a), &[a.clone(), b.clone()], &[]), lists(&[], &["b"]));
     assert_eq!(planned(&[a, b.clone()], &[b], &[]), lists(&["b", "a"], &[]));
 }
 
