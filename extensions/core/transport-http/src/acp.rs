@@ -99,6 +99,8 @@ async fn hear(agent: &Arc<AcpAgent>, peer: &Arc<RpcPeer>, line: InputLine, promp
         RpcMessage::Request { id, method, params } => {
             let outcome = agent.answer(&method, params).await;
             peer.respond(id, outcome).await;
+            // A client knows a session only from the answer on.
+            agent.offer_all_commands().await;
         }
         RpcMessage::Notification { method, params } => agent.notified(&method, params).await,
         RpcMessage::Response { id, result } => peer.settle(id, result),

@@ -128,22 +128,15 @@ impl AcpAgent {
         match method {
             "initialize" => Ok(capabilities()),
             "authenticate" | "logout" => Ok(json!({})),
-            "session/new" => {
-                let (label, answer) = self.new_session(typed(params)?)?;
-                self.offer_commands(&label).await;
-                Ok(answer)
-            }
+            "session/new" => self.new_session(typed(params)?),
             "session/load" => {
                 let wanted: OpenSessionParams = typed(params)?;
                 self.open_existing(&wanted).await?;
                 self.replay(&wanted).await?;
-                self.offer_commands(&wanted.session_id).await;
                 Ok(json!({"modes": modes(PermissionMode::default())}))
             }
             "session/resume" => {
-                let wanted: OpenSessionParams = typed(params)?;
-                self.open_existing(&wanted).await?;
-                self.offer_commands(&wanted.session_id).await;
+                self.open_existing(&typed(params)?).await?;
                 Ok(json!({"modes": modes(PermissionMode::default())}))
             }
             "session/list" => self.list(typed(params)?).await,
@@ -249,14 +242,13 @@ impl AcpAgent {
         Err(RpcError::internal(refusal.message))
     }
 
-    fn new_session(&self, wanted: NewSessionParams) -> Result<(String, Value), RpcError> {
+    fn new_session(&self, wanted: NewSessionParams) -> Result<Value, RpcError> {
         no_servers(&wanted.mcp_servers)?;
         let cwd = existing(wanted.cwd)?;
         let label = format!("acp-{}", self.services.fresh_id());
         let watch = Some(self.questions.watch(label.clone(), cwd.clone()));
         self.open().insert(label.clone(), OpenSessionState { cwd, watch, ..OpenSessionState::default() });
-        let answer = json!({"sessionId": label, "modes": modes(PermissionMode::default())});
-        Ok((label, answer))
+        Ok(json!({"sessionId": label, "modes": modes(PermissionMode::default())}))
     }
 
     async fn open_existing(&self, wanted: &OpenSessionParams) -> Result<(), RpcError> {
@@ -348,6 +340,14 @@ impl AcpAgent {
         let Some(running) = all.get_mut(label).and_then(|open| open.prompt.as_mut()) else { return true };
         running.dispatch = Some(dispatch.clone());
         running.is_cancelled
+    }
+
+    /// Tells the client which commands there are in every open session that does not know yet.
+    pub(super) async fn offer_all_commands(&self) {
+        let labels: Vec<String> = self.open().keys().cloned().collect();
+        for label in labels {
+            self.offer_commands(&label).await;
+        }
     }
 
     /// Tells the client which commands there are, if it does not know yet.

@@ -198,8 +198,24 @@ fn what_is_wrong_is_told() {
         assert_eq!(editor.read().await["error"]["code"], -32700);
         let session = editor.new_session(&server).await;
         editor.ask("session/set_mode", json!({"sessionId": session, "modeId": "allow"})).await;
-        assert_eq!(editor.kinds(), ["current_mode_update"]);
+        assert_eq!(editor.kinds(), ["available_commands_update", "current_mode_update"]);
         let failed = editor.begin("session/prompt", prompt(&session, "hi")).await;
         assert!(editor.end(failed).await["error"]["message"].is_string(), "the model is not there");
+    });
+}
+
+#[test]
+fn commands_of_extensions_are_offered_once_and_run() {
+    let server = TestServer::playing([]);
+    server.block_on(async {
+        let (mut editor, _served) = AcpEditor::open(&server, "once");
+        let session = editor.new_session(&server).await;
+        let offered = editor.read().await;
+        assert_eq!(offered["params"]["update"]["availableCommands"][0]["name"], "echo", "{offered}");
+        let ended = editor.ask("session/prompt", prompt(&session, "/echo 'two words' x")).await;
+        assert_eq!(ended, json!({"stopReason": "end_turn"}), "no model is asked");
+        let said: Value = serde_json::from_str(&editor.text("agent_message_chunk")).unwrap();
+        assert_eq!(said, json!({"args": ["two words", "x"]}));
+        assert_eq!(editor.kinds(), ["agent_message_chunk"], "what is known is not told again");
     });
 }
