@@ -220,7 +220,7 @@ fn each_event_reaches_one_version_and_jobs_of_the_old_one_end() {
                 ticks.note(format!("{word} tick"));
                 Box::pin(async { Ok(()) })
             };
-            let job = Job { name: "tick", every_ms: 1_000, run: Arc::new(run) };
+            let job = Job { name: "tick".into(), every_ms: 1_000, run: Arc::new(run) };
             host.define_job(job).map(drop).map_err(ExtensionError::new)
         })
         .bundled()

@@ -168,7 +168,8 @@ mod tests {
             let number = asked.get("next").and_then(Value::as_u64).unwrap_or_default();
             Box::pin(std::future::ready(Ok(json!({ "$events": [{ "data": number }], "$next": number + 1 }))))
         };
-        Route { method: "GET", path: "/v1/notes", summary: "Notes.", respond: Arc::new(respond) }
+        let (method, path, summary) = ("GET".into(), "/v1/notes".into(), "Notes.".into());
+        Route { method, path, summary, respond: Arc::new(respond) }
     }
 
     #[tokio::test]
