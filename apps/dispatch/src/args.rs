@@ -364,7 +364,7 @@ pub(crate) enum ExtCommand {
     Remove {
         /// The extension's id
         id: String,
-        /// Delete what it stored too: keys, tables, secrets, settings and grants
+        /// Delete what it stored too: keys and tables, and its settings and grants
         #[arg(long)]
         purge: bool,
     },

@@ -153,6 +153,12 @@ pub trait StorageBackend: Send + Sync {
     /// A store that also reaches the tables of other namespaces, so that one transaction spans them.
     /// Keys and migrations are those of the first namespace.
     fn open_joined(&self, namespace: &str, others: &[&str]) -> Arc<dyn Storage>;
+    /// Deletes everything of a namespace: its tables, its keys and the record of its migrations. Answers how many tables
+    /// there were.
+    fn delete_namespace<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<usize, StorageError>> {
+        let said = format!("this database cannot delete what `{namespace}` stored");
+        Box::pin(std::future::ready(Err(StorageError::Unwritable(said))))
+    }
     /// The last migration that each namespace has taken.
     fn versions(&self) -> BoxFuture<'_, Result<BTreeMap<String, u32>, StorageError>> {
         Box::pin(std::future::ready(Ok(BTreeMap::new())))

@@ -319,7 +319,7 @@ fn an_undeclared_capability_is_refused_with_what_to_change() {
 fn a_core_extension_that_fails_to_start_ends_the_start_with_its_reason() {
     let (test, stopped) = (TestHost::new(), Notes::default());
     let notes = stopped.clone();
-    let first = idle("a-first", json!({})).on_deactivate(move || {
+    let first = idle("a-first", json!({"tier": "core"})).on_deactivate(move || {
         notes.note("a-first");
         Box::pin(async { Ok(()) })
     });

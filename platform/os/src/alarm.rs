@@ -87,8 +87,8 @@ pub fn prepare(bytes: &[u8], exit_code: i32) {
     PREPARED.store(Box::leak(prepared), Ordering::Release);
 }
 
-/// The answer where the wall clock of [`arm_budget`] runs out although hardly any processor time was used: the machine
-/// stood still, or something was waited for.
+/// The answer where the wall clock of [`arm_budget`] runs out before the processor time: the machine stood still, or
+/// something was waited for.
 pub fn prepare_starved(bytes: &[u8], exit_code: i32) {
     let prepared = Box::new(PreparedAnswer { bytes: bytes.into(), exit_code });
     STARVED.store(Box::leak(prepared), Ordering::Release);

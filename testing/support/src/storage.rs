@@ -38,6 +38,7 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("a long text is kept and found", |backend| Box::pin(words::large(backend))),
     ("words of others are out of reach", |backend| Box::pin(words::apart(backend))),
     ("tables of others are out of reach", |backend| Box::pin(namespaces::apart(backend))),
+    ("a namespace is deleted with all it has", |backend| Box::pin(namespaces::deleted(backend))),
     ("a joined store spans namespaces", |backend| Box::pin(namespaces::joined(backend))),
     ("a store changes rows and nothing else", |backend| Box::pin(namespaces::rows_only(backend))),
     ("a migration keeps to its own tables", |backend| Box::pin(namespaces::migrations_apart(backend))),

@@ -5,6 +5,7 @@
 mod connection;
 pub mod contract;
 mod database_clock;
+mod deletion;
 mod error;
 mod extension;
 mod key_locks;

@@ -2,6 +2,7 @@
 
 use crate::connection::{Connection, ConnectionShared};
 use crate::contract::DatabaseAddress;
+use crate::deletion::delete_namespace;
 use crate::layout;
 use crate::migrate::migrate;
 use crate::notices::Notices;
@@ -94,6 +95,14 @@ impl StorageBackend for PostgresBackend {
     fn open_joined(&self, namespace: &str, others: &[&str]) -> Arc<dyn Storage> {
         let others = others.iter().filter(|other| **other != namespace);
         self.store([namespace].iter().chain(others).map(|name| (*name).to_owned()).collect())
+    }
+
+    fn delete_namespace<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<usize, StorageError>> {
+        let (store, namespace) = (self.backend_store(), namespace.to_owned());
+        Box::pin(async move {
+            let deleted = store.ask(move |connection| delete_namespace(connection.open()?, &namespace)).await?;
+            Ok(deleted.len())
+        })
     }
 
     fn versions(&self) -> BoxFuture<'_, Result<BTreeMap<String, u32>, StorageError>> {

@@ -71,9 +71,13 @@ fn keep_log(connection: &Connection) -> rusqlite::Result<()> {
     Err(rusqlite::Error::SqliteFailure(code, Some(said.to_owned())))
 }
 
+/// Both from one moment: another process may be making its tables, and half of that looks like another program's file.
 fn look(connection: &Connection) -> rusqlite::Result<(i64, BTreeSet<String>)> {
-    let layout = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    Ok((layout, tables(connection)?))
+    let moment = connection.unchecked_transaction()?;
+    let layout = moment.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let tables = tables(&moment)?;
+    moment.commit()?;
+    Ok((layout, tables))
 }
 
 /// All tables and views, in lower case, but SQLite's own.

@@ -6,6 +6,7 @@ mod backup;
 pub mod contract;
 mod database;
 mod deferred;
+mod deletion;
 mod error;
 mod extension;
 mod guard;

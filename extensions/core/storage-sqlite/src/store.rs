@@ -80,6 +80,14 @@ impl StorageBackend for SqliteBackend {
         self.store([namespace].iter().chain(others).map(|name| (*name).to_owned()).collect())
     }
 
+    fn delete_namespace<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<usize, StorageError>> {
+        let namespace = namespace.to_owned();
+        Box::pin(async move {
+            let deleted = self.threads.ask(|threads, reply| threads.push(WriterJob::Delete(namespace, reply))).await?;
+            Ok(deleted.len())
+        })
+    }
+
     fn versions(&self) -> BoxFuture<'_, Result<BTreeMap<String, u32>, StorageError>> {
         Box::pin(async move {
             let found = self.threads.read(layout::versions()).await?;

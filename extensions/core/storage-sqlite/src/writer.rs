@@ -6,6 +6,7 @@
 mod tests;
 
 use crate::database::Database;
+use crate::deletion::delete_namespace;
 use crate::error::concerns_everybody;
 use crate::guard::NamespaceScope;
 use crate::job_queue::{JobQueue, TakenJobs};
@@ -59,6 +60,8 @@ pub(crate) enum WriterJob {
     Read(DatabaseJob, Sender<StorageAnswer>),
     /// The migrations of a namespace.
     Migrate(String, Vec<Migration>, Sender<StorageAnswer>),
+    /// The end of a namespace.
+    Delete(String, Sender<StorageAnswer>),
 }
 
 /// Works until the queue is closed and empty, then folds the log into the file.
@@ -107,6 +110,10 @@ fn alone(database: &Database, found: &mut FoundDatabase, job: WriterJob) {
         WriterJob::Migrate(namespace, steps, reply) => {
             let durable = database.set_durability(Durability::Disk);
             (durable.and_then(|()| migrate(database, found, &namespace, &steps)).map(|()| Vec::new()), reply)
+        }
+        WriterJob::Delete(namespace, reply) => {
+            let durable = database.set_durability(Durability::Disk);
+            (durable.and_then(|()| delete_namespace(database, &namespace)), reply)
         }
         WriterJob::Write(work) => return commit(database, vec![work]),
     };

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::ptr;
 #[cfg(target_os = "linux")]
 use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{ARMED, Claim, LastLine, PREPARED, claim, last_line, starved};
@@ -33,30 +33,7 @@ pub(super) fn start(timeout: Duration) -> io::Result<()> {
 
 /// Counts the processor time of the whole process.
 pub(super) fn start_budget(timeout: Duration) -> io::Result<()> {
-    let little = (timeout / STARVED_PART).saturating_add(processor_time());
-    STARVED_BELOW_NANOS.store(u64::try_from(little.as_nanos()).unwrap_or(u64::MAX), Ordering::Release);
     start_timer(Timer::Processor, libc::SIGPROF, timeout)
-}
-
-/// A process that used less than this part of its budget had no time to work, even on a machine with much else to do.
-const STARVED_PART: u32 = 10;
-/// The processor time up to which a process counts as starved.
-static STARVED_BELOW_NANOS: AtomicU64 = AtomicU64::new(0);
-
-/// What the whole process has worked so far. Async-signal-safe.
-fn processor_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    #[allow(unsafe_code, reason = "a handler needs the plain system call")]
-    // SAFETY: the struct is live; a clock that cannot be read leaves it at zero.
-    unsafe {
-        libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time);
-    }
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
-}
-
-/// Whether hardly any of the budget was used.
-fn is_starved() -> bool {
-    processor_time().as_nanos() < u128::from(STARVED_BELOW_NANOS.load(Ordering::Acquire))
 }
 
 /// The timer of the budget, once it was made: the interval timer counts in ticks, which is too coarse on a busy machine.
@@ -134,7 +111,7 @@ extern "C" fn on_alarm(signal: libc::c_int) {
     let Some(prepared) = (unsafe { prepared.as_ref() }) else {
         return;
     };
-    let starved = if signal == libc::SIGALRM && is_starved() { starved() } else { None };
+    let starved = if signal == libc::SIGALRM { starved() } else { None };
     let (prepared, line) = starved.unwrap_or_else(|| (prepared, last_line()));
     write_all_to_stdout(&prepared.bytes);
     if let Some(line) = line {

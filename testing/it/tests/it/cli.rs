@@ -51,6 +51,7 @@ fn help_fits_one_screen_and_lists_every_command() {
 
     Run: use Dispatch's own agent
       chat             Talk to Dispatch's own agent
+      run              Run a command that an extension adds
       session          List, read, fork and delete conversations
       queue            Show and cancel messages that wait or run
       approvals        Show and answer the questions of agents that wait for a person
@@ -66,7 +67,7 @@ fn help_fits_one_screen_and_lists_every_command() {
       trust            Approve the current content of files that came with a project
       auth             Store API keys, each for exactly one model server
       config           Show the settings in force and where each one comes from
-      ext              List, describe and enable extensions
+      ext              List, describe, make, switch on and off, and remove extensions
       schema           Print the JSON Schemas of hook payloads and configuration files
       completions      Print a completion script for a shell
       help             Print this message or the help of a command

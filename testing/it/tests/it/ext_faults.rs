@@ -92,29 +92,32 @@ fn three_faults_switch_it_off_for_good_and_each_client_names_it_with_the_way_bac
 }
 
 #[test]
-fn purge_leaves_no_key_and_no_setting() {
+fn purge_leaves_no_table_no_key_and_no_setting() {
     let context = TestContext::new();
     let code =
         "export const activate = (host) => host.defineCommand({ name: 'count', description: 'x', run: async () => {
         const store = host.storage('counts');
         const seen = (await store.get('runs')) ?? 0;
         await store.set('runs', seen + 1);
-        return String(seen);
+        await store.sql('INSERT INTO runs DEFAULT VALUES');
+        const [[rows]] = await store.sql('SELECT COUNT(*) FROM runs');
+        return `${seen} before, ${rows} rows`;
     } });";
-    let fields = r#","contributes":{"commands":["count"]},"capabilities":["db"],
+    let fields = r#","contributes":{"commands":["count"],"migrations":[{"name":"runs","statements":
+        ["CREATE TABLE runs (id INTEGER PRIMARY KEY)"]}]},"capabilities":["db"],
         "settingsSchema":{"type":"object","properties":{"word":{"type":"string"}}}"#;
     add(&context, "counter", fields, code);
     let settings = "# mine\n[policy]\nconfirm = \"none\"\n\n[extensions.counter]\nword = \"x\"\n\n\
                     [grants.counter]\ncapabilities = [\"db\"]\n";
     context.write_home("config/dispatch.toml", settings);
-    for expected in ["0\n", "1\n"] {
+    for expected in ["0 before, 1 rows\n", "1 before, 2 rows\n"] {
         assert_eq!(context.dispatch(&["run", "count"]).stdout, expected);
     }
     let removed = context.dispatch(&["ext", "remove", "counter", "--purge"]);
-    assert!(removed.stdout.contains("deleted 1 stored keys"), "{removed:?}");
+    assert!(removed.stdout.contains("deleted 1 stored keys and 1 tables"), "{removed:?}");
     let left = std::fs::read_to_string(context.home().join("config/dispatch.toml")).unwrap();
     assert_eq!(left, "# mine\n[policy]\nconfirm = \"none\"\n");
     add(&context, "counter", fields, code);
     context.write_home("config/dispatch.toml", settings);
-    assert_eq!(context.dispatch(&["run", "count"]).stdout, "0\n", "nothing of it was left");
+    assert_eq!(context.dispatch(&["run", "count"]).stdout, "0 before, 1 rows\n", "nothing of it was left");
 }

@@ -177,11 +177,11 @@ fn a_route_that_is_taken_is_refused_with_who_has_it() {
     let contributes = |path: &str| format!(r#","contributes":{{"routes":["GET {path}"]}}"#);
     add(&context, "a-first", &contributes("/v1/mine/{name}"), &code("/v1/mine/{name}"));
     add(&context, "b-second", &contributes("/v1/mine/{other}"), &code("/v1/mine/{other}"));
-    add(&context, "z-server", &contributes("/v1/sessions/{id}"), &code("/v1/sessions/{id}"));
+    add(&context, "c-server", &contributes("/v1/sessions/{id}"), &code("/v1/sessions/{id}"));
     let listed = context.dispatch(&["ext", "list", "--json"]).json();
     for (id, said) in [
         ("b-second", "route `GET /v1/mine/{other}` is already provided by extension `a-first`"),
-        ("z-server", "route `GET /v1/sessions/{id}` is already provided by extension `transport-http`"),
+        ("c-server", "route `GET /v1/sessions/{id}` is already provided by extension `transport-http`"),
     ] {
         let line = listed.as_array().unwrap().iter().find(|line| line["id"] == id).unwrap();
         assert_eq!(line["state"], "failed", "{line}");

@@ -94,10 +94,10 @@ fn a_call_that_no_guard_got_to_is_refused_and_recorded_as_such() {
     let events = context.dispatch(&["events", "--json", "--limit", "100"]).stdout;
     let records: Vec<Value> = events.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let is_run = |record: &&Value| record["type"] == "HOOK_RUN";
-    let judged = records.iter().filter(is_run).filter(|run| run["data"]["outOfTime"].is_null()).count();
-    let passed = told.iter().filter(|told| !told.contains("PL04")).count();
-    assert_eq!(passed, judged, "each call that passed was judged: {told:?} {records:?}");
-    for run in records.iter().filter(is_run).filter(|run| run["data"]["outOfTime"] == true) {
-        assert_eq!((&run["decision"], &run["data"]["code"]), (&json!("deny"), &json!("PL04")), "{run}");
-    }
+    let denied = |run: &&Value| run["decision"] == "deny" && run["data"]["code"] == "PL04";
+    let recorded = records.iter().filter(is_run).filter(denied).count();
+    let refused = told.iter().filter(|told| told.contains("PL04")).count();
+    assert_eq!(refused, recorded, "{told:?} {records:?}");
+    // A call whose guards were through when the time ran out keeps their answer.
+    assert!(told.iter().all(|told| told.contains("PL04") || told.trim() == "{}"), "{told:?}");
 }

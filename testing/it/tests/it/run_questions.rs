@@ -117,8 +117,15 @@ fn every_route_tells_that_the_database_is_away_and_when_to_come_back() {
     // No workspace hook is there, so an event stores nothing.
     let hooks = ["/v1/workspace-hooks", "/v1/workspace-hooks/events"];
     // No webhook is configured either.
-    let free_of_storage =
-        ["/v1/extensions", "/v1/models", "/v1/workspace-hooks/approvals", "/v1/ws", "/v1/hooks/{name}"];
+    let free_of_storage = [
+        "/v1/commands",
+        "/v1/commands/{name}",
+        "/v1/extensions",
+        "/v1/models",
+        "/v1/workspace-hooks/approvals",
+        "/v1/ws",
+        "/v1/hooks/{name}",
+    ];
     let mut requests = Vec::new();
     for (path, methods) in described["paths"].as_object().expect("paths") {
         requests

@@ -48,6 +48,24 @@ pub(super) async fn apart(backend: Arc<dyn StorageBackend>) {
     assert_eq!(rows(&a, statement!("SELECT body FROM notes")).await, [[SqlValue::from("private")]]);
 }
 
+pub(super) async fn deleted(backend: Arc<dyn StorageBackend>) {
+    let a = notes(&backend, "a").await;
+    change(&a, statement!("INSERT INTO notes (body) VALUES ('gone')")).await.expect("it is its own table");
+    a.put("key", Some(b"gone".to_vec())).await.expect("a value is kept");
+    let b = backend.open("b");
+    b.migrate(OTHER.to_vec()).await.expect("a table can be made");
+    change(&b, statement!("INSERT INTO others (id) VALUES (1)")).await.expect("it is its own table");
+    b.put("key", Some(b"kept".to_vec())).await.expect("a value is kept");
+    assert_eq!(backend.delete_namespace("a").await, Ok(1));
+    assert_eq!(backend.delete_namespace("a").await, Ok(0), "there is nothing left");
+    assert!(a.query(statement!("SELECT body FROM notes")).await.is_err(), "its table is gone");
+    assert_eq!(a.get("key").await, Ok(None));
+    assert_eq!(rows(&b, statement!("SELECT id FROM others")).await.len(), 1, "others keep theirs");
+    assert_eq!(b.get("key").await, Ok(Some(b"kept".to_vec())));
+    let again = notes(&backend, "a").await;
+    assert_eq!(rows(&again, statement!("SELECT body FROM notes")).await.len(), 0, "it begins anew");
+}
+
 pub(super) async fn joined(backend: Arc<dyn StorageBackend>) {
     let a = notes(&backend, "a").await;
     let both = backend.open_joined("b", &["a"]);

@@ -6,7 +6,7 @@ use crate::running::Running;
 use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::host::STORAGE;
-use dispatch_contracts::storage::{Storage, StorageError};
+use dispatch_contracts::storage::{StorageBackend, StorageError};
 use dispatch_os::files::{ReplaceOptions, read_text_at_most, replace_with};
 use dispatch_script_extension::FoundExtension;
 use std::path::Path;
@@ -25,11 +25,12 @@ pub(super) fn run(
     let mut said = Vec::new();
     let running = Running::look_at_storage(loaded, extensions)?;
     let purged = running.service(&STORAGE).and_then(|storage| {
-        let purged = running.block_on(delete_keys(storage.open(&extension.id).as_ref()));
+        let purged = running.block_on(delete_stored(storage.as_ref(), &extension.id));
         purged.map_err(|error| Failure::of(Status::Internal, &error))
     });
     running.shutdown();
-    said.push(format!("deleted {} stored keys", purged?));
+    let (keys, tables) = purged?;
+    said.push(format!("deleted {keys} stored keys and {tables} tables"));
     for file in &loaded.files {
         if without_settings(&file.path, &extension.id)? {
             said.push(format!("took its settings and grants out of {}", file.path.display()));
@@ -38,12 +39,10 @@ pub(super) fn run(
     Ok(said)
 }
 
-async fn delete_keys(storage: &dyn Storage) -> Result<usize, StorageError> {
-    let keys = storage.keys("").await?;
-    for key in &keys {
-        storage.put(key, None).await?;
-    }
-    Ok(keys.len())
+/// How many keys and tables there were.
+async fn delete_stored(storage: &dyn StorageBackend, id: &str) -> Result<(usize, usize), StorageError> {
+    let keys = storage.open(id).keys("").await?.len();
+    Ok((keys, storage.delete_namespace(id).await?))
 }
 
 /// Takes `[extensions.ID]`, `[grants.ID]` and the entry in `extensions.disabled` out of a file; whether they were there.

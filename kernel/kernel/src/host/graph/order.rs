@@ -1,4 +1,5 @@
-//! The activation order: dependencies first, otherwise by id.
+//! The activation order: dependencies first, then lower tiers, otherwise by id. So what the core has, no extension from outside
+//! takes before it.
 //!
 //! Whoever may use the database or the vault also starts after the core extension that provides it,
 //! as far as that closes no circle; no manifest has to name the provider.
@@ -19,8 +20,13 @@ pub(super) fn topological<'a>(manifests: &'a [Manifest], starting: &BTreeMap<&'a
     }
     add_providers(manifests, starting, &mut needs);
     let mut order = Vec::with_capacity(starting.len());
-    // Taking the first free id each time keeps ties in id order.
-    while let Some(free) = needs.iter().find(|(_, open)| open.is_empty()).map(|(id, _)| *id) {
+    let tier = |id: &ExtensionId| starting.get(id).and_then(|at| manifests.get(*at)).map(|manifest| manifest.tier);
+    // Of those that are free, the first by tier and id.
+    let first = |needs: &DependencyEdges<'a>| {
+        let free = needs.iter().filter(|(_, open)| open.is_empty()).map(|(id, _)| *id);
+        free.min_by_key(|id| (tier(id), *id))
+    };
+    while let Some(free) = first(&needs) {
         needs.remove(free);
         needs.values_mut().for_each(|open| {
             open.remove(free);

@@ -32,18 +32,23 @@ def acp():
     send({"id": 1, "method": "initialize", "params": {"protocolVersion": 1}})
     opened = {"sessionId": "main", "cwd": os.getcwd(), "mcpServers": []}
     send({"id": 2, "method": "session/load", "params": opened})
-    said, is_answered = "", False
+    said, rest, is_answered = "", "", False
     while time.monotonic() < DEADLINE and not os.path.exists(made):
         if is_answered and "cannot answer" in open("acp.log").read():
             break
         if not select.select([agent.stdout], [], [], 0.1)[0]:
             continue
-        line = agent.stdout.readline()
-        said += line
-        if '"session/request_permission"' in line:
-            outcome = {"outcome": {"outcome": "selected", "optionId": "once"}}
-            send({"id": json.loads(line)["id"], "result": outcome})
-            is_answered = True
+        # Not by `readline`: of two lines that come together it would keep the second where `select` does not see it.
+        came = os.read(agent.stdout.fileno(), 65536).decode()
+        if not came:
+            break
+        said += came
+        *lines, rest = (rest + came).split("\n")
+        for line in lines:
+            if '"session/request_permission"' in line:
+                outcome = {"outcome": {"outcome": "selected", "optionId": "once"}}
+                send({"id": json.loads(line)["id"], "result": outcome})
+                is_answered = True
     agent.kill()
     return said + open("acp.log").read()
 
