@@ -418,7 +418,8 @@ fn so_it_is_on_a_database_server() {
 /// Follows the ledger in a process of its own until so many events came.
 fn follow(context: &TestContext, setting: &str, count: usize) -> std::thread::JoinHandle<Vec<Value>> {
     let mut command = context.command("dispatch");
-    command.args(["--set", setting, "event", "list", "--follow", "--json"]);
+    // What was stored before it began is listed too, up to the limit.
+    command.args(["--set", setting, "event", "list", "--follow", "--limit", "1000", "--json"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     std::thread::spawn(move || {
