@@ -262,6 +262,11 @@ pub fn parse(
         InputError::Empty => kiro::payload_from_environment(flagged, hints).ok_or(cause),
         _ => Err(cause),
     });
+    let payload = payload.map_err(|cause| match cause {
+        // Half a payload is not told from one that is no JSON.
+        InputError::Empty | InputError::NotJson { .. } if hints.is_input_unfinished() => InputError::Unfinished,
+        _ => cause,
+    });
     match payload {
         Ok(payload) => {
             let dialect = match flagged {

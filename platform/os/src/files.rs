@@ -13,7 +13,7 @@ mod stamp;
 mod standing;
 
 pub use append::{AppendOptions, LineAppender, MAX_LINE_BYTES, TailRepair, append_line};
-pub use arriving::read_standard_input;
+pub use arriving::{InputEnd, read_standard_input};
 pub use create::{Access, create_dir_owner_only, create_new};
 pub use own::{WriteAt, open_own};
 pub use plain::{

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use dispatch_hook_dialects::Reply;
 use dispatch_hook_dialects::dialect::{self, Dialect, Hints, INPUT_LIMIT_BYTES};
-use dispatch_hook_module::{Effects, EventName, Module, SystemClock};
-use dispatch_os::{UserDirs, environment, files};
+use dispatch_hook_module::{Effects, EventName, HookEvent, Module, SystemClock};
+use dispatch_os::files::{self, InputEnd};
+use dispatch_os::{UserDirs, environment};
 
 use crate::manifest::PipelineManifest;
 use crate::rule_trust::RuleTrust;
-use crate::run::{Invocation, ScriptModules, run};
+use crate::run::{Invocation, ScriptModules, run, unjudged};
 use crate::watch::{AlarmWatch, Watch as _};
 
 /// How long to wait for more of a payload.
@@ -101,7 +102,14 @@ fn answer(
     watch: &AlarmWatch,
 ) -> Reply {
     // A payload that cannot be read is judged as one that makes no sense: the host goes on.
-    let payload = files::read_standard_input(INPUT_LIMIT_BYTES, QUIET_INPUT);
+    let (payload, end) =
+        files::read_standard_input(INPUT_LIMIT_BYTES, QUIET_INPUT).unwrap_or((Vec::new(), InputEnd::Reached));
+    // Before the clock runs: until a guard has looked, a machine that stands still has judged nothing.
+    let dialect = arguments.dialect();
+    let unread = HookEvent::new(event.clone(), dialect.id(), event.as_str().to_owned(), serde_json::Value::Null);
+    if let Some(refusal) = unjudged(dialect, &unread) {
+        watch.prepare_unjudged(&refusal);
+    }
     // The budget is for our own work, so it starts when the host's is done.
     let clock = SystemClock::start();
     watch.limit(Duration::from_millis(PipelineManifest::default_budget_ms(event)));
@@ -110,6 +118,10 @@ fn answer(
         Ok(folder) => hints.with_process_cwd(folder.to_string_lossy()),
         Err(_) => hints,
     };
+    let hints = match end {
+        InputEnd::Reached => hints,
+        InputEnd::TimedOut => hints.with_unfinished_input(),
+    };
     let home = environment::variable("HOME").ok().flatten();
     // Without a home there are no rules of the user's own, and nothing is approved.
     let user = UserDirs::discover().ok();
@@ -117,7 +129,7 @@ fn answer(
     let outcome = run(&Invocation {
         host: arguments.host.as_deref(),
         event: arguments.event.as_deref(),
-        stdin: payload.as_deref().unwrap_or_default(),
+        stdin: &payload,
         hints: &hints,
         home: home.as_deref(),
         user: user.as_ref(),

@@ -40,6 +40,7 @@ use open::OpenSession;
 use roots::{RuleLevel, RuleRoot};
 use setup::{GivenRules, Setup};
 
+pub(crate) use refusal::unjudged;
 pub use subject::event_of;
 
 /// Finds modules that are scripts in the workspace.
@@ -132,8 +133,10 @@ pub fn run(invocation: &Invocation<'_>) -> Outcome {
     let (dialect, event, unreadable) = read(invocation);
     let go_on = dialect.go_on(&event.name);
     invocation.watch.prepare(&go_on);
-    if let Some(reply) = refusal::unjudged(dialect, &event) {
-        invocation.watch.prepare_unjudged(&reply);
+    match unjudged(dialect, &event) {
+        Some(reply) => invocation.watch.prepare_unjudged(&reply),
+        // The command line may have named no event, or another one.
+        None => invocation.watch.judged(),
     }
     let decided = RefCell::new(None);
     // A call that was told already is judged once more, and leaves its traces once.

@@ -16,6 +16,9 @@ pub enum InputError {
     /// Nothing arrived.
     #[error("the host sent no payload")]
     Empty,
+    /// The host had not finished writing when the time for reading was over.
+    #[error("the payload did not arrive in time")]
+    Unfinished,
     /// More arrived than is looked at.
     #[error("the payload is larger than {INPUT_LIMIT_BYTES} bytes")]
     TooLarge,

@@ -33,6 +33,7 @@ const PROJECT_VARIABLES: [&str; 7] = [
 pub struct Hints {
     variables: Vec<(&'static str, String)>,
     process_cwd: Option<String>,
+    is_input_unfinished: bool,
 }
 
 impl Hints {
@@ -44,7 +45,7 @@ impl Hints {
             .filter_map(|name| Some((name, lookup(name)?)))
             .filter(|(_, value)| !value.is_empty())
             .collect();
-        Self { variables, process_cwd: None }
+        Self { variables, process_cwd: None, is_input_unfinished: false }
     }
 
     /// Adds the directory the process runs in, the last resort for an event's `cwd`.
@@ -52,6 +53,17 @@ impl Hints {
     pub fn with_process_cwd(mut self, directory: impl Into<String>) -> Self {
         self.process_cwd = Some(directory.into());
         self
+    }
+
+    /// Adds that the host was still writing, or had not begun to, when reading stopped.
+    #[must_use]
+    pub fn with_unfinished_input(mut self) -> Self {
+        self.is_input_unfinished = true;
+        self
+    }
+
+    pub(crate) fn is_input_unfinished(&self) -> bool {
+        self.is_input_unfinished
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {

@@ -11,15 +11,27 @@ const FIRST_BYTES: usize = 4 * 1024;
 /// Room that is made whenever there is none left; a pipe gives no more at once.
 const MORE_BYTES: usize = 64 * 1024;
 
+/// Why reading stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputEnd {
+    /// The input ended, or is longer than the limit.
+    Reached,
+    /// Nothing more came in time; more may come later.
+    TimedOut,
+}
+
 /// What arrives on standard input until it ends, until `quiet` passes without a byte, or until `limit` is exceeded:
 /// then there is one byte more than `limit`. What arrived counts even if this process stood still in between.
 ///
 /// # Errors
 /// When standard input cannot be read.
-pub fn read_standard_input(limit: usize, quiet: Duration) -> Result<Vec<u8>, OsError> {
+pub fn read_standard_input(limit: usize, quiet: Duration) -> Result<(Vec<u8>, InputEnd), OsError> {
     let most = limit.saturating_add(1);
     let mut bytes = Vec::with_capacity(FIRST_BYTES.min(most));
-    while bytes.len() < most && is_ready(quiet) {
+    while bytes.len() < most {
+        if !is_ready(quiet) {
+            return Ok((bytes, InputEnd::TimedOut));
+        }
         if bytes.len() == bytes.capacity() {
             bytes.reserve_exact(MORE_BYTES.min(most - bytes.len()));
         }
@@ -30,7 +42,7 @@ pub fn read_standard_input(limit: usize, quiet: Duration) -> Result<Vec<u8>, OsE
             Err(source) => return Err(OsError::io("read", "standard input".as_ref(), source)),
         }
     }
-    Ok(bytes)
+    Ok((bytes, InputEnd::Reached))
 }
 
 /// One read into the room that is left, which is neither cleared before nor copied after.

@@ -7,15 +7,18 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::ops::Range;
-use std::process::Stdio;
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Calls in every run, and in the slow lane.
 const CALLS: usize = 60;
 const SLOW_CALLS: usize = 10_000;
-/// Processes that stand still at the same time.
+/// Processes that stand still at the same time, and in the slow lane: most of the time they sleep.
 const AT_ONCE: usize = 12;
+const SLOW_AT_ONCE: usize = 48;
+/// How long a host that stands still itself pauses in the middle of a payload; reading waits for a second.
+const HOST_PAUSE_MS: Range<u64> = 0..3_000;
 
 /// How long a process may work before it is stopped again, and how long it then stands still.
 struct Freezes {
@@ -28,24 +31,55 @@ const FREEZES: Freezes = Freezes { work: 0..2_000, stop_ms: 20..400 };
 /// A machine on which nothing gets its turn before the wall clock runs out.
 const STARVATION: Freezes = Freezes { work: 0..50, stop_ms: 300..400 };
 
-/// One call by a process that is stopped and continued until it ends; what it answered.
-fn call_while_freezing(context: &TestContext, seed: u64, command: &str, freezes: &Freezes) -> String {
-    let payload = json!({
-        "session_id": format!("frozen-{seed}"), "hook_event_name": "PreToolUse", "cwd": context.project(),
-        "tool_name": "Bash", "tool_input": {"command": command},
-    });
-    let mut command = context.command("dispatch-hook");
-    command.args(["PreToolUse", "--host", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+/// Random numbers from a seed.
+fn random_from(seed: u64) -> impl FnMut(&Range<u64>) -> u64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut random = move |range: &Range<u64>| {
+    move |range| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         range.start + state % (range.end - range.start)
-    };
+    }
+}
+
+fn payload_of(context: &TestContext, session: &str, command: &str) -> String {
+    let payload = json!({
+        "session_id": session, "hook_event_name": "PreToolUse", "cwd": context.project(),
+        "tool_name": "Bash", "tool_input": {"command": command},
+    });
+    payload.to_string()
+}
+
+fn start_hook(context: &TestContext) -> Child {
+    let mut command = context.command("dispatch-hook");
+    command.args(["PreToolUse", "--host", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn told_by(child: &mut Child) -> String {
+    let mut told = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut told).unwrap();
+    told
+}
+
+/// Writes a payload, every second one with a pause in the middle; a hook that has answered reads no more of it.
+fn write_payload(mut input: ChildStdin, payload: &str, seed: u64) {
+    let (first, rest) = payload.split_at(if seed.is_multiple_of(2) { payload.len() / 2 } else { payload.len() });
+    let _ = input.write_all(first.as_bytes());
+    if !rest.is_empty() {
+        std::thread::sleep(Duration::from_millis(random_from(!seed)(&HOST_PAUSE_MS)));
+        let _ = input.write_all(rest.as_bytes());
+    }
+}
+
+/// One call by a process that is stopped and continued until it ends; what it answered.
+fn call_while_freezing(context: &TestContext, seed: u64, command: &str, freezes: &Freezes) -> String {
+    let payload = payload_of(context, &format!("frozen-{seed}"), command);
+    let mut child = start_hook(context);
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    let input = child.stdin.take().unwrap();
+    let host = std::thread::spawn(move || write_payload(input, &payload, seed));
+    let mut random = random_from(seed);
     while child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_micros(random(&freezes.work)));
         // A process that has just ended cannot be stopped, and is not: it is not waited for yet.
@@ -53,9 +87,8 @@ fn call_while_freezing(context: &TestContext, seed: u64, command: &str, freezes:
         std::thread::sleep(Duration::from_millis(random(&freezes.stop_ms)));
         let _ = kill_process(pid, Signal::CONT);
     }
-    let mut told = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut told).unwrap();
-    told
+    host.join().unwrap();
+    told_by(&mut child)
 }
 
 #[test]
@@ -63,10 +96,10 @@ fn a_process_that_is_frozen_again_and_again_judges_every_call() {
     let context = TestContext::new();
     assert_eq!(context.dispatch(&["init", "--host", "claude-code"]).status, 0);
     let slow = std::env::var_os("DISPATCH_SLOW_TESTS").is_some();
-    let calls = if slow { SLOW_CALLS } else { CALLS };
+    let (calls, at_once) = if slow { (SLOW_CALLS, SLOW_AT_ONCE) } else { (CALLS, AT_ONCE) };
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..at_once {
             scope.spawn(|| {
                 loop {
                     let call = next.fetch_add(1, Ordering::Relaxed);
@@ -100,4 +133,28 @@ fn a_call_that_no_guard_got_to_is_refused_and_recorded_as_such() {
     assert_eq!(refused, recorded, "{told:?} {records:?}");
     // A call whose guards were through when the time ran out keeps their answer.
     assert!(told.iter().all(|told| told.contains("PL04") || told.trim() == "{}"), "{told:?}");
+}
+
+#[test]
+fn a_payload_that_has_not_arrived_in_time_is_refused_and_a_whole_one_is_judged() {
+    let context = TestContext::new();
+    assert_eq!(context.dispatch(&["init", "--host", "claude-code"]).status, 0);
+    let payload = payload_of(&context, "late", "rm -rf /");
+    let half = payload.get(..payload.len() / 2).unwrap();
+    for (arrived, code) in [("", "PL04"), (half, "PL04"), (payload.as_str(), "UB01")] {
+        let mut child = start_hook(&context);
+        // The host does not say that it is done.
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(arrived.as_bytes()).unwrap();
+        let told = told_by(&mut child);
+        assert!(told.contains("\"deny\"") && told.contains(code), "{arrived}: {told}");
+        drop(input);
+        child.wait().unwrap();
+    }
+    let nothing_known = TestContext::new();
+    let mut child = start_hook(&nothing_known);
+    let input = child.stdin.take().unwrap();
+    assert_eq!(told_by(&mut child).trim(), "{}", "a project without rules is left alone");
+    drop(input);
+    child.wait().unwrap();
 }

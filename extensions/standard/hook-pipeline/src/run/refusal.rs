@@ -22,10 +22,15 @@ pub(super) const TIME_CODE: &str = "PL04";
 /// The deepest tool input that is judged; real ones stay below ten.
 const MAX_INPUT_DEPTH: usize = 64;
 
-/// Refuses a payload that is JSON and exceeds a limit; what is not JSON at all is not a tool call.
+/// Refuses a payload that is JSON and exceeds a limit, and one of which something is still missing; what is not JSON at
+/// all is not a tool call.
 pub(super) fn payload(problem: &InputError) -> Option<GuardFinding> {
-    let exceeds = matches!(problem, InputError::TooLarge | InputError::TooDeep);
-    exceeds.then(|| deny(PAYLOAD_CODE, format!("The call was not judged: {problem}. Make it smaller.")))
+    let (code, remedy) = match problem {
+        InputError::TooLarge | InputError::TooDeep => (PAYLOAD_CODE, "Make it smaller."),
+        InputError::Unfinished => (TIME_CODE, "Try it again."),
+        InputError::Empty | InputError::NotJson { .. } | InputError::NotAnObject => return None,
+    };
+    Some(deny(code, format!("The call was not judged: {problem}. {remedy}")))
 }
 
 /// Refuses a tool input that is nested deeper than the guards look.
@@ -49,7 +54,7 @@ pub(super) fn critical_module(name: &str, why: &str) -> GuardFinding {
 }
 
 /// The answer to a call that no guard got to in time; only where it can stop the call.
-pub(super) fn unjudged(dialect: &Dialect, event: &HookEvent) -> Option<Reply> {
+pub(crate) fn unjudged(dialect: &Dialect, event: &HookEvent) -> Option<Reply> {
     (event.name == EventName::PreToolUse).then(|| {
         let why = "The call was not judged: the machine gave the guards no time. Try it again.";
         dialect.render(event, &Answer { code: Some(TIME_CODE.to_owned()), ..Answer::deny(why) })
@@ -75,9 +80,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_json_that_exceeds_a_limit_is_refused() {
+    fn only_json_that_exceeds_a_limit_or_time_is_refused() {
         assert!(payload(&InputError::TooLarge).is_some());
         assert!(payload(&InputError::TooDeep).is_some());
+        assert!(payload(&InputError::Unfinished).is_some());
         assert!(payload(&InputError::Empty).is_none());
         assert!(payload(&InputError::NotJson { line: 1, column: 1 }).is_none());
     }
