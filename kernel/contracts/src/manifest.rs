@@ -47,7 +47,7 @@ pub enum Capability {
     Secrets,
     /// Keep data in the database.
     Db,
-    /// Run work in the background.
+    /// Run work in the background, or be a separate program.
     Spawn,
     /// Watch every event.
     Observe,
@@ -171,6 +171,10 @@ pub struct Manifest {
     /// What it may ask the host for.
     #[serde(default)]
     pub capabilities: Vec<Capability>,
+    /// The command line of the program that it is, for an extension that is a separate program: its name and arguments,
+    /// started in the extension's folder. Needs the capability `spawn`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub program: Vec<String>,
     /// JSON Schema of its section of the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_schema: Option<Value>,

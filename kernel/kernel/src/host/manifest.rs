@@ -38,7 +38,7 @@ impl fmt::Display for ManifestProblem {
     }
 }
 
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "id",
     "name",
     "description",
@@ -50,6 +50,7 @@ const FIELDS: [&str; 12] = [
     "activation",
     "contributes",
     "capabilities",
+    "program",
     "settingsSchema",
 ];
 
@@ -139,6 +140,7 @@ fn read_manifest(json: &Value, problems: &mut Problems) -> Option<Manifest> {
         activation,
         contributes,
         capabilities,
+        program: fields.texts("program", problems),
         settings_schema: fields.get("settingsSchema").cloned(),
     })
 }

@@ -4,7 +4,7 @@ use super::fields::Problems;
 use crate::services::schema::unsupported_keywords;
 use dispatch_contracts::hook::owner_of;
 use dispatch_contracts::host::{SECRETS, STORAGE};
-use dispatch_contracts::manifest::{Activation, Manifest, Tier};
+use dispatch_contracts::manifest::{Activation, Capability, Manifest, Tier};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 const ID_BYTES: usize = 64;
 /// The longest tool name that model providers accept.
 const TOOL_NAME_BYTES: usize = 64;
+/// The most words of a command line.
+const PROGRAM_WORDS: usize = 64;
 /// The owner of the kernel's own hooks and services.
 const KERNEL: &str = "kernel";
 
@@ -24,8 +26,29 @@ pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
     check_activation(manifest, problems);
     check_contributes(manifest, problems);
     no_duplicates("capabilities", manifest.capabilities.iter().map(|it| it.name()), problems);
+    check_program(manifest, problems);
     if let Some(schema) = &manifest.settings_schema {
         check_schema(schema, problems);
+    }
+}
+
+fn check_program(manifest: &Manifest, problems: &mut Problems) {
+    let Some(name) = manifest.program.first() else { return };
+    if name.is_empty() {
+        problems.add("program[0]", "is empty; the first word is the program's name", None);
+    }
+    if manifest.program.len() > PROGRAM_WORDS {
+        problems.add("program", format!("has more than {PROGRAM_WORDS} words"), None);
+    }
+    if manifest.program.iter().any(|word| word.contains('\0')) {
+        problems.add("program", "contains a zero byte", None);
+    }
+    if !manifest.capabilities.contains(&Capability::Spawn) {
+        let hint = "add `\"spawn\"` to `capabilities`; the user grants it".to_owned();
+        problems.add("program", "a separate program runs with the user's rights, so it needs `spawn`", Some(hint));
+    }
+    if manifest.tier != Tier::External {
+        problems.add("program", "is for extensions from outside this program", None);
     }
 }
 

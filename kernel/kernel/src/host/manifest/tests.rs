@@ -36,6 +36,19 @@ fn a_dependency_is_an_id_or_an_id_with_versions_and_is_written_as_an_object() {
 }
 
 #[test]
+fn a_program_needs_a_name_the_capability_to_run_and_the_external_tier() {
+    let external = json!({"tier": "external", "capabilities": ["spawn"], "program": ["python3", "main.py"]});
+    assert_eq!(parse(&with(external)).unwrap().program, ["python3", "main.py"]);
+    let wrong = json!({"program": ["", "main.py"]});
+    let said = said(&with(wrong)).join("; ");
+    for expected in ["`program[0]`: is empty", "it needs `spawn`", "is for extensions from outside this program"] {
+        assert!(said.contains(expected), "{said}");
+    }
+    let text = json!({"tier": "external", "capabilities": ["spawn"], "program": "python3 main.py"});
+    assert!(parse(&with(text)).unwrap_err()[0].to_string().contains("must be a list"));
+}
+
+#[test]
 fn every_problem_is_named_at_once() {
     let text = json!({
         "id": "Tool_Search", "nmae": "Search", "version": "1.2", "apiVersion": 7, "tier": "stanard",
