@@ -72,7 +72,7 @@ fn spawn(spec: &ChildSpec, files_of_child: &ChildFiles, filter: Option<ChildFilt
         .env_clear()
         .envs(child_environment::of_child(spec))
         .env(TOKEN_VARIABLE, &files_of_child.token.value)
-        .stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
+        .stdin(child_stdin(spec)?)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     if let Some(folder) = &spec.working_folder {
@@ -80,6 +80,14 @@ fn spawn(spec: &ChildSpec, files_of_child: &ChildFiles, filter: Option<ChildFilt
     }
     isolate(&mut command, spec, files_of_child, filter);
     command.spawn()
+}
+
+fn child_stdin(spec: &ChildSpec) -> io::Result<Stdio> {
+    match &spec.open_stdin {
+        Some(reader) => Ok(reader.try_clone()?.into()),
+        None if spec.stdin.is_empty() => Ok(Stdio::null()),
+        None => Ok(Stdio::piped()),
+    }
 }
 
 #[cfg(unix)]

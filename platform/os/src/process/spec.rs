@@ -1,7 +1,9 @@
 //! What to run and within which bounds.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, PipeReader, PipeWriter};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::child_files::ChildFiles;
@@ -55,6 +57,7 @@ pub struct ChildSpec {
     pub(super) allowed_variables: Vec<OsString>,
     pub(super) variables: Vec<(OsString, OsString)>,
     pub(super) stdin: Vec<u8>,
+    pub(super) open_stdin: Option<Arc<PipeReader>>,
     pub(super) timeout: Option<Duration>,
     pub(super) grace: Duration,
     pub(super) capture: CaptureLimit,
@@ -79,6 +82,7 @@ impl ChildSpec {
             allowed_variables: Vec::new(),
             variables: Vec::new(),
             stdin: Vec::new(),
+            open_stdin: None,
             timeout: None,
             grace: DEFAULT_GRACE,
             capture: CaptureLimit::default(),
@@ -131,6 +135,18 @@ impl ChildSpec {
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
+    }
+
+    /// Gives the child a stdin that stays open; what is written reaches the child, and dropping the writer closes it.
+    ///
+    /// For one run: the writer notices that the child is gone once this specification is dropped.
+    ///
+    /// # Errors
+    /// When the system has no descriptors left.
+    pub fn open_stdin(mut self) -> io::Result<(Self, PipeWriter)> {
+        let (reader, writer) = io::pipe()?;
+        self.open_stdin = Some(Arc::new(reader));
+        Ok((self, writer))
     }
 
     /// Kills the tree when the child has not ended by then.

@@ -61,6 +61,24 @@ fn a_megabyte_goes_through_stdin_and_back() {
     assert_eq!(ChildSpec::new("cat").run().stdout.total_bytes(), 0);
 }
 
+#[test]
+fn a_conversation_goes_through_an_open_stdin_until_it_is_closed() {
+    let (spec, writer) = ChildSpec::new("cat").timeout(PATIENCE).open_stdin().unwrap();
+    let mut writer = Some(writer);
+    writer.as_mut().unwrap().write_all(b"first").unwrap();
+    let mut heard = String::new();
+    let outcome = spec.run_with(&dispatch_os::Canceller::new(), &mut |_, chunk| {
+        heard.push_str(&String::from_utf8_lossy(chunk));
+        match heard.as_str() {
+            "first" => writer.as_mut().unwrap().write_all(b", second").unwrap(),
+            "first, second" => writer = None,
+            _ => {}
+        }
+    });
+    assert!(outcome.succeeded(), "{}", outcome.end);
+    assert_eq!(heard, "first, second");
+}
+
 /// Runs in a process of its own, because the peak of memory is counted per process.
 pub fn flood_role() {
     let mut streamed = 0_usize;
