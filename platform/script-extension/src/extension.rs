@@ -1,4 +1,4 @@
-//! An extension whose code runs in worker processes, as the kernel sees it: like any other.
+//! An extension whose code runs in processes of its own, as the kernel sees it: like any other.
 
 use crate::call_scope::CallScope;
 use crate::credential::ScriptAuth;
@@ -6,12 +6,13 @@ use crate::folder::ExtensionFolder;
 use crate::host_calls::HostCalls;
 use crate::limits::{ACTIVATE, COMMAND, DEACTIVATE, EVENT, FILTER, JOB};
 use crate::model_provider::ScriptProvider;
+use crate::processes::ExtensionProcesses;
 use crate::registered::{
     Registered, RegisteredCommand, RegisteredEvent, RegisteredFilter, RegisteredJob, RegisteredTool,
 };
 use crate::route::define_route;
 use crate::service::ScriptService;
-use crate::worker::{CallFailure, ExtensionWorkers, Lane, WorkerCall};
+use crate::worker::{CallFailure, Lane, WorkerCall};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::contribution::{Command, Job};
 use dispatch_contracts::extension::{Extension, ExtensionError};
@@ -35,7 +36,8 @@ pub struct ScriptExtension {
     version: String,
     migrations: Vec<DeclaredMigration>,
     folder: Arc<ExtensionFolder>,
-    workers: Arc<ExtensionWorkers>,
+    program: Vec<String>,
+    processes: Arc<ExtensionProcesses>,
     active: OnceLock<ActiveExtension>,
 }
 
@@ -45,22 +47,27 @@ impl ScriptExtension {
     /// # Errors
     /// When the folder has no code to start with, or this program cannot be started as a worker.
     pub fn new(folder: ExtensionFolder, manifest: &Manifest) -> Result<Self, String> {
-        Self::of(Arc::new(folder), manifest.version.to_string(), manifest.contributes.migrations.clone())
+        let migrations = manifest.contributes.migrations.clone();
+        Self::of(Arc::new(folder), manifest.version.to_string(), migrations, manifest.program.clone())
     }
 
-    fn of(folder: Arc<ExtensionFolder>, version: String, migrations: Vec<DeclaredMigration>) -> Result<Self, String> {
+    fn of(
+        folder: Arc<ExtensionFolder>,
+        version: String,
+        migrations: Vec<DeclaredMigration>,
+        program: Vec<String>,
+    ) -> Result<Self, String> {
         let manifest_text = folder.manifest().ok_or("there is no manifest")?.to_owned();
-        let entry = folder.entry().ok_or("there is no `index.ts`, which exports `activate(host)`")?;
-        let workers = Arc::new(ExtensionWorkers::new(Arc::clone(&folder), entry)?);
-        Ok(Self { manifest_text, version, migrations, folder, workers, active: OnceLock::new() })
+        let processes = Arc::new(ExtensionProcesses::new(&folder, &program)?);
+        Ok(Self { manifest_text, version, migrations, folder, program, processes, active: OnceLock::new() })
     }
 
-    /// The same extension with workers of its own, never active.
+    /// The same extension with processes of its own, never active.
     ///
     /// # Errors
     /// When this program cannot be started as a worker.
     pub fn fresh(&self) -> Result<Self, String> {
-        Self::of(Arc::clone(&self.folder), self.version.clone(), self.migrations.clone())
+        Self::of(Arc::clone(&self.folder), self.version.clone(), self.migrations.clone(), self.program.clone())
     }
 
     /// Whether another one has the same files.
@@ -72,7 +79,7 @@ impl ScriptExtension {
     /// The processes that run its code at the moment. Waits for a call that runs.
     #[must_use]
     pub fn worker_ids(&self) -> Vec<u32> {
-        self.workers.worker_ids()
+        self.processes.worker_ids()
     }
 }
 
@@ -87,7 +94,7 @@ impl Extension for ScriptExtension {
             if !migrations.is_empty() {
                 host.define_migrations(migrations).await?;
             }
-            let active = ActiveExtension::new(&self.workers, host, &self.version);
+            let active = ActiveExtension::new(&self.processes, host, &self.version);
             let answer = active.run(Lane::Calls, "start", Vec::new(), ACTIVATE, Arc::default()).await;
             let answer = answer.map_err(|failure| ExtensionError(failure.message))?;
             let registered: Registered = serde_json::from_value(answer).map_err(ExtensionError::new)?;
@@ -102,8 +109,8 @@ impl Extension for ScriptExtension {
         Box::pin(async move {
             let Some(active) = self.active.get() else { return Ok(()) };
             let stop = || active.call(Lane::Calls, "stop", Vec::new(), DEACTIVATE, Arc::default());
-            let stopped = self.workers.run_in_all(stop, &active.calls).await;
-            self.workers.end();
+            let stopped = self.processes.run_in_all(stop, &active.calls).await;
+            self.processes.end();
             stopped.map_err(|failure| ExtensionError(failure.message))
         })
     }
@@ -120,7 +127,7 @@ fn loaded_migrations(declared: &[DeclaredMigration]) -> Vec<Migration> {
 /// An extension with its host: what the kernel's registrations hold.
 #[derive(Clone)]
 pub(crate) struct ActiveExtension {
-    workers: Arc<ExtensionWorkers>,
+    processes: Arc<ExtensionProcesses>,
     pub(crate) host: Host,
     pub(crate) calls: HostCalls,
     /// What the code is told of its surroundings.
@@ -151,14 +158,14 @@ impl Invocation {
 }
 
 impl ActiveExtension {
-    fn new(workers: &Arc<ExtensionWorkers>, host: Host, version: &str) -> Self {
+    fn new(processes: &Arc<ExtensionProcesses>, host: Host, version: &str) -> Self {
         let given = json!({
             "id": host.extension(),
             "version": version,
             "workdir": host.folders().workdir,
             "settings": settings_object(&host.settings()),
         });
-        Self { workers: Arc::clone(workers), calls: HostCalls::new(host.clone()), host, given }
+        Self { processes: Arc::clone(processes), calls: HostCalls::new(host.clone()), host, given }
     }
 
     fn call(
@@ -181,7 +188,7 @@ impl ActiveExtension {
         time: Duration,
         scope: Arc<CallScope>,
     ) -> Result<Value, CallFailure> {
-        self.workers.run(self.call(lane, function, arguments, time, scope), &self.calls).await
+        self.processes.run(self.call(lane, function, arguments, time, scope), &self.calls).await
     }
 
     /// Calls what was registered; what the worker did wrong is not counted yet.
@@ -213,6 +220,8 @@ impl ActiveExtension {
     fn register(&self, registered: Registered) -> Result<(), ExtensionError> {
         let effect = self.effect();
         for tool in registered.tools {
+            // Whoever approved a program believes what it says of its tools: it could do anything at any time.
+            let effect = if tool.read_only { Effect::Looks } else { effect };
             let tool = ScriptTool::new(self.clone(), tool, effect).map_err(ExtensionError)?;
             self.host.define_tool(Arc::new(tool)).map_err(ExtensionError::new)?;
         }
@@ -271,7 +280,7 @@ impl ActiveExtension {
     fn effect(&self) -> Effect {
         let host = self.host.dynamic();
         let reaches_out = REACHING_OUT.into_iter().any(|capability| host.require("reach out", capability).is_ok());
-        if reaches_out { Effect::Changes } else { Effect::Looks }
+        if reaches_out || self.processes.are_unconfined() { Effect::Changes } else { Effect::Looks }
     }
 
     fn command(&self, command: RegisteredCommand) -> Command {
@@ -340,7 +349,7 @@ impl Tool for ScriptTool {
             };
             let answer = self.active.invoke(&place, call).await;
             let answer = answer.map_err(|failure| ToolError(self.active.told(&failure)))?;
-            Ok(ToolOutput::text(answer.as_str().unwrap_or_default()))
+            Ok(ToolOutput::text(answer.as_str().map_or_else(|| answer.to_string(), str::to_owned)))
         })
     }
 }

@@ -13,8 +13,8 @@ pub const MANIFEST_FILE: &str = "manifest.json";
 /// The files that an extension may start with, in order.
 const ENTRY_FILES: [&str; 3] = ["index.ts", "index.js", "index.mjs"];
 /// Folders that are not part of an extension: nothing in them is read, so nothing in them can be imported. Packages that
-/// its `package.json` names under `dependencies` are.
-const IGNORED_FOLDERS: [&str; 2] = [".git", "node_modules"];
+/// its `package.json` names under `dependencies` are. Python leaves `__pycache__` wherever a file was imported.
+const IGNORED_FOLDERS: [&str; 3] = [".git", "node_modules", "__pycache__"];
 /// What the approved content begins with, so that it is the content of nothing else.
 const CONTENT_HEADER: &[u8] = b"dispatch extension 1\n";
 

@@ -208,7 +208,8 @@ impl HostCalls {
             .map_err(|error| error.to_string())
     }
 
-    fn require(&self, action: &'static str, capability: Capability) -> Result<(), String> {
+    /// Whether the extension asked for a capability and got it; else why not.
+    pub(crate) fn require(&self, action: &'static str, capability: Capability) -> Result<(), String> {
         self.host.dynamic().require(action, capability).map_err(|error| refusal(&error))
     }
 

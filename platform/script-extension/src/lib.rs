@@ -1,5 +1,5 @@
 //! Extensions from outside the program: finds their folders, checks them against what the user approved, and runs those
-//! written in TypeScript, each in worker processes of its own.
+//! written in TypeScript, each in worker processes of its own, and those that are separate programs.
 //!
 //! A folder is read once, into memory. What is approved and what runs are these bytes, so a change of a file after the
 //! check has no effect.
@@ -18,6 +18,8 @@ mod limits;
 mod model_provider;
 mod module_paths;
 mod packages;
+mod processes;
+mod program;
 mod questions;
 mod registered;
 mod route;

@@ -55,6 +55,19 @@ pub(crate) const MAX_EVENT_WORKERS: usize = 2;
 /// The most worker processes for filters.
 pub(crate) const MAX_FILTER_WORKERS: usize = 4;
 
+/// The longest message of a program.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
+/// The longest line of a program's standard error that is logged.
+pub(crate) const MAX_LOGGED_LINE_BYTES: usize = 8 * 1024;
+/// The most messages that wait until a program reads them.
+pub(crate) const MAX_WAITING_MESSAGES: usize = 1_000;
+/// The most questions of one call of a program that wait for an answer.
+pub(crate) const MAX_OPEN_QUESTIONS: usize = 64;
+/// How long a program has between the signal that asks it to end and the one that ends it.
+pub(crate) const PROGRAM_GRACE: Duration = Duration::from_millis(500);
+/// How long a program has to end once its standard input is closed.
+pub(crate) const PROGRAM_EXIT: Duration = Duration::from_secs(1);
+
 /// How long a worker process may take to start on a machine that has other things to do.
 pub(crate) const START: Duration = Duration::from_secs(30);
 

@@ -12,7 +12,7 @@ use dispatch_contracts::hooks::{
 };
 use dispatch_contracts::suggest::nearest;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The events of the kernel.
@@ -23,8 +23,9 @@ const FILTERS: [&str; 3] = [TOOL_BEFORE.id(), TOOL_AFTER.id(), REQUEST_BEFORE.id
 /// What stands before the names of both.
 const KERNEL: &str = "kernel/";
 
-/// Everything that was registered.
-#[derive(Debug, Deserialize)]
+/// Everything that was registered. A program leaves out what has a default; the adapter of TypeScript leaves out nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Registered {
     pub(crate) tools: Vec<RegisteredTool>,
     pub(crate) commands: Vec<RegisteredCommand>,
@@ -52,7 +53,9 @@ pub(crate) struct RegisteredRoute {
     pub(crate) path: String,
     pub(crate) description: String,
     /// Whether it reads headers and bytes itself.
+    #[serde(default)]
     pub(crate) raw: bool,
+    #[serde(default = "token_access")]
     access: Value,
     max_body_bytes: Option<Value>,
 }
@@ -76,8 +79,13 @@ pub(crate) struct RegisteredService {
 pub(crate) struct RegisteredTool {
     pub(crate) name: String,
     pub(crate) description: String,
+    #[serde(default = "no_parameters")]
     pub(crate) parameters: Value,
+    #[serde(default)]
     pub(crate) concurrency_safe: bool,
+    /// Whether a program says that the tool changes nothing; of TypeScript the host knows it.
+    #[serde(default)]
+    pub(crate) read_only: bool,
     timeout_ms: Option<Value>,
 }
 
@@ -95,7 +103,20 @@ pub(crate) struct RegisteredEvent {
 #[derive(Debug, Deserialize)]
 pub(crate) struct RegisteredFilter {
     id: String,
+    #[serde(default = "middle_priority")]
     priority: Value,
+}
+
+fn token_access() -> Value {
+    "token".into()
+}
+
+fn no_parameters() -> Value {
+    json!({ "type": "object", "properties": {} })
+}
+
+fn middle_priority() -> Value {
+    0.into()
 }
 
 impl RegisteredTool {
@@ -198,7 +219,6 @@ fn full_id(id: &str, kind: &str, known: &[&'static str]) -> Result<String, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_hook_of_the_kernel_goes_by_its_short_name_and_a_misspelt_one_is_refused() {
@@ -251,7 +271,8 @@ mod tests {
         let tool = |timeout_ms: Option<Value>| {
             let (name, parameters) = ("a".to_owned(), json!({}));
             let description = String::new();
-            RegisteredTool { name, description, parameters, concurrency_safe: false, timeout_ms }.time()
+            RegisteredTool { name, description, parameters, concurrency_safe: false, read_only: false, timeout_ms }
+                .time()
         };
         assert_eq!(tool(None), Ok(TOOL));
         assert_eq!(tool(Some(json!(250))), Ok(Duration::from_millis(250)));

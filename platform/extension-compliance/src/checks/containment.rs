@@ -26,7 +26,7 @@ async fn faulty<'a>(subject: &'a Subject<'a>, fault: InjectedFault) -> Result<Te
 
 fn no_host(no: &NoTestHost) -> Outcome {
     match no {
-        NoTestHost::CannotHaveFault => skipped("it is compiled in; only code in a worker process can be stopped"),
+        NoTestHost::CannotHaveFault => skipped("no fault can be put into it: it is compiled in, or a program"),
         NoTestHost::NotMade(reason) => failed(reason),
         NoTestHost::Boot(error) => failed(error.to_string()),
     }

@@ -71,12 +71,12 @@ pub(super) async fn registers_the_same(subject: &Subject<'_>) -> Result<Outcome,
 }
 
 /// Each tool is called with nothing and with nonsense. Nothing is granted to an extension from outside here, so its
-/// tools change nothing; those of the program's own are not called, because they would.
+/// tools change nothing; those of our own and of separate programs are not called, because they would.
 pub(super) async fn tools_answer(subject: &Subject<'_>) -> Result<Outcome, Outcome> {
     let test = started(subject).await?;
     if test.made.worker_ids.is_none() {
         test.stop().await;
-        return Ok(skipped("its tools are compiled in and may change files"));
+        return Ok(skipped("its tools are compiled in or a program's, and may change files"));
     }
     let tools = test.host.tools().into_iter().filter(|tool| tool.owner.as_str() == subject.id);
     for name in tools.map(|tool| tool.name).collect::<Vec<_>>() {
