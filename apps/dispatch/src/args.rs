@@ -387,6 +387,8 @@ pub(crate) enum ExtensionKind {
     Route,
     /// Work that is done again and again
     Job,
+    /// A tool in Python: a program of its own
+    Program,
 }
 
 #[cfg(test)]

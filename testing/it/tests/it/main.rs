@@ -24,6 +24,7 @@ mod ext_faults;
 mod ext_host_api;
 mod ext_install;
 mod ext_outside;
+mod ext_programs;
 mod ext_reload;
 mod ext_test;
 mod floor;

@@ -25,6 +25,7 @@ use dispatch_kernel::services::builtin::builtin_layer;
 use dispatch_kernel::services::config::merge;
 use dispatch_os::files;
 use dispatch_script_extension::{ExtensionFolder, MANIFEST_FILE, ScriptExtension, run_unit_tests};
+use dispatch_trust::Trust as Approvals;
 use report::TestReport;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -48,10 +49,11 @@ pub(super) fn run(loaded: &Loaded, what: &Path, format: Format, printer: &Printe
     Ok(if report.passed { Status::Done } else { Status::No })
 }
 
-/// An extension in a folder. Nobody has to approve it: it gets no capability, and its home is made for this run.
+/// An extension in a folder. Nobody has to approve TypeScript: it gets no capability, and its home is made for this run.
 fn check_folder(loaded: &Loaded, path: &Path) -> Result<TestReport, Failure> {
     let folder = ExtensionFolder::read(path).map_err(|error| Failure::configuration(error.to_string()))?;
     let manifest = folder_manifest(&folder)?;
+    require_approved_program(loaded, &folder, &manifest)?;
     let tests = run_unit_tests(&folder).map_err(Failure::internal)?;
     let make = |fault: Option<InjectedFault>| {
         let folder = match fault {
@@ -62,10 +64,24 @@ fn check_folder(loaded: &Loaded, path: &Path) -> Result<TestReport, Failure> {
         let extension = Arc::new(ScriptExtension::new(folder, &manifest)?);
         let workers = Arc::clone(&extension);
         let worker_ids: Arc<dyn Fn() -> Vec<u32> + Send + Sync> = Arc::new(move || workers.worker_ids());
-        Ok(Some(MadeExtension { extension, worker_ids: Some(worker_ids) }))
+        // Without workers its tools are not called with nonsense: those of a program may change files.
+        let worker_ids = Some(worker_ids).filter(|_| manifest.program.is_empty());
+        Ok(Some(MadeExtension { extension, worker_ids }))
     };
     let checks = checked(loaded, &manifest, Trust::External, &make)?;
     Ok(TestReport::new(&manifest, tests, checks))
+}
+
+/// A program runs with the user's rights, also in a test.
+fn require_approved_program(loaded: &Loaded, folder: &ExtensionFolder, manifest: &Manifest) -> Result<(), Failure> {
+    if manifest.program.is_empty() || Approvals::load(&loaded.trust_file).is_approved(&folder.content()) {
+        return Ok(());
+    }
+    let (path, command) = (folder.path(), manifest.program.join(" "));
+    let is_found = loaded.externals.found.iter().any(|found| found.path == path);
+    let approve = if is_found { "trust" } else { "ext install" };
+    let refused = format!("`{}` is a program with your rights (`{command}`), and it is not approved", manifest.id);
+    Err(Failure::usage(refused).hint(format!("look at it, then run `dispatch {approve} {}`", path.display())))
 }
 
 fn folder_manifest(folder: &ExtensionFolder) -> Result<Manifest, Failure> {

@@ -101,6 +101,9 @@ fn info_text(
         ("depends on", listed(manifest.depends_on.iter().map(dependency))),
         ("capabilities", listed(manifest.capabilities.iter().map(|it| Capability::name(*it).to_owned()))),
     ];
+    if !manifest.program.is_empty() {
+        rows.push(("program", manifest.program.join(" ")));
+    }
     rows.extend(contributed(&manifest.contributes));
     rows.push(("faults", faults(status)));
     let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();

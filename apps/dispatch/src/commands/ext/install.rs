@@ -139,6 +139,9 @@ fn install_as_folder(loaded: &Loaded, folder: &ExtensionFolder, manifest: &Manif
             files::create_dir_all(parent).map_err(failed)?;
         }
         files::write(&path, folder.bytes(name).unwrap_or_default()).map_err(failed)?;
+        // A program may consist of files that are executed.
+        let permissions = files::metadata(folder.path().join(name)).map_err(failed)?.permissions();
+        files::set_permissions(&path, permissions).map_err(failed)?;
     }
     Ok(place)
 }

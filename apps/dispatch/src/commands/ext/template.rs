@@ -9,18 +9,11 @@ use crate::printer::Printer;
 use crate::settings::Loaded;
 use dispatch_os::files::{Access, create_dir_all, create_new, exists};
 use dispatch_script_extension::{MANIFEST_FILE, Place, SearchFolders};
-use kinds::{KindTemplate, template};
+use kinds::{KindTemplate, SHARED_FILES, template};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 
-/// What an extension may use, for editors.
-const TYPES: &str = include_str!("../../../../../sdk/extension.d.ts");
-/// What a test may use, for editors.
-const TEST_TYPES: &str = include_str!("../../../../../sdk/dispatch-test.d.ts");
-/// How editors and the TypeScript compiler read the folder.
-const TSCONFIG: &str = include_str!("template/tsconfig.json");
-const AGENTS: &str = include_str!("template/AGENTS.md");
 const README: &str = include_str!("template/README.md");
 /// What stands in the templates for the extension's name.
 const NAME: &str = "NAME";
@@ -62,30 +55,21 @@ pub(super) fn make(
     let failed =
         |error: std::io::Error| Failure::internal(format!("cannot write {}", folder.display())).caused_by(&error);
     create_dir_all(&folder).map_err(failed)?;
-    let files = [
-        (MANIFEST_FILE, manifest.as_str()),
-        ("package.json", &package(name, &template)),
-        ("index.ts", template.index),
-        ("logic.ts", template.logic),
-        ("adapter.ts", template.adapter),
-        ("logic.test.ts", template.test),
-        ("extension.d.ts", TYPES),
-        ("dispatch-test.d.ts", TEST_TYPES),
-        ("tsconfig.json", TSCONFIG),
-        ("AGENTS.md", AGENTS),
-        ("README.md", README),
-    ];
-    for (file, text) in files {
-        let is_own = !matches!(file, MANIFEST_FILE | "package.json" | "extension.d.ts" | "dispatch-test.d.ts");
+    let package = package(name, &template);
+    let made = [(MANIFEST_FILE, manifest.as_str()), ("package.json", &package)];
+    for (file, text) in made.into_iter().chain(template.files.iter().copied()).chain([("README.md", README)]) {
+        let is_own = !matches!(file, MANIFEST_FILE | "package.json") && !SHARED_FILES.contains(&file);
         let text = if is_own { text.replace(NAME, name) } else { text.to_owned() };
         write_new(&folder.join(file), &text).map_err(failed)?;
     }
     let shown = folder.display();
     let tried = template.tried.replace(NAME, name);
     let granted = if template.capabilities.is_empty() { "" } else { " --grant" };
-    printer.out(&format!(
-        "made {shown}\n\nnext\n  dispatch ext test {shown}\n  dispatch trust {shown}{granted}   now and after each change\n  {tried}"
-    ));
+    // A program is not run before it is approved, not even by its tests.
+    let test = format!("  dispatch ext test {shown}\n");
+    let trust = format!("  dispatch trust {shown}{granted}   now and after each change\n");
+    let next = if template.program.is_empty() { test + &trust } else { trust + &test };
+    printer.out(&format!("made {shown}\n\nnext\n{next}  {tried}"));
     Ok(Status::Done)
 }
 
@@ -94,7 +78,7 @@ fn manifest(name: &str, template: &KindTemplate) -> Result<String, Failure> {
     let settings: Value = serde_json::from_str(template.settings).unwrap_or_default();
     let added =
         template.contributes.iter().map(|(kind, added)| ((*kind).to_owned(), json!([added.replace(NAME, name)])));
-    let manifest = json!({
+    let mut manifest = json!({
         "id": name,
         "name": name,
         "description": template.description,
@@ -105,6 +89,9 @@ fn manifest(name: &str, template: &KindTemplate) -> Result<String, Failure> {
         "capabilities": template.capabilities,
         "settingsSchema": { "type": "object", "additionalProperties": false, "properties": settings }
     });
+    if !template.program.is_empty() {
+        manifest["program"] = json!(template.program);
+    }
     let text = pretty(&manifest);
     dispatch_kernel::host::manifest::parse(&text).map(|_| text).map_err(|problems| {
         let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -115,6 +102,7 @@ fn manifest(name: &str, template: &KindTemplate) -> Result<String, Failure> {
 
 /// The package, ready to be published; found by its name and its keyword.
 fn package(name: &str, template: &KindTemplate) -> String {
+    let code = if template.program.is_empty() { "*.ts" } else { "*.py" };
     pretty(&json!({
         "name": format!("dispatch-ext-{name}"),
         "version": "0.1.0",
@@ -122,7 +110,7 @@ fn package(name: &str, template: &KindTemplate) -> String {
         "keywords": ["dispatch-extension"],
         "license": "MIT",
         "type": "module",
-        "files": [MANIFEST_FILE, "*.ts", "AGENTS.md"]
+        "files": [MANIFEST_FILE, code, "AGENTS.md"]
     }))
 }
 

@@ -19,6 +19,10 @@ pub(super) fn text(externals: &Discovered, path: &Path) -> Option<String> {
 pub(crate) fn review(manifest: &Manifest) -> String {
     let mut text = line("adds", added(&manifest.contributes));
     text += &line("asks for", manifest.capabilities.iter().map(|it| Capability::name(*it).to_owned()).collect());
+    if !manifest.program.is_empty() {
+        text += &line("runs", vec![format!("`{}`, a program with your rights", manifest.program.join(" "))]);
+        text += "\n  what it was granted limits what it asks of Dispatch, not what it does by itself";
+    }
     if !manifest.capabilities.is_empty() {
         text += &format!("\n  it gets what `[grants.{}]` in dispatch.toml lists under `capabilities`", manifest.id);
     }

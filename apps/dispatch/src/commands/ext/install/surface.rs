@@ -5,10 +5,12 @@
 use dispatch_contracts::manifest::{Capability, Contributes, Manifest};
 use std::collections::BTreeSet;
 
-/// What it adds and asks for, as `tool name` and `capability name`.
+/// What it adds, asks for and runs, as `tool name`, `capability name` and `program name arguments`.
 fn surface(manifest: &Manifest) -> BTreeSet<String> {
     let capabilities = manifest.capabilities.iter().map(|it| format!("capability {}", Capability::name(*it)));
-    added(&manifest.contributes).into_iter().chain(capabilities).collect()
+    let program = Some(&manifest.program).filter(|words| !words.is_empty());
+    let program = program.map(|words| format!("program {}", words.join(" ")));
+    added(&manifest.contributes).into_iter().chain(capabilities).chain(program).collect()
 }
 
 /// What the new version adds or asks for and the old one did not.
@@ -47,6 +49,8 @@ mod tests {
         let small = manifest(r#","contributes":{"tools":["a"]},"capabilities":["db"]"#);
         let large = manifest(r#","contributes":{"tools":["a"],"commands":["b"]},"capabilities":["db","network"]"#);
         assert_eq!(widened(&small, &large), ["capability network", "command b"]);
+        let program = manifest(r#","contributes":{"tools":["a"]},"capabilities":["db","spawn"],"program":["x","y"]"#);
+        assert_eq!(widened(&small, &program), ["capability spawn", "program x y"]);
         assert!(widened(&large, &small).is_empty() && widened(&small, &small).is_empty());
     }
 }

@@ -2,12 +2,21 @@
 
 use crate::args::ExtensionKind;
 
+/// What an extension may use, for editors.
+const TYPES: &str = include_str!("../../../../../../sdk/extension.d.ts");
+/// What a test may use, for editors.
+const TEST_TYPES: &str = include_str!("../../../../../../sdk/dispatch-test.d.ts");
+/// The extension protocol in Python.
+const PROTOCOL: &str = include_str!("../../../../../../sdk/examples/python-tool/dispatch_extension.py");
+/// Files that are the same in every extension.
+pub(super) const SHARED_FILES: [&str; 3] = ["extension.d.ts", "dispatch-test.d.ts", "dispatch_extension.py"];
+
 /// The files and the manifest of one kind; `NAME` stands for the extension's name.
 pub(super) struct KindTemplate {
-    pub(super) index: &'static str,
-    pub(super) logic: &'static str,
-    pub(super) adapter: &'static str,
-    pub(super) test: &'static str,
+    /// Name and text.
+    pub(super) files: &'static [(&'static str, &'static str)],
+    /// The command line, if it is a separate program.
+    pub(super) program: &'static [&'static str],
     pub(super) description: &'static str,
     /// What the manifest names: kind and name.
     pub(super) contributes: &'static [(&'static str, &'static str)],
@@ -27,10 +36,17 @@ const NO_SETTINGS: &str = "{}";
 macro_rules! files {
     ($kind:literal, { $($rest:tt)* }) => {
         KindTemplate {
-            index: include_str!(concat!($kind, "/index.ts")),
-            logic: include_str!(concat!($kind, "/logic.ts")),
-            adapter: include_str!(concat!($kind, "/adapter.ts")),
-            test: include_str!(concat!($kind, "/logic.test.ts")),
+            files: &[
+                ("index.ts", include_str!(concat!($kind, "/index.ts"))),
+                ("logic.ts", include_str!(concat!($kind, "/logic.ts"))),
+                ("adapter.ts", include_str!(concat!($kind, "/adapter.ts"))),
+                ("logic.test.ts", include_str!(concat!($kind, "/logic.test.ts"))),
+                ("extension.d.ts", TYPES),
+                ("dispatch-test.d.ts", TEST_TYPES),
+                ("tsconfig.json", include_str!("tsconfig.json")),
+                ("AGENTS.md", include_str!("AGENTS.md")),
+            ],
+            program: &[],
             $($rest)*
         }
     };
@@ -53,6 +69,21 @@ pub(super) const fn template(kind: ExtensionKind) -> KindTemplate {
             settings: GREETING,
             tried: "dispatch run NAME",
         }),
+        ExtensionKind::Program => KindTemplate {
+            files: &[
+                ("main.py", include_str!("program/main.py")),
+                ("logic.py", include_str!("program/logic.py")),
+                ("test_logic.py", include_str!("program/test_logic.py")),
+                ("dispatch_extension.py", PROTOCOL),
+                ("AGENTS.md", include_str!("program/AGENTS.md")),
+            ],
+            program: &["python3", "main.py"],
+            description: "Greets somebody, in Python.",
+            contributes: &[("tools", "NAME")],
+            capabilities: &["spawn"],
+            settings: GREETING,
+            tried: "dispatch chat \"call NAME {}\"",
+        },
         ExtensionKind::Filter => files!("filter", {
             description: "Hides words in the results of tools before the model reads them.",
             contributes: &[],
