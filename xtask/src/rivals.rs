@@ -1,14 +1,18 @@
-//! `cargo xtask rivals`: other guards and ours judge the same two lists of commands, through the hook of one host.
+//! `cargo xtask rivals`: other guards and ours judge the same two lists of commands, through the hook of one host; the
+//! table in `docs/benchmarks.md` says what they did.
 
 mod install;
 mod judge;
+mod table;
 
 use crate::{cargo, hook_size};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use install::{Rival, RivalInstaller};
 use judge::{GuardUnderTest, Objection};
 use std::path::Path;
+use table::{RivalFigures, RivalTable};
 
+const PAGE: &str = "docs/benchmarks.md";
 const EVERYDAY: &str = "extensions/standard/hook-pipeline/testdata/everyday.txt";
 const WALK_AROUNDS: &str = "extensions/standard/hook-pipeline/testdata/walk_arounds.txt";
 /// What stands in a way around that is about Dispatch or its registration, which no other guard can know.
@@ -31,43 +35,51 @@ const OURS: &[&str] = &[
     "hooks",
 ];
 
-/// The figures of one guard.
-struct RivalFigures {
-    name: String,
-    everyday: usize,
-    passed: usize,
-    passed_general: usize,
-}
-
-/// Installs the guards below `target/rivals`, has them judge, and prints the table.
+/// Installs the guards below `target/rivals`, has them judge, and writes the table; of some of them by name, it only prints it.
 pub(crate) fn run(root: &Path, names: &[&str]) -> Result<()> {
     let folder = cargo::metadata(root)?.target_directory.join("rivals");
     let everyday = lines(root, EVERYDAY)?;
     let around = lines(root, WALK_AROUNDS)?;
     let general = around.iter().filter(|line| is_general(line)).count();
-    let mut rows = Vec::new();
+    let mut left_out = Vec::new();
     let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| name.starts_with(wanted));
+    let mut guards = Vec::new();
     if wanted("dispatch") {
-        let guard = GuardUnderTest::ours(&folder, &hook_size::build(root, None)?.path)?;
-        rows.push(figures(&folder, &guard, &everyday, &around)?);
+        guards.push(GuardUnderTest::ours(&folder, &hook_size::build(root, None)?.path)?);
     }
     for rival in Rival::ALL.iter().filter(|rival| wanted(rival.name)) {
         let installer = RivalInstaller::new(root, &folder);
         match installer.install(rival).and_then(|program| GuardUnderTest::of(&folder, rival, &program)) {
-            Ok(guard) => rows.push(figures(&folder, &guard, &everyday, &around)?),
-            Err(error) => eprintln!("{} {} is left out: {error:#}", rival.name, rival.version),
+            Ok(guard) => guards.push(guard),
+            Err(error) => left_out.push(format!("{} could not be installed: {error:#}", rival.title())),
         }
     }
-    println!(
-        "| guard | objects to everyday lines (of {}) | lets pass of all ways around ({}) | of those not about Dispatch ({general}) |",
-        everyday.len(),
-        around.len()
-    );
-    println!("|---|---|---|---|");
-    for row in rows {
-        println!("| {} | {} | {} | {} |", row.name, row.everyday, row.passed, row.passed_general);
+    let rows = all_figures(&folder, &guards, &everyday, &around)?;
+    for (name, reason) in Rival::ELSEWHERE {
+        left_out.push(format!("{name} {reason}"));
+    }
+    let table = RivalTable { everyday: everyday.len(), around: around.len(), general, rows, left_out };
+    println!("{}", table.text());
+    if names.is_empty() {
+        let page = std::fs::read_to_string(root.join(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
+        std::fs::write(root.join(PAGE), table.within(&page)).with_context(|| format!("cannot write {PAGE}"))?;
+        println!("{PAGE} is up to date");
     }
     Ok(())
+}
+
+/// The figures of all guards, which judge side by side.
+fn all_figures(
+    folder: &Path,
+    guards: &[GuardUnderTest],
+    everyday: &[String],
+    around: &[String],
+) -> Result<Vec<RivalFigures>> {
+    std::thread::scope(|scope| {
+        let judging: Vec<_> =
+            guards.iter().map(|guard| scope.spawn(|| figures(folder, guard, everyday, around))).collect();
+        judging.into_iter().map(|guard| guard.join().unwrap_or_else(|_| bail!("a guard's thread panicked"))).collect()
+    })
 }
 
 fn figures(folder: &Path, guard: &GuardUnderTest, everyday: &[String], around: &[String]) -> Result<RivalFigures> {

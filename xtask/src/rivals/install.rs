@@ -22,8 +22,6 @@ enum RivalSource {
     Pip(&'static str),
     /// The Rust crate registry.
     Crate(&'static str),
-    /// A git repository with the tag `v` and its version, and the package of the program.
-    Git(&'static str, &'static str),
 }
 
 /// How a guard is asked.
@@ -36,13 +34,6 @@ pub(super) enum RivalHook {
 
 impl Rival {
     pub(super) const ALL: &'static [Self] = &[
-        Self {
-            name: "nah",
-            version: "1.3.1",
-            source: RivalSource::Git("https://github.com/manuelschipper/nah", "nah-cli"),
-            program: "nah",
-            hook: RivalHook::Registered(&["hook", "claude", "install"]),
-        },
         Self {
             name: "nah",
             version: "0.11.0",
@@ -65,19 +56,18 @@ impl Rival {
             hook: RivalHook::Words(&["hook", "--coding-cli"]),
         },
         Self {
-            name: "shguard",
-            version: "0.6.0",
-            source: RivalSource::Git("https://github.com/tsukasaI/shguard", "shguard"),
-            program: "shguard",
-            hook: RivalHook::Words(&[]),
-        },
-        Self {
             name: "dcg",
             version: "0.16.0",
             source: RivalSource::Crate("destructive_command_guard"),
             program: "dcg",
             hook: RivalHook::Words(&[]),
         },
+    ];
+
+    /// Those that no registry has, and why they are not compared.
+    pub(super) const ELSEWHERE: &'static [(&'static str, &'static str)] = &[
+        ("nah 1.3.1", "is not on the Python package index, which has versions up to 0.11.0"),
+        ("shguard 0.6.0", "is on no registry, and its sources want a second repository"),
     ];
 
     /// The name with its version.
@@ -102,7 +92,7 @@ impl<'a> RivalInstaller<'a> {
         let place = self.folder.join(format!("{}-{}", rival.name, rival.version));
         let program = match rival.source {
             RivalSource::Npm(_) => place.join("node_modules/.bin").join(rival.program),
-            RivalSource::Pip(_) | RivalSource::Crate(_) | RivalSource::Git(..) => place.join("bin").join(rival.program),
+            RivalSource::Pip(_) | RivalSource::Crate(_) => place.join("bin").join(rival.program),
         };
         if program.exists() {
             return Ok(program);
@@ -140,17 +130,13 @@ impl<'a> RivalInstaller<'a> {
                 install.arg(format!("{package}@{}", rival.version));
                 vec![install]
             }
-            RivalSource::Git(url, package) => {
-                let mut install = self.cargo_install(place);
-                install.args(["--git", url, "--tag", &format!("v{}", rival.version)]).arg(package);
-                vec![install]
-            }
         }
     }
 
     fn cargo_install(&self, place: &Path) -> Command {
         let mut install = cargo::command(self.root);
-        install.args(["install", "--locked", "--root"]).arg(place);
+        // Its lock file may name a version that a mirror of the registry lacks, and its dependencies a newer compiler.
+        install.args(["install", "--ignore-rust-version", "--root"]).arg(place);
         install.env("CARGO_TARGET_DIR", self.folder.join("build"));
         install
     }

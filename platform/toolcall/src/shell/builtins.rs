@@ -29,16 +29,18 @@ pub(super) fn find(name: &str) -> Option<Builtin> {
         "builtin" => builtin,
         "trap" => trap,
         "alias" => alias,
-        "unalias" | "true" | "false" | ":" | "wait" | "umask" | "type" | "times" | "caller" | "dirs" | "help"
-        | "break" | "continue" | "shopt" | "ulimit" | "suspend" | "disown" | "fg" | "bg" => nothing,
+        "unalias" | "true" | "false" | ":" | "wait" | "umask" | "times" | "caller" | "dirs" | "help" | "break"
+        | "continue" | "shopt" | "ulimit" | "suspend" | "disown" | "fg" | "bg" => nothing,
         "test" | "[" => test,
         "exit" | "return" | "logout" => leave,
         "set" => set,
         "shift" => shift,
-        "read" | "getopts" | "mapfile" | "readarray" => read,
+        "read" | "getopts" => read,
+        "mapfile" | "readarray" => read_lines,
         "let" => arithmetic,
         "export" | "declare" | "typeset" | "local" | "readonly" | "unset" => names,
         "hash" => hash,
+        "type" => name_type,
         "enable" | "bind" | "complete" | "compopt" | "compgen" | "fc" | "history" | "jobs" => opaque,
         _ => return None,
     })
@@ -59,6 +61,19 @@ fn opaque(
     }
     for field in arguments {
         interpreter.keep_possible_code(field.shown());
+    }
+    CommandOutcome::same(state)
+}
+
+/// `type -p NAME` prints where a program lies.
+fn name_type(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
+    if arguments.first().is_some_and(|word| matches!(word.text.as_str(), "-p" | "-P")) {
+        interpreter.output = super::output::program_path(arguments);
     }
     CommandOutcome::same(state)
 }
@@ -92,7 +107,13 @@ fn leave(_: &mut Interpreter, _: &[ShellField], mut state: ShellState, _: &Comma
     CommandOutcome::same(state)
 }
 
-fn cd(_: &mut Interpreter, arguments: &[ShellField], state: ShellState, _: &CommandContext) -> CommandOutcome {
+fn cd(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    state: ShellState,
+    _: &CommandContext,
+) -> CommandOutcome {
+    interpreter.output = Some(String::new());
     let target = arguments.iter().find(|field| !matches!(field.text.as_str(), "-P" | "-L" | "-e" | "--"));
     let directories = match target {
         None => state.home().map_or(WorkingDirectories::Unknown, |home| WorkingDirectories::at(&home)),
@@ -131,7 +152,13 @@ fn popd(_: &mut Interpreter, arguments: &[ShellField], mut state: ShellState, _:
 }
 
 fn pwd(interpreter: &mut Interpreter, _: &[ShellField], state: ShellState, _: &CommandContext) -> CommandOutcome {
-    interpreter.output = state.directories.single().map(|cwd| format!("{cwd}\n"));
+    if let WorkingDirectories::Known(folders) = &state.directories {
+        if folders.len() > 1 {
+            interpreter.recorder.unknown(UnknownReason::UnknownDirectory, "pwd");
+        }
+        // The first one is where a `cd` before it leads.
+        interpreter.output = folders.first().map(|folder| format!("{folder}\n"));
+    }
     CommandOutcome::same(state)
 }
 
@@ -344,7 +371,8 @@ fn shift(_: &mut Interpreter, arguments: &[ShellField], mut state: ShellState, _
     CommandOutcome::same(state)
 }
 
-fn read(
+/// `mapfile` and `readarray`: the lines of the input become a list.
+fn read_lines(
     interpreter: &mut Interpreter,
     arguments: &[ShellField],
     mut state: ShellState,
@@ -356,7 +384,26 @@ fn read(
             interpreter.keep_possible_code(&field.text);
         }
     }
-    for name in ["REPLY", "MAPFILE", "OPTARG", "OPTIND"] {
+    let known = match &context.stdin {
+        Stdin::Text(text) => interpreter.map_lines(arguments, text, &mut state),
+        _ => false,
+    };
+    if !known {
+        state.assign("MAPFILE", VariableValue::Unknown);
+        for field in arguments.iter().filter(|field| !field.text.starts_with('-') || !field.exact) {
+            forget(interpreter, Some(field), &mut state);
+        }
+    }
+    CommandOutcome::same(state)
+}
+
+fn read(
+    interpreter: &mut Interpreter,
+    arguments: &[ShellField],
+    mut state: ShellState,
+    context: &CommandContext,
+) -> CommandOutcome {
+    for name in ["REPLY", "OPTARG", "OPTIND"] {
         state.assign(name, VariableValue::Unknown);
     }
     if let Stdin::Text(text) = &context.stdin
@@ -417,6 +464,6 @@ pub(super) fn forget(interpreter: &mut Interpreter, name: Option<&ShellField>, s
     }
 }
 
-fn is_plain_name(name: &str) -> bool {
+pub(super) fn is_plain_name(name: &str) -> bool {
     name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
 }

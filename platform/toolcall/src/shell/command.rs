@@ -10,7 +10,7 @@ use super::field::{ShellField, VariableValue};
 use super::interpreter::{CommandContext, Concurrency, Interpreter};
 use super::programs;
 use super::source::ShellSource;
-use super::state::{CommandOutcome, ShellFunction, ShellState};
+use super::state::{CommandOutcome, ShellFunction, ShellState, element_key, element_name};
 use super::unbounded::UnboundedKind;
 use super::{builtins, runners, tree, wrappers};
 
@@ -73,8 +73,28 @@ impl Interpreter {
         if only_assigns {
             return CommandOutcome::same(state);
         }
-        let outcome = self.invoke(&fields, state, context, CommandLookup::Functions);
+        let outcome = self.invoke_with(&fields, state, inner, context);
         self.keep_output(&applied);
+        outcome
+    }
+
+    /// Runs the words of a command that may have variables of its own: `IFS=: read x` splits the line that it reads, and
+    /// nothing after it.
+    #[inline(never)]
+    fn invoke_with(
+        &mut self,
+        fields: &[ShellField],
+        state: ShellState,
+        own: ShellState,
+        context: &CommandContext,
+    ) -> CommandOutcome {
+        let is_read = fields.first().is_some_and(|first| first.text == "read");
+        if !is_read || own.splits_as_usual() || !state.splits_as_usual() {
+            return self.invoke(fields, state, context, CommandLookup::Functions);
+        }
+        let mut outcome = self.invoke(fields, own, context, CommandLookup::Functions);
+        outcome.success.split_as_usual();
+        outcome.failure.split_as_usual();
         outcome
     }
 
@@ -137,13 +157,20 @@ impl Interpreter {
                         context,
                     ));
                 }
-                VariableValue::List(fields.into_iter().map(without_subscript).collect())
+                if assign_elements(name, &fields, state) {
+                    VariableValue::Unknown
+                } else {
+                    VariableValue::List(fields.into_iter().map(without_subscript).collect())
+                }
             }
             Some(right) => self.assigned_value(source, right, state, context),
             None => VariableValue::Known(String::new()),
         };
         let index = source.slice(target).split_once('[').map(|(_, index)| index.trim_end_matches(']').to_owned());
         let adds = source.range(target.end_byte(), node.end_byte()).starts_with("+=");
+        if let Some(key) = index.as_deref().and_then(element_key).filter(|_| !adds) {
+            state.assign(&element_name(name, key), value.clone());
+        }
         if index.is_some() || adds {
             value = state.joined_value(name, index.as_deref(), adds, value);
         }
@@ -360,6 +387,20 @@ fn push_word<'t>(words: &mut Vec<CommandWord<'t>>, node: Node<'t>, command: Node
         }
         _ => words.push(CommandWord { node, start: node.start_byte(), end: node.end_byte() }),
     }
+}
+
+/// Keeps the elements of `([key]=word ...)` under names of their own; `false` if the list has no keys.
+fn assign_elements(name: &str, fields: &[ShellField], state: &mut ShellState) -> bool {
+    let mut has_keys = false;
+    for field in fields {
+        let element = field.text.strip_prefix('[').and_then(|rest| rest.split_once("]="));
+        if let Some((key, word)) = element.and_then(|(key, word)| Some((element_key(key)?, word))) {
+            has_keys = true;
+            let value = if field.exact { VariableValue::Known(word.to_owned()) } else { VariableValue::Unknown };
+            state.assign(&element_name(name, key), value);
+        }
+    }
+    has_keys
 }
 
 /// `[3]=word` in a list gives its third element; elements are nearly always listed in their order.

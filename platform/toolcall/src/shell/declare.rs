@@ -4,7 +4,7 @@
 
 use tree_sitter::Node;
 
-use super::builtins::forget;
+use super::builtins::{forget, is_plain_name};
 use super::effects::UnknownReason;
 use super::field::{ShellField, VariableValue};
 use super::interpreter::{CommandContext, Interpreter};
@@ -20,8 +20,16 @@ impl Interpreter {
         mut state: ShellState,
         context: &CommandContext,
     ) -> CommandOutcome {
+        let refers = tree::children(node).iter().any(|child| child.kind() == "word" && source.slice(*child) == "-n");
         for child in tree::children(node).into_iter().skip(1) {
-            if child.kind() == "variable_assignment" {
+            if refers {
+                // Whatever is no plain `name=target` may be any variable.
+                match source.slice(child).split_once('=') {
+                    Some((name, target)) if is_plain_name(target) => state.refer(name, target),
+                    _ if source.slice(child) == "-n" => {}
+                    _ => state.forget_variables(),
+                }
+            } else if child.kind() == "variable_assignment" {
                 self.assignment(source, child, &mut state, context);
             } else if child.is_named() && child.kind() != "comment" {
                 let range = (child.start_byte(), child.end_byte());

@@ -165,8 +165,9 @@ impl Interpreter {
             }
         };
         let statements = tree::children(parsed.root_node());
-        let outcome = self.statements(&ShellSource { text }, &statements, state, &inner);
-        if !tells_output(&statements) {
+        let source = ShellSource { text };
+        let outcome = self.statements(&source, &statements, state, &inner);
+        if !tells_output(&statements, &source) {
             self.output = None;
         }
         outcome
@@ -202,7 +203,7 @@ impl Interpreter {
         let saved = self.output.take();
         self.note_decoded_code(text);
         self.statements(source, &statements, state.clone(), &inner);
-        let printed = self.output.take().filter(|_| tells_output(&statements));
+        let printed = self.output.take().filter(|_| tells_output(&statements, source));
         self.output = saved;
         Some(substituted(printed))
     }
@@ -306,13 +307,21 @@ fn substituted(printed: Option<String>) -> VariableValue {
     }
 }
 
-/// Whether these statements are one whose output is that of all.
-fn tells_output(nodes: &[Node<'_>]) -> bool {
+/// Whether these statements are one whose output is that of all; what stands before it prints nothing.
+fn tells_output(nodes: &[Node<'_>], source: &ShellSource<'_>) -> bool {
     let mut run = nodes.iter().filter(|node| super::flow::is_statement(**node));
     let plain = |only: &Node<'_>| {
         matches!(only.kind(), "command" | "pipeline" | "redirected_statement" | "list" | "test_command")
     };
-    run.next().is_some_and(plain) && run.next().is_none()
+    let silent = |node: &Node<'_>| match node.kind() {
+        "variable_assignment" | "variable_assignments" | "declaration_command" => true,
+        "command" => {
+            let mut words = source.slice(*node).split_whitespace();
+            words.next() == Some("cd") && words.next() != Some("-")
+        }
+        _ => false,
+    };
+    run.next_back().is_some_and(plain) && run.all(silent)
 }
 
 /// Whether a statement is read the same way inside a substitution as on its own.

@@ -42,8 +42,7 @@ pub(super) fn printf(arguments: &[ShellField]) -> Option<String> {
     let words = texts(arguments)?;
     let words = words.strip_prefix(&["--"]).unwrap_or(&words);
     let (format, values) = words.split_first()?;
-    // Between the words that `xargs -0` reads, a line's end will do.
-    let format = &format.replace("\\0", "\n").replace("\\x00", "\n");
+    let format = &without_nul(format);
     let mut values = values.iter();
     let mut out = String::new();
     loop {
@@ -53,6 +52,20 @@ pub(super) fn printf(arguments: &[ShellField]) -> Option<String> {
             return Some(out);
         }
     }
+}
+
+/// A format with a line's end for each NUL: between the words that `xargs -0` reads, that will do.
+fn without_nul(format: &str) -> String {
+    let mut parts = format.split("\\0");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches('0');
+        // `\057` is a letter by its number.
+        let is_number = rest.starts_with(|c: char| ('1'..='7').contains(&c)) && part.len() - rest.len() < 2;
+        text.push_str(if is_number { "\\0" } else { "\n" });
+        text.push_str(if is_number { part } else { rest });
+    }
+    text.replace("\\x00", "\n")
 }
 
 fn one_format(format: &str, values: &mut std::slice::Iter<'_, &str>, out: &mut String) -> Option<()> {

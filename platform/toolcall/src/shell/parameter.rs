@@ -5,12 +5,12 @@
 use tree_sitter::Node;
 
 use super::effects::UnknownReason;
-use super::field::VariableValue;
+use super::field::{ShellField, VariableValue};
 use super::interpreter::{CommandContext, Interpreter};
 use super::lexer::Quoting;
 use super::pattern_cut::{self, PatternEnd};
 use super::source::ShellSource;
-use super::state::ShellState;
+use super::state::{ShellState, element_key, element_name};
 
 impl Interpreter {
     /// The value of the `${...}` that begins at `start`.
@@ -44,7 +44,23 @@ impl Interpreter {
         };
         match self.default_word(name, operator, &value, state, context) {
             Some(word) => word,
-            None => self.apply_operator(name, operator, value),
+            None => {
+                let expanded = self.expanded_pattern(operator, state, context);
+                self.apply_operator(name, expanded.as_deref().unwrap_or(operator), value)
+            }
+        }
+    }
+
+    /// The operator of `${x%"$y"}` with the value of the pattern, where that is plain text.
+    fn expanded_pattern(&mut self, operator: &str, state: &ShellState, context: &CommandContext) -> Option<String> {
+        let pattern = operator.trim_start_matches(['#', '%']);
+        let sign = operator.get(..operator.len() - pattern.len()).filter(|sign| !sign.is_empty())?;
+        if !pattern.contains('$') {
+            return None;
+        }
+        match self.substitute(&format!("printf %s {pattern}"), state, context) {
+            VariableValue::Known(text) if !text.contains(['*', '?', '[', '$', '`']) => Some(format!("{sign}{text}")),
+            _ => None,
         }
     }
 
@@ -82,6 +98,11 @@ impl Interpreter {
     fn special_parameter(&mut self, text: &str, state: &ShellState) -> VariableValue {
         match text {
             "@" | "*" => state.special('@', Quoting::Quoted),
+            _ if text.starts_with("@:") || text.starts_with("*:") => match state.special('@', Quoting::Quoted) {
+                // The first argument has the number one.
+                VariableValue::List(fields) => sliced(&fields, &text[2..], 1),
+                _ => VariableValue::Unknown,
+            },
             _ => match text.strip_prefix('!').map(|name| state.scalar(name)) {
                 Some(VariableValue::Known(name)) => state.scalar(&name),
                 _ => VariableValue::Unknown,
@@ -146,11 +167,33 @@ impl Interpreter {
     }
 }
 
-/// `${name[index]}`: all words, or one of them.
+/// The part of a list that `${@:START:LENGTH}` names; a negative start counts from the end.
+fn sliced(fields: &[ShellField], range: &str, first: usize) -> VariableValue {
+    let (start, length) = range.split_once(':').unwrap_or((range, ""));
+    let length = if length.is_empty() { Some(usize::MAX) } else { length.trim().parse().ok() };
+    let start = match start.trim().strip_prefix('-') {
+        Some(back) => back.parse().ok().and_then(|back: usize| fields.len().checked_sub(back)),
+        None => start.trim().parse().ok().map(|start: usize| start.saturating_sub(first)),
+    };
+    match (start, length) {
+        (Some(start), Some(length)) => VariableValue::List(fields.iter().skip(start).take(length).cloned().collect()),
+        _ => VariableValue::Unknown,
+    }
+}
+
+/// `${name[index]}`: all words, some of them, or one.
 fn element(name: &str, index: &str, state: &ShellState) -> VariableValue {
+    if let (Some(range), VariableValue::List(fields)) =
+        (index.strip_prefix("@]:").or_else(|| index.strip_prefix("*]:")), state.variable(name))
+    {
+        return sliced(&fields, range, 0);
+    }
     let Some(index) = index.strip_suffix(']') else {
         return VariableValue::Unknown;
     };
+    if let Some(key) = element_key(index) {
+        return state.variable(&element_name(name, key));
+    }
     let fields = match state.variable(name) {
         VariableValue::List(fields) => fields,
         VariableValue::Known(text) if matches!(index, "@" | "*" | "0") => return VariableValue::Known(text),
@@ -158,9 +201,10 @@ fn element(name: &str, index: &str, state: &ShellState) -> VariableValue {
     };
     match index {
         "@" | "*" => VariableValue::List(fields),
-        _ => match index.parse::<usize>() {
-            Ok(index) => fields.get(index).map_or_else(|| VariableValue::Known(String::new()), VariableValue::of),
-            Err(_) => VariableValue::Unknown,
+        _ => match (index.parse::<usize>(), index.strip_prefix('-').and_then(|back| back.parse::<usize>().ok())) {
+            (Ok(index), _) => fields.get(index).map_or_else(|| VariableValue::Known(String::new()), VariableValue::of),
+            (_, Some(back)) => sliced(&fields, &format!("-{back}:1"), 0),
+            _ => VariableValue::Unknown,
         },
     }
 }
@@ -184,7 +228,10 @@ fn edited(held: &str, operator: &str) -> Option<String> {
         _ => {}
     }
     if let Some(rest) = operator.strip_prefix("//") {
-        let (from, to) = rest.split_once('/').unwrap_or((rest, ""));
+        let (from, to) = pattern_cut::replacement(rest);
+        if plain(to) && from.starts_with('[') {
+            return pattern_cut::with_letters_replaced(held, from, to);
+        }
         return (plain(from) && plain(to) && !from.is_empty()).then(|| held.replace(from, to));
     }
     if let Some(rest) = operator.strip_prefix('/') {

@@ -46,6 +46,30 @@ fn glob_matches(pattern: &str, text: &str) -> bool {
     }
 }
 
+/// The pattern and the text of `${x//PATTERN/TEXT}`: a slash in brackets or behind a backslash belongs to the pattern.
+pub(super) fn replacement(rest: &str) -> (&str, &str) {
+    let (mut escaped, mut in_brackets) = (false, false);
+    for (at, c) in rest.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' => in_brackets = true,
+            ']' => in_brackets = false,
+            '/' if !in_brackets => return (&rest[..at], &rest[at + 1..]),
+            _ => {}
+        }
+    }
+    (rest, "")
+}
+
+/// A value with each letter of a set replaced; nothing if the pattern is more than a set.
+pub(super) fn with_letters_replaced(held: &str, pattern: &str, to: &str) -> Option<String> {
+    let set = pattern.strip_prefix('[')?.strip_suffix(']')?.replace('\\', "");
+    let letters = held.chars();
+    let changed = |c: char| if in_set(&set, c) { to.to_owned() } else { c.to_string() };
+    (held.len() <= MAX_VALUE_BYTES && !set.contains(['[', ']'])).then(|| letters.map(changed).collect())
+}
+
 fn in_set(set: &str, c: char) -> bool {
     let (negated, set) = match set.strip_prefix(['!', '^']) {
         Some(set) => (true, set),
@@ -77,5 +101,15 @@ mod tests {
         ] {
             assert_eq!(without_match(held, end, longest, pattern).as_deref(), expected, "{held} {pattern}");
         }
+    }
+
+    #[test]
+    fn a_set_is_replaced_letter_by_letter() {
+        assert_eq!(replacement("[!/]/x"), ("[!/]", "x"));
+        assert_eq!(replacement(r"a\/b/c"), (r"a\/b", "c"));
+        assert_eq!(replacement("a"), ("a", ""));
+        assert_eq!(with_letters_replaced("/home/dev", r"[!\/]", "").as_deref(), Some("//"));
+        assert_eq!(with_letters_replaced("abc", "[a-b]", "x").as_deref(), Some("xxc"));
+        assert_eq!(with_letters_replaced("abc", "[a]*", ""), None);
     }
 }

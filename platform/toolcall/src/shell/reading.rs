@@ -13,6 +13,8 @@ use super::state::{CommandOutcome, ShellState};
 const MAX_LINES: usize = 64;
 /// Options of `read` with a value.
 const VALUES: &[&str] = &["-d", "-n", "-N", "-p", "-t", "-u", "-i"];
+/// Options of `mapfile` with a value.
+const LIST_VALUES: &[&str] = &["-d", "-n", "-O", "-s", "-u", "-C", "-c"];
 
 impl Interpreter {
     /// Gives the variables of a `read` the words of a line; `false` if the words of the call are computed.
@@ -34,20 +36,48 @@ impl Interpreter {
             }
         }
         let names = if names.is_empty() { vec!["REPLY".to_owned()] } else { names };
+        let VariableValue::Known(separators) = state.variable("IFS") else {
+            return false;
+        };
+        let separates = |c: char| separators.contains(c);
         if array {
-            let fields = line.split_whitespace().map(ShellField::literal).collect();
-            self.set_variable(&names[0], VariableValue::List(fields), state);
+            let words = line.split(separates).filter(|word| !word.is_empty());
+            self.set_variable(&names[0], VariableValue::List(words.map(ShellField::literal).collect()), state);
             return true;
         }
-        let mut rest = line.trim();
+        let mut rest = line.trim_matches(separates);
         for (index, name) in names.iter().enumerate() {
-            let (word, after) = match rest.split_once(char::is_whitespace) {
-                Some((word, after)) if index + 1 < names.len() => (word, after.trim_start()),
+            let (word, after) = match rest.split_once(separates) {
+                Some((word, after)) if index + 1 < names.len() => (word, after.trim_start_matches(separates)),
                 _ => (rest, ""),
             };
             self.set_variable(name, VariableValue::Known(word.to_owned()), state);
             rest = after;
         }
+        true
+    }
+
+    /// Gives the variable of a `mapfile` the lines of a text; `false` if the words of the call are computed.
+    pub(super) fn map_lines(&mut self, arguments: &[ShellField], text: &str, state: &mut ShellState) -> bool {
+        let mut name = "MAPFILE";
+        let mut end = '\n';
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            match word.known() {
+                Some(option) if LIST_VALUES.contains(&option) => {
+                    let value = words.next().and_then(ShellField::known);
+                    if option == "-d" {
+                        end = value.and_then(|value| value.chars().next()).unwrap_or('\0');
+                    }
+                }
+                Some(option) if option.starts_with('-') => {}
+                Some(text) => name = text,
+                None => return false,
+            }
+        }
+        let name = name.to_owned();
+        let lines = text.trim_end_matches(['\n', end]).split(end).take(MAX_LINES);
+        self.set_variable(&name, VariableValue::List(lines.map(ShellField::literal).collect()), state);
         true
     }
 

@@ -83,8 +83,16 @@ pub(super) struct ShellState {
     pub(super) variables_opaque: bool,
     home: Option<Rc<str>>,
     variables: Rc<BTreeMap<String, VariableValue>>,
-    functions: Rc<BTreeMap<String, ShellFunction>>,
-    aliases: Rc<BTreeMap<String, String>>,
+    names: Rc<DefinedNames>,
+}
+
+/// What names stand for other than a value. Most commands define none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct DefinedNames {
+    functions: BTreeMap<String, ShellFunction>,
+    aliases: BTreeMap<String, String>,
+    /// Variables that stand for others (`declare -n`).
+    references: BTreeMap<String, String>,
 }
 
 impl ShellState {
@@ -99,8 +107,7 @@ impl ShellState {
             variables_opaque: false,
             home: home.map(Rc::from),
             variables: Rc::default(),
-            functions: Rc::default(),
-            aliases: Rc::default(),
+            names: Rc::default(),
         }
     }
 
@@ -113,7 +120,7 @@ impl ShellState {
         for value in Rc::make_mut(&mut inner.variables).values_mut() {
             *value = VariableValue::Unknown;
         }
-        for function in Rc::make_mut(&mut inner.functions).values_mut() {
+        for function in Rc::make_mut(&mut inner.names).functions.values_mut() {
             *function = ShellFunction::Ambiguous;
         }
         inner
@@ -131,6 +138,7 @@ impl ShellState {
         if self.variables_opaque {
             return VariableValue::Unknown;
         }
+        let name = self.referred(name);
         if let Some(value) = self.variables.get(name) {
             return value.clone();
         }
@@ -179,7 +187,20 @@ impl ShellState {
         }
     }
 
+    /// Makes a variable stand for another one.
+    pub(super) fn refer(&mut self, name: &str, target: &str) {
+        if self.names.references.len() >= MAX_NAMES || self.names.references.contains_key(target) {
+            return self.forget_variables();
+        }
+        Rc::make_mut(&mut self.names).references.insert(name.to_owned(), target.to_owned());
+    }
+
+    fn referred<'n>(&'n self, name: &'n str) -> &'n str {
+        self.names.references.get(name).map_or(name, String::as_str)
+    }
+
     pub(super) fn assign(&mut self, name: &str, value: VariableValue) {
+        let name = &self.referred(name).to_owned();
         if self.variables.len() >= MAX_NAMES && !self.variables.contains_key(name) {
             self.variables_opaque = true;
             return;
@@ -196,31 +217,36 @@ impl ShellState {
         !self.variables.contains_key("IFS") && !self.variables_opaque
     }
 
+    /// Words are split at blanks again.
+    pub(super) fn split_as_usual(&mut self) {
+        Rc::make_mut(&mut self.variables).remove("IFS");
+    }
+
     pub(super) fn define(&mut self, name: &str, body: &str) {
-        if self.functions.len() < MAX_NAMES {
-            Rc::make_mut(&mut self.functions).insert(name.to_owned(), ShellFunction::Body(Rc::from(body)));
+        if self.names.functions.len() < MAX_NAMES {
+            Rc::make_mut(&mut self.names).functions.insert(name.to_owned(), ShellFunction::Body(Rc::from(body)));
         }
     }
 
     pub(super) fn undefine(&mut self, name: &str) {
-        if self.functions.contains_key(name) {
-            Rc::make_mut(&mut self.functions).remove(name);
+        if self.names.functions.contains_key(name) {
+            Rc::make_mut(&mut self.names).functions.remove(name);
         }
     }
 
     pub(super) fn function(&self, name: &str) -> Option<&ShellFunction> {
-        self.functions.get(name)
+        self.names.functions.get(name)
     }
 
     pub(super) fn add_alias(&mut self, name: &str, meaning: &str) {
-        if self.aliases.len() < MAX_NAMES {
-            Rc::make_mut(&mut self.aliases).insert(name.to_owned(), meaning.to_owned());
+        if self.names.aliases.len() < MAX_NAMES {
+            Rc::make_mut(&mut self.names).aliases.insert(name.to_owned(), meaning.to_owned());
         }
     }
 
     /// What a name stands for as an alias.
     pub(super) fn alias(&self, name: &str) -> Option<String> {
-        self.aliases.get(name).cloned()
+        self.names.aliases.get(name).cloned()
     }
 
     /// Whether this command gave the variable a value.
@@ -294,28 +320,33 @@ impl ShellState {
             ended: self.ended && other.ended,
             variables_opaque: self.variables_opaque || other.variables_opaque,
             home: self.home,
-            variables: join_maps(&self.variables, &other.variables, &VariableValue::Unknown),
-            functions: join_maps(&self.functions, &other.functions, &ShellFunction::Ambiguous),
-            aliases: Rc::new(
-                self.aliases
-                    .iter()
-                    .chain(other.aliases.iter())
-                    .map(|(name, text)| (name.clone(), text.clone()))
-                    .collect(),
-            ),
+            variables: if Rc::ptr_eq(&self.variables, &other.variables) {
+                self.variables
+            } else {
+                Rc::new(join_maps(&self.variables, &other.variables, &VariableValue::Unknown))
+            },
+            names: if Rc::ptr_eq(&self.names, &other.names) { self.names } else { self.names.join(&other.names) },
         }
     }
 }
 
-fn join_maps<V: Clone + PartialEq>(
-    left: &Rc<BTreeMap<String, V>>,
-    right: &Rc<BTreeMap<String, V>>,
-    ambiguous: &V,
-) -> Rc<BTreeMap<String, V>> {
-    if Rc::ptr_eq(left, right) {
-        return Rc::clone(left);
+impl DefinedNames {
+    fn join(&self, other: &Self) -> Rc<Self> {
+        let aliases = self.aliases.iter().chain(&other.aliases);
+        Rc::new(Self {
+            functions: join_maps(&self.functions, &other.functions, &ShellFunction::Ambiguous),
+            aliases: aliases.map(|(name, text)| (name.clone(), text.clone())).collect(),
+            references: join_maps(&self.references, &other.references, &String::new()),
+        })
     }
-    let mut joined = left.as_ref().clone();
+}
+
+fn join_maps<V: Clone + PartialEq>(
+    left: &BTreeMap<String, V>,
+    right: &BTreeMap<String, V>,
+    ambiguous: &V,
+) -> BTreeMap<String, V> {
+    let mut joined = left.clone();
     for (name, value) in &mut joined {
         if right.get(name) != Some(value) {
             *value = ambiguous.clone();
@@ -324,7 +355,19 @@ fn join_maps<V: Clone + PartialEq>(
     for name in right.keys().filter(|name| !left.contains_key(*name)) {
         joined.insert(name.clone(), ambiguous.clone());
     }
-    Rc::new(joined)
+    joined
+}
+
+/// The key of an element in a list by keys; a number counts elements, and what is computed is no key.
+pub(super) fn element_key(index: &str) -> Option<&str> {
+    let key = index.trim_matches(['"', '\'']);
+    let plain = !key.is_empty() && !key.contains(['$', '`', '@', '*', '[', ']']);
+    (plain && key.parse::<i64>().is_err()).then_some(key)
+}
+
+/// The name under which such an element is kept.
+pub(super) fn element_name(list: &str, key: &str) -> String {
+    format!("{list}[{key}]")
 }
 
 /// The states after a command that worked and after one that did not.

@@ -206,6 +206,7 @@ fn policy_command(call: &ToolCall) -> Option<String> {
     let changes = |command: &&dispatch_toolcall::SimpleCommand| {
         own_command(command) == OwnCommand::ChangesPolicy
             || redirects_git_hooks(command)
+            || stops_our_hook(command)
             || off_switches::switches_hooks_off(command, text)
     };
     let command = effects.commands.iter().find(changes)?;
@@ -218,6 +219,12 @@ fn redirects_git_hooks(command: &dispatch_toolcall::SimpleCommand) -> bool {
     let at = command.argv.iter().position(names);
     let sets = |at: usize| command.argv.len() > at + 1 || command.argv.iter().any(|word| word.contains("unset"));
     command.program == "git" && command.argv.iter().any(|word| word == "config") && at.is_some_and(sets)
+}
+
+/// `pkill dispatch-hook`: a host whose hook is killed goes on without an answer.
+fn stops_our_hook(command: &dispatch_toolcall::SimpleCommand) -> bool {
+    let stops = matches!(command.program.as_str(), "pkill" | "killall" | "pidof" | "skill" | "systemctl");
+    stops && command.argv.iter().skip(1).any(|word| word.contains("dispatch-hook"))
 }
 
 /// A protected name in a call whose effect is not known.

@@ -242,6 +242,9 @@ impl<'t> Evaluator<'t> {
         let last = name.rsplit(['.', ':']).next().unwrap_or(name);
         if self.sign(at + 1) == Some('(') {
             let end = self.after_call(at + 1);
+            if matches!(last, "chr" | "fromCharCode" | "fromCodePoint") {
+                return (self.letters(at + 2), end);
+            }
             let arguments = if depth > MAX_DEPTH { Vec::new() } else { self.arguments(at + 2, None) };
             return (self.call_value(last, name, &arguments), end);
         }
@@ -262,6 +265,29 @@ impl<'t> Evaluator<'t> {
         (value, at + 1)
     }
 
+    /// The text of `chr(47)` and `String.fromCharCode(114, 109)`.
+    fn letters(&self, mut at: usize) -> CodeValue {
+        let mut text = String::new();
+        loop {
+            let Some(CodeToken::Number(number)) = self.tokens.get(at) else {
+                return CodeValue::Unknown;
+            };
+            let value = match number.strip_prefix("0x") {
+                Some(digits) => u32::from_str_radix(digits, 16).ok(),
+                None => number.parse().ok(),
+            };
+            match value.and_then(char::from_u32) {
+                Some(letter) => text.push(letter),
+                None => return CodeValue::Unknown,
+            }
+            match self.sign(at + 1) {
+                Some(',') => at += 2,
+                Some(')') => return CodeValue::Text(text),
+                _ => return CodeValue::Unknown,
+            }
+        }
+    }
+
     fn call_value(&self, last: &str, name: &str, arguments: &[CodeValue]) -> CodeValue {
         let first = arguments.first().and_then(CodeValue::text);
         let home = || self.home.map_or(CodeValue::Unknown, |home| CodeValue::Text(home.to_owned()));
@@ -277,7 +303,6 @@ impl<'t> Evaluator<'t> {
             "Path" | "PurePath" | "PosixPath" | "str" | "String" | "abspath" | "realpath" | "resolve" | "normalize"
             | "Pathname" | "fspath" | "quote" => first.map_or(CodeValue::Unknown, text),
             "join" if name.contains("path") || name.starts_with("File") => joined_path(arguments),
-            "chr" | "fromCharCode" => CodeValue::Unknown,
             "b64decode" | "atob" | "base64_decode" | "decode64" => {
                 first.and_then(crate::shell::output::decode_base64).map_or(CodeValue::Unknown, CodeValue::Text)
             }

@@ -14,7 +14,7 @@ use crate::access::Access;
 
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
     match call.program {
-        "rm" | "rimraf" | "trash" | "trash-put" | "del-cli" | "srm" => remove(interpreter, call),
+        "rm" | "rimraf" | "trash" | "trash-put" | "trash-cli" | "del-cli" | "srm" => remove(interpreter, call),
         "cmake" if is_cmake_removal(call) => remove(interpreter, call),
         "gio" | "gvfs-trash" if call.arguments.iter().any(|word| matches!(word.text.as_str(), "trash" | "remove")) => {
             remove(interpreter, call);
@@ -145,6 +145,10 @@ fn change_mode(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let skip = usize::from(!mode_is_option);
     for operand in parsed.operands.iter().skip(skip) {
         interpreter.recorder.touch(call.state, operand, Access::Write, reach);
+        // A script that is made one here is run later, by whoever looks for it.
+        if let Some(script) = interpreter.written_text(operand, call.state) {
+            interpreter.keep_possible_code(&script);
+        }
         if recursive {
             let target = target(interpreter, call.state, operand);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveChange, &target);

@@ -295,6 +295,7 @@ fn note_endless(interpreter: &mut Interpreter, call: &Invocation<'_>, parsed: &A
             let is_number = |field: &&ShellField| field.text.chars().all(|c| c.is_ascii_digit());
             parsed.operands.len() == 1 && parsed.operands.iter().filter(is_number).count() == 1
         }
+        "od" | "hexdump" | "xxd" if parsed.has(&["-N", "--read-bytes", "-n", "-l", "-len"]) => false,
         "cat" | "od" | "hexdump" | "base64" | "xxd" | "strings" | "sha256sum" | "md5sum" | "wc" | "sort" => {
             reads_endless_device()
         }

@@ -50,7 +50,7 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
         if let Some(path) = sent_files(command).into_iter().find(|path| is_secret(shell, command, path)) {
             findings.push(&EX01, path);
         }
-        let rule = if sends_input(shell, command) { input_of(shell, index) } else { None };
+        let rule = if sends_input(shell, command) || gets_words(command) { input_of(shell, index) } else { None };
         if let Some(rule) = rule.or_else(|| substituted(shell, index, command)) {
             findings.push(rule, &command.program);
         }
@@ -150,6 +150,11 @@ fn sends_input(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> bool {
         _ if SENDS_PIPE.contains(&program) => shell.text.contains('|') || shell.text.contains('<'),
         _ => dash(),
     }
+}
+
+/// Whether a pipe gives the call its words.
+fn gets_words(command: &SimpleCommand) -> bool {
+    !command.exact && command.wrapped_by.last().is_some_and(|wrapper| wrapper == "xargs")
 }
 
 /// What reaches the standard input of a call.

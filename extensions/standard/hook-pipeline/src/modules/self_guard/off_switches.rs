@@ -54,9 +54,19 @@ pub(super) fn switches_hooks_off(command: &SimpleCommand, text: &str) -> bool {
     };
     // Hosts find our program by its name: another search path may lead to another program.
     let moves_search = text.split([' ', ';', '\n', '&', '(']).any(|word| word.starts_with("PATH="));
-    let disables = words.windows(2).any(|pair| pair[0] == "--disable" && pair[1].contains("hooks"));
+    // Our user-wide rules lie in a folder that these variables name.
+    let moves_rules = text.split([' ', ';', '\n', '&', '(']).any(|word| {
+        word.starts_with("DISPATCH_HOME=") || word.starts_with("XDG_CONFIG_HOME=") || word.starts_with("HOME=")
+    });
+    let is_about_hooks = |word: &String| {
+        let turns_off = ["no", "disable", "skip", "bypass", "without"].iter().any(|verb| word.contains(verb));
+        word.starts_with("--") && turns_off && word.contains("hook")
+    };
+    let disables = words.windows(2).any(|pair| pair[0] == "--disable" && pair[1].contains("hooks"))
+        || words.iter().any(is_about_hooks);
     disables
         || moves_search
+        || moves_rules
         || words.iter().any(|word| switch.flags.contains(&word.as_str()))
         || words.iter().any(|word| switch.parts.iter().any(|part| word.contains(part)))
         || switch.variables.iter().any(|variable| text.contains(variable))

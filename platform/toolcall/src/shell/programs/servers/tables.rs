@@ -145,7 +145,6 @@ pub(super) const ENDLESS: &[EndlessProgram] = &[
             "lessc",
             "markdownlint",
             "eslint",
-            "prettier",
         ],
         &["--watch", "-w", "--watchAll", "--watch-all", "--serve"],
         &["--watch=false", "--once"],
