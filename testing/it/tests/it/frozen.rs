@@ -18,7 +18,7 @@ const SLOW_CALLS: usize = 10_000;
 const AT_ONCE: usize = 12;
 const SLOW_AT_ONCE: usize = 48;
 /// How long a host that stands still itself pauses in the middle of a payload; reading waits for a second.
-const HOST_PAUSE_MS: Range<u64> = 0..3_000;
+const HOST_PAUSE_MS: Range<u64> = 0..1_500;
 
 /// How long a process may work before it is stopped again, and how long it then stands still.
 struct Freezes {
