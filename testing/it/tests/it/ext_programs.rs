@@ -261,7 +261,16 @@ fn a_program_that_dies_is_started_again_and_off_after_three_times() {
 
 #[test]
 fn a_program_that_hangs_is_ended_at_the_deadline() {
-    contained("time.sleep(600)", &["timed out after 3000 ms"]);
+    let pids = tempfile::tempdir().unwrap();
+    let pids = pids.path().join("pids");
+    let body = format!("open({pids:?}, 'a').write(f'{{os.getpid()}}\\n')\n    time.sleep(600)");
+    contained(&body, &["timed out after 3000 ms"]);
+    let pids = std::fs::read_to_string(&pids).unwrap();
+    assert_eq!(pids.lines().count(), 3, "each call had a process of its own: {pids}");
+    for pid in pids.lines() {
+        let process = PathBuf::from("/proc").join(pid);
+        wait_until("the process is gone", || !process.exists());
+    }
 }
 
 #[test]
