@@ -73,6 +73,7 @@ mod react_reload;
 #[cfg(target_os = "linux")]
 mod react_runs;
 #[cfg(target_os = "linux")]
+mod react_schedule;
 mod react_secrets;
 #[cfg(target_os = "linux")]
 mod react_sequences;

@@ -13,6 +13,8 @@
 //! | openclaw 70319, 119222 (stale output of a run that was replaced) | `route_crash::a_server_that_is_stopped_past_its_lease_sends_nothing_late` |
 //! | openclaw 44602 (rights of one sender used for another) | [`a_strangers_interrupt_spares_the_owners_message`], [`messages_are_collected_only_with_their_own_target_and_rights`] |
 //! | graphile-worker 621 (two jobs of one queue at once) | [`turns_of_one_session_never_overlap`] |
+//! | openclaw 112317, 16771 (what did not fit was cut) | [`a_full_session_keeps_every_message_whole`] |
+//! | openclaw 42640, 4018 (a schedule doubled by a restart) | `react_schedule::no_time_of_a_schedule_runs_twice_over_kills_and_restarts` |
 //! | n8n 24274 (told of before it was committed) | [`what_is_acknowledged_can_be_seen_at_once`] |
 
 use crate::route_workspace::{ALL, RouteWorkspace, is_settled, states, text};
@@ -247,5 +249,44 @@ fn what_is_acknowledged_can_be_seen_at_once() {
         let event = say(&first.client, "ann", &format!("number {number}"));
         let seen = second.client.get(&format!("/v1/events/{event}"));
         assert_eq!(seen.status, 200, "{event}: {seen:?}");
+    }
+}
+
+/// How many messages a session takes in while a turn of it runs, and how many come after them.
+const ROOM: usize = 1_000;
+const TOO_MANY: usize = 10;
+const SENDERS: usize = 8;
+
+#[test]
+fn a_full_session_keeps_every_message_whole() {
+    let gate = Gate::default();
+    let workspace = desk(&gate);
+    let served = workspace.serve();
+    let held = say(&served.client, "bob", "hold");
+    wait_for_state(&served.client, &held, &["running"]);
+    let words = |number: usize| format!("more payload-{number:04}-ends");
+    let send = |number: usize| say(&served.client, "ann", &words(number));
+    let filling: Vec<String> = std::thread::scope(|scope| {
+        let part = |sender: usize| (sender..ROOM).step_by(SENDERS).map(send).collect::<Vec<_>>();
+        let senders: Vec<_> = (0..SENDERS).map(|sender| scope.spawn(move || part(sender))).collect();
+        senders.into_iter().flat_map(|sender| sender.join().unwrap()).collect()
+    });
+    let late: Vec<String> = (ROOM..ROOM + TOO_MANY).map(send).collect();
+    let full = wait_for_state(&served.client, &late[TOO_MANY - 1], &["waiting"]);
+    wait_until("the session is full", || {
+        let receipt = receipt(&served.client, &late[0]);
+        text(&receipt["dispatches"][0]["reason"]).contains("1000")
+    });
+    assert_eq!(states(&full, "sends"), [""; 0]);
+    gate.open();
+    for event in filling.iter().chain(&late) {
+        wait_until(event, || is_settled(&receipt(&served.client, event)));
+    }
+    // What the model was told last holds the whole conversation, its own answers too.
+    let request = workspace.asked().pop().unwrap();
+    let said = request["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user");
+    let told: String = said.map(|message| message["content"].to_string()).collect();
+    for number in 0..ROOM + TOO_MANY {
+        assert_eq!(told.matches(&words(number)).count(), 1, "message {number}");
     }
 }
