@@ -115,28 +115,21 @@ impl Backend {
         self.is_staged(inner).then(|| inner.change.leaving())
     }
 
-    fn free_route(&self, inner: &HostState, name: &str) -> Result<(), HostError> {
-        let leaving = self.leaving(inner);
-        inner.registry.lock().free_route(name, leaving.as_deref())
-    }
-
     fn add_route(&self, inner: &Arc<HostState>, route: Route) -> Result<Registration, HostError> {
         let name = route.name();
         self.gate.declares(ContributionKind::Route, &name)?;
-        self.free_route(inner, &name)?;
         let respond = self.worker(inner, format!("route {name}")).contain(route.respond);
         self.add(inner, |contributions, ticket, owner| {
-            contributions.routes.add(ticket, owner, &name, Route { respond, ..route })
+            contributions.add_route(ticket, owner, &name, Route { respond, ..route })
         })
     }
 
     fn add_raw_route(&self, inner: &Arc<HostState>, route: RawRoute) -> Result<Registration, HostError> {
         let name = route.name();
         self.gate.declares(ContributionKind::Route, &name)?;
-        self.free_route(inner, &name)?;
         let respond = self.worker(inner, format!("route {name}")).contain(route.respond);
         self.add(inner, |contributions, ticket, owner| {
-            contributions.raw_routes.add(ticket, owner, &name, RawRoute { respond, ..route })
+            contributions.add_raw_route(ticket, owner, &name, RawRoute { respond, ..route })
         })
     }
 

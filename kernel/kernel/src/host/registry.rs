@@ -172,7 +172,7 @@ impl Contributions {
 
     /// Refuses a route whose requests another one answers already, whichever kind that is and however its placeholders
     /// are called. An extension that is about to start may have the routes of those who leave.
-    pub(crate) fn free_route(&self, name: &str, leaving: Option<&BTreeSet<ExtensionId>>) -> Result<(), HostError> {
+    fn free_route(&self, name: &str, leaving: Option<&BTreeSet<ExtensionId>>) -> Result<(), HostError> {
         let wanted = route_shape(name);
         let same = |known: &str| route_shape(known) == wanted;
         let taken = self.served_routes.owner_of(same, leaving);
@@ -180,6 +180,34 @@ impl Contributions {
         let taken = taken.or_else(|| self.raw_routes.owner_of(same, leaving));
         let (kind, name) = (ContributionKind::Route.word(), name.to_owned());
         taken.map_or(Ok(()), |by| Err(HostError::Taken { kind, name, by: by.clone() }))
+    }
+
+    /// Adds a route, unless its requests are answered already.
+    pub(crate) fn add_route(
+        &mut self,
+        ticket: Ticket,
+        owner: &ExtensionId,
+        name: &str,
+        route: Route,
+    ) -> Result<(), Box<RefusedItem<Route>>> {
+        match self.free_route(name, ticket.leaving.as_deref()) {
+            Ok(()) => self.routes.add(ticket, owner, name, route),
+            Err(error) => Err(Box::new(RefusedItem { error, _item: route })),
+        }
+    }
+
+    /// The same for one that reads headers and bytes itself.
+    pub(crate) fn add_raw_route(
+        &mut self,
+        ticket: Ticket,
+        owner: &ExtensionId,
+        name: &str,
+        route: RawRoute,
+    ) -> Result<(), Box<RefusedItem<RawRoute>>> {
+        match self.free_route(name, ticket.leaving.as_deref()) {
+            Ok(()) => self.raw_routes.add(ticket, owner, name, route),
+            Err(error) => Err(Box::new(RefusedItem { error, _item: route })),
+        }
     }
 
     pub(crate) fn take(&mut self, matches: impl Fn(&ExtensionId, u64) -> bool) -> RemovedItems {

@@ -114,7 +114,7 @@ fn purge_leaves_no_table_no_key_and_no_setting() {
         assert_eq!(context.dispatch(&["run", "count"]).stdout, expected);
     }
     let removed = context.dispatch(&["ext", "remove", "counter", "--purge"]);
-    assert!(removed.stdout.contains("deleted 1 stored keys and 1 tables"), "{removed:?}");
+    assert!(removed.stdout.contains("deleted 1 stored key and 1 table\n"), "{removed:?}");
     let left = std::fs::read_to_string(context.home().join("config/dispatch.toml")).unwrap();
     assert_eq!(left, "# mine\n[policy]\nconfirm = \"none\"\n");
     add(&context, "counter", fields, code);

@@ -1,6 +1,7 @@
 //! `dispatch ext remove --purge`: deletes what an extension stored and what the settings say about it.
 
 use crate::app::Status;
+use crate::commands::session::counted;
 use crate::failure::Failure;
 use crate::running::Running;
 use crate::settings::Loaded;
@@ -30,7 +31,7 @@ pub(super) fn run(
     });
     running.shutdown();
     let (keys, tables) = purged?;
-    said.push(format!("deleted {keys} stored keys and {tables} tables"));
+    said.push(format!("deleted {} and {}", counted(keys as u64, "stored key"), counted(tables as u64, "table")));
     for file in &loaded.files {
         if without_settings(&file.path, &extension.id)? {
             said.push(format!("took its settings and grants out of {}", file.path.display()));
