@@ -45,7 +45,7 @@ pub use marker::{MarkedEnd, MarkedExit, ParentThen, is_marker_open, read_exit_ma
 pub use observe::{MAX_OBSERVED_PATHS, OnWrite, may_observe};
 pub use outcome::{ChildEnd, ChildOutcome, StartCause, StartFailure};
 pub use parents::{is_below_own_process, parent_programs};
-pub use plain::{Child, Command, Stdio, command, id};
+pub use plain::{Child, ChildStdin, Command, Stdio, command, id};
 pub use record::{SweepReport, sweep};
 pub use sandbox::{ConfinementError, WriteConfinement};
 pub use shield::shield_memory;

@@ -55,20 +55,9 @@ pub fn is_current<T>(handle: &JoinHandle<T>) -> bool {
 /// # Errors
 /// When the system cannot start another thread.
 pub fn offload<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Offloaded<T>> {
-    let shared = Arc::new(OffloadedShared { state: Mutex::new(OffloadedState { ended: None, waker: None }) });
-    let result = Arc::clone(&shared);
-    spawn(name, move || {
-        let ended = catch_unwind(AssertUnwindSafe(work));
-        let waker = {
-            let mut state = result.lock();
-            state.ended = Some(ended);
-            state.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    })?;
-    Ok(Offloaded { shared })
+    let (work, offloaded) = Offloaded::of(work);
+    spawn(name, work)?;
+    Ok(offloaded)
 }
 
 /// Work on another thread. A panic there goes on here.
@@ -83,6 +72,26 @@ struct OffloadedShared<T> {
 struct OffloadedState<T> {
     ended: Option<thread::Result<T>>,
     waker: Option<Waker>,
+}
+
+impl<T: Send + 'static> Offloaded<T> {
+    /// What a thread does, and what waits for it.
+    fn of(work: impl FnOnce() -> T + Send + 'static) -> (impl FnOnce() + Send + 'static, Self) {
+        let shared = Arc::new(OffloadedShared { state: Mutex::new(OffloadedState { ended: None, waker: None }) });
+        let result = Arc::clone(&shared);
+        let run = move || {
+            let ended = catch_unwind(AssertUnwindSafe(work));
+            let waker = {
+                let mut state = result.lock();
+                state.ended = Some(ended);
+                state.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        };
+        (run, Self { shared })
+    }
 }
 
 impl<T> OffloadedShared<T> {

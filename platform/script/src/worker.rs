@@ -2,6 +2,7 @@
 
 mod backoff;
 mod frame;
+mod known_modules;
 mod protocol;
 mod request;
 mod serve;

@@ -1,7 +1,7 @@
 //! The process functions of `std::process`, for children that are the user's own, such as an editor.
 
 use std::ffi::OsStr;
-pub use std::process::{Child, Command, Stdio};
+pub use std::process::{Child, ChildStdin, Command, Stdio};
 
 /// A program to start without limits. [`super::ChildSpec`] bounds time, output, environment and descendants.
 #[inline]

@@ -1,6 +1,6 @@
 //! Threads that are kept for a moment after their work, because more of it is likely to come.
 
-use super::spawn;
+use super::{Offloaded, spawn};
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,6 +52,18 @@ impl KeptThreads {
         drop(state);
         self.shared.came.notify_one();
         Ok(())
+    }
+}
+
+impl KeptThreads {
+    /// The same as [`super::offload`] on such a thread.
+    ///
+    /// # Errors
+    /// When no thread waits and the system cannot start another one.
+    pub fn offload<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Offloaded<T>> {
+        let (work, offloaded) = Offloaded::of(work);
+        self.run(work)?;
+        Ok(offloaded)
     }
 }
 

@@ -11,11 +11,13 @@ use crate::limits::Limits;
 use crate::log::LogLevel;
 use crate::source::Source;
 
-use super::request::{Lifetime, ScriptClock};
+use super::request::ScriptClock;
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum ToWorker {
     Run(Box<RunWire>),
+    /// The module of the request, which the worker does not have any more.
+    Module(Box<ScriptWire>),
     HostReturned(Result<String, String>),
     Imported(Result<Source, String>),
 }
@@ -26,22 +28,35 @@ pub(super) enum FromWorker {
     Logged { level: LogLevel, text: String },
     HostCalled { name: String, arguments: String },
     ImportWanted { specifier: String, referrer: String },
+    ModuleWanted,
     Done(Result<String, ScriptError>),
 }
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct RunWire {
-    pub(super) script: ScriptWire,
+    pub(super) module: ModuleWire,
+    pub(super) time: Duration,
     pub(super) call: Option<(Callee, Vec<String>)>,
-    pub(super) lifetime: Lifetime,
     pub(super) now_ms: f64,
     pub(super) clock: ScriptClock,
 }
 
-/// All that makes a loaded module what it is, and how long the request may take.
-#[derive(Serialize, Deserialize, Clone)]
+/// Which module a request is about.
+#[derive(Serialize, Deserialize)]
+pub(super) enum ModuleWire {
+    /// One that serves this request alone.
+    Fresh(Box<ScriptWire>),
+    /// One that the worker keeps under this number.
+    New(u64, Box<ScriptWire>),
+    /// One that came with an earlier request.
+    Known(u64),
+}
+
+/// All that makes a loaded module what it is. How long a request may take is no part of that.
+#[derive(Serialize, Deserialize, Clone, PartialEq)]
 pub(super) struct ScriptWire {
     pub(super) source: Source,
+    /// With no time.
     pub(super) limits: Limits,
     pub(super) random_seed: u64,
     pub(super) virtual_modules: BTreeMap<String, String>,
@@ -49,21 +64,6 @@ pub(super) struct ScriptWire {
     pub(super) imports: ImportsWire,
     pub(super) console: ConsoleWire,
     pub(super) idle_export: Option<String>,
-}
-
-impl ScriptWire {
-    /// Whether a module that was loaded for another request will do: how long each may take plays no part.
-    pub(super) fn is_same_module(&self, other: &Self) -> bool {
-        let timeless = |wire: &Self| Limits { time: Duration::ZERO, ..wire.limits.clone() };
-        timeless(self) == timeless(other)
-            && self.source == other.source
-            && self.random_seed == other.random_seed
-            && self.virtual_modules == other.virtual_modules
-            && self.host_names == other.host_names
-            && self.imports == other.imports
-            && self.console == other.console
-            && self.idle_export == other.idle_export
-    }
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ pub enum Action {
 }
 
 /// How long a loaded module lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lifetime {
     /// For this request only.
     #[default]

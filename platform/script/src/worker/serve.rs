@@ -2,6 +2,7 @@
 
 use std::io::{self, BufReader, Read, Write};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use dispatch_os::time::{self, Instant};
 use serde_json::Value;
@@ -10,15 +11,17 @@ use crate::cache::{Cache, CacheTrust, MemoryCache};
 use crate::engine::{Callee, Engine, Script, parse_json};
 use crate::error::{ErrorKind, ScriptError};
 use crate::grants::{ClockGrant, Grants, HostFunctions};
+use crate::limits::Limits;
 use crate::log::{LogLevel, LogSink};
 use crate::source::{ModuleSource, Source};
 
 use super::frame;
-use super::protocol::{ConsoleWire, FromWorker, ImportsWire, RunWire, ScriptWire, ToWorker};
-use super::request::{Lifetime, ScriptClock};
+use super::protocol::{ConsoleWire, FromWorker, ImportsWire, ModuleWire, RunWire, ScriptWire, ToWorker};
+use super::request::ScriptClock;
 
 /// Modules kept between requests; the oldest goes first.
-const MAX_KEPT_SCRIPTS: usize = 16;
+pub(super) const MAX_KEPT_SCRIPTS: usize = 16;
+const OTHER_QUESTION: &str = "the parent answered another question";
 
 /// Serves requests until the input ends. A program calls this when it is started as a script worker, on its main
 /// thread and before it opens anything else.
@@ -79,7 +82,7 @@ impl ModuleSource for Pipe {
     fn load(&self, specifier: &str, referrer: &str) -> Result<Source, String> {
         match self.ask(&FromWorker::ImportWanted { specifier: specifier.to_owned(), referrer: referrer.to_owned() })? {
             ToWorker::Imported(source) => source,
-            _ => Err("the parent answered another question".to_owned()),
+            _ => Err(OTHER_QUESTION.to_owned()),
         }
     }
 }
@@ -98,14 +101,15 @@ impl ModuleSource for PackagePipe {
 }
 
 struct LoadedScript {
-    wire: ScriptWire,
     script: Script,
     engine: Engine,
+    value_bytes: usize,
 }
 
 /// What the worker keeps between requests.
 struct WorkerScripts {
-    kept: Vec<LoadedScript>,
+    /// By the parent's number.
+    kept: Vec<(u64, LoadedScript)>,
     /// Written by this process alone, so its bytecode can be trusted.
     cache: Arc<MemoryCache>,
     pipe: Pipe,
@@ -113,46 +117,50 @@ struct WorkerScripts {
 
 impl WorkerScripts {
     fn run(&mut self, run: RunWire) -> Result<Value, ScriptError> {
-        let deadline = time::now().checked_add(run.script.limits.time);
-        let found = match run.lifetime {
-            Lifetime::Fresh => None,
-            Lifetime::Kept => self.kept.iter().position(|kept| kept.wire.is_same_module(&run.script)),
+        let RunWire { module, time, call, now_ms, clock } = run;
+        let deadline = time::now().checked_add(time);
+        let budget = LoadBudget { time, deadline, clock, now_ms };
+        let (number, loaded) = match module {
+            ModuleWire::Fresh(wire) => (None, self.load(&wire, &budget)?),
+            ModuleWire::New(number, wire) => (Some(number), self.load(&wire, &budget)?),
+            ModuleWire::Known(number) => (Some(number), self.take_kept(number, &budget)?),
         };
-        let kept = match found {
-            Some(index) => self.kept.remove(index),
-            None => self.load(&run, deadline)?,
-        };
-        match run.clock {
-            ScriptClock::Stands => kept.engine.set_now_ms(run.now_ms),
-            ScriptClock::Runs => kept.engine.set_clock(running_clock(run.now_ms)),
-        }
-        kept.engine.set_time(run.script.limits.time);
-        kept.engine.set_deadline(deadline);
-        let outcome = act(&kept.script, run.call, run.script.limits.value_bytes);
-        let stopped = matches!(&outcome, Err(error) if error.kind == ErrorKind::Deadline);
-        if run.lifetime == Lifetime::Kept && !stopped {
+        loaded.engine.set_clock(clock_grant(clock, now_ms));
+        loaded.engine.set_time(time);
+        loaded.engine.set_deadline(deadline);
+        let outcome = act(&loaded.script, call, loaded.value_bytes);
+        let is_stopped = matches!(&outcome, Err(error) if error.kind == ErrorKind::Deadline);
+        if let Some(number) = number.filter(|_| !is_stopped) {
             if self.kept.len() >= MAX_KEPT_SCRIPTS {
                 self.kept.remove(0);
             }
-            self.kept.push(kept);
+            self.kept.push((number, loaded));
         }
         outcome
     }
 
-    fn load(&self, run: &RunWire, deadline: Option<Instant>) -> Result<LoadedScript, ScriptError> {
-        let wire = run.script.clone();
+    /// A module of an earlier request, loaded again if it had to make room or was stopped.
+    fn take_kept(&mut self, number: u64, budget: &LoadBudget) -> Result<LoadedScript, ScriptError> {
+        if let Some(at) = self.kept.iter().position(|kept| kept.0 == number) {
+            return Ok(self.kept.remove(at).1);
+        }
+        match self.pipe.ask(&FromWorker::ModuleWanted) {
+            Ok(ToWorker::Module(wire)) => self.load(&wire, budget),
+            Ok(_) => Err(ScriptError::new(ErrorKind::Engine, OTHER_QUESTION)),
+            Err(reason) => Err(ScriptError::new(ErrorKind::Engine, reason)),
+        }
+    }
+
+    fn load(&self, wire: &ScriptWire, budget: &LoadBudget) -> Result<LoadedScript, ScriptError> {
         let pipe = || self.pipe.clone();
         let engine = Engine::new(
-            wire.limits.clone(),
+            Limits { time: budget.time, ..wire.limits.clone() },
             Grants {
-                clock: match run.clock {
-                    ScriptClock::Stands => ClockGrant::Fixed(run.now_ms),
-                    ScriptClock::Runs => running_clock(run.now_ms),
-                },
+                clock: clock_grant(budget.clock, budget.now_ms),
                 idle_export: wire.idle_export.clone(),
                 random_seed: wire.random_seed,
                 log: (wire.console == ConsoleWire::Relayed).then(|| Box::new(pipe()) as _),
-                host: self.host_functions(&wire),
+                host: self.host_functions(wire),
                 virtual_modules: wire.virtual_modules.clone(),
                 sources: match wire.imports {
                     ImportsWire::Refused => None,
@@ -163,9 +171,9 @@ impl WorkerScripts {
                 ..Grants::default()
             },
         )?;
-        engine.set_deadline(deadline);
+        engine.set_deadline(budget.deadline);
         let script = engine.load(&wire.source)?;
-        Ok(LoadedScript { wire, script, engine })
+        Ok(LoadedScript { script, engine, value_bytes: wire.limits.value_bytes })
     }
 
     fn host_functions(&self, wire: &ScriptWire) -> HostFunctions {
@@ -179,10 +187,25 @@ impl WorkerScripts {
                     ToWorker::HostReturned(result) => {
                         parse_json(Some(result?), max_bytes).map_err(|error| error.message)
                     }
-                    _ => Err("the parent answered another question".to_owned()),
+                    _ => Err(OTHER_QUESTION.to_owned()),
                 }
             })
         })
+    }
+}
+
+/// How long a module may take to load, and what its clock shows meanwhile.
+struct LoadBudget {
+    time: Duration,
+    deadline: Option<Instant>,
+    clock: ScriptClock,
+    now_ms: f64,
+}
+
+fn clock_grant(clock: ScriptClock, now_ms: f64) -> ClockGrant {
+    match clock {
+        ScriptClock::Stands => ClockGrant::Fixed(now_ms),
+        ScriptClock::Runs => running_clock(now_ms),
     }
 }
 

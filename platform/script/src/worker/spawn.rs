@@ -1,18 +1,22 @@
 //! Starting and ending the child process.
 
 use std::ffi::OsString;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write as _};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
 
-use dispatch_os::process::{Child, Command, Stdio, command};
+use dispatch_os::process::{Child, ChildStdin, Command, Stdio, command};
 use dispatch_os::threads;
 
 use super::frame;
+use super::known_modules::KnownModules;
 use super::protocol::FromWorker;
 
-/// Frames that may wait in either direction.
+/// Frames of the child that may wait.
 const QUEUE_FRAMES: usize = 64;
+/// What every system's pipe holds.
+const PIPE_BYTES: usize = 4096;
 
 type PrepareCommand = Box<dyn Fn(&mut Command) + Send + Sync>;
 
@@ -54,28 +58,22 @@ impl WorkerCommand {
     }
 }
 
-/// A running child. Its pipes have a thread each, because a child that is stuck reads and writes nothing.
+/// A running child. A thread reads its output, because a child that is stuck writes nothing. It reads what it is sent
+/// before it is sent more, so a frame that an empty pipe holds is written at once; a larger one has a thread of its own.
 pub(super) struct Worker {
     child: Child,
-    pub(super) to: SyncSender<Vec<u8>>,
+    input: Arc<ChildStdin>,
     pub(super) from: Receiver<io::Result<FromWorker>>,
+    pub(super) known: KnownModules,
 }
 
 impl Worker {
     fn connect(mut child: Child) -> io::Result<Self> {
-        let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the child has no pipes"));
         };
-        let (to, frames) = sync_channel::<Vec<u8>>(QUEUE_FRAMES);
         let (messages, from) = sync_channel(QUEUE_FRAMES);
-        let worker = Self { child, to, from };
-        threads::spawn("script-worker-input", move || {
-            while let Ok(bytes) = frames.recv() {
-                if io::Write::write_all(&mut input, &bytes).is_err() {
-                    break;
-                }
-            }
-        })?;
+        let worker = Self { child, input: Arc::new(input), from, known: KnownModules::default() };
         threads::spawn("script-worker-output", move || {
             let mut output = BufReader::new(output);
             while let Some(message) = frame::read(&mut output).transpose() {
@@ -86,6 +84,15 @@ impl Worker {
             }
         })?;
         Ok(worker)
+    }
+
+    /// Sends a frame, without waiting for a child that does not read. One that is gone shows in its output.
+    pub(super) fn send(&self, frame: Vec<u8>) -> io::Result<()> {
+        if frame.len() <= PIPE_BYTES {
+            return (&*self.input).write_all(&frame);
+        }
+        let input = Arc::clone(&self.input);
+        threads::spawn("script-worker-input", move || (&*input).write_all(&frame)).map(drop)
     }
 
     pub(super) fn id(&self) -> u32 {

@@ -7,13 +7,14 @@ use std::time::Duration;
 use dispatch_os::time;
 use serde_json::Value;
 
-use crate::engine::{check_json_size, parse_json};
+use crate::engine::{Callee, check_json_size, parse_json};
 use crate::error::{ErrorKind, ScriptError};
+use crate::limits::Limits;
 
 use super::backoff::Backoff;
 use super::frame;
-use super::protocol::{ConsoleWire, FromWorker, ImportsWire, RunWire, ScriptWire, ToWorker};
-use super::request::{Action, Port, Request};
+use super::protocol::{ConsoleWire, FromWorker, ImportsWire, ModuleWire, RunWire, ScriptWire, ToWorker};
+use super::request::{Action, Lifetime, Port, Request};
 use super::spawn::{Worker, WorkerCommand};
 
 /// Longest budget that is believed; a longer one is a mistake or an attempt to have none.
@@ -86,10 +87,28 @@ impl Supervisor {
     /// [`ErrorKind::WorkerCrashed`] when it died, [`ErrorKind::WorkerUnavailable`] when it cannot be started or died
     /// too often of late.
     pub fn run(&self, request: &Request, port: &Port<'_>) -> Result<Value, ScriptError> {
-        let frame = encode(&ToWorker::Run(Box::new(wire(request, port)?)))?;
+        let exchange = Exchange { request, port, script: script_wire(request, port)? };
+        let call = call_wire(request)?;
         let mut state = self.lock();
         let mut worker = self.take_worker(&mut state)?;
-        match self.converse(&mut worker, frame, request, port) {
+        let run = RunWire {
+            module: match request.lifetime {
+                Lifetime::Fresh => ModuleWire::Fresh(Box::new(exchange.script.clone())),
+                Lifetime::Kept => worker.known.name(&exchange.script),
+            },
+            time: request.limits.time,
+            call,
+            now_ms: request.now_ms,
+            clock: request.clock,
+        };
+        let frame = match encode(&ToWorker::Run(Box::new(run))) {
+            Ok(frame) => frame,
+            Err(error) => {
+                state.worker = Some(worker);
+                return Err(error);
+            }
+        };
+        match self.converse(&mut worker, frame, &exchange) {
             Ok(outcome) => {
                 state.worker = Some(worker);
                 state.backoff.succeeded();
@@ -145,15 +164,15 @@ impl Supervisor {
         &self,
         worker: &mut Worker,
         frame: Vec<u8>,
-        request: &Request,
-        port: &Port<'_>,
+        exchange: &Exchange<'_>,
     ) -> Result<Result<String, ScriptError>, ScriptError> {
+        let Exchange { request, port, .. } = exchange;
         let grace = self.limits.kill_grace;
         let mut kill_at = time::now() + request.limits.time.min(MAX_REQUEST_TIME) + grace;
         let mut reply = Some(frame);
         loop {
             if let Some(frame) = reply.take()
-                && worker.to.send(frame).is_err()
+                && worker.send(frame).is_err()
             {
                 return Err(crashed(worker));
             }
@@ -162,7 +181,7 @@ impl Supervisor {
             match worker.from.recv_timeout(wait) {
                 Ok(Ok(FromWorker::Done(outcome))) => return Ok(outcome),
                 Ok(Ok(message)) => {
-                    reply = serve(message, request, port)?;
+                    reply = serve(message, exchange)?;
                     // The parent may have been slow to serve; the worker still deserves to say so itself.
                     kill_at = kill_at.max(time::now() + grace);
                 }
@@ -181,9 +200,18 @@ impl Supervisor {
     }
 }
 
+/// One request while it runs.
+struct Exchange<'a> {
+    request: &'a Request,
+    port: &'a Port<'a>,
+    script: ScriptWire,
+}
+
 /// Does what the worker asks of the parent; gives the frame to answer with.
-fn serve(message: FromWorker, request: &Request, port: &Port<'_>) -> Result<Option<Vec<u8>>, ScriptError> {
+fn serve(message: FromWorker, exchange: &Exchange<'_>) -> Result<Option<Vec<u8>>, ScriptError> {
+    let Exchange { request, port, script } = exchange;
     match message {
+        FromWorker::ModuleWanted => encode(&ToWorker::Module(Box::new(script.clone()))).map(Some),
         FromWorker::Logged { level, text } => {
             if let Some(log) = port.log {
                 log.line(level, &text);
@@ -215,34 +243,32 @@ fn call_host(name: &str, arguments: String, request: &Request, port: &Port<'_>) 
     function(arguments).map(|value| value.to_string())
 }
 
-fn wire(request: &Request, port: &Port<'_>) -> Result<RunWire, ScriptError> {
+fn script_wire(request: &Request, port: &Port<'_>) -> Result<ScriptWire, ScriptError> {
     request.source.checked_text(&request.limits)?;
-    Ok(RunWire {
-        script: ScriptWire {
-            source: request.source.clone(),
-            limits: request.limits.clone(),
-            random_seed: request.random_seed,
-            virtual_modules: request.virtual_modules.clone(),
-            host_names: port.host.map(|host| host.names().map(str::to_owned).collect()).unwrap_or_default(),
-            imports: match port.sources {
-                Some(sources) if sources.finds_packages() => ImportsWire::AllRelayed,
-                Some(_) => ImportsWire::Relayed,
-                None => ImportsWire::Refused,
-            },
-            console: match port.log {
-                Some(_) => ConsoleWire::Relayed,
-                None => ConsoleWire::Dropped,
-            },
-            idle_export: request.idle_export.clone(),
+    Ok(ScriptWire {
+        source: request.source.clone(),
+        limits: Limits { time: Duration::ZERO, ..request.limits.clone() },
+        random_seed: request.random_seed,
+        virtual_modules: request.virtual_modules.clone(),
+        host_names: port.host.map(|host| host.names().map(str::to_owned).collect()).unwrap_or_default(),
+        imports: match port.sources {
+            Some(sources) if sources.finds_packages() => ImportsWire::AllRelayed,
+            Some(_) => ImportsWire::Relayed,
+            None => ImportsWire::Refused,
         },
-        call: match &request.action {
-            Action::Exports => None,
-            Action::Call(callee, values) => Some((callee.clone(), texts(values, request)?)),
+        console: match port.log {
+            Some(_) => ConsoleWire::Relayed,
+            None => ConsoleWire::Dropped,
         },
-        lifetime: request.lifetime,
-        now_ms: request.now_ms,
-        clock: request.clock,
+        idle_export: request.idle_export.clone(),
     })
+}
+
+fn call_wire(request: &Request) -> Result<Option<(Callee, Vec<String>)>, ScriptError> {
+    match &request.action {
+        Action::Exports => Ok(None),
+        Action::Call(callee, values) => Ok(Some((callee.clone(), texts(values, request)?))),
+    }
 }
 
 fn texts(values: &[Value], request: &Request) -> Result<Vec<String>, ScriptError> {
