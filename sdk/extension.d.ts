@@ -224,8 +224,8 @@ export interface Events {
   "turn.started": TurnRef & { readonly model: string };
   "turn.sealed": TurnRef & { readonly end: any; readonly usage: any };
   "row.recorded": { readonly session: string; readonly row: any };
-  "extension.faulted": { readonly extension: string; readonly place: string; readonly message: string };
-  "extension.disabled": { readonly extension: string; readonly reason: string };
+  "extension.faulted": { readonly extension: string; readonly place: string; readonly kind: string; readonly message: string; readonly atMs: number };
+  "extension.disabled": { readonly extension: string; readonly reason: string; readonly atMs: number; readonly filters?: string[] };
 }
 
 /** The filters of the program. */

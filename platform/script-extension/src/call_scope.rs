@@ -8,6 +8,7 @@ use dispatch_contracts::tool::ToolContext;
 use dispatch_os::time::{self, Instant};
 use futures_channel::mpsc::UnboundedSender;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One call. Clones of what it holds speak for the same call.
 #[derive(Default)]
@@ -21,6 +22,7 @@ pub(crate) struct CallScope {
     /// The answers of servers that are read piece by piece.
     pub(crate) bodies: OpenBodies,
     abandoned: OnceLock<Instant>,
+    has_reached_out: AtomicBool,
 }
 
 impl CallScope {
@@ -32,6 +34,16 @@ impl CallScope {
     /// The call of a model, whose events go into a channel.
     pub(crate) fn of_model(cancel: CancelToken, events: UnboundedSender<ModelEvent>) -> Self {
         Self { cancel, events: Some(events), ..Self::default() }
+    }
+
+    /// The code asked the host for something or told it something.
+    pub(crate) fn reach_out(&self) {
+        self.has_reached_out.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it did, so that the call is more than what it returned.
+    pub(crate) fn has_reached_out(&self) -> bool {
+        self.has_reached_out.load(Ordering::Relaxed)
     }
 
     /// Nobody waits for the call any more.

@@ -7,6 +7,7 @@ use crate::host_calls::HostCalls;
 use crate::limits::{ACTIVATE, COMMAND, DEACTIVATE, EVENT, FILTER, JOB};
 use crate::model_provider::ScriptProvider;
 use crate::processes::ExtensionProcesses;
+use crate::recorded::RegistrationRecord;
 use crate::registered::{
     Registered, RegisteredCommand, RegisteredEvent, RegisteredFilter, RegisteredJob, RegisteredTool,
 };
@@ -95,10 +96,14 @@ impl Extension for ScriptExtension {
                 host.define_migrations(migrations).await?;
             }
             let active = ActiveExtension::new(&self.processes, host, &self.version);
-            let answer = active.run(Lane::Calls, "start", Vec::new(), ACTIVATE, Arc::default()).await;
-            let answer = answer.map_err(|failure| ExtensionError(failure.message))?;
-            let registered: Registered = serde_json::from_value(answer).map_err(ExtensionError::new)?;
-            active.register(registered)?;
+            let folders = active.host.folders();
+            let adapter = self.processes.adapter();
+            let record =
+                adapter.and_then(|adapter| RegistrationRecord::new(&folders, &self.folder, &adapter, &active.given));
+            match record.as_ref().and_then(RegistrationRecord::read) {
+                Some(registered) => active.register_answer(registered)?,
+                None => active.start(record.as_ref()).await?,
+            }
             // An extension is activated once in its life.
             let _ = self.active.set(active);
             Ok(())
@@ -215,6 +220,22 @@ impl ActiveExtension {
     /// Runs a handler of a hook; the bus counts its failure.
     async fn handle(&self, lane: Lane, call: Invocation) -> Result<Value, HandlerError> {
         self.try_invoke(lane, call).await.map_err(|failure| HandlerError(failure.message))
+    }
+
+    /// Runs `activate` in a worker.
+    async fn start(&self, record: Option<&RegistrationRecord>) -> Result<(), ExtensionError> {
+        let scope = Arc::new(CallScope::default());
+        let answer = self.run(Lane::Calls, "start", Vec::new(), ACTIVATE, Arc::clone(&scope)).await;
+        let answer = answer.map_err(|failure| ExtensionError(failure.message))?;
+        self.register_answer(answer.clone())?;
+        if let Some(record) = record.filter(|_| !scope.has_reached_out()) {
+            record.write(answer);
+        }
+        Ok(())
+    }
+
+    fn register_answer(&self, answer: Value) -> Result<(), ExtensionError> {
+        self.register(serde_json::from_value(answer).map_err(ExtensionError::new)?)
     }
 
     fn register(&self, registered: Registered) -> Result<(), ExtensionError> {

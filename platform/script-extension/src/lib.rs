@@ -9,6 +9,8 @@
 
 mod call_scope;
 mod credential;
+#[cfg(test)]
+mod declared_types;
 mod discovery;
 mod extension;
 mod fetch;
@@ -21,6 +23,7 @@ mod packages;
 mod processes;
 mod program;
 mod questions;
+mod recorded;
 mod registered;
 mod route;
 mod service;

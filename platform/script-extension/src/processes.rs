@@ -34,6 +34,14 @@ impl ExtensionProcesses {
         }
     }
 
+    /// The code of this program that runs the extension's own; none for a program, which does at its start what it likes.
+    pub(crate) fn adapter(&self) -> Option<String> {
+        match self {
+            Self::Workers(workers) => Some(workers.adapter()),
+            Self::Program(_) => None,
+        }
+    }
+
     /// Whether the code can do what the user can: the host's gate is not the only way out.
     pub(crate) const fn are_unconfined(&self) -> bool {
         matches!(self, Self::Program(_))

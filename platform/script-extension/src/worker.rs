@@ -14,7 +14,7 @@ use crate::questions::{OpenQuestions, WaitQuestion};
 use crate::worker_pool::WorkerPool;
 use dispatch_contracts::fault::FaultKind;
 use dispatch_os::environment::current_program;
-use dispatch_os::threads::offload;
+use dispatch_os::threads::{KeptThreads, offload};
 use dispatch_os::time::{self, Instant};
 use dispatch_script::{
     Action, Callee, ErrorKind, HostFunctions, Lifetime, Limits, LogLevel, LogSink, ModuleSource, Port, Request,
@@ -25,7 +25,7 @@ use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -41,6 +41,9 @@ const HOST_MODULE: (&str, &str) =
 const WAITING_MODULE: (&str, &str) = ("dispatch:waiting", include_str!("waiting.js"));
 /// The export of the adapter that waits when nothing is left to run.
 const IDLE_EXPORT: &str = "whenIdle";
+
+/// Each call waits on one of them for its worker.
+static THREADS: LazyLock<KeptThreads> = LazyLock::new(|| KeptThreads::new("extension"));
 
 /// Which workers a call runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +99,11 @@ impl ExtensionWorkers {
         Ok(Self { source, folder, calls, events, filters })
     }
 
+    /// The code that runs the extension's own.
+    pub(crate) fn adapter(&self) -> String {
+        [&self.source.text, HOST_MODULE.1, WAITING_MODULE.1].join("\n")
+    }
+
     /// The processes that run.
     pub(crate) fn worker_ids(&self) -> Vec<u32> {
         let pools = [&self.calls, &self.events, &self.filters].into_iter();
@@ -142,8 +150,9 @@ impl ExtensionWorkers {
         let (ask, asked) = unbounded();
         let abandoned = AbandonOnDrop(Arc::clone(&call.scope));
         let mut questions = OpenQuestions::new(host.clone(), Arc::clone(&call.scope), asked);
-        let mut running = offload("extension", self.prepared(supervisor, call, host, ask)).map_err(|error| {
-            CallFailure { message: format!("cannot start a thread: {error}"), fault: Some(FaultKind::Error) }
+        let mut running = THREADS.offload(self.prepared(supervisor, call, host, ask)).map_err(|error| CallFailure {
+            message: format!("cannot start a thread: {error}"),
+            fault: Some(FaultKind::Error),
         })?;
         let returned = std::future::poll_fn(|context| {
             if let Poll::Ready(returned) = running.poll_unpin(context) {
@@ -166,7 +175,7 @@ impl ExtensionWorkers {
     ) -> impl FnOnce() -> Result<Value, ScriptError> + Send + 'static {
         let WorkerCall { function, arguments, time, scope, .. } = call;
         let imports = FolderImports(Arc::clone(&self.folder));
-        let lines = ConsoleLines(host.clone());
+        let lines = ConsoleLines { host: host.clone(), scope: Arc::clone(&scope) };
         let functions = host_functions(host.clone(), Arc::clone(&scope), ask, time);
         let modules = [HOST_MODULE, WAITING_MODULE].map(|(name, text)| (name.to_owned(), text.to_owned()));
         let request = Request {
@@ -210,6 +219,7 @@ fn host_functions(
     // From the first question on: how long the worker took to start is not the code's fault.
     let deadline: OnceLock<Instant> = OnceLock::new();
     HostFunctions::new().with("call", move |arguments| {
+        scope.reach_out();
         let (operation, arguments) = arguments.split_first().ok_or("no operation")?;
         let operation = operation.as_str().ok_or("no operation")?;
         if operation != "wait" {
@@ -298,7 +308,10 @@ impl FolderImports {
 }
 
 /// What an extension writes to its console goes where its logger writes.
-struct ConsoleLines(HostCalls);
+struct ConsoleLines {
+    host: HostCalls,
+    scope: Arc<CallScope>,
+}
 
 impl LogSink for ConsoleLines {
     fn line(&self, level: LogLevel, text: &str) {
@@ -308,6 +321,7 @@ impl LogSink for ConsoleLines {
             LogLevel::Warn => "warn",
             LogLevel::Error => "error",
         };
-        self.0.log(level, text, Map::new());
+        self.scope.reach_out();
+        self.host.log(level, text, Map::new());
     }
 }
