@@ -1,5 +1,6 @@
 //! Extensions from outside the program, through the real executable: what runs them, what does not, and what a bad one does.
 
+use crate::ext_test::KINDS;
 use crate::installed::npm;
 use dispatch_support::{Output, Terminal, TestContext};
 use serde_json::Value;
@@ -403,7 +404,7 @@ pub(crate) fn compiled(folder: &Path) -> std::process::Output {
 #[test]
 fn new_extensions_and_what_the_types_promise_pass_the_typescript_compiler() {
     let context = TestContext::new();
-    for kind in ["tool", "command"] {
+    for kind in KINDS {
         assert_eq!(context.dispatch(&["ext", "new", kind, "--kind", kind]).status, 0);
         let folder = context.project().join(".dispatch/extensions").join(kind);
         let output = compiled(&folder);

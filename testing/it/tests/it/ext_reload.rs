@@ -12,12 +12,12 @@ fn manifest(id: &str, fields: &str) -> String {
     format!(r#"{{"id":"{id}","name":"{id}","version":"1.0.0","apiVersion":"^0.2.0","tier":"external"{fields}}}"#)
 }
 
-fn write(context: &TestContext, id: &str, fields: &str, code: &str) {
+pub(crate) fn write(context: &TestContext, id: &str, fields: &str, code: &str) {
     context.write_cloned(format!(".dispatch/extensions/{id}/manifest.json"), manifest(id, fields));
     context.write_cloned(format!(".dispatch/extensions/{id}/index.ts"), code);
 }
 
-fn done(context: &TestContext, arguments: &[&str]) {
+pub(crate) fn done(context: &TestContext, arguments: &[&str]) {
     let output = context.dispatch(arguments);
     assert_eq!(output.status, 0, "{output:?}");
 }
@@ -44,7 +44,7 @@ fn run(served: &Served, name: &str) -> Value {
 }
 
 /// Waits until a command answers so.
-fn answers(served: &Served, name: &str, expected: &str) {
+pub(crate) fn answers(served: &Served, name: &str, expected: &str) {
     eventually(expected, || {
         let answer = run(served, name);
         if answer["answer"] == expected { Ok(()) } else { Err(answer.to_string()) }
@@ -60,9 +60,9 @@ fn logged(context: &TestContext, text: &str) {
     eventually(text, || if log(context).contains(text) { Ok(()) } else { Err(log(context)) });
 }
 
-const COMMAND: &str = r#","contributes":{"commands":["word"]}"#;
+pub(crate) const COMMAND: &str = r#","contributes":{"commands":["word"]}"#;
 
-fn says(word: &str) -> String {
+pub(crate) fn says(word: &str) -> String {
     format!(
         "export const activate = (host) => host.defineCommand({{ name: 'word', description: 'x', run: () => '{word}' }});"
     )
@@ -153,7 +153,7 @@ const store = host.storage('s');
 
 /// The processes that a process started and that still run.
 #[cfg(target_os = "linux")]
-fn children(of: u32) -> Vec<u32> {
+pub(crate) fn children(of: u32) -> Vec<u32> {
     let listed = std::fs::read_dir("/proc").unwrap().flatten();
     let ids = listed.filter_map(|entry| entry.file_name().to_string_lossy().parse::<u32>().ok());
     let is_child = |id: &u32| {
@@ -165,23 +165,29 @@ fn children(of: u32) -> Vec<u32> {
 }
 
 #[cfg(target_os = "linux")]
+fn threads(of: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{of}/task")).unwrap().count()
+}
+
+#[cfg(target_os = "linux")]
 #[test]
-fn many_reloads_leave_no_process_behind() {
+fn many_reloads_leave_no_process_no_thread_and_no_registration_behind() {
     let context = TestContext::new();
     write(&context, "talk", COMMAND, &says("0"));
     done(&context, &["trust", "talk"]);
     done(&context, &["ext", "dev", "talk"]);
     let served = Served::start(&context, &REHEARSAL, &[]);
     answers(&served, "word", "0");
-    let before = children(served.id()).len();
+    let before = (children(served.id()).len(), threads(served.id()));
     for number in 1..=20 {
         context.write_cloned(".dispatch/extensions/talk/index.ts", says(&number.to_string()));
         answers(&served, "word", &number.to_string());
     }
-    eventually("as many processes as before", || {
-        let now = children(served.id()).len();
-        if now <= before { Ok(()) } else { Err(format!("{now} instead of {before}")) }
+    eventually("as many processes and threads as before", || {
+        let now = (children(served.id()).len(), threads(served.id()));
+        if now.0 <= before.0 && now.1 <= before.1 { Ok(()) } else { Err(format!("{now:?} instead of {before:?}")) }
     });
+    assert_eq!(commands(&served), ["word"]);
 }
 
 #[test]

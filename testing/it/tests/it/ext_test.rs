@@ -3,7 +3,7 @@
 use dispatch_support::TestContext;
 use serde_json::Value;
 
-const KINDS: [&str; 7] = ["tool", "provider", "command", "filter", "event", "route", "job"];
+pub(crate) const KINDS: [&str; 7] = ["tool", "provider", "command", "filter", "event", "route", "job"];
 
 fn failed_checks(report: &Value) -> Vec<String> {
     let checks = report["checks"].as_array().unwrap().iter().filter(|check| check["outcome"] == "failed");

@@ -18,6 +18,8 @@ mod events;
 mod explain;
 mod ext;
 mod ext_bad_input;
+mod ext_calls;
+mod ext_clients;
 mod ext_compliance;
 mod ext_examples;
 mod ext_faults;
