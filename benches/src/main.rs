@@ -1,8 +1,9 @@
-//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace|run|sessions|route|react]`, all without a name.
+//! Benchmarks that print a table: `cargo xtask bench [start|guard|script|redact|bus|trace|run|sessions|route|react|extend]`, all without a name.
 
 #![allow(clippy::print_stdout, reason = "a table is what a benchmark is for")]
 
 mod bus;
+mod extend;
 mod guard;
 mod pauses;
 mod process;
@@ -35,10 +36,14 @@ const BENCHES: &[(&str, Bench)] = &[
     ("sessions", sessions::run),
     ("route", route::run),
     ("react", react::run),
+    ("extend", extend::run),
 ];
 
 fn main() -> Result<()> {
     let names: Vec<String> = std::env::args().skip(1).collect();
+    if names == [extend::WORKER_COMMAND] {
+        return extend::serve_scripts();
+    }
     for name in &names {
         if !BENCHES.iter().any(|(known, _)| known == name) {
             let known: Vec<_> = BENCHES.iter().map(|(known, _)| *known).collect();

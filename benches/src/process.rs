@@ -112,3 +112,24 @@ pub(crate) fn resident_kb(process: u32) -> Result<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("VmRSS")?;
     Ok(line.split_whitespace().next().context("a number")?.parse()?)
 }
+
+/// The memory of a process and of those that it started, where a page that several share counts in parts.
+pub(crate) fn shared_kb(process: u32) -> Result<u64> {
+    let rollup = std::fs::read_to_string(format!("/proc/{process}/smaps_rollup"))?;
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).context("Pss")?;
+    let own: u64 = line.split_whitespace().next().context("a number")?.parse()?;
+    let started = children(process)?;
+    // One that ended meanwhile has no memory.
+    Ok(own + started.into_iter().filter_map(|child| shared_kb(child).ok()).sum::<u64>())
+}
+
+fn children(of: u32) -> Result<Vec<u32>> {
+    let all = std::fs::read_dir("/proc")?.flatten();
+    let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    Ok(ids.filter(|id| parent(*id) == Some(of)).collect())
+}
+
+fn parent(process: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
+}

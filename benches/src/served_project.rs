@@ -1,7 +1,8 @@
 //! A home and a project for the binary under measurement, cut off from the user's own.
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use dispatch_support::{ScriptedModel, Served};
+use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,7 +19,9 @@ impl ServedProject {
     pub(crate) fn new(program: &Path, model: &ScriptedModel) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         std::fs::create_dir_all(folder.path().join("project/.git"))?;
-        std::fs::create_dir_all(folder.path().join("home"))?;
+        std::fs::create_dir_all(folder.path().join("home/config"))?;
+        // Nobody sits at a terminal to confirm what is approved.
+        std::fs::write(folder.path().join("home/config/dispatch.toml"), "[policy]\nconfirm = \"none\"\n")?;
         // Every request comes from one address.
         let settings = vec!["extensions.transport-http.requests_per_second=100000".to_owned()];
         Ok(Self { folder, program: program.to_owned(), base_url: model.base_url(), settings })
@@ -42,6 +45,23 @@ impl ServedProject {
         command.env("DISPATCH_MODEL", "scripted").env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         command
+    }
+
+    /// Runs a command to its end; it must succeed.
+    pub(crate) fn finish(&self, arguments: &[&str]) -> Result<()> {
+        let output =
+            self.command(&self.folder().join("home"), &self.base_url, arguments).stderr(Stdio::piped()).output()?;
+        let told = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "`dispatch {}` failed: {told}", arguments.join(" "));
+        Ok(())
+    }
+
+    /// Writes an extension into the project, which nobody has approved yet.
+    pub(crate) fn add_extension(&self, id: &str, manifest: &Value, code: &str) -> Result<()> {
+        let folder = self.folder().join("project/.dispatch/extensions").join(id);
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("manifest.json"), manifest.to_string())?;
+        Ok(std::fs::write(folder.join("index.ts"), code)?)
     }
 
     /// A server that is ready.
