@@ -110,8 +110,12 @@ impl ExtensionReloader {
 
     async fn follow(self, mut files: WatchedFiles) {
         while files.changed().await {
-            let externals = self.reload().await;
-            files.watch(self.places(&externals));
+            loop {
+                let externals = self.reload().await;
+                if !files.watch(self.places(&externals)) {
+                    break;
+                }
+            }
         }
     }
 

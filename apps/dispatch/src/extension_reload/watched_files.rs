@@ -123,20 +123,22 @@ impl WatchedFiles {
         Ok(files)
     }
 
-    /// Watches what is there now.
-    pub(super) fn watch(&mut self, places: WatchedPlaces) {
+    /// Watches what is there now, and says whether that is more than before: what was written into a folder before it was
+    /// watched, nobody saw.
+    pub(super) fn watch(&mut self, places: WatchedPlaces) -> bool {
         let wanted = places.folders();
         *self.places.lock().unwrap_or_else(PoisonError::into_inner) = places;
         for gone in self.watched.difference(&wanted) {
             // The system has ended it already if the folder is gone.
             let _ = self.watcher.unwatch(gone);
         }
-        let watched = |folder: &PathBuf| {
-            // One that was deleted and made again has lost its watch, so each is asked for again.
-            let _ = self.watcher.unwatch(folder);
-            self.watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()
-        };
-        self.watched = wanted.into_iter().filter(watched).collect();
+        // One that was deleted and made again has lost its watch, so each is asked for again. A watch that is there stays:
+        // ended and begun again, it would lose what happens in between.
+        let watched = |folder: &PathBuf| self.watcher.watch(folder, RecursiveMode::NonRecursive).is_ok();
+        let watched: BTreeSet<PathBuf> = wanted.into_iter().filter(watched).collect();
+        let is_more = !watched.is_subset(&self.watched);
+        self.watched = watched;
+        is_more
     }
 
     /// Waits for a change, and until no more come. `false` when there will be none.

@@ -29,6 +29,7 @@ fn each_is_named_with_its_file_and_the_rest_works() {
     write(&context, "fine", r#","contributes":{"commands":["hi"]}"#, GREETS);
     write(&context, "ring-a", r#","dependsOn":["ring-b"]"#, EMPTY);
     write(&context, "ring-b", r#","dependsOn":["ring-a"]"#, EMPTY);
+    write(&context, "lonely", r#","dependsOn":["weather"]"#, EMPTY);
     write(&context, "linked", "", EMPTY);
     std::os::unix::fs::symlink("/etc/hostname", place.join("linked/more.ts")).unwrap();
     write(&context, "native", "", EMPTY);
@@ -37,13 +38,14 @@ fn each_is_named_with_its_file_and_the_rest_works() {
     std::fs::File::create(place.join("large/data.ts")).unwrap().set_len(50 * 1024 * 1024).unwrap();
     write(&context, "typo", "", "export function activate(host) {\n  const x: = 1;\n}\n");
     write(&context, "throws", "", "export function activate() {\n\n  throw new Error('not today');\n}\n");
-    for id in ["fine", "ring-a", "ring-b", "typo", "throws"] {
+    for id in ["fine", "ring-a", "ring-b", "lonely", "typo", "throws"] {
         let approved = context.dispatch(&["trust", id]);
         assert_eq!(approved.status, 0, "{approved:?}");
     }
     for (id, said) in [
         ("ring-a", "ring-b"),
         ("ring-b", "ring-a"),
+        ("lonely", "needs `weather`, which is not installed"),
         ("linked", "linked/more.ts is a symbolic link"),
         ("native", "native/addon.node is a native addon"),
         ("large", "large has more than 8 MB"),

@@ -94,6 +94,7 @@ fn an_edit_runs_at_the_prompt_in_the_editor_and_in_what_up_started() {
     terminal.wait_for("extension `talk` 1.0.0 was loaded again");
     terminal.press("/word\r");
     terminal.wait_for("at-the-prompt");
+    terminal.wait_for(PROMPT);
     terminal.press("\u{4}");
     drop(terminal.finish());
 

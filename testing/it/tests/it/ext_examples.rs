@@ -173,6 +173,7 @@ fn the_notifier_tells_of_a_turn_that_ended() {
     let asked = told.recv_timeout(std::time::Duration::from_secs(60)).expect("a message");
     assert!(asked.starts_with("POST /mine ") && asked.contains("title: Dispatch: a turn is done"), "{asked}");
     assert!(asked.contains(": finished after "), "{asked}");
+    terminal.wait_for("rehearsal > ");
     terminal.press("\u{4}");
     drop(terminal.finish());
 }

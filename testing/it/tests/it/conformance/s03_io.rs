@@ -96,20 +96,26 @@ fn s03_3_what_cannot_be_read_is_answered_with_allow() {
 }
 
 #[test]
-fn s03_3_a_host_that_never_finishes_its_payload_is_answered_with_allow() {
+fn s03_3_a_host_that_never_finishes_its_payload_is_answered_and_its_call_does_not_pass() {
     let workspace = PipelineWorkspace::with(&["session"]);
-    let mut child = workspace
-        .context
-        .command("dispatch-hook")
-        .args(["PreToolUse", "--host", "native"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the hook starts");
-    let open = child.stdin.take().expect("its input");
-    let output = child.wait_with_output().unwrap();
-    drop(open);
-    assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"{\"decision\":\"allow\"}\n"[..], &b""[..]));
-    assert!(output.status.success());
+    let late = "PL04: The call was not judged: the payload did not arrive in time. Try it again.";
+    for (event, answer) in [
+        ("PreToolUse", json!({ "decision": "deny", "denyReason": late })),
+        ("PostToolUse", json!({"decision": "allow"})),
+    ] {
+        let mut child = workspace
+            .context
+            .command("dispatch-hook")
+            .args([event, "--host", "native"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the hook starts");
+        let open = child.stdin.take().expect("its input");
+        let output = child.wait_with_output().unwrap();
+        drop(open);
+        assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), answer, "{event}");
+        assert!(output.stderr.is_empty() && output.status.success(), "{output:?}");
+    }
 }
