@@ -69,8 +69,11 @@ export interface PermissionSet {
     /** Counts more than `allow`. */
     deny?: string[];
   };
-  /** No call gets a credential from a dispatch: only an empty list is taken, any other is `invalid`. */
-  credentials?: [];
+  /**
+   * The extensions that can use their secrets: a tool whose extension has the capability `secrets` is offered only if one
+   * of these matches its extension's id. Not named: all of them for `full`, none for the other levels.
+   */
+  credentials?: string[];
 }
 
 export interface DeliveryContext {

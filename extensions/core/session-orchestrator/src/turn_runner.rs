@@ -7,6 +7,7 @@ mod redacted_provider;
 mod redacted_tool;
 mod taking_part;
 mod turn_notices;
+mod withheld_tools;
 
 pub(crate) use job::{TurnJob, TurnResult};
 
@@ -40,10 +41,12 @@ use permission_gate::PermissionGate;
 use redacted_provider::RedactedProvider;
 use redacted_tool::RedactedTool;
 use serde_json::Map;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use taking_part::TakingPart;
 use turn_notices::TurnNotices;
+use withheld_tools::withheld_tools;
 
 /// What the model is told before anybody adds to it.
 const SYSTEM: &str = "You are Dispatch, an agent that works in the user's workspace. Use the tools on offer to find \
@@ -169,6 +172,7 @@ impl TurnRunner {
         let submission = lead(&job.begun);
         // An extension that is replaced meanwhile stays as it is for this turn.
         let turn = kernel.begin_turn();
+        let withheld = withheld_tools(&kernel, turn.tools(), submission.tools.as_ref());
         let faults = kernel.faults();
         let context = self.context(&job, &submission).await;
         if let Some(obstacle) = &context.obstacle {
@@ -183,7 +187,8 @@ impl TurnRunner {
             Ok(redactor) => redactor,
             Err(error) => return faulted(&format!("the forms of secrets cannot be used: {error}")),
         };
-        let gate = PermissionGate::new(self, &job, &submission, Arc::clone(&redactor));
+        let tools = offered(turn.tools(), &context.tools, submission.tools.as_ref(), &withheld, &redactor);
+        let gate = PermissionGate::new(self, &job, &submission, withheld, Arc::clone(&redactor));
         let redacting = RedactingSink { sink: environment, redactor: Arc::clone(&redactor) };
         let outputs = self.host.folders().outputs();
         let spill = SpillFolder {
@@ -210,7 +215,7 @@ impl TurnRunner {
             options: context.options,
             system: context.system,
             messages: conversation(read.history, &job.begun.inputs),
-            tools: offered(turn.tools(), &context.tools, submission.tools.as_ref(), &redactor),
+            tools,
             workdir: self.workdir(&submission),
             policy: context.policy,
             limits: self.settings.limits,
@@ -275,9 +280,10 @@ fn offered(
     tools: &[Owned<Arc<dyn Tool>>],
     choice: &ToolChoice,
     bounds: Option<&ToolBounds>,
+    withheld: &BTreeSet<String>,
     redactor: &Arc<Redactor>,
 ) -> Vec<OfferedTool> {
-    let wanted = |name: &str| chooses(choice, name) && leaves(bounds, name);
+    let wanted = |name: &str| chooses(choice, name) && leaves(bounds, name) && !withheld.contains(name);
     let tools = tools.iter().filter(|tool| wanted(&tool.name)).cloned();
     let redacted = |tool| Arc::new(RedactedTool { tool, redactor: Arc::clone(redactor) });
     tools.map(|tool| OfferedTool { owner: tool.owner, tool: redacted(tool.item) }).collect()

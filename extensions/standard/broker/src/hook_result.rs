@@ -89,10 +89,8 @@ fn permission_set(permissions: &Fields<'_>) -> Result<PermissionSet, InvalidResu
         }
         set.deny = tools.names("deny")?.unwrap_or_default();
     }
-    // No call gets a credential from a dispatch, so a list that names some would promise what nobody keeps.
-    if permissions.names("credentials")?.is_some_and(|named| !named.is_empty()) {
-        let problem = "no call gets credentials, so none can be granted; leave it out or return an empty list";
-        return Err(invalid("permissions.credentials", problem));
+    if let Some(credentials) = permissions.names("credentials")? {
+        set.credentials = credentials;
     }
     Ok(set)
 }
@@ -220,7 +218,7 @@ mod tests {
         let value = json!({
             "fire": true,
             "routing": { "persona": "atlas", "session": "family:mom", "queueMode": "collect" },
-            "permissions": { "level": "restricted", "tools": { "allow": ["read_*"], "deny": ["run_*"] }, "credentials": [] },
+            "permissions": { "level": "restricted", "tools": { "allow": ["read_*"], "deny": ["run_*"] }, "credentials": ["weather"] },
             "deliveryContext": { "channel": "imessage", "peerId": "+1", "replyToId": "imessage:1" },
             "context": { "systemPrompt": "Be short.", "extracted": { "code": "123456" }, "includeThreadHistory": false },
             "disableHook": true
@@ -231,6 +229,7 @@ mod tests {
         assert_eq!(read.mode, Some(Mode::Collect));
         let permissions = read.permissions.unwrap();
         assert_eq!((permissions.allow, permissions.deny), (vec!["read_*".to_owned()], vec!["run_*".to_owned()]));
+        assert_eq!(permissions.credentials, ["weather"]);
         assert_eq!(read.delivery.unwrap().peer_id.as_deref(), Some("+1"));
         assert_eq!(read.extracted.unwrap()["code"], "123456");
         assert_eq!((read.system_prompt.as_deref(), read.include_thread_history), (Some("Be short."), Some(false)));
@@ -255,8 +254,8 @@ mod tests {
                 "permissions.tools.allow[1]: it is a number, not a string",
             ),
             (
-                json!({"fire": true, "permissions": {"level": "full", "credentials": ["mail"]}}),
-                "permissions.credentials: no call gets credentials",
+                json!({"fire": true, "permissions": {"level": "full", "credentials": ["mail", 1]}}),
+                "permissions.credentials[1]: it is a number, not a string",
             ),
             (json!({"fire": true, "deliveryContext": {"peerId": "x"}}), "deliveryContext.channel: it is missing"),
             (json!({"fire": true, "context": {"extracted": []}}), "context.extracted: it is a list, not an object"),

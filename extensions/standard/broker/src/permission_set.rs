@@ -44,6 +44,11 @@ impl PermissionLevel {
             Self::Minimal => &["web_search"],
         }
     }
+
+    /// The extensions that can read their secrets where a hook names none.
+    fn credentials(self) -> Vec<String> {
+        if self == Self::Full { every_credential() } else { Vec::new() }
+    }
 }
 
 /// What a turn may do for a message.
@@ -59,6 +64,14 @@ pub(crate) struct PermissionSet {
     /// Further lists of which one must match too: what others allow that share the turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) also: Vec<Vec<String>>,
+    /// The extensions that can read their secrets for it.
+    #[serde(default = "every_credential")]
+    pub(crate) credentials: Vec<String>,
+}
+
+/// What was planned before this was kept.
+fn every_credential() -> Vec<String> {
+    vec!["*".to_owned()]
 }
 
 impl PermissionSet {
@@ -69,6 +82,7 @@ impl PermissionSet {
             allow: level.tools().iter().map(|&tool| tool.to_owned()).collect(),
             deny: Vec::new(),
             also: Vec::new(),
+            credentials: level.credentials(),
         }
     }
 
@@ -89,12 +103,14 @@ impl PermissionSet {
             allow: self.allow.clone(),
             deny: union(&self.deny, &other.deny),
             also,
+            credentials: narrowed(&self.credentials, &other.credentials),
         }
     }
 
     /// Which of these tools are left.
     pub(crate) fn bounds(&self) -> ToolBounds {
-        let mut bounds = ToolBounds { allow: self.allow.clone(), deny: self.deny.clone() };
+        let credentials = self.credentials.clone();
+        let mut bounds = ToolBounds { allow: self.allow.clone(), deny: self.deny.clone(), credentials };
         for allow in &self.also {
             bounds.allow = narrowed(&bounds.allow, allow);
         }
@@ -156,6 +172,7 @@ mod tests {
             let set = PermissionSet::of_level(level);
             assert!(!set.bounds().allow.contains(&"*".to_owned()), "{level:?}");
             assert_eq!(set.ask(), Ask::None, "{level:?}");
+            assert_eq!(set.bounds().credentials, Vec::<String>::new(), "{level:?}");
         }
     }
 
@@ -170,6 +187,13 @@ mod tests {
         assert_eq!(apart.bounds().allow, Vec::<String>::new());
         let same = set(Full, &["read_*"], &[]);
         assert_eq!(same.intersection(&same), same);
+        let with = |credentials: &[&str]| PermissionSet {
+            credentials: credentials.iter().map(|&pattern| pattern.to_owned()).collect(),
+            ..PermissionSet::of_level(Full)
+        };
+        let both = with(&["*"]).intersection(&with(&["weather", "mail"]));
+        assert_eq!(both.bounds().credentials, ["mail", "weather"]);
+        assert_eq!(both.intersection(&with(&[])).bounds().credentials, Vec::<String>::new());
     }
 
     fn matches(pattern: &str, text: &str) -> bool {
@@ -188,10 +212,16 @@ mod tests {
             two in proptest::collection::vec("[ab]{0,2}\\*?[ab]{0,1}", 0..4),
             tool in "[ab]{0,4}",
         ) {
-            let set = |allow: &[String]| PermissionSet { allow: allow.to_vec(), ..PermissionSet::of_level(PermissionLevel::Full) };
+            let set = |names: &[String]| PermissionSet {
+                allow: names.to_vec(),
+                credentials: names.to_vec(),
+                ..PermissionSet::of_level(PermissionLevel::Full)
+            };
             let both = set(&one).intersection(&set(&two)).bounds();
             let allows = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &tool));
-            prop_assert!(!allows(&both.allow) || (allows(&one) && allows(&two)), "{:?}", both);
+            for left in [&both.allow, &both.credentials] {
+                prop_assert!(!allows(left) || (allows(&one) && allows(&two)), "{:?}", both);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Events from outside through routing hooks, sessions and the outbox, with the real executable.
 
+use crate::ext_outside::add;
 use crate::route_workspace::{ALL, RouteWorkspace, is_settled, outcomes, states, text};
 use dispatch_support::{Reply, Served};
 use serde_json::{Value, json};
@@ -164,6 +165,39 @@ fn two_strangers_never_share_a_history() {
     let asked = workspace.asked();
     assert!(!shown(&asked[1]).contains("plum"), "{:#}", asked[1]);
     assert!(shown(&asked[2]).contains("plum"), "one's own history is there: {:#}", asked[2]);
+}
+
+/// A tool whose extension can read a secret, and one beside it that can read none.
+const WEATHER: &str = r#"export function activate(host) {
+    host.defineTool({ name: "weather", description: "x", async execute() { return `key ${await host.secrets.get("key")}`; } });
+}"#;
+const DICE: &str = r#"export function activate(host) {
+    host.defineTool({ name: "dice", description: "x", async execute() { return "four"; } });
+}"#;
+
+#[test]
+fn a_message_uses_the_secrets_of_the_extensions_that_its_hook_names_and_of_no_other() {
+    let workspace =
+        RouteWorkspace::answering(|_| Reply::say("Sunny."), "[grants.weather]\ncapabilities = [\"secrets\"]\n");
+    add(&workspace.context, "weather", r#","contributes":{"tools":["weather"]},"capabilities":["secrets"]"#, WEATHER);
+    add(&workspace.context, "dice", r#","contributes":{"tools":["dice"]}"#, DICE);
+    for (name, credentials) in
+        [("none", ""), ("other", ", credentials: ['mail']"), ("own", ", credentials: ['weather']")]
+    {
+        let source = format!(
+            "export default (event: {{ peerId: string }}) => event.peerId !== '{name}' ? null : {{\n\
+               fire: true, permissions: {{ level: 'minimal', tools: {{ allow: ['*'] }}{credentials} }} }};\n"
+        );
+        workspace.hook(name, &source);
+        workspace.post("What is the weather?", &["--from", name]);
+    }
+    workspace.post("What is the weather?", &["--channel", "mail", "--from", "me@example.org", "--peer", "own"]);
+    let offered: Vec<[bool; 2]> = workspace
+        .asked()
+        .iter()
+        .map(|request| ["weather", "dice"].map(|name| tools(request).contains(&name.to_owned())))
+        .collect();
+    assert_eq!(offered, [[false, true], [false, true], [true, true], [true, true]]);
 }
 
 #[test]

@@ -167,6 +167,17 @@ pub struct ToolBounds {
     pub allow: Vec<String>,
     /// and none of these.
     pub deny: Vec<String>,
+    /// A tool whose extension can read its own secrets is there if one of these matches the id of that extension.
+    #[serde(default = "every_credential", skip_serializing_if = "is_every_credential")]
+    pub credentials: Vec<String>,
+}
+
+fn every_credential() -> Vec<String> {
+    vec!["*".to_owned()]
+}
+
+fn is_every_credential(credentials: &[String]) -> bool {
+    *credentials == every_credential()
 }
 
 impl Default for Submission {

@@ -16,6 +16,7 @@ use dispatch_contracts::ports::Ids;
 use dispatch_contracts::tool::targets;
 use dispatch_contracts::turn::{Approver, Proposal};
 use dispatch_redact::Redactor;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub(super) struct PermissionGate {
     /// Where the message belongs, with the rules that it was sent under.
     scope: DispatchScope,
     submission: Submission,
+    /// Tools that the message may not use because of the secrets behind them.
+    withheld: BTreeSet<String>,
     dispatch: DispatchId,
     session: SessionId,
     label: String,
@@ -40,7 +43,13 @@ pub(super) struct PermissionGate {
 }
 
 impl PermissionGate {
-    pub(super) fn new(agent: &TurnRunner, job: &TurnJob, submission: &Submission, redactor: Arc<Redactor>) -> Self {
+    pub(super) fn new(
+        agent: &TurnRunner,
+        job: &TurnJob,
+        submission: &Submission,
+        withheld: BTreeSet<String>,
+        redactor: Arc<Redactor>,
+    ) -> Self {
         let first = job.begun.inputs.first();
         Self {
             approvals: Arc::clone(&agent.approvals),
@@ -49,6 +58,7 @@ impl PermissionGate {
             rules: agent.settings.rules.clone(),
             scope: first.and_then(|input| input.scope.clone()).unwrap_or_default(),
             submission: submission.clone(),
+            withheld,
             dispatch: first.map_or_else(|| DispatchId::new(""), |input| input.id.clone()),
             session: job.lease.session.clone(),
             label: job.lease.label.clone(),
@@ -82,10 +92,19 @@ impl PermissionGate {
         grants.into_iter().map(rule).collect()
     }
 
+    /// Why the message may not use a tool. The model was not shown such a tool; whoever changed the call since must not
+    /// bring it in.
+    fn lacks(&self, tool: &str) -> Option<String> {
+        if !leaves(self.submission.tools.as_ref(), tool) {
+            return Some(format!("the rights of this message do not include the tool `{tool}`"));
+        }
+        let is_withheld = self.withheld.contains(tool);
+        is_withheld
+            .then(|| format!("the rights of this message do not include the secrets that the tool `{tool}` can read"))
+    }
+
     async fn judge(&self, proposal: Proposal) -> Option<Denial> {
-        // The model was not shown such a tool; whoever changed the call since must not bring it in.
-        if !leaves(self.submission.tools.as_ref(), &proposal.call.name) {
-            let reason = format!("the rights of this message do not include the tool `{}`", proposal.call.name);
+        if let Some(reason) = self.lacks(&proposal.call.name) {
             return Some(Denial { code: CODE.to_owned(), reason });
         }
         // Most calls need nothing that was remembered.
