@@ -14,7 +14,7 @@ pub(crate) fn run() -> Result<()> {
     let dirty = with_secrets(&clean);
     let redactor = Redactor::new(Options::default())?;
     let mut rows = vec![row!["1 MiB of", "best ms", "MB/s"]];
-    for (label, text) in [("source code", &clean), ("source code with a token in every 4 KiB", &dirty)] {
+    for (label, text) in [("source code", &clean), ("source code with a token in each 4 KiB", &dirty)] {
         let samples = Samples::of(30, || drop(std::hint::black_box(redactor.redact(text))));
         let best_us = samples.best_us();
         rows.push(row![label, format!("{:.2}", best_us / 1e3), format!("{:.0}", text.len() as f64 / best_us)]);

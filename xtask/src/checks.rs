@@ -43,6 +43,7 @@ pub(crate) const TIDY: &[Check<SourceTree>] = &[
     tidy::versions::CHECK,
     tidy::walks::CHECK,
     tidy::enforced_rows::CHECK,
+    tidy::promises::CHECK,
     tidy::contracts_surface::CHECK,
     tidy::markers::CHECK,
     tidy::allow_reason::CHECK,

@@ -13,6 +13,7 @@ pub(crate) mod markers;
 pub(crate) mod mentions;
 pub(crate) mod names;
 pub(crate) mod os_touches;
+pub(crate) mod promises;
 pub(crate) mod pure_files;
 pub(crate) mod purity;
 pub(crate) mod retired_words;

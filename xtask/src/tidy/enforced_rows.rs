@@ -49,7 +49,7 @@ fn check_row(tests: &BTreeSet<String>, line: usize, row: &str) -> Vec<Violation>
 }
 
 // Names of functions with an attribute for tests directly above, or inside a macro that makes tests.
-fn declared_tests(tree: &SourceTree) -> BTreeSet<String> {
+pub(super) fn declared_tests(tree: &SourceTree) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for rust in tree.files.iter().filter_map(|file| file.rust.as_ref()) {
         let all = tokens(&rust.code);

@@ -209,6 +209,19 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_goes_to_from_and_not_to_reply_to() {
+        for name in ["Reply-To", "Sender", "Return-Path", "Errors-To", "Mail-Followup-To"] {
+            let found =
+                event(&format!("{name}: <evil@y.example>\r\nFrom: ann@x.example\r\n\r\nanswer evil@y.example\r\n"));
+            assert_eq!(
+                (found.from.as_str(), found.peer_id.as_deref()),
+                ("ann@x.example", Some("ann@x.example")),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
     fn a_large_mail_is_stored_by_its_beginning() {
         let head = "From: a@x\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\
                     Content-Type: text/plain\r\n\r\nSee the file.\r\n--b\r\nContent-Type: application/pdf; name=big.pdf\r\n\
