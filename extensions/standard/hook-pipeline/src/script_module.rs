@@ -1,6 +1,7 @@
 //! Modules that are scripts of the workspace, run by the embedded engine under the same rules as native ones.
 
 mod cache;
+mod flags;
 mod sources;
 mod values;
 
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::{FoundScript, ScriptModules};
 use cache::FolderCache;
+use flags::KnownFlags;
 use sources::{Approved, ApprovedFiles, Denied, Imports};
 
 /// What every module is seen through.
@@ -52,6 +54,7 @@ pub struct Scripts {
     trust: Rc<Trust>,
     cache: Option<ScriptCache>,
     files: OnceCell<Rc<ApprovedFiles>>,
+    flags: OnceCell<KnownFlags>,
     engine: RefCell<Option<SequentialEngine>>,
     lines: Rc<RefCell<Vec<(ScriptLevel, String)>>>,
 }
@@ -94,7 +97,8 @@ impl Scripts {
     /// Scripts that run only as far as the user approved them.
     #[must_use]
     pub fn new(trust: Trust, cache: Option<ScriptCache>) -> Self {
-        Self { trust: Rc::new(trust), cache, files: OnceCell::new(), engine: RefCell::default(), lines: Rc::default() }
+        let (files, flags) = (OnceCell::new(), OnceCell::new());
+        Self { trust: Rc::new(trust), cache, files, flags, engine: RefCell::default(), lines: Rc::default() }
     }
 
     fn files(&self, hooks_root: &Path) -> &Rc<ApprovedFiles> {
@@ -140,17 +144,30 @@ impl Scripts {
 
     /// The flags of a script, from the cache or by loading it.
     fn meta(&self, hash: &str, module: &ScriptModule<'_>, time: Duration) -> Result<Meta, ScriptError> {
-        let folder = self.cache.as_ref().map(|cache| FolderCache::new(cache.folder.join("modules")));
-        let known = folder.as_ref().and_then(|folder| serde_json::from_slice(&folder.read(hash)?).ok());
-        if let Some(meta) = known {
+        let Some(cache) = &self.cache else {
+            return self.load_meta(module, time);
+        };
+        let flags = self.flags.get_or_init(|| KnownFlags::read(&cache.folder, &module.hooks_root));
+        if let Some(meta) = flags.get(hash) {
             return Ok(meta);
         }
-        let value = self.run(module, time, |script| script.export("meta"))?.unwrap_or_default();
-        let meta: Meta = serde_json::from_value(value).unwrap_or_default();
-        if let Some(folder) = folder {
-            folder.write(hash, &serde_json::to_vec(&meta).unwrap_or_default());
-        }
+        let folder = FolderCache::new(cache.folder.join("modules"));
+        let alone = folder.read(hash).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let meta = match alone {
+            Some(meta) => meta,
+            None => {
+                let meta = self.load_meta(module, time)?;
+                folder.write(hash, &serde_json::to_vec(&meta).unwrap_or_default());
+                meta
+            }
+        };
+        flags.keep(hash, &meta);
         Ok(meta)
+    }
+
+    fn load_meta(&self, module: &ScriptModule<'_>, time: Duration) -> Result<Meta, ScriptError> {
+        let value = self.run(module, time, |script| script.export("meta"))?.unwrap_or_default();
+        Ok(serde_json::from_value(value).unwrap_or_default())
     }
 }
 

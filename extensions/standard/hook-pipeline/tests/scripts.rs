@@ -236,6 +236,10 @@ fn what_a_script_says_about_itself_is_remembered_by_content() {
     let flags: Value = serde_json::from_slice(&std::fs::read(entry.path()).expect("readable")).expect("JSON");
     assert_eq!(flags, json!({"supports": ["PreToolUse"], "priority": 30, "hotPathSafe": true, "critical": false}));
     assert_eq!(decision(&repo.command("curl x")), Decision::Deny);
+    // One file has the flags of all scripts of the workspace, so nothing else has to be read or written.
+    std::fs::remove_dir_all(repo.cache.path().join("modules")).expect("removable");
+    assert_eq!(decision(&repo.command("curl y")), Decision::Deny);
+    assert!(!repo.cache.path().join("modules").exists(), "the flags were looked for elsewhere");
 }
 
 #[test]

@@ -146,23 +146,38 @@ const VALUES: &[&str] = &[
 const ONE_ENTRY: &[&[&str]] =
     &[&["sqs", "delete-message"], &["sqs", "delete-message-batch"], &["dynamodb", "delete-item"]];
 
-/// What is known of programs that were met already: a long command calls the same few again and again.
+/// What is known of a command and of the programs that were met in it: a long one calls the same few again and again.
 #[derive(Default)]
-pub(super) struct KnownActions<'c>(Vec<(&'c str, Vec<&'static RemoteAction>)>);
+pub(super) struct KnownActions<'c> {
+    programs: Vec<(&'c str, Vec<&'static RemoteAction>)>,
+    /// Whether a here-document may empty a store of Redis; the text is looked through once.
+    flushes: Option<bool>,
+    /// Whether a variable makes Terraform destroy.
+    destroys: Option<bool>,
+}
 
 /// Programs that are remembered.
 const MAX_PROGRAMS: usize = 32;
 
 impl<'c> KnownActions<'c> {
     fn of(&mut self, program: &'c str) -> Vec<&'static RemoteAction> {
-        if let Some((_, rows)) = self.0.iter().find(|(known, _)| *known == program) {
+        if let Some((_, rows)) = self.programs.iter().find(|(known, _)| *known == program) {
             return rows.clone();
         }
         let rows: Vec<_> = ACTIONS.iter().filter(|row| row.programs.contains(&program)).collect();
-        if self.0.len() < MAX_PROGRAMS {
-            self.0.push((program, rows.clone()));
+        if self.programs.len() < MAX_PROGRAMS {
+            self.programs.push((program, rows.clone()));
         }
         rows
+    }
+
+    fn flushes(&mut self, text: &str) -> bool {
+        let look = || text.contains("<<") && flow::mentions(&text.to_ascii_lowercase(), FLUSHES);
+        *self.flushes.get_or_insert_with(look)
+    }
+
+    fn destroys(&mut self, text: &str) -> bool {
+        *self.destroys.get_or_insert_with(|| text.contains("TF_CLI_ARGS") && text.contains("-destroy"))
     }
 }
 
@@ -175,8 +190,8 @@ pub(super) fn judge<'c>(
     findings: &mut RuleFindings,
 ) {
     let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
-    let document = shell.text.contains("<<") && flow::mentions(&shell.text.to_ascii_lowercase(), FLUSHES);
-    if command.program.ends_with("-cli") && (document || flow::feeding(&shell.effects.commands, index).any(says_flush))
+    if command.program.ends_with("-cli")
+        && (known.flushes(shell.text) || flow::feeding(&shell.effects.commands, index).any(says_flush))
     {
         findings.push(&RA01, &command.program);
     }
@@ -195,8 +210,7 @@ pub(super) fn judge<'c>(
     if words.iter().any(|word| tries.contains(word)) {
         return;
     }
-    let by_variable = shell.text.contains("TF_CLI_ARGS") && shell.text.contains("-destroy");
-    if (by_variable && TERRAFORM.contains(&command.program.as_str()))
+    if (TERRAFORM.contains(&command.program.as_str()) && known.destroys(shell.text))
         || deletes_everything(&command.program, &words)
         || deletes_what_is_listed(command, &words)
     {
