@@ -30,6 +30,7 @@ shipped! {
     "rlm-policy": ".ai/hooks/rlm-policy.json",
     "followup-rules": ".ai/hooks/followup-rules.json",
     "manifest": ".ai/hooks/dispatch.manifest.json",
+    "workspace": ".ai/hooks/workspace.json",
     "config": ".ai/hooks/config.json",
     "workspace-hooks": ".akira/hooks.json",
 }

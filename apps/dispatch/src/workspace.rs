@@ -2,11 +2,11 @@
 
 use crate::failure::Failure;
 use crate::settings::Loaded;
-use dispatch_hook_module::{HOOKS_FOLDER, Paths, Record, RecordType, WORK_FOLDER, find_workspace};
+use dispatch_hook_module::{HOOKS_FOLDER, Paths, Record, RecordType, find_workspace};
 use dispatch_os::files;
 use dispatch_os::paths::safe_file_name;
 use dispatch_os::time::UNIX_EPOCH;
-use ext_hook_pipeline::contract::PipelineManifest;
+use ext_hook_pipeline::contract::{PipelineManifest, RuleTrust, workspace_paths};
 use ext_intents::contract::IntentWorkspace;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,8 @@ const SHOWN_CANDIDATES: usize = 5;
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
+    /// What the user approved, for what may move files.
+    trust_file: PathBuf,
 }
 
 /// One session that left a log.
@@ -36,12 +38,12 @@ pub(crate) struct SessionLog {
 impl Workspace {
     /// The workspace that the command is run in.
     pub(crate) fn of(loaded: &Loaded) -> Self {
-        Self { root: find_workspace(&loaded.start) }
+        Self::at(loaded, &loaded.start)
     }
 
     /// The workspace of this folder.
-    pub(crate) fn at(folder: &Path) -> Self {
-        Self { root: find_workspace(folder) }
+    pub(crate) fn at(loaded: &Loaded, folder: &Path) -> Self {
+        Self { root: find_workspace(folder), trust_file: loaded.trust_file.clone() }
     }
 
     /// Whether it has rules or intents.
@@ -60,7 +62,7 @@ impl Workspace {
     }
 
     pub(crate) fn paths(&self, session: &str) -> Paths {
-        Paths::new(&self.root, session)
+        workspace_paths(&self.root, session, RuleTrust::File(&self.trust_file))
     }
 
     /// The manifest of its pipeline, with the problems found in the file.
@@ -78,21 +80,12 @@ impl Workspace {
 
     /// Every session with a log, oldest first.
     pub(crate) fn sessions(&self) -> Vec<SessionLog> {
-        let folders = files::read_dir(self.root.join(WORK_FOLDER));
+        let paths = self.paths("sessions");
+        let folders = files::read_dir(&paths.work_root);
         let names = folders.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let mut found: Vec<SessionLog> = names.filter_map(|name| self.session_log(&name)).collect();
+        let mut found: Vec<SessionLog> = names.filter_map(|name| session_log(&paths, &name)).collect();
         found.sort_by(|one, other| (one.modified_ms, &one.id).cmp(&(other.modified_ms, &other.id)));
         found
-    }
-
-    fn session_log(&self, name: &str) -> Option<SessionLog> {
-        if safe_file_name(name) != name {
-            return None;
-        }
-        let events_file = self.paths(name).events_file();
-        let found = files::symlink_metadata(&events_file).ok().filter(files::Metadata::is_file)?;
-        let age = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-        Some(SessionLog { id: name.to_owned(), events_file, modified_ms: i64::try_from(age.as_millis()).ok()? })
     }
 
     /// The sessions a command is about: all of them, or the one that is named.
@@ -179,9 +172,20 @@ fn choose(sessions: Vec<SessionLog>, wanted: &str) -> Result<SessionLog, Failure
     }
 }
 
+fn session_log(paths: &Paths, name: &str) -> Option<SessionLog> {
+    if safe_file_name(name) != name {
+        return None;
+    }
+    let events_file = paths.of_session(name).events_file();
+    let found = files::symlink_metadata(&events_file).ok().filter(files::Metadata::is_file)?;
+    let age = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(SessionLog { id: name.to_owned(), events_file, modified_ms: i64::try_from(age.as_millis()).ok()? })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dispatch_hook_module::WORK_FOLDER;
 
     fn workspace(sessions: &[&str]) -> (tempfile::TempDir, Workspace) {
         let folder = tempfile::tempdir().unwrap();
@@ -191,7 +195,8 @@ mod tests {
             std::fs::write(session.join("events.jsonl"), "").unwrap();
         }
         let root = folder.path().to_path_buf();
-        (folder, Workspace { root })
+        let trust_file = root.join("trust.json");
+        (folder, Workspace { root, trust_file })
     }
 
     #[test]

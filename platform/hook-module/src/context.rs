@@ -5,6 +5,7 @@ mod ids;
 mod notes;
 mod paths;
 mod view;
+mod work_layout;
 
 use std::time::Duration;
 
@@ -22,8 +23,9 @@ use crate::unattended::Unattended;
 pub use capability::{Capabilities, Neo4jCapability};
 pub use ids::{Ids, MAIN_AGENT, WORK_ID_DIGITS, agent_key, hook_run_id, next_agent_id, next_work_id, work_number};
 pub use notes::{LogLevel, LogLine, Notes};
-pub use paths::{HOOKS_FOLDER, ModuleFolders, Paths, USER_HOOKS_FOLDER, WORK_FOLDER};
+pub use paths::{HOOKS_FOLDER, LAYOUT_NAME, ModuleFolders, Paths, USER_HOOKS_FOLDER, WORK_FOLDER};
 pub use view::{RuleException, SessionView};
+pub use work_layout::{LAYOUT_LIMIT_BYTES, WorkLayout};
 
 /// Whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

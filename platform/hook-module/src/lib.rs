@@ -29,9 +29,9 @@ pub use action::{Artifact, ContextNote, Decision, EmittedRecord, FileWrite, Hook
 pub use classify::classify;
 pub use clock::{Clock, milliseconds};
 pub use context::{
-    Capabilities, Context, Effects, HOOKS_FOLDER, Ids, LogLevel, LogLine, MAIN_AGENT, ModuleFolders, Neo4jCapability,
-    Notes, Paths, RuleException, SessionView, Timers, USER_HOOKS_FOLDER, WORK_FOLDER, WORK_ID_DIGITS, agent_key,
-    hook_run_id, next_agent_id, next_work_id, work_number,
+    Capabilities, Context, Effects, HOOKS_FOLDER, Ids, LAYOUT_LIMIT_BYTES, LAYOUT_NAME, LogLevel, LogLine, MAIN_AGENT,
+    ModuleFolders, Neo4jCapability, Notes, Paths, RuleException, SessionView, Timers, USER_HOOKS_FOLDER, WORK_FOLDER,
+    WORK_ID_DIGITS, WorkLayout, agent_key, hook_run_id, next_agent_id, next_work_id, work_number,
 };
 pub use event::{EventName, HookEvent, same_name, sid};
 pub use module::{Module, ModuleError, ModuleSpec};

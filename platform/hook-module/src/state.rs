@@ -1,5 +1,6 @@
 //! The session's state: a cache of what the log implies, made of pointers that never go back.
 
+mod blocked;
 mod merge;
 mod rebuild;
 
@@ -11,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::context::Capabilities;
 use crate::phase::Phase;
 
+pub use blocked::{BlockTrigger, BlockedWork};
 pub use merge::{PatchProblem, merge};
 pub use rebuild::rebuild;
 

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
-use dispatch_hook_module::USER_HOOKS_FOLDER;
+use dispatch_hook_module::{LAYOUT_NAME, USER_HOOKS_FOLDER, WorkLayout};
 use dispatch_os::files::read_at_most;
 use ext_hook_pipeline::contract::{Config, MANIFEST_LIMIT_BYTES, PipelineManifest, RuleTrust, weakened_rules};
 use json_lines::{Step, line_of};
@@ -19,11 +19,21 @@ use std::path::Path;
 
 const MANIFEST: &str = "dispatch.manifest.json";
 const CONFIG: &str = "config.json";
+const LAYOUT: &str = LAYOUT_NAME;
 const FOLLOWUP: &str = "followup-rules.json";
 const DELEGATION: &str = "rlm-policy.json";
 /// Keys of the manifest.
-const MANIFEST_KEYS: [&str; 8] =
-    ["version", "modules", "budgets", "rewriteOwner", "phasePolicy", "enforcePhases", "unattended", "$schema"];
+const MANIFEST_KEYS: [&str; 9] = [
+    "version",
+    "modules",
+    "budgets",
+    "rewriteOwner",
+    "phasePolicy",
+    "enforcePhases",
+    "blockOn",
+    "unattended",
+    "$schema",
+];
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyCheckRequest {
@@ -85,7 +95,7 @@ pub(crate) fn weakened(loaded: &Loaded) -> Vec<String> {
 fn of_folder(folder: &Path, workspace: &Workspace) -> Vec<PolicyProblem> {
     let mut found = Vec::new();
     let mut modules: Vec<String> = compose::guards().iter().map(|module| module.spec().name.to_owned()).collect();
-    for name in [MANIFEST, CONFIG, DELEGATION, FOLLOWUP] {
+    for name in [MANIFEST, CONFIG, LAYOUT, DELEGATION, FOLLOWUP] {
         let path = folder.join(name);
         let shown = workspace.shown(&path);
         let file =
@@ -112,6 +122,7 @@ fn of_folder(folder: &Path, workspace: &Workspace) -> Vec<PolicyProblem> {
                 of_manifest(&value, &bytes)
             }
             CONFIG => of_config(&value, &bytes, &modules),
+            LAYOUT => of_layout(&bytes),
             _ => of_rule_list(&value),
         };
         found.extend(problems.into_iter().map(|(path, message)| file(line_of(&text, &path), dotted(&path), message)));
@@ -139,6 +150,11 @@ fn of_config(value: &Value, bytes: &[u8], modules: &[String]) -> Problems {
         }
     }
     found
+}
+
+fn of_layout(bytes: &[u8]) -> Problems {
+    let (_, problems) = WorkLayout::parse(bytes);
+    problems.into_iter().map(|message| (quoted_path(&message), message)).collect()
 }
 
 /// A list of rules under `rules`.

@@ -7,7 +7,7 @@ use crate::printer::{Format, Printer};
 use crate::settings::Loaded;
 use crate::workspace::Workspace;
 use dispatch_hook_module::phase::Phase;
-use dispatch_hook_module::state::merge;
+use dispatch_hook_module::state::{BlockedWork, merge};
 use dispatch_hook_module::{EmittedRecord, RecordType, SessionState};
 use dispatch_os::time;
 use ext_hook_pipeline::contract::{append_to_session, session_state};
@@ -62,10 +62,19 @@ fn show(workspace: &Workspace, session: Option<&str>, format: Format, printer: &
     let session = workspace.session(session)?;
     let state = session_state(&workspace.paths(&session.id))?;
     let work = state.work_id().unwrap_or("none");
+    let blocked = BlockedWork::of(&state);
     if format == Format::Json {
-        printer.json(&json!({"session": session.id, "phase": state.phase(), "work": state.work_id()}))?;
+        let blocked = blocked.map(|work| {
+            json!({"from": work.from, "trigger": work.trigger.as_str(), "why": work.why, "needsPerson": work.needs_person()})
+        });
+        let shown = json!({"session": session.id, "phase": state.phase(), "work": state.work_id(), "blocked": blocked});
+        printer.json(&shown)?;
     } else {
         printer.out(&format!("session {}, work {work}: {}", session.id, state.phase().as_str()));
+        if let Some(work) = blocked {
+            printer.out(&format!("blocked by a {}: {}", work.trigger.as_str(), work.why));
+            printer.note(&format!("hint: `dispatch phase set {} --reason TEXT` takes it up again", work.from.as_str()));
+        }
     }
     Ok(Status::Done)
 }
@@ -99,7 +108,10 @@ fn set(
 
 /// The patch that makes the change, unless the phase would go back.
 fn change(state: &SessionState, phase: Phase, now_ms: i64) -> Result<Value, Failure> {
-    let patch = json!({"core": {"phase": phase.as_str(), "phaseTs": now_ms}});
+    let patch = match state.phase() {
+        Phase::Blocked => json!({ "core": BlockedWork::lifted_patch(phase, now_ms) }),
+        _ => json!({"core": {"phase": phase.as_str(), "phaseTs": now_ms}}),
+    };
     if merge(state, &patch).0.phase() == phase {
         return Ok(patch);
     }

@@ -117,7 +117,7 @@ impl<'a> SessionPlan<'a> {
     }
 
     fn standing(&self) -> WorkStatus {
-        WorkStatus { phase: self.state.phase(), now_ms: time::unix_ms() }
+        WorkStatus::of(&self.state, time::unix_ms())
     }
 
     fn plan(&self) -> Result<(Plan, PlanSource), Failure> {
@@ -269,6 +269,9 @@ fn refused(error: PlanError) -> Failure {
     let hint = match &error {
         PlanError::NotExecuting(_) => {
             "`dispatch plan submit FILE` or `dispatch phase set EXECUTING --reason TEXT` moves on"
+        }
+        PlanError::WorkBlocked => {
+            "a person looks at `dispatch phase show` and runs `dispatch phase set PHASE --reason TEXT`"
         }
         _ => "`dispatch plan show` prints the progress of the plan",
     };

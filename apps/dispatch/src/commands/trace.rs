@@ -55,7 +55,7 @@ pub(crate) fn run(loaded: &Loaded, command: &TraceCommand, printer: &Printer) ->
         TraceCommand::Verify(request) => verify::run(&workspace, request, printer),
         TraceCommand::Blame(request) => blame::run(&workspace, request, printer),
         TraceCommand::Check(request) => check::run(&workspace, request, printer),
-        TraceCommand::Archive(request) => archive::run(&workspace, request, printer),
+        TraceCommand::Archive(request) => archive::run(loaded, &workspace, request, printer),
         TraceCommand::Export(request) => export::run(&workspace, request, printer),
         TraceCommand::Report(request) => report::run(&workspace, request, printer),
         TraceCommand::Hook { command } => hook::run(&workspace, command, printer),

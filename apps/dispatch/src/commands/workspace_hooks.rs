@@ -69,15 +69,15 @@ fn check(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) -
         Format::Json => printer.json(&problems)?,
         Format::Text => printer.out(&verdict(&problems, &written)),
     }
-    warn_untold(&written, workspace, printer);
+    warn_untold(&written, loaded, workspace, printer);
     Ok(if problems.is_empty() { Status::Done } else { Status::No })
 }
 
 /// A result that is to be told goes to no agent where the module that tells it is off.
-fn warn_untold(written: &WrittenHooks, workspace: &Path, printer: &Printer) {
+fn warn_untold(written: &WrittenHooks, loaded: &Loaded, workspace: &Path, printer: &Printer) {
     let mut telling = written.hooks.iter().filter(|it| it.hook.tell_agent);
     let Some(first) = telling.next() else { return };
-    let (manifest, _) = Workspace::at(workspace).manifest();
+    let (manifest, _) = Workspace::at(loaded, workspace).manifest();
     if manifest.modules.iter().any(|module| module.name == WORKSPACE_RESULTS && module.enabled) {
         return;
     }

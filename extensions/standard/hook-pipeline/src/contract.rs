@@ -3,7 +3,7 @@
 pub use crate::config::{Config, PromptAudit};
 #[cfg(feature = "extension")]
 pub use crate::extension::extension_with;
-pub use crate::manifest::{DEFAULT_MODULES, MANIFEST_LIMIT_BYTES, ModuleEntry, PipelineManifest};
+pub use crate::manifest::{BlockingPolicy, DEFAULT_MODULES, MANIFEST_LIMIT_BYTES, ModuleEntry, PipelineManifest};
 #[cfg(feature = "scripts")]
 pub use crate::module_trial::{ModuleTrial, ModuleTrialError, ModuleTrialSetup, try_module};
 pub use crate::modules::{WORKSPACE_RESULTS, native_modules};
@@ -32,6 +32,7 @@ pub use crate::session_files::{FilesError, read_state};
 #[cfg(feature = "scripts")]
 pub use crate::user_scripts::UserScripts;
 pub use crate::watch::Unwatched;
+pub use crate::work_layout::workspace_paths;
 
 /// Reminders: the rules of `followup-rules.json`.
 pub mod followup {

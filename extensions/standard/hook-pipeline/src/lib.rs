@@ -35,6 +35,7 @@ mod test_session;
 #[cfg(feature = "scripts")]
 mod user_scripts;
 mod watch;
+mod work_layout;
 
 #[cfg(feature = "extension")]
 pub use extension::extension;

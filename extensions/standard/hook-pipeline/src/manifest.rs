@@ -1,5 +1,6 @@
 //! `dispatch.manifest.json`: which modules run, in which order, with how much time. Read so that no mistake in it blocks.
 
+mod blocking;
 mod loosening;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::read_or_default;
+
+pub use blocking::BlockingPolicy;
 
 /// The largest manifest that is read.
 pub const MANIFEST_LIMIT_BYTES: u64 = 256 * 1024;
@@ -79,6 +82,9 @@ pub struct PipelineManifest {
     pub phase_policy: PhasePolicy,
     /// Whether phases are enforced, or only tracked.
     pub enforce_phases: bool,
+    /// What blocks the work where phases are enforced; the defaults hold if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_on: Option<BlockingPolicy>,
     /// What becomes of a question when nobody is there; it is asked if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unattended: Option<Unattended>,
@@ -93,6 +99,7 @@ impl Default for PipelineManifest {
             rewrite_owner: DEFAULT_REWRITE_OWNER.to_owned(),
             phase_policy: phase::default_policy(),
             enforce_phases: false,
+            block_on: None,
             unattended: None,
         }
     }
@@ -120,6 +127,11 @@ impl PipelineManifest {
     #[must_use]
     pub fn load(path: &Path) -> (Self, Vec<String>) {
         read_or_default(path, MANIFEST_LIMIT_BYTES, Self::parse)
+    }
+
+    /// What blocks the work where phases are enforced.
+    pub(crate) fn block_on(&self) -> BlockingPolicy {
+        self.block_on.clone().unwrap_or_default()
     }
 
     /// How long an event may take.
@@ -152,6 +164,7 @@ impl PipelineManifest {
             rewrite_owner: field(fields, "rewriteOwner", &mut problems).unwrap_or(default.rewrite_owner),
             phase_policy: policy(fields, default.phase_policy, &mut problems),
             enforce_phases: field(fields, "enforcePhases", &mut problems).unwrap_or(default.enforce_phases),
+            block_on: field(fields, "blockOn", &mut problems),
             unattended: field(fields, "unattended", &mut problems),
         };
         (manifest, problems)
@@ -168,6 +181,7 @@ struct Flawless {
     rewrite_owner: Option<String>,
     phase_policy: Option<BTreeMap<String, phase::PhaseRule>>,
     enforce_phases: Option<bool>,
+    block_on: Option<BlockingPolicy>,
     unattended: Option<Unattended>,
 }
 
@@ -204,6 +218,7 @@ impl Flawless {
             rewrite_owner: read.rewrite_owner.unwrap_or_else(|| DEFAULT_REWRITE_OWNER.to_owned()),
             phase_policy,
             enforce_phases: read.enforce_phases.unwrap_or(false),
+            block_on: read.block_on,
             unattended: read.unattended,
         })
     }

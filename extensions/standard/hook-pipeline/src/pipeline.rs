@@ -14,5 +14,5 @@ pub(crate) use fold::{ModuleEnvironment, Stamps, fold};
 pub use folded::GuardFinding;
 pub(crate) use folded::{Folded, ModuleRun, Said};
 pub use phase_gate::PHASE_GATE;
-pub(crate) use phase_gate::PhaseGate;
+pub(crate) use phase_gate::{PHASE_CODE, PhaseGate};
 pub(crate) use select::{Slot, select};

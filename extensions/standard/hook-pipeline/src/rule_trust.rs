@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dispatch_hook_module::Paths;
+use dispatch_hook_module::{LAYOUT_NAME, Paths};
 use dispatch_trust::{Approval, Trust};
 
 use crate::config::{CONFIG_LIMIT_BYTES, Config, read_rules};
@@ -53,12 +53,12 @@ pub fn weakened_rules(paths: &Paths, trust: RuleTrust<'_>) -> Vec<String> {
     let manifest = manifest.map(|bytes| PipelineManifest::parse(&bytes).0.tighten()).unwrap_or_default();
     let config = config.map(|bytes| Config::parse(&bytes).0.tighten()).unwrap_or_default();
     let manifest = manifest.iter().map(|what| not_in_force("dispatch.manifest.json", what));
-    manifest.chain(config.iter().map(|what| not_in_force("config.json", what))).collect()
+    let rules = manifest.chain(config.iter().map(|what| not_in_force("config.json", what)));
+    rules.chain(crate::work_layout::waiting(&paths.repo_root, trust)).collect()
 }
 
 /// What is said about a part of a file that does not count.
 pub(crate) fn not_in_force(file: &str, what: &str) -> String {
-    format!(
-        "`{what}` in {file} weakens the rules and is not approved, so it has no effect; `dispatch trust` approves it"
-    )
+    let does = if file == LAYOUT_NAME { "moves files of sessions" } else { "weakens the rules" };
+    format!("`{what}` in {file} {does} and is not approved, so it has no effect; `dispatch trust` approves it")
 }

@@ -1,6 +1,7 @@
 //! One invocation from the bytes a host sends to the bytes it gets back. Whatever fails on the way, it gets an answer.
 
 mod account;
+mod block_work;
 mod database;
 mod ids;
 mod open;
@@ -23,7 +24,8 @@ use dispatch_hook_dialects::dialect::{self, Dialect, Hints, InputError};
 use dispatch_hook_dialects::{Answer, Reply};
 use dispatch_hook_module::state::merge;
 use dispatch_hook_module::{
-    Clock, Decision, Effects, EventName, HookEvent, Module, Paths, Record, SessionState, Timers, classify, sid,
+    Clock, Decision, Effects, EventName, HookEvent, Module, Paths, Record, SessionState, SessionView as _, Timers,
+    classify, sid,
 };
 use dispatch_os::UserDirs;
 use dispatch_toolcall::ToolCall;
@@ -295,6 +297,7 @@ impl EventRun<'_> {
         let call = classify(self.event, self.invocation.home);
         let mut folded = self.fold(&session, &mut setup, call.as_ref());
         self.ask_other_roots(&session, &mut setup, call.as_ref(), &mut folded);
+        self.block_work(&session, &setup, &mut folded);
         let same = |record: &&Record| {
             let code = record.data.get("code").and_then(serde_json::Value::as_str);
             record.decision == Some(folded.decision) && code == folded.code.as_deref()
@@ -340,6 +343,19 @@ impl EventRun<'_> {
         folded.patches.extend(found.map(|what| Said { module: PIPELINE.to_owned(), what }));
         setup.absent.extend(selection.missing);
         folded
+    }
+
+    /// Blocks the work where phases are enforced and what was decided calls for it.
+    fn block_work(&self, session: &OpenSession<'_>, setup: &Setup, folded: &mut Folded) {
+        if !setup.manifest.enforce_phases || self.invocation.effects == Effects::DryRun {
+            return;
+        }
+        let turn = || session.view.turn(session.ids.turn_id);
+        let from = session.state.phase();
+        let found = block_work::blocked_by(&setup.manifest.block_on(), &self.event.name, from, folded, turn);
+        if let Some(work) = found {
+            block_work::apply(&work, session.start_ms, folded, PIPELINE);
+        }
     }
 
     /// The rules without code that hold here.

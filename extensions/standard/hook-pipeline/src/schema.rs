@@ -9,7 +9,7 @@ mod policy;
 mod tests;
 
 use dispatch_hook_dialects::dialect::native_reply_schema;
-use dispatch_hook_module::{HookAction, Record};
+use dispatch_hook_module::{HookAction, Record, WorkLayout};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub(crate) struct NamedSchema {
 }
 
 /// Every schema, in the order the documentation lists them.
-pub(crate) const ALL: [NamedSchema; 11] = [
+pub(crate) const ALL: [NamedSchema; 12] = [
     NamedSchema { name: "hook-input", title: "What a host writes to standard input", make: of::<input::HookInput> },
     NamedSchema {
         name: "hook-output",
@@ -41,6 +41,7 @@ pub(crate) const ALL: [NamedSchema; 11] = [
     NamedSchema { name: "rlm-policy", title: ".ai/hooks/rlm-policy.json", make: of::<policy::RlmPolicy> },
     NamedSchema { name: "followup-rules", title: ".ai/hooks/followup-rules.json", make: of::<policy::FollowupFile> },
     NamedSchema { name: "manifest", title: ".ai/hooks/dispatch.manifest.json", make: of::<PipelineManifest> },
+    NamedSchema { name: "workspace", title: ".ai/hooks/workspace.json", make: of::<WorkLayout> },
     NamedSchema { name: "config", title: ".ai/hooks/config.json", make: of::<files::ConfigFile> },
 ];
 

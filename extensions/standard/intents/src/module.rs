@@ -274,11 +274,8 @@ impl HookEventHandler<'_> {
         let changes = !targets.targets.is_empty() || targets.certainty == TargetCertainty::Unknown;
         let active = self.ctx.state.active_intent().filter(|_| changes)?;
         let active = self.intents.iter().find(|intent| intent.id == active)?;
-        let work_root = &self.ctx.paths.work_root;
-        let last_event = |session: &str| {
-            let log = work_root.join(dispatch_os::paths::safe_file_name(session)).join("events.jsonl");
-            self.ctx.session.modified_ms(&log)
-        };
+        let last_event =
+            |session: &str| self.ctx.session.modified_ms(&self.ctx.paths.of_session(session).events_file());
         let asker = ClaimRequest {
             session: &self.ctx.ids.session_id,
             host: self.ctx.event.host,

@@ -1,13 +1,19 @@
 //! Where everything of one workspace and one session is.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use dispatch_os::paths::{normalise_path, safe_file_name};
+
+use super::work_layout::WorkLayout;
 
 /// The folder of configuration, below the repository.
 pub const HOOKS_FOLDER: &str = ".ai/hooks";
 /// The folder of everything the pipeline writes, below the repository.
 pub const WORK_FOLDER: &str = ".ai/tmp";
+
+/// What the folders and files of sessions are called, below the folder of configuration.
+pub const LAYOUT_NAME: &str = "workspace.json";
 
 /// The folder of the user's own rules, below the user's configuration.
 pub const USER_HOOKS_FOLDER: &str = "hooks";
@@ -25,15 +31,40 @@ pub struct Paths {
     pub work_root: PathBuf,
     /// `.ai/tmp/<sid>`
     pub session_root: PathBuf,
+    /// What the files are called, where the workspace says so.
+    layout: Option<Arc<WorkLayout>>,
 }
 
 impl Paths {
     /// The paths of a session. An id that could name another folder is made harmless.
     #[must_use]
     pub fn new(repo_root: &Path, session_id: &str) -> Self {
-        let work_root = repo_root.join(WORK_FOLDER);
+        Self::laid_out(repo_root, session_id, None)
+    }
+
+    /// The same, with the names that the workspace gives its files.
+    #[must_use]
+    pub fn laid_out(repo_root: &Path, session_id: &str, layout: Option<Arc<WorkLayout>>) -> Self {
+        let work_root = repo_root.join(layout.as_deref().map_or(WORK_FOLDER, |layout| &layout.work_root));
         let session_root = work_root.join(safe_file_name(session_id));
-        Self { repo_root: repo_root.to_path_buf(), hooks_root: repo_root.join(HOOKS_FOLDER), work_root, session_root }
+        let hooks_root = repo_root.join(HOOKS_FOLDER);
+        Self { repo_root: repo_root.to_path_buf(), hooks_root, work_root, session_root, layout }
+    }
+
+    /// The same workspace and session, ruled by what another folder holds.
+    #[must_use]
+    pub fn ruled_by(&self, hooks_root: PathBuf) -> Self {
+        Self { hooks_root, ..self.clone() }
+    }
+
+    /// The paths of another session of the same workspace.
+    #[must_use]
+    pub fn of_session(&self, session_id: &str) -> Self {
+        Self { session_root: self.work_root.join(safe_file_name(session_id)), ..self.clone() }
+    }
+
+    fn name<'a>(&'a self, chosen: impl FnOnce(&'a WorkLayout) -> &'a str, usual: &'a str) -> &'a str {
+        self.layout.as_deref().map_or(usual, chosen)
     }
 
     /// The paths of a session in a workspace without rules of its own: the user's hold, and nothing is written there.
@@ -41,43 +72,66 @@ impl Paths {
     pub fn of_user(repo_root: &Path, hooks_root: &Path, data: &Path, session_id: &str) -> Self {
         let work_root = data.join(USER_WORK_FOLDER);
         let session_root = work_root.join(safe_file_name(session_id));
-        Self { repo_root: repo_root.to_path_buf(), hooks_root: hooks_root.to_path_buf(), work_root, session_root }
+        let (repo_root, hooks_root) = (repo_root.to_path_buf(), hooks_root.to_path_buf());
+        Self { repo_root, hooks_root, work_root, session_root, layout: None }
+    }
+
+    /// The folders between the folder of sessions and `.ai`, where the workspace has its own for sessions.
+    pub fn work_folders_above(&self) -> impl Iterator<Item = &Path> {
+        let is_own = self.layout.is_some();
+        let above = self.work_root.ancestors().skip(1);
+        above.take_while(move |folder| is_own && folder.parent() != Some(&self.repo_root))
+    }
+
+    /// The folder above what the pipeline writes: `.ai`.
+    #[must_use]
+    pub fn top_folder(&self) -> Option<&Path> {
+        match self.layout {
+            None => self.work_root.parent(),
+            Some(_) => self.work_root.ancestors().find(|folder| folder.parent() == Some(&self.repo_root)),
+        }
     }
 
     /// The cached state of the session.
     #[must_use]
     pub fn state_file(&self) -> PathBuf {
-        self.session_root.join("state.json")
+        self.session_root.join(self.name(|layout| &layout.state_file, "state.json"))
     }
 
     /// The log, which is the truth.
     #[must_use]
     pub fn events_file(&self) -> PathBuf {
-        self.session_root.join("events.jsonl")
+        self.session_root.join(self.name(|layout| &layout.events_file, "events.jsonl"))
     }
 
     /// The prompts.
     #[must_use]
     pub fn prompts_file(&self) -> PathBuf {
-        self.session_root.join("p.jsonl")
+        self.session_root.join(self.name(|layout| &layout.prompts_file, "p.jsonl"))
     }
 
     /// What modules made.
     #[must_use]
     pub fn registry_file(&self) -> PathBuf {
-        self.session_root.join("registry.jsonl")
+        self.session_root.join(self.name(|layout| &layout.registry_file, "registry.jsonl"))
     }
 
     /// The trace of the pipeline itself.
     #[must_use]
     pub fn trace_file(&self) -> PathBuf {
-        self.work_root.join("dispatch.log")
+        self.work_root.join(self.name(|layout| &layout.trace_file, "dispatch.log"))
     }
 
     /// The user's exceptions.
     #[must_use]
     pub fn exceptions_file(&self) -> PathBuf {
-        self.work_root.join("exceptions.json")
+        self.work_root.join(self.name(|layout| &layout.exceptions_file, "exceptions.json"))
+    }
+
+    /// What the folders and files of sessions are called.
+    #[must_use]
+    pub fn layout_file(&self) -> PathBuf {
+        self.hooks_root.join(LAYOUT_NAME)
     }
 
     /// The configuration of the modules.
@@ -125,13 +179,13 @@ impl Paths {
     /// Where a module's log goes.
     #[must_use]
     pub fn module_logs(&self, name: &str) -> PathBuf {
-        self.module_folder(name).join("logs")
+        self.module_folder(name).join(self.name(|layout| &layout.logs_folder, "logs"))
     }
 
     /// Where a module's files go.
     #[must_use]
     pub fn module_output(&self, name: &str) -> PathBuf {
-        self.module_folder(name).join("output")
+        self.module_folder(name).join(self.name(|layout| &layout.output_folder, "output"))
     }
 
     /// The folders of a module.

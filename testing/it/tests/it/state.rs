@@ -50,6 +50,47 @@ fn a_phase_is_set_with_a_reason_and_never_back() {
 }
 
 #[test]
+fn blocked_work_is_taken_up_again_by_a_person() {
+    let context = TestContext::new();
+    let agent = Agent::new(&context, "abc");
+    context.write(
+        ".ai/hooks/dispatch.manifest.json",
+        json!({"version": 1, "modules": ["session", "self-guard", "graph-pretooluse"], "enforcePhases": true,
+            "budgets": {"PreToolUse": 60000}, "blockOn": {"codes": ["UB01"]},
+            "phasePolicy": {"PLANNING": {"allowTools": "*", "mode": "allow"}}})
+        .to_string(),
+    );
+    agent.prompt("go");
+    let payload = json!({"session_id": "abc", "cwd": context.project(), "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}, "tool_use_id": "b1"});
+    let hook = |payload: &Value| {
+        context
+            .run("dispatch-hook", &["PreToolUse", "--host", "claude-code"], payload.to_string().as_bytes(), &[])
+            .stdout
+    };
+    let refused = hook(&payload);
+    assert!(refused.contains("UB01") && refused.contains("dispatch phase set PLANNING --reason TEXT"), "{refused}");
+    let shown = context.dispatch(&["phase", "show"]);
+    assert!(shown.stdout.contains("BLOCKED\nblocked by a policy violation: a call was refused by UB01"), "{shown:?}");
+    let next = json!({"session_id": "abc", "cwd": context.project(), "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": "npm test"}, "tool_use_id": "b2"});
+    assert!(hook(&next).contains("The work is blocked: a call was refused by UB01"), "{}", hook(&next));
+    context.write("plan.json", PLAN);
+    let submitted = context.dispatch(&["plan", "submit", "plan.json"]);
+    assert!(submitted.status == 1 && submitted.stderr.contains("the work is blocked"), "{submitted:?}");
+    let before = state(&context);
+    assert_eq!(context.dispatch(&["state", "rebuild"]).status, 0);
+    assert_eq!(state(&context), before, "the log alone tells all of it");
+    assert_eq!(context.dispatch(&["phase", "set", "PLANNING", "--reason", "it was a mistake"]).status, 0);
+    let after = json!({"session_id": "abc", "cwd": context.project(), "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": "npm test"}, "tool_use_id": "b3"});
+    assert!(!hook(&after).contains("deny"), "{}", hook(&after));
+    assert!(context.dispatch(&["plan", "submit", "plan.json"]).status == 0);
+    let events = context.dispatch(&["events"]).stdout;
+    assert!(events.contains("PHASE_CHANGED: PLANNING -> BLOCKED, a call was refused by UB01"), "{events}");
+}
+
+#[test]
 fn an_exception_lets_its_rule_pass_until_it_ends_and_is_on_record() {
     let context = TestContext::new();
     let agent = Agent::new(&context, "abc");

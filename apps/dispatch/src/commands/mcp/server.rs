@@ -35,12 +35,12 @@ impl McpServer {
             return found.clone();
         }
         let here = match &self.named {
-            Some(root) => Workspace::at(root),
+            Some(root) => Workspace::at(&self.loaded, root),
             None => Workspace::of(&self.loaded),
         };
         let found = match self.named.is_some() || here.has_something() {
             true => here,
-            false => roots::of_client(peer).await.unwrap_or(here),
+            false => roots::of_client(&self.loaded, peer).await.unwrap_or(here),
         };
         self.found.get_or_init(|| found).clone()
     }

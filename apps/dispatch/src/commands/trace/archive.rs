@@ -4,6 +4,7 @@ use super::TraceWorkspace;
 use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::{Format, Printer};
+use crate::settings::Loaded;
 use crate::time_span::TimeSpan;
 use crate::workspace::Workspace;
 use dispatch_hook_module::Record;
@@ -31,8 +32,13 @@ pub(crate) struct ArchiveRequest {
     json: bool,
 }
 
-pub(super) fn run(workspace: &TraceWorkspace, request: &ArchiveRequest, printer: &Printer) -> Result<Status, Failure> {
-    let logs = Workspace::at(workspace.intents.root());
+pub(super) fn run(
+    loaded: &Loaded,
+    workspace: &TraceWorkspace,
+    request: &ArchiveRequest,
+    printer: &Printer,
+) -> Result<Status, Failure> {
+    let logs = Workspace::at(loaded, workspace.intents.root());
     let now_ms = time::unix_ms();
     let is_ended = |session: &str, last_entry: &str| {
         let age_ms = time::parse_rfc3339(last_entry).map_or(i64::MAX, |at| now_ms - at);

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::settings::Loaded;
-use dispatch_hook_module::HOOKS_FOLDER;
+use dispatch_hook_module::{HOOKS_FOLDER, LAYOUT_NAME};
 use dispatch_os::files;
 use dispatch_script_extension::{Discovered, ExtensionFolder, FoundExtension};
 use dispatch_trust::{Trust, read_content};
@@ -23,7 +23,7 @@ const ROUTING_HOOKS: &str = ".dispatch/hooks";
 const PERSONAS: &str = ".dispatch/personas";
 
 /// The rule files of a project: what they weaken counts once they are approved.
-pub(super) const RULE_FILES: [&str; 2] = ["dispatch.manifest.json", "config.json"];
+pub(super) const RULE_FILES: [&str; 3] = ["dispatch.manifest.json", "config.json", LAYOUT_NAME];
 
 /// Everything in the project that can be approved.
 pub(super) fn of_project(loaded: &Loaded, root: &Path) -> Vec<PathBuf> {

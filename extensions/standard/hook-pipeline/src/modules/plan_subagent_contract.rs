@@ -106,7 +106,7 @@ fn delivered(ctx: &Context<'_>, settings: &PlanSubagentContractSettings, deliver
 }
 
 fn accepted(ctx: &Context<'_>, plan: &plan::Plan, source: &PlanSource) -> HookAction {
-    let standing = WorkStatus { phase: ctx.phase(), now_ms: ctx.timers.start_ms };
+    let standing = WorkStatus::of(ctx.state, ctx.timers.start_ms);
     match plan::accept(plan, source, standing) {
         Ok(step) => step.into_action().with_context(NAME, format!("The plan {} is accepted.", source.path)),
         Err(error) => offered(source).with_warning(format!("the plan {} is not accepted: {error}", source.path)),

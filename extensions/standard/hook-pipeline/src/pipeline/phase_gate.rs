@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use dispatch_hook_module::phase::{Phase, PhaseMode, PhasePolicy, kind_name};
+use dispatch_hook_module::state::BlockedWork;
 use dispatch_hook_module::{Context, EventName, HookAction, Module, ModuleError, ModuleSpec};
 use dispatch_toolcall::{Access, PathAccess, ToolCall, ToolKind};
 
@@ -45,7 +46,10 @@ impl Module for PhaseGate<'_> {
         }
         let (tool, phase) = (&call.name, phase.as_str());
         let kind = kind_name(call.kind);
-        let way_out = way_out(ctx.phase());
+        let way_out = match BlockedWork::of(ctx.state) {
+            Some(work) => format!("The work is blocked: {}. {}", work.why, work.way_out()),
+            None => way_out(ctx.phase()).to_owned(),
+        };
         let reason = format!("`{tool}` ({kind}) is not open in the phase {phase}. {way_out}");
         Ok(match rule.mode {
             PhaseMode::Deny if !ctx.is_excused(PHASE_CODE) => HookAction::deny(PHASE_CODE, reason),
@@ -62,7 +66,7 @@ fn way_out(phase: Phase) -> &'static str {
             "Write the plan to .ai/plan/planGraph.json, which is open, and run `dispatch plan submit .ai/plan/planGraph.json`."
         }
         Phase::Executing => "Stay in the scope of the plan's open nodes; `dispatch plan show` lists them.",
-        Phase::Blocked => "Ask the user: `dispatch phase set` moves on, with a reason.",
+        Phase::Blocked => "Ask the user: `dispatch phase set PHASE --reason TEXT` moves on.",
         Phase::Complete => "The work is complete; the next prompt begins new work.",
     }
 }

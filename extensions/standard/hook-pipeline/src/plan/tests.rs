@@ -32,7 +32,7 @@ fn with(mut node: Value, field: &str, value: Value) -> Value {
     node
 }
 
-const EXECUTING: WorkStatus = WorkStatus { phase: Phase::Executing, now_ms: NOW_MS };
+const EXECUTING: WorkStatus = WorkStatus { phase: Phase::Executing, now_ms: NOW_MS, needs_person: false };
 
 #[test]
 fn a_plan_is_read_with_all_its_fields_and_written_back() {
@@ -167,7 +167,7 @@ fn kinds(step: &PlanTransition) -> Vec<RecordType> {
 #[test]
 fn a_plan_goes_from_accepted_to_complete() {
     let plan = plan(vec![with(node("a", &[]), "validations", json!(["true"])), node("b", &["a"])]);
-    let planning = WorkStatus { phase: Phase::Planning, now_ms: NOW_MS };
+    let planning = WorkStatus { phase: Phase::Planning, ..EXECUTING };
     let old = SessionState::from_value(json!({"core": {"phase": "PLANNING"}, "plan": {"nodes": {"a": "completed"}}}));
     let step = accept(&plan, &source(), planning).expect("accepted");
     assert_eq!(kinds(&step), [RecordType::PlanAccepted, RecordType::PhaseChanged]);
@@ -229,6 +229,8 @@ fn steps_that_make_no_sense_are_refused() {
     }
     let blocked = WorkStatus { phase: Phase::Blocked, ..EXECUTING };
     assert_eq!(accept(&plan, &source(), blocked).expect("accepted").phase, Some(Phase::Executing));
+    let for_a_person = WorkStatus { needs_person: true, ..blocked };
+    assert_eq!(accept(&plan, &source(), for_a_person), Err(PlanError::WorkBlocked));
     let again = accept(&plan, &source(), EXECUTING).expect("accepted");
     assert_eq!((kinds(&again), again.phase), (vec![RecordType::PlanAccepted], None));
 }

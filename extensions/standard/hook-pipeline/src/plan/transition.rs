@@ -3,7 +3,8 @@
 //! Pure.
 
 use dispatch_hook_module::phase::Phase;
-use dispatch_hook_module::{EmittedRecord, HookAction, RecordType};
+use dispatch_hook_module::state::{BlockTrigger, BlockedWork};
+use dispatch_hook_module::{EmittedRecord, HookAction, RecordType, SessionState};
 use serde_json::{Map, Value, json};
 
 use super::graph::is_open;
@@ -18,6 +19,17 @@ pub struct WorkStatus {
     pub phase: Phase,
     /// The time in Unix milliseconds.
     pub now_ms: i64,
+    /// Whether the work is blocked until a person takes it up again.
+    pub needs_person: bool,
+}
+
+impl WorkStatus {
+    /// Where the work of a session stands.
+    #[must_use]
+    pub fn of(state: &SessionState, now_ms: i64) -> Self {
+        let needs_person = BlockedWork::of(state).is_some_and(|work| work.needs_person());
+        Self { phase: state.phase(), now_ms, needs_person }
+    }
 }
 
 /// What a step comes to.
@@ -62,6 +74,9 @@ pub enum PlanError {
     /// The work is done.
     #[error("the work is complete; a new prompt starts new work that can have a new plan")]
     WorkComplete,
+    /// A person has to take the work up again.
+    #[error("the work is blocked, and a new plan does not take it up again")]
+    WorkBlocked,
     /// The phase is another one.
     #[error("the phase is {}, not EXECUTING", .0.as_str())]
     NotExecuting(Phase),
@@ -92,10 +107,13 @@ pub enum PlanError {
 /// Puts a checked plan in force. Progress of an earlier plan is forgotten.
 ///
 /// # Errors
-/// When the work is complete: its phase does not go back.
+/// When the work is complete: its phase does not go back; when it is blocked for more than a failed validation.
 pub fn accept(plan: &Plan, source: &PlanSource, standing: WorkStatus) -> Result<PlanTransition, PlanError> {
     if standing.phase == Phase::Complete {
         return Err(PlanError::WorkComplete);
+    }
+    if standing.needs_person {
+        return Err(PlanError::WorkBlocked);
     }
     let ids: Vec<&str> = plan.nodes.iter().map(|node| node.id.as_str()).collect();
     let data = json!({"path": source.path, "hash": source.hash, "nodes": ids});
@@ -165,7 +183,7 @@ pub fn complete(
     } else {
         step.record(RecordType::PlanNodeFailed, data);
         step.mark(&found.id, NodeStatus::Failed);
-        step.move_to(Phase::Blocked, "a validation failed");
+        step.block(&format!("a validation of node `{}` failed", found.id));
     }
     Ok(step.finish())
 }
@@ -221,8 +239,19 @@ impl TransitionBuilder {
         }
         let data = json!({"from": from.as_str(), "to": phase.as_str(), "trigger": trigger});
         self.record(RecordType::PhaseChanged, data);
-        self.core = Some(json!({"phase": phase.as_str(), "phaseTs": self.standing.now_ms}));
+        self.core = Some(match from {
+            Phase::Blocked => BlockedWork::lifted_patch(phase, self.standing.now_ms),
+            _ => json!({"phase": phase.as_str(), "phaseTs": self.standing.now_ms}),
+        });
         self.phase = Some(phase);
+    }
+
+    fn block(&mut self, why: &str) {
+        let work =
+            BlockedWork { from: self.standing.phase, trigger: BlockTrigger::ValidationFailure, why: why.to_owned() };
+        self.record(RecordType::PhaseChanged, work.record());
+        self.core = Some(work.core_patch(self.standing.now_ms));
+        self.phase = Some(Phase::Blocked);
     }
 
     fn finish(self) -> PlanTransition {

@@ -12,6 +12,7 @@ use dispatch_os::paths::normalise_path;
 
 use super::Invocation;
 use super::session_root;
+use crate::work_layout::workspace_paths;
 
 /// Whose rules they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +61,10 @@ pub(super) fn find(invocation: &Invocation<'_>, event: &HookEvent, session_id: &
     }
     let mut roots = folders
         .into_iter()
-        .map(|folder| RuleRoot { paths: Paths::new(&folder, session_id), level: RuleLevel::Project })
+        .map(|folder| RuleRoot {
+            paths: workspace_paths(&folder, session_id, invocation.trust),
+            level: RuleLevel::Project,
+        })
         .collect::<Vec<_>>()
         .into_iter();
     let own = roots.next();
@@ -68,7 +72,7 @@ pub(super) fn find(invocation: &Invocation<'_>, event: &HookEvent, session_id: &
     let user = invocation.user.filter(|user| has_user_rules(user));
     match (own, user) {
         (Some(own), Some(user)) => {
-            let paths = Paths { hooks_root: user_hooks(user), ..own.paths.clone() };
+            let paths = own.paths.ruled_by(user_hooks(user));
             others.push(RuleRoot { paths, level: RuleLevel::User });
             RuleRoots { own: Some(own), others }
         }

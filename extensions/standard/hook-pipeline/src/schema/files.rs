@@ -53,6 +53,15 @@ struct StateCore {
     /// When it came there, in Unix milliseconds.
     #[schemars(default)]
     phase_ts: Option<i64>,
+    /// The phase that blocked work goes back to.
+    #[schemars(default)]
+    blocked_from: Option<Phase>,
+    /// `policy violation`, `validation failure` or `budget cap`.
+    #[schemars(default)]
+    blocked_by: Option<String>,
+    /// Why work is blocked, in words.
+    #[schemars(default)]
+    blocked_why: Option<String>,
     /// How far the log has been read.
     #[schemars(default)]
     last_event_offset: Option<u64>,

@@ -31,7 +31,8 @@ impl<'a> SessionFolder<'a> {
         refuse_link(&paths.session_root.join(LOCKS_FOLDER))?;
         refuse_link(&paths.session_root)?;
         refuse_link(&paths.work_root)?;
-        if let Some(top) = paths.work_root.parent()
+        paths.work_folders_above().try_for_each(refuse_link)?;
+        if let Some(top) = paths.top_folder()
             && refuse_link(top).is_err()
             && !resolve_inside(&paths.repo_root, top)?.is_inside()
         {

@@ -21,8 +21,6 @@ const PROGRAMS: [&str; 4] = ["dispatch", "dispatch-hook", "dispatch.exe", "dispa
 /// Where modules let agents put files: `.ai/tmp/<session>/<module>/output`.
 const OUTPUT: &str = "output";
 
-/// The file of exceptions, which a call whose effect is not known may not name.
-const EXCEPTIONS: &str = ".ai/tmp/exceptions.json";
 /// Folders that a call whose effect is not known may not name as a whole.
 const WHOLE_FOLDERS: [&str; 12] = [
     ".ai",
@@ -217,8 +215,10 @@ impl<'a> ProtectedPaths<'a> {
 
     /// The first protected path that a text names.
     pub(super) fn mentioned_in(&self, text: &str) -> Option<String> {
+        // A call whose effect is not known may not name the exceptions either.
+        let exceptions = self.ctx.paths.repo_relative(&self.ctx.paths.exceptions_file()).unwrap_or_default();
         path_parts(text).find_map(|words| {
-            let exceptions = ProtectedPath { root: "", path: EXCEPTIONS, kind: ProtectionKind::Always };
+            let exceptions = ProtectedPath { root: "", path: &exceptions, kind: ProtectionKind::Always };
             let mut entries = self.entries().chain([exceptions]);
             entries.find(|entry| names(&words, entry.path) && self.is_ours(*entry)).map(|entry| entry.path.to_owned())
         })

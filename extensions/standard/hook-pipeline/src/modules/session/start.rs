@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use dispatch_hook_module::state::BlockedWork;
 use dispatch_hook_module::{Context, HookAction, RecordType, SessionView};
 use serde_json::json;
 
@@ -26,6 +27,9 @@ pub(super) fn session_start(ctx: &Context<'_>) -> HookAction {
 pub(super) fn standing(ctx: &Context<'_>) -> Vec<String> {
     let phase = ctx.phase().as_str();
     let mut lines = vec![format!("Dispatch session {} (work {}), phase {phase}.", ctx.ids.session_id, ctx.ids.work_id)];
+    if let Some(work) = BlockedWork::of(ctx.state) {
+        lines.push(format!("The work is blocked: {}. {}", work.why, work.way_out()));
+    }
     if let Some(intent) = ctx.state.active_intent() {
         lines.push(format!("Active intent: {intent}."));
     }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::modules::native_modules;
+use crate::rule_trust::RuleTrust;
 use crate::run::{Invocation, Outcome, run};
 use crate::watch::Unwatched;
 
@@ -93,7 +94,15 @@ impl Workspace {
         self.invoke_at(stdin, effects, &SystemClock::start())
     }
 
+    pub(super) fn invoke_trusting(&self, stdin: &[u8], effects: Effects, trust: RuleTrust<'_>) -> Outcome {
+        self.invoke_with(stdin, effects, &SystemClock::start(), trust)
+    }
+
     pub(super) fn invoke_at(&self, stdin: &[u8], effects: Effects, clock: &dyn Clock) -> Outcome {
+        self.invoke_with(stdin, effects, clock, RuleTrust::Everything)
+    }
+
+    fn invoke_with(&self, stdin: &[u8], effects: Effects, clock: &dyn Clock, trust: RuleTrust<'_>) -> Outcome {
         let hints = Hints::default().with_process_cwd(self.root().to_string_lossy());
         let mut modules = native_modules();
         modules.push(&Guard);
@@ -104,7 +113,7 @@ impl Workspace {
             hints: &hints,
             home: Some("/home/dev"),
             user: None,
-            trust: crate::rule_trust::RuleTrust::Everything,
+            trust,
             root: None,
             manifest: None,
             config: None,
