@@ -10,8 +10,10 @@ use crate::settings::Loaded;
 use crate::stopping::asked_to_stop;
 use core::net::SocketAddr;
 use dispatch_contracts::extension::Extension;
+use dispatch_os::environment;
 use dispatch_os::memory::keep_little;
 use ext_transport_http::contract::{Reach, TRANSPORT, Transport, TransportError};
+use ext_workspace_hooks::contract::{RUNS, Workers, workspace_of};
 use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
@@ -41,6 +43,7 @@ pub(crate) fn run(
     let outcome = running.service(&TRANSPORT).and_then(|transport| {
         running.block_on(async {
             let _idle_memory = tokio::spawn(give_memory_back_when_idle());
+            take_up_events(&running, loaded).await;
             let _reloading = ExtensionReloader::start(&running, loaded, told_on_stderr());
             let served = if request.stdio {
                 over_streams(transport.as_ref()).await
@@ -53,6 +56,17 @@ pub(crate) fn run(
     });
     running.shutdown();
     outcome.map(|()| Status::Done)
+}
+
+/// Starts what events ask for that were stored when a server died, or while none was there.
+async fn take_up_events(running: &Running, loaded: &Loaded) {
+    let Ok(runs) = running.service(&RUNS) else { return };
+    let workspace = workspace_of(&loaded.start);
+    let is_busy = runs.catch_up(&workspace).await;
+    if let (Ok(true), Ok(program)) = (is_busy, environment::current_program()) {
+        // The next event of the workspace starts a worker too.
+        let _ = Workers::new(&loaded.dirs.state).ensure(&workspace, &program);
+    }
 }
 
 async fn over_streams(transport: &dyn Transport) -> Result<(), Failure> {

@@ -128,6 +128,16 @@ pub(crate) fn after(sequence: u64, limit: u32) -> Statement {
     )
 }
 
+/// The events of a channel behind a number, oldest first.
+pub(crate) fn after_in(channel: &str, sequence: u64, limit: u32) -> Statement {
+    statement!(
+        format!("SELECT {} FROM events WHERE sequence > ?1 AND channel = ?2 ORDER BY sequence LIMIT ?3", listed()),
+        sequence,
+        channel,
+        limit
+    )
+}
+
 /// The highest number.
 pub(crate) fn last() -> Statement {
     statement!("SELECT coalesce(max(sequence), 0) FROM events")

@@ -144,6 +144,15 @@ impl EventLedger for LedgerService {
         Box::pin(self.events(event_rows::after(sequence, limit.min(MAX_PAGE))))
     }
 
+    fn after_in<'a>(
+        &'a self,
+        channel: &'a str,
+        sequence: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<Event>, LedgerError>> {
+        Box::pin(self.events(event_rows::after_in(channel, sequence, limit.min(MAX_PAGE))))
+    }
+
     fn newest(&self, filter: EventFilter, limit: u32) -> BoxFuture<'_, Result<Vec<Event>, LedgerError>> {
         Box::pin(self.events(event_rows::newest(&filter, limit.min(MAX_PAGE))))
     }

@@ -15,7 +15,7 @@ pub use hook::{
 };
 pub use hook_set::{Dormant, HookSet, Problem};
 pub use run::{ExecutionRecord, RunId, Status};
-pub use runs::{Metrics, Outcome, RUNS, Receipt, RunQuery, Runs, RunsError};
+pub use runs::{Metrics, Outcome, RUNS, Receipt, RunQuery, Runs, RunsError, SendError, SentEvent};
 pub use trigger::GIT_HOOKS;
 pub use usage::Usage;
 

@@ -1,20 +1,17 @@
 //! Events sent from outside: their form, and the route that takes them in over HTTP.
 
 use crate::content::content_hash;
-use crate::contract::{Change, Event, FileChange, Hook, Runs, Source, Trigger};
+use crate::contract::{Change, Event, FileChange, Runs, SendError, Source, Trigger};
 use crate::root::workspace_of;
 use crate::run_routes::refusal;
 use crate::watch::slashed;
 use dispatch_contracts::contribution::Route;
 use dispatch_contracts::hook::HandlerError;
-use dispatch_os::digest::{hex, sha256};
 use dispatch_os::files;
 use dispatch_os::paths::normalise_path;
-use dispatch_redact::{Options, Redactor, UserPattern};
-use ext_event_ledger::contract::{EventLedger, LedgerError, NewEvent, PeerKind};
+use ext_event_ledger::contract::LedgerError;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,12 +20,6 @@ const MAX_NAME_CHARS: usize = 100;
 /// Who sends an event over HTTP: whoever has the token.
 const SENDER: &str = "http";
 const MAX_ID_CHARS: usize = 200;
-/// The channel of events that start workspace hooks.
-const CHANNEL: &str = "workspace";
-/// How much of a folder's hash tells workspaces apart.
-const WORKSPACE_DIGITS: usize = 16;
-/// So much of the workspace's folder is stored with an event.
-const MAX_FOLDER_CHARS: usize = 200;
 const MAX_FILES: usize = 1_000;
 /// What a sender may write, as JSON.
 const MAX_DATA_BYTES: usize = 256 * 1024;
@@ -68,36 +59,6 @@ pub enum CustomEventError {
 }
 
 impl CustomEvent {
-    /// What the event ledger stores of it before any hook starts, without what these hooks call a secret. The same id in
-    /// the same workspace is the same event.
-    #[must_use]
-    pub fn recorded(&self, workspace: &Path, from: &str, hooks: &[Arc<Hook>]) -> NewEvent {
-        let folder = workspace.to_string_lossy();
-        let place = hex(sha256(folder.as_bytes()));
-        let place = place.get(..WORKSPACE_DIGITS).unwrap_or_default();
-        let mut facts = json!({ "data": self.data, "files": self.files });
-        let mut id = self.id.clone();
-        match secrets_of(hooks) {
-            Some(redactor) => {
-                redactor.redact_json(&mut facts);
-                id = id.map(|id| if redactor.redact(&id) == id { id } else { hex(sha256(id.as_bytes())) });
-            }
-            None => facts = json!({}),
-        }
-        let mut metadata = Map::from_iter([("trigger".to_owned(), format!("custom:{}", self.name).into())]);
-        metadata.extend(facts.as_object().cloned().unwrap_or_default());
-        NewEvent {
-            channel: CHANNEL.to_owned(),
-            external_id: id.map(|id| format!("{place}/{}/{id}", self.name)),
-            from: from.to_owned(),
-            peer_kind: PeerKind::Group,
-            peer_id: Some(folder.chars().take(MAX_FOLDER_CHARS).collect()),
-            content: self.name.clone(),
-            metadata,
-            ..NewEvent::default()
-        }
-    }
-
     /// The event, if everything about it is well formed. Files are named relative to `base`.
     ///
     /// # Errors
@@ -136,13 +97,6 @@ impl CustomEvent {
     }
 }
 
-/// Knows the secrets of all these hooks; `None` if one of their patterns cannot be used.
-fn secrets_of(hooks: &[Arc<Hook>]) -> Option<Redactor> {
-    let patterns: BTreeSet<&String> = hooks.iter().flat_map(|hook| &hook.secret_patterns).collect();
-    let patterns = patterns.into_iter().map(|regex| UserPattern::new("secret", regex)).collect();
-    Redactor::new(Options { patterns, ..Options::default() }).ok()
-}
-
 fn file_change(file: &str, workspace: &Path, base: &Path) -> Result<FileChange, CustomEventError> {
     let outside = || CustomEventError::Outside(file.to_owned());
     let path = normalise_path(&base.join(file));
@@ -156,43 +110,28 @@ fn file_change(file: &str, workspace: &Path, base: &Path) -> Result<FileChange, 
 }
 
 /// The way in over HTTP: `{ "name": ..., "data": ..., "files": [...], "id": ... }`, for the workspace of a folder.
-/// The event is stored in the ledger first, if there is one. Answers with the receipts, or with `error`. `stored` is
-/// called when an event has started something.
-pub(crate) fn route(
-    runs: Arc<dyn Runs>,
-    ledger: Option<Arc<dyn EventLedger>>,
-    folder: PathBuf,
-    stored: Arc<dyn Fn(&Path) + Send + Sync>,
-) -> Route {
+/// Answers with the receipts, or with `error`. `stored` is called when something waits.
+pub(crate) fn route(runs: Arc<dyn Runs>, folder: PathBuf, stored: Arc<dyn Fn(&Path) + Send + Sync>) -> Route {
     let respond = move |asked: Value| -> dispatch_contracts::BoxFuture<'static, Result<Value, HandlerError>> {
         let (runs, workspace, stored) = (Arc::clone(&runs), workspace_of(&folder), Arc::clone(&stored));
-        let ledger = ledger.clone();
         Box::pin(async move {
             let body = asked.get("body").cloned().unwrap_or_default();
-            let hooks = runs.refresh(&workspace).await.map(|set| set.hooks).unwrap_or_default();
-            let event = match serde_json::from_value::<CustomEvent>(body) {
+            let sent = match serde_json::from_value::<CustomEvent>(body) {
+                Ok(sent) => sent,
+                Err(error) => return Ok(refused(400, &format!("invalid body: {error}"))),
+            };
+            match runs.send(sent, &workspace, &workspace, SENDER).await {
                 Ok(sent) => {
-                    let recorded = sent.recorded(&workspace, SENDER, &hooks);
-                    sent.event(&workspace, &workspace).map(|event| (event, recorded)).map_err(|error| error.to_string())
-                }
-                Err(error) => Err(format!("invalid body: {error}")),
-            };
-            // What a client did wrong is an answer; only what we did wrong is a failure.
-            let (event, recorded) = match event {
-                Ok(read) => read,
-                Err(error) => return Ok(json!({ "$status": 400, "accepted": false, "error": error })),
-            };
-            if let Some(error) = not_recorded(ledger, recorded).await {
-                return Ok(error);
-            }
-            match runs.submit(event).await {
-                Ok(receipts) => {
-                    if receipts.iter().any(|receipt| receipt.run.is_some()) {
+                    if sent.is_busy {
                         stored(&workspace);
                     }
-                    Ok(json!({ "accepted": true, "receipts": receipts }))
+                    Ok(json!({ "accepted": true, "receipts": sent.receipts }))
                 }
-                Err(error) => refusal(error),
+                // What a client did wrong is an answer; only what we did wrong is a failure.
+                Err(SendError::Invalid(error)) => Ok(refused(400, &error.to_string())),
+                Err(SendError::Ledger(error @ LedgerError::Invalid { .. })) => Ok(refused(400, &error.to_string())),
+                Err(SendError::Ledger(error)) => Ok(refused(503, &error.to_string())),
+                Err(SendError::Runs(error)) => refusal(error),
             }
         })
     };
@@ -201,11 +140,8 @@ pub(crate) fn route(
     Route { method: method.into(), path: path.into(), summary, respond: Arc::new(respond) }
 }
 
-/// Stores the event; what a client is told if that is not possible.
-async fn not_recorded(ledger: Option<Arc<dyn EventLedger>>, event: NewEvent) -> Option<Value> {
-    let error = ledger?.append(event).await.err()?;
-    let status = if matches!(error, LedgerError::Invalid { .. }) { 400 } else { 503 };
-    Some(json!({ "$status": status, "accepted": false, "error": error.to_string() }))
+fn refused(status: u16, error: &str) -> Value {
+    json!({ "$status": status, "accepted": false, "error": error })
 }
 
 #[cfg(test)]

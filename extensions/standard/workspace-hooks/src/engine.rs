@@ -10,6 +10,7 @@ mod file_origins;
 pub(crate) mod finish;
 pub(crate) mod guard;
 pub(crate) mod intake;
+mod ledger_events;
 pub(crate) mod pace;
 pub(crate) mod redaction_policy;
 pub(crate) mod submit;
@@ -28,12 +29,13 @@ use dispatch_contracts::ports::{Clock, Ids};
 use dispatch_contracts::storage::Durability;
 use dispatch_durable_queue::{OwnerLiveness, WakeSignal};
 use ending::AttemptStop;
+use ext_event_ledger::contract::EventLedger;
 use redaction_policy::{RedactionPolicy, digest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use submit::{EventSubmission, WantedRun, submit};
+use submit::{EventSubmission, SubmittedRuns, WantedRun, submit};
 use timetables::NextAfter;
 
 /// The hooks of a workspace, read anew when their files have changed. Asked at each event and each claim.
@@ -65,6 +67,8 @@ pub(crate) struct EnginePorts {
     pub(crate) contents: Arc<dyn FileHashes>,
     pub(crate) next_after: NextAfter,
     pub(crate) executor: Arc<dyn RunExecutor>,
+    /// Where custom events come from.
+    pub(crate) ledger: Option<Arc<dyn EventLedger>>,
 }
 
 /// A run of this process that goes.
@@ -87,6 +91,8 @@ pub(crate) struct Engine {
     pub(crate) redaction: RedactionPolicy,
     going: Mutex<BTreeMap<RunId, RunningAttempt>>,
     working: Mutex<BTreeSet<PathBuf>>,
+    /// Up to which event this process has looked through the ledger for a workspace.
+    looked: Mutex<BTreeMap<PathBuf, u64>>,
     draining: AtomicBool,
 }
 
@@ -100,6 +106,7 @@ impl Engine {
             redaction,
             going: Mutex::default(),
             working: Mutex::default(),
+            looked: Mutex::default(),
             draining: AtomicBool::new(false),
         })
     }
@@ -163,11 +170,16 @@ impl Engine {
         };
         let (keys, durability) = (workspace_key(&submission.workspace), durability(event.source));
         let submitted = self.store.transact_with(keys, durability, move |tx| submit(tx, submission)).await?;
+        self.announce(&submitted);
+        Ok(submitted.receipts)
+    }
+
+    /// Tells what became of an event, and wakes whoever works.
+    fn announce(&self, submitted: &SubmittedRuns) {
         submitted.queued.iter().for_each(|run| self.tell(run));
         submitted.joined.iter().for_each(|run| self.feed.tell(run));
         submitted.superseded.iter().for_each(|run| self.stop(&run.id, AttemptStop::Restart));
         self.signal.wake();
-        Ok(submitted.receipts)
     }
 
     /// Files that runs of this process were seen to write and still may, by digest.

@@ -114,7 +114,7 @@ pub(crate) async fn start(host: &Host, mut parts: EngineParts) -> Result<Arc<Eng
     for route in routes.all().into_iter().chain(approval_routes(&folder, &host.folders().data)) {
         host.define_route(route).map_err(ExtensionError::new)?;
     }
-    host.define_route(route(service, host.service(&EVENT_LEDGER).ok(), folder, stored)).map_err(ExtensionError::new)?;
+    host.define_route(route(service, folder, stored)).map_err(ExtensionError::new)?;
     Ok(engine)
 }
 
@@ -152,6 +152,7 @@ fn ports(host: &Host, owner: Arc<Owner>, parts: EngineParts) -> EnginePorts {
         contents: Arc::new(FileContents { hash: parts.hash }),
         next_after: parts.next_after,
         executor: parts.executor,
+        ledger: host.service(&EVENT_LEDGER).ok(),
     }
 }
 

@@ -17,6 +17,7 @@ mod listing;
 mod log_file;
 mod lsp;
 mod matching;
+mod recorded_event;
 mod root;
 mod run_executor;
 mod run_feed;

@@ -1,7 +1,8 @@
 //! The runs of hooks as a service: takes events in, answers what became of them, lets runs be watched.
 
 use crate::contract::{
-    Event, ExecutionRecord, Hook, HookSet, Metrics, Receipt, RunId, RunQuery, Runs, RunsError, Source, Status,
+    CustomEvent, Event, ExecutionRecord, Hook, HookSet, Metrics, Receipt, RunId, RunQuery, Runs, RunsError, SendError,
+    SentEvent, Source, Status,
 };
 use crate::engine::arrival::sameness;
 use crate::engine::attempt_output::with_attempt;
@@ -188,6 +189,23 @@ impl Runs for RunService {
 
     fn submit(&self, event: Event) -> BoxFuture<'_, Result<Vec<Receipt>, RunsError>> {
         Box::pin(async move { self.engine.take_in(&event).await })
+    }
+
+    fn send<'a>(
+        &'a self,
+        sent: CustomEvent,
+        workspace: &'a Path,
+        base: &'a Path,
+        from: &'a str,
+    ) -> BoxFuture<'a, Result<SentEvent, SendError>> {
+        Box::pin(self.engine.send(sent, workspace, base, from))
+    }
+
+    fn catch_up<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<bool, RunsError>> {
+        Box::pin(async move {
+            self.engine.catch_up(workspace).await?;
+            self.engine.is_busy(workspace).await
+        })
     }
 
     fn work<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<(), RunsError>> {

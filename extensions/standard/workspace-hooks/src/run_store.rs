@@ -10,7 +10,7 @@ pub(crate) use file_write::{FileWrite, FileWriteState};
 pub(crate) use run::{BATCH_SUBJECT, ChangeSuspicion, Run, RunFacts, RunKey, StoredFile};
 pub(crate) use transaction::RunTransaction;
 
-use crate::contract::{RunQuery, RunsError};
+use crate::contract::{Receipt, RunQuery, RunsError};
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, Durability, Keys, Record, Statement, Storage, StorageError, Transaction};
 use rows::{RUN, run};
@@ -251,6 +251,20 @@ impl RunStore {
         let latency = |record: &Record| record.integer(0).map(|ms| u64::try_from(ms).unwrap_or_default());
         tally.latencies_ms = last.iter().map(latency).collect::<Result<_, _>>()?;
         Ok(tally)
+    }
+
+    /// Up to which event a workspace has taken up the ledger.
+    pub(crate) async fn ledger_position(&self, workspace: &str) -> Result<Option<u64>, RunStoreError> {
+        let query = statement!("SELECT sequence FROM hook_positions WHERE workspace = ?1", workspace);
+        self.first(query, |record| record.unsigned(0)).await
+    }
+
+    /// What an event of the ledger did to the hooks of a workspace.
+    pub(crate) async fn ledger_receipts(&self, workspace: &str, sequence: u64) -> Result<Vec<Receipt>, RunStoreError> {
+        let query = "SELECT receipts FROM hook_receipts WHERE workspace = ?1 AND sequence = ?2";
+        let found = self.texts(statement!(query, workspace, sequence)).await?;
+        let read = |text: &String| serde_json::from_str(text).map_err(|error| StorageError::Corrupt(error.to_string()));
+        Ok(found.first().map(read).transpose()?.unwrap_or_default())
     }
 
     /// When an owner was last heard of.

@@ -4,6 +4,8 @@
 
 mod agent;
 mod auth;
+#[cfg(target_os = "linux")]
+mod call_counter;
 mod canary;
 #[cfg(target_os = "linux")]
 mod canary_live;
@@ -61,6 +63,8 @@ mod react_editor;
 mod react_errors;
 #[cfg(target_os = "linux")]
 mod react_helix;
+#[cfg(target_os = "linux")]
+mod react_ledger;
 #[cfg(target_os = "linux")]
 mod react_living;
 #[cfg(target_os = "linux")]

@@ -8,8 +8,9 @@ use crate::settings::Loaded;
 use dispatch_contracts::extension::Extension;
 use dispatch_os::environment;
 use dispatch_os::files::{read_stream_at_most, read_text_at_most};
-use ext_event_ledger::contract::EVENT_LEDGER;
-use ext_workspace_hooks::contract::{CustomEvent, Event, Outcome, RUNS, Receipt, Workers, workspace_of};
+use ext_workspace_hooks::contract::{
+    CustomEvent, Event, Outcome, RUNS, Receipt, SendError, SentEvent, Workers, workspace_of,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -48,37 +49,32 @@ pub(super) fn run(
         files: request.files.clone(),
         id: request.id.clone(),
     };
-    let event = sent.clone().event(&workspace, &loaded.start);
-    let event = event.map_err(|error| Failure::usage(error.to_string()))?;
-    let (id, receipts) = store_recorded(loaded, extensions, event, &sent)?;
+    let SentEvent { event, receipts, .. } = deliver(loaded, extensions, &workspace, sent)?;
     match Format::from(request.json) {
-        Format::Json => printer.json(&json!({ "event": id, "workspace": workspace, "receipts": receipts }))?,
+        Format::Json => printer.json(&json!({ "event": event, "workspace": workspace, "receipts": receipts }))?,
         Format::Text => printer.out(&told(&receipts, &request.name)),
     }
     Ok(if receipts.is_empty() { Status::No } else { Status::Done })
 }
 
-/// Stores an event in the ledger, then starts the hooks that listen to it.
-fn store_recorded(
+/// Stores an event in the ledger, from which the hooks get it that listen to it.
+fn deliver(
     loaded: &Loaded,
     extensions: Vec<Arc<dyn Extension>>,
-    event: Event,
-    sent: &CustomEvent,
-) -> Result<(String, Vec<Receipt>), Failure> {
-    let workspace = event.workspace.clone();
+    workspace: &Path,
+    sent: CustomEvent,
+) -> Result<SentEvent, Failure> {
     let running = Running::look_at_runs_and_events(loaded, extensions)?;
-    let stored = running.service(&EVENT_LEDGER).and_then(|ledger| {
-        let runs = running.service(&RUNS)?;
-        running.block_on(async {
-            let hooks = runs.refresh(&workspace).await?.hooks;
-            let appended = ledger.append(sent.recorded(&workspace, &environment::user_name(), &hooks)).await?;
-            Ok((appended.event.id, runs.submit(event).await?))
-        })
+    let delivered = running.service(&RUNS).and_then(|runs| {
+        let from = environment::user_name();
+        running.block_on(async { runs.send(sent, workspace, &loaded.start, &from).await.map_err(Failure::from) })
     });
     running.shutdown();
-    let (id, receipts) = stored?;
-    ensure_worker(loaded, &workspace, &receipts)?;
-    Ok((id, receipts))
+    let delivered = delivered?;
+    if delivered.is_busy {
+        Workers::new(&loaded.dirs.state).ensure(workspace, &environment::current_program()?)?;
+    }
+    Ok(delivered)
 }
 
 /// Stores an event and starts a worker for what it started, unless there is one.
@@ -128,6 +124,16 @@ fn told(receipts: &[Receipt], name: &str) -> String {
         vec![receipt.hook_id.clone(), word(receipt.outcome), run]
     };
     table(&receipts.iter().map(row).collect::<Vec<_>>())
+}
+
+impl From<SendError> for Failure {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::Invalid(error) => Self::usage(error.to_string()),
+            SendError::Ledger(error) => error.into(),
+            SendError::Runs(error) => error.into(),
+        }
+    }
 }
 
 /// The word that scripts know an outcome by.

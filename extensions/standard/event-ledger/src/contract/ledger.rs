@@ -124,6 +124,13 @@ pub trait EventLedger: Send + Sync {
     /// The events behind a number, oldest first. Numbers are committed in order, so that a reader that goes on from the
     /// last one it saw misses none.
     fn after(&self, sequence: u64, limit: u32) -> BoxFuture<'_, Result<Vec<Event>, LedgerError>>;
+    /// The same of one channel alone.
+    fn after_in<'a>(
+        &'a self,
+        channel: &'a str,
+        sequence: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<Event>, LedgerError>>;
     /// The newest events that fit a filter, newest first.
     fn newest(&self, filter: EventFilter, limit: u32) -> BoxFuture<'_, Result<Vec<Event>, LedgerError>>;
     /// The number of the newest event; 0 if there is none.

@@ -3,8 +3,10 @@
 use super::event::Event;
 use super::hook_set::HookSet;
 use super::run::{ExecutionRecord, RunId, Status};
+use crate::custom_event::{CustomEvent, CustomEventError};
 use dispatch_contracts::service::Service;
 use dispatch_contracts::{BoxFuture, BoxStream};
+use ext_event_ledger::contract::LedgerError;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -100,12 +102,48 @@ pub enum RunsError {
     Storage(String),
 }
 
+/// What became of an event that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentEvent {
+    /// Its id in the event ledger; none where there is no ledger.
+    pub event: Option<String>,
+    /// What it did to each hook that listens to it.
+    pub receipts: Vec<Receipt>,
+    /// Whether something of the workspace waits or goes, so that it needs a worker.
+    pub is_busy: bool,
+}
+
+/// Why an event that was sent started nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// It is not well formed.
+    #[error(transparent)]
+    Invalid(#[from] CustomEventError),
+    /// It could not be stored.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// It is stored, and starts its hooks later.
+    #[error(transparent)]
+    Runs(#[from] RunsError),
+}
+
 /// The runs of workspace hooks.
 pub trait Runs: Send + Sync {
     /// Reads the hooks of a workspace again if their files have changed; returns what is in force.
     fn refresh<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<HookSet, RunsError>>;
     /// Takes an event in. Answers only when its runs are durable.
     fn submit(&self, event: Event) -> BoxFuture<'_, Result<Vec<Receipt>, RunsError>>;
+    /// Stores a custom event in the event ledger, and answers when its runs are durable. Its files are named relative to
+    /// `base`. An event that was stored starts its hooks, whatever becomes of whoever sent it.
+    fn send<'a>(
+        &'a self,
+        sent: CustomEvent,
+        workspace: &'a Path,
+        base: &'a Path,
+        from: &'a str,
+    ) -> BoxFuture<'a, Result<SentEvent, SendError>>;
+    /// Takes up the events that the ledger has for a workspace. Says whether something of it waits or goes.
+    fn catch_up<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<bool, RunsError>>;
     /// Takes up the queue of a workspace: claims runs, repeats them, keeps its time tables, until the program ends.
     fn work<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<(), RunsError>>;
     /// Resolves when nothing of the workspace waits or runs.

@@ -76,7 +76,6 @@ pub(crate) fn submit(tx: &mut RunTransaction<'_>, submission: EventSubmission) -
     if let Some(event) = submission.event.as_ref().filter(|_| !submission.wanted.is_empty())
         && !tx.note_event(&submission.workspace, event, submission.now_ms)?
     {
-        let repeated = |wanted: &WantedRun| receipt(wanted, None, Outcome::Repeated);
         submitted.receipts = submission.wanted.iter().map(repeated).collect();
         return Ok(submitted);
     }
@@ -89,6 +88,26 @@ pub(crate) fn submit(tx: &mut RunTransaction<'_>, submission: EventSubmission) -
         }
     }
     Ok(submitted)
+}
+
+/// Takes an event in that stands in the event ledger, and notes that. Nothing if that was done before.
+pub(crate) fn submit_recorded(
+    tx: &mut RunTransaction<'_>,
+    submission: EventSubmission,
+    sequence: u64,
+) -> Result<Option<SubmittedRuns>, RunStoreError> {
+    let (workspace, now_ms) = (submission.workspace.clone(), submission.now_ms);
+    if !tx.advance(&workspace, sequence)? {
+        return Ok(None);
+    }
+    let submitted = submit(tx, submission)?;
+    tx.keep_receipts(&workspace, sequence, &submitted.receipts, now_ms)?;
+    Ok(Some(submitted))
+}
+
+/// What an event does that came before.
+pub(crate) fn repeated(wanted: &WantedRun) -> Receipt {
+    receipt(wanted, None, Outcome::Repeated)
 }
 
 fn take(

@@ -83,6 +83,11 @@ impl Engine {
     /// Does everything that is due; answers how long nothing is.
     async fn round(self: &Arc<Self>, workspace: &Path, timers: &mut WorkerTimers) -> Result<u64, RunsError> {
         let set = self.ports.hooks.in_force(workspace).await?;
+        match self.catch_up(workspace).await {
+            // What finds no room now is taken up when there is some.
+            Ok(()) | Err(RunsError::Full { .. }) => {}
+            Err(error) => (self.ports.warn)(format!("events cannot be read from the ledger: {error}")),
+        }
         let mut running = self.store.running(&name(workspace)).await?;
         self.attend(workspace, &running).await?;
         let ticks = self.ports.clock.monotonic_ms();

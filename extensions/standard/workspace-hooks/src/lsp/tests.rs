@@ -4,8 +4,8 @@ use super::protocol::ClientExit;
 use super::server::{LspPorts, serve};
 use crate::approval::editor_approval::HookApprover;
 use crate::contract::{
-    Change, Dormant, Event, ExecutionRecord, FileChange, HookSet, Metrics, Outcome, Problem, Receipt, RunId, RunQuery,
-    Runs, RunsError, Source, Status, Trigger, Usage,
+    Change, CustomEvent, Dormant, Event, ExecutionRecord, FileChange, HookSet, Metrics, Outcome, Problem, Receipt,
+    RunId, RunQuery, Runs, RunsError, SendError, SentEvent, Source, Status, Trigger, Usage,
 };
 use dispatch_contracts::ports::{Clock, Spawner};
 use dispatch_contracts::{BoxFuture, BoxStream};
@@ -69,6 +69,18 @@ impl Runs for RecordingRuns {
         let receipt =
             Receipt { hook_id: "lint".to_owned(), run: Some(RunId("1".to_owned())), outcome: Outcome::Queued };
         Box::pin(ready(Ok(vec![receipt])))
+    }
+    fn send<'a>(
+        &'a self,
+        _: CustomEvent,
+        _: &'a Path,
+        _: &'a Path,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<SentEvent, SendError>> {
+        Box::pin(ready(Ok(SentEvent { event: None, receipts: Vec::new(), is_busy: false })))
+    }
+    fn catch_up<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, Result<bool, RunsError>> {
+        Box::pin(ready(Ok(false)))
     }
     fn work<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, Result<(), RunsError>> {
         Box::pin(pending())

@@ -1,7 +1,7 @@
 //! What one transaction can do to the runs: small reads by index, and writes.
 
 use super::rows::{RUN, key, run, values};
-use crate::contract::{RunId, Usage};
+use crate::contract::{Receipt, RunId, Usage};
 use crate::run_store::{FileWrite, FileWriteState, Run, RunKey, RunStoreError};
 use dispatch_contracts::statement;
 use dispatch_contracts::storage::{Columns, Statement, StorageError, Transaction};
@@ -12,6 +12,8 @@ const KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 const KEPT_RECORDS: u64 = 50_000;
 /// How long it is known who wrote a file.
 const WRITES_KEPT_MS: u64 = 24 * 60 * 60 * 1000;
+/// How long it is known what an event of the ledger did: whoever sent it asks at once.
+const RECEIPTS_KEPT_MS: u64 = 24 * 60 * 60 * 1000;
 /// The most rows that one clearing removes, so that nobody waits for it.
 const CLEARED_AT_ONCE: u32 = 1_000;
 
@@ -164,6 +166,28 @@ impl<'a> RunTransaction<'a> {
         Ok(self.tx.execute(&statement!(insert, workspace, event, now_ms))? > 0)
     }
 
+    /// Notes that a workspace has taken up the ledger to an event; false if it had.
+    pub(crate) fn advance(&mut self, workspace: &str, sequence: u64) -> Result<bool, RunStoreError> {
+        let insert = "INSERT INTO hook_positions (workspace, sequence) VALUES (?1, ?2)
+                      ON CONFLICT (workspace) DO UPDATE SET sequence = excluded.sequence
+                          WHERE hook_positions.sequence < excluded.sequence";
+        Ok(self.tx.execute(&statement!(insert, workspace, sequence))? > 0)
+    }
+
+    /// Keeps for a while what an event of the ledger did.
+    pub(crate) fn keep_receipts(
+        &mut self,
+        workspace: &str,
+        sequence: u64,
+        receipts: &[Receipt],
+        now_ms: u64,
+    ) -> Result<(), RunStoreError> {
+        let text = serde_json::to_string(receipts).map_err(|error| StorageError::Corrupt(error.to_string()))?;
+        let insert = "INSERT INTO hook_receipts (workspace, sequence, receipts, at) VALUES (?1, ?2, ?3, ?4)";
+        self.tx.execute(&statement!(insert, workspace, sequence, text, now_ms))?;
+        Ok(())
+    }
+
     /// Who wrote a file.
     pub(crate) fn writes(&mut self, workspace: &str, path: &str) -> Result<Vec<FileWrite>, RunStoreError> {
         let query = "SELECT run, live, content, at FROM hook_writes WHERE workspace = ?1 AND path = ?2";
@@ -278,6 +302,8 @@ impl<'a> RunTransaction<'a> {
             self.remove(number)?;
         }
         self.tx.execute(&statement!("DELETE FROM hook_events WHERE at < ?1", before_ms))?;
+        let receipts = "DELETE FROM hook_receipts WHERE at < ?1";
+        self.tx.execute(&statement!(receipts, now_ms.saturating_sub(RECEIPTS_KEPT_MS)))?;
         let writes = "DELETE FROM hook_writes WHERE at < ?1 AND live = 0";
         self.tx.execute(&statement!(writes, now_ms.saturating_sub(WRITES_KEPT_MS)))?;
         let spending = "DELETE FROM hook_spending WHERE day < ?1";

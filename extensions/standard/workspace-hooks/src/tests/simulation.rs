@@ -187,6 +187,7 @@ impl Simulation {
             contents: Arc::clone(&self.disk) as _,
             next_after: Arc::new(|_, now_ms| Some((now_ms / 60_000 + 1) * 60_000)),
             executor: Arc::new(executor),
+            ledger: None,
         };
         let engine = Engine::new(Arc::new(store), ports, RedactionPolicy::default());
         let service = RunService { engine: Arc::clone(&engine) };
