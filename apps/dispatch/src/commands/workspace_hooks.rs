@@ -142,7 +142,7 @@ fn list(loaded: &Loaded, workspace: &Path, format: Format, printer: &Printer) ->
         1 => printer.warn("1 hook waits for your approval; review it with `dispatch trust`"),
         waiting => printer.warn(&format!("{waiting} hooks wait for your approval; review them with `dispatch trust`")),
     }
-    warn_untold(&written, workspace, printer);
+    warn_untold(&written, loaded, workspace, printer);
     if !written.problems.is_empty() {
         printer.warn("the hook files have problems; these are the last valid hooks");
         printer.note("hint: `dispatch workspace-hooks check` lists them");
