@@ -73,8 +73,10 @@ pub(super) fn apply(work: &BlockedWork, now_ms: i64, folded: &mut Folded, module
     folded.records.push(said(EmittedRecord { kind: RecordType::PhaseChanged, data: work.record() }));
     folded.patches.push(Said { module: module.to_owned(), what: json!({"core": work.core_patch(now_ms)}) });
     let told = format!("The work is blocked now: {}. {}", work.why, work.way_out());
+    // What follows may name the code too, so that nobody would put it in front any more.
+    let code = folded.code.as_deref().map_or_else(String::new, |code| format!("{code}: "));
     match &mut folded.reason {
-        Some(reason) if folded.decision != Decision::Allow => *reason = format!("{reason}\n{told}"),
+        Some(reason) if folded.decision != Decision::Allow => *reason = format!("{code}{reason}\n{told}"),
         _ => folded.context.push(ContextNote { key: module.to_owned(), value: told.clone() }),
     }
     folded.system_messages.push(told);

@@ -41,7 +41,10 @@ fn refused_calls_of_one_turn_block_the_work_and_say_the_way_out() {
     assert_eq!(phase(&workspace), "PLANNING", "a new turn counts anew");
     let reason = deny(&workspace, 1);
     assert_eq!(phase(&workspace), "BLOCKED");
-    assert!(reason.contains("the test says no") && reason.contains("The work is blocked now: 5 calls"), "{reason}");
+    assert!(
+        reason.starts_with("G01: the test says no\n") && reason.contains("The work is blocked now: 5 calls"),
+        "{reason}"
+    );
     assert!(reason.contains("`dispatch phase set PLANNING --reason TEXT`"), "{reason}");
     let changed = workspace.of_type(RecordType::PhaseChanged).pop().expect("on record");
     assert_eq!(
