@@ -2,6 +2,7 @@
 
 use crate::error::translate;
 use crate::guard::{GuardMode, NamespaceScope, TableGuard};
+use crate::late_words::LateWords;
 use crate::layout;
 use crate::resolved_location::ResolvedLocation;
 use dispatch_contracts::storage::{Durability, Record, SqlValue, Statement, StorageError};
@@ -56,6 +57,8 @@ pub(crate) struct Database {
     schema: Cell<Option<i64>>,
     durability: Cell<Durability>,
     log_pages: Arc<AtomicI32>,
+    /// Only where rows are added.
+    words: Option<LateWords>,
 }
 
 impl Database {
@@ -71,6 +74,7 @@ impl Database {
             .map_err(told)?;
         let guard = TableGuard::post(&mut connection).map_err(told)?;
         let log_pages = Arc::new(AtomicI32::new(0));
+        let mut words = None;
         if purpose == ConnectionPurpose::Write {
             // This also keeps SQLite from folding the log within a commit.
             let counted = Arc::clone(&log_pages);
@@ -79,6 +83,7 @@ impl Database {
                 Ok(())
             };
             connection.wal_hook(Some(count)).map_err(told)?;
+            words = Some(LateWords::watch(&mut connection).map_err(told)?);
         }
         Ok(Self {
             connection,
@@ -89,6 +94,7 @@ impl Database {
             schema: Cell::new(None),
             durability: Cell::new(Durability::Disk),
             log_pages,
+            words,
         })
     }
 
@@ -146,9 +152,17 @@ impl Database {
             .map_err(told)?;
         if self.schema.get() != Some(version) {
             self.guard.learn(layout::owners(&self.connection).map_err(told)?);
+            if let Some(words) = &self.words {
+                words.learn(&self.connection).map_err(told)?;
+            }
             self.schema.set(Some(version));
         }
         Ok(())
+    }
+
+    /// Puts the rows that the transaction under way added into the indexes of words.
+    pub(crate) fn index_words(&self) -> Result<(), StorageError> {
+        self.words.as_ref().map_or(Ok(()), |words| words.catch_up(self))
     }
 
     /// Runs a statement for a store; gives the number of rows it changed.

@@ -12,6 +12,7 @@ mod extension;
 mod guard;
 mod inspect;
 mod job_queue;
+mod late_words;
 mod layout;
 mod migrate;
 mod quiet_window;

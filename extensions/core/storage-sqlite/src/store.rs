@@ -6,6 +6,7 @@ use crate::contract::Location;
 use crate::database::{BUSY_WAIT, ConnectionPurpose, Database};
 use crate::guard::NamespaceScope;
 use crate::job_queue::JobQueue;
+use crate::late_words::renew_triggers;
 use crate::layout::{self, FoundDatabase};
 use crate::readers::{Readers, told};
 use crate::resolved_location::ResolvedLocation;
@@ -105,6 +106,7 @@ fn open_patiently(place: &ResolvedLocation) -> Result<(Database, FoundDatabase),
     loop {
         let opened = Database::open(place, ConnectionPurpose::Write).and_then(|database| {
             let found = layout::establish(&database)?;
+            renew_triggers(&database)?;
             Ok((database, found))
         });
         match opened {

@@ -1,4 +1,4 @@
-//! Indexes of words as SQLite's full-text index has them: a table of its own that triggers keep in step.
+//! Indexes of words as SQLite's full-text index has them: a table of its own, which is kept in step.
 //!
 //! Pure.
 
@@ -14,24 +14,43 @@ pub(crate) fn expanded<'a>(statement: &'a str) -> Vec<Cow<'a, str>> {
     }
 }
 
-fn definition(index: &WordIndex) -> [String; 5] {
+fn definition(index: &WordIndex) -> Vec<String> {
+    let (WordIndex { table, column }, name) = (index, index.name());
+    let made = format!(
+        "CREATE VIRTUAL TABLE \"{name}\" USING fts5 (
+            \"{column}\", content = '{table}', tokenize = 'unicode61 remove_diacritics 2')"
+    );
+    let filled = format!("INSERT INTO \"{name}\" (\"{name}\") VALUES ('rebuild')");
+    std::iter::once(made).chain(triggers(index)).chain([filled]).collect()
+}
+
+/// What keeps an index in step with its table. A row behind all others is not added by a trigger, which would make the
+/// index write its pages for each row: [`added_rows`] adds all rows of a transaction at its end.
+pub(crate) fn triggers(index: &WordIndex) -> [String; 3] {
     let (WordIndex { table, column }, name) = (index, index.name());
     let add = format!("INSERT INTO \"{name}\" (rowid, \"{column}\") VALUES (new.rowid, new.\"{column}\");");
     let remove = format!(
         "INSERT INTO \"{name}\" (\"{name}\", rowid, \"{column}\") VALUES ('delete', old.rowid, old.\"{column}\");"
     );
+    let is_among = format!("WHEN new.rowid <= (SELECT max(id) FROM \"{name}_docsize\")");
+    let is_known = format!("WHEN EXISTS (SELECT 1 FROM \"{name}_docsize\" WHERE id = old.rowid)");
     [
+        format!("CREATE TRIGGER \"{name}_added\" AFTER INSERT ON \"{table}\" {is_among} BEGIN {add} END"),
+        format!("CREATE TRIGGER \"{name}_removed\" AFTER DELETE ON \"{table}\" {is_known} BEGIN {remove} END"),
         format!(
-            "CREATE VIRTUAL TABLE \"{name}\" USING fts5 (
-                \"{column}\", content = '{table}', tokenize = 'unicode61 remove_diacritics 2')"
+            "CREATE TRIGGER \"{name}_changed\" AFTER UPDATE OF \"{column}\" ON \"{table}\" {is_known}
+             BEGIN {remove} {add} END"
         ),
-        format!("CREATE TRIGGER \"{name}_added\" AFTER INSERT ON \"{table}\" BEGIN {add} END"),
-        format!("CREATE TRIGGER \"{name}_removed\" AFTER DELETE ON \"{table}\" BEGIN {remove} END"),
-        format!(
-            "CREATE TRIGGER \"{name}_changed\" AFTER UPDATE OF \"{column}\" ON \"{table}\" BEGIN {remove} {add} END"
-        ),
-        format!("INSERT INTO \"{name}\" (\"{name}\") VALUES ('rebuild')"),
     ]
+}
+
+/// Adds the rows that are behind all others in the index.
+pub(crate) fn added_rows(index: &WordIndex) -> String {
+    let (WordIndex { table, column }, name) = (index, index.name());
+    format!(
+        "INSERT INTO \"{name}\" (rowid, \"{column}\") SELECT rowid, \"{column}\" FROM \"{table}\"
+         WHERE rowid > (SELECT coalesce(max(id), 0) FROM \"{name}_docsize\")"
+    )
 }
 
 /// The query for a search; none when nothing is asked for. Every word is in quotes, so that none is an operator.

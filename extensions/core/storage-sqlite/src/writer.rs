@@ -190,7 +190,11 @@ fn run(database: &Database, task: WriteTask) -> WriteOutcome {
         let error = answer.err().unwrap_or_else(|| gone(database));
         return WriteOutcome::GroupLost(error);
     }
-    let answer = answer.and_then(|records| promises_kept(database).map(|()| records));
+    let kept = |records| database.index_words().and_then(|()| promises_kept(database)).map(|()| records);
+    let answer = answer.and_then(kept);
+    if database.connection.is_autocommit() {
+        return WriteOutcome::GroupLost(answer.err().unwrap_or_else(|| gone(database)));
+    }
     let undone = if answer.is_ok() { Ok(()) } else { database.command("ROLLBACK TO work") };
     match undone.and_then(|()| database.command("RELEASE work")) {
         Ok(()) => WriteOutcome::Alone(answer),
