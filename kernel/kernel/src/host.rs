@@ -36,6 +36,7 @@ pub use work::{JOB_TIMEOUT_MS, MIN_JOB_PERIOD_MS};
 use crate::bus::Bus;
 use disabled::DisabledList;
 use dispatch_contracts::auth::Auth;
+use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::contribution::{Command, Job, RawRoute, Route};
 use dispatch_contracts::fault::{Fault, FaultBudget};
 use dispatch_contracts::folders::Folders;
@@ -94,6 +95,8 @@ pub(crate) struct HostState {
     left_out: Mutex<Vec<ExtensionStatus>>,
     turns: Mutex<Arc<TurnEpoch>>,
     change: ChangeState,
+    /// Resolves once the start is over.
+    started: CancelToken,
 }
 
 impl HostState {

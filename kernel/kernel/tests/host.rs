@@ -20,7 +20,7 @@ use dispatch_kernel::host::ExtensionState;
 use dispatch_kernel::host::HOST;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use test_host::{Notes, Probe, TestHost, idle, probe, state, turn};
+use test_host::{Notes, Probe, TestHost, idle, probe, probe_async, state, turn};
 
 trait Greeter: Send + Sync {
     fn greet(&self) -> String;
@@ -107,6 +107,35 @@ fn extensions_start_after_what_they_need_and_stop_before_it() {
         assert_eq!(state(&host, "a"), ExtensionState::Stopped);
     });
     assert_eq!(seen.read(), ["+b", "+c", "+a", "-a", "-c", "-b"]);
+}
+
+#[test]
+fn who_waits_for_the_start_works_when_the_last_extension_is_active() {
+    let (test, seen) = (TestHost::new(), Notes::default());
+    let (first, last, clock) = (seen.clone(), seen.clone(), test.sim.clock());
+    let early = probe("a", json!({"tier": "core", "capabilities": ["spawn"]}), move |host| {
+        let (kernel, seen) = (host.service(&HOST).map_err(ExtensionError::new)?, first.clone());
+        let work = async move {
+            kernel.started().await;
+            seen.note("a works");
+            Ok(())
+        };
+        host.spawn("work", work).map(drop).map_err(ExtensionError::new)
+    });
+    let late = probe_async("z", json!({}), move |_| {
+        let (clock, seen) = (clock.clone(), last.clone());
+        Box::pin(async move {
+            clock.sleep_ms(1_000).await;
+            seen.note("z is active");
+            Ok(())
+        })
+    });
+    test.run(async {
+        let host = test.boot(vec![early.bundled(), late.bundled()]).await.unwrap();
+        test.sim.clock().sleep_ms(1).await;
+        host.shutdown().await;
+    });
+    assert_eq!(seen.read(), ["z is active", "a works"]);
 }
 
 #[test]

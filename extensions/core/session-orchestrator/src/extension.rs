@@ -88,15 +88,21 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
         spawn: Arc::clone(&ports.spawn),
     };
     let approvals = Arc::new(ApprovalService::new(Arc::clone(&store), Arc::clone(&feed), asking));
-    let agent = TurnRunner::new(host.clone(), kernel, Arc::clone(&approvals), Arc::clone(&redactor), settings);
+    let agent =
+        TurnRunner::new(host.clone(), Arc::clone(&kernel), Arc::clone(&approvals), Arc::clone(&redactor), settings);
     let reading: Arc<dyn HistoryReading> = Arc::clone(&agent.history) as _;
     host.provide(&HISTORY, reading).map_err(ExtensionError::new)?;
     let scheduler = TurnScheduler::new(store, feed, owner.name().to_owned(), ports, Arc::new(agent));
     let personas = Arc::<PersonaChecks>::default();
     let checking: Arc<dyn PersonaChecking> = Arc::clone(&personas) as _;
     host.provide(&PERSONAS, checking).map_err(ExtensionError::new)?;
-    let service: Arc<dyn Sessions> =
-        Arc::new(SessionService { scheduler: Arc::clone(&scheduler), host: host.clone(), redactor, personas });
+    let service: Arc<dyn Sessions> = Arc::new(SessionService {
+        scheduler: Arc::clone(&scheduler),
+        host: host.clone(),
+        kernel: Arc::clone(&kernel),
+        redactor,
+        personas,
+    });
     host.provide(&SESSIONS, service).map_err(ExtensionError::new)?;
     let approvals: Arc<dyn Approvals> = approvals;
     host.provide(&APPROVALS, approvals).map_err(ExtensionError::new)?;
@@ -124,6 +130,8 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
     }
     let working = Arc::clone(&scheduler);
     let work = async move {
+        // A turn that began earlier would be without the tools of extensions that start behind this one.
+        kernel.started().await;
         working.run().await;
         Ok(())
     };

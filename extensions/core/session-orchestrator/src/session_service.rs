@@ -15,6 +15,7 @@ use crate::watching::{follow, wait};
 use dispatch_contracts::BoxFuture;
 use dispatch_contracts::host::Host;
 use dispatch_contracts::ids::SessionId;
+use dispatch_kernel::host::HostHandle;
 use dispatch_os::paths::find_project_root;
 use dispatch_redact::Redactor;
 use std::path::{Path, PathBuf};
@@ -24,12 +25,15 @@ use std::sync::Arc;
 pub(crate) struct SessionService {
     pub(crate) scheduler: Arc<TurnScheduler>,
     pub(crate) host: Host,
+    pub(crate) kernel: Arc<HostHandle>,
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) personas: Arc<PersonaChecks>,
 }
 
 impl SessionService {
     async fn take_in(&self, mut submission: Submission) -> Result<Receipt, SessionsError> {
+        // What a message belongs to is known when all extensions are there.
+        self.kernel.started().await;
         if self.scheduler.is_draining() {
             return Err(SessionsError::Draining);
         }

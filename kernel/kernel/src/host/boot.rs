@@ -15,6 +15,7 @@ use super::{ExtensionHost, HostState, Permissions, Ports};
 use crate::bus::isolate::isolate_call;
 use crate::bus::{Bus, BusPorts};
 use dispatch_contracts::BoxFuture;
+use dispatch_contracts::cancel::CancelToken;
 use dispatch_contracts::extension::Extension;
 use dispatch_contracts::fault::FaultBudget;
 use dispatch_contracts::folders::Folders;
@@ -118,6 +119,7 @@ pub async fn boot(input: Boot) -> Result<ExtensionHost, BootError> {
         }
     }
     start_all(&inner).await?;
+    inner.started.cancel();
     Ok(ExtensionHost { inner })
 }
 
@@ -242,6 +244,7 @@ fn assemble(input: Boot, members: Vec<Member>, left_out: Vec<ExtensionStatus>) -
         left_out: Mutex::new(left_out),
         turns: Mutex::new(TurnEpoch::new(inner.clone())),
         change: ChangeState::default(),
+        started: CancelToken::new(),
     })
 }
 

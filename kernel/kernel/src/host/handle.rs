@@ -19,6 +19,17 @@ impl HostHandle {
     pub fn get(&self) -> Option<ExtensionHost> {
         self.inner.upgrade().map(|inner| ExtensionHost { inner })
     }
+
+    /// Waits until all extensions that start with the program were started. Who needs what they add works behind this; an
+    /// extension that waits for it before it is active waits in vain.
+    pub fn started(&self) -> impl Future<Output = ()> + Send + 'static {
+        let started = self.inner.upgrade().map(|inner| inner.started.cancelled());
+        async move {
+            if let Some(started) = started {
+                started.await;
+            }
+        }
+    }
 }
 
 /// Puts the handle where extensions find it.
