@@ -2,6 +2,7 @@
 //! whoever gets replies sees none of them twice under two names.
 
 mod reply_receiver;
+mod statements;
 
 use crate::route_workspace::{ALL, PATIENCE, RouteWorkspace, is_settled, states, text};
 use crate::run_workspace::{slow_lane, wait_until};
