@@ -162,33 +162,40 @@ impl Storm {
     /// Waits until every event is acknowledged and nothing is left to do.
     pub(super) async fn rest(&self) {
         let until = self.clock().monotonic_ms() + REST_MS;
-        while self.sending.load(Ordering::Relaxed) > 0 || !self.open().await.is_empty() {
-            assert!(self.clock().monotonic_ms() < until, "this does not come to an end: {:?}", self.open().await);
+        while let Some(open) = self.open().await {
+            assert!(self.clock().monotonic_ms() < until, "this does not come to an end: {open}");
             self.clock().sleep_ms(LOOK_MS).await;
         }
     }
 
-    /// What is not over, in words.
-    async fn open(&self) -> Vec<String> {
-        let mut found = Vec::new();
+    /// Something that is not over, in words. What is over last is looked for first.
+    async fn open(&self) -> Option<String> {
         let asked: [(&str, &[&str], &str); 5] = [
+            ("session-orchestrator", &[], "SELECT state, id FROM outbox WHERE state IN ('pending', 'sending') LIMIT 1"),
+            (
+                "session-orchestrator",
+                &[],
+                "SELECT state, id FROM dispatches WHERE state IN ('pending', 'running') LIMIT 1",
+            ),
+            ("broker", &[], "SELECT 'not handed over', id FROM route_dispatches WHERE state = 'waiting' LIMIT 1"),
+            ("broker", &[], "SELECT 'not routed', event FROM event_routes WHERE state <> 'routed' LIMIT 1"),
             (
                 "event-ledger",
                 &["broker"],
                 "SELECT 'not noted', e.id FROM events e
-                 WHERE NOT EXISTS (SELECT 1 FROM event_routes r WHERE r.event = e.id)",
+                 WHERE NOT EXISTS (SELECT 1 FROM event_routes r WHERE r.event = e.id) LIMIT 1",
             ),
-            ("broker", &[], "SELECT 'not routed', event FROM event_routes WHERE state <> 'routed'"),
-            ("broker", &[], "SELECT 'not handed over', id FROM route_dispatches WHERE state = 'waiting'"),
-            ("session-orchestrator", &[], "SELECT state, id FROM dispatches WHERE state IN ('pending', 'running')"),
-            ("session-orchestrator", &[], "SELECT state, id FROM outbox WHERE state IN ('pending', 'sending')"),
         ];
+        if self.sending.load(Ordering::Relaxed) > 0 {
+            return Some("an event is not acknowledged".to_owned());
+        }
         for (namespace, others, sql) in asked {
-            for record in self.store(namespace, others).query(statement!(sql)).await.unwrap() {
-                found.push(format!("{} {}", record.text(0).unwrap(), record.text(1).unwrap()));
+            let found = self.store(namespace, others).query(statement!(sql)).await.unwrap();
+            if let Some(record) = found.first() {
+                return Some(format!("{} {}", record.text(0).unwrap(), record.text(1).unwrap()));
             }
         }
-        found
+        None
     }
 
     /// Plays the history and checks what it left.
