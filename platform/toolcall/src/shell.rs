@@ -25,6 +25,7 @@ mod parallel;
 mod parameter;
 mod pattern_cut;
 mod possible_code;
+mod program_pattern;
 mod program_rows;
 mod programs;
 mod reading;

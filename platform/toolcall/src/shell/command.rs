@@ -182,6 +182,9 @@ impl Interpreter {
             self.recorder.code(UnknownReason::Environment, name);
             if let VariableValue::Known(text) = &value {
                 self.keep_possible_code(text);
+                if matches!(name, "BASH_ENV" | "ENV" | "PYTHONSTARTUP") {
+                    self.started_files.extend(state.directories.resolve(text).unwrap_or_default());
+                }
             }
         }
         state.assign(name, value);
@@ -244,6 +247,11 @@ impl Interpreter {
     /// A program whose name is computed: its words may still tell what it does.
     fn run_unresolved(&mut self, fields: &[ShellField], state: ShellState, context: &CommandContext) -> CommandOutcome {
         let raw = fields.first().map_or("", |first| first.raw.as_str()).to_owned();
+        if let Some(pattern) = fields.first().filter(|first| first.exact && first.glob) {
+            for name in super::program_pattern::programs(&pattern.text) {
+                self.run_by_path(&format!("./{name}"), fields, &state, context);
+            }
+        }
         let known_name = raw.trim_matches('"').rsplit_once('/').map(|(_, name)| name.to_owned());
         let plain =
             |name: &String| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
@@ -281,6 +289,7 @@ impl Interpreter {
                 *first = ShellField::literal(name);
             }
             interpreter.list_command(name, &named, state, &context);
+            interpreter.note_possible_code(&call);
             if !wrappers::run(interpreter, &call) {
                 programs::run(interpreter, &call);
             }

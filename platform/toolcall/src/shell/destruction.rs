@@ -35,6 +35,8 @@ const REMOVING: &[&str] = &[
     "chown",
     "chattr",
     "blkdiscard",
+    "wipe",
+    "scrub",
 ];
 /// Functions that remove, with or without what they belong to.
 const REMOVING_CALLS: &[&str] = &[
@@ -53,7 +55,23 @@ const REMOVING_CALLS: &[&str] = &[
     "deltree",
     "deleteDirectory",
     "rimrafSync",
+    "remove_all",
+    "remove_dir",
+    "removeItem",
+    "REMOVE_RECURSE",
+    "delete-tree",
+    "delete-directory",
+    "delete-dir",
+    "rmdir_r",
+    "rm_rf!",
+    "deleteTree",
 ];
+/// Ends of names that remove only with what they belong to.
+const REMOVING_NAMES: &[&str] =
+    &["::Delete", "vim.fn.delete", "File.delete", "os.remove", "os.remove.all", "File.unlink"];
+/// Methods that remove what stands before them.
+const REMOVING_METHODS: &[&str] =
+    &[".deleteDir", ".deleteRecursively", ".rmtree", ".deleteOnExit", ".removeRecursively", ".deleteSync"];
 /// Commands and functions that change a file.
 const CHANGING: &[&str] = &[
     "mv",
@@ -106,16 +124,29 @@ pub fn destroyed_words(text: &str) -> Vec<DestroyedWord<'_>> {
             continue;
         }
         let rest = words.get(at + 1..).unwrap_or_default();
-        let call = name.rsplit(['.', ':']).next().unwrap_or(name);
+        let call = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
+        if REMOVING_METHODS.contains(&name)
+            && let Some(before) = before
+        {
+            found.push(DestroyedWord { word: before.text, destroys: true });
+        }
         if REMOVING.contains(&name) || name.starts_with("mkfs.") {
             found.extend(operands(name, rest).into_iter().map(|word| DestroyedWord { word, destroys: true }));
-        } else if REMOVING_CALLS.contains(&call) {
-            found.extend(rest.iter().take(2).map(|word| DestroyedWord { word: word.text, destroys: true }));
+        } else if REMOVING_CALLS.contains(&call) || REMOVING_NAMES.iter().any(|known| name.ends_with(known)) {
+            // `deleteDirectory(new java.io.File("/home"))`.
+            let wraps = rest.first().is_some_and(|word| word.text == "new");
+            let own = rest.iter().take(if wraps { 3 } else { 2 });
+            found.extend(own.map(|word| DestroyedWord { word: word.text, destroys: true }));
         } else if CHANGING.contains(&call) {
             found.extend(operands(name, rest).into_iter().map(|word| DestroyedWord { word, destroys: false }));
-        } else if name == "file" && rest.first().is_some_and(|word| word.text == "delete") {
+        } else if matches!(
+            (name, rest.first().map(|word| word.text)),
+            ("file", Some("delete")) | ("delete", Some("dir"))
+        ) {
             let named = operands(name, rest.get(1..).unwrap_or_default());
-            found.extend(named.into_iter().map(|word| DestroyedWord { word, destroys: true }));
+            // What stands behind the one folder that XML names closes the element.
+            let count = if name == "delete" { 1 } else { usize::MAX };
+            found.extend(named.into_iter().take(count).map(|word| DestroyedWord { word, destroys: true }));
         } else if name == "find" && rest.iter().take(MAX_OPERANDS).any(|word| word.text == "-delete") {
             found.extend(rest.iter().take(1).map(|word| DestroyedWord { word: word.text, destroys: true }));
         }
@@ -200,6 +231,12 @@ mod tests {
             ("find / -name x -delete", vec!["/"]),
             ("file delete -force /", vec!["/"]),
             ("file /", vec![]),
+            ("new File('/home').deleteDir()", vec!["/home"]),
+            ("(babashka.fs/delete-tree \"/home\")", vec!["/home"]),
+            ("file(REMOVE_RECURSE /)", vec!["/"]),
+            ("<delete dir=\"/home\"/>", vec!["/home"]),
+            ("[IO.Directory]::Delete('C:\\Users')", vec!["C:\\Users"]),
+            ("cache.delete('/')", vec![]),
         ] {
             assert_eq!(destroyed(text), expected, "{text}");
         }

@@ -223,11 +223,14 @@ impl Interpreter {
         for value in &ranges {
             words.extend(self.word(source, *value, (value.start_byte(), value.end_byte()), &state, context));
         }
+        // Without a list it goes through the arguments.
+        let arguments = if ranges.is_empty() { state.positional.clone() } else { None };
+        words.extend(arguments.iter().flat_map(|words| words.iter().cloned()));
         let body = tree::children(body);
         if words.len() > MAX_LOOP_WORDS {
             self.recorder.unknown(UnknownReason::TooMuchWork, "for");
         }
-        let countable = !ranges.is_empty()
+        let countable = (!ranges.is_empty() || arguments.is_some())
             && words.len() <= MAX_LOOP_WORDS
             && words.iter().all(|word| word.exact)
             && !source.slice(node).starts_with("select");

@@ -17,6 +17,7 @@ use super::state::{ShellState, WorkingDirectories};
 use super::unbounded::UnboundedKind;
 use crate::access::Access;
 use calls::{CallKind, FoundCall};
+use evaluate::CodeValue;
 
 /// Code that runs code, nested deeper than this, is not followed.
 const MAX_LEVELS: usize = 8;
@@ -90,7 +91,11 @@ fn follow(
     state: &mut ShellState,
     context: &CommandContext,
 ) -> bool {
-    let first = call.arguments.first();
+    // `shell.rm('-rf', FOLDER)`.
+    let is_option = |argument: &&CodeValue| argument.text().is_some_and(|text| text.starts_with('-'));
+    let options =
+        if call.kind == CallKind::RemovesTree { call.arguments.iter().take_while(is_option).count() } else { 0 };
+    let first = call.arguments.get(options);
     let text = first.and_then(|argument| argument.text());
     match call.kind {
         CallKind::RunsCommand => return run_command(interpreter, call, state, context),
@@ -115,6 +120,7 @@ fn follow(
             touch(interpreter, CallKind::Writes, path, state);
             if let (true, Some(from)) = (call.moves, text) {
                 touch(interpreter, CallKind::Removes, from, state);
+                interpreter.recorder.moved(state, &ShellField::literal(from), &ShellField::literal(path));
             }
         }
         CallKind::Opens => {
@@ -124,6 +130,13 @@ fn follow(
                     Some(path) => touch(interpreter, CallKind::Writes, path, state),
                     None => return false,
                 }
+            } else if let Some(path) = text {
+                touch(interpreter, CallKind::Reads, path, state);
+            }
+        }
+        CallKind::Reads => {
+            if let Some(path) = text {
+                touch(interpreter, CallKind::Reads, path, state);
             }
         }
         CallKind::Enters => {
@@ -166,10 +179,16 @@ fn run_command(interpreter: &mut Interpreter, call: &FoundCall, state: &ShellSta
 }
 
 fn touch(interpreter: &mut Interpreter, kind: CallKind, path: &str, state: &ShellState) {
-    let field = ShellField::literal(path);
+    // Not every language expands it; a folder that is called `~` is nobody's wish.
+    let home = path
+        .strip_prefix('~')
+        .filter(|rest| kind == CallKind::RemovesTree && (rest.is_empty() || rest.starts_with('/')));
+    let expanded = home.and_then(|rest| Some(state.home()? + rest));
+    let field = ShellField::literal(expanded.as_deref().unwrap_or(path));
     let (access, reach) = match kind {
         CallKind::RemovesTree => (Access::Delete, EffectReach::Tree),
         CallKind::Removes => (Access::Delete, EffectReach::Itself),
+        CallKind::Reads => (Access::Read, EffectReach::Itself),
         _ => (Access::Write, EffectReach::Itself),
     };
     interpreter.recorder.touch(state, &field, access, reach);

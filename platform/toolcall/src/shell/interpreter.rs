@@ -92,6 +92,8 @@ pub(super) struct Interpreter {
     pub(super) decoded: Vec<String>,
     /// What the same command wrote to files: their text, if it is known.
     pub(super) written: WrittenFiles,
+    /// Files that a shell which is started runs first (`BASH_ENV`).
+    pub(super) started_files: Vec<String>,
     /// What the tables say of the programs that were met.
     pub(super) program_rows: Vec<Rc<ProgramRows>>,
     home: Option<String>,
@@ -106,6 +108,7 @@ impl Interpreter {
             output: None,
             decoded: Vec::new(),
             written: WrittenFiles::default(),
+            started_files: Vec::new(),
             program_rows: Vec::new(),
             home: home.map(str::to_owned),
             texts: 0,

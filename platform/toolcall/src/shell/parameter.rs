@@ -12,6 +12,30 @@ use super::pattern_cut::{self, PatternEnd};
 use super::source::ShellSource;
 use super::state::{ShellState, element_key, element_name};
 
+/// Variables and parameters that every shell has a value for.
+const ALWAYS_SET: &[&str] = &[
+    "0",
+    "PATH",
+    "PWD",
+    "HOME",
+    "BASH",
+    "BASH_VERSION",
+    "SHELL",
+    "USER",
+    "UID",
+    "EUID",
+    "PPID",
+    "SHLVL",
+    "RANDOM",
+    "HOSTNAME",
+    "LINENO",
+    "$",
+    "#",
+    "?",
+    "-",
+    "!",
+];
+
 impl Interpreter {
     /// The value of the `${...}` that begins at `start`.
     pub(super) fn parameter(
@@ -31,7 +55,14 @@ impl Interpreter {
         let length = text.find(|c| !is_name(c)).unwrap_or(text.len());
         let (name, operator) = text.split_at(length);
         if name.is_empty() {
-            return self.special_parameter(text, state);
+            // `${$:+word}` and the like.
+            let sign = text.get(..1).filter(|sign| {
+                ALWAYS_SET.contains(sign)
+                    && text.get(1..).is_some_and(|rest| rest.trim_start_matches(':').starts_with('+'))
+            });
+            let word =
+                sign.and_then(|sign| self.default_word(sign, &text[1..], &VariableValue::Unknown, state, context));
+            return word.unwrap_or_else(|| self.special_parameter(text, state));
         }
         if let Some(index) = operator.strip_prefix('[') {
             self.arithmetic_names(operator, state);
@@ -74,7 +105,7 @@ impl Interpreter {
         context: &CommandContext,
     ) -> Option<VariableValue> {
         let known = matches!(value, VariableValue::Known(_));
-        let filled = matches!(value, VariableValue::Known(text) if !text.is_empty());
+        let filled = matches!(value, VariableValue::Known(text) if !text.is_empty()) || ALWAYS_SET.contains(&name);
         let bare = operator.trim_start_matches(':');
         let word = bare.get(1..)?;
         let taken = match bare.chars().next()? {

@@ -118,14 +118,17 @@ impl Interpreter {
         if matches!(call.program, "hg" | "jj") {
             self.note_settings(call.arguments);
         }
-        if TEXT_ONLY.contains(&call.program) {
+        let stores = matches!(call.program, "gh" | "glab")
+            && call.arguments.first().is_some_and(|word| matches!(word.text.as_str(), "alias" | "config"));
+        if TEXT_ONLY.contains(&call.program) && !stores {
             return;
         }
         let words = match call.program {
             "git" => git_code(call.arguments),
             program => without_texts(program, call.arguments),
         };
-        let text = words.join(" ");
+        // `ext::` writes its blanks this way, and `screen` its line ends the other.
+        let text = words.join(" ").replace("% ", " ").replace("^M", "\n").replace("ext::", " ");
         self.keep_possible_code(&text);
         if let Stdin::Text(input) = &call.context.stdin
             && call.program != "git"
@@ -156,14 +159,21 @@ impl Interpreter {
             .iter()
             .flat_map(|command| run_names(&command.program, &command.argv))
             .collect();
+        let started = &self.started_files;
+        let builds = self.recorder.effects.commands.iter().any(|command| {
+            let module = command.program.starts_with("python") && command.argv.iter().any(|word| word == "pytest");
+            module || PROJECT_RUNNERS.contains(&command.program.as_str())
+        });
+        let runs_by_itself = |path: &str| {
+            path.contains("/.git/") || path.contains("/.husky/") || started.iter().any(|file| file == path)
+        };
+        let is_named = |path: &str| {
+            names.iter().any(|(program, name)| path.ends_with(name.as_str()) && !TEXT_ONLY.contains(&program.as_str()))
+        };
         let texts: Vec<String> = self
             .written
             .texts()
-            .filter(|(path, _)| {
-                names
-                    .iter()
-                    .any(|(program, name)| path.ends_with(name.as_str()) && !TEXT_ONLY.contains(&program.as_str()))
-            })
+            .filter(|(path, _)| runs_by_itself(path) || (builds && !is_document(path)) || is_named(path))
             .map(|(_, text)| text.to_owned())
             .collect();
         for text in texts {
@@ -179,6 +189,61 @@ impl Interpreter {
     }
 }
 
+/// Programs that run what files of the project say, whatever these are called.
+const PROJECT_RUNNERS: &[&str] = &[
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "npx",
+    "make",
+    "gmake",
+    "just",
+    "task",
+    "cargo",
+    "go",
+    "pytest",
+    "pip",
+    "pip3",
+    "uv",
+    "poetry",
+    "tox",
+    "nox",
+    "jest",
+    "vitest",
+    "mocha",
+    "gradle",
+    "gradlew",
+    "mvn",
+    "mvnw",
+    "ant",
+    "cmake",
+    "ctest",
+    "ninja",
+    "rake",
+    "rails",
+    "bundle",
+    "rspec",
+    "mix",
+    "sbt",
+    "dotnet",
+    "docker",
+    "docker-compose",
+    "podman",
+    "direnv",
+    "pre-commit",
+    "lefthook",
+    "vagrant",
+    "ansible-playbook",
+    "act",
+];
+/// Files in which commands are only written about.
+const DOCUMENTS: &[&str] = &[".md", ".txt", ".rst", ".adoc", ".html", ".log", ".csv"];
+
+fn is_document(path: &str) -> bool {
+    DOCUMENTS.iter().any(|ending| path.ends_with(ending))
+}
+
 /// The files that a program may run: those that it names, and those that it finds by itself.
 fn run_names(program: &str, words: &[String]) -> Vec<(String, String)> {
     let found: &[&str] = match program {
@@ -192,6 +257,9 @@ fn run_names(program: &str, words: &[String]) -> Vec<(String, String)> {
         "docker" | "podman" => &["/Dockerfile"],
         _ => &[],
     };
+    // `sed -f FILE` is what makes a text of it a script.
+    let program =
+        if matches!(program, "sed" | "gsed") && words.iter().any(|word| word == "-f") { "sed -f" } else { program };
     let named = words.iter().skip(1).filter(|word| word.contains('.') && !word.starts_with('-'));
     let named = named.map(|word| format!("/{}", word.rsplit('/').next().unwrap_or(word)));
     let all = found.iter().map(|name| (*name).to_owned()).chain(named);
@@ -217,8 +285,19 @@ fn without_texts<'w>(program: &str, arguments: &'w [ShellField]) -> Vec<&'w str>
 
 /// The words of git that are or hold a command.
 fn git_code(arguments: &[ShellField]) -> Vec<&str> {
-    const OPTIONS: &[&str] =
-        &["--upload-pack", "--receive-pack", "--exec", "--extcmd", "--open-files-in-pager", "-x", "-u", "-O", "-c"];
+    const OPTIONS: &[&str] = &[
+        "--upload-pack",
+        "--receive-pack",
+        "--exec",
+        "--extcmd",
+        "--open-files-in-pager",
+        "-x",
+        "-u",
+        "-O",
+        "-c",
+        "--config",
+        "--browser",
+    ];
     let mut kept = Vec::new();
     let words: Vec<&str> = arguments.iter().map(ShellField::shown).collect();
     let sets = words.contains(&"config");

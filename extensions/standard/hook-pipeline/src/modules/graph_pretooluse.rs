@@ -101,7 +101,8 @@ impl<'a> JudgedCommand<'a> {
         let mut known = remote::KnownActions::default();
         for (index, command) in self.effects.commands.iter().enumerate() {
             match command.program.as_str() {
-                "git" => git::judge(self, command, findings),
+                "git" | "hub" => git::judge(self, command, findings),
+                "bfg" | "git-filter-repo" => findings.push(&rules::GT08, &command.program),
                 _ => queries::judge_command(self, index, command, findings),
             }
             code::judge(self, index, command, findings);

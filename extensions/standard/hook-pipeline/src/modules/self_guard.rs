@@ -207,6 +207,7 @@ fn policy_command(call: &ToolCall) -> Option<String> {
         own_command(command) == OwnCommand::ChangesPolicy
             || redirects_git_hooks(command)
             || stops_our_hook(command)
+            || stops_what_is_found(command, effects)
             || off_switches::switches_hooks_off(command, text)
     };
     let command = effects.commands.iter().find(changes)?;
@@ -224,7 +225,19 @@ fn redirects_git_hooks(command: &dispatch_toolcall::SimpleCommand) -> bool {
 /// `pkill dispatch-hook`: a host whose hook is killed goes on without an answer.
 fn stops_our_hook(command: &dispatch_toolcall::SimpleCommand) -> bool {
     let stops = matches!(command.program.as_str(), "pkill" | "killall" | "pidof" | "skill" | "systemctl");
-    stops && command.argv.iter().skip(1).any(|word| word.contains("dispatch-hook"))
+    stops && command.argv.iter().skip(1).any(|word| names_our_program(word))
+}
+
+/// `kill $(pgrep dispatch)`.
+fn stops_what_is_found(command: &dispatch_toolcall::SimpleCommand, effects: &ShellEffects) -> bool {
+    matches!(command.program.as_str(), "pgrep" | "pidof")
+        && command.argv.iter().skip(1).any(|word| names_our_program(word))
+        && effects.commands.iter().any(|other| other.program == "kill")
+}
+
+fn names_our_program(word: &str) -> bool {
+    let name = word.trim_matches(['^', '$', '/']).rsplit('/').next().unwrap_or(word);
+    word.contains("dispatch-hook") || matches!(name, "dispatch" | "dispatch.service" | "dispatch serve")
 }
 
 /// A protected name in a call whose effect is not known.

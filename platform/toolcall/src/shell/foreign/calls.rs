@@ -23,6 +23,8 @@ pub(super) enum CallKind {
     WritesSecond,
     /// Writes its first argument if its second says so.
     Opens,
+    /// Reads its first argument.
+    Reads,
     /// Goes to another folder.
     Enters,
 }
@@ -101,6 +103,8 @@ fn call_at(evaluator: &Evaluator<'_>, language: Language, name: &str, at: usize)
     if !(opened || bare || lisp) {
         return None;
     }
+    // Clojure writes `namespace/function`.
+    let name = if lisp { name.rsplit('/').next().unwrap_or(name) } else { name };
     let last = name.rsplit(['.', ':']).next().unwrap_or(name);
     let prefix = name.strip_suffix(last).unwrap_or_default().trim_end_matches(['.', ':']);
     let method = prefix.is_empty() && sign(tokens, at.checked_sub(1)) == Some('.');
@@ -115,8 +119,19 @@ fn call_at(evaluator: &Evaluator<'_>, language: Language, name: &str, at: usize)
         true => evaluator.value_before(at - 1),
         false => evaluator.named(prefix),
     };
-    let of_receiver =
-        matches!(last, "unlink" | "rmdir" | "write_text" | "write_bytes" | "touch" | "rename" | "chmod" | "replace");
+    let of_receiver = matches!(
+        last,
+        "unlink"
+            | "rmdir"
+            | "write_text"
+            | "write_bytes"
+            | "touch"
+            | "rename"
+            | "chmod"
+            | "replace"
+            | "read_text"
+            | "read_bytes"
+    );
     if let Some(receiver) = receiver.filter(|_| of_receiver) {
         arguments.insert(0, receiver);
     }
@@ -210,6 +225,7 @@ fn kind_of(last: &str, prefix: &str, method: bool, language: Language, arguments
         | "remove_entry"
         | "remove_entry_secure"
         | "remove_tree"
+        | "remove_dir"
         | "delete-directory"
         | "removedirs"
         | "remove_dir_all"
@@ -234,6 +250,9 @@ fn kind_of(last: &str, prefix: &str, method: bool, language: Language, arguments
             second(true)
         }
         "open" | "fopen" | "openSync" | "file" => plain(CallKind::Opens),
+        "readFileSync" | "readFile" | "read_text" | "read_bytes" | "readTextFile" | "readTextFileSync"
+        | "file_get_contents" | "readlines" => plain(CallKind::Reads),
+        "read" if matches!(prefix, "File" | "IO") => plain(CallKind::Reads),
         "chdir" => plain(CallKind::Enters),
         _ => None,
     }

@@ -8,6 +8,7 @@ use super::super::effects::UnknownReason;
 use super::super::field::ShellField;
 use super::super::interpreter::Interpreter;
 use super::super::recorder::EffectReach;
+use super::super::unbounded::UnboundedKind;
 use crate::access::Access;
 
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
@@ -102,9 +103,18 @@ fn tar(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         }
         if parsed.has(&["--remove-files"]) {
             touch_all(interpreter, call, parsed.operands.iter(), Access::Delete, EffectReach::Tree);
+            note_removal(interpreter, call, &parsed.operands);
         }
     } else {
         interpreter.recorder.unknown(UnknownReason::Option, "tar");
+    }
+}
+
+/// What is packed goes away with all that is in it.
+fn note_removal(interpreter: &mut Interpreter, call: &Invocation<'_>, packed: &[ShellField]) {
+    for field in packed {
+        let target = super::target(interpreter, call.state, field);
+        interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
     }
 }
 
@@ -149,10 +159,15 @@ fn zip(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     if parsed.has(&["-TT", "--unzip-command", "-T"]) || parsed.hides_options {
         interpreter.recorder.code(UnknownReason::Option, "zip");
     }
-    let mut operands = parsed.operands.iter();
-    touch_all(interpreter, call, operands.next(), Access::Write, EffectReach::Itself);
+    let Some((archive, packed)) = parsed.operands.split_first() else {
+        return;
+    };
+    touch_all(interpreter, call, [archive], Access::Write, EffectReach::Itself);
     let moves = parsed.has(&["-m", "--move"]);
-    touch_all(interpreter, call, operands, if moves { Access::Delete } else { Access::Read }, EffectReach::Tree);
+    if moves {
+        note_removal(interpreter, call, packed);
+    }
+    touch_all(interpreter, call, packed, if moves { Access::Delete } else { Access::Read }, EffectReach::Tree);
 }
 
 /// The file is replaced by its other form, unless it is kept or printed.

@@ -14,7 +14,7 @@ use crate::access::Access;
 
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
     match call.program {
-        "rm" | "rimraf" | "trash" | "trash-put" | "trash-cli" | "del-cli" | "srm" => remove(interpreter, call),
+        "rm" | "rimraf" | "trash" | "trash-put" | "trash-cli" | "del-cli" | "srm" | "wipe" => remove(interpreter, call),
         "cmake" if is_cmake_removal(call) => remove(interpreter, call),
         "gio" | "gvfs-trash" if call.arguments.iter().any(|word| matches!(word.text.as_str(), "trash" | "remove")) => {
             remove(interpreter, call);
@@ -71,6 +71,17 @@ pub(in super::super) fn target(interpreter: &Interpreter, state: &ShellState, fi
     }
 }
 
+/// The same where several folders are possible: `cd /; rm -rf etc` means the one to which the command goes if nothing fails.
+/// What stands for everything in a folder stays as written.
+fn likely_target(interpreter: &Interpreter, state: &ShellState, field: &ShellField) -> String {
+    let paths = field.exact.then(|| state.directories.resolve(&field.text)).flatten().unwrap_or_default();
+    let everything = field.glob || matches!(field.text.trim_end_matches('/'), "." | "..");
+    match paths.as_slice() {
+        [first, _, ..] if !everything => first.clone(),
+        _ => target(interpreter, state, field),
+    }
+}
+
 /// Every operand is touched in the same way.
 fn each(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'static str, access: Access) {
     let parsed = Arguments::parse(call.arguments, OptionSyntax { short, long: &["--mode", "--size", "--reference"] });
@@ -100,14 +111,14 @@ fn tee(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 fn remove(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let parsed = Arguments::parse(call.arguments, OptionSyntax::default());
     // The others of this family take whole folders without being told to.
-    let recursive = parsed.has(&["-r", "-R", "--recursive"]) || !matches!(call.program, "rm" | "srm");
+    let recursive = parsed.has(&["-r", "-R", "--recursive"]) || !matches!(call.program, "rm" | "srm" | "wipe");
     let reach = if recursive || parsed.hides_options { EffectReach::Tree } else { EffectReach::Itself };
     // The verb of a program that does more than remove is not a file.
     let verbs = usize::from(matches!(call.program, "cmake" | "gio"));
     for operand in parsed.operands.iter().skip(verbs) {
         interpreter.recorder.touch(call.state, operand, Access::Delete, reach);
         if recursive {
-            let target = target(interpreter, call.state, operand);
+            let target = likely_target(interpreter, call.state, operand);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
         }
     }
@@ -150,7 +161,7 @@ fn change_mode(interpreter: &mut Interpreter, call: &Invocation<'_>) {
             interpreter.keep_possible_code(&script);
         }
         if recursive {
-            let target = target(interpreter, call.state, operand);
+            let target = likely_target(interpreter, call.state, operand);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveChange, &target);
         }
     }

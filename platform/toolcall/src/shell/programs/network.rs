@@ -313,6 +313,10 @@ fn transfer(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'stati
         let removes = parsed.has(&["--remove-source-files"]) && !tries_only;
         let access = if removes { Access::Delete } else { Access::Read };
         interpreter.recorder.touch(call.state, source, access, EffectReach::Tree);
+        if removes {
+            let target = super::files::target(interpreter, call.state, source);
+            interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
+        }
     }
     if local(destination) && !tries_only && !sources.is_empty() {
         interpreter.recorder.touch(call.state, destination, Access::Write, EffectReach::Tree);

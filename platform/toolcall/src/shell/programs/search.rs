@@ -167,6 +167,10 @@ fn fd(interpreter: &mut Interpreter, call: &Invocation<'_>) {
             let found = ShellField { glob: true, ..ShellField::literal(&format!("./**/{name}")) };
             interpreter.recorder.touch(call.state, &found, Access::Delete, EffectReach::Itself);
         }
+        if hidden && removes && parsed.operands.is_empty() && !parsed.has(&["-e", "--extension", "-t", "--type"]) {
+            let here = target(interpreter, call.state, &ShellField::literal("."));
+            interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &here);
+        }
         if !words.is_empty() {
             interpreter.invoke(
                 &words,

@@ -46,8 +46,14 @@ fn sed(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         }
         other => other,
     };
-    for script in scripts.into_iter().chain(script) {
+    let scripts: Vec<&ShellField> = scripts.into_iter().chain(script).collect();
+    for script in &scripts {
         check_sed_script(interpreter, call, script);
+    }
+    if in_place {
+        for file in files {
+            edit_written(interpreter, call, &scripts, file);
+        }
     }
     for file in from_file {
         interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
@@ -69,6 +75,25 @@ fn sed(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     }
     if suffix.is_some_and(|suffix| suffix.contains(['*', '/'])) {
         interpreter.recorder.unknown(UnknownReason::UnresolvedPath, call.program);
+    }
+}
+
+/// What `sed -i s/a/b/` makes of a file that the same command wrote; other edits leave what is known of it.
+fn edit_written(interpreter: &mut Interpreter, call: &Invocation<'_>, scripts: &[&ShellField], file: &ShellField) {
+    let Some(mut text) = interpreter.written_text(file, call.state) else {
+        return;
+    };
+    for script in scripts.iter().filter_map(|script| script.known()?.strip_prefix('s')) {
+        let Some(delimiter) = script.chars().next() else { continue };
+        let pattern = script.split(delimiter).nth(1).unwrap_or_default();
+        let plain = !pattern.is_empty() && !pattern.contains(['\\', '[', '*', '^', '$', '.']);
+        let replacement = SedSubstitution::parse(script).replacement;
+        if plain && !replacement.contains(['\\', '&']) {
+            text = text.replace(pattern, &replacement);
+        }
+    }
+    for path in file.known().and_then(|name| call.state.directories.resolve(name)).unwrap_or_default() {
+        interpreter.written.set(&path, Some(text.clone()));
     }
 }
 
@@ -95,7 +120,13 @@ fn follow_sed(interpreter: &mut Interpreter, call: &Invocation<'_>, part: &str) 
     let mut chars = rest.chars();
     let written = match chars.next() {
         Some('e') => {
-            interpreter.script(chars.as_str().trim(), call.state.child(), &call.context.wrapped(call.program));
+            let given = chars.as_str().trim();
+            // Alone it runs the line that it reads.
+            let text = match &call.context.stdin {
+                Stdin::Text(input) if given.is_empty() => input.clone(),
+                _ => given.to_owned(),
+            };
+            interpreter.script(&text, call.state.child(), &call.context.wrapped(call.program));
             None
         }
         Some('w' | 'W') => Some(chars.as_str().trim()),

@@ -25,7 +25,7 @@ const INTERPRETERS: &[(&str, &str)] = &[
 /// Programs that print what another machine sends.
 const DOWNLOADERS: &[&str] = &[
     "curl", "wget", "fetch", "http", "https", "xh", "xhs", "lynx", "w3m", "links", "GET", "nc", "ncat", "netcat",
-    "socat", "dig", "nslookup", "aria2c",
+    "socat", "dig", "nslookup", "aria2c", "telnet",
 ];
 const NETCATS: &[&str] = &["nc", "ncat", "netcat"];
 const DECODERS: &[&str] = &["base64", "base32", "basenc", "gbase64", "xxd", "openssl", "uudecode", "rev"];
@@ -60,6 +60,11 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCom
         findings.push(&EX04, &command.program);
     }
     judge_inline(command, findings);
+    if runs_each_line(command)
+        && let Some(rule) = fed_by(shell, index)
+    {
+        findings.push(rule, &command.program);
+    }
     let rule = match unseen(shell, command) {
         None => None,
         Some(UnseenCode::Input) => fed_by(shell, index).or_else(|| opaque::removes_root(shell.text).then_some(&UB09)),
@@ -67,7 +72,9 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCom
             let computed =
                 words.iter().any(|word| flow::substitutes(word)) || command.wrapped_by.iter().any(|by| by == "xargs");
             let direct = if computed { fed_by(shell, index) } else { None };
-            direct.or_else(|| words.iter().find_map(|word| set_from(shell, word)))
+            direct
+                .or_else(|| words.iter().find_map(|word| set_from(shell, word)))
+                .or_else(|| words.iter().any(|word| is_read_from_pipe(shell, index, word)).then_some(&EX03))
         }
         Some(UnseenCode::File(path)) => saved_by(shell, index, &path),
     };
@@ -170,6 +177,16 @@ fn fed_by(shell: &JudgedCommand<'_>, index: usize) -> Option<&'static GuardRule>
     rule
 }
 
+/// `curl ... | while read -r line; do eval "$line"; done`.
+fn is_read_from_pipe(shell: &JudgedCommand<'_>, index: usize, word: &str) -> bool {
+    let name = word.trim_matches(['"', '$', '{', '}']);
+    let reads = shell.text.split_once("read ").is_some_and(|(_, rest)| {
+        let line = rest.split([';', '\n']).next().unwrap_or_default();
+        !name.is_empty() && line.split_whitespace().any(|read| read == name)
+    });
+    reads && shell.text.contains('|') && shell.effects.commands.iter().take(index).any(prints_download)
+}
+
 /// What a computed word comes to, if its variables are set in the same command.
 fn set_from(shell: &JudgedCommand<'_>, word: &str) -> Option<&'static GuardRule> {
     let ran =
@@ -266,22 +283,78 @@ fn decodes_and_runs(command: &SimpleCommand) -> bool {
         && command.argv.iter().skip(1).any(|word| contains_any(word, DECODE_WORDS) && contains_any(word, RUN_WORDS))
 }
 
+/// `awk '{system($0)}'`, `perl -ne 'system $_'`: what comes in is a command.
+fn runs_each_line(command: &SimpleCommand) -> bool {
+    matches!(command.program.as_str(), "awk" | "gawk" | "mawk" | "nawk" | "perl" | "ruby")
+        && command.argv.iter().skip(1).any(|word| {
+            word.match_indices("system").any(|(at, name)| {
+                let rest = word.get(at + name.len()..).unwrap_or_default();
+                rest.trim_start_matches(['(', ' ']).starts_with('$')
+            })
+        })
+}
+
+/// How inline code fetches, runs what it got, opens a connection, hands over its terminal, and starts copies of itself.
+const FETCH_WORDS: &[&str] = &[
+    "urlopen",
+    "\").get(",
+    "').get(",
+    "requests.get(",
+    "fetch(",
+    "http.get(",
+    "https.get(",
+    "file_get_contents('http",
+    "file_get_contents(\"http",
+    "URI.open(",
+    "Net::HTTP",
+    "LWP::Simple",
+    "HTTP::Tiny",
+    "curl ",
+    "wget ",
+    "httpx.get(",
+];
+const RUNS: &[&str] = &[
+    "exec(",
+    "eval(",
+    "eval URI",
+    "eval get",
+    "eval Net",
+    "(eval)",
+    "load(io.popen",
+    "loadstring(",
+    "instance_eval(",
+    "new Function(",
+    "eval`",
+    "eval `",
+    "eval \"",
+    "runInThisContext(",
+];
+const SOCKET_WORDS: &[&str] = &[
+    "socket.socket(",
+    "net.connect(",
+    "net.Socket(",
+    "fsockopen(",
+    "TCPSocket",
+    "IO::Socket",
+    "sockaddr_in(",
+    "\").connect(",
+    "require(\"socket\")",
+];
+const TERMINAL_WORDS: &[&str] = &["dup2(", "pty.spawn(", "/bin/sh", "/bin/bash", "cmd.exe"];
+const LOOPS: &[&str] =
+    &["while 1", "while True", "while(1)", "while (1)", "while(true)", "fork while", "for(;;)", "iter(int"];
+
 /// Inline code that runs what it fetches, gives its terminal to a socket, or starts copies of itself without end.
 fn judge_inline(command: &SimpleCommand, findings: &mut RuleFindings) {
-    const FETCH_WORDS: &[&str] =
-        &["urlopen(", "requests.get(", "fetch(", "http.get(", "https.get(", "file_get_contents('http"];
-    const SOCKET_WORDS: &[&str] =
-        &["socket.socket(", "net.connect(", "net.Socket(", "fsockopen(", "TCPSocket", "IO::Socket"];
-    const TERMINAL_WORDS: &[&str] = &["dup2(", "pty.spawn(", "/bin/sh", "/bin/bash", "cmd.exe"];
-    const LOOPS: &[&str] =
-        &["while 1", "while True", "while(1)", "while (1)", "while(true)", "fork while", "for(;;)", "iter(int"];
     if interpreter_code(&command.program).is_none() {
         return;
     }
-    for word in command.argv.iter().skip(1) {
-        if contains_any(word, FETCH_WORDS) && contains_any(word, &["exec(", "eval("]) {
-            findings.push(&EX03, &command.program);
-        }
+    // A module may be named by one word and used in another.
+    let words = command.argv.get(1..).unwrap_or_default();
+    if words.iter().any(|word| contains_any(word, FETCH_WORDS)) && words.iter().any(|word| contains_any(word, RUNS)) {
+        findings.push(&EX03, &command.program);
+    }
+    for word in words {
         if contains_any(word, SOCKET_WORDS) && contains_any(word, TERMINAL_WORDS) {
             findings.push(&EX05, &command.program);
         }

@@ -217,7 +217,6 @@ fn only_tightened(shell: &JudgedCommand<'_>, path: &EffectPath) -> bool {
 
 fn changes_crontab(words: &[String]) -> bool {
     let lists = words.iter().any(|word| matches!(word.as_str(), "-l" | "--help" | "-V" | "--version"));
+    // Without a word it takes its input for the new table.
     !lists
-        && (words.iter().any(|word| matches!(word.as_str(), "-r" | "-i" | "-e" | "-"))
-            || words.iter().any(|word| !word.starts_with('-')))
 }

@@ -44,6 +44,9 @@ const CURL_LONG: &[&str] = &[
 /// Judges all calls of a command that may reach another machine.
 pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
     for (index, command) in shell.effects.commands.iter().enumerate() {
+        if let Some(rule) = sent_by_code(shell, command) {
+            findings.push(rule, &command.program);
+        }
         if !reaches_out(&command.program) || stays_here(command) {
             continue;
         }
@@ -54,6 +57,13 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
         if let Some(rule) = rule.or_else(|| substituted(shell, index, command)) {
             findings.push(rule, &command.program);
         }
+    }
+    // Builtins are no calls of programs.
+    let lists = ["export -p |", "declare -p |", "declare -x |", "declare -px |", "declare -xp |", "typeset -x |"];
+    if lists.iter().any(|list| shell.text.contains(list))
+        && let Some(command) = shell.effects.commands.iter().find(|command| sends_input(shell, command))
+    {
+        findings.push(&EX02, &command.program);
     }
     let raw_socket = shell.text.contains("/dev/tcp/") || shell.text.contains("/dev/udp/");
     if shell.effects.network && raw_socket {
@@ -115,6 +125,12 @@ fn sent_files(command: &SimpleCommand) -> Vec<&str> {
         "http" | "https" | "xh" | "xhs" => {
             words.iter().filter_map(|word| word.split_once('@').map(|(_, file)| file)).collect()
         }
+        "socat" => words
+            .iter()
+            .filter_map(|word| word.split_once(':'))
+            .filter(|(kind, _)| ["file", "open", "gopen"].iter().any(|known| kind.eq_ignore_ascii_case(known)))
+            .map(|(_, path)| path.split(',').next().unwrap_or(path))
+            .collect(),
         program if STORES.contains(&program) => to_remote(&ProgramOptions::parse(words, "", &[]).operands),
         _ => Vec::new(),
     }
@@ -127,7 +143,10 @@ fn curl_files<'a>(options: &ProgramOptions<'a>) -> Vec<&'a str> {
     for value in data {
         let file = value
             .strip_prefix('@')
-            .or_else(|| value.split_once('=').and_then(|(_, file)| file.strip_prefix(['@', '<'])));
+            .or_else(|| value.split_once('=').and_then(|(_, file)| file.strip_prefix(['@', '<'])))
+            .or_else(|| {
+                value.split_once('@').filter(|(name, _)| !name.contains([' ', '{', '='])).map(|(_, file)| file)
+            });
         files.extend(file.map(|file| file.split(';').next().unwrap_or(file)));
     }
     files
@@ -170,9 +189,98 @@ fn source(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> Option<&'static
     if dumps_environment(command) || flow::names_path(command, home, is_environment) {
         return Some(&EX02);
     }
+    if prints_credential(command) {
+        return Some(&EX01);
+    }
     let reads =
         !reaches_out(&command.program) && !matches!(command.program.as_str(), "source" | "." | "echo" | "printf");
     (reads && flow::names_path(command, home, is_credential)).then_some(&EX01)
+}
+
+/// Programs whose output is a credential.
+const CREDENTIAL_PRINTERS: &[(&str, &str)] = &[
+    ("gh", "auth token"),
+    ("glab", "auth token"),
+    ("gcloud", "auth print-access-token"),
+    ("gcloud", "auth print-identity-token"),
+    ("aws", "configure export-credentials"),
+    ("aws", "sts get-session-token"),
+    ("az", "account get-access-token"),
+    ("op", "read"),
+    ("op", "item get"),
+    ("pass", "show"),
+    ("bw", "get"),
+    ("secret-tool", "lookup"),
+    ("security", "find-generic-password"),
+    ("security", "find-internet-password"),
+    ("security", "dump-keychain"),
+    ("git", "credential fill"),
+    ("gpg", "--export-secret-keys"),
+    ("heroku", "auth:token"),
+    ("kubectl", "get secret"),
+    ("kubectl", "get secrets"),
+];
+
+fn prints_credential(command: &SimpleCommand) -> bool {
+    CREDENTIAL_PRINTERS.iter().any(|(program, words)| {
+        command.program == *program
+            && words.split(' ').zip(command.argv.iter().skip(1)).all(|(expected, word)| expected == word)
+            && command.argv.len() > words.split(' ').count()
+    })
+}
+
+/// Inline code that reads a secret and talks to another machine.
+fn sent_by_code(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> Option<&'static GuardRule> {
+    const INTERPRETERS: &[&str] = &["python", "node", "deno", "bun", "ruby", "perl", "php"];
+    const SENDS: &[&str] = &[
+        "requests.post(",
+        "requests.put(",
+        "requests.request(",
+        "httpx.post(",
+        "urlopen(",
+        "http.client",
+        "fetch(",
+        "axios.post(",
+        "\").post(",
+        "').post(",
+        "\").request(",
+        "').request(",
+        "file_get_contents('http",
+        "file_get_contents(\"http",
+        "http.request(",
+        "https.request(",
+        "Net::HTTP",
+        "HTTP::Tiny",
+        "LWP::",
+        "curl_exec",
+        "stream_context_create",
+        "socket.create_connection(",
+        "net.connect(",
+        "smtplib",
+    ];
+    const ENVIRONMENT: &[&str] = &[
+        "dict(os.environ)",
+        "str(os.environ)",
+        "os.environ.items()",
+        "=os.environ)",
+        "stringify(process.env)",
+        ",process.env)",
+        ", process.env)",
+        "ENV.to_h",
+        "Deno.env.toObject(",
+    ];
+    let name = command.program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if !INTERPRETERS.contains(&name) {
+        return None;
+    }
+    let mut code = command.argv.iter().skip(1).filter(|word| SENDS.iter().any(|call| word.contains(call)));
+    code.find_map(|word| {
+        if ENVIRONMENT.iter().any(|whole| word.contains(whole)) {
+            return Some(&EX02);
+        }
+        let mut texts = word.split(['"', '\'', '`']).filter(|text| !text.contains("://") && !text.is_empty());
+        texts.any(|text| is_secret(shell, command, text)).then_some(&EX01)
+    })
 }
 
 fn dumps_environment(command: &SimpleCommand) -> bool {
@@ -212,11 +320,18 @@ fn substituted(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand)
             }
         };
         // A header that carries one credential is how services are used; sending the whole environment is not.
-        if let Some(rule) = rule.filter(|rule| !own || **rule == EX02) {
+        if let Some(rule) = rule.filter(|rule| !own || **rule == EX02 || holds_whole_file(word)) {
             return Some(rule);
         }
     }
     None
+}
+
+/// `$(cat .env)`: a file of many secrets as a whole, and not one of them.
+fn holds_whole_file(word: &str) -> bool {
+    let picks = flow::mentions(word, &["grep", "cut", "awk", "sed", "jq", "yq", "head", "tail"]);
+    !picks
+        && [".env)", ".env`", ".env |", ".env|", "credentials)", "credentials |"].iter().any(|end| word.contains(end))
 }
 
 /// The same for a variable that was set to a substitution, as written.

@@ -45,6 +45,9 @@ pub(super) struct WorkspaceBounds<'a> {
     view: &'a dyn SessionView,
 }
 
+/// What of git's folder cannot be made again.
+const HISTORY: &[&str] = &[".git", ".git/objects", ".git/refs", ".git/logs", ".git/refs/heads"];
+
 impl<'a> WorkspaceBounds<'a> {
     pub(super) fn new(root: &Path, home: Option<&str>, scratch: &'a [String], view: &'a dyn SessionView) -> Self {
         Self { root: plain(&root.to_string_lossy()), home: home.map(plain), scratch, view }
@@ -53,7 +56,7 @@ impl<'a> WorkspaceBounds<'a> {
     pub(super) fn locate(&self, path: &str) -> PathLocation {
         let path = plain(path);
         let base = without_wild_end(&path);
-        if base == self.root || below(base, &self.root) == Some(".git") {
+        if base == self.root || below(base, &self.root).is_some_and(|rest| HISTORY.contains(&rest)) {
             PathLocation::Root
         } else if below(base, &self.root).is_some() {
             PathLocation::Inside

@@ -2,7 +2,7 @@
 //!
 //! Pure.
 
-use dispatch_toolcall::{SimpleCommand, UnknownReason, destroyed_words};
+use dispatch_toolcall::{SimpleCommand, UnboundedKind, UnknownReason, destroyed_words};
 
 use super::rules::{RuleFindings, UB01, UB09};
 use super::{JudgedCommand, flow};
@@ -26,8 +26,13 @@ const ROOTS: &[&str] = &[
     "/Users",
     "/System",
     "/Library",
+    "/srv",
+    "/sbin",
+    "/lib64",
     "C:",
     "c:",
+    "C:\\Users",
+    "C:\\Windows",
     "%USERPROFILE%",
     "%SystemDrive%",
     "%SystemRoot%",
@@ -63,6 +68,9 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
     if effects.possible_code.iter().any(|code| may_destroy_root(code, home)) {
         findings.push(&UB09, "a text that may run and that removes the root, a home or a disk");
     }
+    if effects.unbounded.iter().any(|fact| fact.what == UnboundedKind::RecursiveDelete && prints_root(&fact.target)) {
+        findings.push(&UB09, "a computed folder that may be the root or the home folder");
+    }
     if removes_what_is_listed(&effects.commands, home) {
         findings.push(&UB01, "what a list of the root or the home folder names");
     }
@@ -79,18 +87,42 @@ fn may_destroy_root(code: &str, home: Option<&str>) -> bool {
     let mut removes = false;
     for found in destroyed_words(code).into_iter().filter(|found| found.destroys) {
         removes = true;
-        let word = found.word.trim_end_matches("\\n").trim_end_matches(['}', ':']);
+        let word = found.word.trim_end_matches("\\n").trim_end_matches("\\r").trim_end_matches(['}', ':']);
         if is_root(word) || is_home(word, home) || names_home(found.word) || is_disk(word) {
             return true;
         }
-        computed |= found.word.contains(['$', '{', '#', '%']) || word.is_empty();
+        computed |= found.word == "as" || found.word.contains(['$', '{', '#', '%']) || word.is_empty();
     }
-    (computed || (removes && WALKS.iter().any(|walk| code.contains(walk)))) && names_root(code)
+    (computed || (removes && WALKS.iter().any(|walk| code.contains(walk))))
+        && (names_root(code) || names_whole_home(code) || code.contains("chr(47)"))
+}
+
+/// `$(python3 -c 'print("/")')`: a word that is all substitution, and names the root or the home folder inside.
+fn prints_root(target: &str) -> bool {
+    let bare = target.trim_matches('"').trim_end_matches(['/', '*']);
+    let inner = bare.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
+    let Some(inner) = inner.or_else(|| bare.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'))) else {
+        return false;
+    };
+    // A separator is a slash too.
+    let separates = flow::mentions(inner, &["cut", "tr", "awk", "sed", "IFS"]) && !inner.contains("BEGIN");
+    let home = flow::mentions(inner, &["os.homedir", "homedir", "HOME"]) && !inner.contains("HOME/");
+    home || inner.contains("expanduser(\"~\")") || (!separates && !inner.contains("$(") && names_root(inner))
 }
 
 /// Whether a text as written names something that removes, and the root, a system folder or a home.
 pub(super) fn removes_root(text: &str) -> bool {
     flow::mentions(text, REMOVES) && names_root(text)
+}
+
+/// A call that gives the home folder, with nothing behind it.
+fn names_whole_home(code: &str) -> bool {
+    ["homedir()", "NSHomeDirectory()"].iter().any(|call| {
+        code.match_indices(call).any(|(at, _)| {
+            let rest = code.get(at + call.len()..).unwrap_or_default().trim_start_matches('}');
+            rest.is_empty() || rest.starts_with(['`', '"', '\'', ')', ',', ';'])
+        })
+    })
 }
 
 /// `$HOME`, `$ENV{HOME}`, `${process.env.HOME}`, `ENVIRON["HOME"]`.

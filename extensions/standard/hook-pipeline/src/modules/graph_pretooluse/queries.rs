@@ -37,6 +37,7 @@ const CLIENTS: &[&str] = &[
     "trino",
     "presto",
     "isql",
+    "wrangler",
     "sqlplus",
 ];
 /// Programs that run another one elsewhere.
@@ -80,10 +81,15 @@ pub(super) fn judge_command(
     findings: &mut RuleFindings,
 ) {
     let program = command.program.as_str();
+    let words = command.argv.get(1..).unwrap_or_default();
+    let of_memory = words.iter().any(|word| word == ":memory:");
+    if of_memory && !shell.text.to_ascii_lowercase().contains("attach") {
+        return;
+    }
     if CARRIERS.contains(&program) {
         judge_carried(shell, index, command, findings);
     } else if CLIENTS.contains(&program) {
-        judge_client(shell, index, command.argv.get(1..).unwrap_or_default(), findings);
+        judge_client(shell, index, words, findings);
     }
 }
 

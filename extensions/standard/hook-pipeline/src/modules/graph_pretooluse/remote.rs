@@ -35,7 +35,8 @@ static ACTIONS: &[RemoteAction] = &[
     gone(TERRAFORM, &["destroy", "run-all destroy"]),
     with(gone(TERRAFORM, &["apply"]), &["-destroy", "--destroy"]),
     asks(TERRAFORM, &["state rm", "workspace delete"]),
-    gone(&["pulumi"], &["destroy", "stack rm"]),
+    gone(&["pulumi"], &["destroy", "down", "stack rm"]),
+    with(asks(&["gh"], &["repo edit"]), &["--visibility", "--visibility=public"]),
     gone(&["cdk", "cdktf"], &["destroy"]),
     gone(&["sam"], &["delete"]),
     gone(&["serverless", "sls"], &["remove"]),
@@ -190,6 +191,11 @@ pub(super) fn judge<'c>(
     findings: &mut RuleFindings,
 ) {
     let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
+    if empties_by_text(shell, index, command)
+        || (command.program == "gh" && words.iter().any(|word| word.contains("deleteRepository")))
+    {
+        findings.push(&RA01, &command.program);
+    }
     if command.program.ends_with("-cli")
         && (known.flushes(shell.text) || flow::feeding(&shell.effects.commands, index).any(says_flush))
     {
@@ -227,6 +233,16 @@ pub(super) fn judge<'c>(
     }
     if drops_data(&command.program, &words) {
         findings.push(&RA01, &command.program);
+    }
+}
+
+/// A server that is told through a connection or a document to empty itself.
+fn empties_by_text(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand) -> bool {
+    match command.program.as_str() {
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" => flow::feeding(&shell.effects.commands, index).any(says_flush),
+        "mongosh" | "mongo" => shell.text.contains('<') && shell.text.to_ascii_lowercase().contains("dropdatabase("),
+        "redis-cli" | "valkey-cli" => shell.text.to_ascii_lowercase().contains("call(\"flush"),
+        _ => false,
     }
 }
 
@@ -295,7 +311,9 @@ const FLUSHES: &[&str] = &["flushall", "flushdb"];
 
 /// A command for Redis that is piped to its client.
 fn says_flush(feeder: &SimpleCommand) -> bool {
-    let says = |word: &String| FLUSHES.contains(&word.trim().to_ascii_lowercase().as_str());
+    let says = |word: &String| {
+        FLUSHES.contains(&word.trim().to_ascii_lowercase().trim_end_matches("\\n").trim_end_matches("\\r"))
+    };
     matches!(feeder.program.as_str(), "echo" | "printf") && feeder.argv.iter().skip(1).any(says)
 }
 

@@ -6,6 +6,30 @@ use dispatch_toolcall::SimpleCommand;
 
 use super::rules::{GuardRule, RuleFindings, SY01, SY02, SY03};
 
+/// Services that keep others out.
+const PROTECTIONS: &[&str] = &["firewalld", "ufw", "auditd", "apparmor", "fail2ban", "nftables", "iptables"];
+
+fn stops_protection(words: &[&str]) -> bool {
+    let stops = words.iter().any(|word| matches!(*word, "stop" | "disable" | "mask" | "kill"));
+    stops && words.iter().any(|word| PROTECTIONS.contains(&word.trim_end_matches(".service")))
+}
+
+/// `u+s`, `4755`: whoever runs the file has the rights of its owner.
+fn gives_rights(mode: &str) -> bool {
+    let letters = mode.split_once('+').is_some_and(|(who, rights)| {
+        matches!(who, "" | "u" | "a" | "ug" | "ugo")
+            && rights.chars().all(|c| "rwxst".contains(c))
+            && rights.contains('s')
+    });
+    let digits = mode.len() == 4 && mode.chars().all(|c| ('0'..='7').contains(&c)) && mode.starts_with(['4', '6']);
+    letters || digits
+}
+
+/// Capabilities that come to the same.
+fn gives_capability(word: &str) -> bool {
+    ["cap_setuid", "cap_sys_admin", "cap_dac", "=ep", "all="].iter().any(|right| word.starts_with(right))
+}
+
 /// Judges one program call.
 pub(super) fn judge(command: &SimpleCommand, findings: &mut RuleFindings) {
     let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
@@ -26,6 +50,9 @@ fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
         }
         "init" | "telinit" => words.first().is_some_and(|word| matches!(*word, "0" | "6")).then_some(&SY01),
         "loginctl" if has(&["terminate-user", "kill-user"]) => Some(&SY02),
+        "systemctl" | "service" if stops_protection(words) => Some(&SY03),
+        "chmod" => words.iter().any(|word| gives_rights(word)).then_some(&SY03),
+        "setcap" => words.iter().any(|word| gives_capability(word)).then_some(&SY03),
         "systemctl" | "loginctl" => {
             let mut operands = words.iter().filter(|word| !word.starts_with('-')).copied();
             let verb = operands.next().unwrap_or_default();
@@ -44,7 +71,15 @@ fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
         "csrutil" | "spctl" => has(&["disable", "--master-disable", "--global-disable"]).then_some(&SY03),
         "visudo" => (!has(&["-c", "--check"])).then_some(&SY03),
         "userdel" | "deluser" | "set-executionpolicy" => (!words.is_empty()).then_some(&SY03),
-        "usermod" | "gpasswd" | "adduser" => has(&["sudo", "wheel", "root", "docker", "admin"]).then_some(&SY03),
+        "useradd"
+            if has(&["-o", "--non-unique", "-ou", "-ou0", "-u0"])
+                || words.windows(2).any(|pair| pair == ["-u", "0"]) =>
+        {
+            Some(&SY03)
+        }
+        "usermod" | "gpasswd" | "adduser" | "useradd" => {
+            has(&["sudo", "wheel", "root", "docker", "admin"]).then_some(&SY03)
+        }
         "reg" | "reg.exe" => (has(&["delete"])
             && words.iter().any(|word| word.to_ascii_lowercase().starts_with("hklm")))
         .then_some(&SY03),

@@ -27,6 +27,9 @@ const DISK_VERBS: &[&str] =
     &["install", "remove", "destroy", "format", "sanitize", "labelclear", "-B", "--delete-bootnum"];
 /// Programs, and the beginning of a word with which they erase a disk, a volume or what restores it.
 const DISK_COMMANDS: &[(&str, &str)] = &[
+    ("zfs", "destroy"),
+    ("btrfs", "delete"),
+    ("scrub", "/dev/"),
     ("lvremove", ""),
     ("vgremove", ""),
     ("pvremove", ""),
@@ -123,11 +126,29 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
             findings.push(&UB01, &path.path);
         }
     }
+    for command in shell.effects.commands.iter().filter(|command| removes_git_folder(command, shell)) {
+        findings.push(&UB01, &command.program);
+    }
     for command in &shell.effects.commands {
         if changes_disks(command) {
             findings.push(&UB05, &command.program);
         }
     }
+}
+
+/// `find . -name .git -exec rm -rf {} +` at the workspace's root; in a folder below it the history of others goes.
+fn removes_git_folder(command: &SimpleCommand, shell: &JudgedCommand<'_>) -> bool {
+    let words = command.argv.get(1..).unwrap_or_default();
+    let cwd = command.cwd.as_deref().unwrap_or_default();
+    let begins = words.first().filter(|word| !word.starts_with('-')).map_or(".", String::as_str);
+    let at_root =
+        !matches!(shell.workspace.locate(&resolve(begins, cwd, shell.workspace.home())), PathLocation::Inside);
+    let named = words
+        .windows(2)
+        .any(|pair| matches!(pair[0].as_str(), "-name" | "-path") && pair[1].trim_start_matches("./") == ".git");
+    let negated = words.iter().any(|word| matches!(word.as_str(), "!" | "-not"));
+    let removes = words.iter().any(|word| matches!(word.as_str(), "rm" | "-delete" | "/bin/rm" | "shred"));
+    command.program == "find" && at_root && named && !negated && removes
 }
 
 /// Judges the paths of a tool that runs no command.
@@ -250,7 +271,9 @@ fn unquoted(word: &str) -> String {
 fn is_judged_elsewhere(shell: &JudgedCommand<'_>, target: &str) -> bool {
     let commands = &shell.effects.commands;
     let direct = commands.iter().any(|command| {
-        TREE_PROGRAMS.contains(&command.program.as_str()) && !command.wrapped_by.iter().any(|by| by == "find")
+        TREE_PROGRAMS.contains(&command.program.as_str())
+            && !command.wrapped_by.iter().any(|by| by == "find")
+            && (!command.exact || may_name(shell.workspace, command, target))
     });
     if direct {
         return false;
@@ -263,6 +286,18 @@ fn is_judged_elsewhere(shell: &JudgedCommand<'_>, target: &str) -> bool {
     }
     let mut concerned = finds.iter().filter(|find| find.may_cover(target)).peekable();
     concerned.peek().is_some() && concerned.all(|find| find.is_narrow && find.covers(target))
+}
+
+/// Whether a word of a call is a folder, or a pattern for all that is in it. `rm -rf build` beside a `find` is not.
+fn may_name(workspace: &WorkspaceBounds<'_>, command: &SimpleCommand, target: &str) -> bool {
+    let cwd = command.cwd.as_deref().unwrap_or_default();
+    let folder = target.trim_end_matches(['*', '/']);
+    cwd.is_empty()
+        || command.argv.iter().skip(1).filter(|word| !word.starts_with('-')).any(|word| {
+            let path = resolve(word, cwd, workspace.home());
+            let fixed = path.trim_end_matches(['*', '/']);
+            folder == fixed || folder.strip_prefix(fixed).is_some_and(|rest| rest.starts_with('/'))
+        })
 }
 
 /// A `find` that removes or runs something.

@@ -25,7 +25,7 @@ const OFF_SWITCHES: [OffSwitch; 6] = [
     OffSwitch {
         programs: &["codex"],
         flags: &[],
-        parts: &["features.hooks", "disable=hooks", "hooks=false"],
+        parts: &["features.hooks", "disable=hooks", "hooks=false", "hooks={}", "hooks=[]"],
         variables: &["CODEX_HOME="],
     },
     OffSwitch {
