@@ -374,7 +374,7 @@ fn fits(context: &TestContext, name: &str, value: &Value, about: &str) {
 fn a_schema_is_printed_by_name_and_all_are_listed() {
     let context = TestContext::new();
     let listed = context.dispatch(&["schema"]).stdout;
-    assert_eq!(listed.lines().count(), 12, "{listed}");
+    assert_eq!(listed.lines().count(), 13, "{listed}");
     for name in listed.lines().filter_map(|line| line.split_whitespace().next()) {
         let printed = context.dispatch(&["schema", name]);
         assert_eq!(printed.status, 0);
