@@ -90,17 +90,3 @@ fn a_reply_that_nobody_can_send_is_failed_printed_and_settled_by_a_person() {
     let refused = settle("not-sent");
     assert!(refused.status != 0 && refused.stderr.contains("hint:"), "what arrived is not sent again: {refused:?}");
 }
-
-#[test]
-fn credentials_that_no_call_gets_are_no_silent_promise() {
-    let workspace = RouteWorkspace::saying("never");
-    workspace.hook(
-        "all",
-        "export default () => ({ fire: true, permissions: { level: 'restricted', tools: {}, credentials: ['mail'] } });\n",
-    );
-    let posted = workspace.post("hi", &["--from", "ann"]);
-    let receipt = workspace.show(&text(&posted["event"]));
-    assert_eq!(outcomes(&receipt), [("all".to_owned(), "invalid".to_owned())], "{receipt:#}");
-    assert!(text(&receipt["hooks"][0]["reason"]).starts_with("permissions.credentials: "), "{receipt:#}");
-    assert_eq!(workspace.asked().len(), 0);
-}
