@@ -54,7 +54,9 @@ pub(super) fn declared_tests(tree: &SourceTree) -> BTreeSet<String> {
     for rust in tree.files.iter().filter_map(|file| file.rust.as_ref()) {
         let all = tokens(&rust.code);
         for (at, pair) in all.windows(2).enumerate() {
-            let before = all.get(at.saturating_sub(8)..at).unwrap_or_default();
+            let near = all.get(at.saturating_sub(8)..at).unwrap_or_default();
+            // What stands in front of the end of another item is not this one's.
+            let before = near.rsplit(|token| token.text == "}").next().unwrap_or_default();
             let is_test = before.windows(2).any(|two| two[0].text == "test" && two[1].text == "]")
                 || before.windows(2).any(|two| two[0].text == "test" && two[1].text == "(");
             if pair[0].text == "fn" && is_test {
