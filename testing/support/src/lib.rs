@@ -13,6 +13,7 @@ mod pgbouncer;
 mod postgres;
 mod scripted_model;
 mod serve;
+mod slow_lane;
 pub mod storage;
 #[cfg(unix)]
 mod terminal;
@@ -29,6 +30,7 @@ pub use pgbouncer::PgBouncer;
 pub use postgres::PostgresServer;
 pub use scripted_model::{After, Recorded, Reply, Script, ScriptedModel, Step, strict_problem};
 pub use serve::{Answer, Client, Served};
+pub use slow_lane::{seeds, slow_lane};
 #[cfg(unix)]
 pub use terminal::Terminal;
 #[cfg(feature = "tools")]

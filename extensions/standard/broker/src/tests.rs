@@ -8,6 +8,7 @@ mod seeded_hooks;
 mod storm;
 mod surroundings;
 
+use dispatch_support::{seeds, slow_lane};
 use node::Death;
 use storm::Storm;
 
@@ -15,29 +16,11 @@ use storm::Storm;
 const SEEDS: u64 = 48;
 /// The same in the slow lane.
 const SLOW_SEEDS: u64 = 100_000;
-/// Sets the number of seeds of the slow lane.
-const SEEDS_VARIABLE: &str = "DISPATCH_SLOW_SEEDS";
-/// The first seed of the slow lane.
-const FIRST_VARIABLE: &str = "DISPATCH_FIRST_SEED";
 /// The seeds are played in so many tests, which run side by side.
 const PARTS: u64 = 4;
 
 /// Outside the slow lane only one in so many ends of transactions is tried.
 const END_STEP: usize = 9;
-
-fn is_slow_lane() -> bool {
-    std::env::var("DISPATCH_SLOW_TESTS").is_ok_and(|value| value == "1")
-}
-
-fn seeds() -> std::ops::Range<u64> {
-    let told = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    if is_slow_lane() {
-        let first = told(FIRST_VARIABLE).unwrap_or(1);
-        first..first + told(SEEDS_VARIABLE).unwrap_or(SLOW_SEEDS)
-    } else {
-        1..SEEDS + 1
-    }
-}
 
 fn play(seed: u64) -> invariants::Left {
     // What a failing check says begins with the seed that leads to it.
@@ -49,7 +32,7 @@ fn play(seed: u64) -> invariants::Left {
 }
 
 fn no_seed_breaks_an_invariant(part: u64) {
-    seeds().filter(|seed| seed % PARTS == part).for_each(|seed| drop(play(seed)));
+    seeds(SEEDS, SLOW_SEEDS).filter(|seed| seed % PARTS == part).for_each(|seed| drop(play(seed)));
 }
 
 #[test]
@@ -83,7 +66,7 @@ fn the_same_seed_gives_the_same_routing() {
 #[test]
 fn a_node_that_dies_at_any_end_of_a_transaction_loses_and_doubles_nothing() {
     for (seed, death) in [(1, Death::Seen), (2, Death::Unseen)] {
-        let step = if is_slow_lane() { 1 } else { END_STEP };
+        let step = if slow_lane() { 1 } else { END_STEP };
         let ends = (0..).step_by(step).take_while(|end| Storm::new(seed).dies_at(*end, death)).count() * step;
         assert!(ends > 40, "the history has only {ends} ends of transactions");
     }

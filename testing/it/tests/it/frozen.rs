@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use dispatch_support::TestContext;
+use dispatch_support::{TestContext, slow_lane};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
@@ -103,8 +103,7 @@ fn call_while_freezing(context: &TestContext, seed: u64, command: &str, freezes:
 fn a_process_that_is_frozen_again_and_again_judges_every_call() {
     let context = TestContext::new();
     assert_eq!(context.dispatch(&["init", "--host", "claude-code"]).status, 0);
-    let slow = std::env::var_os("DISPATCH_SLOW_TESTS").is_some();
-    let (calls, at_once) = if slow { (SLOW_CALLS, SLOW_AT_ONCE) } else { (CALLS, AT_ONCE) };
+    let (calls, at_once) = if slow_lane() { (SLOW_CALLS, SLOW_AT_ONCE) } else { (CALLS, AT_ONCE) };
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..at_once {

@@ -1,7 +1,7 @@
 //! A server that has worked gives its memory back.
 
-use crate::run_workspace::{RunWorkspace, slow_lane, wait_until};
-use dispatch_support::{Recorded, Reply, ScriptedModel, Served};
+use crate::run_workspace::{RunWorkspace, wait_until};
+use dispatch_support::{Recorded, Reply, ScriptedModel, Served, slow_lane};
 use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! Hooks in the background as people expect them: at the same time, each event once, none lost, again when asked.
 
 use crate::react_workspace::{FILE, Workspace, hooks_of, sh};
-use crate::run_workspace::{slow_lane, wait_until};
+use crate::run_workspace::wait_until;
+use dispatch_support::slow_lane;
 use serde_json::{Value, json};
 
 const SAVED: &str = "onDidSaveTextDocument";

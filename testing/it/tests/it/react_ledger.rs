@@ -3,8 +3,8 @@
 
 use crate::call_counter::{CallCounter, Moment};
 use crate::react_workspace::{Workspace, sh};
-use crate::run_workspace::{slow_lane, wait_until};
-use dispatch_support::{Output, Served};
+use crate::run_workspace::wait_until;
+use dispatch_support::{Output, Served, slow_lane};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,8 @@
 
 use crate::react_lsp::LspProcess;
 use crate::react_workspace::{FILE, Workspace, is_over, sh};
-use crate::run_workspace::{slow_lane, wait_until};
+use crate::run_workspace::wait_until;
+use dispatch_support::slow_lane;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

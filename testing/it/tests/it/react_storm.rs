@@ -3,7 +3,7 @@
 mod ledger;
 mod storm_workspace;
 
-use crate::run_workspace::slow_lane;
+use dispatch_support::slow_lane;
 use ledger::RunLedger;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 use crate::installed::{debian_here, install, succeeds};
 use crate::react_workspace::{Workspace, sh};
 use crate::run_wire::told;
-use crate::run_workspace::slow_lane;
+use dispatch_support::slow_lane;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -5,10 +5,10 @@ mod reply_receiver;
 mod statements;
 
 use crate::route_workspace::{ALL, PATIENCE, RouteWorkspace, is_settled, states, text};
-use crate::run_workspace::{slow_lane, wait_until};
+use crate::run_workspace::wait_until;
 use crate::seeded_random::SeededRandom;
 use crate::storage_chaos::cluster::Cluster;
-use dispatch_support::{Client, PostgresServer, Recorded, Reply, ScriptedModel, Step, TestContext};
+use dispatch_support::{Client, PostgresServer, Recorded, Reply, ScriptedModel, Step, TestContext, slow_lane};
 use hmac::{Hmac, KeyInit, Mac};
 use reply_receiver::{Manners, ReplyReceiver};
 use rustix::process::{Pid, Signal, kill_process};

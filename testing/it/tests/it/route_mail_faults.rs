@@ -2,9 +2,9 @@
 //! that are huge or come back, and two nodes with one mailbox.
 
 use crate::route_mail::{MailServerOptions, Mailbox, PASSWORD, REHEARSAL};
-use crate::run_workspace::{slow_lane, wait_until};
+use crate::run_workspace::wait_until;
 use crate::seeded_random::SeededRandom;
-use dispatch_support::{Certificates, PostgresServer, Reply, ScriptedModel, Served, TestContext};
+use dispatch_support::{Certificates, PostgresServer, Reply, ScriptedModel, Served, TestContext, slow_lane};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};

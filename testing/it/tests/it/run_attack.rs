@@ -1,7 +1,7 @@
 //! A server that is attacked, or whose machine is not as it should be, seen from outside.
 
-use crate::run_workspace::{RunWorkspace, slow_lane, wait_until};
-use dispatch_support::{Client, Reply, ScriptedModel, Step};
+use crate::run_workspace::{RunWorkspace, wait_until};
+use dispatch_support::{Client, Reply, ScriptedModel, Step, slow_lane};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,8 +1,8 @@
 //! A message runs in the folder and with the extensions that it was sent for, whoever is there after a kill.
 
-use crate::run_workspace::{RunWorkspace, slow_lane, wait_until};
+use crate::run_workspace::{RunWorkspace, wait_until};
 use crate::seeded_random::SeededRandom;
-use dispatch_support::{Client, Output, Recorded, Reply, ScriptedModel, Served, Step};
+use dispatch_support::{Client, Output, Recorded, Reply, ScriptedModel, Served, Step, slow_lane};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Conversations that outgrow their model, with a server that counts tokens and refuses what does not fit.
 
 use crate::run_workspace::conversation::said;
-use crate::run_workspace::{RunWorkspace, slow_lane, wait_until};
+use crate::run_workspace::{RunWorkspace, wait_until};
 use crate::seeded_random::SeededRandom;
-use dispatch_support::{Recorded, Reply, ScriptedModel, Step};
+use dispatch_support::{Recorded, Reply, ScriptedModel, Step, slow_lane};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;

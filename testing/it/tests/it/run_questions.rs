@@ -3,9 +3,9 @@
 use crate::installed::python;
 use crate::run_approvals::{Asking, answer, submit};
 use crate::run_wire::told;
-use crate::run_workspace::{slow_lane, wait_until};
+use crate::run_workspace::wait_until;
 use crate::seeded_random::SeededRandom;
-use dispatch_support::{Client, PostgresServer, ScriptedModel, Served, TestContext};
+use dispatch_support::{Client, PostgresServer, ScriptedModel, Served, TestContext, slow_lane};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -2,8 +2,8 @@
 
 use crate::installed::{npm, python};
 use crate::run_workspace::conversation::said;
-use crate::run_workspace::{RunWorkspace, slow_lane, wait_until};
-use dispatch_support::{Client, Reply, ScriptedModel, Step};
+use crate::run_workspace::{RunWorkspace, wait_until};
+use dispatch_support::{Client, Reply, ScriptedModel, Step, slow_lane};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::TcpListener;

@@ -78,11 +78,6 @@ fn variables(base_url: &str) -> [(&str, &str); 2] {
     [("DISPATCH_BASE_URL", base_url), ("DISPATCH_MODEL", "scripted")]
 }
 
-/// Whether tests take the time that only a slow lane has.
-pub(crate) fn slow_lane() -> bool {
-    std::env::var("DISPATCH_SLOW_TESTS").is_ok_and(|value| value == "1")
-}
-
 #[track_caller]
 pub(crate) fn wait_until(what: &str, reached: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;

@@ -6,9 +6,8 @@ pub(crate) mod cluster;
 mod lossy_proxy;
 mod outcome;
 
-use crate::run_workspace::slow_lane;
 use cluster::{CLOCK_OFF, Cluster};
-use dispatch_support::{PostgresServer, Recorded, Reply, ScriptedModel};
+use dispatch_support::{PostgresServer, Recorded, Reply, ScriptedModel, slow_lane};
 use lossy_proxy::LossyProxy;
 use serde_json::json;
 use std::sync::atomic::{AtomicBool, Ordering};

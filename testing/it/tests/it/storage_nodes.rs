@@ -1,8 +1,7 @@
 //! Nodes with data folders of their own on one PostgreSQL: what one of them made is there for the others.
 
 use crate::react_workspace::Workspace;
-use crate::run_workspace::slow_lane;
-use dispatch_support::{PgBouncer, PostgresServer, Recorded, Reply, ScriptedModel, Served, TestContext};
+use dispatch_support::{PgBouncer, PostgresServer, Recorded, Reply, ScriptedModel, Served, TestContext, slow_lane};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Stdio;

@@ -140,8 +140,7 @@ impl<'a> Nodes<'a> {
 
 #[test]
 fn three_nodes_lose_nothing_and_answer_nothing_twice() {
-    let (sessions, messages, kills_every) =
-        if crate::run_workspace::slow_lane() { (40, 5_000, 250) } else { (6, 60, 12) };
+    let (sessions, messages, kills_every) = if dispatch_support::slow_lane() { (40, 5_000, 250) } else { (6, 60, 12) };
     let mut server = PostgresServer::start();
     let url = server.url();
     let mut random = SeededRandom(7);

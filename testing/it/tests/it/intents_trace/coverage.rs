@@ -1,7 +1,7 @@
 //! Changes that no intent covers.
 
 use super::repository::TraceRepository;
-use crate::run_workspace::slow_lane;
+use dispatch_support::slow_lane;
 use ext_intents::contract::ScopeValidation;
 use serde_json::{Value, json};
 

@@ -2,9 +2,8 @@
 //! line belongs to whom the model says, and tampering is found.
 
 use super::repository::INTENTS;
-use crate::run_workspace::slow_lane;
 use crate::seeded_random::SeededRandom;
-use dispatch_support::TestContext;
+use dispatch_support::{TestContext, slow_lane};
 use ext_intents::contract::testing::readable_entries;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,8 +5,7 @@ mod history;
 mod statement_proxy;
 
 use crate::call_counter::{CallCounter, Moment};
-use crate::run_workspace::slow_lane;
-use dispatch_support::PostgresServer;
+use dispatch_support::{PostgresServer, slow_lane};
 use history::{Histories, HistoryResult, KillPoint, Killing, Way};
 use statement_proxy::StatementProxy;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Random kills: many rounds on one home, each of which must leave everything in order.
 
 use crate::run_workspace::conversation::{calls, times_answered, times_asked};
-use crate::run_workspace::{RunWorkspace, alive, slow_lane, wait_until};
+use crate::run_workspace::{RunWorkspace, alive, wait_until};
 use crate::seeded_random::SeededRandom;
 use dispatch_contracts::conversation::ResultStatus;
-use dispatch_support::{Client, PostgresServer, Recorded, Reply, ScriptedModel, Step};
+use dispatch_support::{Client, PostgresServer, Recorded, Reply, ScriptedModel, Step, slow_lane};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
