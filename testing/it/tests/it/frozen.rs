@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::ops::Range;
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -20,24 +20,14 @@ const SLOW_AT_ONCE: usize = 48;
 /// How long a host that stands still itself pauses in the middle of a payload; reading waits for a second.
 const HOST_PAUSE_MS: Range<u64> = 0..1_500;
 
-/// How long a process may work before it is stopped again, and how long it then stands still.
-struct Freezes {
-    work: Range<u64>,
-    stop_ms: Range<u64>,
-}
-
-/// A machine that stands still again and again.
-const FREEZES: Freezes = Freezes { work: 0..2_000, stop_ms: 20..400 };
-/// A machine on which nothing gets its turn before the wall clock runs out. How far a call gets depends on how busy the
-/// machine is besides, so different ones are tried.
-const STARVATIONS: [Freezes; 3] = [
-    Freezes { work: 0..50, stop_ms: 300..400 },
-    Freezes { work: 0..200, stop_ms: 500..600 },
-    Freezes { work: 0..10, stop_ms: 300..400 },
-];
-
-/// How often four such calls are made until one of them is recorded.
-const STARVED_ROUNDS: u64 = 36;
+/// How long a process may work before it is stopped again.
+const WORK_US: Range<u64> = 0..2_000;
+/// How long it then stands still.
+const STOP_MS: Range<u64> = 20..400;
+/// The wall clock of a call runs out within this.
+const STANDSTILL_MS: u64 = 5_200;
+/// Outside the slow lane only so many moments of a call are tried.
+const MOMENTS: u64 = 12;
 
 /// Random numbers from a seed.
 fn random_from(seed: u64) -> impl FnMut(&Range<u64>) -> u64 {
@@ -81,7 +71,7 @@ fn write_payload(mut input: ChildStdin, payload: &str, seed: u64) {
 }
 
 /// One call by a process that is stopped and continued until it ends; what it answered.
-fn call_while_freezing(context: &TestContext, seed: u64, command: &str, freezes: &Freezes) -> String {
+fn call_while_freezing(context: &TestContext, seed: u64, command: &str) -> String {
     let payload = payload_of(context, &format!("frozen-{seed}"), command);
     let mut child = start_hook(context);
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
@@ -89,10 +79,10 @@ fn call_while_freezing(context: &TestContext, seed: u64, command: &str, freezes:
     let host = std::thread::spawn(move || write_payload(input, &payload, seed));
     let mut random = random_from(seed);
     while child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_micros(random(&freezes.work)));
+        std::thread::sleep(Duration::from_micros(random(&WORK_US)));
         // A process that has just ended cannot be stopped, and is not: it is not waited for yet.
         let _ = kill_process(pid, Signal::STOP);
-        std::thread::sleep(Duration::from_millis(random(&freezes.stop_ms)));
+        std::thread::sleep(Duration::from_millis(random(&STOP_MS)));
         let _ = kill_process(pid, Signal::CONT);
     }
     host.join().unwrap();
@@ -113,7 +103,7 @@ fn a_process_that_is_frozen_again_and_again_judges_every_call() {
                     if call >= calls {
                         return;
                     }
-                    let told = call_while_freezing(&context, call as u64 + 1, "rm -rf /", &FREEZES);
+                    let told = call_while_freezing(&context, call as u64 + 1, "rm -rf /");
                     assert!(told.contains("\"deny\""), "call {call} passed: {told}");
                 }
             });
@@ -121,36 +111,76 @@ fn a_process_that_is_frozen_again_and_again_judges_every_call() {
     });
 }
 
+/// Starts hooks that stand still once, at a system call that is counted from the end of the payload.
+struct StandingStill<'a> {
+    context: &'a TestContext,
+    tools: tempfile::TempDir,
+}
+
+/// What a call that stood still answered, and how many system calls it made behind its payload.
+struct StoodStill {
+    told: String,
+    calls: u64,
+}
+
+impl<'a> StandingStill<'a> {
+    fn compile(context: &'a TestContext) -> Self {
+        let tools = tempfile::tempdir().unwrap();
+        let source = tools.path().join("stand_still.c");
+        std::fs::write(&source, include_str!("frozen/stand_still.c")).unwrap();
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-Wall", "-Werror", "-o"]).arg(tools.path().join("stand_still"));
+        let done = compiler.arg(source).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        Self { context, tools }
+    }
+
+    fn call(&self, session: &str, command: &str, at: u64) -> StoodStill {
+        let (tool, note) = (self.tools.path().join("stand_still"), self.tools.path().join(session));
+        let line = format!(
+            "exec {} {at} {STANDSTILL_MS} {} dispatch-hook PreToolUse --host claude-code",
+            tool.display(),
+            note.display()
+        );
+        let mut child = self.context.shell(&line).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(payload_of(self.context, session, command).as_bytes()).unwrap();
+        let told = told_by(&mut child);
+        assert!(child.wait().unwrap().success(), "{told}");
+        StoodStill { told, calls: std::fs::read_to_string(note).unwrap().parse().unwrap() }
+    }
+}
+
 #[test]
 fn a_call_that_no_guard_got_to_is_refused_and_recorded_as_such() {
     let context = TestContext::new();
     assert_eq!(context.dispatch(&["init", "--host", "claude-code"]).status, 0);
-    let starved_together = |seeds: Range<u64>, starvation: &Freezes| -> Vec<String> {
-        std::thread::scope(|scope| {
-            let context = &context;
-            let starve = |seed| scope.spawn(move || call_while_freezing(context, seed, "ls", starvation));
-            let calls: Vec<_> = seeds.map(starve).collect();
-            calls.into_iter().map(|call| call.join().unwrap()).collect()
-        })
-    };
+    let standing = StandingStill::compile(&context);
+    let whole = standing.call("whole", "ls", 0);
+    assert_eq!(whole.told.trim(), "{}");
+    let step = if slow_lane() { 1 } else { whole.calls.div_ceil(MOMENTS) };
+    let moments: Vec<u64> = (1..=whole.calls).step_by(usize::try_from(step).unwrap()).collect();
+    let told: Vec<[String; 2]> = std::thread::scope(|scope| {
+        let standing = &standing;
+        let call = |at: u64| {
+            let both = [("ls", "free"), ("rm -rf /", "worst")];
+            both.map(|(command, name)| scope.spawn(move || standing.call(&format!("{name}-{at}"), command, at).told))
+        };
+        let calls: Vec<_> = moments.iter().map(|at| call(*at)).collect();
+        calls.into_iter().map(|both| both.map(|call| call.join().unwrap())).collect()
+    });
     let mut refused = 0;
-    for (round, starvation) in (0..STARVED_ROUNDS).zip(STARVATIONS.iter().cycle()) {
-        let told = starved_together(round * 4 + 1..round * 4 + 5, starvation);
+    for (at, [free, worst]) in moments.iter().zip(&told) {
         // A call whose guards were through when the time ran out keeps their answer.
-        assert!(told.iter().all(|told| told.contains("PL04") || told.trim() == "{}"), "{told:?}");
-        refused += told.iter().filter(|told| told.contains("PL04")).count();
-        let events = context.dispatch(&["events", "--json", "--limit", "100"]).stdout;
-        let records: Vec<Value> = events.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let is_run = |record: &&Value| record["type"] == "HOOK_RUN";
-        let denied = |run: &&Value| run["decision"] == "deny" && run["data"]["code"] == "PL04";
-        let recorded = records.iter().filter(is_run).filter(denied).count();
-        assert!(recorded <= refused, "{recorded} of {refused}: {records:?}");
-        // One that did not even get to the log of its session is refused and cannot be recorded.
-        if recorded > 0 {
-            return;
-        }
+        assert!(free.contains("PL04") || free.trim() == "{}", "at call {at}: {free}");
+        assert!(worst.contains("\"deny\""), "at call {at}: {worst}");
+        refused += usize::from(free.contains("PL04")) + usize::from(worst.contains("PL04"));
     }
-    panic!("none of {refused} refused calls was recorded");
+    let events = context.dispatch(&["events", "--json", "--limit", "1000"]).stdout;
+    let records = events.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let denied = |run: &Value| run["type"] == "HOOK_RUN" && run["decision"] == "deny" && run["data"]["code"] == "PL04";
+    let recorded = records.filter(denied).count();
+    // One that did not even get to the log of its session is refused and cannot be recorded.
+    assert!((1..=refused).contains(&recorded), "{recorded} of {refused}");
 }
 
 #[test]
