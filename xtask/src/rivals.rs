@@ -42,12 +42,11 @@ pub(crate) fn run(root: &Path, names: &[&str]) -> Result<()> {
     let around = lines(root, WALK_AROUNDS)?;
     let general = around.iter().filter(|line| is_general(line)).count();
     let mut left_out = Vec::new();
-    let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| name.starts_with(wanted));
     let mut guards = Vec::new();
-    if wanted("dispatch") {
+    if names.is_empty() || names.contains(&"dispatch") {
         guards.push(GuardUnderTest::ours(&folder, &hook_size::build(root, None)?.path)?);
     }
-    for rival in Rival::ALL.iter().filter(|rival| wanted(rival.name)) {
+    for rival in Rival::ALL.iter().filter(|rival| rival.is_one_of(names)) {
         let installer = RivalInstaller::new(root, &folder);
         match installer.install(rival).and_then(|program| GuardUnderTest::of(&folder, rival, &program)) {
             Ok(guard) => guards.push(guard),
@@ -55,9 +54,6 @@ pub(crate) fn run(root: &Path, names: &[&str]) -> Result<()> {
         }
     }
     let rows = all_figures(&folder, &guards, &everyday, &around)?;
-    for (name, reason) in Rival::ELSEWHERE {
-        left_out.push(format!("{name} {reason}"));
-    }
     let table = RivalTable { everyday: everyday.len(), around: around.len(), general, rows, left_out };
     println!("{}", table.text());
     if names.is_empty() {

@@ -22,6 +22,8 @@ enum RivalSource {
     Pip(&'static str),
     /// The Rust crate registry.
     Crate(&'static str),
+    /// No registry: whoever has it puts it where the others are installed.
+    Nowhere,
 }
 
 /// How a guard is asked.
@@ -62,17 +64,34 @@ impl Rival {
             program: "dcg",
             hook: RivalHook::Words(&[]),
         },
+        Self {
+            name: "nah",
+            version: "1.3.1",
+            source: RivalSource::Nowhere,
+            program: "nah",
+            hook: RivalHook::Registered(&["hook", "claude", "install"]),
+        },
+        Self {
+            name: "shguard",
+            version: "0.6.0",
+            source: RivalSource::Nowhere,
+            program: "shguard",
+            hook: RivalHook::Words(&[]),
+        },
     ];
 
-    /// Those that no registry has, and why they are not compared.
-    pub(super) const ELSEWHERE: &'static [(&'static str, &'static str)] = &[
-        ("nah 1.3.1", "is not on the Python package index, which has versions up to 0.11.0"),
-        ("shguard 0.6.0", "is on no registry, and its sources want a second repository"),
-    ];
+    /// Whether one of these names is its own, with or without its version: `nah`, `nah-1.3.1`.
+    pub(super) fn is_one_of(&self, names: &[&str]) -> bool {
+        names.is_empty() || names.iter().any(|name| self.folder_name().starts_with(name))
+    }
 
     /// The name with its version.
     pub(super) fn title(&self) -> String {
         format!("{} {}", self.name, self.version)
+    }
+
+    fn folder_name(&self) -> String {
+        format!("{}-{}", self.name, self.version)
     }
 }
 
@@ -89,16 +108,20 @@ impl<'a> RivalInstaller<'a> {
 
     /// Installs a guard unless that version is there; its program.
     pub(super) fn install(&self, rival: &Rival) -> Result<PathBuf> {
-        let place = self.folder.join(format!("{}-{}", rival.name, rival.version));
+        let place = self.folder.join(rival.folder_name());
         let program = match rival.source {
             RivalSource::Npm(_) => place.join("node_modules/.bin").join(rival.program),
-            RivalSource::Pip(_) | RivalSource::Crate(_) => place.join("bin").join(rival.program),
+            RivalSource::Pip(_) | RivalSource::Crate(_) | RivalSource::Nowhere => place.join("bin").join(rival.program),
         };
         if program.exists() {
             return Ok(program);
         }
+        let commands = self.commands(rival, &place);
+        if commands.is_empty() {
+            bail!("no registry has it");
+        }
         std::fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
-        for mut command in self.commands(rival, &place) {
+        for mut command in commands {
             eprintln!("{}: {command:?}", rival.title());
             if !command.status().with_context(|| format!("cannot start {command:?}"))?.success() {
                 bail!("{command:?} failed");
@@ -130,6 +153,7 @@ impl<'a> RivalInstaller<'a> {
                 install.arg(format!("{package}@{}", rival.version));
                 vec![install]
             }
+            RivalSource::Nowhere => Vec::new(),
         }
     }
 
@@ -139,5 +163,20 @@ impl<'a> RivalInstaller<'a> {
         install.args(["install", "--ignore-rust-version", "--root"]).arg(place);
         install.env("CARGO_TARGET_DIR", self.folder.join("build"));
         install
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rival;
+
+    #[test]
+    fn a_guard_is_named_with_or_without_its_version() {
+        let named = |names: &[&str]| {
+            Rival::ALL.iter().filter(|rival| rival.is_one_of(names)).map(Rival::title).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&["nah"]), ["nah 0.11.0", "nah 1.3.1"]);
+        assert_eq!(named(&["nah-1.3.1", "dcg"]), ["dcg 0.16.0", "nah 1.3.1"]);
+        assert_eq!(named(&[]).len(), Rival::ALL.len());
     }
 }
