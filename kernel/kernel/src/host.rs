@@ -50,7 +50,7 @@ use dispatch_contracts::provider::Provider;
 use dispatch_contracts::service::Service;
 use dispatch_contracts::settings::Settings;
 use dispatch_contracts::tool::Tool;
-use registry::Registry;
+use registry::{Registry, route_answers};
 use roster::Roster;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -192,6 +192,16 @@ impl ExtensionHost {
     /// The routes that read headers and bytes themselves, by `METHOD /path`. A panic in one becomes its error and a fault.
     pub fn raw_routes(&self) -> Vec<Owned<RawRoute>> {
         self.inner.registry.lock().raw_routes.list()
+    }
+
+    /// The first route that answers a request, in the order of [`Self::routes`].
+    pub fn route_for(&self, method: &str, path: &str) -> Option<Owned<Route>> {
+        self.inner.registry.lock().routes.first(|name| route_answers(name, method, path))
+    }
+
+    /// The first of [`Self::raw_routes`] that answers a request.
+    pub fn raw_route_for(&self, method: &str, path: &str) -> Option<Owned<RawRoute>> {
+        self.inner.registry.lock().raw_routes.first(|name| route_answers(name, method, path))
     }
 
     /// The commands, by name. A panic in one becomes its error and a fault.

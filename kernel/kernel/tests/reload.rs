@@ -127,6 +127,29 @@ fn a_new_version_has_the_routes_of_the_old_one_and_not_those_of_others() {
 }
 
 #[test]
+fn a_request_finds_the_route_whose_parts_it_has() {
+    let test = TestHost::new();
+    test.run(async {
+        let fixed = routed("a", "1.0.0", "/v1/things/all");
+        let host = test.boot(vec![fixed, routed("b", "1.0.0", "/v1/things/{id}/parts")]).await.unwrap();
+        let found = |method, path| host.route_for(method, path).map(|route| route.name);
+        for (method, path, expected) in [
+            ("GET", "/v1/things/all", Some("GET /v1/things/all")),
+            ("get", "/v1/things/all", Some("GET /v1/things/all")),
+            ("POST", "/v1/things/all", None),
+            ("GET", "/v1/things/7", None),
+            ("GET", "/v1/things/7/parts", Some("GET /v1/things/{id}/parts")),
+            ("GET", "/v1/things//parts", None),
+            ("GET", "/v1/things/7/parts/", None),
+            ("GET", "/v1/things", None),
+        ] {
+            assert_eq!(found(method, path).as_deref(), expected, "{method} {path}");
+        }
+        assert!(host.raw_route_for("GET", "/v1/things/all").is_none());
+    });
+}
+
+#[test]
 fn a_version_that_does_not_start_leaves_the_old_one_running_and_is_not_tried_again() {
     let (test, life) = (TestHost::new(), Notes::default());
     let tries = Notes::default();

@@ -137,6 +137,12 @@ impl<T: Clone + Send + 'static> ContributionTable<T> {
         entries.map(|(name, it)| Owned { owner: it.owner.clone(), name: name.clone(), item: it.item.clone() }).collect()
     }
 
+    /// The first whose name matches.
+    pub(crate) fn first(&self, matches: impl Fn(&str) -> bool) -> Option<Owned<T>> {
+        let (name, it) = self.entries.iter().find(|(name, _)| matches(name))?;
+        Some(Owned { owner: it.owner.clone(), name: name.clone(), item: it.item.clone() })
+    }
+
     /// Who has a name that matches. For an extension that is about to start, those who leave have none.
     fn owner_of(
         &self,
@@ -312,6 +318,16 @@ fn route_shape(name: &str) -> String {
     let unnamed =
         |part: &str| if part.starts_with('{') && part.ends_with('}') { "{}".to_owned() } else { part.to_owned() };
     name.split('/').map(unnamed).collect::<Vec<_>>().join("/")
+}
+
+/// Whether the route of a name answers `method` at `path`. A placeholder stands for one part that is not empty.
+pub(crate) fn route_answers(name: &str, method: &str, path: &str) -> bool {
+    let Some((its_method, pattern)) = name.split_once(' ') else { return false };
+    let is_placeholder = |part: &str| part.starts_with('{') && part.ends_with('}');
+    let fits = |(wanted, given): (&str, &str)| wanted == given || is_placeholder(wanted) && !given.is_empty();
+    its_method.eq_ignore_ascii_case(method)
+        && pattern.split('/').count() == path.split('/').count()
+        && pattern.split('/').zip(path.split('/')).all(fits)
 }
 
 pub(crate) fn drop_contained(removed: RemovedItems) {

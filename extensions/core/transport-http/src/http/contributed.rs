@@ -13,7 +13,7 @@ use axum::http::header::{HeaderValue, RETRY_AFTER};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use dispatch_contracts::contribution::Route;
-use dispatch_kernel::host::Owned;
+use dispatch_kernel::host::{ExtensionHost, Owned};
 use dispatch_os::paths::percent_decoded;
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Map, Value, json};
@@ -36,8 +36,8 @@ pub(super) async fn serve(State(shared): State<Arc<ServerShared>>, request: Requ
     if let Some((route, path)) = raw::find(&shared, request.method().as_str(), request.uri().path()) {
         return raw::serve(&route, path, request).await;
     }
-    let routes = shared.services.extensions()?.routes();
-    let Some((route, path)) = find(&routes, request.method().as_str(), request.uri().path()) else {
+    let extensions = shared.services.extensions()?;
+    let Some((route, path)) = find(&extensions, request.method().as_str(), request.uri().path()) else {
         return Err(Refusal::not_found("nothing is served at this path").hint("/openapi.json lists what is served"));
     };
     let query: BTreeMap<String, String> =
@@ -126,9 +126,10 @@ fn server_events(answer: &Value) -> Vec<Result<Event, Infallible>> {
     listed.map(|one| Ok(event(one))).collect()
 }
 
-fn find<'a>(routes: &'a [Owned<Route>], method: &str, path: &str) -> Option<(&'a Owned<Route>, Map<String, Value>)> {
-    let of_method = routes.iter().filter(|route| route.item.method.eq_ignore_ascii_case(method));
-    of_method.filter_map(|route| Some((route, placeholders(&route.item.path, path)?))).next()
+/// The route that answers a request, with the values of its placeholders.
+fn find(extensions: &ExtensionHost, method: &str, path: &str) -> Option<(Owned<Route>, Map<String, Value>)> {
+    let route = extensions.route_for(method, path)?;
+    placeholders(&route.item.path, path).map(|values| (route, values))
 }
 
 /// The values of a pattern's `{placeholders}` in a path; `None` when the path does not fit.

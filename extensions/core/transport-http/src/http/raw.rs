@@ -16,11 +16,10 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The first raw route that fits, with the values of its placeholders.
+/// The raw route that answers a request, with the values of its placeholders.
 pub(super) fn find(shared: &ServerShared, method: &str, path: &str) -> Option<(Owned<RawRoute>, Map<String, Value>)> {
-    let routes = shared.services.extensions().ok()?.raw_routes();
-    let of_method = routes.into_iter().filter(|route| route.item.method.eq_ignore_ascii_case(method));
-    of_method.filter_map(|route| placeholders(&route.item.path, path).map(|found| (route, found))).next()
+    let route = shared.services.extensions().ok()?.raw_route_for(method, path)?;
+    placeholders(&route.item.path, path).map(|values| (route, values))
 }
 
 /// Whether a request without the token goes to a route that finds out itself who calls.
