@@ -32,18 +32,51 @@ pub(crate) const APPEND_KEY: &str = "event-ledger:append";
 
 /// Adds an event, or finds it. The transaction holds [`APPEND_KEY`].
 pub(crate) fn append(tx: &mut dyn Transaction, event: &PreparedEvent) -> Result<Appended, StorageError> {
-    if let Some(known) = tx.query(&by_external_id(event))?.first() {
-        tx.execute(&add_duplicate(&event.channel, &event.account, event.received_at))?;
-        return Ok(Appended { event: read(known)?, fresh: false });
-    }
-    let thread = thread_key(tx, event)?;
-    let id = free_id(tx, event)?;
+    let thread = match known_thread(tx, event)? {
+        Some(known) => known,
+        None => match repeated(tx, event)? {
+            Some(known) => return Ok(known),
+            None => make_thread(tx, event)?,
+        },
+    };
     let metadata = Value::Object(event.metadata.clone()).to_string();
+    let mut id = plain_id(event);
+    // Most events are new and their plain id is free, so that is tried before anything is looked up.
+    let mut inserted = insert(tx, event, &id, thread, &metadata)?;
+    if inserted.is_none() {
+        if let Some(known) = repeated(tx, event)? {
+            return Ok(known);
+        }
+        id = free_id(tx, event)?;
+        inserted = insert(tx, event, &id, thread, &metadata)?;
+    }
+    let sequence = inserted.ok_or_else(|| StorageError::Statement("an event got no number".to_owned()))?;
+    add_participants(tx, sequence, event)?;
+    Ok(Appended { event: stored(event, id, sequence), fresh: true })
+}
+
+/// The event as it was stored before, if it was. That it came again is counted.
+fn repeated(tx: &mut dyn Transaction, event: &PreparedEvent) -> Result<Option<Appended>, StorageError> {
+    let found = tx.query(&by_external_id(event))?;
+    let Some(known) = found.first() else { return Ok(None) };
+    tx.execute(&add_duplicate(&event.channel, &event.account, event.received_at))?;
+    Ok(Some(Appended { event: read(known)?, fresh: false }))
+}
+
+/// The number of the row; none if its id is taken or the account has the event.
+fn insert(
+    tx: &mut dyn Transaction,
+    event: &PreparedEvent,
+    id: &str,
+    thread: i64,
+    metadata: &str,
+) -> Result<Option<u64>, StorageError> {
     let inserted = tx.query(&statement!(
         "INSERT INTO events (id, channel, account, external_id, sender, peer_kind, peer, thread, thread_key, content,
              content_type, sent_at, received_at, metadata, origin_event, origin_hops)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) RETURNING sequence",
-        &id,
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+         ON CONFLICT DO NOTHING RETURNING sequence",
+        id,
         &event.channel,
         &event.account,
         &event.external_id,
@@ -60,10 +93,7 @@ pub(crate) fn append(tx: &mut dyn Transaction, event: &PreparedEvent) -> Result<
         event.origin.as_ref().map(|origin| origin.event.as_str()),
         event.origin.as_ref().map(|origin| origin.hops)
     ))?;
-    let number = inserted.first().ok_or_else(|| StorageError::Statement("an event got no number".to_owned()))?;
-    let sequence = number.unsigned(0)?;
-    add_participants(tx, sequence, event)?;
-    Ok(Appended { event: stored(event, id, sequence), fresh: true })
+    inserted.first().map(|number| number.unsigned(0)).transpose()
 }
 
 /// Stores how far an account was read.
@@ -197,19 +227,19 @@ fn by_external_id(event: &PreparedEvent) -> Statement {
     )
 }
 
-/// The conversation of an event; it is made with its first one.
-fn thread_key(tx: &mut dyn Transaction, event: &PreparedEvent) -> Result<i64, StorageError> {
-    let thread = event.thread.as_deref().unwrap_or_default();
+/// The conversation of an event, if it is not its first one.
+fn known_thread(tx: &mut dyn Transaction, event: &PreparedEvent) -> Result<Option<i64>, StorageError> {
     let found = tx.query(&statement!(
         "SELECT id FROM threads WHERE channel = ?1 AND account = ?2 AND peer = ?3 AND thread = ?4",
         &event.channel,
         &event.account,
         &event.peer,
-        thread
+        event.thread.as_deref().unwrap_or_default()
     ))?;
-    if let Some(known) = found.first() {
-        return known.integer(0);
-    }
+    found.first().map(|known| known.integer(0)).transpose()
+}
+
+fn make_thread(tx: &mut dyn Transaction, event: &PreparedEvent) -> Result<i64, StorageError> {
     let made = tx.query(&statement!(
         "INSERT INTO threads (channel, account, peer_kind, peer, thread, made_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id",
@@ -217,15 +247,20 @@ fn thread_key(tx: &mut dyn Transaction, event: &PreparedEvent) -> Result<i64, St
         &event.account,
         event.peer_kind.word(),
         &event.peer,
-        thread,
+        event.thread.as_deref().unwrap_or_default(),
         event.received_at
     ))?;
     made.first().ok_or_else(|| StorageError::Statement("a thread got no number".to_owned()))?.integer(0)
 }
 
-/// `CHANNEL:EXTERNALID`, unless another account of the channel has an event of that name.
+/// `CHANNEL:EXTERNALID`, which an event has unless another account of the channel has one of that name.
+fn plain_id(event: &PreparedEvent) -> String {
+    format!("{}:{}", event.channel, event.external_id)
+}
+
+/// The id of an event whose plain one may be taken.
 fn free_id(tx: &mut dyn Transaction, event: &PreparedEvent) -> Result<String, StorageError> {
-    let plain = format!("{}:{}", event.channel, event.external_id);
+    let plain = plain_id(event);
     let mut id = plain.clone();
     let mut more = 1_u32;
     while !tx.query(&number_of(&id))?.is_empty() {
