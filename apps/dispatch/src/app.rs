@@ -1,6 +1,7 @@
 //! From arguments to exit status: parse, load settings, run the command, report.
 
 use crate::args::{Args, Command};
+use crate::commands::init::HOOK_PROGRAM;
 use crate::extension_choice::settings_schemas;
 use crate::external_extensions::joined;
 use crate::failure::Failure;
@@ -39,8 +40,11 @@ impl App {
     /// Runs the command that the process was started with.
     pub fn run(self) -> ExitCode {
         // A host must get its answer whatever it passes, so this command has no usage errors.
+        if environment::called_as().is_some_and(|name| name == HOOK_PROGRAM) {
+            commands::hook::run(environment::arguments());
+        }
         if environment::arguments().next().is_some_and(|command| command == "hook") {
-            commands::hook::run();
+            commands::hook::run(environment::arguments().skip(1));
         }
         let args = Args::from_process();
         let printer = Printer::new();

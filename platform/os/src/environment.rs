@@ -1,7 +1,7 @@
 //! The only reader of the process environment, so that every variable the product looks at is found here by search.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::OsError;
 
@@ -82,6 +82,13 @@ pub fn join_paths(folders: &[PathBuf]) -> OsString {
 #[inline]
 pub fn temporary_folder() -> PathBuf {
     std::env::temp_dir()
+}
+
+/// The name that the program was called by, without folders and without the system's suffix: that of a link where it was
+/// called through one.
+pub fn called_as() -> Option<String> {
+    let words = std::env::args_os().next()?;
+    Some(Path::new(&words).file_stem()?.to_string_lossy().into_owned())
 }
 
 /// The command line without the program name.

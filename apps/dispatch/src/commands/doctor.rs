@@ -178,9 +178,11 @@ fn policy(loaded: &Loaded) -> Vec<DoctorFinding> {
     let weakened = weakened.map(|what| wrong("policy", what, "look at it, then `dispatch trust` or take it out"));
     let off = super::canary::switched_off(loaded).into_iter();
     let off = off.map(|what| wrong("hosts", what, "take the switch out; `dispatch canary` tries each host"));
+    let unreachable = super::init::unreachable(loaded).into_iter();
+    let unreachable = unreachable.map(|what| wrong("hosts", what, "`dispatch canary` tries each host"));
     let modules = super::module::not_running(loaded).into_iter();
     let modules = modules.map(|what| wrong("modules", what, "`dispatch trust`, or take it out of the manifest"));
-    broken.chain(weakened).chain(off).chain(modules).collect()
+    broken.chain(weakened).chain(off).chain(unreachable).chain(modules).collect()
 }
 
 fn git() -> DoctorFinding {

@@ -23,6 +23,8 @@ use crate::app::Status;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Loaded;
+pub(crate) use program::HOOK_PROGRAM;
+
 use changes::{FileChange, InitChanges, McpServerPart, registrations};
 use ci_workflow::CiService;
 use git::GitPart;
@@ -118,7 +120,8 @@ fn is_own_settings(loaded: &Loaded) -> bool {
 fn policy_is_whole(loaded: &Loaded, printer: &Printer) -> bool {
     let broken: Vec<String> = super::check::problems(loaded).iter().map(super::check::PolicyProblem::text).collect();
     let weakened = super::check::weakened(loaded);
-    let more = [super::canary::switched_off(loaded), super::module::not_running(loaded)].concat();
+    let mut more = [super::canary::switched_off(loaded), super::module::not_running(loaded)].concat();
+    more.extend(unreachable(loaded));
     broken.iter().chain(&weakened).chain(&more).for_each(|what| printer.warn(what));
     broken.is_empty() && weakened.is_empty() && more.is_empty()
 }
@@ -198,7 +201,17 @@ fn register(
     let report = Report { place, hosts: &chosen, lines, closing };
     report.print(request.json.into(), printer)?;
     report.advise(request.json.into(), printer);
+    if let Some(missing) = program::missing_from_path(place) {
+        printer.warn(&missing);
+    }
     Ok(Status::Done)
+}
+
+/// What keeps agents from reaching Dispatch although they are registered in this project.
+pub(crate) fn unreachable(loaded: &Loaded) -> Option<String> {
+    let place = RegistrationRoot::project(loaded).ok()?;
+    let is_registered = hosts::registered(&place).is_ok_and(|hosts| !hosts.is_empty());
+    if is_registered { program::missing_from_path(&place) } else { None }
 }
 
 fn check(

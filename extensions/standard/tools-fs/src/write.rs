@@ -62,11 +62,16 @@ fn run(files: &FileWorkspace, arguments: Map<String, Value>, context: &ToolConte
     files.remember(&context.session, spot.path(), &bytes);
     let done = if found.is_some() { "Replaced" } else { "Created" };
     Ok(ToolOutput::text(format!(
-        "{done} {} ({} lines, {} bytes).",
+        "{done} {} ({}, {}).",
         path.display(),
-        content.lines().count(),
-        bytes.len()
+        counted(content.lines().count(), "line"),
+        counted(bytes.len(), "byte")
     )))
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{ending}")
 }
 
 fn check_known(files: &FileWorkspace, context: &ToolContext, found: &LoadedFile, path: &Path) -> Result<(), ToolError> {

@@ -89,6 +89,30 @@ fn a_program_that_is_gone_or_babbles_is_an_error() {
 }
 
 #[test]
+fn a_program_that_is_not_on_path_is_told_at_once_and_a_link_will_do() {
+    let context = registered(&["claude-code"]);
+    let tools = context.home().join("tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    let path = format!("{}:/usr/bin:/bin", tools.display());
+    let run = |words: &[&str]| context.run("dispatch", words, b"", &[("PATH", path.as_str())]);
+    let told = "`dispatch-hook` is not on PATH";
+    let again = run(&["init", "--host", "claude-code"]);
+    assert!(again.status == 0 && again.stderr.contains(told), "{again:?}");
+    let checked = run(&["init", "--check"]);
+    assert!(checked.status == 1 && checked.stderr.contains(told), "{checked:?}");
+    let doctor = run(&["doctor"]);
+    assert!(doctor.status == 1 && doctor.stdout.contains(told), "{doctor:?}");
+    let program = context.command("dispatch").get_program().to_owned();
+    std::os::unix::fs::symlink(program, tools.join("dispatch-hook")).unwrap();
+    for words in [&["init", "--check"][..], &["doctor"], &["canary"]] {
+        let output = run(words);
+        assert!(output.status == 0 && !output.stderr.contains(told), "{output:?}");
+    }
+    let asked = context.run_shell(&format!("PATH={path} dispatch-hook --version"));
+    assert!(asked.stdout.starts_with("dispatch-hook "), "{asked:?}");
+}
+
+#[test]
 fn a_guard_that_is_off_is_inconclusive() {
     let context = registered(&["codex"]);
     context.write(".ai/hooks/dispatch.manifest.json", r#"{"version": 1, "modules": [{"name": "session"}]}"#);

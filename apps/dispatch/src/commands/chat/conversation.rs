@@ -111,8 +111,8 @@ impl Conversation<'_> {
     fn greet(&self) {
         if self.choice.provider == REHEARSAL {
             self.printer().note(&format!(
-                "No model answers here ({}): the rehearsal answers by rule and drives the tools.\nFor a model: start a \
-                 local server such as Ollama, or set model.base_url and model.model and keep a key with `dispatch auth \
+                "No model answers here ({}):\nthe rehearsal answers by rule and drives the tools.\nFor a model: start a \
+                 local server such as Ollama, or set model.base_url\nand model.model and keep a key with `dispatch auth \
                  add`; `dispatch up` helps.",
                 self.choice.reason
             ));

@@ -1,10 +1,24 @@
 //! The program that is registered with hosts.
 
+use super::host_detection::HostSurroundings as _;
+use super::registration_root::RegistrationRoot;
+use dispatch_hook_dialects::register::Scope;
 use dispatch_os::environment::PROGRAM_SUFFIX;
 use std::path::Path;
 
-/// The small program for hook events alone.
-pub(super) const HOOK_PROGRAM: &str = "dispatch-hook";
+/// The small program for hook events alone. A link to `dispatch` of this name does the same.
+pub(crate) const HOOK_PROGRAM: &str = "dispatch-hook";
+
+/// What to say where registrations name the program and it cannot be found.
+pub(super) fn missing_from_path(place: &RegistrationRoot) -> Option<String> {
+    let is_missing = place.scope == Scope::Project && !place.on_path(HOOK_PROGRAM);
+    is_missing.then(|| {
+        format!(
+            "`{HOOK_PROGRAM}` is not on PATH, so agents go on without Dispatch; install it there, or a link to \
+             `dispatch` of that name"
+        )
+    })
+}
 
 /// The words before the event: the small program if it stands beside this one, else `dispatch hook`.
 pub(super) fn words(own: &Path, is_file: impl Fn(&Path) -> bool) -> Vec<String> {
