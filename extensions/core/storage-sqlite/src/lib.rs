@@ -10,6 +10,7 @@ mod deletion;
 mod error;
 mod extension;
 mod guard;
+mod in_memory;
 mod inspect;
 mod job_queue;
 mod late_words;

@@ -1,10 +1,11 @@
-//! The backend and its stores: the storage contract on top of one writer and a few readers.
+//! The backend and its stores: the storage contract on top of one writer and a few readers, or of a database in memory.
 
 mod values;
 
 use crate::contract::Location;
 use crate::database::{BUSY_WAIT, ConnectionPurpose, Database};
 use crate::guard::NamespaceScope;
+use crate::in_memory::InMemory;
 use crate::job_queue::JobQueue;
 use crate::late_words::renew_triggers;
 use crate::layout::{self, FoundDatabase};
@@ -118,21 +119,30 @@ fn open_patiently(place: &ResolvedLocation) -> Result<(Database, FoundDatabase),
 
 /// The threads of one database.
 struct DatabaseThreads {
-    place: ResolvedLocation,
-    queue: Arc<JobQueue<WriterJob>>,
-    writer: Mutex<Option<JoinHandle<()>>>,
-    readers: Readers,
+    work: DatabaseWork,
     scopes: Mutex<BTreeMap<Vec<String>, Arc<NamespaceScope>>>,
+}
+
+/// Where work is done.
+enum DatabaseWork {
+    /// On threads of its own, which wait for the disk.
+    OnThreads { queue: Arc<JobQueue<WriterJob>>, writer: Mutex<Option<JoinHandle<()>>>, readers: Readers },
+    /// In memory, where nothing waits for a disk: on the thread that asks.
+    AtOnce(InMemory),
 }
 
 impl DatabaseThreads {
     fn start(place: ResolvedLocation, database: Database, found: FoundDatabase) -> Result<Self, StorageError> {
+        let scopes = Mutex::default();
+        if matches!(place, ResolvedLocation::Memory) {
+            return Ok(Self { work: DatabaseWork::AtOnce(InMemory::new(database, found)), scopes });
+        }
         let queue = Arc::new(JobQueue::new(writer::QUEUE_LIMIT));
         let jobs = Arc::clone(&queue);
         let writer = spawn("storage-writer", move || writer::serve(&database, found, &jobs))
             .map_err(|error| StorageError::Unwritable(format!("cannot start a thread: {error}")))?;
-        let readers = Readers::new(place.clone());
-        Ok(Self { place, queue, writer: Mutex::new(Some(writer)), readers, scopes: Mutex::default() })
+        let (writer, readers) = (Mutex::new(Some(writer)), Readers::new(place));
+        Ok(Self { work: DatabaseWork::OnThreads { queue, writer, readers }, scopes })
     }
 
     /// One scope per set of namespaces, so that its statements are compiled once.
@@ -158,21 +168,28 @@ impl DatabaseThreads {
     }
 
     async fn read(&self, job: DatabaseJob) -> StorageAnswer {
-        self.ask(|threads, reply| match threads.place {
-            ResolvedLocation::File(_) => threads.readers.submit(job, reply),
-            ResolvedLocation::Memory => threads.push(WriterJob::Read(job, reply)),
+        self.ask(|threads, reply| match &threads.work {
+            DatabaseWork::OnThreads { readers, .. } => readers.submit(job, reply),
+            DatabaseWork::AtOnce(_) => threads.push(WriterJob::Read(job, reply)),
         })
         .await
     }
 
     fn push(&self, job: WriterJob) -> Result<(), StorageError> {
-        self.queue.push(job).map(drop).map_err(told)
+        match &self.work {
+            DatabaseWork::OnThreads { queue, .. } => queue.push(job).map(drop).map_err(told),
+            DatabaseWork::AtOnce(memory) => memory.serve(job).map_err(told),
+        }
     }
 
     fn close(&self) {
-        self.readers.close();
-        self.queue.close();
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (queue, writer, readers) = match &self.work {
+            DatabaseWork::OnThreads { queue, writer, readers } => (queue, writer, readers),
+            DatabaseWork::AtOnce(memory) => return memory.close(),
+        };
+        readers.close();
+        queue.close();
+        let writer = writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The last store may be dropped by a work, and a thread cannot wait for itself.
         if let Some(writer) = writer.filter(|writer| !is_current(writer)) {
             _ = writer.join();

@@ -56,7 +56,7 @@ pub(crate) enum WriteTask {
 pub(crate) enum WriterJob {
     /// A durable change.
     Write(WriteJob),
-    /// A look at what is committed; for a database that only this thread has.
+    /// A look at what is committed; for a database that has no readers.
     Read(DatabaseJob, Sender<StorageAnswer>),
     /// The migrations of a namespace.
     Migrate(String, Vec<Migration>, Sender<StorageAnswer>),
@@ -83,11 +83,7 @@ pub(crate) fn serve(database: &Database, mut found: FoundDatabase, queue: &JobQu
                 WriterJob::Write(work) => group.push(work),
                 other => {
                     commit(database, std::mem::take(&mut group));
-                    // If it fails badly, its caller sees that no answer comes; the others are served on.
-                    _ = catch_unwind(AssertUnwindSafe(|| alone(database, &mut found, other)));
-                    if !database.connection.is_autocommit() {
-                        _ = database.command("ROLLBACK");
-                    }
+                    serve_one(database, &mut found, other);
                 }
             }
         }
@@ -102,6 +98,14 @@ pub(crate) fn serve(database: &Database, mut found: FoundDatabase, queue: &JobQu
     }
     // Whoever opens the file next does it otherwise.
     _ = database.command("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+/// Does one job by itself. If it fails badly, its caller sees that no answer comes; others are served on.
+pub(crate) fn serve_one(database: &Database, found: &mut FoundDatabase, job: WriterJob) {
+    _ = catch_unwind(AssertUnwindSafe(|| alone(database, found, job)));
+    if !database.connection.is_autocommit() {
+        _ = database.command("ROLLBACK");
+    }
 }
 
 fn alone(database: &Database, found: &mut FoundDatabase, job: WriterJob) {
