@@ -125,6 +125,12 @@ impl Database {
         _ = self.command("PRAGMA wal_checkpoint(PASSIVE)");
     }
 
+    /// Gives back what work has filled: compiled statements and pages. What cannot go now goes after the next work.
+    pub(crate) fn shrink(&self) {
+        self.connection.flush_prepared_statement_cache();
+        _ = self.trusted().execute_batch("PRAGMA shrink_memory");
+    }
+
     /// The connection for statements of the backend itself.
     pub(crate) fn trusted(&self) -> &Connection {
         self.guard.serve(GuardMode::Trusted);

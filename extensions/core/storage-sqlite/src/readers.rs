@@ -3,6 +3,7 @@
 
 use crate::database::{ConnectionPurpose, Database};
 use crate::job_queue::{JobQueue, JobRefused, TakenJobs};
+use crate::quiet_window::QuietWindow;
 use crate::resolved_location::ResolvedLocation;
 use crate::writer::{DatabaseJob, StorageAnswer};
 use dispatch_contracts::storage::StorageError;
@@ -95,10 +96,18 @@ impl ReaderPool {
 
     fn serve(&self) {
         let mut database = None;
+        let mut window = QuietWindow::default();
         loop {
             match self.queue.take(1, Some(PATIENCE)) {
                 TakenJobs::Jobs(reads) => {
+                    let count = reads.len() as u64;
                     reads.into_iter().for_each(|read| self.answer(&mut database, read));
+                    // The reader that is left over for the looks of an idle process keeps nothing of the work.
+                    if window.begins_rest(count, monotonic_ms())
+                        && let Some(database) = &database
+                    {
+                        database.shrink();
+                    }
                     let mut threads = self.threads();
                     let (serving, patience_ms) = (threads.serving, u64::try_from(PATIENCE.as_millis()).unwrap_or(0));
                     if threads.busy.is_surplus(serving, monotonic_ms(), patience_ms) {

@@ -68,12 +68,16 @@ pub(crate) enum WriterJob {
 pub(crate) fn serve(database: &Database, mut found: FoundDatabase, queue: &JobQueue<WriterJob>) {
     let mut window = QuietWindow::default();
     loop {
-        let jobs = match queue.take(GROUP_LIMIT, database.has_long_log().then_some(QUIET)) {
+        let has_long_log = database.has_long_log();
+        let patience = if has_long_log { Some(QUIET) } else { window.left() };
+        let jobs = match queue.take(GROUP_LIMIT, patience) {
             TakenJobs::Jobs(jobs) => jobs,
-            TakenJobs::Idle => {
+            TakenJobs::Idle if has_long_log => {
                 database.fold_log();
                 continue;
             }
+            // An idle process may ask for nothing any more.
+            TakenJobs::Idle => Vec::new(),
             TakenJobs::Closed => break,
         };
         let count = jobs.len() as u64;
@@ -92,8 +96,7 @@ pub(crate) fn serve(database: &Database, mut found: FoundDatabase, queue: &JobQu
             database.fold_log();
         }
         if window.begins_rest(count, monotonic_ms()) {
-            // What is not given back now is given back after the next work.
-            _ = database.command("PRAGMA shrink_memory");
+            database.shrink();
         }
     }
     // Whoever opens the file next does it otherwise.
