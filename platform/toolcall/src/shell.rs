@@ -12,6 +12,7 @@ mod destruction;
 mod effects;
 mod environment;
 mod expansion;
+mod extended_pattern;
 mod field;
 mod flow;
 mod foreign;

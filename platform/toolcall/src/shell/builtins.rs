@@ -403,6 +403,10 @@ fn read(
     mut state: ShellState,
     context: &CommandContext,
 ) -> CommandOutcome {
+    // The index of a name is evaluated: `read 'a[$(...)]'`.
+    for field in arguments.iter().filter(|field| field.text.contains('[')) {
+        interpreter.keep_possible_code(&field.text);
+    }
     for name in ["REPLY", "OPTARG", "OPTIND"] {
         state.assign(name, VariableValue::Unknown);
     }

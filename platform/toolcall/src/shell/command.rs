@@ -255,6 +255,9 @@ impl Interpreter {
         let known_name = raw.trim_matches('"').rsplit_once('/').map(|(_, name)| name.to_owned());
         let plain =
             |name: &String| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        // What no variable of this command is, is most likely empty: `r${x}m`.
+        let without = without_variables(&raw);
+        let known_name = known_name.or_else(|| Some(without.to_owned()).filter(|name| *name != raw));
         match known_name.filter(plain) {
             Some(name) => self.run_by_path(&format!("./{name}"), fields, &state, context),
             None => self.recorder.code(UnknownReason::UnresolvedProgram, &raw),
@@ -373,11 +376,38 @@ impl Interpreter {
         // `[ a > b ]` writes a file, and a quoted `$(` can run where a number is expected.
         let redirects = !text.starts_with("[[") && text.contains(['<', '>']);
         let hides_code = text.contains('\'') && (text.contains("$(") || text.contains('`'));
+        // An index is evaluated: `[[ -v $name ]]` runs what stands between the brackets of the name.
+        if text.contains("-v") || text.contains("-eq") {
+            for name in text.split('$').skip(1) {
+                let name = name.trim_start_matches('{').split(|c: char| c != '_' && !c.is_ascii_alphanumeric()).next();
+                if let Some(VariableValue::Known(held)) = name.map(|name| state.variable(name)) {
+                    self.keep_possible_code(&held);
+                }
+            }
+        }
         if redirects || hides_code {
             self.recorder.unknown(UnknownReason::Syntax, "[");
         }
         CommandOutcome::same(state)
     }
+}
+
+/// A word without its plain variables; the shell itself where it names that.
+fn without_variables(raw: &str) -> String {
+    let word = raw.trim_matches('"');
+    if matches!(word, "$BASH" | "${BASH}" | "$SHELL" | "${SHELL}" | "$0") {
+        return "bash".to_owned();
+    }
+    let mut parts = word.split("${");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once('}').unwrap_or((part, ""));
+        if !name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
+            return raw.to_owned();
+        }
+        text.push_str(rest);
+    }
+    text
 }
 
 /// A word of a command: where it stands, and the node that its expansions lie in.
@@ -405,7 +435,9 @@ fn assign_elements(name: &str, fields: &[ShellField], state: &mut ShellState) ->
         let element = field.text.strip_prefix('[').and_then(|rest| rest.split_once("]="));
         if let Some((key, word)) = element.and_then(|(key, word)| Some((element_key(key)?, word))) {
             has_keys = true;
-            let value = if field.exact { VariableValue::Known(word.to_owned()) } else { VariableValue::Unknown };
+            let home = word.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+            let expanded = home.and_then(|rest| Some(state.home()? + rest)).unwrap_or_else(|| word.to_owned());
+            let value = if field.exact { VariableValue::Known(expanded) } else { VariableValue::Unknown };
             state.assign(&element_name(name, key), value);
         }
     }

@@ -41,6 +41,7 @@ impl Interpreter {
         let text = source.slice(node);
         if text.contains("-i") && (text.contains("$(") || text.contains('[')) {
             self.recorder.code(UnknownReason::UnresolvedCode, "declare -i");
+            self.keep_possible_code(text);
         }
         CommandOutcome::same(state)
     }

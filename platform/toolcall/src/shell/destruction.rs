@@ -67,8 +67,19 @@ const REMOVING_CALLS: &[&str] = &[
     "deleteTree",
 ];
 /// Ends of names that remove only with what they belong to.
-const REMOVING_NAMES: &[&str] =
-    &["::Delete", "vim.fn.delete", "File.delete", "os.remove", "os.remove.all", "File.unlink"];
+const REMOVING_NAMES: &[&str] = &[
+    "::Delete",
+    "vim.fn.delete",
+    "File.delete",
+    "File.Delete",
+    "Directory.Delete",
+    "Files.delete",
+    "Files.deleteIfExists",
+    "FileUtils.forceDelete",
+    "os.remove",
+    "os.remove.all",
+    "File.unlink",
+];
 /// Methods that remove what stands before them.
 const REMOVING_METHODS: &[&str] =
     &[".deleteDir", ".deleteRecursively", ".rmtree", ".deleteOnExit", ".removeRecursively", ".deleteSync"];

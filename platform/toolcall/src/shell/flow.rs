@@ -9,6 +9,7 @@ use super::field::{ShellField, VariableValue};
 use super::interpreter::{CommandContext, Concurrency, Interpreter, Lifetime};
 use super::joined::JoinedStatement;
 use super::limits::{MAX_LOOP_PASSES, MAX_LOOP_WORDS};
+use super::output;
 use super::source::ShellSource;
 use super::state::{CommandOutcome, ShellState, WorkingDirectories};
 use super::tree;
@@ -24,8 +25,11 @@ impl Interpreter {
         context: &CommandContext,
     ) -> CommandOutcome {
         let mut outcome = CommandOutcome::same(state);
+        // What all of them print together, as long as each tells it.
+        let mut printed: Option<Option<String>> = None;
         for (index, node) in nodes.iter().enumerate().filter(|(_, node)| is_statement(**node)) {
             let state = outcome.settle();
+            self.output = None;
             let background = nodes.get(index + 1).is_some_and(|next| next.kind() == "&");
             outcome = if background {
                 let beside =
@@ -35,7 +39,15 @@ impl Interpreter {
             } else {
                 self.statement(source, *node, state, context)
             };
+            let own = self.output.take();
+            if own.is_some() || !prints_nothing(source, *node) {
+                printed = Some(match printed {
+                    None => own,
+                    Some(before) => output::appended(before, own),
+                });
+            }
         }
+        self.output = printed.flatten();
         outcome
     }
 
@@ -241,12 +253,14 @@ impl Interpreter {
             });
             return CommandOutcome::same(end);
         }
+        // Without a way out of it, each pass begins where the one before it ended.
+        let leaves = ["break", "continue", "exit", "return"].iter().any(|way| source.slice(node).contains(way));
         let mut joined = state.clone();
         let mut current = state;
         for word in &words {
             current.assign(variable, VariableValue::of(word));
             current = self.statements(source, &body, current, context).settle();
-            joined = joined.join(current.clone());
+            joined = if leaves { joined.join(current.clone()) } else { current.clone() };
         }
         CommandOutcome::same(joined)
     }
@@ -316,6 +330,22 @@ impl Interpreter {
         if !leaves && context.lifetime == Lifetime::Open {
             self.recorder.unbounded(UnboundedKind::Endless, "loop");
         }
+    }
+}
+
+/// Whether a statement is known to print nothing.
+pub(super) fn prints_nothing(source: &ShellSource<'_>, node: Node<'_>) -> bool {
+    match node.kind() {
+        "variable_assignment" | "variable_assignments" | "declaration_command" | "function_definition" => true,
+        "command" => {
+            let mut words = source.slice(node).split_whitespace();
+            match words.next() {
+                Some("cd") => words.next() != Some("-"),
+                Some("set" | "shopt" | ":" | "true") => words.next().is_some(),
+                _ => false,
+            }
+        }
+        _ => false,
     }
 }
 

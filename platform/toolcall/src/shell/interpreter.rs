@@ -146,6 +146,7 @@ impl Interpreter {
             return CommandOutcome::same(state);
         };
         self.note_decoded_code(text);
+        let text = &*super::extended_pattern::widened(text);
         self.texts += 1;
         self.bytes = self.bytes.saturating_add(text.len());
         if self.texts > MAX_PARSED_TEXTS || self.bytes > MAX_PARSED_BYTES {
@@ -316,15 +317,7 @@ fn tells_output(nodes: &[Node<'_>], source: &ShellSource<'_>) -> bool {
     let plain = |only: &Node<'_>| {
         matches!(only.kind(), "command" | "pipeline" | "redirected_statement" | "list" | "test_command")
     };
-    let silent = |node: &Node<'_>| match node.kind() {
-        "variable_assignment" | "variable_assignments" | "declaration_command" => true,
-        "command" => {
-            let mut words = source.slice(*node).split_whitespace();
-            words.next() == Some("cd") && words.next() != Some("-")
-        }
-        _ => false,
-    };
-    run.next_back().is_some_and(plain) && run.all(silent)
+    run.all(|node| plain(node) || super::flow::prints_nothing(source, *node))
 }
 
 /// Whether a statement is read the same way inside a substitution as on its own.

@@ -168,7 +168,8 @@ impl Interpreter {
             if part.node.kind() == "list" {
                 self.recorder.unknown(UnknownReason::Syntax, "|");
             }
-            let plain = matches!(part.node.kind(), "command" | "redirected_statement");
+            let plain =
+                matches!(part.node.kind(), "command" | "redirected_statement" | "compound_statement" | "subshell");
             self.output = None;
             last = self.part(source, part, state.clone(), &inner).settle();
             let output = self.output.take().filter(|_| plain);

@@ -20,6 +20,12 @@ impl Interpreter {
     }
 }
 
+/// The output of two commands, one after the other.
+pub(super) fn appended(before: Option<String>, after: Option<String>) -> Option<String> {
+    let joined = before? + &after?;
+    (joined.len() <= MAX_OUTPUT_BYTES).then_some(joined)
+}
+
 fn texts(fields: &[ShellField]) -> Option<Vec<&str>> {
     fields.iter().map(ShellField::known).collect()
 }
@@ -117,6 +123,14 @@ fn path_output(call: &Invocation<'_>) -> Option<String> {
     (!printed.is_empty()).then(|| printed.join("\n") + "\n")
 }
 
+/// What `ls` says of files that the same command wrote.
+fn written_names(interpreter: &Interpreter, call: &Invocation<'_>) -> Option<String> {
+    let files: Vec<&ShellField> = call.arguments.iter().filter(|field| !field.text.starts_with('-')).collect();
+    let written = |field: &&ShellField| interpreter.written_text(field, call.state).is_some();
+    (call.program == "ls" && !files.is_empty() && files.iter().all(written))
+        .then(|| files.iter().map(|field| format!("{}\n", field.text)).collect())
+}
+
 /// What `dirname` says.
 fn parent(path: &str) -> String {
     match path.trim_end_matches('/').rsplit_once('/') {
@@ -143,6 +157,7 @@ fn is_followed(program: &str) -> bool {
         "readlink",
         "realpath",
         "rev",
+        "sed",
         "sort",
         "sponge",
         "tac",
@@ -153,6 +168,7 @@ fn is_followed(program: &str) -> bool {
         "uniq",
         "which",
         "xxd",
+        "yes",
     ];
     FOLLOWED.contains(&program)
 }
@@ -165,13 +181,21 @@ pub(super) fn filtered(interpreter: &Interpreter, call: &Invocation<'_>) -> Opti
     if matches!(call.program, "which" | "type") {
         return program_path(call.arguments);
     }
+    if call.program == "yes" {
+        // One line stands for all of them.
+        return texts(call.arguments)
+            .map(|words| if words.is_empty() { "y\n".to_owned() } else { words.join(" ") + "\n" });
+    }
+    if let Some(names) = written_names(interpreter, call) {
+        return Some(names);
+    }
     if let Some(path) = path_output(call) {
         return Some(path);
     }
     let parsed = Arguments::parse(call.arguments, OptionSyntax { short: filter_values(call.program), long: &[] });
     let files = parsed.operands.as_slice();
     let input = match &call.context.stdin {
-        _ if !files.is_empty() && call.program != "tr" => {
+        _ if !files.is_empty() && !matches!(call.program, "tr" | "sed") => {
             let text = |file: &ShellField| {
                 let written = interpreter.written_text(file, call.state);
                 let program = file.known().filter(|path| path.starts_with('/'));
@@ -192,6 +216,7 @@ pub(super) fn filtered(interpreter: &Interpreter, call: &Invocation<'_>) -> Opti
         "xxd" if parsed.has(&["-r"]) => decode_hex(&input),
         "tr" => translate(&input, &parsed),
         "cut" => cut_out(&input, &parsed),
+        "sed" => substitute(&input, &parsed),
         _ => None,
     }
 }
@@ -214,11 +239,35 @@ fn cut_out(input: &str, parsed: &Arguments) -> Option<String> {
     Some(lines.into_iter().map(|line| line + "\n").collect())
 }
 
+/// `sed s/OLD/NEW/` with plain texts, once or for all.
+fn substitute(input: &str, parsed: &Arguments) -> Option<String> {
+    let script = match (parsed.options.as_slice(), parsed.operands.as_slice()) {
+        ([], [script]) => script.known()?,
+        ([only], []) if only.name == "-e" => only.value.as_ref()?.known()?,
+        _ => return None,
+    };
+    let rest = script.strip_prefix('s')?;
+    let mark = rest.chars().next()?;
+    let mut parts = rest.get(mark.len_utf8()..)?.split(mark);
+    let (old, new, flags) = (parts.next()?, parts.next()?, parts.next()?);
+    let special = |text: &str| text.contains(['\\', '[', '*', '^', '$', '.', '&']);
+    if parts.next().is_some() || old.is_empty() || special(old) || special(new) {
+        return None;
+    }
+    let line = |line: &str| match flags {
+        "" => Some(line.replacen(old, new, 1)),
+        "g" => Some(line.replace(old, new)),
+        _ => None,
+    };
+    input.lines().map(|text| line(text).map(|text| text + "\n")).collect()
+}
+
 fn filter_values(program: &str) -> &'static str {
     match program {
         "head" | "tail" => "nc",
         "sort" => "kt",
         "base64" => "w",
+        "sed" => "e",
         "cut" => "bcdf",
         _ => "",
     }

@@ -121,7 +121,9 @@ impl Interpreter {
             self.recorder.unknown(UnknownReason::Environment, name);
         }
         if !word.contains(['$', '`', '"', '\'', '\\']) {
-            return Some(VariableValue::Known(word.to_owned()));
+            let home = word.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+            let expanded = home.and_then(|rest| Some(state.home()? + rest));
+            return Some(VariableValue::Known(expanded.unwrap_or_else(|| word.to_owned())));
         }
         Some(self.substitute(&format!("printf %s {word}"), state, context))
     }
@@ -147,6 +149,14 @@ impl Interpreter {
         }
         if operator.starts_with('@') {
             self.recorder.code(UnknownReason::UnresolvedCode, "${@}");
+            match (operator, value) {
+                ("@E", VariableValue::Known(held)) => {
+                    return super::ansi::decode(&held).map_or(VariableValue::Unknown, VariableValue::Known);
+                }
+                // A prompt runs the substitutions in it.
+                (_, VariableValue::Known(held)) => self.keep_possible_code(&held),
+                _ => {}
+            }
             return VariableValue::Unknown;
         }
         let held = match value {

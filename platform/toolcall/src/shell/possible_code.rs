@@ -78,7 +78,6 @@ const TEXT_ONLY: &[&str] = &[
     "mdcat",
     "bat",
     "batcat",
-    "more",
     "rm",
     "rmdir",
     "mv",
@@ -185,6 +184,13 @@ impl Interpreter {
     pub(super) fn keep_possible_code(&mut self, text: &str) {
         if !destroyed_words(text).is_empty() {
             self.recorder.possible_code(text);
+        }
+        // A blank may be written with a backslash, which another shell takes away.
+        if text.contains("\\ ") {
+            let blanks = text.replace("\\ ", " ");
+            if !destroyed_words(&blanks).is_empty() {
+                self.recorder.possible_code(&blanks);
+            }
         }
     }
 }
@@ -297,6 +303,10 @@ fn git_code(arguments: &[ShellField]) -> Vec<&str> {
         "-c",
         "--config",
         "--browser",
+        "--sendmail-cmd",
+        "--to-cmd",
+        "--cc-cmd",
+        "--header-cmd",
     ];
     let mut kept = Vec::new();
     let words: Vec<&str> = arguments.iter().map(ShellField::shown).collect();

@@ -10,6 +10,7 @@ mod files;
 mod git;
 mod inner_shells;
 mod network;
+mod outputs;
 mod readers;
 mod search;
 mod servers;
@@ -62,6 +63,9 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         || archive::run(interpreter, call)
         || code::run(interpreter, call)
         || system::run(interpreter, call);
+    if !known || outputs::is_about(call.program) {
+        outputs::note(interpreter, call);
+    }
     if !known {
         interpreter.recorder.code(UnknownReason::UnknownProgram, call.program);
         let mut fields = vec![ShellField::literal(call.program)];

@@ -76,6 +76,11 @@ impl Interpreter {
         applied: &AppliedRedirects<'_>,
         state: ShellState,
     ) -> CommandOutcome {
+        if let (true, Stdin::Text(text)) = (applied.words.is_empty(), &applied.context.stdin) {
+            // `$(< file)` is what the file holds.
+            self.output = Some(text.clone());
+            return CommandOutcome::same(state);
+        }
         let mut fields = Vec::new();
         for word in &applied.words {
             let range = (word.start_byte(), word.end_byte());

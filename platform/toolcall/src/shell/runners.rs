@@ -107,6 +107,11 @@ impl RunnerProgram {
         for field in parsed.values(self.folders) {
             enter(field, &mut state);
         }
+        for property in parsed.values(&["-p", "--property"]).filter(|_| call.program == "systemd-run") {
+            if let Some(folder) = property.text.strip_prefix("WorkingDirectory=") {
+                enter(&ShellField { text: folder.to_owned(), ..property.clone() }, &mut state);
+            }
+        }
         for field in parsed.values(self.writes) {
             interpreter.recorder.touch(call.state, field, Access::Write, EffectReach::Itself);
         }
@@ -160,6 +165,9 @@ impl RunnerProgram {
             return true;
         }
         if self.form == CommandForm::Input {
+            for file in option_texts(words, &["-f"]) {
+                interpreter.run_written(file, call.state.child(), &context);
+            }
             interpreter.recorder.code(UnknownReason::UnresolvedCode, call.program);
         }
         !texts.is_empty() || (!rest.is_empty() && self.form != CommandForm::Nothing)

@@ -157,6 +157,20 @@ fn one(
             let text = command.into_iter().chain(arguments).collect::<Vec<_>>().join(" ");
             judge(interpreter, &text, state, context);
         }
+        "get-content" => {
+            for path in statement.values(&["-path", "-literalpath"]).into_iter().chain(statement.operands()) {
+                touch(interpreter, state, path, Access::Read);
+            }
+            list(interpreter, "cat", words, context);
+        }
+        "invoke-webrequest" => {
+            let mut sent = vec!["curl".to_owned()];
+            for file in statement.values(&["-infile"]) {
+                sent.extend(["-T".to_owned(), file.to_owned()]);
+            }
+            sent.extend(words.iter().skip(1).cloned());
+            list(interpreter, "curl", &sent, context);
+        }
         "format" => {
             for drive in statement.operands().into_iter().filter(|word| word.ends_with(':')) {
                 interpreter.recorder.unbounded(UnboundedKind::DeviceWrite, drive);
@@ -188,6 +202,7 @@ fn cmdlet(name: &str) -> &str {
         "iex" | "invoke-expression" => "invoke-expression",
         "iwr" | "irm" | "curl" | "wget" | "invoke-webrequest" | "invoke-restmethod" => "invoke-webrequest",
         "start" | "saps" | "start-process" => "start-process",
+        "gc" | "cat" | "type" | "get-content" => "get-content",
         "gci" | "ls" | "dir" | "get-childitem" | "get-item" | "gi" => "get-childitem",
         other => other,
     }
@@ -215,7 +230,8 @@ fn remove(
     {
         targets.extend(found.operands());
     }
-    for target in targets.into_iter().flat_map(|target| target.split(',')) {
+    let named = targets.into_iter().flat_map(|target| target.split(',')).filter(|target| !target.is_empty());
+    for target in named {
         touch(interpreter, state, target, Access::Delete);
         if recursive {
             let shown = if is_drive(target) {

@@ -29,6 +29,9 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         _ => None,
     };
     for field in parsed.values(&["-a", "--arg-file"]) {
+        if matches!(field.known(), Some("-" | "/dev/stdin" | "/dev/fd/0")) {
+            continue;
+        }
         interpreter.recorder.touch(call.state, field, Access::Read, EffectReach::Itself);
         input = interpreter.written_text(field, call.state);
     }

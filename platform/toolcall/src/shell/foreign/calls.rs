@@ -95,9 +95,13 @@ fn call_at(evaluator: &Evaluator<'_>, language: Language, name: &str, at: usize)
     let next = tokens.get(at + 1)?;
     let opened = *next == CodeToken::Sign('(');
     let lisp = language == Language::Lisp && sign(tokens, at.checked_sub(1)) == Some('(');
-    let removes = name.ends_with("rm_rf") || name.ends_with("rm_r");
+    let removes = ["rm_rf", "rm_r", "remove_dir", "rmtree", "remove_entry", "remove_entry_secure", "remove_tree"]
+        .iter()
+        .any(|known| name.ends_with(known));
     let bare = matches!(next, CodeToken::Text(_) | CodeToken::Name(_))
-        && (removes || matches!(next, CodeToken::Text(_)))
+        && (removes
+            || matches!(next, CodeToken::Text(_))
+            || (matches!(name, "system" | "exec") && calls_next(tokens, at)))
         && (matches!(language, Language::Backticks | Language::Other) || name == "$" || lisp);
     let first = if opened && !lisp { at + 2 } else { at + 1 };
     if !(opened || bare || lisp) {
@@ -111,6 +115,13 @@ fn call_at(evaluator: &Evaluator<'_>, language: Language, name: &str, at: usize)
     let mut arguments = evaluator.arguments(first, if lisp { Some(' ') } else { None });
     let shell_script =
         last == "script" && matches!(tokens.get(at.wrapping_sub(1)), Some(CodeToken::Name(word)) if word == "shell");
+    if matches!(
+        last,
+        "array_map" | "array_walk" | "call_user_func" | "call_user_func_array" | "map" | "forEach" | "each"
+    ) && let Some(passed) = passed_function(evaluator, language, &arguments, first, at)
+    {
+        return Some(passed);
+    }
     let mut call = match shell_script {
         true => FoundCall::new(CallKind::RunsCommand, Vec::new()),
         false => kind_of(last, prefix, method, language, &arguments)?,
@@ -139,6 +150,35 @@ fn call_at(evaluator: &Evaluator<'_>, language: Language, name: &str, at: usize)
     Some(call)
 }
 
+/// Whether a call with parentheses follows.
+fn calls_next(tokens: &[CodeToken], at: usize) -> bool {
+    sign(tokens, Some(at + 2)) == Some('(')
+}
+
+/// `array_map("unlink", glob("/x/*"))`, `map(os.remove, glob.glob("/x/*"))`: a function that is handed to another one.
+fn passed_function(
+    evaluator: &Evaluator<'_>,
+    language: Language,
+    arguments: &[CodeValue],
+    first: usize,
+    at: usize,
+) -> Option<FoundCall> {
+    let name = match evaluator.tokens.get(first)? {
+        CodeToken::Name(name) | CodeToken::Text(name) => name.as_str(),
+        _ => return None,
+    };
+    let last = name.rsplit(['.', ':']).next().unwrap_or(name);
+    let prefix = name.strip_suffix(last).unwrap_or_default().trim_end_matches(['.', ':']);
+    let mut call = kind_of(last, prefix, false, language, arguments)?;
+    let removes = matches!(call.kind, CallKind::Removes | CallKind::RemovesTree);
+    let given = arguments.get(1).cloned().or_else(|| evaluator.value_before(at.checked_sub(1)?));
+    if given.as_ref().and_then(CodeValue::text).is_some_and(|path| path.contains('*')) {
+        call.kind = CallKind::RemovesTree;
+    }
+    call.arguments = given.into_iter().collect();
+    removes.then_some(call)
+}
+
 fn kind_of(last: &str, prefix: &str, method: bool, language: Language, arguments: &[CodeValue]) -> Option<FoundCall> {
     let on_files = method
         || prefix.is_empty()
@@ -161,6 +201,7 @@ fn kind_of(last: &str, prefix: &str, method: bool, language: Language, arguments
             "fse",
             "p",
             "io",
+            "sh",
         ]
         .iter()
         .any(|known| prefix == *known || prefix.ends_with(&format!(".{known}")));
@@ -230,6 +271,7 @@ fn kind_of(last: &str, prefix: &str, method: bool, language: Language, arguments
         | "removedirs"
         | "remove_dir_all"
         | "deltree" => plain(CallKind::RemovesTree),
+        "remove" if prefix == "Deno" => plain(CallKind::RemovesTree),
         "rm" if bare_or_files || method => plain(CallKind::RemovesTree),
         "delete" | "Delete" if language == Language::Other => plain(CallKind::RemovesTree),
         "WriteAllText" | "WriteAllLines" | "AppendAllText" => plain(CallKind::Writes),

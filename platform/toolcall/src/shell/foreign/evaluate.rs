@@ -300,10 +300,11 @@ impl<'t> Evaluator<'t> {
             },
             "homedir" | "home" | "home_dir" => home(),
             "getenv" | "get" | "fetch" if matches!(first, Some("HOME" | "USERPROFILE")) => home(),
+            "glob" | "rglob" | "iglob" | "globSync" => first.map_or(CodeValue::Unknown, text),
             "Path" | "PurePath" | "PosixPath" | "str" | "String" | "abspath" | "realpath" | "resolve" | "normalize"
             | "Pathname" | "fspath" | "quote" => first.map_or(CodeValue::Unknown, text),
             "join" if name.contains("path") || name.starts_with("File") => joined_path(arguments),
-            "b64decode" | "atob" | "base64_decode" | "decode64" => {
+            "b64decode" | "atob" | "base64_decode" | "decode64" | "decode_base64" | "strict_decode64" => {
                 first.and_then(crate::shell::output::decode_base64).map_or(CodeValue::Unknown, CodeValue::Text)
             }
             _ => CodeValue::Unknown,

@@ -113,7 +113,7 @@ fn tar(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 /// What is packed goes away with all that is in it.
 fn note_removal(interpreter: &mut Interpreter, call: &Invocation<'_>, packed: &[ShellField]) {
     for field in packed {
-        let target = super::target(interpreter, call.state, field);
+        let target = super::files::likely_target(interpreter, call.state, field);
         interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
     }
 }

@@ -206,6 +206,11 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
     true
 }
 
+/// Whether a program builds something, as a compiler does.
+pub(super) fn builds(program: &str) -> bool {
+    BUILDERS.contains(&program)
+}
+
 /// `python3.12` and the like.
 fn is_versioned(program: &str) -> bool {
     let stem = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -225,7 +230,10 @@ fn interpret(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let language = foreign::language_of(call.program);
     let inline = language.is_some_and(|language| inline_code(interpreter, call, language));
     let is_module = call.arguments.iter().any(|field| field.text == "-m");
-    let script = call.arguments.iter().find(|field| !field.text.starts_with('-')).filter(|_| !inline && !is_module);
+    // `deno run FILE` has a verb, and `-` is the input.
+    let verb = |field: &&ShellField| matches!(call.program, "deno" | "bun") && field.text == "run";
+    let mut operands = call.arguments.iter().filter(|field| !verb(field));
+    let script = operands.find(|field| !field.text.starts_with('-')).filter(|_| !inline && !is_module);
     if let Some(script) = script {
         interpreter.recorder.touch(call.state, script, Access::Read, EffectReach::Itself);
     }

@@ -14,7 +14,11 @@ use crate::access::Access;
 
 pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool {
     match call.program {
-        "rm" | "rimraf" | "trash" | "trash-put" | "trash-cli" | "del-cli" | "srm" | "wipe" => remove(interpreter, call),
+        "rm" | "rimraf" | "trash" | "trash-put" | "trash-cli" | "del-cli" | "srm" | "wipe" | "zf_rm" => {
+            remove(interpreter, call)
+        }
+        "tmpreaper" | "tmpwatch" => remove_old(interpreter, call),
+        "robocopy" | "robocopy.exe" => mirror(interpreter, call),
         "cmake" if is_cmake_removal(call) => remove(interpreter, call),
         "gio" | "gvfs-trash" if call.arguments.iter().any(|word| matches!(word.text.as_str(), "trash" | "remove")) => {
             remove(interpreter, call);
@@ -73,7 +77,7 @@ pub(in super::super) fn target(interpreter: &Interpreter, state: &ShellState, fi
 
 /// The same where several folders are possible: `cd /; rm -rf etc` means the one to which the command goes if nothing fails.
 /// What stands for everything in a folder stays as written.
-fn likely_target(interpreter: &Interpreter, state: &ShellState, field: &ShellField) -> String {
+pub(super) fn likely_target(interpreter: &Interpreter, state: &ShellState, field: &ShellField) -> String {
     let paths = field.exact.then(|| state.directories.resolve(&field.text)).flatten().unwrap_or_default();
     let everything = field.glob || matches!(field.text.trim_end_matches('/'), "." | "..");
     match paths.as_slice() {
@@ -111,7 +115,8 @@ fn tee(interpreter: &mut Interpreter, call: &Invocation<'_>) {
 fn remove(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let parsed = Arguments::parse(call.arguments, OptionSyntax::default());
     // The others of this family take whole folders without being told to.
-    let recursive = parsed.has(&["-r", "-R", "--recursive"]) || !matches!(call.program, "rm" | "srm" | "wipe");
+    let recursive =
+        parsed.has(&["-r", "-R", "--recursive"]) || !matches!(call.program, "rm" | "srm" | "wipe" | "zf_rm");
     let reach = if recursive || parsed.hides_options { EffectReach::Tree } else { EffectReach::Itself };
     // The verb of a program that does more than remove is not a file.
     let verbs = usize::from(matches!(call.program, "cmake" | "gio"));
@@ -121,6 +126,33 @@ fn remove(interpreter: &mut Interpreter, call: &Invocation<'_>) {
             let target = likely_target(interpreter, call.state, operand);
             interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
         }
+    }
+}
+
+/// `tmpreaper AGE FOLDER...`: everything below that is old enough.
+fn remove_old(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "Tx", long: &["--runtime", "--exclude"] });
+    let tries = parsed.has(&["-t", "--test"]);
+    for folder in parsed.operands.iter().skip(1).filter(|_| !tries) {
+        interpreter.recorder.touch(call.state, folder, Access::Delete, EffectReach::Tree);
+        let target = target(interpreter, call.state, folder);
+        interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
+    }
+}
+
+/// `robocopy FROM TO /MIR` removes what the source does not have.
+fn mirror(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let has = |names: &[&str]| {
+        call.arguments.iter().any(|word| names.iter().any(|name| word.text.eq_ignore_ascii_case(name)))
+    };
+    let Some(folder) = call.arguments.get(1).filter(|_| !has(&["/L"])) else {
+        return;
+    };
+    interpreter.recorder.touch(call.state, folder, Access::Write, EffectReach::Tree);
+    if has(&["/MIR", "/PURGE"]) {
+        let drive = folder.text.as_bytes().get(1) == Some(&b':');
+        let target = if drive { folder.text.clone() } else { target(interpreter, call.state, folder) };
+        interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
     }
 }
 
@@ -240,7 +272,15 @@ fn copy(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         match transfer.place(source) {
             Some(place) => {
                 interpreter.recorder.touch(call.state, &place, Access::Write, reach);
-                interpreter.copy_written(source, &place, call.state);
+                match (&call.context.stdin, source.known()) {
+                    (Stdin::Text(text), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) => {
+                        for path in place.known().and_then(|to| call.state.directories.resolve(to)).unwrap_or_default()
+                        {
+                            interpreter.written.set(&path, Some(text.clone()));
+                        }
+                    }
+                    _ => interpreter.copy_written(source, &place, call.state),
+                }
                 if parsed.has(&["-l", "--link", "-s", "--symbolic-link"]) && !install {
                     remember_link(interpreter, call, source, &place, LinkTarget::FromHere);
                 }

@@ -39,7 +39,7 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
     };
     let syntax = OptionSyntax {
         short: short_values(command),
-        long: &["--output", "--message", "--author", "--date", "--source", "--branch", "--depth", "--exec"],
+        long: &["--output", "--message", "--author", "--date", "--source", "--branch", "--depth", "--exec", "--file"],
     };
     let parsed = Arguments::parse(arguments, syntax);
     if parsed.hides_options {
@@ -62,6 +62,7 @@ fn short_values(command: &str) -> &'static str {
         "checkout" | "switch" | "worktree" => "bBcC",
         "log" | "shortlog" => "nLSG",
         "restore" => "s",
+        "config" => "f",
         "clean" => "e",
         _ => "",
     }
@@ -242,6 +243,14 @@ impl GitCommand<'_> {
         interpreter.recorder.unknown(UnknownReason::UnresolvedPath, &detail);
     }
 
+    /// Git's own patterns go down into folders; of another revision they may bring any file of that name.
+    fn write_patterns(&self, interpreter: &mut Interpreter, paths: &[ShellField]) {
+        for path in paths.iter().filter(|path| path.exact && path.text.starts_with('*')) {
+            let found = ShellField { text: format!("./**/{}", path.text), glob: true, ..path.clone() };
+            interpreter.recorder.touch(&self.state, &found, Access::Write, EffectReach::Itself);
+        }
+    }
+
     fn write_paths(&self, interpreter: &mut Interpreter, paths: &[ShellField]) {
         self.write_repository(interpreter);
         for path in paths {
@@ -256,6 +265,9 @@ impl GitCommand<'_> {
     fn checkout(&self, interpreter: &mut Interpreter) {
         if let Some(files) = self.files.filter(|files| !files.is_empty()) {
             self.write_paths(interpreter, files);
+            if self.word(0).is_some_and(|revision| revision != "HEAD" && self.parsed.operands.len() > files.len()) {
+                self.write_patterns(interpreter, files);
+            }
             return;
         }
         let operands = self.parsed.operands.as_slice();
@@ -274,6 +286,9 @@ impl GitCommand<'_> {
             self.write_repository(interpreter);
         } else {
             self.write_paths(interpreter, &self.parsed.operands);
+            if self.parsed.has(&["-s", "--source"]) {
+                self.write_patterns(interpreter, &self.parsed.operands);
+            }
         }
     }
 
@@ -380,12 +395,9 @@ impl GitCommand<'_> {
                 && self.word(0).is_some()
                 && !self.parsed.has(&["--unset", "--unset-all", "--remove-section", "-e", "--edit"]));
         if !reads && !asks {
-            let file = if self.parsed.has(&["--global", "--system", "--file", "-f"]) {
-                None
-            } else {
-                Some(ShellField::literal(".git/config"))
-            };
-            if let Some(file) = file {
+            let named = self.parsed.values(&["-f", "--file"]).next().cloned();
+            let elsewhere = self.parsed.has(&["--global", "--system"]);
+            if let Some(file) = named.or_else(|| (!elsewhere).then(|| ShellField::literal(".git/config"))) {
                 interpreter.recorder.touch(&self.state, &file, Access::Write, EffectReach::Itself);
             }
             interpreter.recorder.unknown(UnknownReason::Environment, "git config");

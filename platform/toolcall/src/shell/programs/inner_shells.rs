@@ -6,6 +6,7 @@ use super::super::command::{CommandLookup, Invocation};
 use super::super::field::ShellField;
 use super::super::interpreter::{Interpreter, Stdin};
 use super::super::runners;
+use super::super::wrappers::enter;
 
 /// Programs, and how a line begins that the shell is to run.
 const ESCAPES: &[(&[&str], &[&str])] = &[
@@ -23,6 +24,7 @@ pub(super) fn follow(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     match call.program {
         "make" | "gmake" | "bmake" => make(interpreter, call),
         "docker" | "podman" | "nerdctl" => container(interpreter, call),
+        "cmake" => elsewhere(interpreter, call),
         "gdb" | "lldb" if call.arguments.iter().any(|word| word.text == "--args") => {
             let at = call.arguments.iter().position(|word| word.text == "--args").unwrap_or(0);
             let rest = call.arguments.get(at + 1..).unwrap_or_default();
@@ -71,6 +73,18 @@ fn make(interpreter: &mut Interpreter, call: &Invocation<'_>) {
                 interpreter.script(recipe.trim_start_matches(['@', '-', '+', ' ']), call.state.child(), &context);
             }
         }
+    }
+}
+
+/// `cmake -E chdir FOLDER COMMAND`.
+fn elsewhere(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    if let [first, verb, folder, rest @ ..] = call.arguments
+        && first.text == "-E"
+        && verb.text == "chdir"
+    {
+        let mut state = call.state.clone();
+        enter(folder, &mut state);
+        interpreter.invoke(rest, state, &call.context.wrapped(call.program), CommandLookup::Programs);
     }
 }
 

@@ -26,6 +26,7 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
             interpreter.recorder.network();
             interpreter.recorder.code(UnknownReason::Remote, call.program);
             local_commands(interpreter, call);
+            on_this_machine(interpreter, call);
         }
         "scp" => transfer(interpreter, call, "cFiJloPSDX"),
         "rsync" => transfer(interpreter, call, "efBTM"),
@@ -38,6 +39,20 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
         _ => return false,
     }
     true
+}
+
+/// `ssh localhost COMMAND` runs it here.
+fn on_this_machine(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "BbcDEeFIiJLlmOopQRSWw", long: &[] });
+    let Some((host, words)) = parsed.operands.split_first() else {
+        return;
+    };
+    let name = host.text.rsplit('@').next().unwrap_or_default();
+    if matches!(name, "localhost" | "127.0.0.1" | "::1" | "[::1]" | "0.0.0.0" | "ip6-localhost") && !words.is_empty() {
+        let text: Vec<&str> = words.iter().map(ShellField::shown).collect();
+        let context = call.context.wrapped(call.program);
+        interpreter.script(&text.join(" "), call.state.child(), &context);
+    }
 }
 
 /// Commands that run here although the program reaches out: `-o ProxyCommand=...`, `rsync -e ...`.
@@ -320,6 +335,15 @@ fn transfer(interpreter: &mut Interpreter, call: &Invocation<'_>, short: &'stati
     }
     if local(destination) && !tries_only && !sources.is_empty() {
         interpreter.recorder.touch(call.state, destination, Access::Write, EffectReach::Tree);
+        // A folder without a slash behind it arrives under its own name.
+        for source in sources.iter().filter(|source| source.exact && !source.text.ends_with('/')) {
+            let name = source.text.rsplit(['/', ':']).next().unwrap_or(&source.text);
+            if destination.exact && !matches!(name, "" | "." | "..") {
+                let text = format!("{}/{name}", destination.text.trim_end_matches('/'));
+                let place = ShellField { text, ..destination.clone() };
+                interpreter.recorder.touch(call.state, &place, Access::Write, EffectReach::Tree);
+            }
+        }
         let here = matches!(destination.known(), Some("." | "./"));
         if here && sources.iter().any(|source| source.text.ends_with('/') && local(source)) {
             // What is in a folder lands here, whatever it is called.

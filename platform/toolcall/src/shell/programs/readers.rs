@@ -296,7 +296,7 @@ fn note_endless(interpreter: &mut Interpreter, call: &Invocation<'_>, parsed: &A
             parsed.operands.len() == 1 && parsed.operands.iter().filter(is_number).count() == 1
         }
         "od" | "hexdump" | "xxd" if parsed.has(&["-N", "--read-bytes", "-n", "-l", "-len"]) => false,
-        "cat" | "od" | "hexdump" | "base64" | "xxd" | "strings" | "sha256sum" | "md5sum" | "wc" | "sort" => {
+        "cat" | "tail" | "od" | "hexdump" | "base64" | "xxd" | "strings" | "sha256sum" | "md5sum" | "wc" | "sort" => {
             reads_endless_device()
         }
         _ => false,

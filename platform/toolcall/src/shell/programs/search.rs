@@ -48,11 +48,16 @@ fn actions(interpreter: &mut Interpreter, call: &Invocation<'_>, roots: &[ShellF
     while let Some(word) = expression.get(at) {
         at += 1;
         match word.text.as_str() {
-            "-delete" => delete(interpreter, call, &narrowed(roots, expression)),
+            "-delete" => delete(interpreter, call, &narrowed(roots, alternative(expression, at))),
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
                 let rest = expression.get(at..).unwrap_or_default();
                 let length = rest.iter().position(ends_command).unwrap_or(rest.len());
-                execute(interpreter, call, &narrowed(roots, expression), rest.get(..length).unwrap_or_default());
+                execute(
+                    interpreter,
+                    call,
+                    &narrowed(roots, alternative(expression, at)),
+                    rest.get(..length).unwrap_or_default(),
+                );
                 at += length + 1;
             }
             "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
@@ -76,21 +81,52 @@ struct WalkRoot<'a> {
     name: Option<String>,
 }
 
-/// Each root with the one test of a name that narrows it down.
+/// The part of an expression, between two `-o` outside parentheses, that holds the action before `at`.
+fn alternative(expression: &[ShellField], at: usize) -> &[ShellField] {
+    let before = expression.get(..at).unwrap_or_default();
+    let (mut depth, mut start) = (0_usize, 0);
+    for (index, word) in before.iter().enumerate() {
+        match word.text.as_str() {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            "-o" | "-or" | "," if depth == 0 => start = index + 1,
+            _ => {}
+        }
+    }
+    before.get(start..).unwrap_or_default()
+}
+
+/// Each root with the tests of a name that narrow it down: all that stand between `-o`, if each of them has one.
 fn narrowed<'a>(roots: &'a [ShellField], expression: &[ShellField]) -> Vec<WalkRoot<'a>> {
-    let text = |at: usize| expression.get(at).map(|word| word.text.as_str());
-    let joined = expression.iter().any(|word| matches!(word.text.as_str(), "-o" | "-or" | ","));
-    let name = (0..expression.len()).filter(|_| !joined).find_map(|at| {
+    let is_or = |word: &ShellField| matches!(word.text.as_str(), "-o" | "-or" | ",");
+    let negates_group =
+        expression.windows(2).any(|pair| matches!(pair[0].text.as_str(), "!" | "-not") && pair[1].text == "(");
+    let names: Option<Vec<String>> =
+        if negates_group { None } else { expression.split(is_or).map(tested_name).collect() };
+    let names: Vec<Option<String>> = match names.filter(|names| names.len() <= MAX_NAMES) {
+        Some(names) => names.into_iter().map(Some).collect(),
+        None => vec![None],
+    };
+    let with = |root: &'a ShellField| names.iter().map(move |name| WalkRoot { root, name: name.clone() });
+    roots.iter().flat_map(with).collect()
+}
+
+/// Names that are followed for one action.
+const MAX_NAMES: usize = 16;
+
+/// The name that a part of an expression lets through.
+fn tested_name(part: &[ShellField]) -> Option<String> {
+    let text = |at: usize| part.get(at).map(|word| word.text.as_str());
+    (0..part.len()).find_map(|at| {
         let negated = at.checked_sub(1).and_then(text).is_some_and(|word| matches!(word, "!" | "-not"));
         match text(at)? {
             _ if negated => None,
-            "-name" | "-iname" => expression.get(at + 1).filter(|word| word.exact).map(|word| word.text.clone()),
+            "-name" | "-iname" => part.get(at + 1).filter(|word| word.exact).map(|word| word.text.clone()),
             // What is empty holds no rules and no work.
             "-empty" => Some(EMPTY_NAME.to_owned()),
             _ => None,
         }
-    });
-    roots.iter().map(|root| WalkRoot { root, name: name.clone() }).collect()
+    })
 }
 
 /// Stands for the name of something that is empty.

@@ -5,7 +5,7 @@
 use super::super::command::Invocation;
 use super::super::effects::UnknownReason;
 use super::super::field::ShellField;
-use super::super::interpreter::{Interpreter, Lifetime};
+use super::super::interpreter::{Interpreter, Lifetime, Stdin};
 use super::super::recorder::EffectReach;
 use super::super::unbounded::UnboundedKind;
 use crate::access::Access;
@@ -60,7 +60,6 @@ const CHANGES: &[&str] = &[
     "setterm",
     "ulimit",
     "ssh-add",
-    "ssh-keygen",
     "gpg",
     "xattr",
     "open",
@@ -112,9 +111,22 @@ pub(super) fn run(interpreter: &mut Interpreter, call: &Invocation<'_>) -> bool 
         "mount" => {
             interpreter.recorder.unknown(UnknownReason::SystemState, "mount");
             // What lies there is out of sight from now on.
+            if let [.., from, _] = call.arguments
+                && call.arguments.iter().any(|word| matches!(word.text.as_str(), "--move" | "-M"))
+            {
+                interpreter.recorder.touch(call.state, from, Access::Delete, EffectReach::Itself);
+            }
             let hides = |word: &&ShellField| !word.text.starts_with('/') || word.text.contains("/.");
             if let Some(place) = call.arguments.iter().rfind(|word| !word.text.starts_with('-')).filter(hides) {
                 interpreter.recorder.touch(call.state, place, Access::Delete, EffectReach::Itself);
+            }
+        }
+        "ssh-keygen" => {
+            interpreter.recorder.unknown(UnknownReason::SystemState, call.program);
+            let file = call.arguments.windows(2).find(|pair| pair[0].text == "-f").map(|pair| &pair[1]);
+            // It asks before it overwrites a key, unless somebody has answered.
+            if let Some(file) = file.filter(|_| call.context.stdin != Stdin::Inherited) {
+                interpreter.recorder.touch(call.state, file, Access::Write, EffectReach::Itself);
             }
         }
         program if CHANGES.contains(&program) => interpreter.recorder.unknown(UnknownReason::SystemState, program),

@@ -230,16 +230,7 @@ pub(super) const RUNNERS: &[RunnerProgram] = &[
     },
     form(
         words(
-            &[
-                "hyperfine",
-                "concurrently",
-                "multitime",
-                "start-server-and-test",
-                "run-p",
-                "run-s",
-                "npm-run-all",
-                "wireit",
-            ],
+            &["hyperfine", "concurrently", "multitime", "run-p", "run-s", "npm-run-all", "wireit"],
             "wmMrnscpP",
             &[
                 "--warmup",
@@ -255,6 +246,8 @@ pub(super) const RUNNERS: &[RunnerProgram] = &[
         ),
         CommandForm::EachText,
     ),
+    // It ends what it started.
+    bounded(form(words(&["start-server-and-test", "server-test", "start-test"], "", &[], 0), CommandForm::EachText)),
     text(&["hyperfine"], &["-p", "--prepare", "-s", "--setup", "-c", "--cleanup"], ""),
     form(words(&["at", "batch"], "fqt", &[], 0), CommandForm::Input),
     // Terminals.

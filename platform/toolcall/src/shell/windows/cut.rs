@@ -77,6 +77,7 @@ fn takes_value(parameter: &str) -> bool {
 
 /// The statements of a text; assignments are kept in `variables`.
 pub(super) fn statements(text: &str, variables: &mut BTreeMap<String, String>) -> Vec<WindowsStatement> {
+    let text = &joined(text);
     let mut cutter =
         StatementCutter { found: Vec::new(), current: WindowsStatement::default(), word: None, redirects: false };
     let mut chars = text.chars().peekable();
@@ -120,6 +121,21 @@ pub(super) fn statements(text: &str, variables: &mut BTreeMap<String, String>) -
     }
     cutter.end_statement(variables);
     cutter.found
+}
+
+/// The text with sums of texts done (`'Remove'+'-Item'`), and without parentheses around the name of a program.
+fn joined(text: &str) -> String {
+    const SUMS: &[&str] = &["'+'", "' + '", "\"+\"", "\" + \""];
+    let mut text = SUMS.iter().fold(text.to_owned(), |text, sum| text.replace(sum, ""));
+    for (open, close) in [("& ('", "')"), ("&('", "')"), ("& (\"", "\")"), ("&(\"", "\")")] {
+        if let Some((before, rest)) = text.split_once(open)
+            && let Some((name, after)) = rest.split_once(close)
+        {
+            let quote = &close[..1];
+            text = format!("{before}& {quote}{name}{quote}{after}");
+        }
+    }
+    text
 }
 
 /// The variables of `cmd` and PowerShell inside double quotes.
