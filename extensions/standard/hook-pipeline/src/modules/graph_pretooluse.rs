@@ -107,7 +107,7 @@ impl<'a> JudgedCommand<'a> {
             }
             code::judge(self, index, command, findings);
             remote::judge(self, index, command, &mut known, findings);
-            system::judge(command, findings);
+            system::judge(&self.effects.commands, index, command, findings);
         }
         code::judge_decoded(self, findings);
         exfiltration::judge(self, findings);

@@ -2,6 +2,7 @@
 
 mod mention;
 mod off_switches;
+mod our_programs;
 mod pattern;
 mod protected;
 
@@ -209,6 +210,8 @@ fn policy_command(call: &ToolCall) -> Option<String> {
             || stops_our_hook(command)
             || stops_what_is_found(command, effects)
             || off_switches::switches_hooks_off(command, text)
+            || our_programs::uninstalls(command)
+            || our_programs::runs_from_sources(command)
     };
     let command = effects.commands.iter().find(changes)?;
     Some(command.argv.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" "))

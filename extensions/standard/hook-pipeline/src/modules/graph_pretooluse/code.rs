@@ -30,8 +30,18 @@ const DOWNLOADERS: &[&str] = &[
 const NETCATS: &[&str] = &["nc", "ncat", "netcat"];
 const DECODERS: &[&str] = &["base64", "base32", "basenc", "gbase64", "xxd", "openssl", "uudecode", "rev"];
 /// Decoding and running, as interpreters spell it.
-const DECODE_WORDS: &[&str] =
-    &["b64decode", "unhexlify", "fromhex", "decode64", "base64_decode", "hex2bin", "atob(", "'base64'", "\"base64\""];
+const DECODE_WORDS: &[&str] = &[
+    "b64decode",
+    "unhexlify",
+    "fromhex",
+    "decode64",
+    "base64_decode",
+    "decode_base64",
+    "hex2bin",
+    "atob(",
+    "'base64'",
+    "\"base64\"",
+];
 const RUN_WORDS: &[&str] = &["exec(", "eval(", "system(", "subprocess", "popen", "child_process", "spawn("];
 
 /// Code that a call runs and that its text does not show.
@@ -60,6 +70,9 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCom
         findings.push(&EX04, &command.program);
     }
     judge_inline(command, findings);
+    if runs_from_network(command) {
+        findings.push(&EX03, &command.program);
+    }
     if runs_each_line(command)
         && let Some(rule) = fed_by(shell, index)
     {
@@ -163,9 +176,20 @@ fn first_script<'a>(words: &'a [String], letters: &str) -> Option<ScriptSource<'
     Some(ScriptSource::Input)
 }
 
+/// Commands behind a shell that may fill it.
+const MAX_FILLING: usize = 4;
+
 /// What feeds a call: something fetched, or something decoded.
 fn fed_by(shell: &JudgedCommand<'_>, index: usize) -> Option<&'static GuardRule> {
     let mut rule = None;
+    // What an output goes to stands before what prints it: `curl ... > >(bash)`.
+    let fills = |source: &&SimpleCommand| prints_download(source) || decodes(source);
+    if shell.text.contains(">(")
+        && let Some(source) =
+            shell.effects.commands.get(index + 1..).unwrap_or_default().iter().take(MAX_FILLING).find(fills)
+    {
+        return Some(if prints_download(source) { &EX03 } else { &EX04 });
+    }
     for source in flow::feeding(&shell.effects.commands, index) {
         if prints_download(source) {
             return Some(&EX03);
@@ -228,6 +252,9 @@ fn saves_as(shell: &JudgedCommand<'_>, source: &SimpleCommand, path: &str) -> bo
 
 fn prints_download(source: &SimpleCommand) -> bool {
     let words = source.argv.get(1..).unwrap_or_default();
+    let says =
+        |wanted: &[&str]| words.iter().zip(wanted).filter(|(word, wanted)| word == *wanted).count() == wanted.len();
+    let to_output = || words.last().is_some_and(|word| is_output(word));
     match source.program.as_str() {
         "curl" => {
             let options = ProgramOptions::parse(
@@ -243,6 +270,18 @@ fn prints_download(source: &SimpleCommand) -> bool {
             options.values(&["O", "--output-document"]).any(is_output)
         }
         "aria2c" => false,
+        "ssh" => {
+            words.iter().any(|word| word.contains(' '))
+                || words.iter().filter(|word| !word.starts_with('-')).count() > 1
+        }
+        "git" => words.iter().any(|word| word.starts_with("--remote")),
+        "aws" => says(&["s3", "cp"]) && to_output(),
+        "gsutil" => says(&["cat"]) || (says(&["cp"]) && to_output()),
+        "gcloud" => says(&["storage", "cat"]) || (says(&["storage", "cp"]) && to_output()),
+        "rclone" | "mc" | "ipfs" | "oras" => says(&["cat"]),
+        "s3cmd" => says(&["get"]) && to_output(),
+        "az" => says(&["storage", "blob", "download"]) && words.iter().any(|word| is_output(word)),
+        "gh" => (says(&["release", "download"]) && words.iter().any(|word| is_output(word))) || says(&["gist", "view"]),
         program => DOWNLOADERS.contains(&program),
     }
 }
@@ -281,6 +320,14 @@ fn has_escape(word: &str) -> bool {
 fn decodes_and_runs(command: &SimpleCommand) -> bool {
     interpreter_code(&command.program).is_some()
         && command.argv.iter().skip(1).any(|word| contains_any(word, DECODE_WORDS) && contains_any(word, RUN_WORDS))
+}
+
+/// Programs of Windows that run or fetch what an address names and are hardly used for anything else.
+fn runs_from_network(command: &SimpleCommand) -> bool {
+    let name = command.program.to_ascii_lowercase();
+    let names_address = || command.argv.iter().any(|word| word.contains("http://") || word.contains("https://"));
+    matches!(name.trim_end_matches(".exe"), "mshta" | "certutil" | "bitsadmin" | "regsvr32" | "msiexec" | "wmic")
+        && names_address()
 }
 
 /// `awk '{system($0)}'`, `perl -ne 'system $_'`: what comes in is a command.
@@ -341,8 +388,26 @@ const SOCKET_WORDS: &[&str] = &[
     "require(\"socket\")",
 ];
 const TERMINAL_WORDS: &[&str] = &["dup2(", "pty.spawn(", "/bin/sh", "/bin/bash", "cmd.exe"];
-const LOOPS: &[&str] =
-    &["while 1", "while True", "while(1)", "while (1)", "while(true)", "fork while", "for(;;)", "iter(int"];
+const LOOPS: &[&str] = &[
+    "while 1",
+    "while True",
+    "while true",
+    "while(1)",
+    "while (1)",
+    "while(true)",
+    "while (true)",
+    "fork while",
+    "fork until",
+    "for(;;)",
+    "for (;;)",
+    "iter(int",
+    "loop {",
+    "loop{",
+    "loop do",
+    "setInterval(",
+    "itertools.count",
+    "until false",
+];
 
 /// Inline code that runs what it fetches, gives its terminal to a socket, or starts copies of itself without end.
 fn judge_inline(command: &SimpleCommand, findings: &mut RuleFindings) {

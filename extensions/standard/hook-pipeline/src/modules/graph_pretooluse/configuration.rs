@@ -2,7 +2,7 @@
 //!
 //! Pure.
 
-use dispatch_toolcall::{Access, EffectPath, ToolCall};
+use dispatch_toolcall::{Access, EffectPath, SimpleCommand, ToolCall};
 
 use super::JudgedCommand;
 use super::location::{PathLocation, WorkspaceBounds};
@@ -116,6 +116,17 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
         if command.argv.iter().any(|word| word.starts_with("--export-secret")) && command.program.starts_with("gpg") {
             findings.push(&CF06, "gpg");
         }
+        if schedules(command) {
+            findings.push(&CF05, &command.program);
+        }
+        if forgets_credentials(command) {
+            findings.push(&CF03, &command.program);
+        }
+        if command.program == "security"
+            && command.argv.iter().any(|word| matches!(word.as_str(), "dump-keychain" | "export"))
+        {
+            findings.push(&CF06, "security");
+        }
         if command.program == "crontab" && changes_crontab(command.argv.get(1..).unwrap_or_default()) {
             findings.push(&CF05, "crontab");
         }
@@ -189,7 +200,9 @@ fn is_secret_folder(workspace: &WorkspaceBounds<'_>, path: &str) -> bool {
 
 fn is_read_secret(workspace: &WorkspaceBounds<'_>, path: &str) -> bool {
     let plain = path.replace('\\', "/").to_ascii_lowercase();
-    is_private_key(path) || below_home(workspace, &plain).is_some_and(|rest| READ_SECRETS.contains(&rest))
+    is_private_key(path)
+        || matches!(path, "/etc/shadow" | "/etc/gshadow" | "/private/etc/master.passwd")
+        || below_home(workspace, &plain).is_some_and(|rest| READ_SECRETS.contains(&rest))
 }
 
 /// The rest of a path below the user's home, or below what looks like somebody's.
@@ -213,6 +226,31 @@ fn only_tightened(shell: &JudgedCommand<'_>, path: &EffectPath) -> bool {
             && command.argv.iter().any(|word| tight(word))
             && command.argv.iter().any(|word| word.trim_end_matches('/').ends_with(name))
     })
+}
+
+/// Units and tasks that start by themselves from now on; a unit that the system has is switched on by its name.
+fn schedules(command: &SimpleCommand) -> bool {
+    let has = |wanted: &[&str]| command.argv.iter().any(|word| wanted.contains(&word.to_ascii_lowercase().as_str()));
+    match command.program.as_str() {
+        "systemctl" => has(&["enable", "link"]) && command.argv.iter().skip(1).any(|word| word.contains('/')),
+        "schtasks" | "schtasks.exe" => has(&["/create", "-create"]),
+        "register-scheduledtask" => true,
+        _ => false,
+    }
+}
+
+/// Programs that keep credentials, told to forget them.
+fn forgets_credentials(command: &SimpleCommand) -> bool {
+    let words = command.argv.get(1..).unwrap_or_default();
+    let has = |start: &str| words.iter().any(|word| word.starts_with(start));
+    match command.program.as_str() {
+        "gpg" | "gpg2" => has("--delete-secret"),
+        "security" => has("delete-") && !has("delete-certificate-trust"),
+        "secret-tool" => words.first().is_some_and(|word| word == "clear"),
+        "pass" | "gopass" => words.first().is_some_and(|word| matches!(word.as_str(), "rm" | "remove" | "delete")),
+        "cmdkey" | "cmdkey.exe" => has("/delete"),
+        _ => false,
+    }
 }
 
 fn changes_crontab(words: &[String]) -> bool {

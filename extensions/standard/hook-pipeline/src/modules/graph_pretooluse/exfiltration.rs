@@ -15,6 +15,44 @@ const SENDS_INPUT: &[&str] = &["nc", "ncat", "netcat", "socat", "telnet", "sendm
 const SENDS_PIPE: &[&str] = &["ssh", "http", "https", "xh", "xhs", "openssl"];
 /// Programs that copy files to and from stores.
 const STORES: &[&str] = &["aws", "gsutil", "gcloud", "rclone", "az", "mc", "s3cmd", "azcopy"];
+/// Programs that hand the files they are given to whoever knows a word or an address.
+const HANDS_OVER: &[&str] = &[
+    "croc",
+    "wormhole",
+    "magic-wormhole",
+    "transfer",
+    "transfer.sh",
+    "ffsend",
+    "dropbox",
+    "dbxcli",
+    "onionshare",
+    "onionshare-cli",
+    "pastebinit",
+    "gist",
+    "termbin",
+    "bashupload",
+    "webwormhole",
+    "ww",
+    "portal",
+    "localsend",
+    "kdeconnect-cli",
+    "gdrive",
+    "mega-put",
+    "onedrive",
+    "ipfs",
+    "swaks",
+    "mutt",
+    "mail",
+    "mailx",
+    "s-nail",
+    "uuencode",
+];
+/// Programs that put what a file holds into another one.
+const COPIERS: &[&str] = &[
+    "cp", "mv", "ln", "install", "cat", "tac", "base64", "base32", "xxd", "od", "hexdump", "gzip", "bzip2", "xz",
+    "zstd", "tar", "zip", "7z", "openssl", "gpg", "dd", "tee", "rev", "tr", "strings", "sed", "awk", "split", "rsync",
+    "ditto",
+];
 /// Programs whose address alone can carry data.
 const LOOKUPS: &[&str] = &["dig", "nslookup", "host", "ping"];
 /// Options that carry a credential where it belongs: to the service that issued it.
@@ -50,7 +88,8 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
         if !reaches_out(&command.program) || stays_here(command) {
             continue;
         }
-        if let Some(path) = sent_files(command).into_iter().find(|path| is_secret(shell, command, path)) {
+        let secret = |path: &&str| is_secret(shell, command, path) || holds_secret(shell, index, command, path);
+        if let Some(path) = sent_files(command).into_iter().find(secret) {
             findings.push(&EX01, path);
         }
         let rule = if sends_input(shell, command) || gets_words(command) { input_of(shell, index) } else { None };
@@ -77,7 +116,7 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
 
 fn reaches_out(program: &str) -> bool {
     matches!(program, "curl" | "wget" | "scp" | "rsync" | "sftp" | "gh" | "glab")
-        || [SENDS_INPUT, SENDS_PIPE, STORES, LOOKUPS].iter().any(|list| list.contains(&program))
+        || [SENDS_INPUT, SENDS_PIPE, STORES, LOOKUPS, HANDS_OVER].iter().any(|list| list.contains(&program))
 }
 
 /// A service on the same machine is not "the network".
@@ -107,6 +146,29 @@ fn is_secret(shell: &JudgedCommand<'_>, command: &SimpleCommand, path: &str) -> 
     is_credential(&resolved) || is_environment(&resolved)
 }
 
+/// Commands before a call that may have made a copy which it sends.
+const MAX_COPIES: usize = 64;
+
+/// Whether the same command put a credential into this file before: `cp .env x; curl -T x ...`.
+fn holds_secret(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand, path: &str) -> bool {
+    let home = shell.workspace.home();
+    let effects = shell.effects;
+    let sent = resolve(path, command.cwd.as_deref().unwrap_or_default(), home);
+    let moved = effects.moves.iter().map(|moved| &moved.to);
+    if !effects.writes.iter().chain(&effects.creates).chain(moved).any(|written| written.path == sent) {
+        return false;
+    }
+    let earlier = effects.commands.get(..index).unwrap_or_default();
+    earlier.iter().rev().take(MAX_COPIES).any(|source| {
+        let copies = COPIERS.contains(&source.program.as_str());
+        let places = matches!(source.program.as_str(), "cp" | "mv" | "ln" | "install" | "rsync");
+        // The last word of a copy is where it goes.
+        let read = source.argv.len().saturating_sub(usize::from(places));
+        let words = source.argv.get(1..read).unwrap_or_default();
+        (copies && words.iter().any(|word| is_secret(shell, source, word))) || dumps_environment(source)
+    })
+}
+
 /// The files that a call itself sends.
 fn sent_files(command: &SimpleCommand) -> Vec<&str> {
     let words = command.argv.get(1..).unwrap_or_default();
@@ -131,6 +193,7 @@ fn sent_files(command: &SimpleCommand) -> Vec<&str> {
             .filter(|(kind, _)| ["file", "open", "gopen"].iter().any(|known| kind.eq_ignore_ascii_case(known)))
             .map(|(_, path)| path.split(',').next().unwrap_or(path))
             .collect(),
+        program if HANDS_OVER.contains(&program) => words.iter().map(|word| word.trim_start_matches("-a")).collect(),
         program if STORES.contains(&program) => to_remote(&ProgramOptions::parse(words, "", &[]).operands),
         _ => Vec::new(),
     }
@@ -164,7 +227,7 @@ fn sends_input(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> bool {
     let program = command.program.as_str();
     let dash = || sent_files(command).iter().any(|file| matches!(*file, "-" | "." | "/dev/stdin"));
     match program {
-        _ if SENDS_INPUT.contains(&program) => true,
+        _ if SENDS_INPUT.contains(&program) || HANDS_OVER.contains(&program) => true,
         "openssl" => command.argv.iter().any(|word| word == "s_client"),
         _ if SENDS_PIPE.contains(&program) => shell.text.contains('|') || shell.text.contains('<'),
         _ => dash(),
@@ -219,6 +282,24 @@ const CREDENTIAL_PRINTERS: &[(&str, &str)] = &[
     ("heroku", "auth:token"),
     ("kubectl", "get secret"),
     ("kubectl", "get secrets"),
+    ("vault", "kv get"),
+    ("vault", "read"),
+    ("vault", "print token"),
+    ("aws", "secretsmanager get-secret-value"),
+    ("gcloud", "secrets versions access"),
+    ("az", "keyvault secret show"),
+    ("doppler", "secrets"),
+    ("infisical", "export"),
+    ("infisical", "secrets"),
+    ("chamber", "export"),
+    ("lpass", "show"),
+    ("gopass", "show"),
+    ("keyring", "get"),
+    ("rbw", "get"),
+    ("sops", "-d"),
+    ("sops", "decrypt"),
+    ("ansible-vault", "view"),
+    ("ansible-vault", "decrypt"),
 ];
 
 fn prints_credential(command: &SimpleCommand) -> bool {
@@ -273,13 +354,22 @@ fn sent_by_code(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> Option<&'
     if !INTERPRETERS.contains(&name) {
         return None;
     }
-    let mut code = command.argv.iter().skip(1).filter(|word| SENDS.iter().any(|call| word.contains(call)));
-    code.find_map(|word| {
+    // A module may be named by one word and used in another.
+    let code = command.argv.get(1..).unwrap_or_default();
+    if !code.iter().any(|word| SENDS.iter().any(|call| word.contains(call))) {
+        return None;
+    }
+    code.iter().find_map(|word| {
         if ENVIRONMENT.iter().any(|whole| word.contains(whole)) {
             return Some(&EX02);
         }
-        let mut texts = word.split(['"', '\'', '`']).filter(|text| !text.contains("://") && !text.is_empty());
-        texts.any(|text| is_secret(shell, command, text)).then_some(&EX01)
+        let texts = word.split(['"', '\'', '`']).filter(|text| !text.contains("://") && !text.is_empty());
+        // A text may be a command that prints the file.
+        let mut names = texts.flat_map(|text| {
+            let printed = text.strip_prefix("cat ").map(str::trim);
+            [Some(text), printed].into_iter().flatten()
+        });
+        names.any(|text| is_secret(shell, command, text)).then_some(&EX01)
     })
 }
 

@@ -36,6 +36,17 @@ const CACHES: &[&str] = &[
     "go/pkg/mod/cache",
 ];
 
+/// Folders of the system that package managers fill again.
+const SYSTEM_CACHES: &[&str] = &[
+    "/var/lib/apt/lists",
+    "/var/cache/apt",
+    "/var/cache/apk",
+    "/var/cache/yum",
+    "/var/cache/dnf",
+    "/var/cache/pacman/pkg",
+    "/var/cache/zypp",
+];
+
 /// The workspace and the folders around it that matter.
 pub(super) struct WorkspaceBounds<'a> {
     root: String,
@@ -62,7 +73,10 @@ impl<'a> WorkspaceBounds<'a> {
             PathLocation::Inside
         } else if holds(base, &self.root) {
             PathLocation::Above
-        } else if self.scratch.iter().any(|scratch| below(base, &plain(scratch)).is_some()) || self.is_in_cache(base) {
+        } else if self.scratch.iter().any(|scratch| below(base, &plain(scratch)).is_some())
+            || self.is_in_cache(base)
+            || SYSTEM_CACHES.iter().any(|cache| path == *cache || below(&path, cache).is_some())
+        {
             PathLocation::Scratch
         } else {
             PathLocation::Outside
@@ -72,7 +86,9 @@ impl<'a> WorkspaceBounds<'a> {
     /// Whether a path lies in a folder of the home whose content is fetched or made again when it is gone.
     fn is_in_cache(&self, path: &str) -> bool {
         let rest = self.home.as_deref().and_then(|home| below(path, home));
-        rest.is_some_and(|rest| CACHES.iter().any(|cache| below(rest, cache).is_some()))
+        // `.cache` as a whole is more than one program's.
+        let whole = |rest: &str, cache: &str| rest == cache && cache.contains('/');
+        rest.is_some_and(|rest| CACHES.iter().any(|cache| below(rest, cache).is_some() || whole(rest, cache)))
     }
 
     /// Whether everything below this path may be removed, changed or moved as one.

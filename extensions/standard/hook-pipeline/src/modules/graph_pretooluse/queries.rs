@@ -39,6 +39,12 @@ const CLIENTS: &[&str] = &[
     "isql",
     "wrangler",
     "sqlplus",
+    "cqlsh",
+    "ysqlsh",
+    "vsql",
+    "impala-shell",
+    "beeline",
+    "hive",
 ];
 /// Programs that run another one elsewhere.
 const CARRIERS: &[&str] = &["docker", "docker-compose", "podman", "nerdctl", "kubectl", "oc", "ssh", "wsl", "su"];
@@ -115,16 +121,32 @@ fn judge_carried(shell: &JudgedCommand<'_>, index: usize, command: &SimpleComman
 fn judge_client(shell: &JudgedCommand<'_>, index: usize, words: &[String], findings: &mut RuleFindings) {
     let mut queries = words.iter().filter(|word| word.contains(char::is_whitespace)).take(MAX_QUERIES).peekable();
     if queries.peek().is_some() {
-        queries.for_each(|word| judge_query(option_value(word), findings));
+        queries.for_each(|word| judge_query(unquoted(option_value(word)), findings));
         return;
     }
     let feeders = flow::feeding(&shell.effects.commands, index);
     for feeder in feeders.filter(|feeder| matches!(feeder.program.as_str(), "echo" | "printf")) {
         judge_query(&feeder.argv.get(1..).unwrap_or_default().join(" "), findings);
     }
+    // Statements that another query makes: `psql -Atc "select 'drop table ' || ..." | psql`.
+    let makes = |word: &String| {
+        let lower = word.to_ascii_lowercase();
+        ["'drop ", "'truncate ", "'delete from "].iter().any(|verb| lower.contains(verb))
+    };
+    let feeder =
+        flow::feeding(&shell.effects.commands, index).find(|feeder| CLIENTS.contains(&feeder.program.as_str()));
+    if feeder.is_some_and(|feeder| feeder.argv.iter().any(makes)) {
+        findings.push(&UB07, "DROP");
+    }
     for text in here::texts(shell.text).into_iter().take(MAX_QUERIES) {
         judge_query(text, findings);
     }
+}
+
+/// A word with a variable in it is shown as it was written, with its quotes.
+fn unquoted(word: &str) -> &str {
+    let inner = |quote: char| word.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    inner('"').or_else(|| inner('\'')).unwrap_or(word)
 }
 
 /// The text in `--execute=TEXT` and `-eTEXT`.

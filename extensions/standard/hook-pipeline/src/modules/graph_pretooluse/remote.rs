@@ -2,6 +2,8 @@
 //!
 //! Pure.
 
+mod frameworks;
+
 use dispatch_toolcall::SimpleCommand;
 
 use super::queries::is_scratch_name;
@@ -30,6 +32,8 @@ const fn with(action: RemoteAction, options: &'static [&'static str]) -> RemoteA
 
 const TERRAFORM: &[&str] = &["terraform", "tofu", "terragrunt"];
 const KUBERNETES: &[&str] = &["kubectl", "oc", "k", "kubecolor"];
+const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl"];
+const REDIS: &[&str] = &["redis-cli", "valkey-cli", "keydb-cli"];
 
 static ACTIONS: &[RemoteAction] = &[
     gone(TERRAFORM, &["destroy", "run-all destroy"]),
@@ -89,11 +93,13 @@ static ACTIONS: &[RemoteAction] = &[
     gone(&["hcloud", "linode-cli", "scw", "vultr-cli"], &["server delete", "linodes delete", "volume delete"]),
     gone(&["npm", "pnpm", "yarn"], &["unpublish", "npm unpublish"]),
     asks(&["cargo"], &["yank"]),
-    with(asks(&["docker", "podman"], &["volume prune"]), &["-a", "-af", "-fa", "--all"]),
-    with(asks(&["docker", "podman"], &["system prune"]), &["--volumes"]),
+    with(asks(CONTAINERS, &["volume prune"]), &["-a", "-af", "-fa", "--all"]),
+    with(asks(CONTAINERS, &["system prune"]), &["--volumes"]),
+    asks(&["podman"], &["system reset"]),
     gone(&["gem"], &["yank"]),
     asks(&["npm"], &["deprecate", "owner rm", "access revoke"]),
-    gone(&["redis-cli", "valkey-cli", "keydb-cli"], &["flushall", "flushdb", "shutdown"]),
+    gone(REDIS, &["flushall", "flushdb"]),
+    with(gone(REDIS, &["shutdown"]), &["-h", "-u"]),
     gone(&["dropdb"], &["*"]),
     gone(&["mysqladmin", "mariadb-admin"], &["drop"]),
     gone(&["rabbitmqctl"], &["reset", "force_reset", "delete_vhost"]),
@@ -111,6 +117,46 @@ static ACTIONS: &[RemoteAction] = &[
     gone(&["bq"], &["rm"]),
     with(asks(&["gh"], &["api *"]), &["DELETE", "-XDELETE"]),
     with(gone(&["kafka-topics", "kafka-topics.sh"], &["*"]), &["--delete"]),
+    asks(&["sst"], &["remove"]),
+    asks(&["amplify"], &["delete"]),
+    gone(&["oc"], &["delete project"]),
+    gone(&["helmfile"], &["destroy", "delete"]),
+    asks(&["flux", "istioctl"], &["uninstall"]),
+    asks(&["vultr-cli"], &["instance delete", "database delete", "kubernetes delete", "bare-metal delete"]),
+    asks(
+        &["scw"],
+        &["instance server delete", "instance server terminate", "k8s cluster delete", "rdb instance delete"],
+    ),
+    asks(&["neonctl", "neon"], &["projects delete", "databases delete"]),
+    asks(&["pscale", "planetscale", "turso"], &["database delete", "database destroy", "db destroy"]),
+    asks(&["render", "dokku", "koyeb"], &["apps:destroy", "services delete", "app delete"]),
+    asks(&["influx"], &["bucket delete", "org delete", "delete"]),
+    asks(&["rabbitmqadmin"], &["delete queue", "delete exchange", "delete vhost", "purge queue"]),
+    asks(&["nats"], &["stream rm", "stream purge", "stream delete"]),
+    with(asks(&["virsh"], &["undefine"]), &["--remove-all-storage", "--storage"]),
+    asks(&["virsh"], &["vol-delete", "vol-wipe", "pool-delete"]),
+    with(asks(&["multipass"], &["delete"]), &["--all", "--purge", "-p"]),
+    asks(&["multipass"], &["purge"]),
+    gone(&["gcloud"], &["kms keys versions destroy"]),
+    asks(&["gcloud"], &["services disable"]),
+    asks(&["az"], &["keyvault purge"]),
+    asks(&["gh"], &["ssh-key delete", "gpg-key delete", "variable delete", "codespace delete"]),
+    asks(&["docker"], &["stack rm"]),
+    with(asks(&["docker"], &["swarm leave"]), &["--force", "-f"]),
+    with(gone(&["hdfs", "hadoop"], &["dfs", "fs"]), &["-rmr", "-skipTrash"]),
+    with(gone(&["databricks"], &["fs rm"]), &["-r", "--recursive"]),
+    asks(&["airflow"], &["db reset"]),
+    gone(&["p4"], &["obliterate"]),
+    gone(&["cf"], &["delete-space", "delete-org", "delete-service"]),
+    with(asks(&["cf"], &["delete"]), &["-f"]),
+    with(asks(&["oci"], &["* * delete"]), &["--force"]),
+    asks(&["ibmcloud"], &["resource group-delete", "resource service-instance-delete"]),
+    asks(&["heroku"], &["addons:destroy", "pg:killall"]),
+    with(asks(&["vercel"], &["env rm", "domains rm"]), &["-y", "--yes"]),
+    gone(&["pg_dropcluster", "pg_resetwal"], &["*"]),
+    asks(&["borg"], &["delete"]),
+    asks(&["atlas"], &["clusters delete", "projects delete"]),
+    asks(&["liquibase"], &["drop-all", "dropall"]),
 ];
 
 /// Options of these programs that take the next word, so that it is not taken for a verb.
@@ -155,6 +201,8 @@ pub(super) struct KnownActions<'c> {
     flushes: Option<bool>,
     /// Whether a variable makes Terraform destroy.
     destroys: Option<bool>,
+    /// Whether the text says that it is about production.
+    production: Option<bool>,
 }
 
 /// Programs that are remembered.
@@ -219,11 +267,18 @@ pub(super) fn judge<'c>(
     if (TERRAFORM.contains(&command.program.as_str()) && known.destroys(shell.text))
         || deletes_everything(&command.program, &words)
         || deletes_what_is_listed(command, &words)
+        || removes_all_volumes(&shell.effects.commands, index, &words)
+        || judges_inside(command)
+        || deletes_every_key(&shell.effects.commands, index, &words)
     {
         findings.push(&RA01, &command.program);
     }
     if command.program == "dropdb" && (is_made_here(shell, index, &words) || names_scratch(command, &words)) {
         return;
+    }
+    let mut production = || *known.production.get_or_insert_with(|| frameworks::names_production(shell.text));
+    if frameworks::empties_database(command) && (frameworks::is_forced(command) || production()) {
+        findings.push(&RA01, &command.program);
     }
     if command.program == "aws" && ONE_ENTRY.iter().any(|verb| operands(&words).starts_with(verb)) {
         return;
@@ -246,7 +301,7 @@ fn empties_by_text(shell: &JudgedCommand<'_>, index: usize, command: &SimpleComm
     }
 }
 
-/// Scripts for database servers, and tasks that empty a database of production.
+/// Scripts for database servers.
 fn drops_data(program: &str, words: &[&str]) -> bool {
     let says = |texts: &[&str]| {
         let has = |word: &&str| texts.iter().any(|text| word.to_ascii_lowercase().contains(text));
@@ -255,16 +310,56 @@ fn drops_data(program: &str, words: &[&str]) -> bool {
     match program {
         "mongosh" | "mongo" => says(&["dropdatabase(", ".drop()", "deletemany({})", ".remove({})"]),
         "redis-cli" | "valkey-cli" | "keydb-cli" => says(&["call(\"flush", "call('flush"]),
-        "rails" | "rake" | "bin/rails" => {
-            says(&["db:drop", "db:reset", "db:schema:load"]) && says(&["rails_env=production"])
-        }
         _ => false,
     }
 }
 
+/// `kubectl exec db-0 -- dropdb prod`, `docker exec redis redis-cli FLUSHALL`: data is data on another machine too.
+fn judges_inside(command: &SimpleCommand) -> bool {
+    const CARRIERS: &[&str] = &["docker", "docker-compose", "podman", "nerdctl", "kubectl", "oc", "ssh"];
+    const CLIENTS: &[&str] =
+        &["dropdb", "redis-cli", "valkey-cli", "keydb-cli", "mongosh", "mongo", "mysqladmin", "etcdctl"];
+    if !CARRIERS.contains(&command.program.as_str()) {
+        return false;
+    }
+    // What runs there may be one word or many.
+    let texts = command.argv.iter().skip(1).flat_map(|word| word.split_whitespace());
+    let inner: Vec<&str> = texts.skip_while(|word| !CLIENTS.contains(word)).collect();
+    let Some((program, words)) = inner.split_first() else {
+        return false;
+    };
+    let scratch = *program == "dropdb" && operands(words).last().is_some_and(|name| is_scratch_name(name));
+    let acts = ACTIONS.iter().any(|row| row.rule == &RA01 && row.programs.contains(program) && row.applies(words));
+    (acts && !scratch) || drops_data(program, words)
+}
+
+/// Addresses at which what is deleted is a project, a zone or a machine.
+const PROVIDERS: &[&str] = &[
+    "api.cloudflare.com/",
+    "api.digitalocean.com/",
+    "gitlab.com/api/",
+    "api.heroku.com/",
+    "management.azure.com/",
+    ".googleapis.com/",
+    "api.vercel.com/",
+    "api.netlify.com/",
+    "api.linode.com/",
+    "api.hetzner.cloud/",
+    "api.machines.dev/",
+    "api.render.com/",
+    "api.bitbucket.org/",
+    "api.github.com/orgs/",
+    "api.stripe.com/",
+    "registry.npmjs.org/",
+    "hub.docker.com/",
+    "api.supabase.com/",
+    "api.railway.app/",
+];
+
 /// `curl -X DELETE .../_all`, `gh api -X DELETE repos/x/y`.
 fn deletes_everything(program: &str, words: &[&str]) -> bool {
     let deletes = words.contains(&"-XDELETE")
+        || (matches!(program, "http" | "https" | "xh" | "xhs") && words.contains(&"DELETE"))
         || words.windows(2).any(|pair| matches!(pair, ["-X" | "--request" | "--method", "DELETE"]));
     let whole = |word: &&str| match program {
         "gh" => word.trim_start_matches('/').starts_with("repos/") && word.trim_matches('/').split('/').count() == 3,
@@ -272,23 +367,63 @@ fn deletes_everything(program: &str, words: &[&str]) -> bool {
             let repository =
                 word.split_once("api.github.com/repos/").map(|(_, rest)| rest.trim_matches('/').split('/'));
             let whole = repository.is_some_and(|parts| parts.count() == 2);
-            whole || word.trim_end_matches('/').ends_with("/_all") || word.ends_with("/*")
+            let part = word.split('?').next().unwrap_or(word).rsplit('/').next().unwrap_or(word);
+            let provider = PROVIDERS.iter().any(|address| word.contains(address));
+            whole || provider || part == "_all" || part.ends_with('*')
         }
     };
-    matches!(program, "gh" | "curl" | "http" | "xh") && deletes && words.iter().any(whole)
+    let by_query = || {
+        words.iter().any(|word| word.contains("_delete_by_query"))
+            && words.iter().any(|word| word.contains("match_all"))
+    };
+    matches!(program, "gh" | "curl" | "http" | "https" | "xh" | "xhs")
+        && ((deletes && words.iter().any(whole)) || by_query())
 }
 
 /// `kubectl get ns -o name | xargs kubectl delete`, `docker volume rm $(docker volume ls -q)`: nobody has read the list.
 fn deletes_what_is_listed(command: &SimpleCommand, words: &[&str]) -> bool {
     let volumes = |word: &&str| word.contains("volume ls") && !word.contains("dangling") && !word.contains("grep");
-    if matches!(command.program.as_str(), "docker" | "podman") && words.starts_with(&["volume", "rm"]) {
+    let by_xargs = command.wrapped_by.iter().any(|by| by == "xargs") && !command.exact && operands(words).len() <= 2;
+    if CONTAINERS.contains(&command.program.as_str()) && words.starts_with(&["volume", "rm"]) {
         return words.iter().any(volumes);
     }
-    KUBERNETES.contains(&command.program.as_str())
-        && words.first() == Some(&"delete")
-        && command.wrapped_by.iter().any(|by| by == "xargs")
+    KUBERNETES.contains(&command.program.as_str()) && words.first() == Some(&"delete") && by_xargs
+}
+
+/// `redis-cli --scan | xargs redis-cli del`: all keys, where no pattern picks some.
+fn deletes_every_key(commands: &[SimpleCommand], index: usize, words: &[&str]) -> bool {
+    let is_client = |command: &SimpleCommand| REDIS.contains(&command.program.as_str());
+    let Some(command) = commands.get(index).filter(|command| is_client(command)) else {
+        return false;
+    };
+    let deletes =
+        operands(words).iter().any(|word| word.eq_ignore_ascii_case("del") || word.eq_ignore_ascii_case("unlink"));
+    let lists_all = |source: &SimpleCommand| {
+        let has = |wanted: &str| source.argv.iter().any(|word| word.eq_ignore_ascii_case(wanted));
+        let scans = has("--scan") && !source.argv.iter().any(|word| word.starts_with("--pattern"));
+        is_client(source) && (scans || (has("keys") && has("*")))
+    };
+    let picks =
+        |source: &SimpleCommand| source.program.ends_with("grep") || matches!(source.program.as_str(), "awk" | "head");
+    deletes
         && !command.exact
-        && operands(words).len() <= 2
+        && !flow::feeding(commands, index).any(picks)
+        && flow::feeding(commands, index).any(lists_all)
+}
+
+/// `docker volume ls -q | xargs docker volume rm`, where nothing picks some of them.
+fn removes_all_volumes(commands: &[SimpleCommand], index: usize, words: &[&str]) -> bool {
+    let is_container = |command: &SimpleCommand| CONTAINERS.contains(&command.program.as_str());
+    let removes = words.starts_with(&["volume", "rm"])
+        && commands.get(index).is_some_and(|command| is_container(command) && !command.exact);
+    let lists = |command: &SimpleCommand| {
+        let words = command.argv.get(1..).unwrap_or_default();
+        is_container(command)
+            && words.iter().any(|word| word == "ls")
+            && !words.iter().any(|word| word.contains('f') && word.starts_with('-'))
+    };
+    let picks = |command: &SimpleCommand| command.program.ends_with("grep") || command.program == "awk";
+    removes && !commands.get(..index).unwrap_or_default().iter().any(picks) && flow::feeding(commands, index).any(lists)
 }
 
 /// `createdb x && dropdb x`: what the same command made is nobody's data.

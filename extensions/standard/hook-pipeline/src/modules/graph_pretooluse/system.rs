@@ -31,7 +31,10 @@ fn gives_capability(word: &str) -> bool {
 }
 
 /// Judges one program call.
-pub(super) fn judge(command: &SimpleCommand, findings: &mut RuleFindings) {
+pub(super) fn judge(commands: &[SimpleCommand], index: usize, command: &SimpleCommand, findings: &mut RuleFindings) {
+    if command.program == "kill" && !command.exact && kills_whatever_runs(commands, index) {
+        findings.push(&SY02, "kill");
+    }
     let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
     if let Some(rule) = rule_for(&command.program.to_ascii_lowercase(), &words) {
         findings.push(rule, &command.program);
@@ -63,6 +66,18 @@ fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
             (ends(verb) || (matches!(verb, "isolate" | "start") && ends(target))).then_some(&SY01)
         }
         "killall5" => Some(&SY02),
+        "skill" | "slay" => has(&["-u"]).then_some(&SY02),
+        "taskkill" | "stop-process" => has(&["*"]).then_some(&SY02),
+        "rtcwake" => has(&["off", "mem", "disk", "standby", "freeze"]).then_some(&SY01),
+        "pm-hibernate" | "pm-suspend" | "pm-suspend-hybrid" | "kexec" => Some(&SY01),
+        "dbus-send" | "busctl" | "gdbus" | "qdbus" => ends_by_message(words).then_some(&SY01),
+        "sysctl" => words.iter().any(|word| PROTECTING_SETTINGS.contains(word)).then_some(&SY03),
+        "auditctl" => (has(&["-D"]) || words.windows(2).any(|pair| pair == ["-e", "0"])).then_some(&SY03),
+        "chpasswd" => Some(&SY03),
+        "icacls" | "takeown" | "cacls" => words.iter().any(|word| is_drive(word)).then_some(&SY03),
+        "net" | "net.exe" | "net1" => (has(&["user", "localgroup"]) && has(&["/add", "/delete"])).then_some(&SY03),
+        "new-localuser" | "add-localgroupmember" | "disable-localuser" | "remove-localuser" => Some(&SY03),
+        "diskpart" => has(&["/s"]).then_some(&SY03),
         "kill" | "pkill" | "killall" => stops_everything(program, words).then_some(&SY02),
         "iptables" | "ip6tables" => has(&["-F", "--flush"]).then_some(&SY03),
         "nft" => (has(&["flush"]) && has(&["ruleset"])).then_some(&SY03),
@@ -81,12 +96,70 @@ fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
             has(&["sudo", "wheel", "root", "docker", "admin"]).then_some(&SY03)
         }
         "reg" | "reg.exe" => (has(&["delete"])
-            && words.iter().any(|word| word.to_ascii_lowercase().starts_with("hklm")))
+            && words.iter().any(|word| word.to_ascii_lowercase().starts_with("hklm") || is_hive(word)))
         .then_some(&SY03),
-        "passwd" => has(&["-d", "--delete"]).then_some(&SY03),
+        "passwd" => has(&["-d", "--delete", "-l", "--lock"]).then_some(&SY03),
+        "dscl" => has(&["-delete", "delete"]).then_some(&SY03),
+        "apt" | "apt-get" => has(&["--allow-remove-essential"]).then_some(&SY03),
+        "dpkg" => has(&["--force-all", "--force-remove-essential", "--force-depends"]).then_some(&SY03),
+        "rpm" => (has(&["-e", "--erase"]) && has(&["--nodeps"])).then_some(&SY03),
+        "pacman" => has(&["-Rdd", "-Rddn", "-Rddns", "-Rddsn"]).then_some(&SY03),
+        "openrc-shutdown" => Some(&SY01),
         "set-mppreference" => has(&["-disablerealtimemonitoring"]).then_some(&SY03),
         _ => None,
     }
+}
+
+/// Settings of the kernel that keep programs apart.
+const PROTECTING_SETTINGS: &[&str] = &[
+    "kernel.randomize_va_space=0",
+    "kernel.yama.ptrace_scope=0",
+    "kernel.sysrq=1",
+    "fs.protected_symlinks=0",
+    "fs.protected_hardlinks=0",
+    "kernel.kptr_restrict=0",
+];
+
+/// `org.freedesktop.login1.Manager.PowerOff`.
+fn ends_by_message(words: &[&str]) -> bool {
+    let ends = |word: &&str| {
+        let name = word.rsplit('.').next().unwrap_or(word);
+        ["PowerOff", "Reboot", "Halt", "Suspend", "Hibernate", "KExec", "Shutdown"].contains(&name)
+    };
+    words.iter().any(|word| word.contains("login1") || word.contains("SessionManager") || word.contains("ConsoleKit"))
+        && words.iter().any(ends)
+}
+
+/// `C:`, `C:\\` or `C:/*`.
+fn is_drive(word: &str) -> bool {
+    let mut letters = word.chars();
+    letters.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && letters.next() == Some(':')
+        && letters.all(|c| matches!(c, '/' | '\\' | '*'))
+}
+
+/// A part of the registry as a whole.
+fn is_hive(word: &str) -> bool {
+    ["hkcu", "hkcr", "hku", "hkcc", "hkey_current_user", "hkey_users", "hkey_classes_root"]
+        .iter()
+        .any(|hive| word.trim_end_matches(['\\', ':']).eq_ignore_ascii_case(hive))
+}
+
+/// `kill -9 $(ps -eo pid=)`, `ps aux | awk '{print $2}' | xargs kill`: all that runs, and nothing picked out of it.
+fn kills_whatever_runs(commands: &[SimpleCommand], index: usize) -> bool {
+    let picks = |command: &SimpleCommand| match command.program.as_str() {
+        "awk" | "gawk" | "mawk" => command.argv.get(1).is_none_or(|code| !code.trim_start().starts_with('{')),
+        "cut" | "tr" | "sort" | "uniq" | "cat" | "tee" | "xargs" => false,
+        "tail" => !command.argv.iter().any(|word| word == "+2"),
+        _ => true,
+    };
+    let before = commands.get(..index).unwrap_or_default();
+    let source = before.iter().rev().find(|command| command.program == "ps" || picks(command));
+    source.is_some_and(|source| {
+        const NARROWING: &[&str] = &["-p", "-C", "-u", "-U", "-g", "-t", "--pid", "--ppid", "--user"];
+        let narrows = |word: &String| NARROWING.iter().any(|option| word.starts_with(option));
+        source.program == "ps" && source.argv.len() > 1 && !source.argv.iter().skip(1).any(narrows)
+    })
 }
 
 /// `kill -9 -1`, `pkill .`, `killall -u USER`.

@@ -44,6 +44,17 @@ const DISK_COMMANDS: &[(&str, &str)] = &[
     ("wsl.exe", "--unregister"),
     ("sgdisk", "--zap"),
     ("sgdisk", "-z"),
+    ("mdadm", "--zero-superblock"),
+    ("tmutil", "delete"),
+    ("nwipe", ""),
+    ("mke2fs", "/dev/"),
+    ("mkdosfs", "/dev/"),
+    ("mkntfs", "/dev/"),
+    ("newfs", "/dev/"),
+    ("partclone.restore", "/dev/"),
+    ("dcfldd", "of=/dev/"),
+    ("dc3dd", "of=/dev/"),
+    ("dc3dd", "wipe=/dev/"),
 ];
 /// Programs that walk a tree.
 const WALKERS: &[&str] =
@@ -305,6 +316,7 @@ struct FindCall {
     /// Where it starts; nothing if that is not known or not in the workspace.
     roots: Vec<String>,
     deletes: bool,
+    runs: bool,
     /// Whether a test selects what it acts on.
     is_narrow: bool,
 }
@@ -314,8 +326,7 @@ impl FindCall {
         let words: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
         let start = words.iter().position(|word| word.starts_with(['-', '!', '('])).unwrap_or(words.len());
         let (named, expression) = words.split_at(start);
-        let action = expression.iter().position(|word| FIND_ACTIONS.contains(word))?;
-        if command.program != "find" {
+        if command.program != "find" || !expression.iter().any(|word| FIND_ACTIONS.contains(word)) {
             return None;
         }
         let named = if named.is_empty() { &["."][..] } else { named };
@@ -325,7 +336,8 @@ impl FindCall {
         Some(Self {
             roots: resolved.filter(|roots| roots.iter().all(inside)).unwrap_or_default(),
             deletes: expression.contains(&"-delete"),
-            is_narrow: selects(expression.get(..action).unwrap_or_default()),
+            runs: expression.iter().any(|word| FIND_ACTIONS.contains(word) && *word != "-delete"),
+            is_narrow: alternatives(expression).all(|(tests, acts)| !acts || selects(tests)),
         })
     }
 
@@ -333,7 +345,7 @@ impl FindCall {
     fn covers(&self, target: &str) -> bool {
         self.roots.iter().any(|root| match target.strip_prefix(root.as_str()) {
             Some("") => self.deletes,
-            Some(rest) => rest == "/**" && !self.deletes,
+            Some(rest) => rest == "/**" && self.runs,
             None => false,
         })
     }
@@ -344,7 +356,18 @@ impl FindCall {
     }
 }
 
+/// The parts of an expression between `-o`: the tests before the first action, and whether there is one.
+fn alternatives<'e>(expression: &'e [&'e str]) -> impl Iterator<Item = (&'e [&'e str], bool)> {
+    expression.split(|word| matches!(*word, "-o" | "-or" | ",")).map(|part| {
+        let action = part.iter().position(|word| FIND_ACTIONS.contains(word));
+        (part.get(..action.unwrap_or(part.len())).unwrap_or_default(), action.is_some())
+    })
+}
+
 fn selects(tests: &[&str]) -> bool {
+    if tests.windows(2).any(|pair| matches!(pair, ["!" | "-not", "("])) {
+        return false;
+    }
     let mut depth = 0_usize;
     let mut selected = false;
     for (at, test) in tests.iter().enumerate() {
@@ -418,6 +441,16 @@ fn changes_disks(command: &SimpleCommand) -> bool {
     let about = ["--help", "-h", "--version", "-V", "--dry-run", "list", "status"];
     if command.argv.iter().skip(1).any(|word| about.contains(&word.as_str())) {
         return false;
+    }
+    // These read one place and write another, which stands behind it.
+    let mut operands = command.argv.iter().skip(1).filter(|word| !word.starts_with('-'));
+    let target = match command.program.as_str() {
+        "ddrescue" => operands.skip(1).find(|word| word.starts_with("/dev/")),
+        "qemu-img" => operands.next_back().filter(|word| word.starts_with("/dev/")),
+        _ => None,
+    };
+    if target.is_some_and(|target| is_guarded_device(target)) {
+        return true;
     }
     if DISK_COMMANDS.iter().any(|(name, verb)| {
         command.program.eq_ignore_ascii_case(name)

@@ -62,7 +62,12 @@ pub(super) fn switches_hooks_off(command: &SimpleCommand, text: &str) -> bool {
         let turns_off = ["no", "disable", "skip", "bypass", "without"].iter().any(|verb| word.contains(verb));
         word.starts_with("--") && turns_off && word.contains("hook")
     };
-    let disables = words.windows(2).any(|pair| pair[0] == "--disable" && pair[1].contains("hooks"))
+    // `gemini hooks disable NAME`, `codex features disable hooks`.
+    let said = |verb: &str| words.iter().take(3).any(|word| word == verb);
+    let by_verb =
+        (said("disable") || said("disable-all") || said("uninstall")) && words.iter().any(|word| word.contains("hook"));
+    let disables = by_verb
+        || words.windows(2).any(|pair| pair[0] == "--disable" && pair[1].contains("hooks"))
         || words.iter().any(is_about_hooks);
     disables
         || moves_search
