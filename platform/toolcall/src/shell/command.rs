@@ -67,7 +67,7 @@ impl Interpreter {
             let target = if only_assigns { &mut state } else { &mut inner };
             self.assignment(source, assignment, target, context);
             if !only_assigns {
-                self.note_environment(source, assignment, &inner, &fields);
+                self.note_environment(source, assignment, &inner, &fields, context);
             }
         }
         if only_assigns {
@@ -105,11 +105,18 @@ impl Interpreter {
         assignment: Node<'_>,
         state: &ShellState,
         fields: &[ShellField],
+        context: &CommandContext,
     ) {
         let name = assignment.child_by_field_name("name").map(|name| source.slice(name)).unwrap_or_default();
         let prints = fields.first().is_some_and(|first| matches!(first.text.as_str(), "echo" | "printf" | "cat"));
         if let (false, VariableValue::Known(value)) = (prints, state.variable(name)) {
             self.keep_possible_code(&value);
+            if environment::holds_command(name) && value.contains(' ') {
+                let context = CommandContext { lifetime: super::interpreter::Lifetime::Bounded, ..context.clone() };
+                self.speculate(|interpreter| {
+                    interpreter.script(&value, state.child(), &context);
+                });
+            }
         }
     }
 

@@ -80,6 +80,21 @@ const HARMLESS: &[&str] = &[
     "LESSCHARSET",
 ];
 
+/// Whether the value of a variable is a command that programs run.
+pub(super) fn holds_command(name: &str) -> bool {
+    const COMMANDS: &[&str] = &[
+        "EDITOR",
+        "VISUAL",
+        "GIT_EDITOR",
+        "GIT_SEQUENCE_EDITOR",
+        "GIT_SSH_COMMAND",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_ASKPASS",
+        "BROWSER",
+    ];
+    PAGERS.contains(&name) || COMMANDS.contains(&name)
+}
+
 /// Whether setting a variable makes known programs do unknown things.
 pub(super) fn changes_programs(name: &str, value: &VariableValue) -> bool {
     if PAGERS.contains(&name) {

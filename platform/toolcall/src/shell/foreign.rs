@@ -193,7 +193,8 @@ fn touch(interpreter: &mut Interpreter, kind: CallKind, path: &str, state: &Shel
     };
     interpreter.recorder.touch(state, &field, access, reach);
     if kind == CallKind::RemovesTree {
-        let target = super::programs::target(interpreter, state, &field);
+        let drive = path.as_bytes().get(1) == Some(&b':');
+        let target = if drive { path.to_owned() } else { super::programs::target(interpreter, state, &field) };
         interpreter.recorder.unbounded(UnboundedKind::RecursiveDelete, &target);
     }
 }

@@ -89,13 +89,34 @@ pub(super) fn judge(interpreter: &mut Interpreter, text: &str, state: &ShellStat
         variables.insert(name.to_owned(), home.clone());
     }
     variables.insert("env:systemdrive".to_owned(), "C:".to_owned());
+    variables.insert("env:homedrive".to_owned(), "C:".to_owned());
     variables.insert("env:systemroot".to_owned(), "C:\\Windows".to_owned());
+    variables.insert("profile".to_owned(), format!("{home}/.config/powershell/profile.ps1"));
+    let mut aliases: BTreeMap<String, String> = BTreeMap::new();
     let mut before: Option<WindowsStatement> = None;
-    for statement in cut::statements(text, &mut variables).into_iter().take(MAX_STATEMENTS) {
+    for mut statement in cut::statements(text, &mut variables).into_iter().take(MAX_STATEMENTS) {
+        let name = statement.name().unwrap_or_default();
+        if let (Some(meaning), Some(first)) = (aliases.get(&name), statement.words.first_mut()) {
+            first.clone_from(meaning);
+        }
+        if let ("set-alias" | "new-alias" | "sal" | "nal", [alias, meaning, ..]) =
+            (name.as_str(), statement.operands().as_slice())
+        {
+            aliases.insert(alias.to_ascii_lowercase(), (*meaning).to_owned());
+        }
         one(interpreter, &statement, before.as_ref(), state, context);
         before = Some(statement);
     }
-    if text.contains("::") {
+    let lower = text.to_ascii_lowercase();
+    if lower.contains("[scriptblock]::create")
+        && ["irm", "iwr", "invoke-webrequest", "invoke-restmethod", "downloadstring"]
+            .iter()
+            .any(|name| lower.contains(name))
+    {
+        list(interpreter, "curl", &["curl".to_owned()], (state, context));
+        list(interpreter, "eval", &["eval".to_owned(), "$(curl)".to_owned()], (state, context));
+    }
+    if text.contains("::") || text.contains(".Delete") {
         foreign::judge(interpreter, Language::Other, text, state, context);
     }
 }
@@ -116,6 +137,14 @@ fn one(
     let words = &statement.words;
     match cmdlet(&name) {
         "remove-item" => remove(interpreter, statement, before, state),
+        "set-content"
+            if name == "sc"
+                && words
+                    .get(1)
+                    .is_some_and(|word| ["stop", "delete", "config", "query", "start"].contains(&word.as_str())) =>
+        {
+            list(interpreter, "sc.exe", words, (state, context));
+        }
         "set-content" => {
             for path in statement
                 .values(&["-path", "-filepath", "-literalpath", "-name"])
@@ -143,8 +172,8 @@ fn one(
                     || words.iter().any(|word| matches!(cmdlet(&word.to_ascii_lowercase()), "invoke-webrequest"))
                     || statement.opens_group;
             if fetched {
-                list(interpreter, "curl", &["curl".to_owned()], context);
-                list(interpreter, "eval", &["eval".to_owned(), "$(curl)".to_owned()], context);
+                list(interpreter, "curl", &["curl".to_owned()], (state, context));
+                list(interpreter, "eval", &["eval".to_owned(), "$(curl)".to_owned()], (state, context));
             }
             for text in statement.operands() {
                 judge(interpreter, text, state, context);
@@ -161,15 +190,28 @@ fn one(
             for path in statement.values(&["-path", "-literalpath"]).into_iter().chain(statement.operands()) {
                 touch(interpreter, state, path, Access::Read);
             }
-            list(interpreter, "cat", words, context);
+            list(interpreter, "cat", words, (state, context));
         }
         "invoke-webrequest" => {
             let mut sent = vec!["curl".to_owned()];
+            for file in statement.values(&["-outfile"]) {
+                touch(interpreter, state, file, Access::Write);
+                sent.extend(["-o".to_owned(), file.to_owned()]);
+            }
             for file in statement.values(&["-infile"]) {
                 sent.extend(["-T".to_owned(), file.to_owned()]);
             }
             sent.extend(words.iter().skip(1).cloned());
-            list(interpreter, "curl", &sent, context);
+            list(interpreter, "curl", &sent, (state, context));
+        }
+        "stop-process" => {
+            let all = before.is_some_and(|before| {
+                let name = before.name().unwrap_or_default();
+                matches!(name.as_str(), "get-process" | "gps" | "ps") && before.words.len() == 1
+            });
+            let mut words = words.clone();
+            words.extend(all.then(|| "*".to_owned()));
+            list(interpreter, "stop-process", &words, (state, context));
         }
         "format" => {
             for drive in statement.operands().into_iter().filter(|word| word.ends_with(':')) {
@@ -182,7 +224,7 @@ fn one(
         }
         other => {
             if other.contains('-') || other == "shutdown" {
-                list(interpreter, other, words, context);
+                list(interpreter, other, words, (state, context));
             } else {
                 let fields: Vec<ShellField> = words.iter().map(|word| ShellField::literal(word)).collect();
                 interpreter.invoke(&fields, state.clone(), context, CommandLookup::Programs);
@@ -230,6 +272,13 @@ fn remove(
     {
         targets.extend(found.operands());
     }
+    // `"/" | Remove-Item`: a text alone is what it says.
+    if let (true, Some(before)) = (targets.is_empty(), before)
+        && let [only] = before.words.as_slice()
+        && only.contains(['/', '\\', '~', '.', ':'])
+    {
+        targets.push(only);
+    }
     let named = targets.into_iter().flat_map(|target| target.split(',')).filter(|target| !target.is_empty());
     for target in named {
         touch(interpreter, state, target, Access::Delete);
@@ -261,11 +310,16 @@ fn touch(interpreter: &mut Interpreter, state: &ShellState, path: &str, access: 
     }
 }
 
-fn list(interpreter: &mut Interpreter, program: &str, words: &[String], context: &CommandContext) {
+fn list(
+    interpreter: &mut Interpreter,
+    program: &str,
+    words: &[String],
+    (state, context): (&ShellState, &CommandContext),
+) {
     interpreter.recorder.command(SimpleCommand {
         program: program.to_owned(),
         argv: words.to_vec(),
-        cwd: None,
+        cwd: state.directories.single().map(str::to_owned),
         wrapped_by: context.wrapped_by.clone(),
         exact: program != "eval",
     });

@@ -270,6 +270,7 @@ fn kind_of(last: &str, prefix: &str, method: bool, language: Language, arguments
         | "delete-directory"
         | "removedirs"
         | "remove_dir_all"
+        | "DeleteFolder"
         | "deltree" => plain(CallKind::RemovesTree),
         "remove" if prefix == "Deno" => plain(CallKind::RemovesTree),
         "rm" if bare_or_files || method => plain(CallKind::RemovesTree),

@@ -81,10 +81,11 @@ impl<'t> Evaluator<'t> {
                 Some('(') => {
                     depth = depth.checked_sub(1)?;
                     if depth == 0 {
-                        let start = open
-                            .checked_sub(1)
-                            .filter(|at| matches!(self.tokens.get(*at), Some(CodeToken::Name(_))))?;
-                        return Some(self.value(start, 0).0);
+                        let named =
+                            open.checked_sub(1).filter(|at| matches!(self.tokens.get(*at), Some(CodeToken::Name(_))));
+                        // Without a name it is a group: `(a / b).unlink()`.
+                        let start = named.unwrap_or(open);
+                        return Some(self.primary(start, 0).0);
                     }
                 }
                 _ if depth == 0 => return None,

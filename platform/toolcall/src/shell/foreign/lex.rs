@@ -79,7 +79,10 @@ impl CodeCutter<'_> {
             self.rest = &self.rest[1..];
         }
         // `qx(...)`, `%x(...)`, `q(...)`: a text in brackets of its own.
-        if self.language == Language::Backticks && matches!(name, "qx" | "x" | "q" | "qq") && self.bracketed(name) {
+        if self.language == Language::Backticks
+            && matches!(name, "qx" | "x" | "q" | "qq" | "qw" | "w")
+            && self.bracketed(name)
+        {
             return;
         }
         let prefix = matches!(name, "r" | "f" | "b" | "u" | "rb" | "br" | "fr" | "R" | "B" | "F");
@@ -94,7 +97,7 @@ impl CodeCutter<'_> {
         let Some(open) = self.rest.chars().next().filter(|c| "({[|!/<".contains(*c)) else {
             return false;
         };
-        if name == "x" && !percent {
+        if matches!(name, "x" | "w") && !percent {
             return false;
         }
         let close = match open {

@@ -4,7 +4,7 @@
 
 use super::super::command::{CommandLookup, Invocation};
 use super::super::field::ShellField;
-use super::super::interpreter::{Interpreter, Stdin};
+use super::super::interpreter::{CommandContext, Interpreter, Lifetime, Stdin};
 use super::super::runners;
 use super::super::wrappers::enter;
 
@@ -25,6 +25,7 @@ pub(super) fn follow(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         "make" | "gmake" | "bmake" => make(interpreter, call),
         "docker" | "podman" | "nerdctl" => container(interpreter, call),
         "cmake" => elsewhere(interpreter, call),
+        "npm" | "pnpm" => package_scripts(interpreter, call),
         "gdb" | "lldb" if call.arguments.iter().any(|word| word.text == "--args") => {
             let at = call.arguments.iter().position(|word| word.text == "--args").unwrap_or(0);
             let rest = call.arguments.get(at + 1..).unwrap_or_default();
@@ -73,6 +74,24 @@ fn make(interpreter: &mut Interpreter, call: &Invocation<'_>) {
                 interpreter.script(recipe.trim_start_matches(['@', '-', '+', ' ']), call.state.child(), &context);
             }
         }
+    }
+}
+
+/// `npm pkg set scripts.x='COMMAND'`.
+fn package_scripts(interpreter: &mut Interpreter, call: &Invocation<'_>) {
+    let [first, verb, rest @ ..] = call.arguments else {
+        return;
+    };
+    if first.text != "pkg" || verb.text != "set" {
+        return;
+    }
+    let texts = rest.iter().filter_map(|word| word.known()?.strip_prefix("scripts.")?.split_once('='));
+    let texts: Vec<String> = texts.map(|(_, text)| text.to_owned()).collect();
+    let context = CommandContext { lifetime: Lifetime::Bounded, ..call.context.wrapped(call.program) };
+    for text in &texts {
+        interpreter.speculate(|interpreter| {
+            interpreter.script(text, call.state.child(), &context);
+        });
     }
 }
 

@@ -72,6 +72,11 @@ pub(super) fn note(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     {
         interpreter.recorder.touch(call.state, place, Access::Write, EffectReach::Tree);
     }
+    if call.program == "sqlite3"
+        && let Some(file) = words.iter().find(|word| !word.text.starts_with('-')).filter(|word| is_path(word))
+    {
+        interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
+    }
     if call.program == "openssl" {
         let inputs = words.windows(2).filter(|pair| matches!(pair[0].text.as_str(), "-in" | "-inkey" | "-key"));
         let inputs: Vec<ShellField> = inputs.map(|pair| pair[1].clone()).filter(is_path).collect();

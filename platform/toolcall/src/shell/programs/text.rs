@@ -278,6 +278,13 @@ fn check_awk_program(interpreter: &mut Interpreter, call: &Invocation<'_>, progr
     }
 }
 
+/// `-ne`, `-lane` and the like: the code is run for each line of the files behind it.
+fn is_filter(word: &str) -> bool {
+    word.strip_prefix('-').is_some_and(|letters| {
+        !letters.starts_with('-') && letters.len() < 8 && letters.contains(['n', 'p']) && letters.ends_with(['e', 'E'])
+    })
+}
+
 fn perl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     let parsed = Arguments::parse(call.arguments, OptionSyntax { short: "eEIMmFxCD", long: &[] });
     interpreter.recorder.code(UnknownReason::ForeignCode, "perl");
@@ -287,6 +294,11 @@ fn perl(interpreter: &mut Interpreter, call: &Invocation<'_>) {
     } else if let (Stdin::Text(text), true) = (&call.context.stdin, call.arguments.iter().all(|word| word.text == "-"))
     {
         foreign::judge(interpreter, foreign::Language::Backticks, &text.clone(), call.state, call.context);
+    }
+    if parsed.has(&["-n", "-p", "-ne", "-pe"]) || call.arguments.iter().any(|word| is_filter(&word.text)) {
+        for file in &parsed.operands {
+            interpreter.recorder.touch(call.state, file, Access::Read, EffectReach::Itself);
+        }
     }
     let edits = call
         .arguments

@@ -195,6 +195,8 @@ pub(super) const RUNNERS: &[RunnerProgram] = &[
     form(words(&["runuser", "su", "capsh"], "ugGscw", &["--user", "--group", "--shell"], 0), CommandForm::BehindDashes),
     words(&["gosu", "su-exec", "setuidgid", "s6-setuidgid"], "u", &[], 1),
     words(&["setpriv"], "", &["--reuid", "--regid", "--groups", "--inh-caps", "--bounding-set"], 0),
+    words(&["sshpass"], "pfdP", &[], 0),
+    RunnerProgram { operands: 1, ..verb(&["machinectl"], &["shell"], "", &["--uid", "--setenv"]) },
     words(&["chroot", "arch-chroot", "schroot"], "rbwc", &["--userspec", "--groups"], 1),
     words(
         &["unshare", "firejail", "systemd-nspawn"],

@@ -127,6 +127,13 @@ pub(super) fn statements(text: &str, variables: &mut BTreeMap<String, String>) -
 fn joined(text: &str) -> String {
     const SUMS: &[&str] = &["'+'", "' + '", "\"+\"", "\" + \""];
     let mut text = SUMS.iter().fold(text.to_owned(), |text, sum| text.replace(sum, ""));
+    // `$([char]114)` is a letter.
+    while let Some((before, rest)) = text.split_once("$([char]")
+        && let Some((number, after)) = rest.split_once(')')
+        && let Some(letter) = number.trim().parse().ok().and_then(char::from_u32)
+    {
+        text = format!("{before}{letter}{after}");
+    }
     for (open, close) in [("& ('", "')"), ("&('", "')"), ("& (\"", "\")"), ("&(\"", "\")")] {
         if let Some((before, rest)) = text.split_once(open)
             && let Some((name, after)) = rest.split_once(close)
