@@ -115,7 +115,10 @@ fn reads_below(call: &ToolCall) -> bool {
 /// Settings of VS Code with which it skips hooks. The file holds many others, so that only a call that names one counts.
 fn vscode_switch(ctx: &Context<'_>, call: &ToolCall) -> Option<String> {
     const SWITCHES: [&str; 2] = ["chat.useHooks", "chat.useCustomAgentHooks"];
-    let settings = |path: &&PathAccess| path.access != Access::Read && path.path.ends_with(".vscode/settings.json");
+    let settings = |path: &&PathAccess| {
+        path.access != Access::Read
+            && [".vscode/settings.json", "/User/settings.json"].iter().any(|end| path.path.ends_with(end))
+    };
     let file = call.paths.iter().find(settings)?;
     let input = ctx.event.tool_input.to_string();
     SWITCHES.iter().any(|switch| input.contains(switch)).then(|| file.path.clone())

@@ -186,7 +186,31 @@ const READ_SECRETS: &[&str] = &[
     ".vault-token",
     ".pgpass",
     ".cargo/credentials.toml",
+    ".config/gcloud/application_default_credentials.json",
+    ".config/gcloud/credentials.db",
+    ".config/gcloud/access_tokens.db",
+    ".azure/accesstokens.json",
+    ".azure/msal_token_cache.json",
+    ".config/rclone/rclone.conf",
+    ".terraform.d/credentials.tfrc.json",
+    ".my.cnf",
+    ".config/hub",
 ];
+/// Names of files in which browsers and wallets keep passwords, sessions and money.
+const READ_SECRET_NAMES: &[&str] = &[
+    "logins.json",
+    "key4.db",
+    "login data",
+    "cookies",
+    "cookies.sqlite",
+    "cookies.binarycookies",
+    "wallet.dat",
+    "login.keyring",
+    "login.keychain-db",
+];
+/// Folders of the home folder whose files are keys.
+const READ_SECRET_FOLDERS: &[&str] =
+    &[".local/share/keyrings/", "library/keychains/", ".ethereum/keystore/", ".electrum/wallets/"];
 
 /// Folders that hold nothing but keys and credentials.
 const SECRET_FOLDERS: &[&str] = &[".ssh", ".gnupg", ".aws", ".password-store"];
@@ -202,7 +226,12 @@ fn is_read_secret(workspace: &WorkspaceBounds<'_>, path: &str) -> bool {
     let plain = path.replace('\\', "/").to_ascii_lowercase();
     is_private_key(path)
         || matches!(path, "/etc/shadow" | "/etc/gshadow" | "/private/etc/master.passwd")
-        || below_home(workspace, &plain).is_some_and(|rest| READ_SECRETS.contains(&rest))
+        || below_home(workspace, &plain).is_some_and(|rest| {
+            let name = rest.rsplit('/').next().unwrap_or(rest);
+            READ_SECRETS.contains(&rest)
+                || READ_SECRET_NAMES.contains(&name)
+                || READ_SECRET_FOLDERS.iter().any(|folder| rest.starts_with(folder))
+        })
 }
 
 /// The rest of a path below the user's home, or below what looks like somebody's.
@@ -234,7 +263,7 @@ fn schedules(command: &SimpleCommand) -> bool {
     match command.program.as_str() {
         "systemctl" => has(&["enable", "link"]) && command.argv.iter().skip(1).any(|word| word.contains('/')),
         "schtasks" | "schtasks.exe" => has(&["/create", "-create"]),
-        "register-scheduledtask" => true,
+        "register-scheduledtask" | "new-service" => true,
         _ => false,
     }
 }

@@ -41,6 +41,10 @@ const HANDS_OVER: &[&str] = &[
     "onedrive",
     "ipfs",
     "swaks",
+    "telegram-send",
+    "slackcat",
+    "slack-cli",
+    "discord.sh",
     "mutt",
     "mail",
     "mailx",
@@ -85,12 +89,24 @@ pub(super) fn judge(shell: &JudgedCommand<'_>, findings: &mut RuleFindings) {
         if let Some(rule) = sent_by_code(shell, command) {
             findings.push(rule, &command.program);
         }
+        if TRANSFERS.contains(&command.program.as_str())
+            && let Some(path) = put_files(shell.text).find(|path| is_secret(shell, command, path))
+        {
+            findings.push(&EX01, path);
+        }
         if !reaches_out(&command.program) || stays_here(command) {
             continue;
         }
         let secret = |path: &&str| is_secret(shell, command, path) || holds_secret(shell, index, command, path);
         if let Some(path) = sent_files(command).into_iter().find(secret) {
             findings.push(&EX01, path);
+        }
+        // One part after the other, read in a loop.
+        if LOOKUPS.contains(&command.program.as_str()) && !command.exact {
+            let earlier = shell.effects.commands.get(..index).unwrap_or_default();
+            if let Some(rule) = earlier.iter().rev().take(MAX_COPIES).find_map(|source| self::source(shell, source)) {
+                findings.push(rule, &command.program);
+            }
         }
         let rule = if sends_input(shell, command) || gets_words(command) { input_of(shell, index) } else { None };
         if let Some(rule) = rule.or_else(|| substituted(shell, index, command)) {
@@ -169,6 +185,15 @@ fn holds_secret(shell: &JudgedCommand<'_>, index: usize, command: &SimpleCommand
     })
 }
 
+/// Programs that are told what to do line by line.
+const TRANSFERS: &[&str] = &["ftp", "lftp", "sftp", "tftp", "smbclient", "ncftp"];
+
+/// The files behind `put` in what these are told, wherever that stands.
+fn put_files(text: &str) -> impl Iterator<Item = &str> {
+    let ends = |c: char| c.is_whitespace() || "'\";|&".contains(c);
+    text.split("put ").skip(1).map(move |rest| rest.trim_start().split(ends).next().unwrap_or_default())
+}
+
 /// The files that a call itself sends.
 fn sent_files(command: &SimpleCommand) -> Vec<&str> {
     let words = command.argv.get(1..).unwrap_or_default();
@@ -180,6 +205,9 @@ fn sent_files(command: &SimpleCommand) -> Vec<&str> {
         "scp" | "sftp" => to_remote(&ProgramOptions::parse(words, "cFiJloPSDX", &[]).operands),
         "rsync" => {
             to_remote(&ProgramOptions::parse(words, "efBTM", &["--rsh", "--exclude", "--include", "--filter"]).operands)
+        }
+        "gh" | "glab" if words.first().is_some_and(|word| word == "api") => {
+            words.iter().filter_map(|word| word.split_once("=@").map(|(_, file)| file)).collect()
         }
         "gh" | "glab" if words.iter().any(|word| matches!(word.as_str(), "gist" | "snippet" | "release")) => {
             ProgramOptions::parse(words, "dft", &[]).operands
@@ -228,10 +256,15 @@ fn sends_input(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> bool {
     let dash = || sent_files(command).iter().any(|file| matches!(*file, "-" | "." | "/dev/stdin"));
     match program {
         _ if SENDS_INPUT.contains(&program) || HANDS_OVER.contains(&program) => true,
-        "openssl" => command.argv.iter().any(|word| word == "s_client"),
+        "openssl" => connects(command),
         _ if SENDS_PIPE.contains(&program) => shell.text.contains('|') || shell.text.contains('<'),
         _ => dash(),
     }
+}
+
+/// Whether `openssl` opens a connection; mostly it only computes.
+fn connects(command: &SimpleCommand) -> bool {
+    command.argv.iter().any(|word| word == "s_client")
 }
 
 /// Whether a pipe gives the call its words.
@@ -255,8 +288,8 @@ fn source(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> Option<&'static
     if prints_credential(command) {
         return Some(&EX01);
     }
-    let reads =
-        !reaches_out(&command.program) && !matches!(command.program.as_str(), "source" | "." | "echo" | "printf");
+    let reads = (!reaches_out(&command.program) || (command.program == "openssl" && !connects(command)))
+        && !matches!(command.program.as_str(), "source" | "." | "echo" | "printf");
     (reads && flow::names_path(command, home, is_credential)).then_some(&EX01)
 }
 
@@ -355,7 +388,12 @@ fn sent_by_code(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> Option<&'
         return None;
     }
     // A module may be named by one word and used in another.
-    let code = command.argv.get(1..).unwrap_or_default();
+    let mut code: Vec<&str> = command.argv.iter().skip(1).map(String::as_str).collect();
+    if code.iter().all(|word| *word == "-") && shell.text.contains("<<") {
+        code.push(shell.text);
+    }
+    let here = |word: &&str| !word.contains("://localhost") && !word.contains("://127.0.0.1");
+    let code: Vec<&str> = code.into_iter().filter(here).collect();
     if !code.iter().any(|word| SENDS.iter().any(|call| word.contains(call))) {
         return None;
     }

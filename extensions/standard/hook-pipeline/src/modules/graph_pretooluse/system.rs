@@ -73,7 +73,13 @@ fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
         "dbus-send" | "busctl" | "gdbus" | "qdbus" => ends_by_message(words).then_some(&SY01),
         "sysctl" => words.iter().any(|word| PROTECTING_SETTINGS.contains(word)).then_some(&SY03),
         "auditctl" => (has(&["-D"]) || words.windows(2).any(|pair| pair == ["-e", "0"])).then_some(&SY03),
-        "chpasswd" => Some(&SY03),
+        "chpasswd" | "add-mppreference" => Some(&SY03),
+        "set-netfirewallprofile" => has(&["false"]).then_some(&SY03),
+        "netsh" | "netsh.exe" => (has(&["advfirewall", "firewall"]) && has(&["off", "disable"])).then_some(&SY03),
+        "sc.exe" | "stop-service" => (has(&["stop", "delete", "config"]) || program == "stop-service")
+            .then(|| has(WINDOWS_PROTECTIONS).then_some(&SY03))
+            .flatten(),
+        "net" | "net.exe" if has(&["stop"]) && has(WINDOWS_PROTECTIONS) => Some(&SY03),
         "icacls" | "takeown" | "cacls" => words.iter().any(|word| is_drive(word)).then_some(&SY03),
         "net" | "net.exe" | "net1" => (has(&["user", "localgroup"]) && has(&["/add", "/delete"])).then_some(&SY03),
         "new-localuser" | "add-localgroupmember" | "disable-localuser" | "remove-localuser" => Some(&SY03),
@@ -109,6 +115,9 @@ fn rule_for(program: &str, words: &[&str]) -> Option<&'static GuardRule> {
         _ => None,
     }
 }
+
+/// Services of Windows that keep others out.
+const WINDOWS_PROTECTIONS: &[&str] = &["windefend", "mpssvc", "wscsvc", "sense", "wdnissvc", "securityhealthservice"];
 
 /// Settings of the kernel that keep programs apart.
 const PROTECTING_SETTINGS: &[&str] = &[

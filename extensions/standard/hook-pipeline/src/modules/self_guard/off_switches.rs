@@ -15,7 +15,7 @@ struct OffSwitch {
     variables: &'static [&'static str],
 }
 
-const OFF_SWITCHES: [OffSwitch; 6] = [
+const OFF_SWITCHES: [OffSwitch; 8] = [
     OffSwitch {
         programs: &["claude"],
         flags: &["--setting-sources", "--bare", "--safe-mode"],
@@ -38,6 +38,13 @@ const OFF_SWITCHES: [OffSwitch; 6] = [
     OffSwitch {
         programs: &["copilot"],
         flags: &["--allow-all-tools", "--yolo"],
+        parts: &["disableAllHooks"],
+        variables: &[],
+    },
+    OffSwitch { programs: &["goose"], flags: &["--no-profile"], parts: &[], variables: &[] },
+    OffSwitch {
+        programs: &["crush", "cursor-agent", "cursor", "kiro", "kiro-cli", "devin", "cline", "windsurf"],
+        flags: &[],
         parts: &["disableAllHooks"],
         variables: &[],
     },
@@ -64,15 +71,27 @@ pub(super) fn switches_hooks_off(command: &SimpleCommand, text: &str) -> bool {
     };
     // `gemini hooks disable NAME`, `codex features disable hooks`.
     let said = |verb: &str| words.iter().take(3).any(|word| word == verb);
-    let by_verb =
-        (said("disable") || said("disable-all") || said("uninstall")) && words.iter().any(|word| word.contains("hook"));
+    let by_verb = (said("disable") || said("disable-all") || said("uninstall"))
+        && words.iter().any(|word| word.contains("hook") || word == "dispatch");
     let disables = by_verb
         || words.windows(2).any(|pair| pair[0] == "--disable" && pair[1].contains("hooks"))
         || words.iter().any(is_about_hooks);
     disables
         || moves_search
         || moves_rules
+        || moves_settings(name, text)
         || words.iter().any(|word| switch.flags.contains(&word.as_str()))
         || words.iter().any(|word| switch.parts.iter().any(|part| word.contains(part)))
         || switch.variables.iter().any(|variable| text.contains(variable))
+}
+
+/// `GEMINI_CLI_SYSTEM_SETTINGS_PATH=...`, `CRUSH_GLOBAL_CONFIG=...`: a variable of a host that leads to other settings.
+fn moves_settings(program: &str, text: &str) -> bool {
+    let host = program.split('-').next().unwrap_or(program).to_ascii_uppercase();
+    let named = |word: &str| {
+        let name = word.split_once('=').map(|(name, _)| name).unwrap_or_default();
+        let rest = name.strip_prefix(host.as_str()).unwrap_or_default();
+        ["_HOME", "_CONFIG", "_SETTINGS", "_HOOKS"].iter().any(|part| rest.contains(part))
+    };
+    text.split([' ', ';', '\n', '&', '(']).any(named)
 }

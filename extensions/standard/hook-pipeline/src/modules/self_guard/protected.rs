@@ -332,6 +332,11 @@ impl<'t> LookedUpPath<'t> {
         if !rest.all(|(part, name)| self.may_match(part, name)) {
             return false;
         }
+        // Nothing lies below a file: what a pattern finds there belongs to another name.
+        let is_file = below.last().is_some_and(|name| name.ends_with(".json") || name.ends_with(".js"));
+        if is_file && !self.literal && self.deep.is_none() && fixed.len() > folder.len() + below.len() {
+            return false;
+        }
         match self.deep.and_then(|deep| self.parts.get(deep + 1..)) {
             Some([.., name]) => is_found_by_name(name, folder.iter().chain(below).skip(fixed.len())),
             Some([]) => true,
