@@ -243,6 +243,14 @@ impl<'t> Evaluator<'t> {
         let last = name.rsplit(['.', ':']).next().unwrap_or(name);
         if self.sign(at + 1) == Some('(') {
             let end = self.after_call(at + 1);
+            let is_name =
+                |at: usize, name: &str| matches!(self.tokens.get(at), Some(CodeToken::Name(found)) if found == name);
+            if last == "map" && is_name(at + 2, "chr") && self.sign(at + 4) == Some('[') {
+                return (self.letters(at + 5), end);
+            }
+            if matches!(last, "bytes" | "bytearray") && self.sign(at + 2) == Some('[') {
+                return (self.letters(at + 3), end);
+            }
             if matches!(last, "chr" | "fromCharCode" | "fromCodePoint") {
                 return (self.letters(at + 2), end);
             }
@@ -283,7 +291,7 @@ impl<'t> Evaluator<'t> {
             }
             match self.sign(at + 1) {
                 Some(',') => at += 2,
-                Some(')') => return CodeValue::Text(text),
+                Some(')' | ']') => return CodeValue::Text(text),
                 _ => return CodeValue::Unknown,
             }
         }
@@ -328,6 +336,10 @@ fn joined_path(arguments: &[CodeValue]) -> CodeValue {
 fn method_value(value: CodeValue, method: &str, arguments: &[CodeValue]) -> CodeValue {
     let first = arguments.first();
     match (method, value) {
+        // Letters that stand in a row already.
+        ("join", CodeValue::Text(separator)) if separator.is_empty() && first.and_then(CodeValue::text).is_some() => {
+            first.cloned().unwrap_or(CodeValue::Unknown)
+        }
         ("join", CodeValue::Text(separator)) => {
             let parts: Option<Vec<String>> =
                 first.and_then(CodeValue::list).and_then(|list| list.iter().cloned().collect());

@@ -403,6 +403,11 @@ fn make_temporary(interpreter: &mut Interpreter, call: &Invocation<'_>) {
         Some(template) if !parsed.has(&["-p", "--tmpdir", "-t"]) => template.clone(),
         _ => ShellField { text: format!("{}/tmp.XXXXXXXXXX", folder.text), ..folder },
     };
+    // What it prints is a name that nothing else has.
+    if place.exact {
+        let count = interpreter.recorder.effects.commands.len();
+        interpreter.output = Some(format!("{}.{count}\n", place.text));
+    }
     let text = place.text.replace('X', "?");
     interpreter.recorder.touch(
         call.state,
