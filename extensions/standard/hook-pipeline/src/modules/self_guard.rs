@@ -220,12 +220,14 @@ fn policy_command(call: &ToolCall) -> Option<String> {
     Some(command.argv.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" "))
 }
 
-/// `git config core.hooksPath ELSEWHERE` takes our git hooks out of force; without a value it only shows the setting.
+/// `git config core.hooksPath ELSEWHERE`, and `git -c core.hooksPath=ELSEWHERE` for one command, takes our git hooks out of force; without a value it only shows the setting.
 fn redirects_git_hooks(command: &dispatch_toolcall::SimpleCommand) -> bool {
     let names = |word: &String| word.to_ascii_lowercase().starts_with("core.hookspath");
     let at = command.argv.iter().position(names);
     let sets = |at: usize| command.argv.len() > at + 1 || command.argv.iter().any(|word| word.contains("unset"));
-    command.program == "git" && command.argv.iter().any(|word| word == "config") && at.is_some_and(sets)
+    let once = command.argv.windows(2).any(|pair| pair[0] == "-c" && names(&pair[1]) && pair[1].contains('='));
+    let config = || command.argv.iter().any(|word| word == "config") && at.is_some_and(sets);
+    command.program == "git" && (once || config())
 }
 
 /// `pkill dispatch-hook`: a host whose hook is killed goes on without an answer.
