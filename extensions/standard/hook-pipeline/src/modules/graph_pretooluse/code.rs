@@ -274,7 +274,7 @@ fn prints_download(source: &SimpleCommand) -> bool {
             words.iter().any(|word| word.contains(' '))
                 || words.iter().filter(|word| !word.starts_with('-')).count() > 1
         }
-        "git" => words.iter().any(|word| word.starts_with("--remote")),
+        "git" => words.iter().any(|word| word == "--remote" || word.starts_with("--remote=")),
         "aws" => says(&["s3", "cp"]) && to_output(),
         "gsutil" => says(&["cat"]) || (says(&["cp"]) && to_output()),
         "gcloud" => says(&["storage", "cat"]) || (says(&["storage", "cp"]) && to_output()),

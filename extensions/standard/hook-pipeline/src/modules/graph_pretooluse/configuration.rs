@@ -196,17 +196,20 @@ const READ_SECRETS: &[&str] = &[
     ".my.cnf",
     ".config/hub",
 ];
-/// Names of files in which browsers and wallets keep passwords, sessions and money.
-const READ_SECRET_NAMES: &[&str] = &[
-    "logins.json",
-    "key4.db",
-    "login data",
-    "cookies",
-    "cookies.sqlite",
-    "cookies.binarycookies",
-    "wallet.dat",
-    "login.keyring",
-    "login.keychain-db",
+/// Names of files in which browsers keep passwords and sessions, and parts of the folders of browsers.
+const BROWSER_FILES: &[&str] =
+    &["logins.json", "key4.db", "login data", "cookies", "cookies.sqlite", "cookies.binarycookies"];
+const BROWSERS: &[&str] = &[
+    "mozilla",
+    "firefox",
+    "librewolf",
+    "thunderbird",
+    "chrom",
+    "brave",
+    "edge",
+    "opera",
+    "vivaldi",
+    "library/cookies",
 ];
 /// Folders of the home folder whose files are keys.
 const READ_SECRET_FOLDERS: &[&str] =
@@ -229,7 +232,8 @@ fn is_read_secret(workspace: &WorkspaceBounds<'_>, path: &str) -> bool {
         || below_home(workspace, &plain).is_some_and(|rest| {
             let name = rest.rsplit('/').next().unwrap_or(rest);
             READ_SECRETS.contains(&rest)
-                || READ_SECRET_NAMES.contains(&name)
+                || name == "wallet.dat"
+                || (BROWSER_FILES.contains(&name) && BROWSERS.iter().any(|browser| rest.contains(browser)))
                 || READ_SECRET_FOLDERS.iter().any(|folder| rest.starts_with(folder))
         })
 }

@@ -392,7 +392,9 @@ fn sent_by_code(shell: &JudgedCommand<'_>, command: &SimpleCommand) -> Option<&'
     if code.iter().all(|word| *word == "-") && shell.text.contains("<<") {
         code.push(shell.text);
     }
-    let here = |word: &&str| !word.contains("://localhost") && !word.contains("://127.0.0.1");
+    // A service on the same machine is not "the network", if no other address is named.
+    let local = |rest: &str| rest.starts_with("localhost") || rest.starts_with("127.0.0.1");
+    let here = |word: &&str| !word.contains("://") || !word.split("://").skip(1).all(local);
     let code: Vec<&str> = code.into_iter().filter(here).collect();
     if !code.iter().any(|word| SENDS.iter().any(|call| word.contains(call))) {
         return None;

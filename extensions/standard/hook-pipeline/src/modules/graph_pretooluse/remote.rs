@@ -140,7 +140,7 @@ static ACTIONS: &[RemoteAction] = &[
     gone(&["gcloud"], &["kms keys versions destroy"]),
     asks(&["gcloud"], &["services disable"]),
     asks(&["az"], &["keyvault purge"]),
-    asks(&["gh"], &["ssh-key delete", "gpg-key delete", "variable delete", "codespace delete"]),
+    asks(&["gh"], &["ssh-key delete", "gpg-key delete", "variable delete"]),
     asks(&["docker"], &["stack rm"]),
     with(asks(&["docker"], &["swarm leave"]), &["--force", "-f"]),
     with(gone(&["hdfs", "hadoop"], &["dfs", "fs"]), &["-rmr", "-skipTrash"]),

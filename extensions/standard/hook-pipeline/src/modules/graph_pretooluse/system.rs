@@ -157,7 +157,12 @@ fn is_hive(word: &str) -> bool {
 /// `kill -9 $(ps -eo pid=)`, `ps aux | awk '{print $2}' | xargs kill`: all that runs, and nothing picked out of it.
 fn kills_whatever_runs(commands: &[SimpleCommand], index: usize) -> bool {
     let picks = |command: &SimpleCommand| match command.program.as_str() {
-        "awk" | "gawk" | "mawk" => command.argv.get(1).is_none_or(|code| !code.trim_start().starts_with('{')),
+        // `{print $2}` takes a column of every line; any other code may pick lines.
+        "awk" | "gawk" | "mawk" => command.argv.get(1).is_none_or(|code| {
+            let bare: String = code.chars().filter(|c| !c.is_whitespace()).collect();
+            let column = bare.strip_prefix("{print$").and_then(|rest| rest.strip_suffix('}'));
+            column.is_none_or(|column| !column.chars().all(|c| c.is_ascii_digit()))
+        }),
         "cut" | "tr" | "sort" | "uniq" | "cat" | "tee" | "xargs" => false,
         "tail" => !command.argv.iter().any(|word| word == "+2"),
         _ => true,
